@@ -4,11 +4,11 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { MockProviders } from '../mocks/server/create.ts'
 import { checks } from './checks/registry.ts'
-import { onSurface } from './dialects/registry.ts'
+import { inDialect } from './dialects/registry.ts'
 import { type Evidence, REMAINDER } from './evidence/evidence.ts'
 import { clock } from './evidence/http-client.ts'
 import { judge, type Results, type RunFile } from './judge/judge.ts'
-import { placeOf, withoutSurface } from './requirements/applicability.ts'
+import { placeOf, withoutDialect } from './requirements/applicability.ts'
 import {
   asked,
   type Profile,
@@ -171,11 +171,11 @@ function exercisesOf(
   const exercises = new Map<Check, Requirement>()
   for (const requirement of asked(requirements, profile, template)) {
     const check = checks.get(requirement.check!)
-    const left = disabled[requirement.id] ?? disabled[withoutSurface(requirement.id)]
+    const left = disabled[requirement.id] ?? disabled[withoutDialect(requirement.id)]
     const skip = !check || left !== undefined || (only && !only.includes(requirement.id))
     const place = check ? placeOf(check, template) : null
     if (skip || place === null) continue
-    const there = onSurface(template, place)
+    const there = inDialect(template, place)
     if ((check.needs ?? []).some((need) => !declares(there, need))) continue
     if (check.overRun) continue
     const source = checks.get(check.shares ?? check.id)!

@@ -16,7 +16,7 @@ export interface Received {
 /** Answers one request. */
 export type Script = (response: ServerResponse, received: Received) => void
 
-export interface StandIn {
+export interface MockServer {
   /** To be used as `base_url` of an OpenAI-dialect provider. */
   readonly baseUrl: string
   readonly ledger: Received[]
@@ -30,7 +30,7 @@ export interface StandIn {
 }
 
 /** Starts on a free port of 127.0.0.1. */
-export async function startStandIn(script: Script = answer()): Promise<StandIn> {
+export async function startMockServer(script: Script = answer()): Promise<MockServer> {
   const ledger: Received[] = []
   let abandoned = 0
   const server = createServer(async (request, response) => {

@@ -21,7 +21,7 @@ function ask(session: Session, each: Parameters<Session['ask']>[0], model: strin
 export const countsNeverSpend = {
   id: 'CNT-01',
   needs: ['counts'],
-  surface: 'messages',
+  dialect: 'messages',
   async exercise(session) {
     const { direct, logical } = session.target.models
     for (const { id } of [...logical, ...direct]) await ask(session, count.with({ model: id }), id)

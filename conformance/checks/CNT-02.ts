@@ -40,7 +40,7 @@ const provided = ({ ledger }: Evidence, { request }: Exchange) =>
 export const countsAreRight = {
   id: 'CNT-02',
   needs: ['counts'],
-  surface: 'messages',
+  dialect: 'messages',
   async exercise(session) {
     for (const model of modelsOf(session))
       for (const [beside, more] of Object.entries(BESIDE)) {

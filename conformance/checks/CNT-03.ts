@@ -12,7 +12,7 @@ const steps = {
 export const failedCountsCoolNothing = {
   id: 'CNT-03',
   needs: ['messages', 'logical'],
-  surface: 'messages',
+  dialect: 'messages',
   async exercise(session) {
     const [table] = session.target.models.logical
     for (let n = 0; n < 3; n++) {

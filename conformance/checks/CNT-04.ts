@@ -9,7 +9,7 @@ import { many } from './CNT-01.ts'
 export const manyCounts = {
   id: 'CNT-04',
   needs: ['counts'],
-  surface: 'messages',
+  dialect: 'messages',
   shares: 'CNT-01',
   judge: ({ evidence }) => {
     const all = many.in(evidence)

@@ -1,7 +1,7 @@
 // DIAL-01: If the provider speaks the client's dialect, the body that it receives differs from the body that the
 // client sent only in `model`.
 import { isDeepStrictEqual } from 'node:util'
-import type { SurfaceName } from '../dialects/dialect.ts'
+import type { DialectName } from '../dialects/dialect.ts'
 import { refs, servedBy } from '../dialects/lookup.ts'
 import { isCrossed } from '../dialects/registry.ts'
 import { type Json, jsonOf } from '../evidence/reading.ts'
@@ -109,7 +109,7 @@ const OF_RESPONSES = {
 }
 
 /** Bodies sent in each dialect, by subject. */
-const BODIES: Readonly<Partial<Record<SurfaceName, Readonly<Record<string, object>>>>> = {
+const BODIES: Readonly<Partial<Record<DialectName, Readonly<Record<string, object>>>>> = {
   messages: { 'unknown fields': MORE, ...OF_MESSAGES },
   responses: { 'unknown fields': MORE, ...OF_RESPONSES },
 }
@@ -117,10 +117,10 @@ const BODIES: Readonly<Partial<Record<SurfaceName, Readonly<Record<string, objec
 export const sameBody = {
   id: 'DIAL-01',
   needs: ['messages'],
-  surface: 'messages',
+  dialect: 'messages',
   relays: true,
   async exercise(session) {
-    for (const [what, body] of Object.entries(BODIES[session.surface.name] ?? {}))
+    for (const [what, body] of Object.entries(BODIES[session.dialect.name] ?? {}))
       for (const stream of [false, true])
         await session.chat(call.with({ with: what, stream }), {
           ...{ stream, body, script: [{ scenario: 'plain' }] },

@@ -32,10 +32,10 @@ export const unknownPartsArrive = {
   id: 'DIAL-02',
   since: 4,
   needs: ['messages'],
-  surface: 'messages',
+  dialect: 'messages',
   relays: true,
   async exercise(session) {
-    session.note('surface', session.surface.name)
+    session.note('dialect', session.dialect.name)
     await session.chat(call, {
       ...{ headers: HEADERS, body: { x_waybill_probe: 'four' } },
       query: `?${new URLSearchParams(QUERY)}`,
@@ -47,7 +47,7 @@ export const unknownPartsArrive = {
       if (entry && isCrossed(exchange, entry)) return []
       // Evidence of earlier runs has the usual version.
       const sent = { ...HEADERS, 'anthropic-version': exchange.request.headers['anthropic-version'] ?? '' }
-      const names = OWN[String(evidence.facts.surface)]!
+      const names = OWN[String(evidence.facts.dialect)]!
       const missing = names.filter((name) => {
         const got = (entry?.headers[name] ?? '').split(/\s*,\s*/)
         return !sent[name].split(',').every((value) => got.includes(value))

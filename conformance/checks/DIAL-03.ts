@@ -16,7 +16,7 @@ const MYSTERY = { raw: 'event: mystery\ndata: {"type":"mystery","n": 1.0}\n\n' }
 export const sameStream = {
   id: 'DIAL-03',
   needs: ['messages'],
-  surface: 'messages',
+  dialect: 'messages',
   relays: true,
   async exercise(session) {
     for (const scenario of ['plain', 'tools-parallel', 'reasoning', 'comments', 'pings'])

@@ -3,7 +3,7 @@
 // sent.
 
 import { modelsOf, refs, requestsOf, servedBy } from '../dialects/lookup.ts'
-import { isCrossed, surfaceOf } from '../dialects/registry.ts'
+import { isCrossed, dialectOf } from '../dialects/registry.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
 import { inWords, recordOf, step } from '../evidence/step.ts'
 import { ended } from '../evidence/wording.ts'
@@ -22,7 +22,7 @@ const WORD = 'sampling.top_k'
 export const lossesAreNamed = {
   id: 'DIAL-04',
   needs: ['messages', 'record', 'variant:losses'],
-  surface: 'messages',
+  dialect: 'messages',
   async exercise(session) {
     for (const model of modelsOf(session))
       await recordAfter(session, steps.call.with({ model }), { model, body: LOST })
@@ -52,7 +52,7 @@ export const lossesAreNamed = {
       const requests = requestsOf(evidence, exchange)
       return finding(
         'losses-are-refused',
-        exchange.status === 400 && surfaceOf(exchange).isError(exchange.body) && requests.length === 0,
+        exchange.status === 400 && dialectOf(exchange).isError(exchange.body) && requests.length === 0,
         'a call that would lose something, on a route that refuses that',
         {
           expected: '400 in the dialect of the client, and nothing at the mock',

@@ -51,7 +51,7 @@ function idsIn(body: unknown): { calls: string[]; results: string[] } {
 export const toolIds = {
   id: 'DIAL-06',
   needs: ['messages'],
-  surface: 'messages',
+  dialect: 'messages',
   timeout: 60_000,
   async exercise(session) {
     const tools = [{ name: 'look', input_schema: { type: 'object' } }]

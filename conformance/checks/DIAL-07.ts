@@ -45,9 +45,9 @@ const histories = {
 export const noForeignReasoning = {
   id: 'DIAL-07',
   needs: ['messages'],
-  surface: 'messages',
+  dialect: 'messages',
   async exercise(session) {
-    const body = session.surface.name === 'responses' ? histories.responses : histories.messages
+    const body = session.dialect.name === 'responses' ? histories.responses : histories.messages
     for (const model of modelsOf(session)) await session.chat(call.with({ model }), { model, body })
   },
   judge: ({ evidence }) =>

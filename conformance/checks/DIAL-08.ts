@@ -19,7 +19,7 @@ const sealedIn = (content: unknown): Json[] =>
 export const sealedComesBack = {
   id: 'DIAL-08',
   needs: ['responses'],
-  surface: 'responses',
+  dialect: 'responses',
   async exercise(session) {
     const body = { store: false, include: ['reasoning.encrypted_content'] }
     for (const model of modelsOf(session)) {
@@ -38,7 +38,7 @@ export const sealedComesBack = {
       })
     }
     const sealed = (await session.soFar()).ledger.some(({ endpoint }) => endpoint === 'messages')
-    if (!sealed) session.untestable('no model of this surface goes to a provider of messages')
+    if (!sealed) session.untestable('no model of this dialect goes to a provider of messages')
   },
   judge: ({ evidence }) =>
     steps.returned.in(evidence).flatMap((exchange) => {

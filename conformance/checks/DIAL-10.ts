@@ -68,7 +68,7 @@ export const purposeIsOnRecord = {
   id: 'DIAL-10',
   since: 4,
   needs: ['messages', 'record'],
-  surface: 'messages',
+  dialect: 'messages',
   async exercise(session) {
     for (const [by, { headers, tools }] of Object.entries(CALLS)) {
       const id = `session-${session.nonce()}`

@@ -3,7 +3,7 @@
 // status of a response and of its items with the event that ends them.
 
 import { refs, servedBy } from '../dialects/lookup.ts'
-import { isCrossed, surfaceOf } from '../dialects/registry.ts'
+import { isCrossed, dialectOf } from '../dialects/registry.ts'
 import { inWords } from '../evidence/step.ts'
 import { listed } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
@@ -23,7 +23,7 @@ export const saidTwiceAgrees = {
   shares: 'DIAL-11',
   judge: ({ evidence }) =>
     call.in(evidence).flatMap((exchange) => {
-      const { name } = surfaceOf(exchange)
+      const { name } = dialectOf(exchange)
       const entry = servedBy(evidence, exchange)
       const got = contradictions(name, exchange.body)
       // A relayed answer is as the provider wrote it.

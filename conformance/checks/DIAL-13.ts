@@ -3,9 +3,9 @@
 // calls with their results, and the format of the answer; a gateway that cannot carry one of them refuses the call
 // before anything is sent, or names the loss in a header (Waybill: all of them arrive).
 import { isDeepStrictEqual } from 'node:util'
-import type { SurfaceName } from '../dialects/dialect.ts'
+import type { DialectName } from '../dialects/dialect.ts'
 import { modelsOf, refs, requestsOf, servedBy } from '../dialects/lookup.ts'
-import { dialectOf } from '../dialects/registry.ts'
+import { providerDialectOf } from '../dialects/registry.ts'
 import type { Exchange } from '../evidence/evidence.ts'
 import { type Json, jsonOf } from '../evidence/reading.ts'
 import { inWords, step } from '../evidence/step.ts'
@@ -79,7 +79,7 @@ const ASIDE = 'I shall look it up.'
 const LAST = 'And where does it end? {nonce}'
 
 /** Each wish as written in the client's dialect. */
-const WISHES: Readonly<Record<Exclude<SurfaceName, 'embeddings'>, Partial<Record<Wish, Json>>>> = {
+const WISHES: Readonly<Record<Exclude<DialectName, 'embeddings'>, Partial<Record<Wish, Json>>>> = {
   chat: forChat(),
   messages: forMessages(),
   responses: forResponses(),
@@ -397,7 +397,7 @@ const LOOKS: Readonly<Record<Wish, readonly [finding: string, expected: string, 
 }
 
 /** Wishes that a dialect cannot express. */
-const WITHOUT: Readonly<Partial<Record<SurfaceName, readonly Wish[]>>> = { responses: ['stop'] }
+const WITHOUT: Readonly<Partial<Record<DialectName, readonly Wish[]>>> = { responses: ['stop'] }
 
 /** Returns true if the call is refused before anything is sent, or the answer names the loss. */
 const isRefused = (evidence: Parameters<typeof requestsOf>[0], exchange: Exchange): boolean =>
@@ -412,7 +412,7 @@ export const wishesArrive = {
   id: 'DIAL-13',
   timeout: 120_000,
   async exercise(session) {
-    const { name } = session.surface
+    const { name } = session.dialect
     if (name === 'embeddings') return
     const models = modelsOf(session)
     // One after the other: concurrency is not tested here.
@@ -429,7 +429,7 @@ export const wishesArrive = {
       const entry = servedBy(evidence, exchange)
       const see = refs(exchange, entry)
       const excused = !waybill && (isRefused(evidence, exchange) || namesLoss(exchange))
-      const dialect = entry && dialectOf(entry).name
+      const dialect = entry && providerDialectOf(entry).name
       const asked = entry && askedFor(dialect!, entry.body)
       if (entry === null && !excused && !waybill && exchange.status === null)
         return [doubt(id, `"${inWords(exchange)}" was not answered`, see)]

@@ -21,7 +21,7 @@ const answer = (data: readonly object[]) => ({
 export const vectorsArrive = {
   id: 'EMB-01',
   needs: ['embeddings'],
-  surface: 'embeddings',
+  dialect: 'embeddings',
   async exercise(session) {
     const text = `naïve ${writeNonce(session.nonce())}`
     const inputs = { text, texts: [text, 'two'], tokens: [1, 2, 3], 'lists of tokens': [[1, 2], [3]] }

@@ -2,7 +2,7 @@
 // shape of the caller's own dialect). Clients read the message there and nowhere else.
 
 import { everyModel, refs, servedBy } from '../dialects/lookup.ts'
-import { surfaceOf } from '../dialects/registry.ts'
+import { dialectOf } from '../dialects/registry.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
 import { step } from '../evidence/step.ts'
 import { ended } from '../evidence/wording.ts'
@@ -24,7 +24,7 @@ export const errorShape = {
   id: 'FAIL-01',
   hostile: true,
   async exercise(session) {
-    const [[, missing] = ['', '{}']] = Object.entries(session.surface.malformed)
+    const [[, missing] = ['', '{}']] = Object.entries(session.dialect.malformed)
     await post(session, steps.noJson, malformed(session)['no JSON']!)
     await post(session, steps.noMessages, missing)
     await session.chat(steps.unknownModel, {
@@ -36,7 +36,7 @@ export const errorShape = {
     for (const model of everyModel(session))
       await session.chat(steps.providerRefuses, { model, script: [{ scenario: '400' }] })
     if (session.target.capabilities.gateway_keys) await session.chat(steps.noKey, { key: null })
-    if (session.surface.name !== 'chat') return // once is enough for a request that is no call
+    if (session.dialect.name !== 'chat') return // once is enough for a request that is no call
     for (const path of session.target.capabilities.read_paths)
       await session.ask(
         steps.readPathWrongParameter,
@@ -53,7 +53,7 @@ export const errorShape = {
       )
       .map((exchange) => {
         const { status, body, step } = exchange
-        const { isError, errorShape } = surfaceOf(exchange)
+        const { isError, errorShape } = dialectOf(exchange)
         const harmless = step === steps.readPathWrongParameter.step && status === 200
         const failed = status !== null && status >= 400
         const worded = waybill

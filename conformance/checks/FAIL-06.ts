@@ -24,16 +24,16 @@ export const hostileSequence = {
   timeout: 120_000,
   async exercise(session) {
     for (const body of Object.values(malformed(session))) await post(session, steps.hostile, body)
-    await session.ask(steps.hostile, session.surface.path, {
+    await session.ask(steps.hostile, session.dialect.path, {
       method: 'POST',
       headers: { 'content-type': 'text/plain' },
       body: 'x',
     })
-    await session.ask(steps.hostile, session.surface.path, { method: 'DELETE' })
+    await session.ask(steps.hostile, session.dialect.path, { method: 'DELETE' })
     await session.ask(steps.hostile, `/${'a/'.repeat(2_000)}`, {})
     await session.ask(steps.hostile, '/v1/models/%00%ff', {})
     await post(session, steps.hostile, `{"model":"MODEL","messages":${'['.repeat(20_000)}`)
-    await session.ask(steps.hostile, session.surface.path, {
+    await session.ask(steps.hostile, session.dialect.path, {
       method: 'POST',
       headers: { ...session.callHeaders, 'x-filler': 'x'.repeat(12_000) },
       body: '{}',

@@ -3,7 +3,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Step } from '../../mocks/server/script.ts'
 import { ref, refs, servedBy } from '../dialects/lookup.ts'
-import { readAnswer, surfaceOf } from '../dialects/registry.ts'
+import { readAnswer, dialectOf } from '../dialects/registry.ts'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'
 import { inWords, step } from '../evidence/step.ts'
 import { type Check, type Finding, finding } from '../runner/check.ts'
@@ -109,7 +109,7 @@ export const completeOnceInOrder = {
           timeout: PATIENCE,
         })
     }
-    if (session.surface.name !== 'chat') return
+    if (session.dialect.name !== 'chat') return
     for (const [stream, { events, body = {} }] of Object.entries(SCRIPTED))
       await session.chat(steps.scripted.with({ stream }), { stream: true, script: [{ events }], body })
   },
@@ -128,7 +128,7 @@ export const completeOnceInOrder = {
     ...steps.call
       .in(evidence)
       .filter(({ details }) => waybill && details.stream && ['plain', 'tools'].includes(details.scenario))
-      .filter((each) => surfaceOf(each).name === 'chat') // DIAL-03 covers the others
+      .filter((each) => dialectOf(each).name === 'chat') // DIAL-03 covers the others
       .map((exchange) => sameBytes(evidence, exchange)),
   ],
 } satisfies Check

@@ -1,7 +1,7 @@
 // FLOW-03: An event reaches the client before the next one exists (the mock withholds the next one until then).
 
 import { everyModel, ref } from '../dialects/lookup.ts'
-import { surfaceOf } from '../dialects/registry.ts'
+import { dialectOf } from '../dialects/registry.ts'
 import { delta, END } from '../dialects/scripted.ts'
 import type { Exchange } from '../evidence/evidence.ts'
 import { inWords, step } from '../evidence/step.ts'
@@ -49,7 +49,7 @@ export const eventsAreNotHeldBack = {
   judge: ({ evidence }) =>
     steps.held.in(evidence).flatMap((exchange) =>
       Array.from({ length: HELD }, (_, index) => {
-        const ok = surfaceOf(exchange)
+        const ok = dialectOf(exchange)
           .read(bodyBy(exchange, evidence.marks[released(exchange.details.model, index)]!))
           .content.includes(held(index))
         return finding(

@@ -10,7 +10,7 @@ const call = step<{ query: string }>('call')
 export const anyQuery = {
   id: 'MSG-01',
   needs: ['messages'],
-  surface: 'messages',
+  dialect: 'messages',
   async exercise(session) {
     for (const query of ['?beta=true', '?beta=true&x=1', '?'])
       await session.chat(call.with({ query }), { query })

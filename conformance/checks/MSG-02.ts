@@ -35,7 +35,7 @@ const startsMessage = (message: Json | undefined): boolean =>
 export const eventOrder = {
   id: 'MSG-02',
   needs: ['messages'],
-  surface: 'messages',
+  dialect: 'messages',
   timeout: 90_000,
   async exercise(session) {
     for (const model of modelsOf(session))

@@ -28,7 +28,7 @@ function wrong(events: readonly Json[]): string | null {
 export const blockIndexes = {
   id: 'MSG-03',
   needs: ['messages'],
-  surface: 'messages',
+  dialect: 'messages',
   shares: 'MSG-02',
   judge: ({ evidence }) =>
     streamed.in(evidence).map((exchange) => {

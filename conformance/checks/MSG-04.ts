@@ -17,7 +17,7 @@ const CALLS = [
 export const inputIsJson = {
   id: 'MSG-04',
   needs: ['messages'],
-  surface: 'messages',
+  dialect: 'messages',
   timeout: 60_000,
   async exercise(session) {
     for (const model of modelsOf(session))

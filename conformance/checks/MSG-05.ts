@@ -29,7 +29,7 @@ const bare = (blocks: unknown): unknown =>
 export const thinkingUnchanged = {
   id: 'MSG-05',
   needs: ['messages'],
-  surface: 'messages',
+  dialect: 'messages',
   relays: true,
   async exercise(session) {
     for (const stream of [false, true])

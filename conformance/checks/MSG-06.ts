@@ -18,7 +18,7 @@ const WORDS: Readonly<Record<string, readonly [string, ...string[]]>> = {
 export const endsAreTranslated = {
   id: 'MSG-06',
   needs: ['messages'],
-  surface: 'messages',
+  dialect: 'messages',
   shares: 'MSG-02',
   judge: ({ evidence, waybill }) =>
     [...streamed.in(evidence), ...whole.in(evidence)].map((exchange) => {

@@ -26,7 +26,7 @@ const REPORTED = {
 export const inputHoldsTheCache = {
   id: 'MSG-07',
   needs: ['messages', 'record'],
-  surface: 'messages',
+  dialect: 'messages',
   relays: true,
   async exercise(session) {
     for (const usage of Object.keys(REPORTED) as (keyof typeof REPORTED)[])

@@ -11,7 +11,7 @@ import { eventsIn, streamed } from './messages.ts'
 export const streamHasUsage = {
   id: 'MSG-08',
   needs: ['messages'],
-  surface: 'messages',
+  dialect: 'messages',
   shares: 'MSG-02',
   judge: ({ evidence }) =>
     streamed.in(evidence).flatMap((exchange) => {

@@ -32,7 +32,7 @@ const stream = (usage: object | undefined) => [
 export const usageIsMerged = {
   id: 'MSG-09',
   needs: ['messages', 'record'],
-  surface: 'messages',
+  dialect: 'messages',
   relays: true,
   async exercise(session) {
     for (const last of Object.keys(LAST) as (keyof typeof LAST)[])

@@ -2,7 +2,7 @@
 // the header `request-id` and the type that belongs to their status.
 
 import { everyModel, refs, servedBy } from '../dialects/lookup.ts'
-import { surfaceOf } from '../dialects/registry.ts'
+import { dialectOf } from '../dialects/registry.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
 import { inWords, step } from '../evidence/step.ts'
 import { ended } from '../evidence/wording.ts'
@@ -42,7 +42,7 @@ const TOO_LARGE = {
 export const errorsOfMessages = {
   id: 'MSG-11',
   needs: ['messages'],
-  surface: 'messages',
+  dialect: 'messages',
   hostile: true,
   timeout: 150_000,
   async exercise(session) {
@@ -75,7 +75,7 @@ export const errorsOfMessages = {
       return [
         finding(
           'type-of-its-status',
-          surfaceOf(exchange).isError(body) && typed,
+          dialectOf(exchange).isError(body) && typed,
           `the error of "${inWords(exchange)}"`,
           {
             expected: `an error with the type of its status${TYPES[status ?? 0] ? `, ${TYPES[status ?? 0]!.join(' or ')}` : ''}`,

@@ -16,7 +16,7 @@ const SAID = { 'retry-after': String(SECONDS), 'x-should-retry': 'false' }
 export const retryWords = {
   id: 'MSG-13',
   needs: ['messages'],
-  surface: 'messages',
+  dialect: 'messages',
   relays: true,
   timeout: 150_000,
   async exercise(session) {

@@ -2,7 +2,7 @@
 // and the call is recorded as failed).
 
 import { everyModel, refs, servedBy } from '../dialects/lookup.ts'
-import { readAnswer, surfaceOf } from '../dialects/registry.ts'
+import { readAnswer, dialectOf } from '../dialects/registry.ts'
 import { delta } from '../dialects/scripted.ts'
 import { eventsOf } from '../evidence/reading.ts'
 import { inWords, step } from '../evidence/step.ts'
@@ -14,7 +14,7 @@ const call = step<{ model: string }>('error after the response start')
 export const lateErrorEvent = {
   id: 'MSG-14',
   needs: ['messages'],
-  surface: 'messages',
+  dialect: 'messages',
   hostile: true,
   timeout: 90_000,
   async exercise(session) {
@@ -36,7 +36,7 @@ export const lateErrorEvent = {
       const events = eventsOf(exchange.body)
       const isReset = !waybill && exchange.end === 'cut' && readAnswer(exchange).done === 0
       const ok =
-        isReset || events.some(({ event, data }) => event === 'error' && surfaceOf(exchange).isError(data))
+        isReset || events.some(({ event, data }) => event === 'error' && dialectOf(exchange).isError(data))
       return finding(
         'error-is-an-event',
         ok,

@@ -10,7 +10,7 @@ import { whole } from './messages.ts'
 export const wholeAnswers = {
   id: 'MSG-15',
   needs: ['messages'],
-  surface: 'messages',
+  dialect: 'messages',
   shares: 'MSG-02',
   judge: ({ evidence }) =>
     whole.in(evidence).map((exchange) => {

@@ -40,7 +40,7 @@ export const imagesInResults = {
   id: 'MSG-17',
   since: 4,
   needs: ['messages'],
-  surface: 'messages',
+  dialect: 'messages',
   async exercise(session) {
     const calls = modelsOf(session).flatMap((model) => Object.keys(FILES).map((what) => ({ model, what })))
     for (const { model, what } of calls)

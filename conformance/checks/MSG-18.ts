@@ -15,7 +15,7 @@ const CACHE = { type: 'ephemeral', ttl: '1h' }
 export const cacheControl = {
   id: 'MSG-18',
   needs: ['messages'],
-  surface: 'messages',
+  dialect: 'messages',
   async exercise(session) {
     const system = [
       { type: 'text', text: LINE },

@@ -10,7 +10,7 @@ import { call, LINE } from './MSG-18.ts'
 export const clientLine = {
   id: 'MSG-19',
   needs: ['messages'],
-  surface: 'messages',
+  dialect: 'messages',
   shares: 'MSG-18',
   judge: ({ evidence }) =>
     call.in(evidence).map((exchange) => {

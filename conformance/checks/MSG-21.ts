@@ -10,7 +10,7 @@ const hello = step<{ method: string }>('hello')
 export const helloIsNoCall = {
   id: 'MSG-21',
   needs: ['messages'],
-  surface: 'messages',
+  dialect: 'messages',
   async exercise(session) {
     for (const method of ['HEAD', 'GET'])
       await session.ask(hello.with({ method }), '/api/hello', { method, key: null })

@@ -14,12 +14,12 @@ const MEMBERS = ['id', 'type', 'display_name', 'created_at']
 export const modelsInItsShape = {
   id: 'MSG-22',
   needs: ['messages', 'catalog'],
-  surface: 'messages',
+  dialect: 'messages',
   async exercise(session) {
     const { catalog } = session.target.capabilities
     const { client } = session.running.keys
     // The official client's key header, and the target's own otherwise.
-    const headers = { ...session.surface.headers, ...(client !== null && { 'x-api-key': client }) }
+    const headers = { ...session.dialect.headers, ...(client !== null && { 'x-api-key': client }) }
     await session.ask(list, catalog!, { headers })
   },
   judge: ({ evidence }) =>

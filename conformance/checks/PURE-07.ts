@@ -15,7 +15,7 @@ export const refusedCallsSpendNothing = {
   async exercise(session) {
     const { capabilities } = session.target
     const refuse = (why: string, body: string, key?: string | null) =>
-      session.ask(refused.with({ why }), session.surface.path, {
+      session.ask(refused.with({ why }), session.dialect.path, {
         method: 'POST',
         headers: session.callHeaders,
         body,
@@ -23,7 +23,7 @@ export const refusedCallsSpendNothing = {
       })
     const call = (model: string) =>
       JSON.stringify(
-        session.surface.request({ model, prompt: writeNonce(session.nonce()), stream: false, body: {} }),
+        session.dialect.request({ model, prompt: writeNonce(session.nonce()), stream: false, body: {} }),
       )
     await measuredWindow(session, async () => {
       await refuse('cut body', call(session.model).slice(0, -2))

@@ -75,7 +75,7 @@ function homeless(events: readonly Json[]): string | null {
 export const responseEvents = {
   id: 'RSP-01',
   needs: ['responses'],
-  surface: 'responses',
+  dialect: 'responses',
   timeout: 90_000,
   async exercise(session) {
     for (const model of modelsOf(session))

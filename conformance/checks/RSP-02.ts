@@ -8,7 +8,7 @@ import { eventsIn, streamed } from './RSP-01.ts'
 export const itemsAreDone = {
   id: 'RSP-02',
   needs: ['responses'],
-  surface: 'responses',
+  dialect: 'responses',
   shares: 'RSP-01',
   judge: ({ evidence }) =>
     streamed.in(evidence).map((exchange) => {

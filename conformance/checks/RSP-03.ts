@@ -13,7 +13,7 @@ const TERMINAL = ['response.completed', 'response.incomplete', 'response.failed'
 export const responsesEnd = {
   id: 'RSP-03',
   needs: ['responses'],
-  surface: 'responses',
+  dialect: 'responses',
   hostile: true,
   timeout: 60_000,
   async exercise(session) {

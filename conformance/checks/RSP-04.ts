@@ -15,7 +15,7 @@ const steps = {
 export const encryptedUnchanged = {
   id: 'RSP-04',
   needs: ['responses'],
-  surface: 'responses',
+  dialect: 'responses',
   relays: true,
   async exercise(session) {
     await session.chat(steps.told, {

@@ -18,7 +18,7 @@ export const storeIsPassedOn = {
   id: 'RSP-05',
   since: 4,
   needs: ['responses'],
-  surface: 'responses',
+  dialect: 'responses',
   relays: true,
   async exercise(session) {
     let lost: unknown

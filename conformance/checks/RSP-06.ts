@@ -2,7 +2,7 @@
 // gets 400 `previous_response_not_found` without an inference.
 
 import { modelsOf, refs, requestsOf, servedBy } from '../dialects/lookup.ts'
-import { isCrossed, surfaceOf } from '../dialects/registry.ts'
+import { isCrossed, dialectOf } from '../dialects/registry.ts'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
 import { inWords, step } from '../evidence/step.ts'
@@ -20,7 +20,7 @@ const steps = {
 export const previousResponse = {
   id: 'RSP-06',
   needs: ['responses'],
-  surface: 'responses',
+  dialect: 'responses',
   async exercise(session) {
     for (const model of modelsOf(session)) {
       const first = await session.chat(steps.first.with({ model }), { model, body: { store: true } })
@@ -79,7 +79,7 @@ export const previousResponse = {
 /** Returns true if the call was refused for its id without spending: clients then send the whole history. */
 const isRefused = (evidence: Evidence, exchange: Exchange, waybill: boolean): boolean =>
   requestsOf(evidence, exchange).length === 0 &&
-  surfaceOf(exchange).isError(exchange.body) &&
+  dialectOf(exchange).isError(exchange.body) &&
   (waybill
     ? exchange.status === 400 && exchange.body.includes('previous_response_not_found')
     : [400, 404, 422].includes(exchange.status ?? 0))

@@ -15,10 +15,10 @@ const AT_ONCE = 2_000
 export const upgradesAreAnswered = {
   id: 'RSP-08',
   needs: ['responses'],
-  surface: 'responses',
+  dialect: 'responses',
   async exercise(session) {
     await ordinaryCall(session)
-    await session.ask(upgrade, session.surface.path, {
+    await session.ask(upgrade, session.dialect.path, {
       headers: {
         ...{ connection: 'Upgrade', upgrade: 'websocket' },
         ...{ 'sec-websocket-version': '13', 'sec-websocket-key': 'd2F5YmlsbC1jb25mb3JtIQ==' },

@@ -17,7 +17,7 @@ const STATE = 'state-of-the-provider+/=='
 export const turnState = {
   id: 'RSP-11',
   needs: ['responses'],
-  surface: 'responses',
+  dialect: 'responses',
   relays: true,
   async exercise(session) {
     const script = [{ headers: { [NAME]: STATE }, body: response() }]

@@ -2,7 +2,7 @@
 // takes an ordinary answer for the compacted history.
 
 import { modelsOf, refs, servedBy } from '../dialects/lookup.ts'
-import { dialectOf, isCrossed } from '../dialects/registry.ts'
+import { providerDialectOf, isCrossed } from '../dialects/registry.ts'
 import { at, type Json } from '../evidence/reading.ts'
 import { inWords, step } from '../evidence/step.ts'
 import { ended } from '../evidence/wording.ts'
@@ -13,7 +13,7 @@ const call = step<{ model: string }>('call')
 export const compactionIsNative = {
   id: 'RSP-12',
   needs: ['responses'],
-  surface: 'responses',
+  dialect: 'responses',
   async exercise(session) {
     const input = [
       { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Go on. {nonce}' }] },
@@ -39,7 +39,7 @@ export const compactionIsNative = {
         `what became of a compaction_trigger in "${inWords(exchange)}"`,
         {
           expected: 'it reaches a provider that speaks responses, or the call is refused',
-          actual: `${ended(exchange)}; ${entry ? `a provider was asked in ${dialectOf(entry).name} ${arrived ? 'with' : 'without'} it` : 'no provider was asked'}`,
+          actual: `${ended(exchange)}; ${entry ? `a provider was asked in ${providerDialectOf(entry).name} ${arrived ? 'with' : 'without'} it` : 'no provider was asked'}`,
         },
         refs(exchange, entry),
       )

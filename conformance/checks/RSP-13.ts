@@ -12,7 +12,7 @@ const call = step<{ scenario: string; stream: boolean }>('call')
 export const kindsOnRecord = {
   id: 'RSP-13',
   needs: ['responses', 'record'],
-  surface: 'responses',
+  dialect: 'responses',
   async exercise(session) {
     for (const scenario of ['usage-cached', 'reasoning'])
       for (const stream of [false, true])

@@ -21,7 +21,7 @@ const REFUSED = {
 export const refusedReasoning = {
   id: 'RSP-14',
   needs: ['responses', 'record'],
-  surface: 'responses',
+  dialect: 'responses',
   relays: true,
   async exercise(session) {
     const input = [SEALED, { role: 'user', content: 'Go on. {nonce}' }]

@@ -1,7 +1,7 @@
 // USE-02: The usage on record equals what the serving provider reported, streamed or not.
 import { isDeepStrictEqual } from 'node:util'
 import { amountIn, recordIn, refs, requestIdOf } from '../dialects/lookup.ts'
-import { dialectOf } from '../dialects/registry.ts'
+import { providerDialectOf } from '../dialects/registry.ts'
 import { at } from '../evidence/reading.ts'
 import { inWords, recordOf, step } from '../evidence/step.ts'
 import { type Check, finding } from '../runner/check.ts'
@@ -37,7 +37,7 @@ export const usageIsOnRecord = {
       // Anthropic's input tokens do not include cached ones; a log may do the same.
       const fresh = amountIn(reported[0]) - amountIn(at(sent, CACHED) ?? 0)
       const said =
-        !waybill && entry && dialectOf(entry).name === 'messages'
+        !waybill && entry && providerDialectOf(entry).name === 'messages'
           ? [reported, [fresh, reported[1]]]
           : [reported]
       // A provider that was not asked for usage reports none; other gateways may then count by themselves.

@@ -1,7 +1,7 @@
 // Contradictions within an answer: values that occur several times (texts as deltas and whole, ids, indexes)
 // must agree. Pure.
 import { isDeepStrictEqual } from 'node:util'
-import type { SurfaceName } from '../dialects/dialect.ts'
+import type { DialectName } from '../dialects/dialect.ts'
 import { eventsOf, type Json, jsonOf } from '../evidence/reading.ts'
 
 /** Contradictions by kind, in a few words each. */
@@ -292,12 +292,12 @@ function responseEvent(json: Json, items: Map<unknown, Item>, found: Contradicti
     found.texts.push(`${type} has ${brief(said)}, the deltas ${brief(known.deltas.get(key) ?? '')}`)
 }
 
-const READERS: Readonly<Partial<Record<SurfaceName, (body: string) => Contradictions>>> = {
+const READERS: Readonly<Partial<Record<DialectName, (body: string) => Contradictions>>> = {
   chat: inChat,
   messages: inMessages,
   responses: inResponses,
 }
 
 /** Returns the contradictions in an answer of this dialect. */
-export const contradictions = (surface: SurfaceName, body: string): Contradictions =>
-  READERS[surface]?.(body) ?? none()
+export const contradictions = (dialect: DialectName, body: string): Contradictions =>
+  READERS[dialect]?.(body) ?? none()

@@ -1,7 +1,7 @@
 // Reads a provider's request into a form that is the same for all dialects, so that a request and its
 // translation can be compared. Pure.
 
-import type { SurfaceName } from '../dialects/dialect.ts'
+import type { DialectName } from '../dialects/dialect.ts'
 import type { Json } from '../evidence/reading.ts'
 
 export interface AskedFor {
@@ -143,12 +143,12 @@ function ofResponses(body: Json): AskedFor {
   }
 }
 
-const READERS: Readonly<Partial<Record<SurfaceName, (body: Json) => AskedFor>>> = {
+const READERS: Readonly<Partial<Record<DialectName, (body: Json) => AskedFor>>> = {
   chat: ofChat,
   messages: ofMessages,
   responses: ofResponses,
 }
 
 /** Returns null for an unknown dialect. */
-export const askedFor = (dialect: SurfaceName, body: unknown): AskedFor | null =>
+export const askedFor = (dialect: DialectName, body: unknown): AskedFor | null =>
   READERS[dialect]?.((body ?? {}) as Json) ?? null

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import type { LedgerEntry } from '../../mocks/ledger.ts'
 import type { Reading } from '../dialects/dialect.ts'
 import { refs, requestsOf, saysWhen, servedBy, where } from '../dialects/lookup.ts'
-import { dialectOf, isCrossed, readAnswer, readSent, surfaceOf } from '../dialects/registry.ts'
+import { providerDialectOf, isCrossed, readAnswer, readSent, dialectOf } from '../dialects/registry.ts'
 import type { Exchange } from '../evidence/evidence.ts'
 import { at, type Json, jsonOf, jsonValue } from '../evidence/reading.ts'
 import { inWords } from '../evidence/step.ts'
@@ -182,7 +182,7 @@ const written = (value: unknown): string => (typeof value === 'string' ? value :
 
 /** Returns true if the provider was asked to report usage. */
 const asksForUsage = (entry: LedgerEntry): boolean =>
-  dialectOf(entry).name !== 'chat' ||
+  providerDialectOf(entry).name !== 'chat' ||
   at(entry.body, '/stream') !== true ||
   at(entry.body, '/stream_options/include_usage') === true
 
@@ -198,7 +198,7 @@ export function sameAs(
   // for it.
   const meant = (reading: Reading) => meaningOf(reading, entry !== null && isCrossed(exchange, entry))
   const [got, sent] = [readAnswer(exchange), readSent(entry)].map((reading) =>
-    PARTS[part](meant(reading), surfaceOf(exchange).end),
+    PARTS[part](meant(reading), dialectOf(exchange).end),
   ) as [Part, Part]
   const isCrossedUsage = part === 'usage' && entry !== null && isCrossed(exchange, entry)
   // Not every dialect has always reported reasoning tokens; the output tokens include them anyway.
@@ -279,7 +279,7 @@ function wentTo(
 
 function endsInError(id: string, exchange: Exchange, { evidence }: Judging): Finding {
   const { done } = readAnswer(exchange)
-  const { end } = surfaceOf(exchange)
+  const { end } = dialectOf(exchange)
   const entry = servedBy(evidence, exchange)
   return finding(
     id,

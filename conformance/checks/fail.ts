@@ -8,17 +8,17 @@ import { finding } from '../runner/check.ts'
 import type { Session } from '../runner/context.ts'
 
 /** Bodies that are no request: for any dialect, and for the one under test. */
-export const malformed = ({ surface }: Session): Readonly<Record<string, string>> => ({
+export const malformed = ({ dialect }: Session): Readonly<Record<string, string>> => ({
   empty: '',
   'no JSON': 'Where do you go?',
   'cut JSON': '{"model":"x","messages":[',
   'an array': '[]',
   'a string': '"auto"',
-  ...surface.malformed,
+  ...dialect.malformed,
 })
 
 export const post = (session: Session, step: Step, body: string) =>
-  session.ask(step, session.surface.path, {
+  session.ask(step, session.dialect.path, {
     method: 'POST',
     headers: session.callHeaders,
     body: body.replace('MODEL', session.model),

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { packageFile } from '../../src/shared/package-root.ts'
-import { SURFACES } from '../dialects/dialect.ts'
+import { DIALECTS } from '../dialects/dialect.ts'
 import { everyModel, modelsOf, servedBy } from '../dialects/lookup.ts'
 import { isCrossed } from '../dialects/registry.ts'
 import type { Details, Evidence, Exchange } from '../evidence/evidence.ts'
@@ -19,7 +19,7 @@ const call = z.strictObject({
   step: z.string(),
   each: z.record(z.string(), z.union([z.string(), z.array(scalar)])).default({}),
   /** Runs only in this dialect, which the script is written in. */
-  on: z.enum(SURFACES).optional(),
+  on: z.enum(DIALECTS).optional(),
   stream: z.boolean().optional(),
   body: z.record(z.string(), z.unknown()).default({}),
   headers: z.record(z.string(), z.string()).default({}),
@@ -36,7 +36,7 @@ const call = z.strictObject({
 const caseSchema = z.strictObject({
   needs: z.array(z.custom<Capability>((value) => typeof value === 'string')).default([]),
   /** Dialect of its calls; default chat. */
-  surface: z.enum(SURFACES).optional(),
+  dialect: z.enum(DIALECTS).optional(),
   hostile: z.boolean().default(false),
   /** Applies to relayed calls only; translated ones are skipped. */
   relays: z.boolean().default(false),
@@ -59,16 +59,16 @@ if (!read.success) {
 }
 
 export const cases: readonly Check[] = Object.entries(read.data).map(
-  ([id, { needs, surface, hostile, relays, timeout, calls, expect }]) => ({
+  ([id, { needs, dialect, hostile, relays, timeout, calls, expect }]) => ({
     id,
     needs,
     hostile,
     ...(relays && { relays }),
-    ...(surface !== undefined && { surface }),
+    ...(dialect !== undefined && { dialect }),
     ...(timeout !== undefined && { timeout }),
     async exercise(session) {
       for (const each of calls)
-        if (each.on === undefined || each.on === session.surface.name) await make(session, each)
+        if (each.on === undefined || each.on === session.dialect.name) await make(session, each)
     },
     judge: (judging) =>
       expect

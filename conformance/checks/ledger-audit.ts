@@ -3,7 +3,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type LedgerEntry, nonceIn } from '../../mocks/ledger.ts'
 import { isRefused } from '../dialects/lookup.ts'
-import { dialectOf, readSent } from '../dialects/registry.ts'
+import { providerDialectOf, readSent } from '../dialects/registry.ts'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
 import { inWords } from '../evidence/step.ts'
@@ -123,7 +123,7 @@ function isAnswered(entry: LedgerEntry): boolean {
   if (status === null || status < 200 || status >= 300 || !complete) return false
   if (body === null) return true // longer than the mock keeps
   const { errors, finish, done, content } = readSent(entry)
-  const ended = finish.length > 0 || done > 0 || (dialectOf(entry).name === 'embeddings' && content !== '')
+  const ended = finish.length > 0 || done > 0 || (providerDialectOf(entry).name === 'embeddings' && content !== '')
   return errors.length === 0 && ended
 }
 

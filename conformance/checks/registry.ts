@@ -225,11 +225,11 @@ export const checks: ReadonlyMap<string, Check> = new Map(
   (all as readonly Check[]).flatMap((check) => [
     [check.id, check] as const,
     ...(Object.keys(ON) as Further[])
-      .filter((surface) => ON[surface].includes(check.id))
-      .map((surface) => {
-        const id = `${check.id}@${surface}`
-        const shares = check.shares && ON[surface].includes(check.shares) && `${check.shares}@${surface}`
-        return [id, { ...check, id, surface, ...(shares && { shares }) }] as const
+      .filter((dialect) => ON[dialect].includes(check.id))
+      .map((dialect) => {
+        const id = `${check.id}@${dialect}`
+        const shares = check.shares && ON[dialect].includes(check.shares) && `${check.shares}@${dialect}`
+        return [id, { ...check, id, dialect, ...(shares && { shares }) }] as const
       }),
   ]),
 )

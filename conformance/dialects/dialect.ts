@@ -1,8 +1,8 @@
 // A dialect: one way in which clients call a gateway, and providers are called. Checks work with calls,
 // texts, tool calls, usage, errors and ends; each dialect's file maps these to its wire format. Types only.
 
-export const SURFACES = ['chat', 'messages', 'responses', 'embeddings'] as const
-export type SurfaceName = (typeof SURFACES)[number]
+export const DIALECTS = ['chat', 'messages', 'responses', 'embeddings'] as const
+export type DialectName = (typeof DIALECTS)[number]
 
 /** Content of an answer, streamed or not, independent of the dialect. */
 export interface Reading {
@@ -39,8 +39,8 @@ export interface Asked {
   readonly body: object
 }
 
-export interface Surface {
-  readonly name: SurfaceName
+export interface Dialect {
+  readonly name: DialectName
   /** Path of calls; the part after `/v1/` is the endpoint's name at a provider. */
   readonly path: string
   /** End mark of a stream, in words. */

@@ -1,7 +1,7 @@
 // Embeddings (OpenAI): how the suite calls them and reads answers. The answer is vectors, which are read as
 // text. Never streamed. Pure.
 import { at, type Json, jsonOf } from '../evidence/reading.ts'
-import type { Surface } from './dialect.ts'
+import type { Dialect } from './dialect.ts'
 
 export const embeddings = {
   name: 'embeddings',
@@ -30,4 +30,4 @@ export const embeddings = {
     'no input': '{"model":"MODEL"}',
     'model of the wrong type': '{"model":7,"input":"x"}',
   },
-} satisfies Surface
+} satisfies Dialect

@@ -1,7 +1,7 @@
 // Messages (Anthropic): how the suite calls them and reads answers, like the official client:
 // `message_start`, blocks by index, `message_delta`, `message_stop`. Pure.
 import { at, eventsOf, type Json, jsonOf } from '../evidence/reading.ts'
-import type { Reading, Surface } from './dialect.ts'
+import type { Reading, Dialect } from './dialect.ts'
 
 /** Stop reasons -> finish reasons of chat; unknown ones stay as they are. */
 const FINISH: Readonly<Record<string, string>> = {
@@ -140,4 +140,4 @@ export const messages = {
     'temperature of the wrong type':
       '{"model":"MODEL","max_tokens":16,"messages":[{"role":"user","content":"x"}],"temperature":"hot"}',
   },
-} satisfies Surface
+} satisfies Dialect

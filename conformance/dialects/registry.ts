@@ -4,43 +4,43 @@ import type { LedgerEntry } from '../../mocks/ledger.ts'
 import type { Exchange } from '../evidence/evidence.ts'
 import type { Target } from '../target/schema.ts'
 import { chat } from './chat.ts'
-import type { Reading, Surface, SurfaceName } from './dialect.ts'
+import type { Reading, Dialect, DialectName } from './dialect.ts'
 import { embeddings } from './embeddings.ts'
 import { messages } from './messages.ts'
 import { responses } from './responses.ts'
 
-export const surfaces: Readonly<Record<SurfaceName, Surface>> = { chat, messages, responses, embeddings }
+export const dialects: Readonly<Record<DialectName, Dialect>> = { chat, messages, responses, embeddings }
 
-const all = Object.values(surfaces)
-const NAMES = new Map(all.map((surface) => [surface.path.replace(/^\/v1/, ''), surface]))
+const all = Object.values(dialects)
+const NAMES = new Map(all.map((dialect) => [dialect.path.replace(/^\/v1/, ''), dialect]))
 
 /** Matches the end of a path, so that a prefix does not matter; chat by default. */
-function surfaceAt(path: string): Surface {
+function dialectAt(path: string): Dialect {
   const bare = `/${path.split('?')[0]}`
   return [...NAMES].find(([end]) => bare.endsWith(end))?.[1] ?? chat
 }
 
 /** Returns the dialect of a call. */
-export const surfaceOf = ({ request }: Pick<Exchange, 'request'>): Surface => surfaceAt(request.path)
+export const dialectOf = ({ request }: Pick<Exchange, 'request'>): Dialect => dialectAt(request.path)
 /** Returns the dialect in which a provider was called. */
-export const dialectOf = ({ endpoint }: Pick<LedgerEntry, 'endpoint'>): Surface => surfaceAt(endpoint)
+export const providerDialectOf = ({ endpoint }: Pick<LedgerEntry, 'endpoint'>): Dialect => dialectAt(endpoint)
 
 /** Reads the answer that the client received. */
 export const readAnswer = (exchange: Pick<Exchange, 'request' | 'body'>): Reading =>
-  surfaceOf(exchange).read(exchange.body)
+  dialectOf(exchange).read(exchange.body)
 
 /** Reads the provider's answer; empty without one. */
 export const readSent = (entry: Pick<LedgerEntry, 'endpoint' | 'answer'> | null | undefined): Reading =>
-  entry ? dialectOf(entry).read(entry.answer.body ?? '') : chat.read('')
+  entry ? providerDialectOf(entry).read(entry.answer.body ?? '') : chat.read('')
 
 /** Returns true if the client's answer was translated. */
 export const isCrossed = (
   exchange: Pick<Exchange, 'request'>,
   entry: Pick<LedgerEntry, 'endpoint'>,
-): boolean => surfaceOf(exchange) !== dialectOf(entry)
+): boolean => dialectOf(exchange) !== providerDialectOf(entry)
 
 /** Returns a target as a check of this dialect sees it: with the models that can be called there. */
-export const onSurface = (target: Target, name: SurfaceName): Target => ({
+export const inDialect = (target: Target, name: DialectName): Target => ({
   ...target,
-  models: (name === 'chat' ? undefined : target.surfaces[name]?.models) ?? target.models,
+  models: (name === 'chat' ? undefined : target.dialects[name]?.models) ?? target.models,
 })

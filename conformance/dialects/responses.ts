@@ -1,7 +1,7 @@
 // Responses (OpenAI): how the suite calls them and reads answers: items, a stream of named events, and a last
 // event that holds the whole. Pure.
 import { at, eventsOf, type Json, jsonOf } from '../evidence/reading.ts'
-import type { Reading, Surface } from './dialect.ts'
+import type { Reading, Dialect } from './dialect.ts'
 
 /** Events that end a stream, including failure. */
 const TERMINAL = ['response.completed', 'response.incomplete', 'response.failed']
@@ -143,4 +143,4 @@ export const responses = {
     'model of the wrong type': '{"model":7,"input":"x"}',
     'temperature of the wrong type': '{"model":"MODEL","input":"x","temperature":"hot"}',
   },
-} satisfies Surface
+} satisfies Dialect

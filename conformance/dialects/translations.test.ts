@@ -7,7 +7,7 @@ import { askedFor } from '../checks/asked.ts'
 import { checks } from '../checks/registry.ts'
 import { entry, evidence, exchange } from '../evidence/test-evidence.ts'
 import { targetSchema } from '../target/schema.ts'
-import type { SurfaceName } from './dialect.ts'
+import type { DialectName } from './dialect.ts'
 
 type Json = Record<string, unknown>
 const sse = (...events: readonly Json[]): string =>
@@ -39,8 +39,8 @@ const calling = (done: string, last: Json = {}, response: Json = {}): string =>
     },
   )
 
-const found = (surface: SurfaceName, body: string): string[] =>
-  Object.entries(contradictions(surface, body)).flatMap(([question, all]) =>
+const found = (dialect: DialectName, body: string): string[] =>
+  Object.entries(contradictions(dialect, body)).flatMap(([question, all]) =>
     all.length > 0 ? [question] : [],
   )
 
@@ -195,7 +195,7 @@ test('results are found by the ids of their calls in each dialect (DIAL-13)', ()
     },
   } as const
   for (const [dialect, body] of Object.entries(bodies)) {
-    const { calls, results } = askedFor(dialect as SurfaceName, body)!
+    const { calls, results } = askedFor(dialect as DialectName, body)!
     assert.deepEqual([calls[0]!.name, results.get(calls[0]!.id)], ['look', 'seen'], dialect)
   }
   assert.equal(askedFor('embeddings', {}), null)

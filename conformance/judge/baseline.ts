@@ -4,7 +4,7 @@ import { parse } from 'yaml'
 import { z } from 'zod'
 import { readBounded } from '../../src/shared/bounded-file.ts'
 import { fileReason } from '../../src/terminal/file-error.ts'
-import { withoutSurface } from '../requirements/applicability.ts'
+import { withoutDialect } from '../requirements/applicability.ts'
 import { readRequirements } from '../requirements/requirements.ts'
 import { byFinding } from './group-findings.ts'
 import type { Results, Verdict } from './judge.ts'
@@ -45,7 +45,7 @@ export function readBaseline(file: string): Baseline {
       parsed.error.issues.map(({ path, message }) => `${file}: ${path.join('.')}: ${message}`).join('\n'),
     )
   const known = new Set(readRequirements().requirements.map(({ id }) => id))
-  const unknown = parsed.data.filter(({ id }) => !known.has(withoutSurface(requirementOf(id))))
+  const unknown = parsed.data.filter(({ id }) => !known.has(withoutDialect(requirementOf(id))))
   if (unknown.length > 0)
     throw new BaselineError(`${file}: no such requirement: ${unknown.map(({ id }) => id).join(', ')}`)
   return parsed.data

@@ -234,7 +234,7 @@ async function carriedOut(t: TestContext, own: Pick<Check, 'timeout' | 'exercise
   const session = new Session({
     check: 'OWN-01',
     target: { ...reference, ...more },
-    surface: chat,
+    dialect: chat,
     running: { baseUrl: mock.url, keys } as unknown as Running,
     mock: controlOf(mock),
     secrets: new Map(),

@@ -21,7 +21,7 @@ function verdict(suite: string) {
   })
   const seen = evidence([call], [entry({ endpoint: 'messages', path: '/v1/messages' })], {
     check: 'DIAL-02',
-    facts: { surface: 'messages' },
+    facts: { dialect: 'messages' },
   })
   return judge(run, new Map([['DIAL-02', seen]]), readRequirements()).verdicts.find(
     ({ id }) => id === 'DIAL-02',

@@ -3,9 +3,9 @@
 import { z } from 'zod'
 import { checks } from '../checks/registry.ts'
 import { requestsOf } from '../dialects/lookup.ts'
-import { isCrossed, onSurface } from '../dialects/registry.ts'
+import { isCrossed, inDialect } from '../dialects/registry.ts'
 import { type Evidence, REMAINDER } from '../evidence/evidence.ts'
-import { placeOf, withoutSurface } from '../requirements/applicability.ts'
+import { placeOf, withoutDialect } from '../requirements/applicability.ts'
 import {
   asked,
   levelOf,
@@ -131,7 +131,7 @@ export function judge(
 ): Results {
   const scored = setOf(requirements, run.suite)
   const verdicts = asked(requirements, run.profile, run.target).map((requirement) =>
-    verdictOf(requirement, run, evidence, scored.has(withoutSurface(requirement.id))),
+    verdictOf(requirement, run, evidence, scored.has(withoutDialect(requirement.id))),
   )
   const counts = Object.fromEntries(
     OUTCOMES.map((outcome) => [outcome, verdicts.filter((each) => each.outcome === outcome).length]),
@@ -206,12 +206,12 @@ function verdictOf(
     duration: evidence ? Math.round(evidence.ended_at - evidence.started_at) : 0,
   })
   if (!check) return said('harness-error', `there is no check ${name}`)
-  const left = run.disabled[id] ?? run.disabled[withoutSurface(id)]
+  const left = run.disabled[id] ?? run.disabled[withoutDialect(id)]
   if (left !== undefined) return said('disabled', left)
   if (run.only && !run.only.includes(id)) return said('disabled', 'not among the requested ones')
   const place = placeOf(check, run.target)
   if (place === null) return said('not-applicable', 'the target file says that chat is not served')
-  const target = onSurface(run.target, place)
+  const target = inDialect(run.target, place)
   const missing = (check.needs ?? []).filter((need) => !declares(target, need))
   if (missing.length > 0)
     return said('not-applicable', `the target file does not declare ${missing.join(', ')}`)

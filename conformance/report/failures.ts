@@ -6,7 +6,7 @@ import type { Evidence, Exchange } from '../evidence/evidence.ts'
 import { byFinding } from '../judge/group-findings.ts'
 import type { Verdict } from '../judge/judge.ts'
 import type { Kept } from '../judge/rejudge.ts'
-import { withoutSurface } from '../requirements/applicability.ts'
+import { withoutDialect } from '../requirements/applicability.ts'
 import { readExplanations } from '../requirements/explanations.ts'
 import { sentenceOf } from '../runner/check.ts'
 import { CONTROL, curl, script } from './curl.ts'
@@ -85,7 +85,7 @@ function adviceFor(
       'The target file declares this, but it could not be tried, so it counts as a failure. Make it possible, or remove the declaration from the target file.',
       `Run it alone: ${alone}`,
     ]
-  const causes = EXPLANATIONS[withoutSurface(id)]?.causes
+  const causes = EXPLANATIONS[withoutDialect(id)]?.causes
   return [
     ...(causes ? [`What usually causes it: ${causes}`] : []),
     `Change the gateway, then run it alone: ${alone}`,

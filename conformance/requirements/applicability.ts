@@ -1,11 +1,11 @@
 // Checks that also run in other dialects than the one they are written for, and why the others do not. Such a
 // check has its own id, `FLOW-03@messages`, in findings, reports and baselines. Pure.
 
-import { SURFACES, type SurfaceName } from '../dialects/dialect.ts'
+import { DIALECTS, type DialectName } from '../dialects/dialect.ts'
 import type { Target } from '../target/schema.ts'
 
 /** Dialects in addition to chat. */
-export type Further = Exclude<SurfaceName, 'chat'>
+export type Further = Exclude<DialectName, 'chat'>
 
 const TEXT = [
   ...['PURE-07', 'ROUTE-01', 'ROUTE-02', 'ROUTE-04', 'ROUTE-07', 'ROUTE-08'],
@@ -72,12 +72,12 @@ export const ONLY_THERE: readonly {
     ],
   },
   {
-    why: 'it is about the whole run, on any surface',
+    why: 'it is about the whole run, on any dialect',
     otherwise: 'anywhere',
     ids: ['PURE-08', 'KEEP-01', 'KEEP-02'],
   },
   {
-    why: 'its subject does not depend on the surface',
+    why: 'its subject does not depend on the dialect',
     otherwise: 'with words',
     ids: [
       'ROUTE-03',
@@ -117,19 +117,19 @@ export const ONLY_THERE: readonly {
 /**
  * Returns the dialect of calls that are not tied to one: chat, or the first that the gateway serves instead.
  */
-export const homeOf = ({ surfaces }: Pick<Target, 'surfaces'>): SurfaceName =>
-  surfaces.chat === false ? (SURFACES.find((name) => name !== 'chat' && surfaces[name]) ?? 'chat') : 'chat'
+export const homeOf = ({ dialects }: Pick<Target, 'dialects'>): DialectName =>
+  dialects.chat === false ? (DIALECTS.find((name) => name !== 'chat' && dialects[name]) ?? 'chat') : 'chat'
 
 /** Returns the dialect in which a check makes its calls at a target; null if it serves none that fits. */
 export function placeOf(
-  { id, surface }: { readonly id: string; readonly surface?: SurfaceName },
-  target: Pick<Target, 'surfaces'>,
-): SurfaceName | null {
+  { id, dialect }: { readonly id: string; readonly dialect?: DialectName },
+  target: Pick<Target, 'dialects'>,
+): DialectName | null {
   const home = homeOf(target)
-  if (surface !== undefined || home === 'chat') return surface ?? 'chat'
+  if (dialect !== undefined || home === 'chat') return dialect ?? 'chat'
   const otherwise = ONLY_THERE.find(({ ids }) => ids.includes(id))?.otherwise ?? 'not'
   return otherwise === 'anywhere' || (otherwise === 'with words' && home !== 'embeddings') ? home : null
 }
 
 /** Removes the dialect from an id: `FLOW-03@messages/event-arrives-at-once` -> `FLOW-03/event-…`. */
-export const withoutSurface = (id: string): string => id.replace(/@\w+/, '')
+export const withoutDialect = (id: string): string => id.replace(/@\w+/, '')

@@ -6,7 +6,7 @@ import { packageFile } from '../../src/shared/package-root.ts'
 import { checks } from '../checks/registry.ts'
 import type { Check } from '../runner/check.ts'
 import type { Capability } from '../target/schema.ts'
-import { ON, ONLY_THERE, withoutSurface } from './applicability.ts'
+import { ON, ONLY_THERE, withoutDialect } from './applicability.ts'
 import { readRequirements } from './requirements.ts'
 
 const read = (path: string): string => readFileSync(packageFile(path), 'utf8')
@@ -73,7 +73,7 @@ test('every sentence of the specification leads to requirements that exist, or s
 
 test('every check that a row names exists, and every check has its row', () => {
   const named = requirements.flatMap(({ check }) => check ?? [])
-  const own = [...checks.keys()].filter((id) => withoutSurface(id) === id)
+  const own = [...checks.keys()].filter((id) => withoutDialect(id) === id)
   assert.deepEqual([...named].sort(), own.sort())
   for (const { id, check } of requirements) if (check) assert.equal(check, id)
   for (const [id, check] of checks as ReadonlyMap<string, Check>) {
@@ -127,8 +127,8 @@ test('what a requirement needs by the contract, its check needs from the target 
     }
 })
 
-test('every check runs on further surfaces, or a table says why it does not', () => {
-  const isOwn = (id: string) => (checks.get(id) as Check).surface === undefined
+test('every check runs on further dialects, or a table says why it does not', () => {
+  const isOwn = (id: string) => (checks.get(id) as Check).dialect === undefined
   const own = [...checks.keys()].filter(isOwn)
   const excused = ONLY_THERE.flatMap(({ ids }) => ids)
   assert.deepEqual([...new Set([...Object.values(ON).flat(), ...excused])].filter(isOwn).sort(), own.sort())

@@ -80,7 +80,7 @@ export const BOUND: Record<Profile, readonly Requirement['scope'][]> = {
 export const asked = (
   { requirements }: Requirements,
   profile: Profile,
-  target: Pick<Target, 'surfaces'> = { surfaces: {} },
+  target: Pick<Target, 'dialects'> = { dialects: {} },
 ): Requirement[] =>
   requirements
     .filter(({ scope, check }) => check !== undefined && BOUND[profile].includes(scope))
@@ -99,10 +99,10 @@ export const levelOf = ({ level, level_waybill }: Requirement, profile: Profile)
   profile === 'waybill' ? (level_waybill ?? level) : level
 
 /** Returns a requirement and its variants in the other dialects that a target declares. */
-function onEach(requirement: Requirement, { surfaces }: Pick<Target, 'surfaces'>): Requirement[] {
+function onEach(requirement: Requirement, { dialects }: Pick<Target, 'dialects'>): Requirement[] {
   const { id } = requirement
   const further = (Object.keys(ON) as Further[]).filter(
-    (name) => surfaces[name] !== undefined && ON[name].includes(id),
+    (name) => dialects[name] !== undefined && ON[name].includes(id),
   )
   return [
     requirement,

@@ -1,7 +1,7 @@
 // A check: an exercise, which calls the target and writes down what it saw, and a judge, a pure function of
 // that. The judge runs after the exercise, and again whenever a verdict is doubted.
 
-import type { SurfaceName } from '../dialects/dialect.ts'
+import type { DialectName } from '../dialects/dialect.ts'
 import type { Evidence } from '../evidence/evidence.ts'
 import type { Capability, Target } from '../target/schema.ts'
 import type { Session } from './context.ts'
@@ -51,7 +51,7 @@ export interface Check {
   /** Check whose evidence is judged here too, instead of an exercise of its own. */
   readonly shares?: string
   /** Dialect of its calls; default chat. */
-  readonly surface?: SurfaceName
+  readonly dialect?: DialectName
   /**
    * True if it is about relayed answers: it does not apply unless some provider was called in the client's
    * dialect.

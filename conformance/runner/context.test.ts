@@ -23,7 +23,7 @@ async function streamed(t: TestContext) {
       providers: { openai: {} },
       models: { direct: [{ id: 'm', provider: 'openai', model: 'm' }] },
     }),
-    surface: chat,
+    dialect: chat,
     running: { baseUrl: url, keys: {} } as never, // what a call looks at
     mock: {} as never, // there is no provider
     secrets: new Map(),

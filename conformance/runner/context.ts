@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { LedgerEntry } from '../../mocks/ledger.ts'
 import { writeNonce } from '../../mocks/ledger.ts'
 import type { ScriptedAnswer } from '../../mocks/server/script.ts'
-import type { Surface } from '../dialects/dialect.ts'
+import type { Dialect } from '../dialects/dialect.ts'
 import { idsIn, isRedirect, listRequest, requestIdOf, theOne } from '../dialects/lookup.ts'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'
 import {
@@ -73,7 +73,7 @@ export interface SessionOptions {
   readonly check: string
   readonly target: Target
   /** Dialect of calls; the target has only its models in this dialect. */
-  readonly surface: Surface
+  readonly dialect: Dialect
   readonly running: Running
   readonly mock: MockControl
   /** True if idle windows are short, and prove less. */
@@ -104,7 +104,7 @@ const safe = (method = 'GET'): boolean => method === 'GET' || method === 'HEAD'
 
 export class Session {
   readonly target: Target
-  readonly surface: Surface
+  readonly dialect: Dialect
   readonly mock: MockControl
   /** Instance that receives the requests. */
   running: Running
@@ -130,7 +130,7 @@ export class Session {
   constructor(options: SessionOptions) {
     this.#options = options
     this.target = options.target
-    this.surface = options.surface
+    this.dialect = options.dialect
     this.mock = options.mock
     this.running = options.running
     this.#secrets = new Map(options.secrets)
@@ -195,11 +195,11 @@ export class Session {
     }
     const headers = this.#headers({ ...this.callHeaders, ...options.headers }, key)
     const asked = { model, prompt: `${prompt} ${writeNonce(nonce)}`, stream, body }
-    const text = JSON.stringify(this.surface.request(asked)).replaceAll('{nonce}', writeNonce(nonce))
+    const text = JSON.stringify(this.dialect.request(asked)).replaceAll('{nonce}', writeNonce(nonce))
     return this.#open(
       step,
       nonce,
-      { method: 'POST', path: this.surface.path + query, headers, body: text },
+      { method: 'POST', path: this.dialect.path + query, headers, body: text },
       timeout,
     )
   }
@@ -225,7 +225,7 @@ export class Session {
 
   /** Headers of every call in this dialect, in addition to those of the target file. */
   get callHeaders(): Readonly<Record<string, string>> {
-    return { 'content-type': 'application/json', ...this.surface.headers }
+    return { 'content-type': 'application/json', ...this.dialect.headers }
   }
 
   nonce(): string {
@@ -408,7 +408,7 @@ export class Session {
     this.#pending.push(done)
     // By meaning: "ten" also occurs in `"content":""`, which comes before any text.
     const says = (text: string, ms = 5_000) =>
-      open.until((body) => this.surface.read(body).content.includes(text), ms)
+      open.until((body) => this.dialect.read(body).content.includes(text), ms)
     return Object.assign(Object.create(open), { nonce, done, says })
   }
 

@@ -12,8 +12,8 @@ const ONLY = [
   ...['FLOW-06', 'FAIL-04', 'KEEP-01', 'CAT-01', 'PURE-07'],
 ]
 
-const { surfaces: _, ...reference } = targetOf('slow')
-const chatOnly = { ...reference, surfaces: {}, instances: 1 } as Target
+const { dialects: _, ...reference } = targetOf('slow')
+const chatOnly = { ...reference, dialects: {}, instances: 1 } as Target
 
 const GATEWAYS: readonly [what: string, target: Target][] = [
   ['the reference', { ...chatOnly, start: { inproc: 'selftest/reference' } }],

@@ -2,7 +2,7 @@
 // checks wait and call on the reference, at the pace of the first call; adjusted by the checks that have
 // ended. Pure, except for the clock that it is given.
 import type { Results } from '../judge/judge.ts'
-import { withoutSurface } from '../requirements/applicability.ts'
+import { withoutDialect } from '../requirements/applicability.ts'
 
 /** Pace of a gateway: duration of a call, cooldown of a failed target, and number of readable paths. */
 export interface Pace {
@@ -78,7 +78,7 @@ const COOLDOWNS: Readonly<Record<string, number>> = {
 
 /** Returns the usual duration of a check at this pace, ms; `quick`: with a short idle window. */
 export function usually(id: string, quick: boolean, { latency, cooldown, reads }: Pace = REFERENCE): number {
-  const bare = withoutSurface(id)
+  const bare = withoutDialect(id)
   const [waits, calls] = MEASURED[bare] ?? ELSE
   const idle = quick && bare === 'PURE-02' ? QUICK_IDLE : waits
   return idle + (calls + (READS[bare] ?? 0) * reads) * latency + (COOLDOWNS[bare] ?? 0) * cooldown

@@ -13,7 +13,7 @@ import {
   servedBy,
   where,
 } from '../dialects/lookup.ts'
-import { onSurface, readAnswer, surfaceOf } from '../dialects/registry.ts'
+import { inDialect, readAnswer, dialectOf } from '../dialects/registry.ts'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'
 import { at } from '../evidence/reading.ts'
 import { step } from '../evidence/step.ts'
@@ -90,7 +90,7 @@ const read: NonNullable<Parameters<Awaited<ReturnType<typeof openWorker>>['run']
     await session.ask(steps.log, path, { ...request, key })
   }
   // Last, because the newest record must be that of the first call.
-  if (session.surface.name !== 'embeddings') await session.chat(steps.streamed, { stream: true })
+  if (session.dialect.name !== 'embeddings') await session.chat(steps.streamed, { stream: true })
 }
 
 function seenOfCall(
@@ -123,7 +123,7 @@ function seenOfCall(
 
 function seenOfStream(call: Exchange): Sight {
   const { content, done, finish } = readAnswer(call)
-  const { end } = surfaceOf(call)
+  const { end } = dialectOf(call)
   if (call.status !== 200) return { ok: false, what: `a streamed call was answered with ${answerIn(call)}` }
   return {
     ok: call.end === 'complete' && content !== '' && (done === 1 || finish.length > 0),
@@ -169,8 +169,8 @@ export const applying = (target: Target, profile: Profile): Applies[] =>
   asked(readRequirements(), profile).map((requirement) => {
     const check = checks.get(requirement.check!)!
     const place = placeOf(check, target)
-    if (place === null) return { requirement, missing: ['chat, which surfaces.chat says is not served'] }
-    const there = onSurface(target, place)
+    if (place === null) return { requirement, missing: ['chat, which dialects.chat says is not served'] }
+    const there = inDialect(target, place)
     const missing = (check.needs ?? []).filter((need) => !declares(there, need)).map(fieldOf)
     return { requirement, missing: [...new Set(missing)] }
   })
@@ -203,8 +203,8 @@ const FIELDS: Readonly<Record<Exclude<Capability, `variant:${string}`>, string>>
   restart: 'capabilities.restart, and a start by the suite',
   process: 'start.command or start.image',
   cache: 'capabilities.cache',
-  messages: 'surfaces.messages',
-  counts: 'surfaces.messages.counts',
-  responses: 'surfaces.responses',
-  embeddings: 'surfaces.embeddings',
+  messages: 'dialects.messages',
+  counts: 'dialects.messages.counts',
+  responses: 'dialects.responses',
+  embeddings: 'dialects.embeddings',
 }

@@ -3,8 +3,8 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { MockProviders } from '../../mocks/server/create.ts'
-import type { SurfaceName } from '../dialects/dialect.ts'
-import { onSurface, surfaces } from '../dialects/registry.ts'
+import type { DialectName } from '../dialects/dialect.ts'
+import { inDialect, dialects } from '../dialects/registry.ts'
 import type { Evidence } from '../evidence/evidence.ts'
 import { clock, send } from '../evidence/http-client.ts'
 import { withoutSecrets } from '../evidence/secrets.ts'
@@ -102,11 +102,11 @@ export async function openWorker({
     const redact = (text: string): string => withoutSecrets(text, known)
     // A gateway key that turns up at a provider is found by name.
     for (const [name, secret] of secrets) await control.watchFor(name, secret)
-    const session = (check: string, needs: Check['needs'] = [], surface: SurfaceName = homeOf(template)) =>
+    const session = (check: string, needs: Check['needs'] = [], dialect: DialectName = homeOf(template)) =>
       new Session({
         check,
-        target: onSurface(target, surface),
-        surface: surfaces[surface],
+        target: inDialect(target, dialect),
+        dialect: dialects[dialect],
         running,
         mock: control,
         quick,

@@ -1,6 +1,6 @@
 // Runs the checks that bind every gateway on a must-pass gateway, and reports which of them fail.
 import { checks } from '../checks/registry.ts'
-import type { SurfaceName } from '../dialects/dialect.ts'
+import type { DialectName } from '../dialects/dialect.ts'
 import type { Outcome } from '../judge/judge.ts'
 import { StartError } from '../launch/instance.ts'
 import type { Further } from '../requirements/applicability.ts'
@@ -22,7 +22,7 @@ export interface InnocentResult {
 const isOn =
   (on: readonly Further[]) =>
   ({ check }: Requirement): boolean =>
-    on.some((surface: SurfaceName) => checks.get(check!)?.surface === surface)
+    on.some((dialect: DialectName) => checks.get(check!)?.dialect === dialect)
 
 /** Runs profile `observable`, or only some of its requirements. */
 export async function tryInnocent(name: string, only?: readonly string[]): Promise<InnocentResult> {
@@ -42,10 +42,10 @@ async function judgeInnocent(
   began: number,
 ): Promise<InnocentResult> {
   const { target = (same) => same, mayWarn = [], on = [] } = innocents.get(name)!
-  const { surfaces, ...whole } = targetOf(name)
-  const kept = Object.fromEntries(on.map((surface) => [surface, surfaces[surface] ?? {}]))
-  const held = target({ ...whole, surfaces: kept, start: { inproc: `selftest/innocent-gateway#${name}` } })
-  const besides = on.length > 0 && held.surfaces.chat !== false
+  const { dialects, ...whole } = targetOf(name)
+  const kept = Object.fromEntries(on.map((dialect) => [dialect, dialects[dialect] ?? {}]))
+  const held = target({ ...whole, dialects: kept, start: { inproc: `selftest/innocent-gateway#${name}` } })
+  const besides = on.length > 0 && held.dialects.chat !== false
   const there = besides ? asked(readRequirements(), 'observable', held).filter(isOn(on)) : null
   const tried = only ?? there?.map(({ id }) => id)
   const { results } = await conform({

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { checks } from '../checks/registry.ts'
-import { withoutSurface } from '../requirements/applicability.ts'
+import { withoutDialect } from '../requirements/applicability.ts'
 import { requirementOf, tryFault } from './fault-run.ts'
 import { faults } from './must-fail/registry.ts'
 
@@ -21,7 +21,7 @@ test('every check has a fault, and every fault is meant for a check (SUITE-04)',
     }
   }
   assert.deepEqual(
-    [...checks.keys()].filter((id) => id === withoutSurface(id) && !meant.has(id)),
+    [...checks.keys()].filter((id) => id === withoutDialect(id) && !meant.has(id)),
     [],
     'these checks have no fault',
   )

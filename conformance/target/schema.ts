@@ -122,7 +122,7 @@ const models = z.strictObject({
 })
 
 /** Dialect served in addition to chat. */
-const furtherSurface = z.strictObject({
+const furtherDialect = z.strictObject({
   models: models.optional().describe('What can be called there, if it is not the same as for chat.'),
 })
 
@@ -273,13 +273,13 @@ const fields = z.strictObject({
     )
     .describe('Providers of the mock, and the gateway’s names for them.'),
   models: models.describe('What can be called, and where it goes.'),
-  surfaces: z
+  dialects: z
     .strictObject({
       chat: z
         .literal(false)
         .optional()
-        .describe('Chat completions are not served: the suite makes every call on the other surfaces.'),
-      messages: furtherSurface
+        .describe('Chat completions are not served: the suite makes every call on the other dialects.'),
+      messages: furtherDialect
         .extend({
           counts: z
             .boolean()
@@ -287,8 +287,8 @@ const fields = z.strictObject({
             .describe('It counts the tokens of a request, `/v1/messages/count_tokens`.'),
         })
         .describe('Calls from Anthropic’s clients, `/v1/messages`.'),
-      responses: furtherSurface.describe('Calls from OpenAI’s newer clients, `/v1/responses`.'),
-      embeddings: furtherSurface.describe('Embeddings, `/v1/embeddings`.'),
+      responses: furtherDialect.describe('Calls from OpenAI’s newer clients, `/v1/responses`.'),
+      embeddings: furtherDialect.describe('Embeddings, `/v1/embeddings`.'),
     })
     .partial()
     .default({})
@@ -413,9 +413,9 @@ export const targetSchema = fields
         'a gateway that is already running, knows only one mock or is set up by requests can have only one instance',
     },
   )
-  .refine(({ surfaces: { chat, ...others } }) => chat !== false || Object.keys(others).length > 0, {
-    path: ['surfaces'],
-    error: 'chat is not served, and no other surface is named; there are: messages, responses, embeddings',
+  .refine(({ dialects: { chat, ...others } }) => chat !== false || Object.keys(others).length > 0, {
+    path: ['dialects'],
+    error: 'chat is not served, and no other dialect is named; there are: messages, responses, embeddings',
   })
   .refine(
     ({ mock_host, mock_name }) =>
@@ -497,7 +497,7 @@ export type Capability = (typeof CAPABILITIES)[number] | `variant:${string}`
 
 /** Returns true if the target file declares the capability. */
 export function declares(
-  { start, models, surfaces, observability, capabilities, variants }: Target,
+  { start, models, dialects, observability, capabilities, variants }: Target,
   capability: Capability,
 ): boolean {
   const { headers, log } = observability
@@ -536,11 +536,11 @@ export function declares(
     case 'restart':
       return ours && capabilities.restart
     case 'counts':
-      return surfaces.messages?.counts === true
+      return dialects.messages?.counts === true
     case 'messages':
     case 'responses':
     case 'embeddings':
-      return surfaces[capability] !== undefined
+      return dialects[capability] !== undefined
     case 'catalog':
     case 'resolve':
     case 'session':

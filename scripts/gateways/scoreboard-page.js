@@ -8,7 +8,7 @@ function show() {
   const find = chosen.get('find').trim().toLowerCase().split(/\s+/)
   for (const row of rows)
     row.hidden =
-      ['surface', 'family', 'level'].some(
+      ['dialect', 'family', 'level'].some(
         (name) => chosen.get(name) && chosen.get(name) !== row.dataset[name],
       ) ||
       !find.every((word) => row.firstElementChild.textContent.toLowerCase().includes(word)) ||
@@ -27,7 +27,7 @@ function showGateways() {
 /** The parts of the choice that are not the usual ones. */
 function write() {
   const chosen = new URLSearchParams()
-  for (const name of ['find', 'surface', 'family', 'level'])
+  for (const name of ['find', 'dialect', 'family', 'level'])
     if (form.elements[name].value) chosen.set(name, form.elements[name].value)
   if (form.elements.bad.checked) chosen.set('bad', '1')
   const without = boxes.filter(({ checked }) => !checked).map(({ value }) => value)
@@ -38,7 +38,7 @@ function write() {
 function read() {
   if (!location.hash.includes('=')) return
   const chosen = new URLSearchParams(location.hash.slice(1))
-  for (const name of ['find', 'surface', 'family', 'level'])
+  for (const name of ['find', 'dialect', 'family', 'level'])
     form.elements[name].value = chosen.get(name) ?? ''
   form.elements.bad.checked = chosen.has('bad')
   const without = chosen.get('without')?.split(',') ?? []

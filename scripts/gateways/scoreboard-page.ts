@@ -41,14 +41,14 @@ const FAMILIES: Readonly<Record<string, string>> = {
   CAT: 'the list of models',
 }
 
-const SURFACES: Readonly<Record<string, string>> = {
+const DIALECTS: Readonly<Record<string, string>> = {
   MSG: 'messages',
   RSP: 'responses',
   EMB: 'embeddings',
   CNT: 'messages',
 }
 const familyOf = (id: string): string => id.split('-')[0]!
-const surfaceOf = (id: string): string => id.split('@')[1] ?? SURFACES[familyOf(id)] ?? 'chat'
+const dialectOf = (id: string): string => id.split('@')[1] ?? DIALECTS[familyOf(id)] ?? 'chat'
 const { requirements } = readRequirements()
 const isNoted = (outcome: string): boolean => NOTED.includes(outcome)
 const words = (slugged: string): string => slugged.replaceAll('-', ' ')
@@ -112,7 +112,7 @@ function filters(run: readonly Outcome[]): string {
     `<label>${label} <select name="${name}"><option value="">all</option>${[...new Set(all)].map((each) => `<option value="${each}">${said(each)}</option>`).join('')}</select></label>`
   return `<form class="filters" hidden role="search" aria-label="Filter">
 <label>Find <input type="text" name="find" placeholder="secrets, FLOW-05" spellcheck="false" autocomplete="off"></label>
-${choice('Surface', 'surface', ids.map(surfaceOf))}
+${choice('Dialect', 'dialect', ids.map(dialectOf))}
 ${choice('Subject', 'family', ids.map(familyOf), (each) => `${each} ${FAMILIES[each] ?? ''}`.trim())}
 ${choice('Level', 'level', ['MUST', 'SHOULD'])}
 <label class="check"><input type="checkbox" name="bad"> only what did not hold</label>
@@ -153,7 +153,7 @@ function row(id: string, run: readonly Outcome[]): string {
       ? `<td data-gateway="${gateway}"><a class="mark ${verdict.outcome}" href="#${gateway}.${id}" aria-label="${text(`${title}, ${id}: ${verdict.outcome}`)}">${MARKS[verdict.outcome]}</a></td>`
       : `<td data-gateway="${gateway}"></td>`,
   )
-  return `<tr data-surface="${surfaceOf(id)}" data-family="${familyOf(id)}" data-level="${level}"${isBad ? ' data-bad' : ''}><th scope="row"><details><summary><b>${id}</b> ${text(words(name))}</summary><p>${level}. ${prose(sentence ?? '')}</p></details></th>${cells.join('')}</tr>`
+  return `<tr data-dialect="${dialectOf(id)}" data-family="${familyOf(id)}" data-level="${level}"${isBad ? ' data-bad' : ''}><th scope="row"><details><summary><b>${id}</b> ${text(words(name))}</summary><p>${level}. ${prose(sentence ?? '')}</p></details></th>${cells.join('')}</tr>`
 }
 
 function section(

@@ -5,7 +5,7 @@
 // sample.ts) and writes nothing; --cross tries each against all checks. Exit 1 if one survived, or if a
 // finding of a check never failed.
 import { parseArgs } from 'node:util'
-import { withoutSurface } from '../../conformance/requirements/applicability.ts'
+import { withoutDialect } from '../../conformance/requirements/applicability.ts'
 import { asked, readRequirements } from '../../conformance/requirements/requirements.ts'
 import { type FaultResult, requirementOf, tryFault } from '../../conformance/selftest/fault-run.ts'
 import { faults, fileOf } from '../../conformance/selftest/must-fail/registry.ts'
@@ -66,7 +66,7 @@ process.exit(alive.length + never.length > 0 ? 1 : 0)
 /** Samples gateways, first those whose table or check was changed. */
 function sampled(size: number): Sample {
   return sample([...faults.keys()], size, (name, changed) => {
-    const ids = faults.get(name)!.caughtBy.map((id) => withoutSurface(requirementOf(id)))
+    const ids = faults.get(name)!.caughtBy.map((id) => withoutDialect(requirementOf(id)))
     return [fileOf(name), ...ids.map((id) => `checks/${id}.ts`)].some((file) =>
       changed.has(`conformance/${file}`),
     )
@@ -99,8 +99,8 @@ function line({ name, caught, survived, duration }: FaultResult, count: string):
 /** Returns checks without a must-fail gateway, and findings that were judged but never failed. */
 function neverFalse(all: readonly FaultResult[]): string[] {
   // A finding counts once, in whichever dialect it failed.
-  const caught = new Set(all.flatMap((result) => [...result.caught.keys()].map(withoutSurface)))
-  const judged = new Set(all.flatMap((result) => [...result.judged].map(withoutSurface)))
+  const caught = new Set(all.flatMap((result) => [...result.caught.keys()].map(withoutDialect)))
+  const judged = new Set(all.flatMap((result) => [...result.judged].map(withoutDialect)))
   const known = new Set([...judged].map(requirementOf))
   const unjudged = asked(readRequirements(), 'waybill').filter(({ id }) => !known.has(id))
   const never = [...judged].filter((id) => !caught.has(id) && GUARDS[id] === undefined)

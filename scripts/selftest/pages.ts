@@ -1,6 +1,6 @@
 // Formats the results of the gateways that test the suite as Markdown pages of the site. Pure.
 import { checks } from '../../conformance/checks/registry.ts'
-import { withoutSurface } from '../../conformance/requirements/applicability.ts'
+import { withoutDialect } from '../../conformance/requirements/applicability.ts'
 import { faults, fileOf } from '../../conformance/selftest/must-fail/registry.ts'
 import { innocents } from '../../conformance/selftest/must-pass/registry.ts'
 import type { MustFailResults, MustPassResults } from './results.ts'
@@ -18,7 +18,7 @@ export function mustFailPage({ whole_run, gateways }: MustFailResults): string {
     )
     .toSorted((a, b) => (`${a.finding} ${a.name}` < `${b.finding} ${b.name}` ? -1 : 1))
   const findings = new Set(kills.map(({ finding }) => finding)).size
-  const requirements = [...checks.keys()].filter((id) => withoutSurface(id) === id).length
+  const requirements = [...checks.keys()].filter((id) => withoutDialect(id) === id).length
   const again = Object.values(gateways).filter(({ date }) => date > whole_run.date).length
   const survivors = Object.values(gateways).filter(({ survived }) => Object.keys(survived).length > 0).length
   return [

@@ -16,7 +16,7 @@ import { StartError } from '../../conformance/launch/instance.ts'
 import { table } from '../../conformance/report/terminal.ts'
 import { manyLines } from '../../conformance/report/text.ts'
 import { clearReports, writeReports } from '../../conformance/report/write.ts'
-import { withoutSurface } from '../../conformance/requirements/applicability.ts'
+import { withoutDialect } from '../../conformance/requirements/applicability.ts'
 import { PROFILES, type Profile, readRequirements } from '../../conformance/requirements/requirements.ts'
 import { conform as run } from '../../conformance/run.ts'
 import { inTime, type TimeLeft, timeLeft } from '../../conformance/runner/eta.ts'
@@ -175,7 +175,7 @@ function minutesIn(text: string | undefined): number | undefined {
 
 function checkIds(ids: readonly string[]): void {
   const known = new Set(readRequirements().requirements.map(({ id }) => id))
-  const unknown = ids.filter((id) => !known.has(withoutSurface(id)))
+  const unknown = ids.filter((id) => !known.has(withoutDialect(id)))
   if (unknown.length > 0) throw new UsageError(`--only: no such requirement: ${unknown.join(', ')}`)
 }
 

@@ -10,7 +10,7 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import Database from 'better-sqlite3'
-import { startStandIn } from '../../mocks/test-upstream.ts'
+import { startMockServer } from '../../mocks/test-upstream.ts'
 import { parseConfig } from '../config/load.ts'
 import { createGateway } from '../gateway/create-gateway.ts'
 import { runCli } from '../test/test-cli.ts'
@@ -37,7 +37,7 @@ const snapshot = (directory: string) =>
 
 /** A configuration and the data directory of a gateway that ran on it and was stopped; `port` is where it listened. */
 async function directoryOf(t: TestContext) {
-  const provider = await startStandIn()
+  const provider = await startMockServer()
   t.after(() => provider.close())
   const directory = temporaryDirectory(t)
   const data = join(directory, 'data')

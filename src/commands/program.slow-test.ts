@@ -7,7 +7,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { startStandIn } from '../../mocks/test-upstream.ts'
+import { startMockServer } from '../../mocks/test-upstream.ts'
 import { loadConfig } from '../config/load.ts'
 import { CLI, ENVIRONMENT, startServer } from '../test/test-cli.ts'
 import { temporaryDirectory } from '../test/test-gateway.ts'
@@ -164,7 +164,7 @@ test('serve --replay with a file that somebody named wants that file', () => {
 })
 
 test('serve --replay reaches no provider, not even a provider on this machine whose key it could have (REC-02)', async (t) => {
-  const provider = await startStandIn()
+  const provider = await startMockServer()
   t.after(() => provider.close())
   const config = join(temporaryDirectory(t), 'local.yaml')
   writeFileSync(

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { startStandIn, streamed } from '../../mocks/test-upstream.ts'
+import { startMockServer, streamed } from '../../mocks/test-upstream.ts'
 import { table } from '../terminal/table.ts'
 import { CLI, ENVIRONMENT } from '../test/test-cli.ts'
 import { ask, temporaryDirectory } from '../test/test-gateway.ts'
@@ -26,7 +26,7 @@ function waybill(...args: string[]) {
 
 test('record says that it costs money, keeps a redacted recording of each call, and sums up', async (t) => {
   const directory = temporaryDirectory(t)
-  const standIn = await startStandIn(streamed('Dear ', 'harbourmaster'))
+  const standIn = await startMockServer(streamed('Dear ', 'harbourmaster'))
   t.after(() => standIn.close())
   const config = join(directory, 'waybill.yaml')
   const out = join(directory, 'kept')

@@ -15,7 +15,7 @@ import {
   DONE,
   fail,
   type Script,
-  startStandIn,
+  startMockServer,
   stream,
   usageChunk,
 } from '../../mocks/test-upstream.ts'
@@ -60,7 +60,7 @@ async function providerAt(t: TestContext, name: string, path: string, script: Sc
   const directory = temporaryDirectory(t)
   const config = join(directory, 'waybill.yaml')
   const out = join(directory, 'kept')
-  const provider = await startStandIn(script)
+  const provider = await startMockServer(script)
   t.after(() => provider.close())
   const { origin } = new URL(provider.baseUrl)
   writeFileSync(
@@ -189,7 +189,7 @@ test('replay says at its start of which providers it has nothing, and what its a
 
 test('replay has a database of its own, spends no budget, and every call says that it was replayed (REC-05)', async (t) => {
   const directory = temporaryDirectory(t)
-  const provider = await startStandIn(answer())
+  const provider = await startMockServer(answer())
   t.after(() => provider.close())
   const config = join(directory, 'waybill.yaml')
   const digest = createHash('sha256').update('wb-of-the-laptop').digest('hex')

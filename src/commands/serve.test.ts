@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
-import { answer, chunk, DONE, type StandIn, startStandIn, stream } from '../../mocks/test-upstream.ts'
+import { answer, chunk, DONE, type MockServer, startMockServer, stream } from '../../mocks/test-upstream.ts'
 import { runCli, startCli } from '../test/test-cli.ts'
 import { ask, temporaryDirectory } from '../test/test-gateway.ts'
 
@@ -17,7 +17,7 @@ interface Line {
 }
 
 /** A gateway of its own process, with a file that can be rewritten. `config` follows after server, data and providers. */
-async function serving(t: TestContext, provider: StandIn, config: string, env = {}) {
+async function serving(t: TestContext, provider: MockServer, config: string, env = {}) {
   const directory = temporaryDirectory(t)
   const file = join(directory, 'waybill.yaml')
   const head = `server: { port: 0 }\ndata: ./data\nproviders: { alpha: { api: openai, base_url: "${provider.baseUrl}", key: $KEY } }\n`
@@ -70,7 +70,7 @@ const TWO =
 
 test('a changed file is reloaded while a stream goes on; an invalid one changes nothing and is reported (LIFE-07)', async (t) => {
   let release = () => {}
-  const provider = await startStandIn()
+  const provider = await startMockServer()
   t.after(() => provider.close())
   const gateway = await serving(t, provider, ONE)
   assert.equal((await gateway.ready()).configuration.state, 'current')
@@ -115,7 +115,7 @@ test('a changed file is reloaded while a stream goes on; an invalid one changes 
 })
 
 test('SIGHUP reads the file again, and what needs a restart is said in one line (LIFE-07)', async (t) => {
-  const provider = await startStandIn()
+  const provider = await startMockServer()
   t.after(() => provider.close())
   const gateway = await serving(t, provider, ONE)
   gateway.child.kill('SIGHUP')
@@ -133,7 +133,7 @@ test('SIGHUP reads the file again, and what needs a restart is said in one line 
 })
 
 test('a call is one line of JSON; prompts, keys and sessions are in none, start and stop are (KEEP-01)', async (t) => {
-  const provider = await startStandIn(
+  const provider = await startMockServer(
     stream(chunk({ content: 'the-answer' }, { finish_reason: 'stop' }), DONE),
   )
   t.after(() => provider.close())
@@ -187,7 +187,7 @@ test('a call is one line of JSON; prompts, keys and sessions are in none, start 
 })
 
 test('the session is said at level debug only, and a level that does not exist is refused', async (t) => {
-  const provider = await startStandIn()
+  const provider = await startMockServer()
   t.after(() => provider.close())
   const gateway = await serving(t, provider, ONE, { WAYBILL_LOG_LEVEL: 'debug' })
   await fetch(`${gateway.url}/v1/chat/completions`, {
@@ -208,7 +208,7 @@ test('SIGTERM takes no new call, lets the open stream end, and the record is who
   const held = new Promise<void>((done) => {
     release = done
   })
-  const provider = await startStandIn(async (response) => {
+  const provider = await startMockServer(async (response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     response.write(chunk({ content: 'before ' }))
     await held
@@ -234,7 +234,7 @@ test('SIGTERM takes no new call, lets the open stream end, and the record is who
 })
 
 test('a second process on the same data directory is refused in one line, and the first goes on (LIFE-05)', async (t) => {
-  const provider = await startStandIn()
+  const provider = await startMockServer()
   t.after(() => provider.close())
   const gateway = await serving(t, provider, ONE)
   const second = await runCli(['serve', '-c', gateway.file], { env: { KEY: 'x' } })
@@ -247,7 +247,7 @@ test('a second process on the same data directory is refused in one line, and th
 })
 
 test('a gateway whose log has lost its reader ends as any other', async (t) => {
-  const provider = await startStandIn()
+  const provider = await startMockServer()
   t.after(() => provider.close())
   const { child, chat, all } = await serving(t, provider, ONE)
   child.stdout.destroy()

@@ -7,7 +7,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { answer, type Script, startStandIn } from '../../mocks/test-upstream.ts'
+import { answer, type Script, startMockServer } from '../../mocks/test-upstream.ts'
 import { temporaryDirectory } from '../test/test-gateway.ts'
 import { chunk, crossedGateway } from './test-crossed-gateway.ts'
 
@@ -77,7 +77,7 @@ async function start(t: TestContext, config: string): Promise<{ url: string; chi
 }
 
 test('messages at chat: after SIGKILL every inference is on record, open calls as interrupted (LIFE-01, LOG-07)', async (t) => {
-  const provider = await startStandIn((response, received) =>
+  const provider = await startMockServer((response, received) =>
     (received.json.stream ? story(() => {}) : answer())(response, received),
   )
   t.after(() => provider.close())

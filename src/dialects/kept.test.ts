@@ -2,7 +2,7 @@
 // to several it is refused before anything is asked, and a target of another dialect never gets it in silence.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { type Script, startStandIn } from '../../mocks/test-upstream.ts'
+import { type Script, startMockServer } from '../../mocks/test-upstream.ts'
 import { providerKey, type TestGateway, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
 import { samples as chat } from './chat/test-samples.ts'
 import { samples as gemini } from './gemini/test-samples.ts'
@@ -279,7 +279,7 @@ const answers: Script = (res, { path }) => {
 
 /** alpha, beta and twin speak the dialect, twin with the account of alpha; far and further speak another one. */
 async function start(t: TestContext, dialect: string): Promise<TestGateway> {
-  const own = await startStandIn(answers)
+  const own = await startMockServer(answers)
   t.after(() => own.close())
   const far = dialect === 'chat' ? 'messages' : 'chat'
   const target = (name: string) => `{ model: ${name}/m }`
@@ -493,7 +493,7 @@ test('a container is used where it was made, also after a restart, and elsewhere
 
 test('two names of one account share what it keeps; two keys at one address do not (STATE-03)', async (t) => {
   let made = 0
-  const server = await startStandIn((response) => {
+  const server = await startMockServer((response) => {
     const answer = { ...JSON.parse(responses.answer('m', {})) }
     answer.output.push({ type: 'code_interpreter_call', container_id: `made_${made++}` })
     response.writeHead(200, JSON_TYPE).end(JSON.stringify(answer))

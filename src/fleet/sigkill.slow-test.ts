@@ -7,7 +7,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { answer, startStandIn } from '../../mocks/test-upstream.ts'
+import { answer, startMockServer } from '../../mocks/test-upstream.ts'
 import { forget, listInstances } from '../store/postgres/forget.ts'
 import type { Link } from '../store/postgres/link.ts'
 import { checkSharedSums } from '../store/postgres/test-shared-log.ts'
@@ -37,7 +37,7 @@ async function killThem(t: TestContext, durability: string, loses: boolean): Pro
   const url = await fleet.freshDatabase()
   const { postgres } = fleet
   const link = openShared(t, url)
-  const provider = await startStandIn(answer())
+  const provider = await startMockServer(answer())
   t.after(() => provider.close())
   const directory = temporaryDirectory(t)
   const gateways = NAMES.map(

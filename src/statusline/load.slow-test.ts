@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { answer, startStandIn } from '../../mocks/test-upstream.ts'
+import { answer, startMockServer } from '../../mocks/test-upstream.ts'
 import { startServer } from '../test/test-cli.ts'
 import { temporaryDirectory } from '../test/test-gateway.ts'
 import { bundle, run, SCRIPT } from './test-statusline.ts'
@@ -14,7 +14,7 @@ const LINES = 30
 
 test('under chat load no line is blank, and none is paid for (LINE-04, LINE-05)', async (t) => {
   const directory = temporaryDirectory(t)
-  const provider = await startStandIn(answer())
+  const provider = await startMockServer(answer())
   t.after(() => provider.close())
   const file = join(directory, 'waybill.yaml')
   writeFileSync(

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { startStandIn } from '../../mocks/test-upstream.ts'
+import { startMockServer } from '../../mocks/test-upstream.ts'
 import { ask, temporaryDirectory } from '../test/test-gateway.ts'
 import { collector, seen } from './test-collector.ts'
 
@@ -33,7 +33,7 @@ test('a call that a killed gateway left open appears after the restart, marked, 
   const arrival = new Promise<void>((done) => {
     arrived = done
   })
-  const provider = await startStandIn(() => arrived()) // and never answers
+  const provider = await startMockServer(() => arrived()) // and never answers
   t.after(() => provider.close())
   const directory = temporaryDirectory(t)
   const config = join(directory, 'waybill.yaml')

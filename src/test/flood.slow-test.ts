@@ -8,7 +8,7 @@ import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { answer, type Script, startStandIn } from '../../mocks/test-upstream.ts'
+import { answer, type Script, startMockServer } from '../../mocks/test-upstream.ts'
 import { ask, slowness, temporaryDirectory } from './test-gateway.ts'
 import { IS_FULL } from './test-size.ts'
 
@@ -167,7 +167,7 @@ async function start(t: TestContext) {
   const silentFor: Script = (response, received) => {
     if (received.json.user !== 'silent') answer()(response, received)
   }
-  const provider = await startStandIn(silentFor)
+  const provider = await startMockServer(silentFor)
   t.after(() => provider.close())
   const data = temporaryDirectory(t)
   const file = join(data, 'waybill.yaml')

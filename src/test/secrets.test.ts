@@ -8,7 +8,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { answer, chunk, fail, type Script, startStandIn, stream } from '../../mocks/test-upstream.ts'
+import { answer, chunk, fail, type Script, startMockServer, stream } from '../../mocks/test-upstream.ts'
 import { READS } from '../gateway/endpoints.ts'
 import { CLI, ENVIRONMENT } from './test-cli.ts'
 import { ask, temporaryDirectory } from './test-gateway.ts'
@@ -60,7 +60,7 @@ const ECHOES: readonly (readonly [string, Script, object])[] = [
 ]
 
 test('planted secrets appear in no answer, header, error or read endpoint, and neither on disk nor in what is printed (KEEP-01, KEEP-02)', async (t) => {
-  const provider = await startStandIn()
+  const provider = await startMockServer()
   t.after(() => provider.close())
   const data = temporaryDirectory(t)
   const config = join(data, 'waybill.yaml')

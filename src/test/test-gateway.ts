@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ZodType } from 'zod'
-import { type Script, type StandIn, startStandIn } from '../../mocks/test-upstream.ts'
+import { type Script, type MockServer, startMockServer } from '../../mocks/test-upstream.ts'
 import { parseConfig } from '../config/load.ts'
 import { SILENT } from '../core/process-log.ts'
 import { createGateway, type Gateway, type GatewayOptions } from '../gateway/create-gateway.ts'
@@ -33,7 +33,7 @@ export interface TestGateway {
   readonly url: string
   readonly gateway: Gateway
   readonly data: string
-  readonly upstream: Readonly<Record<string, StandIn>>
+  readonly upstream: Readonly<Record<string, MockServer>>
   /** Inference requests that all providers together received. */
   received(): number
   get(
@@ -94,10 +94,10 @@ export async function testGateway(t: TestContext, setup: Setup = {}): Promise<Te
     // A copied database has the instance id of its original, and a fleet refuses that.
     data = config.includes('fleet:') ? temporaryDirectory(t) : dataDirectory(t),
   } = setup
-  const upstream: Record<string, StandIn> = {}
+  const upstream: Record<string, MockServer> = {}
   const lines = [`server: { port: 0, ${server} }`, `data: ${data}`, 'providers:']
   for (const [name, script] of Object.entries(providers)) {
-    const standIn = await startStandIn(script)
+    const standIn = await startMockServer(script)
     t.after(() => standIn.close())
     upstream[name] = standIn
     lines.push(`  ${name}: { api: openai, base_url: "${standIn.baseUrl}", key: $${name}_key }`)

@@ -14,7 +14,7 @@ const withoutChat =
   (path: string) =>
   (target: Target): Target => ({
     ...target,
-    surfaces: { ...target.surfaces, chat: false },
+    dialects: { ...target.dialects, chat: false },
     capabilities: { ...target.capabilities, gateway_keys: { protected: [`POST ${path}`, '/v1/models'] } },
   })
 
@@ -29,14 +29,14 @@ const responsesOnly = (text: string): string => text.replace('[openai, responses
 
 /** Sends calls of one dialect where those of another go. */
 const like =
-  (surface: Further, other: Target['models'] | undefined) =>
+  (dialect: Further, other: Target['models'] | undefined) =>
   (target: Target): Target => ({
     ...target,
-    surfaces: { [surface]: { ...target.surfaces[surface], models: other } },
+    dialects: { [dialect]: { ...target.dialects[dialect], models: other } },
   })
 
 /** Sends calls of a dialect to chat's models, never to a provider of the same dialect. */
-export const likeChat = (surface: Further) => like(surface, undefined)
+export const likeChat = (dialect: Further) => like(dialect, undefined)
 
 const claude: Target['models'] = {
   logical: [

@@ -3,7 +3,7 @@ import type { Innocent } from '../innocent.ts'
 import { innocents as answers } from './answers.ts'
 import { innocents as asking } from './asking.ts'
 import { innocents as deltas } from './deltas.ts'
-import { innocents as surfaces } from './dialects.ts'
+import { innocents as dialects } from './dialects.ts'
 import { innocents as errors } from './errors.ts'
 import { innocents as events } from './events.ts'
 import { innocents as forms } from './forms.ts'
@@ -34,7 +34,7 @@ const subjects = {
   refusals,
   responses,
   streams,
-  surfaces,
+  dialects,
   tls,
   upstream,
   wire,

@@ -10,7 +10,7 @@ import {
   DONE,
   fail,
   type Script,
-  startStandIn,
+  startMockServer,
   stream,
   usageChunk,
 } from '../../../mocks/test-upstream.ts'
@@ -76,7 +76,7 @@ export async function startDemo({
   const standIns = await Promise.all(
     ['openai', 'groq', 'deepseek', 'openrouter'].map(async (name) => ({
       name,
-      server: await startStandIn(provider(name, pace)),
+      server: await startMockServer(provider(name, pace)),
     })),
   )
   const lines = [

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { startStandIn } from '../../../mocks/test-upstream.ts'
+import { startMockServer } from '../../../mocks/test-upstream.ts'
 import { temporaryDirectory } from '../../test/test-gateway.ts'
 import { samples } from './test-samples.ts'
 
@@ -39,7 +39,7 @@ const speak = (url: string, live: boolean): Promise<string> =>
   }).then((response) => response.text())
 
 test('after SIGKILL every inference is on record, open calls as interrupted (LIFE-01, LOG-07)', async (t) => {
-  const provider = await startStandIn((response, { json }) => {
+  const provider = await startMockServer((response, { json }) => {
     if (!json.live) return response.end(samples.answer('m', { heard: 20, spoken: 7 }))
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     response.write('event: begin\ndata: {"voice":"m","heard":20}\n\n') // and nothing more

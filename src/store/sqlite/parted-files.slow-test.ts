@@ -23,7 +23,7 @@ import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
-import { type StandIn, startStandIn } from '../../../mocks/test-upstream.ts'
+import { type MockServer, startMockServer } from '../../../mocks/test-upstream.ts'
 import { ask, slowness, temporaryDirectory } from '../../test/test-gateway.ts'
 import { IS_FULL } from '../../test/test-size.ts'
 import { diagnoseData } from './diagnose.ts'
@@ -315,7 +315,7 @@ async function readiness(url: string): Promise<{ status: number; message: string
 }
 
 /** A directory for the data, a configuration beside it, and a provider that keeps what it received. */
-async function place(t: TestContext): Promise<{ place: Place; config: string; provider: StandIn }> {
+async function place(t: TestContext): Promise<{ place: Place; config: string; provider: MockServer }> {
   const root = temporaryDirectory(t)
   const parent = join(root, 'parent')
   const beside = join(root, 'beside')
@@ -323,7 +323,7 @@ async function place(t: TestContext): Promise<{ place: Place; config: string; pr
   mkdirSync(beside)
   const elsewhere = hasElsewhere ? mkdtempSync(join(OTHER_FILE_SYSTEM, 'waybill-')) : null
   if (elsewhere) t.after(() => rmSync(elsewhere, { recursive: true, force: true }))
-  const provider = await startStandIn()
+  const provider = await startMockServer()
   t.after(() => provider.close())
   const config = join(root, 'waybill.yaml')
   writeFileSync(
@@ -338,7 +338,7 @@ routes: { auto: { targets: [ { model: alpha/model-a } ] } }
 }
 
 /** Sessions of inferences that are not on record. */
-function unrecorded(data: string, provider: StandIn): string[] {
+function unrecorded(data: string, provider: MockServer): string[] {
   const db = new Database(databaseFile(data), { readonly: true })
   try {
     const recorded = db
@@ -389,7 +389,7 @@ function load(t: TestContext, url: string) {
 }
 
 /** Every call is refused for this reason, and nothing is spent. */
-async function assertRefused(url: string, says: RegExp, provider: StandIn): Promise<void> {
+async function assertRefused(url: string, says: RegExp, provider: MockServer): Promise<void> {
   for (const end = Date.now() + 1_500 * slowness(); (await readiness(url)).status !== 503; await sleep(10))
     assert.ok(Date.now() < end, 'it was not noticed')
   assert.match((await readiness(url)).message, says)
