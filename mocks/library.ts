@@ -2,6 +2,6 @@
 
 export type { LedgerAnswer, LedgerEntry, LedgerPage, RequestKind } from './ledger.ts'
 export { writeNonce } from './ledger.ts'
-export { createMockProviders, type MockProviders, type MockOptions } from './server/create.ts'
+export { createMockProviders, type MockOptions, type MockProviders } from './server/create.ts'
 export { type Interception, type InterceptOptions, interceptProviders } from './server/intercept.ts'
 export type { ScriptedAnswer, Step } from './server/script.ts'

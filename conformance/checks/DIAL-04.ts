@@ -3,7 +3,7 @@
 // sent.
 
 import { modelsOf, refs, requestsOf, servedBy } from '../dialects/lookup.ts'
-import { isCrossed, dialectOf } from '../dialects/registry.ts'
+import { dialectOf, isCrossed } from '../dialects/registry.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
 import { inWords, recordOf, step } from '../evidence/step.ts'
 import { ended } from '../evidence/wording.ts'

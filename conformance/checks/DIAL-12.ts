@@ -3,7 +3,7 @@
 // status of a response and of its items with the event that ends them.
 
 import { refs, servedBy } from '../dialects/lookup.ts'
-import { isCrossed, dialectOf } from '../dialects/registry.ts'
+import { dialectOf, isCrossed } from '../dialects/registry.ts'
 import { inWords } from '../evidence/step.ts'
 import { listed } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'

@@ -3,7 +3,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Step } from '../../mocks/server/script.ts'
 import { ref, refs, servedBy } from '../dialects/lookup.ts'
-import { readAnswer, dialectOf } from '../dialects/registry.ts'
+import { dialectOf, readAnswer } from '../dialects/registry.ts'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'
 import { inWords, step } from '../evidence/step.ts'
 import { type Check, type Finding, finding } from '../runner/check.ts'

@@ -2,7 +2,7 @@
 // and the call is recorded as failed).
 
 import { everyModel, refs, servedBy } from '../dialects/lookup.ts'
-import { readAnswer, dialectOf } from '../dialects/registry.ts'
+import { dialectOf, readAnswer } from '../dialects/registry.ts'
 import { delta } from '../dialects/scripted.ts'
 import { eventsOf } from '../evidence/reading.ts'
 import { inWords, step } from '../evidence/step.ts'

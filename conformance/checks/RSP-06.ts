@@ -2,7 +2,7 @@
 // gets 400 `previous_response_not_found` without an inference.
 
 import { modelsOf, refs, requestsOf, servedBy } from '../dialects/lookup.ts'
-import { isCrossed, dialectOf } from '../dialects/registry.ts'
+import { dialectOf, isCrossed } from '../dialects/registry.ts'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
 import { inWords, step } from '../evidence/step.ts'

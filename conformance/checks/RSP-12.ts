@@ -2,7 +2,7 @@
 // takes an ordinary answer for the compacted history.
 
 import { modelsOf, refs, servedBy } from '../dialects/lookup.ts'
-import { providerDialectOf, isCrossed } from '../dialects/registry.ts'
+import { isCrossed, providerDialectOf } from '../dialects/registry.ts'
 import { at, type Json } from '../evidence/reading.ts'
 import { inWords, step } from '../evidence/step.ts'
 import { ended } from '../evidence/wording.ts'

@@ -144,13 +144,13 @@ const HIDDEN: [what: string, all: Evidence[], says: RegExp, of?: Target][] = [
   ],
 ]
 for (const [what, all, says, of] of HIDDEN)
-  test(`accused: ${what} (PURE-08)`, () => {
+  test(`fails: ${what} (PURE-08)`, () => {
     const found = bad(all, of)
     assert.equal(found.length, 1, found.join('\n'))
     assert.match(found[0]!, says)
   })
 
-const INNOCENT: [what: string, all: Evidence[], of?: Target][] = [
+const SOUND: [what: string, all: Evidence[], of?: Target][] = [
   ['one inference for one call', [evidence([exchange()], [entry()])]],
   [
     'a provider that was too slow is given up, and the next one asked',
@@ -228,5 +228,5 @@ const INNOCENT: [what: string, all: Evidence[], of?: Target][] = [
     withBackground,
   ],
 ]
-for (const [what, all, of] of INNOCENT)
-  test(`not accused: ${what} (PURE-08)`, () => assert.deepEqual(bad(all, of), []))
+for (const [what, all, of] of SOUND)
+  test(`passes: ${what} (PURE-08)`, () => assert.deepEqual(bad(all, of), []))

@@ -123,7 +123,8 @@ function isAnswered(entry: LedgerEntry): boolean {
   if (status === null || status < 200 || status >= 300 || !complete) return false
   if (body === null) return true // longer than the mock keeps
   const { errors, finish, done, content } = readSent(entry)
-  const ended = finish.length > 0 || done > 0 || (providerDialectOf(entry).name === 'embeddings' && content !== '')
+  const ended =
+    finish.length > 0 || done > 0 || (providerDialectOf(entry).name === 'embeddings' && content !== '')
   return errors.length === 0 && ended
 }
 

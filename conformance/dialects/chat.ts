@@ -1,6 +1,6 @@
 // Chat completions (OpenAI): how the suite calls them and reads answers. Pure.
 import { at, eventsOf, type Json, jsonOf, SEPARATOR } from '../evidence/reading.ts'
-import type { Reading, Dialect } from './dialect.ts'
+import type { Dialect, Reading } from './dialect.ts'
 
 /**
  * Reads like the official clients: `message` of a whole answer, `delta` of a stream; a later id or name

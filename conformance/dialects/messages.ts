@@ -1,7 +1,7 @@
 // Messages (Anthropic): how the suite calls them and reads answers, like the official client:
 // `message_start`, blocks by index, `message_delta`, `message_stop`. Pure.
 import { at, eventsOf, type Json, jsonOf } from '../evidence/reading.ts'
-import type { Reading, Dialect } from './dialect.ts'
+import type { Dialect, Reading } from './dialect.ts'
 
 /** Stop reasons -> finish reasons of chat; unknown ones stay as they are. */
 const FINISH: Readonly<Record<string, string>> = {

@@ -1,7 +1,7 @@
 // Responses (OpenAI): how the suite calls them and reads answers: items, a stream of named events, and a last
 // event that holds the whole. Pure.
 import { at, eventsOf, type Json, jsonOf } from '../evidence/reading.ts'
-import type { Reading, Dialect } from './dialect.ts'
+import type { Dialect, Reading } from './dialect.ts'
 
 /** Events that end a stream, including failure. */
 const TERMINAL = ['response.completed', 'response.incomplete', 'response.failed']

@@ -21,7 +21,7 @@ import { type Conformed, conform } from '../run.ts'
 import type { Check } from '../runner/check.ts'
 import { Session } from '../runner/context.ts'
 import { carryOut } from '../runner/worker.ts'
-import { targetOf } from '../selftest/fault-run.ts'
+import { targetOf } from '../selftest/run-must-fail.ts'
 import { bareTarget, readTarget } from '../target/read.ts'
 import { targetSchema } from '../target/schema.ts'
 import { EvidenceError, rejudge } from './rejudge.ts'
@@ -121,10 +121,7 @@ test('what goes wrong in the suite beside another check ends the run, and nothin
 
 test('a gateway that cannot be there twice is not (SUITE-01)', () => {
   const { start: _, ...rest } = reference
-  for (const more of [
-    { start: { url: 'http://127.0.0.1:1' } },
-    { start: reference.start, mock_port: 9410 },
-  ])
+  for (const more of [{ start: { url: 'http://127.0.0.1:1' } }, { start: reference.start, mock_port: 9410 }])
     assert.match(targetSchema.safeParse({ ...rest, ...more }).error!.message, /can have only one instance/)
 })
 

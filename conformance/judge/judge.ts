@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { checks } from '../checks/registry.ts'
 import { requestsOf } from '../dialects/lookup.ts'
-import { isCrossed, inDialect } from '../dialects/registry.ts'
+import { inDialect, isCrossed } from '../dialects/registry.ts'
 import { type Evidence, REMAINDER } from '../evidence/evidence.ts'
 import { placeOf, withoutDialect } from '../requirements/applicability.ts'
 import {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { conform } from '../run.ts'
-import { targetOf } from '../selftest/fault-run.ts'
+import { targetOf } from '../selftest/run-must-fail.ts'
 
 for (const strategy of ['random', 'round-robin'])
   test(`the order of targets is the gateway's own business: ${strategy} (PURE-04, ROUTE-07, TELL-02)`, async () => {
@@ -35,7 +35,7 @@ for (const strategy of ['random', 'round-robin'])
     )
   })
 
-test('a gateway that probes its providers with calls is not accused of spending on reads (PURE-01)', async () => {
+test('a gateway that probes its providers with calls is not wronglyFailed of spending on reads (PURE-01)', async () => {
   const name = 'probes-its-providers'
   const target = targetOf(name)
   const { results } = await conform({ target, profile: 'core', only: ['PURE-01'] })

@@ -1,4 +1,4 @@
-// Doubt counts for the target: what other people's gateways may do without being accused of anything. Each of these was
+// Doubt counts for the target: what other people's gateways may do without being wrongly failed for anything. Each of these was
 // met in a real one.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

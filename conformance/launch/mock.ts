@@ -49,9 +49,7 @@ async function startHere({
   mock_port: port,
   mock_tls,
 }: Target): Promise<RunMock> {
-  const tls = mock_tls
-    ? certify([...new Set([name ?? host, host, 'localhost', '127.0.0.1', '::1'])])
-    : null
+  const tls = mock_tls ? certify([...new Set([name ?? host, host, 'localhost', '127.0.0.1', '::1'])]) : null
   const here = await createMockProviders({ host, port, ...(name && { name }), ...(tls && { tls }) }).catch(
     (cause: Error) => {
       throw new StartError(`the mock cannot start: ${cause.message}`, { cause })

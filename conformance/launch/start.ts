@@ -236,8 +236,7 @@ async function homeHere(): Promise<Home> {
   const files = filesIn(directory)
   const run = async ({ start: how, env }: Target): Promise<Process> => {
     if ('url' in how) return { alive: () => true, output: () => '', stop: async () => {} }
-    if ('image' in how)
-      throw new StartError(`${how.image} is an image, but the mock is not in a container`)
+    if ('image' in how) throw new StartError(`${how.image} is an image, but the mock is not in a container`)
     if ('command' in how) return runCommand(how.command, { cwd: directory, env })
     return runInProcess(how.inproc, directory, env)
   }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { availableParallelism, loadavg } from 'node:os'
 import { test } from 'node:test'
 import { conform } from '../run.ts'
-import { targetOf } from '../selftest/fault-run.ts'
+import { targetOf } from '../selftest/run-must-fail.ts'
 import type { Target } from '../target/schema.ts'
 import { timeLeft } from './eta.ts'
 
@@ -19,14 +19,14 @@ const GATEWAYS: readonly [what: string, target: Target][] = [
   ['the reference', { ...chatOnly, start: { inproc: 'selftest/reference' } }],
   [
     'a gateway that waits 600 ms before each request',
-    { ...chatOnly, start: { inproc: 'selftest/innocent-gateway#slow' } },
+    { ...chatOnly, start: { inproc: 'selftest/in-process#slow' } },
   ],
   [
     'a gateway that leaves a failed target alone for two seconds',
     {
       ...chatOnly,
       capabilities: { ...chatOnly.capabilities, cooldown_ms: 2_000 },
-      start: { inproc: 'selftest/innocent-gateway#cools-down-for-two-seconds' },
+      start: { inproc: 'selftest/in-process#cools-down-for-two-seconds' },
     },
   ],
 ]

@@ -13,7 +13,7 @@ import {
   servedBy,
   where,
 } from '../dialects/lookup.ts'
-import { inDialect, readAnswer, dialectOf } from '../dialects/registry.ts'
+import { dialectOf, inDialect, readAnswer } from '../dialects/registry.ts'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'
 import { at } from '../evidence/reading.ts'
 import { step } from '../evidence/step.ts'

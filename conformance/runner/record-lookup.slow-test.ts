@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { conform } from '../run.ts'
-import { targetOf } from '../selftest/fault-run.ts'
-import { tryInnocent } from '../selftest/innocent-run.ts'
+import { targetOf } from '../selftest/run-must-fail.ts'
+import { tryMustPass } from '../selftest/run-must-pass.ts'
 import { declares, targetSchema } from '../target/schema.ts'
 
 /** A fault of the record -> what finds it. */
@@ -12,14 +12,14 @@ const FAULTS = { 'logs-the-requested': 'LOG-02', 'doubles-on-record': 'USE-02' }
 const LOGGED = ['LOG-01', 'LOG-02', 'LOG-04', 'LOG-06', 'LOG-07', 'USE-02']
 
 test('records are found by an id in the body (LOG-02, LOG-04, LOG-06, LOG-07, TELL-03, USE-02)', async () => {
-  const { outcomes, accused } = await tryInnocent('id-in-the-body', [...LOGGED, 'TELL-03', 'FLOW-01'])
-  assert.deepEqual(accused, new Map())
+  const { outcomes, wronglyFailed } = await tryMustPass('id-in-the-body', [...LOGGED, 'TELL-03', 'FLOW-01'])
+  assert.deepEqual(wronglyFailed, new Map())
   for (const id of [...LOGGED, 'TELL-03']) assert.equal(outcomes.get(id), 'pass', id)
 })
 
 test('records are found by being new where nothing tells them (LOG-02, LOG-04, LOG-06, LOG-07, USE-02)', async () => {
-  const { outcomes, accused } = await tryInnocent('tells-no-id', [...LOGGED, 'TELL-03'])
-  assert.deepEqual(accused, new Map())
+  const { outcomes, wronglyFailed } = await tryMustPass('tells-no-id', [...LOGGED, 'TELL-03'])
+  assert.deepEqual(wronglyFailed, new Map())
   for (const id of LOGGED) assert.equal(outcomes.get(id), 'pass', id)
   assert.equal(outcomes.get('TELL-03'), 'not-applicable')
 })
@@ -41,8 +41,8 @@ test('a wrong record is found although nothing tells whose it is (LOG-02, USE-02
 
 test('keys are shown in the header that the file names (KEEP-02, KEEP-03)', async () => {
   const only = ['KEEP-01', 'KEEP-02', 'KEEP-03', 'PURE-07']
-  const { outcomes, accused } = await tryInnocent('keys-in-x-api-key', only)
-  assert.deepEqual(accused, new Map())
+  const { outcomes, wronglyFailed } = await tryMustPass('keys-in-x-api-key', only)
+  assert.deepEqual(wronglyFailed, new Map())
   for (const id of only) assert.equal(outcomes.get(id), 'pass', id)
 })
 

@@ -1,6 +1,6 @@
 // Runs a must-fail gateway as a separate process, in the current directory: `node command.ts NAME`. Ends on
 // SIGTERM.
-import { start } from './fault-gateway.ts'
+import { start } from './in-process.ts'
 
 try {
   const gateway = await start(process.cwd(), process.env as Record<string, string>, process.argv[2])

@@ -1,7 +1,7 @@
 // Shared by must-fail gateways of the dialects other than chat: predicates for requests, and hooks that
 // change one part of a request or of its answer.
-import { changeEvent, changeJson } from './fault.ts'
-import type { FaultHooks, Wanted } from './wire.ts'
+import { changeEvent, changeJson } from './gateway.ts'
+import type { GatewayHooks, Wanted } from './wire.ts'
 
 export const isMessages = ({ path }: Wanted): boolean => /^\/v1\/messages(\?|$)/.test(path)
 export const isResponses = ({ path }: Wanted): boolean => path.startsWith('/v1/responses')
@@ -14,7 +14,7 @@ export const eachEvent =
   (
     is: Is, // biome-ignore lint/suspicious/noExplicitAny: foreign JSON
     change: (json: Record<string, any>) => object | null,
-  ): NonNullable<FaultHooks['event']> =>
+  ): NonNullable<GatewayHooks['event']> =>
   (event, _, wanted) =>
     is(wanted) ? changeEvent(event, change) : [event]
 
@@ -23,7 +23,7 @@ export const eachBody =
   (
     is: Is, // biome-ignore lint/suspicious/noExplicitAny: foreign JSON
     change: (json: Record<string, any>) => unknown,
-  ): NonNullable<FaultHooks['body']> =>
+  ): NonNullable<GatewayHooks['body']> =>
   (body, wanted) =>
     is(wanted) ? changeJson(body, change) : body
 
@@ -32,13 +32,13 @@ export const eachCall =
   (
     is: Is, // biome-ignore lint/suspicious/noExplicitAny: foreign JSON
     change: (json: Record<string, any>) => unknown,
-  ): NonNullable<FaultHooks['request']> =>
+  ): NonNullable<GatewayHooks['request']> =>
   (wanted) => {
     if (is(wanted)) wanted.body = Buffer.from(changeJson(wanted.body.toString('utf8'), change))
   }
 
 /** Holds events back until a matching one comes. */
-export const until = (is: Is, last: RegExp) => (): FaultHooks => {
+export const until = (is: Is, last: RegExp) => (): GatewayHooks => {
   const held: string[] = []
   return {
     event(event, _, wanted) {
@@ -50,7 +50,7 @@ export const until = (is: Is, last: RegExp) => (): FaultHooks => {
 }
 
 /** Hides a broken or failed stream behind an ordinary end. */
-export const cleanEnd = (is: Is, end: string): FaultHooks => ({
+export const cleanEnd = (is: Is, end: string): GatewayHooks => ({
   event: (event, _, wanted) =>
     is(wanted) && /^event: (error|response\.failed)$/m.test(event) ? [] : [event],
   cut: async () => end,

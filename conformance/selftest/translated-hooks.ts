@@ -2,8 +2,8 @@
 // models of the reference's target file are translated; native calls stay as they are.
 
 import type { Is } from './dialect-hooks.ts'
-import { CHAT, changeEvent, changeJson } from './fault.ts'
-import type { FaultHooks, Wanted } from './wire.ts'
+import { CHAT, changeEvent, changeJson } from './gateway.ts'
+import type { GatewayHooks, Wanted } from './wire.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: foreign JSON
 export type Json = Record<string, any>
@@ -26,13 +26,13 @@ interface Change {
 }
 
 /** Changes what the client reads of the answers to these calls. */
-export const readBy = (is: Is, change: Change): FaultHooks => ({
+export const readBy = (is: Is, change: Change): GatewayHooks => ({
   event: (event, _, wanted) => (is(wanted) && change.event ? changeEvent(event, change.event) : [event]),
   body: (body, wanted) => (is(wanted) && change.whole ? changeJson(body, change.whole) : body),
 })
 
 /** Changes what the client reads of an answer translated from chat. */
-export const read = (is: Is, change: Change): FaultHooks => readBy(toChat(is), change)
+export const read = (is: Is, change: Change): GatewayHooks => readBy(toChat(is), change)
 
 /** Changes the response in the first and the last events. */
 export const eachResponse =
@@ -45,14 +45,14 @@ export const eachLast = (change: (item: Json) => object) =>
   eachResponse((response) => ({ ...response, output: response.output?.map(change) }))
 
 /** Changes the request of these calls. */
-export const asked = (is: Is, change: (body: Json) => object): FaultHooks => ({
+export const asked = (is: Is, change: (body: Json) => object): GatewayHooks => ({
   request(wanted) {
     if (is(wanted)) wanted.body = Buffer.from(changeJson(wanted.body.toString('utf8'), change))
   },
 })
 
 /** Sends the matching event after the next one. */
-export const oneLater = (is: Is, late: RegExp) => (): FaultHooks => {
+export const oneLater = (is: Is, late: RegExp) => (): GatewayHooks => {
   const held = new WeakMap<Wanted, string>()
   return {
     event(event, _, wanted) {

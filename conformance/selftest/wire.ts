@@ -30,18 +30,18 @@ const LONG = 64 * 2 ** 20
 /** Stands between the gateway and its providers. */
 export async function startBetween(
   provider: string,
-  hooks: NonNullable<FaultHooks['upstream']>,
-  world: () => World,
+  hooks: NonNullable<GatewayHooks['upstream']>,
+  context: () => HookContext,
 ) {
   const server = createServer(async (request, response) => {
     try {
       const wanted = await read(request)
-      await hooks.request?.(wanted, world())
+      await hooks.request?.(wanted, context())
       const upstream = open(provider, wanted)
       response.on('close', () => upstream.destroy())
       const [incoming] = (await once(upstream, 'response')) as [IncomingMessage]
       const head: ResponseStart = { status: incoming.statusCode!, headers: { ...incoming.headers } }
-      hooks.responseStart?.(head, world())
+      hooks.responseStart?.(head, context())
       response.writeHead(head.status, head.headers)
       response.flushHeaders()
       for await (const piece of incoming) {
@@ -85,12 +85,12 @@ async function read(request: IncomingMessage): Promise<Wanted> {
 export async function pass(
   request: IncomingMessage,
   response: ServerResponse,
-  hooks: FaultHooks,
-  world: World,
+  hooks: GatewayHooks,
+  context: HookContext,
   url: string,
 ): Promise<void> {
   const wanted = await read(request)
-  const instead = await hooks.request?.(wanted, world)
+  const instead = await hooks.request?.(wanted, context)
   if (instead) {
     response.writeHead(instead.status, instead.headers).end(instead.body)
     return
@@ -99,10 +99,10 @@ export async function pass(
   if (!hooks.ignoresLeaving) response.on('close', () => upstream.destroy())
   const [incoming] = (await once(upstream, 'response')) as [IncomingMessage]
   const head: ResponseStart = { status: incoming.statusCode!, headers: { ...incoming.headers } }
-  hooks.responseStart?.(head, wanted, world)
+  hooks.responseStart?.(head, wanted, context)
   const streamed = /event-stream/.test(incoming.headers['content-type'] ?? '')
-  if (streamed) await passStream(incoming, response, head, wanted, hooks, world)
-  else await passWhole(incoming, response, head, wanted, hooks, world)
+  if (streamed) await passStream(incoming, response, head, wanted, hooks, context)
+  else await passWhole(incoming, response, head, wanted, hooks, context)
 }
 
 async function passWhole(
@@ -110,13 +110,13 @@ async function passWhole(
   response: ServerResponse,
   head: ResponseStart,
   wanted: Wanted,
-  hooks: FaultHooks,
-  world: World,
+  hooks: GatewayHooks,
+  context: HookContext,
 ): Promise<void> {
   const pieces: Buffer[] = []
   for await (const piece of incoming) pieces.push(piece as Buffer)
   const whole = Buffer.concat(pieces)
-  const body = hooks.body ? Buffer.from(await hooks.body(whole.toString('utf8'), wanted, world)) : whole
+  const body = hooks.body ? Buffer.from(await hooks.body(whole.toString('utf8'), wanted, context)) : whole
   if (wanted.method !== 'HEAD' && head.headers['content-length'] !== undefined)
     head.headers['content-length'] = String(body.length)
   response.writeHead(head.status, head.headers).end(body)
@@ -127,8 +127,8 @@ async function passStream(
   response: ServerResponse,
   head: ResponseStart,
   wanted: Wanted,
-  hooks: FaultHooks,
-  world: World,
+  hooks: GatewayHooks,
+  context: HookContext,
 ): Promise<void> {
   response.writeHead(head.status, head.headers)
   response.flushHeaders()
@@ -148,11 +148,11 @@ async function passStream(
       const parts = rest.split(/(?<=\r?\n\r?\n)/)
       rest = /\n\r?\n$/.test(parts.at(-1)!) ? '' : parts.pop()!
       for (const event of parts)
-        for (const out of await hooks.event(event, index++, wanted, world)) await write(out)
+        for (const out of await hooks.event(event, index++, wanted, context)) await write(out)
     }
   } catch (cut) {
     if (!hooks.hidesCuts && !hooks.cut) throw cut
-    await write((await hooks.cut?.(wanted, world)) ?? 'data: [DONE]\n\n')
+    await write((await hooks.cut?.(wanted, context)) ?? 'data: [DONE]\n\n')
   }
   if (rest) await write(rest)
   response.end()
@@ -187,7 +187,7 @@ export async function forward(url: string, wanted: Wanted): Promise<ResponseStar
 type MaybeAnswer = (ResponseStart & { body: string }) | undefined | void
 
 /** Actions and facts that a hook can use. */
-export interface World {
+export interface HookContext {
   /** Makes an inference at the mock that no client asked for, with the gateway's own provider key. */
   spend(more?: object): Promise<unknown>
   /** Requests the mock's models. */
@@ -204,27 +204,27 @@ export interface World {
 }
 
 /** Hooks: each may change what it is given; anything without a hook stays as it is. */
-export interface FaultHooks {
+export interface GatewayHooks {
   /** Called before the gateway; an answer that is returned here replaces the gateway's. */
-  request?(wanted: Wanted, world: World): MaybeAnswer | Promise<MaybeAnswer>
-  responseStart?(start: ResponseStart, wanted: Wanted, world: World): void
+  request?(wanted: Wanted, context: HookContext): MaybeAnswer | Promise<MaybeAnswer>
+  responseStart?(start: ResponseStart, wanted: Wanted, context: HookContext): void
   /** Changes whole answers. */
-  body?(body: string, wanted: Wanted, world: World): string | Promise<string>
+  body?(body: string, wanted: Wanted, context: HookContext): string | Promise<string>
   /** Changes streams, event by event, including the blank line; the list may be empty or longer. */
   event?(
     event: string,
     index: number,
     wanted: Wanted,
-    world: World,
+    context: HookContext,
   ): readonly string[] | Promise<readonly string[]>
   /** Returns what is sent when a stream was cut. */
-  cut?(wanted: Wanted, world: World): Promise<string>
+  cut?(wanted: Wanted, context: HookContext): Promise<string>
   /** Returns the configuration that it reads instead of its file; changes of the file are then not seen. */
   config?(text: string): string
   /** Changes its data directory before each start. */
   before?(data: string): void
   /** Called once, when it has started. */
-  started?(world: World): void
+  started?(context: HookContext): void
   /** Called before it ends; `cut` breaks all connections. */
   stopping?(cut: () => void): void | Promise<void>
   /** True if the gateway does not notice that a client leaves. */
@@ -233,8 +233,8 @@ export interface FaultHooks {
   readonly ignoresSlowness?: boolean
   /** Faults between the gateway and its providers: bytes of an answer as they come, or the request. */
   upstream?: {
-    request?(wanted: Wanted, world: World): void | Promise<void>
-    responseStart?(start: ResponseStart, world: World): void
+    request?(wanted: Wanted, context: HookContext): void | Promise<void>
+    responseStart?(start: ResponseStart, context: HookContext): void
     chunk?(bytes: Buffer): Buffer | string
   }
   /** True if a broken answer is made to end normally. */

@@ -198,15 +198,11 @@ const fields = z.strictObject({
     .min(0)
     .max(65_535)
     .default(0)
-    .describe(
-      'The port of the mock, for gateways that were pointed at it beforehand; 0 means a free port.',
-    ),
+    .describe('The port of the mock, for gateways that were pointed at it beforehand; 0 means a free port.'),
   mock_host: z
     .string()
     .default('127.0.0.1')
-    .describe(
-      'The address of this machine that the mock listens on. Its control port stays on 127.0.0.1.',
-    ),
+    .describe('The address of this machine that the mock listens on. Its control port stays on 127.0.0.1.'),
   mock_name: z
     .string()
     .regex(/^[\w.:-]+$/, 'expected a host name or an address, such as host.docker.internal')
@@ -417,23 +413,15 @@ export const targetSchema = fields
     path: ['dialects'],
     error: 'chat is not served, and no other dialect is named; there are: messages, responses, embeddings',
   })
-  .refine(
-    ({ mock_host, mock_name }) =>
-      !['0.0.0.0', '::'].includes(mock_host) || mock_name !== undefined,
-    {
-      path: ['mock_name'],
-      error: 'is missing: the name by which the target reaches this machine, such as host.docker.internal',
-    },
-  )
-  .refine(
-    ({ start, mock_host, mock_tls }) =>
-      !('image' in start) || (isLoopback(mock_host) && !mock_tls),
-    {
-      path: ['start'],
-      error:
-        'for an image, the mock runs in a container next to it, without TLS; leave out mock_host and mock_tls',
-    },
-  )
+  .refine(({ mock_host, mock_name }) => !['0.0.0.0', '::'].includes(mock_host) || mock_name !== undefined, {
+    path: ['mock_name'],
+    error: 'is missing: the name by which the target reaches this machine, such as host.docker.internal',
+  })
+  .refine(({ start, mock_host, mock_tls }) => !('image' in start) || (isLoopback(mock_host) && !mock_tls), {
+    path: ['start'],
+    error:
+      'for an image, the mock runs in a container next to it, without TLS; leave out mock_host and mock_tls',
+  })
 
 export type Target = z.output<typeof targetSchema>
 

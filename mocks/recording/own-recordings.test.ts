@@ -136,10 +136,6 @@ test('the mock stands in for every provider that was recorded, also where it has
     const miss = await ask(chatBody('model-a', { stream: true }))
     assert.equal(miss.status, invent ? 200 : 400, miss.text)
     assert.equal(mock.entries()[0]!.provider, 'together')
-    assert.equal(
-      (await fetch(`${mock.baseUrl('10.0.0.1:8000')}/v1/models`)).status,
-      401,
-      'an imported host',
-    )
+    assert.equal((await fetch(`${mock.baseUrl('10.0.0.1:8000')}/v1/models`)).status, 401, 'an imported host')
   }
 })

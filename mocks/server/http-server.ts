@@ -19,9 +19,7 @@ export function createMockServer(world: World, onConnection: () => void, tls: Tl
   const handle = (request: IncomingMessage, response: ServerResponse) => {
     serve(world, request, response).catch((error: unknown) => {
       response.destroy()
-      process.emitWarning(
-        `the mock failed to answer ${request.method} ${pathOf(request)}: ${String(error)}`,
-      )
+      process.emitWarning(`the mock failed to answer ${request.method} ${pathOf(request)}: ${String(error)}`)
     })
   }
   const server =

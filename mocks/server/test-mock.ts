@@ -1,7 +1,7 @@
 // What the mock's tests share: a mock for one test, a chat request, and a client that shows bytes as they are.
 import { connect, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
-import { createMockProviders, type MockProviders, type MockOptions } from './create.ts'
+import { createMockProviders, type MockOptions, type MockProviders } from './create.ts'
 
 /** Ended with the test. */
 export async function mockFor(t: TestContext, options: MockOptions = {}): Promise<MockProviders> {

@@ -52,10 +52,7 @@ test('who trusts the authority gets answers; who does not, does not', async (t) 
   assert.match(mock.baseUrl('openai'), /^https:\/\/localhost:\d+\/openai\/v1$/)
   const { ca } = tls
   assert.match(await ask(mock.url, { ca }, chat('gpt-5-mini')), /"choices"/)
-  assert.match(
-    await ask(mock.url.replace('localhost', '127.0.0.1'), { ca }, chat('gpt-5-mini')),
-    /"choices"/,
-  )
+  assert.match(await ask(mock.url.replace('localhost', '127.0.0.1'), { ca }, chat('gpt-5-mini')), /"choices"/)
   assert.match(await ask(mock.url, {}, chat('gpt-5-mini')), /CERT|SIGNED/)
   assert.match(
     await ask(mock.url, { ca: certify(['localhost']).ca }, chat('gpt-5-mini')),

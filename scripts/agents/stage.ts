@@ -7,7 +7,12 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createMockProviders, type ScriptedAnswer, type MockProviders, writeNonce } from '../../mocks/library.ts'
+import {
+  createMockProviders,
+  type MockProviders,
+  type ScriptedAnswer,
+  writeNonce,
+} from '../../mocks/library.ts'
 import { parseConfig } from '../../src/config/load.ts'
 import type { CallDetail, CallRecord } from '../../src/core/record.ts'
 import { createGateway } from '../../src/gateway/create-gateway.ts'

@@ -54,9 +54,7 @@ try {
   )
   for (const [figure, both] of figures) {
     const ratios = both.mock.map((value, round) => value / both.bare[round]!)
-    console.log(
-      `${figure}: bare ${spread(both.bare, 0)}, mock ${spread(both.mock, 0)}, ${spread(ratios, 2)}`,
-    )
+    console.log(`${figure}: bare ${spread(both.bare, 0)}, mock ${spread(both.mock, 0)}, ${spread(ratios, 2)}`)
   }
 } finally {
   await Promise.all([bare.stop(), mock.stop()])

@@ -7,8 +7,8 @@
 import { parseArgs } from 'node:util'
 import { withoutDialect } from '../../conformance/requirements/applicability.ts'
 import { asked, readRequirements } from '../../conformance/requirements/requirements.ts'
-import { type FaultResult, requirementOf, tryFault } from '../../conformance/selftest/fault-run.ts'
-import { faults, fileOf } from '../../conformance/selftest/must-fail/registry.ts'
+import { fileOf, mustFail } from '../../conformance/selftest/must-fail/registry.ts'
+import { type MustFailResult, requirementOf, tryMustFail } from '../../conformance/selftest/run-must-fail.ts'
 import { GUARDS } from './pages.ts'
 import { type MustFailResults, readMustFail, writeMustFail } from './results.ts'
 import { type Sample, sample } from './sample.ts'
@@ -24,7 +24,7 @@ const { values, positionals } = parseArgs({
   },
   allowPositionals: true,
 })
-const unknown = positionals.filter((name) => !faults.has(name))
+const unknown = positionals.filter((name) => !mustFail.has(name))
 if (unknown.length > 0) {
   process.stderr.write(
     `selftest: there is no must-fail gateway ${unknown.join(', ')} in conformance/selftest/must-fail/\n`,
@@ -38,7 +38,7 @@ const drawn = values.sample === undefined ? null : sampled(Number(values.sample)
 if (drawn) process.stdout.write(`${drawn.about}\n`)
 const whole = positionals.length === 0 && !drawn
 const named = positionals.length > 0 ? positionals : drawn?.names
-const inCompany = await runAll(named ?? [...faults.keys()], values.cross, AT_ONCE)
+const inCompany = await runAll(named ?? [...mustFail.keys()], values.cross, AT_ONCE)
 // Gateways that run at the same time slow each other down. Only the result of a run alone counts.
 const survivors = inCompany.filter(({ survived }) => survived.size > 0).map(({ name }) => name)
 const alone = await runAll(survivors, values.cross, 1)
@@ -53,11 +53,13 @@ if (whole && !values.check) {
   writeMustFail({ whole_run, gateways: linesOf(tried) })
 } else if (values.update) {
   const { whole_run, gateways } = readMustFail()
-  const there = Object.entries({ ...gateways, ...linesOf(tried) }).filter(([name]) => faults.has(name))
+  const there = Object.entries({ ...gateways, ...linesOf(tried) }).filter(([name]) => mustFail.has(name))
   writeMustFail({ whole_run, gateways: Object.fromEntries(there) })
 }
 for (const id of never)
-  process.stderr.write(`${id} was never made false: write a fault that it catches, or remove it\n`)
+  process.stderr.write(
+    `${id} was never made false: write a must-fail gateway that it catches, or remove it\n`,
+  )
 process.stdout.write(
   `${tried.length} must-fail gateways in ${seconds.toFixed(0)} s; survived: ${alive.map(({ name }) => name).join(', ') || 'none'}; findings that nothing made false: ${never.length}\n`,
 )
@@ -65,21 +67,21 @@ process.exit(alive.length + never.length > 0 ? 1 : 0)
 
 /** Samples gateways, first those whose table or check was changed. */
 function sampled(size: number): Sample {
-  return sample([...faults.keys()], size, (name, changed) => {
-    const ids = faults.get(name)!.caughtBy.map((id) => withoutDialect(requirementOf(id)))
+  return sample([...mustFail.keys()], size, (name, changed) => {
+    const ids = mustFail.get(name)!.caughtBy.map((id) => withoutDialect(requirementOf(id)))
     return [fileOf(name), ...ids.map((id) => `checks/${id}.ts`)].some((file) =>
       changed.has(`conformance/${file}`),
     )
   })
 }
 
-async function runAll(names: readonly string[], cross: boolean, atOnce: number): Promise<FaultResult[]> {
+async function runAll(names: readonly string[], cross: boolean, atOnce: number): Promise<MustFailResult[]> {
   const queue = [...names]
-  const done: FaultResult[] = []
+  const done: MustFailResult[] = []
   await Promise.all(
     Array.from({ length: atOnce }, async () => {
       for (let name = queue.shift(); name !== undefined; name = queue.shift()) {
-        const result = await tryFault(name, { cross })
+        const result = await tryMustFail(name, { cross })
         done.push(result)
         process.stdout.write(`${line(result, `${done.length}/${names.length}`)}\n`)
       }
@@ -88,7 +90,7 @@ async function runAll(names: readonly string[], cross: boolean, atOnce: number):
   return done.sort((a, b) => a.name.localeCompare(b.name))
 }
 
-function line({ name, caught, survived, duration }: FaultResult, count: string): string {
+function line({ name, caught, survived, duration }: MustFailResult, count: string): string {
   const took = `${(duration / 1000).toFixed(1)} s`
   const by = [...caught].map(([id, what]) => `${id}: ${plain(what)}`)
   if (survived.size === 0) return `${count} caught   ${name} (${took}) by ${by.join('; ')}`
@@ -97,7 +99,7 @@ function line({ name, caught, survived, duration }: FaultResult, count: string):
 }
 
 /** Returns checks without a must-fail gateway, and findings that were judged but never failed. */
-function neverFalse(all: readonly FaultResult[]): string[] {
+function neverFalse(all: readonly MustFailResult[]): string[] {
   // A finding counts once, in whichever dialect it failed.
   const caught = new Set(all.flatMap((result) => [...result.caught.keys()].map(withoutDialect)))
   const judged = new Set(all.flatMap((result) => [...result.judged].map(withoutDialect)))
@@ -107,7 +109,7 @@ function neverFalse(all: readonly FaultResult[]): string[] {
   return [...unjudged.map(({ id }) => id), ...never].sort()
 }
 
-function linesOf(results: readonly FaultResult[]): MustFailResults['gateways'] {
+function linesOf(results: readonly MustFailResult[]): MustFailResults['gateways'] {
   const texts = (findings: ReadonlyMap<string, string>) =>
     Object.fromEntries([...findings].map(([id, text]) => [id, plain(text)]))
   return Object.fromEntries(

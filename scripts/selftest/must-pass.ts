@@ -6,8 +6,8 @@ import { fork } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { type InnocentResult, tryInnocent } from '../../conformance/selftest/innocent-run.ts'
-import { fileOf, innocents } from '../../conformance/selftest/must-pass/registry.ts'
+import { fileOf, mustPass } from '../../conformance/selftest/must-pass/registry.ts'
+import { type MustPassResult, tryMustPass } from '../../conformance/selftest/run-must-pass.ts'
 import { onlyOption } from './only.ts'
 import { type MustPassResults, writeMustPass } from './results.ts'
 import { type Sample, sample } from './sample.ts'
@@ -25,7 +25,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 })
 const only = onlyOption('selftest must-pass', values.only)
-const unknown = positionals.filter((name) => !innocents.has(name))
+const unknown = positionals.filter((name) => !mustPass.has(name))
 if (unknown.length > 0) {
   process.stderr.write(
     `selftest: there is no must-pass gateway ${unknown.join(', ')} in conformance/selftest/must-pass/\n`,
@@ -34,14 +34,14 @@ if (unknown.length > 0) {
 }
 const began = performance.now()
 const drawn = values.sample === undefined ? null : sampled(Number(values.sample))
-const queue = [...(positionals.length > 0 ? positionals : (drawn?.names ?? innocents.keys()))]
+const queue = [...(positionals.length > 0 ? positionals : (drawn?.names ?? mustPass.keys()))]
 if (drawn) process.stdout.write(`${drawn.about}\n`)
 const count = queue.length
-const results: InnocentResult[] = []
+const results: MustPassResult[] = []
 await Promise.all(Array.from({ length: Math.min(PROCESSES, count) }, work))
 
 function sampled(size: number): Sample {
-  return sample([...innocents.keys()], size, (name, changed) => changed.has(`conformance/${fileOf(name)}`))
+  return sample([...mustPass.keys()], size, (name, changed) => changed.has(`conformance/${fileOf(name)}`))
 }
 
 /** Keeps one process busy until there is no gateway left. */
@@ -54,7 +54,7 @@ function work(): Promise<void> {
     if (name !== undefined) worker.send({ name, only })
     else if (open === 0 && worker.connected) worker.disconnect()
   }
-  worker.on('message', (result: InnocentResult) => {
+  worker.on('message', (result: MustPassResult) => {
     open--
     say(result)
     next()
@@ -67,31 +67,31 @@ function work(): Promise<void> {
   })
 }
 
-function say(result: InnocentResult): void {
+function say(result: MustPassResult): void {
   results.push(result)
-  const said = [...result.accused].map(([id, what]) => `\n    ${id} ${what}`).join('')
+  const said = [...result.wronglyFailed].map(([id, what]) => `\n    ${id} ${what}`).join('')
   process.stdout.write(
-    `${results.length}/${count} ${said ? 'ACCUSED' : 'passed '} ${result.name} (${(result.duration / 1000).toFixed(1)} s, ${result.outcomes.size} requirements)${said}\n`,
+    `${results.length}/${count} ${said ? 'FAILED ' : 'passed '} ${result.name} (${(result.duration / 1000).toFixed(1)} s, ${result.outcomes.size} requirements)${said}\n`,
   )
 }
 
 // Gateways that run at the same time slow each other down. One that passes only alone is reported too: a
 // check that fails on a busy machine would fail other correct gateways.
 const onlyAlone: string[] = []
-for (const { name } of results.filter((each) => each.accused.size > 0)) {
-  const alone = await tryInnocent(name, only)
-  if (alone.accused.size === 0) onlyAlone.push(name)
+for (const { name } of results.filter((each) => each.wronglyFailed.size > 0)) {
+  const alone = await tryMustPass(name, only)
+  if (alone.wronglyFailed.size === 0) onlyAlone.push(name)
   process.stdout.write(
-    `again, alone: ${name} ${alone.accused.size > 0 ? 'ACCUSED' : 'passed, so that only a busy machine fails it'}\n`,
+    `again, alone: ${name} ${alone.wronglyFailed.size > 0 ? 'FAILED ' : 'passed, so that only a busy machine fails it'}\n`,
   )
 }
-const accused = results.filter((each) => each.accused.size > 0)
+const wronglyFailed = results.filter((each) => each.wronglyFailed.size > 0)
 const seconds = ((performance.now() - began) / 1000).toFixed(0)
 if (positionals.length === 0 && !values.check && !only && !drawn) writeMustPass(toResults())
 process.stdout.write(
-  `${count} must-pass gateways in ${seconds} s; wrongly failed: ${accused.map(({ name }) => name).join(', ') || 'none'}${onlyAlone.length > 0 ? `; of these only on a busy machine: ${onlyAlone.join(', ')}` : ''}\n`,
+  `${count} must-pass gateways in ${seconds} s; wrongly failed: ${wronglyFailed.map(({ name }) => name).join(', ') || 'none'}${onlyAlone.length > 0 ? `; of these only on a busy machine: ${onlyAlone.join(', ')}` : ''}\n`,
 )
-process.exit(accused.length > 0 ? 1 : 0)
+process.exit(wronglyFailed.length > 0 ? 1 : 0)
 
 function toResults(): MustPassResults {
   const judged = results.flatMap(({ outcomes }) =>
@@ -105,11 +105,11 @@ function toResults(): MustPassResults {
       verdicts: judged.length,
     },
     gateways: Object.fromEntries(
-      results.map(({ name, outcomes, accused }) => {
+      results.map(({ name, outcomes, wronglyFailed }) => {
         const ids = (outcome: string) =>
           [...outcomes].filter(([, each]) => each === outcome).map(([id]) => id)
-        const warned = ids('warn').filter((id) => !accused.has(id))
-        return [name, { passed: ids('pass').length, warned, failed: Object.fromEntries(accused) }]
+        const warned = ids('warn').filter((id) => !wronglyFailed.has(id))
+        return [name, { passed: ids('pass').length, warned, failed: Object.fromEntries(wronglyFailed) }]
       }),
     ),
   }

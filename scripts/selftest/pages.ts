@@ -1,8 +1,8 @@
 // Formats the results of the gateways that test the suite as Markdown pages of the site. Pure.
 import { checks } from '../../conformance/checks/registry.ts'
 import { withoutDialect } from '../../conformance/requirements/applicability.ts'
-import { faults, fileOf } from '../../conformance/selftest/must-fail/registry.ts'
-import { innocents } from '../../conformance/selftest/must-pass/registry.ts'
+import { fileOf, mustFail } from '../../conformance/selftest/must-fail/registry.ts'
+import { mustPass } from '../../conformance/selftest/must-pass/registry.ts'
 import type { MustFailResults, MustPassResults } from './results.ts'
 
 /** Findings that no gateway can make fail, each with the reason why it exists. */
@@ -26,7 +26,7 @@ export function mustFailPage({ whole_run, gateways }: MustFailResults): string {
     '',
     'This tests the checks themselves. Each must-fail gateway is the reference gateway with one error. The check that is meant to catch it must fail, and each finding of each check must have failed for at least one of them.',
     '',
-    `${faults.size} gateways, ${requirements} checks, ${findings} findings made false, ${kills.length} kills, ${survivors} survivors. All ran with \`npm run selftest -- must-fail\` on ${whole_run.date} (${whole_run.seconds} s, ${whole_run.at_once} at a time, ${whole_run.again_alone} again alone), and ${again} again since.`,
+    `${mustFail.size} gateways, ${requirements} checks, ${findings} findings made false, ${kills.length} kills, ${survivors} survivors. All ran with \`npm run selftest -- must-fail\` on ${whole_run.date} (${whole_run.seconds} s, ${whole_run.at_once} at a time, ${whole_run.again_alone} again alone), and ${again} again since.`,
     '',
     '## What each finding catches',
     '',
@@ -45,7 +45,7 @@ export function mustFailPage({ whole_run, gateways }: MustFailResults): string {
     '',
     '| gateway | what is wrong with it | meant for |',
     '|---|---|---|',
-    ...[...faults]
+    ...[...mustFail]
       .toSorted(([a], [b]) => a.localeCompare(b))
       .map(([name, { what, caughtBy }]) => `| ${name} | ${cell(what)} | ${caughtBy.join(', ')} |`),
     '',
@@ -54,18 +54,18 @@ export function mustFailPage({ whole_run, gateways }: MustFailResults): string {
 
 export function mustPassPage({ whole_run, gateways }: MustPassResults): string {
   const rows = Object.entries(gateways)
-  const accused = rows.filter(([, { failed }]) => Object.keys(failed).length > 0).length
+  const wronglyFailed = rows.filter(([, { failed }]) => Object.keys(failed).length > 0).length
   return [
     '# What the checks must accept',
     '',
     'This protects gateways from wrong checks. Each of these gateways does something in an unusual but correct way. No check that applies to every gateway may fail one of them.',
     '',
-    `${rows.length} gateways, ${whole_run.verdicts} verdicts, ${accused} gateways wrongly failed: \`npm run selftest -- must-pass\`, ${whole_run.date}, ${whole_run.seconds} s, ${whole_run.at_once} at a time.`,
+    `${rows.length} gateways, ${whole_run.verdicts} verdicts, ${wronglyFailed} gateways wrongly failed: \`npm run selftest -- must-pass\`, ${whole_run.date}, ${whole_run.seconds} s, ${whole_run.at_once} at a time.`,
     '',
     '| gateway | what is unusual | passed | wrongly failed by | warned by, as allowed |',
     '|---|---|---|---|---|',
     ...rows.map(([name, { passed, warned, failed }]) => {
-      const what = innocents.get(name)?.what ?? 'no longer tried'
+      const what = mustPass.get(name)?.what ?? 'no longer tried'
       return `| ${name} | ${cell(what)} | ${passed} | ${Object.keys(failed).join(', ')} | ${warned.join(', ')} |`
     }),
     '',

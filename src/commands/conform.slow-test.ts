@@ -124,11 +124,7 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
       () => program('q.socket.end("!!")'),
       /the mock did not see the call/,
     ],
-    [
-      'it never answers the first call',
-      () => program(''),
-      /the mock did not see the call.+no end within/s,
-    ],
+    ['it never answers the first call', () => program(''), /the mock did not see the call.+no end within/s],
   ]
   for (const [what, begin, says] of CASES)
     test(what, async (t) => {

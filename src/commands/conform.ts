@@ -24,9 +24,9 @@ import { bareTarget, ownTargets, readTarget, TargetError } from '../../conforman
 import type { Target } from '../../conformance/target/schema.ts'
 import type { MockProviders } from '../../mocks/server/create.ts'
 import { fileReason } from '../terminal/file-error.ts'
+import { type MockOptions, withMock, written } from './mock-options.ts'
 import { complain as complainLine } from './output.ts'
 import { UsageError } from './usage-error.ts'
-import { type MockOptions, withMock, written } from './mock-options.ts'
 
 /** Exit codes, contract "Exit codes of conform". */
 const CONFORMANT = 0

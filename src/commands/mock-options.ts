@@ -10,10 +10,7 @@ export interface MockOptions {
 }
 
 /** Returns the target with these options. Warns if other machines can reach the mock providers. */
-export function withMock(
-  target: Target,
-  { mockHost, mockName, mockTls }: MockOptions,
-): Target {
+export function withMock(target: Target, { mockHost, mockName, mockTls }: MockOptions): Target {
   const { data, error } = targetSchema.safeParse({
     ...target,
     ...(mockHost !== undefined && { mock_host: mockHost }),

@@ -8,7 +8,7 @@ import { addExport, addLogs, addSessions } from './entries/calls.ts'
 import { addConform, addJudge, addTarget } from './entries/conformance.ts'
 import type { Entry, Env } from './entries/entry.ts'
 import { addFleet } from './entries/fleet.ts'
-import { addRecord, addRecordings, addMock } from './entries/recordings.ts'
+import { addMock, addRecord, addRecordings } from './entries/recordings.ts'
 import {
   addCompletion,
   addConfig,

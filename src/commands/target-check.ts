@@ -6,8 +6,8 @@ import { applying, type Look, lookAt } from '../../conformance/runner/preflight.
 import { readTarget } from '../../conformance/target/read.ts'
 import type { Target } from '../../conformance/target/schema.ts'
 import { complain, endOnSignal, explain, profileOf } from './conform.ts'
-import { print } from './output.ts'
 import { type MockOptions, withMock } from './mock-options.ts'
+import { print } from './output.ts'
 
 /** Returns the exit code: 0 as the file says, 1 not so, 2 the file is wrong, 3 there was no call. */
 export async function check(file: string, options: { profile: string } & MockOptions): Promise<number> {

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { writeNonce } from '../../mocks/ledger.ts'
 import manifest from '../../package.json' with { type: 'json' }
-import { type StartedMockContainer, MockContainer } from '../testcontainers/mock-container.ts'
+import { MockContainer, type StartedMockContainer } from '../testcontainers/mock-container.ts'
 import { temporaryDirectory } from './test-gateway.ts'
 
 /** WAYBILL_IMAGE, or the one that `npm run release -- image` makes. */
@@ -56,11 +56,7 @@ export async function networkAndVolume(t: TestContext): Promise<string> {
 
 /** The mock there, under the name `mock`; as slow as providers are, so that something can happen meanwhile. */
 export function startMock(place: string): Promise<StartedMockContainer> {
-  return new MockContainer(image)
-    .withRecordedPace()
-    .withNetworkMode(place)
-    .withNetworkAliases('mock')
-    .start()
+  return new MockContainer(image).withRecordedPace().withNetworkMode(place).withNetworkAliases('mock').start()
 }
 
 /** A gateway in this place with this configuration, ready. */

@@ -10,8 +10,8 @@ import { writeNonce } from '../../mocks/ledger.ts'
 import { ownRecordings } from '../../mocks/recording/format.ts'
 import { temporaryDirectory } from '../test/test-gateway.ts'
 import { docker, image, noEngine } from '../test/test-image.ts'
-import { WaybillContainer } from './waybill-container.ts'
 import { MockContainer } from './mock-container.ts'
+import { WaybillContainer } from './waybill-container.ts'
 
 const question = { model: 'auto', messages: [{ role: 'user' as const, content: 'where to?' }] }
 
@@ -72,10 +72,7 @@ test('a gateway and a mock on one network: what arrived is what is on record (LO
   skip: noEngine,
 }, async () => {
   await using network = await new Network().start()
-  await using mock = await new MockContainer(image)
-    .withNetwork(network)
-    .withNetworkAliases('mock')
-    .start()
+  await using mock = await new MockContainer(image).withNetwork(network).withNetworkAliases('mock').start()
   await using waybill = await new WaybillContainer(image)
     .withNetwork(network)
     .withLiveProviders({ OPENAI_API_KEY: mock.key('openai') })

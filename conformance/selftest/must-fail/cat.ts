@@ -1,8 +1,8 @@
 // Must-fail gateways for the checks of CAT.
-import type { Fault } from '../fault.ts'
-import { changeJson, failed, onRead } from '../fault.ts'
+import type { MustFail } from '../gateway.ts'
+import { changeJson, failed, onRead } from '../gateway.ts'
 
-export const faults = {
+export const mustFail = {
   'bare-catalog': {
     what: 'The model list is a bare array.',
     caughtBy: ['CAT-01'],
@@ -92,4 +92,4 @@ export const faults = {
       }
     },
   },
-} satisfies Readonly<Record<string, Fault>>
+} satisfies Readonly<Record<string, MustFail>>

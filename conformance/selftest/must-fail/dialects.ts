@@ -10,9 +10,9 @@ import {
   isResponses,
   without,
 } from '../dialect-hooks.ts'
-import { changeJson, type Fault } from '../fault.ts'
+import { changeJson, type MustFail } from '../gateway.ts'
 
-export const faults = {
+export const mustFail = {
   'knows-all-fields-of-messages': {
     what: 'Fields of a messages call that the gateway does not know are left out.',
     caughtBy: ['DIAL-01', 'DIAL-02/unknown-parts-arrive'],
@@ -33,8 +33,8 @@ export const faults = {
     caughtBy: ['DIAL-02/credentials-stay'],
     hooks: {
       upstream: {
-        request(wanted, world) {
-          wanted.headers['x-forwarded-key'] = world.env.ADMIN_KEY!
+        request(wanted, context) {
+          wanted.headers['x-forwarded-key'] = context.env.ADMIN_KEY!
         },
       },
     },
@@ -70,9 +70,9 @@ export const faults = {
     what: 'When an embeddings provider fails, another model is called.',
     caughtBy: ['EMB-02/no-other-model', 'EMB-02/no-other-model-of-the-route'],
     hooks: {
-      async request(wanted, world) {
+      async request(wanted, context) {
         if (!isEmbeddings(wanted)) return
-        const first = await world.gateway(wanted)
+        const first = await context.gateway(wanted)
         if (first.status < 500) return first
         wanted.body = Buffer.from(
           changeJson(wanted.body.toString('utf8'), (json) => ({
@@ -125,4 +125,4 @@ export const faults = {
       })),
     },
   },
-} satisfies Record<string, Fault>
+} satisfies Record<string, MustFail>

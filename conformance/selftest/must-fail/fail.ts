@@ -1,10 +1,10 @@
 // Must-fail gateways for the checks of FAIL.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Fault } from '../fault.ts'
-import { CHAT, callIn, failed } from '../fault.ts'
+import type { MustFail } from '../gateway.ts'
+import { CHAT, callIn, failed } from '../gateway.ts'
 
-export const faults = {
+export const mustFail = {
   'bad-json-is-our-fault': {
     what: 'Malformed JSON is answered with 500.',
     caughtBy: ['FAIL-02'],
@@ -174,4 +174,4 @@ export const faults = {
       }
     },
   },
-} satisfies Readonly<Record<string, Fault>>
+} satisfies Readonly<Record<string, MustFail>>

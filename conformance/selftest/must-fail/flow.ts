@@ -1,7 +1,7 @@
 // Must-fail gateways for the checks of FLOW.
-import { changeEvent, type Fault } from '../fault.ts'
+import { changeEvent, type MustFail } from '../gateway.ts'
 
-export const faults = {
+export const mustFail = {
   'buffers-streams': {
     what: 'Events arrive only when the stream has ended.',
     caughtBy: ['FLOW-03'],
@@ -173,4 +173,4 @@ export const faults = {
       },
     },
   },
-} satisfies Readonly<Record<string, Fault>>
+} satisfies Readonly<Record<string, MustFail>>

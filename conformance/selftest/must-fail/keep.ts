@@ -1,8 +1,8 @@
 // Must-fail gateways for the checks of KEEP.
-import type { Fault } from '../fault.ts'
-import { callIn, changeJson, failed } from '../fault.ts'
+import type { MustFail } from '../gateway.ts'
+import { callIn, changeJson, failed } from '../gateway.ts'
 
-export const faults = {
+export const mustFail = {
   'answers-errors-itself': {
     what: 'From the third call on, every call is answered with an error, and no provider is called.',
     caughtBy: ['KEEP-01', 'FLOW-06', 'FLOW-09', 'FAIL-05'],
@@ -177,4 +177,4 @@ export const faults = {
         path.includes('session_id=') ? changeJson(body, (json) => ({ ...json, data: [] })) : body,
     },
   },
-} satisfies Readonly<Record<string, Fault>>
+} satisfies Readonly<Record<string, MustFail>>

@@ -4,15 +4,15 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
-import type { Fault } from '../fault.ts'
-import { callIn, changeJson, failed, onRead, referenceWith } from '../fault.ts'
+import type { MustFail } from '../gateway.ts'
+import { callIn, changeJson, failed, onRead, referenceWith } from '../gateway.ts'
 
 /** Directories in which a second process was refused. */
 const refused = new Set<string>()
 /** True until the fault has happened, once per run: the gateway is started and ended several times. */
 let first = true
 
-export const faults = {
+export const mustFail = {
   'cuts-at-the-end': {
     what: 'Open streams are cut off when the gateway is told to stop.',
     caughtBy: ['LIFE-02'],
@@ -159,4 +159,4 @@ export const faults = {
       }
     },
   },
-} satisfies Readonly<Record<string, Fault>>
+} satisfies Readonly<Record<string, MustFail>>

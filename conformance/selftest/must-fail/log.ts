@@ -1,10 +1,10 @@
 // Must-fail gateways for the checks of LOG.
 
 import { rmSync } from 'node:fs'
-import type { Fault } from '../fault.ts'
-import { callIn, changeJson, onRead } from '../fault.ts'
+import type { MustFail } from '../gateway.ts'
+import { callIn, changeJson, onRead } from '../gateway.ts'
 
-export const faults = {
+export const mustFail = {
   'always-empty-log': {
     what: 'The log is an empty list.',
     caughtBy: ['LOG-01', 'LOG-12'],
@@ -394,4 +394,4 @@ export const faults = {
       })),
     },
   },
-} satisfies Readonly<Record<string, Fault>>
+} satisfies Readonly<Record<string, MustFail>>

@@ -11,9 +11,9 @@ import {
   until,
   without,
 } from '../dialect-hooks.ts'
-import { changeJson, type Fault, failed, onRead } from '../fault.ts'
+import { changeJson, failed, type MustFail, onRead } from '../gateway.ts'
 
-export const faults = {
+export const mustFail = {
   'messages-held-back': {
     what: 'Events of messages arrive only when the stream has ended.',
     caughtBy: ['FLOW-03@messages'],
@@ -162,8 +162,8 @@ export const faults = {
     what: 'Tokens are counted by making a call with one token.',
     caughtBy: ['CNT-01'],
     hooks: {
-      async request({ path }, world) {
-        if (path.includes('count_tokens')) await world.spend({ max_tokens: 1 })
+      async request({ path }, context) {
+        if (path.includes('count_tokens')) await context.spend({ max_tokens: 1 })
       },
     },
   },
@@ -313,4 +313,4 @@ export const faults = {
       }
     },
   },
-} satisfies Record<string, Fault>
+} satisfies Record<string, MustFail>

@@ -1,7 +1,7 @@
 // Must-fail gateways for messages and responses at a provider of the same dialect: calls, errors and records.
 
 import { eachBlock, eachEvent, isMessages, isResponses, without } from '../dialect-hooks.ts'
-import { type Fault, onRead } from '../fault.ts'
+import { type MustFail, onRead } from '../gateway.ts'
 import { asked, type Json } from '../translated-hooks.ts'
 
 const lost = (is: typeof isMessages, name: string) => asked(is, (json) => without(json, name))
@@ -13,7 +13,7 @@ const recorded = (endpoint: string, change: (record: Json) => object) =>
     return Array.isArray(json.data) ? { ...json, data: json.data.map(one) } : one(json)
   })
 
-export const faults = {
+export const mustFail = {
   'betas-are-left-out': {
     what: 'The header anthropic-beta does not reach a provider of messages.',
     caughtBy: ['DIAL-02/unknown-parts-arrive'],
@@ -254,4 +254,4 @@ export const faults = {
           : [event],
     },
   },
-} satisfies Record<string, Fault>
+} satisfies Record<string, MustFail>

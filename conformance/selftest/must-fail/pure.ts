@@ -2,13 +2,13 @@
 
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Fault } from '../fault.ts'
-import { CHAT, callIn, changeJson, failed } from '../fault.ts'
+import type { MustFail } from '../gateway.ts'
+import { CHAT, callIn, changeJson, failed } from '../gateway.ts'
 
 /** Messages of the newest call. */
 let messages: unknown
 
-export const faults = {
+export const mustFail = {
   'asks-a-judge-first': {
     what: 'A malformed call is refused only after an inference by the gateway, with a prompt of its own.',
     caughtBy: ['PURE-07'],
@@ -208,4 +208,4 @@ export const faults = {
     caughtBy: ['PURE-04/reads-are-answered'],
     hooks: { request: ({ path }) => (path.includes('/resolve') ? failed(500) : undefined) },
   },
-} satisfies Readonly<Record<string, Fault>>
+} satisfies Readonly<Record<string, MustFail>>

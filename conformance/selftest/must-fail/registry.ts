@@ -1,24 +1,24 @@
 // Every must-fail gateway by its name. A new family is a table in must-fail/ and two lines here.
-import type { Fault } from '../fault.ts'
-import { faults as cat } from './cat.ts'
-import { faults as dialects } from './dialects.ts'
-import { faults as fail } from './fail.ts'
-import { faults as flow } from './flow.ts'
-import { faults as keep } from './keep.ts'
-import { faults as life } from './life.ts'
-import { faults as log } from './log.ts'
-import { faults as messages } from './messages.ts'
-import { faults as native } from './native.ts'
-import { faults as pure } from './pure.ts'
-import { faults as responses } from './responses.ts'
-import { faults as route } from './route.ts'
-import { faults as suite } from './suite.ts'
-import { faults as tell } from './tell.ts'
-import { faults as translatedCalls } from './translated-calls.ts'
-import { faults as translatedMessages } from './translated-messages.ts'
-import { faults as translatedResponses } from './translated-responses.ts'
-import { faults as translations } from './translations.ts'
-import { faults as use } from './use.ts'
+import type { MustFail } from '../gateway.ts'
+import { mustFail as cat } from './cat.ts'
+import { mustFail as dialects } from './dialects.ts'
+import { mustFail as fail } from './fail.ts'
+import { mustFail as flow } from './flow.ts'
+import { mustFail as keep } from './keep.ts'
+import { mustFail as life } from './life.ts'
+import { mustFail as log } from './log.ts'
+import { mustFail as messages } from './messages.ts'
+import { mustFail as native } from './native.ts'
+import { mustFail as pure } from './pure.ts'
+import { mustFail as responses } from './responses.ts'
+import { mustFail as route } from './route.ts'
+import { mustFail as suite } from './suite.ts'
+import { mustFail as tell } from './tell.ts'
+import { mustFail as translatedCalls } from './translated-calls.ts'
+import { mustFail as translatedMessages } from './translated-messages.ts'
+import { mustFail as translatedResponses } from './translated-responses.ts'
+import { mustFail as translations } from './translations.ts'
+import { mustFail as use } from './use.ts'
 
 const families = {
   ...{ cat, dialects, fail, flow, keep, life, log, messages, native, pure, responses, route, suite },
@@ -28,8 +28,8 @@ const families = {
   'translated-responses': translatedResponses,
 }
 
-export const faults: ReadonlyMap<string, Fault> = new Map(
-  Object.values(families).flatMap((table) => Object.entries<Fault>(table)),
+export const mustFail: ReadonlyMap<string, MustFail> = new Map(
+  Object.values(families).flatMap((table) => Object.entries<MustFail>(table)),
 )
 
 /** Returns the file of a gateway's table: `selftest/must-fail/keep.ts`. */

@@ -10,7 +10,7 @@ import {
   until,
   without,
 } from '../dialect-hooks.ts'
-import { type Fault, failed, onRead } from '../fault.ts'
+import { failed, type MustFail, onRead } from '../gateway.ts'
 
 /** Removes the encrypted reasoning from a request. */
 const withoutSealed = eachCall(isResponses, (json) => ({
@@ -20,7 +20,7 @@ const withoutSealed = eachCall(isResponses, (json) => ({
     : json.input,
 }))
 
-export const faults = {
+export const mustFail = {
   'responses-held-back': {
     what: 'Events of responses arrive only when the stream has ended.',
     caughtBy: ['FLOW-03@responses'],
@@ -217,4 +217,4 @@ export const faults = {
       },
     },
   },
-} satisfies Record<string, Fault>
+} satisfies Record<string, MustFail>

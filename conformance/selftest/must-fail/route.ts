@@ -1,9 +1,9 @@
 // Must-fail gateways for the checks of ROUTE.
-import type { Fault } from '../fault.ts'
-import { callIn, changeCall, changeJson } from '../fault.ts'
-import type { World } from '../wire.ts'
+import type { MustFail } from '../gateway.ts'
+import { callIn, changeCall, changeJson } from '../gateway.ts'
+import type { HookContext } from '../wire.ts'
 
-export const faults = {
+export const mustFail = {
   'cheapest-is-the-first': {
     what: 'The strategy cheapest picks the first target.',
     caughtBy: ['ROUTE-10'],
@@ -84,7 +84,7 @@ export const faults = {
     what: 'Every call gets the answer of the first one.',
     caughtBy: ['ROUTE-01', 'ROUTE-06', 'FLOW-01'],
     hooks: () => {
-      const first = new Map<boolean, Awaited<ReturnType<World['gateway']>>>()
+      const first = new Map<boolean, Awaited<ReturnType<HookContext['gateway']>>>()
       return {
         async request(wanted, { gateway }) {
           const call = callIn(wanted)
@@ -366,4 +366,4 @@ export const faults = {
         ),
     },
   },
-} satisfies Readonly<Record<string, Fault>>
+} satisfies Readonly<Record<string, MustFail>>

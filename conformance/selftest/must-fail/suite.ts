@@ -1,8 +1,8 @@
 // Must-fail gateways for the checks of SUITE.
-import type { Fault } from '../fault.ts'
-import { instead } from '../fault.ts'
+import type { MustFail } from '../gateway.ts'
+import { instead } from '../gateway.ts'
 
-export const faults = {
+export const mustFail = {
   'says-yes': {
     what: 'Everything is answered with 200 and an empty object.',
     caughtBy: ['SUITE-01'],
@@ -10,4 +10,4 @@ export const faults = {
       response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
     }),
   },
-} satisfies Readonly<Record<string, Fault>>
+} satisfies Readonly<Record<string, MustFail>>

@@ -1,10 +1,10 @@
 // Must-fail gateways for the checks of TELL.
 
 import { randomUUID } from 'node:crypto'
-import type { Fault } from '../fault.ts'
-import { callIn, changeJson } from '../fault.ts'
+import type { MustFail } from '../gateway.ts'
+import { callIn, changeJson } from '../gateway.ts'
 
-export const faults = {
+export const mustFail = {
   'one-session-on-responses': {
     what: 'On responses, every call without a session gets one.',
     caughtBy: ['TELL-04@responses/closed-sets'],
@@ -145,4 +145,4 @@ export const faults = {
       }
     },
   },
-} satisfies Readonly<Record<string, Fault>>
+} satisfies Readonly<Record<string, MustFail>>

@@ -2,7 +2,7 @@
 // it, which has the same effect on what arrives.
 
 import { eachBlock, eachCallOf, eachResult, isMessages, isResponses, without } from '../dialect-hooks.ts'
-import type { Fault } from '../fault.ts'
+import type { MustFail } from '../gateway.ts'
 import { asked, type Json, toChat, toMessages } from '../translated-hooks.ts'
 
 /** Changes existing members. */
@@ -38,7 +38,7 @@ function turned<T>(list: readonly T[], get: (each: T) => unknown, put: (each: T,
   return list.map((each) => (get(each) === undefined ? each : put(each, values[at++ % values.length])))
 }
 
-export const faults = {
+export const mustFail = {
   'first-instruction-only': {
     what: 'Only the first part of the system prompt of a translated message reaches the provider.',
     caughtBy: ['DIAL-13@messages/instructions-arrive'],
@@ -338,4 +338,4 @@ export const faults = {
       ),
     ),
   },
-} satisfies Record<string, Fault>
+} satisfies Record<string, MustFail>

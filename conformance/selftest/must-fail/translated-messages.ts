@@ -1,7 +1,7 @@
 // Must-fail gateways that translate answers of messages, or token counts, wrongly.
 
 import { cleanEnd, eachCallOf, isCount, isMessages, without } from '../dialect-hooks.ts'
-import { changeEvent, type Fault } from '../fault.ts'
+import { changeEvent, type MustFail } from '../gateway.ts'
 import { asked, type Json, oneLater, read, toChat } from '../translated-hooks.ts'
 import type { Wanted } from '../wire.ts'
 
@@ -25,7 +25,7 @@ const errorAsText = (event: string): readonly string[] =>
       : json,
   )
 
-export const faults = {
+export const mustFail = {
   'deltas-change-places': {
     what: 'A text delta of a translated message comes behind the one that follows it.',
     caughtBy: ['DIAL-11@messages/same-answer', 'DIAL-12@messages/indexes-lead-to-what-began'],
@@ -273,4 +273,4 @@ export const faults = {
         toChat(isCount)(wanted) ? body.replace(/"input_tokens":\s*\d+/, '"input_tokens":0') : body,
     },
   },
-} satisfies Record<string, Fault>
+} satisfies Record<string, MustFail>

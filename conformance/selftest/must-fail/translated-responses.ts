@@ -1,7 +1,7 @@
 // Must-fail gateways that translate answers of responses, or of chat, wrongly.
 
 import { isResponses, without } from '../dialect-hooks.ts'
-import { changeEvent, type Fault } from '../fault.ts'
+import { changeEvent, type MustFail } from '../gateway.ts'
 import {
   eachLast,
   eachResponse,
@@ -36,7 +36,7 @@ const eachChoice = (change: (choice: Json) => object) => (json: Json) => ({
   ...(json.choices && { choices: json.choices.map(change) }),
 })
 
-export const faults = {
+export const mustFail = {
   'output-text-comes-twice': {
     what: 'Each text delta of a translated response is sent twice.',
     caughtBy: ['DIAL-11@responses/same-answer', 'DIAL-12@responses/deltas-make-the-whole'],
@@ -357,4 +357,4 @@ export const faults = {
     caughtBy: ['DIAL-11/same-usage'],
     hooks: readBy(toMessages, { event: (json) => (json.usage ? null : json) }),
   },
-} satisfies Record<string, Fault>
+} satisfies Record<string, MustFail>

@@ -2,7 +2,7 @@
 // reads, or in the provider's request. Also those that lose a part of a native request.
 
 import { eachResult, isMessages, isResponses, until, without } from '../dialect-hooks.ts'
-import { changeEvent, type Fault, failed } from '../fault.ts'
+import { changeEvent, failed, type MustFail } from '../gateway.ts'
 import {
   asked,
   eachLast,
@@ -36,7 +36,7 @@ const withoutParts = (type: string) => (json: Json) => ({
   })),
 })
 
-export const faults = {
+export const mustFail = {
   'text-comes-twice': {
     what: 'Each text delta of a translated message is sent twice.',
     caughtBy: ['DIAL-11@messages/same-answer'],
@@ -414,4 +414,4 @@ export const faults = {
     caughtBy: ['DIAL-13@messages/turns-arrive'],
     hooks: asked(toChat(isMessages), (json) => ({ ...json, messages: json.messages?.slice(-1) })),
   },
-} satisfies Record<string, Fault>
+} satisfies Record<string, MustFail>

@@ -1,8 +1,8 @@
 // Must-fail gateways for the checks of USE.
-import type { Fault } from '../fault.ts'
-import { callIn, changeCall, changeEvent, changeJson } from '../fault.ts'
+import type { MustFail } from '../gateway.ts'
+import { callIn, changeCall, changeEvent, changeJson } from '../gateway.ts'
 
-export const faults = {
+export const mustFail = {
   'cache-crosses-keys': {
     what: 'A cached answer is given to another key.',
     caughtBy: ['USE-08'],
@@ -238,4 +238,4 @@ export const faults = {
       }
     },
   },
-} satisfies Readonly<Record<string, Fault>>
+} satisfies Readonly<Record<string, MustFail>>

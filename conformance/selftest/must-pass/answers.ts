@@ -1,10 +1,11 @@
 // Gateways with unusual whole answers and names.
-import { CHAT, changeEvent, changeJson } from '../fault.ts'
-import type { Innocent } from '../innocent.ts'
+
+import type { MustPass } from '../gateway.ts'
+import { CHAT, changeEvent, changeJson } from '../gateway.ts'
 
 let made = 1_700_000_000
 
-export const innocents = {
+export const mustPass = {
   'a-percent-sign-in-a-name': {
     what: 'Headers name a provider as "100% openai", as declared: percent-encoding is only this project’s convention.',
     target: (target) => ({
@@ -110,4 +111,4 @@ export const innocents = {
           : body,
     },
   },
-} satisfies Record<string, Innocent>
+} satisfies Record<string, MustPass>

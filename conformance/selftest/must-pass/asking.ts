@@ -1,13 +1,14 @@
 // Gateways that call their providers in an unusual way.
-import { changeJson } from '../fault.ts'
-import type { Innocent } from '../innocent.ts'
-import type { FaultHooks } from '../wire.ts'
+
+import type { MustPass } from '../gateway.ts'
+import { changeJson } from '../gateway.ts'
+import type { GatewayHooks } from '../wire.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: foreign JSON
 type Json = Record<string, any>
 
 /** Changes the body of each call to a provider. */
-const asks = (change: (call: Json) => object): FaultHooks => ({
+const asks = (change: (call: Json) => object): GatewayHooks => ({
   upstream: {
     request(wanted) {
       if (wanted.method === 'POST')
@@ -27,7 +28,7 @@ const sorted = (value: unknown): unknown =>
         )
       : value
 
-export const innocents = {
+export const mustPass = {
   'always-asks-for-usage': {
     what: 'For its accounts, the gateway always requests usage for streams; the client gets it too, which is allowed.',
     hooks: asks((call) => (call.stream ? { ...call, stream_options: { include_usage: true } } : call)),
@@ -103,4 +104,4 @@ export const innocents = {
       },
     },
   },
-} satisfies Record<string, Innocent>
+} satisfies Record<string, MustPass>

@@ -1,6 +1,7 @@
 // Gateways whose answers have ordinary content in unusual members.
-import { callIn, changeEvent, changeJson } from '../fault.ts'
-import type { Innocent } from '../innocent.ts'
+
+import type { MustPass } from '../gateway.ts'
+import { callIn, changeEvent, changeJson } from '../gateway.ts'
 import type { Wanted } from '../wire.ts'
 
 /** JSON of unknown shape. */
@@ -34,7 +35,7 @@ const withoutThoughts = said(({ reasoning: _, reasoning_content: __, ...rest }) 
 /** Running count: stands in for the usage until the real one comes. */
 const running = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 }
 
-export const innocents = {
+export const mustPass = {
   'role-in-each-delta': {
     what: 'Each delta contains the role.',
     hooks: { event: said((delta) => ({ role: 'assistant', ...delta })).event },
@@ -126,7 +127,7 @@ export const innocents = {
           : body,
     },
   },
-} satisfies Record<string, Innocent>
+} satisfies Record<string, MustPass>
 
 const more = (usage: Json): Json => ({
   ...usage,

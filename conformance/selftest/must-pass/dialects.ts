@@ -3,9 +3,9 @@
 
 import type { Further } from '../../requirements/applicability.ts'
 import type { Target } from '../../target/schema.ts'
-import { CHAT, changeEvent, changeJson, failed } from '../fault.ts'
-import type { Innocent } from '../innocent.ts'
-import type { FaultHooks } from '../wire.ts'
+import type { MustPass } from '../gateway.ts'
+import { CHAT, changeEvent, changeJson, failed } from '../gateway.ts'
+import type { GatewayHooks } from '../wire.ts'
 
 const isMessages = (path: string): boolean => /^\/v1\/messages(\?|$)/.test(path)
 
@@ -20,7 +20,7 @@ const withoutChat =
 
 /** Answers 404 to calls of other dialects. */
 const elsewhere =
-  (path: string): NonNullable<FaultHooks['request']> =>
+  (path: string): NonNullable<GatewayHooks['request']> =>
   (wanted) =>
     wanted.method === 'POST' && !wanted.path.startsWith(path) ? failed(404) : undefined
 
@@ -69,7 +69,7 @@ type Delta = Record<string, Record<string, unknown> | undefined>
 const withoutThoughts = (said: Record<string, unknown>) =>
   Object.fromEntries(Object.entries(said).filter(([name]) => !name.startsWith('reasoning')))
 
-export const innocents = {
+export const mustPass = {
   'messages-from-chat': {
     what: 'Calls of messages are translated to chat and back.',
     on: ['messages'],
@@ -292,4 +292,4 @@ export const innocents = {
     target: withoutChat('/v1/embeddings'),
     hooks: { request: elsewhere('/v1/embeddings') },
   },
-} satisfies Record<string, Innocent>
+} satisfies Record<string, MustPass>

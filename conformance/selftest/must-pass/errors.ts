@@ -1,8 +1,9 @@
 // Gateways that refuse in an unusual way.
-import { CHAT, changeJson } from '../fault.ts'
-import type { Innocent } from '../innocent.ts'
 
-export const innocents = {
+import type { MustPass } from '../gateway.ts'
+import { CHAT, changeJson } from '../gateway.ts'
+
+export const mustPass = {
   'says-422': {
     what: 'Requests that cannot be processed get 422 instead of 400.',
     hooks: {
@@ -40,4 +41,4 @@ export const innocents = {
     target: (target) => ({ ...target, capabilities: { ...target.capabilities, cooldown_ms: 2_000 } }),
     hooks: { config: (text) => text.replace('cooldown: 50ms', 'cooldown: 2s') },
   },
-} satisfies Record<string, Innocent>
+} satisfies Record<string, MustPass>

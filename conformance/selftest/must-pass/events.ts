@@ -1,6 +1,7 @@
 // Gateways that write events of a stream in an unusual way that the standard of server-sent events allows.
-import { changeEvent } from '../fault.ts'
-import type { Innocent } from '../innocent.ts'
+
+import type { MustPass } from '../gateway.ts'
+import { changeEvent } from '../gateway.ts'
 
 /** Parses the data of an event; null for comments and the end mark. */
 // biome-ignore lint/suspicious/noExplicitAny: foreign JSON
@@ -17,7 +18,7 @@ const written =
     return [json === null ? event : write(json)]
   }
 
-export const innocents = {
+export const mustPass = {
   'data-without-a-space': {
     what: 'There is no space after `data:`; the standard removes at most one.',
     hooks: { event: (event) => [event.replace(/^data: /gm, 'data:')] },
@@ -100,7 +101,7 @@ export const innocents = {
       },
     },
   },
-} satisfies Record<string, Innocent>
+} satisfies Record<string, MustPass>
 
 /** Escapes each half of a surrogate pair separately, as JSON does. */
 const ascii = (text: string): string =>

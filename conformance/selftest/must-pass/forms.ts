@@ -1,7 +1,8 @@
 // Gateways that write the same value in another form: JSON, numbers, dates, ids, content codings.
-import { CHAT, callIn, changeEvent, changeJson } from '../fault.ts'
-import type { Innocent } from '../innocent.ts'
-import type { FaultHooks } from '../wire.ts'
+
+import type { MustPass } from '../gateway.ts'
+import { CHAT, callIn, changeEvent, changeJson } from '../gateway.ts'
+import type { GatewayHooks } from '../wire.ts'
 import { chatOnly, likeChat } from './dialects.ts'
 
 /**
@@ -33,7 +34,7 @@ function oddArguments(value: any): any {
 
 const isAnswer = (path: string): boolean => /^\/v1\/(chat|messages|responses)/.test(path)
 
-const writtenOddly: FaultHooks = {
+const writtenOddly: GatewayHooks = {
   body(body, { path }) {
     if (!isAnswer(path)) return body
     try {
@@ -47,7 +48,7 @@ const writtenOddly: FaultHooks = {
 const isCall = (path: string): boolean => /^\/v1\/(messages|responses)(\?|$)/.test(path)
 
 /** Hooks for streams too. Calls are translated, because relayed bytes must not change. */
-const streamedOddly: FaultHooks = {
+const streamedOddly: GatewayHooks = {
   ...writtenOddly,
   config: chatOnly,
   event(event, _, { path }) {
@@ -73,7 +74,7 @@ const DATES: readonly ((date: Date) => string)[] = [
 let dated = 0
 
 /** Writes `Retry-After` as a date, in the next format each time. */
-const tellsDates: FaultHooks = {
+const tellsDates: GatewayHooks = {
   responseStart({ headers }) {
     const seconds = Number(headers['retry-after'])
     // A date has no fractions of a second, so it is rounded up.
@@ -92,7 +93,7 @@ const numberOf = (id: string): string => {
 
 const isHome = (path: string): boolean => path === CHAT || path.startsWith(LOG)
 
-export const innocents = {
+export const mustPass = {
   'writes-answers-oddly': {
     what: 'Whole answers, and the arguments in them, have their fields in another order, other escapes, `1.0e0` for 1.',
     hooks: writtenOddly,
@@ -278,4 +279,4 @@ export const innocents = {
       }
     },
   },
-} satisfies Record<string, Innocent>
+} satisfies Record<string, MustPass>

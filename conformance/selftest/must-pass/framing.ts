@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parse } from 'yaml'
 import type { InProcess } from '../../launch/in-process.ts'
-import { onRead } from '../fault.ts'
-import type { Innocent } from '../innocent.ts'
+import type { MustPass } from '../gateway.ts'
+import { onRead } from '../gateway.ts'
 import { startWaybill } from '../reference.ts'
 
 /** How an answer is written to its connection. */
@@ -97,7 +97,7 @@ const nothingHere = {
 
 let asked = 0
 
-export const innocents = {
+export const mustPass = {
   'speaks-http-1.0': {
     what: 'The status line has HTTP/1.0, and an answer ends with its connection.',
     // Such a connection always ends the same way: only a missing [DONE] shows that a stream was cut.
@@ -206,4 +206,4 @@ export const innocents = {
       },
     },
   },
-} satisfies Record<string, Innocent>
+} satisfies Record<string, MustPass>

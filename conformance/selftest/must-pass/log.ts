@@ -1,8 +1,8 @@
 // Gateways with an unusual request log.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Target } from '../../target/schema.ts'
-import { callIn, changeEvent, changeJson } from '../fault.ts'
-import type { Innocent } from '../innocent.ts'
+import type { MustPass } from '../gateway.ts'
+import { callIn, changeEvent, changeJson } from '../gateway.ts'
 import type { Wanted } from '../wire.ts'
 
 const LOG = '/api/usage/request-logs'
@@ -34,7 +34,7 @@ const withoutIdHeader = ({ observability, ...target }: Target): Target => {
 /** Request id of an answer whose header was removed. */
 const taken = new WeakMap<Wanted, string>()
 
-export const innocents = {
+export const mustPass = {
   'tells-no-id': {
     what: 'No answer contains its request id; the only new record is that of the call.',
     target: withoutIdHeader,
@@ -117,4 +117,4 @@ export const innocents = {
     },
     hooks: {},
   },
-} satisfies Record<string, Innocent>
+} satisfies Record<string, MustPass>

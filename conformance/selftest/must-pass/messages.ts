@@ -1,8 +1,8 @@
 // Gateways that serve messages in an unusual way, natively and translated from chat.
 
 import { eachBody, eachEvent, type Is, isCount, isMessages } from '../dialect-hooks.ts'
-import { changeEvent, changeJson } from '../fault.ts'
-import type { Innocent } from '../innocent.ts'
+import type { MustPass } from '../gateway.ts'
+import { changeEvent, changeJson } from '../gateway.ts'
 import { type Json, toChat } from '../translated-hooks.ts'
 import type { Wanted } from '../wire.ts'
 
@@ -27,7 +27,7 @@ const upstream = (change: (json: Json) => object) => ({
   },
 })
 
-export const innocents = {
+export const mustPass = {
   'names-come-behind-the-data': {
     what: 'The `event:` line of each event of messages stands behind its `data:`; the order of fields is free.',
     on: ['messages'],
@@ -352,7 +352,7 @@ export const innocents = {
           : body,
     },
   },
-} satisfies Record<string, Innocent>
+} satisfies Record<string, MustPass>
 
 function more(usage: Json): Json {
   return {

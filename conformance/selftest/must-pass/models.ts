@@ -1,6 +1,7 @@
 // Gateways with an unusual catalog, or unusual models or paths to them.
-import { CHAT, changeJson, onRead } from '../fault.ts'
-import type { Innocent } from '../innocent.ts'
+
+import type { MustPass } from '../gateway.ts'
+import { CHAT, changeJson, onRead } from '../gateway.ts'
 
 const CATALOG = '/v1/models'
 let turn = 0
@@ -17,7 +18,7 @@ const shuffled = (value: unknown): unknown =>
         )
       : value
 
-export const innocents = {
+export const mustPass = {
   'catalog-of-hash-maps': {
     what: 'The fields of an entry, and of the objects in it, come in any order.',
     hooks: {
@@ -128,4 +129,4 @@ export const innocents = {
     target: (target) => ({ ...target, capabilities: { ...target.capabilities, retry_delay_ms: 1_000 } }),
     hooks: { config: (text) => text.replace('retries: 0', 'retries: 1') },
   },
-} satisfies Record<string, Innocent>
+} satisfies Record<string, MustPass>

@@ -1,8 +1,8 @@
 // Gateways whose records have ordinary content in unusual words, or at unusual times.
 
 import type { Target } from '../../target/schema.ts'
-import { callIn, changeEvent, changeJson } from '../fault.ts'
-import type { Innocent } from '../innocent.ts'
+import type { MustPass } from '../gateway.ts'
+import { callIn, changeEvent, changeJson } from '../gateway.ts'
 import type { Wanted } from '../wire.ts'
 
 const LOG = '/api/usage/request-logs'
@@ -71,7 +71,7 @@ const late = reads({
   one: (json) => (isThere(json) ? json : { error: { message: 'not yet' } }),
 })
 
-export const innocents = {
+export const mustPass = {
   'states-are-statuses': {
     what: 'The state of a record is an HTTP status, as a number: 200, 500, or 499 if the client disconnected.',
     target: withLog((log) => ({ ...log, completed: ['200'], failed: ['500', '499', '503'] })),
@@ -275,4 +275,4 @@ export const innocents = {
         ),
     },
   },
-} satisfies Record<string, Innocent>
+} satisfies Record<string, MustPass>

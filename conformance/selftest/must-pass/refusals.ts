@@ -1,8 +1,9 @@
 // Gateways that refuse, or relay a refusal, in an unusual way.
-import { CHAT, callIn, changeJson, failed } from '../fault.ts'
-import type { Innocent } from '../innocent.ts'
 
-export const innocents = {
+import type { MustPass } from '../gateway.ts'
+import { CHAT, callIn, changeJson, failed } from '../gateway.ts'
+
+export const mustPass = {
   'all-is-500': {
     what: 'Every failure behind the gateway is 500.',
     hooks: {
@@ -125,9 +126,9 @@ export const innocents = {
   'leaves-refusing-to-its-provider': {
     what: 'What is no request goes on to the provider as an empty one, which refuses it; so do two in a row.',
     hooks: {
-      async request(wanted, world) {
+      async request(wanted, context) {
         if (wanted.method !== 'POST' || wanted.path !== CHAT || callIn(wanted)?.model) return
-        await world.spend({ messages: undefined })
+        await context.spend({ messages: undefined })
         return failed(400)
       },
     },
@@ -166,4 +167,4 @@ export const innocents = {
       },
     },
   },
-} satisfies Record<string, Innocent>
+} satisfies Record<string, MustPass>

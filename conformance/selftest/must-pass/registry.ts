@@ -1,23 +1,23 @@
 // Every must-pass gateway by its name. A new subject is a table in must-pass/ and two lines here.
-import type { Innocent } from '../innocent.ts'
-import { innocents as answers } from './answers.ts'
-import { innocents as asking } from './asking.ts'
-import { innocents as deltas } from './deltas.ts'
-import { innocents as dialects } from './dialects.ts'
-import { innocents as errors } from './errors.ts'
-import { innocents as events } from './events.ts'
-import { innocents as forms } from './forms.ts'
-import { innocents as framing } from './framing.ts'
-import { innocents as log } from './log.ts'
-import { innocents as messages } from './messages.ts'
-import { innocents as models } from './models.ts'
-import { innocents as records } from './records.ts'
-import { innocents as refusals } from './refusals.ts'
-import { innocents as responses } from './responses.ts'
-import { innocents as streams } from './streams.ts'
-import { innocents as tls } from './tls.ts'
-import { innocents as upstream } from './upstream.ts'
-import { innocents as wire } from './wire.ts'
+import type { MustPass } from '../gateway.ts'
+import { mustPass as answers } from './answers.ts'
+import { mustPass as asking } from './asking.ts'
+import { mustPass as deltas } from './deltas.ts'
+import { mustPass as dialects } from './dialects.ts'
+import { mustPass as errors } from './errors.ts'
+import { mustPass as events } from './events.ts'
+import { mustPass as forms } from './forms.ts'
+import { mustPass as framing } from './framing.ts'
+import { mustPass as log } from './log.ts'
+import { mustPass as messages } from './messages.ts'
+import { mustPass as models } from './models.ts'
+import { mustPass as records } from './records.ts'
+import { mustPass as refusals } from './refusals.ts'
+import { mustPass as responses } from './responses.ts'
+import { mustPass as streams } from './streams.ts'
+import { mustPass as tls } from './tls.ts'
+import { mustPass as upstream } from './upstream.ts'
+import { mustPass as wire } from './wire.ts'
 
 const subjects = {
   answers,
@@ -40,8 +40,8 @@ const subjects = {
   wire,
 }
 
-export const innocents: ReadonlyMap<string, Innocent> = new Map(
-  Object.values(subjects).flatMap((table) => Object.entries<Innocent>(table)),
+export const mustPass: ReadonlyMap<string, MustPass> = new Map(
+  Object.values(subjects).flatMap((table) => Object.entries<MustPass>(table)),
 )
 
 /** Returns the file of a gateway's table: `selftest/must-pass/wire.ts`. */

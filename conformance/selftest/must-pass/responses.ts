@@ -1,8 +1,8 @@
 // Gateways that serve responses in an unusual way, natively and translated.
 
 import { eachBody, type Is, isResponses } from '../dialect-hooks.ts'
-import { changeJson } from '../fault.ts'
-import type { Innocent } from '../innocent.ts'
+import type { MustPass } from '../gateway.ts'
+import { changeJson } from '../gateway.ts'
 import { type Json, toChat } from '../translated-hooks.ts'
 import type { Wanted } from '../wire.ts'
 
@@ -40,7 +40,7 @@ const ownIds = (text: string): string =>
 const ownIdsBack = (text: string): string =>
   text.replace(/"(id|item_id|previous_response_id)":(\s*)"(resp|msg|fc|rs)_gw-/g, '"$1":$2"$3_')
 
-export const innocents = {
+export const mustPass = {
   'responses-without-event-lines': {
     what: 'Events of responses have no `event:` line; their type is in the data, where clients of responses read it.',
     on: ['responses'],
@@ -230,7 +230,7 @@ export const innocents = {
           : body,
     },
   },
-} satisfies Record<string, Innocent>
+} satisfies Record<string, MustPass>
 
 function halves(text: string): readonly string[] {
   const letters = [...text]

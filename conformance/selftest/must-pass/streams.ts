@@ -1,7 +1,7 @@
 // Gateways with unusual streams.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { changeEvent } from '../fault.ts'
-import type { Innocent } from '../innocent.ts'
+import type { MustPass } from '../gateway.ts'
+import { changeEvent } from '../gateway.ts'
 import type { Wanted } from '../wire.ts'
 
 /** Splits each piece of text into two. */
@@ -28,7 +28,7 @@ const toolsOf = new WeakMap<Wanted, Map<number, Tool>>()
 /** Last event with a finish reason, held until it is known whether usage follows. */
 const heldOf = new WeakMap<Wanted, string>()
 
-export const innocents = {
+export const mustPass = {
   'repeats-tool-ids': {
     what: 'Id and name of a tool call are in each of its deltas; clients replace them with the same values.',
     hooks: {
@@ -137,4 +137,4 @@ export const innocents = {
     },
     hooks: { ignoresLeaving: true },
   },
-} satisfies Record<string, Innocent>
+} satisfies Record<string, MustPass>

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parse } from 'yaml'
 import { certify } from '../../../mocks/server/certificate.ts'
 import type { InProcess } from '../../launch/in-process.ts'
-import type { Innocent } from '../innocent.ts'
+import type { MustPass } from '../gateway.ts'
 import { startWaybill } from '../reference.ts'
 
 /** Terminates TLS before the gateway; the authority is created at the start, in its directory. */
@@ -95,7 +95,7 @@ const hedging: InProcess['start'] = async (directory, env) => {
   }
 }
 
-export const innocents = {
+export const mustPass = {
   'behind-tls': {
     what: 'The gateway speaks only TLS, with a certificate from its own authority, as declared.',
     target: (target) => ({ ...target, base_url: 'https://127.0.0.1:{{port}}', ca: '{{dir}}/ca.pem' }),
@@ -105,4 +105,4 @@ export const innocents = {
     what: 'If a provider sends nothing for 1.2 s, it is called a second time; the first answer wins, the other is cancelled.',
     start: hedging,
   },
-} satisfies Record<string, Innocent>
+} satisfies Record<string, MustPass>

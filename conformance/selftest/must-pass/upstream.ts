@@ -1,8 +1,9 @@
 // Gateways that call their providers in an unusual way.
-import { changeCall, changeJson } from '../fault.ts'
-import type { Innocent } from '../innocent.ts'
 
-export const innocents = {
+import type { MustPass } from '../gateway.ts'
+import { changeCall, changeJson } from '../gateway.ts'
+
+export const mustPass = {
   'is-two-years-old': {
     what: 'It leaves out the fields that OpenAI added of late, and the Retry-After of a provider: both are advice.',
     mayWarn: ['ROUTE-05', 'ROUTE-06', 'FAIL-04', 'RSP-09', 'MSG-13'],
@@ -81,9 +82,9 @@ export const innocents = {
     },
     hooks: {
       upstream: {
-        async request(wanted, world) {
+        async request(wanted, context) {
           if (wanted.method !== 'POST') return
-          await world.provider({
+          await context.provider({
             ...wanted,
             headers: {
               ...wanted.headers,
@@ -141,4 +142,4 @@ export const innocents = {
           ),
     },
   },
-} satisfies Record<string, Innocent>
+} satisfies Record<string, MustPass>

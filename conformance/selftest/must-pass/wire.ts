@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { constants, createBrotliCompress, createDeflateRaw, createGzip, createZstdCompress } from 'node:zlib'
 import { parse } from 'yaml'
 import type { InProcess } from '../../launch/in-process.ts'
-import type { Innocent } from '../innocent.ts'
+import type { MustPass } from '../gateway.ts'
 import { startWaybill } from '../reference.ts'
 
 /** Content coding by its name in `content-encoding`, and a stream for each step. */
@@ -51,7 +51,7 @@ const compressing =
 const portIn = (directory: string): number =>
   parse(readFileSync(join(directory, 'waybill.yaml'), 'utf8')).server.port
 
-export const innocents = {
+export const mustPass = {
   'answers-as-http-1.0': {
     what: 'The end of the connection is the end of the body, as in HTTP/1.0.',
     hooks: {
@@ -147,4 +147,4 @@ export const innocents = {
       },
     },
   },
-} satisfies Record<string, Innocent>
+} satisfies Record<string, MustPass>

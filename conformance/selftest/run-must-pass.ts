@@ -6,15 +6,15 @@ import { StartError } from '../launch/instance.ts'
 import type { Further } from '../requirements/applicability.ts'
 import { asked, type Requirement, readRequirements } from '../requirements/requirements.ts'
 import { conform } from '../run.ts'
-import { targetOf } from './fault-run.ts'
-import { innocents } from './must-pass/registry.ts'
+import { mustPass } from './must-pass/registry.ts'
+import { targetOf } from './run-must-fail.ts'
 
-export interface InnocentResult {
+export interface MustPassResult {
   readonly name: string
   /** Requirement id -> outcome. */
   readonly outcomes: ReadonlyMap<string, Outcome>
   /** Requirement id -> the failed finding, or why the check was inconclusive. */
-  readonly accused: ReadonlyMap<string, string>
+  readonly wronglyFailed: ReadonlyMap<string, string>
   /** Milliseconds. */
   readonly duration: number
 }
@@ -25,26 +25,26 @@ const isOn =
     on.some((dialect: DialectName) => checks.get(check!)?.dialect === dialect)
 
 /** Runs profile `observable`, or only some of its requirements. */
-export async function tryInnocent(name: string, only?: readonly string[]): Promise<InnocentResult> {
+export async function tryMustPass(name: string, only?: readonly string[]): Promise<MustPassResult> {
   const began = performance.now()
   try {
-    return await judgeInnocent(name, only, began)
+    return await judgeMustPass(name, only, began)
   } catch (cause) {
     if (!(cause instanceof StartError)) throw cause
-    const accused = new Map([['the start', cause.message]])
-    return { name, outcomes: new Map(), accused, duration: performance.now() - began }
+    const wronglyFailed = new Map([['the start', cause.message]])
+    return { name, outcomes: new Map(), wronglyFailed, duration: performance.now() - began }
   }
 }
 
-async function judgeInnocent(
+async function judgeMustPass(
   name: string,
   only: readonly string[] | undefined,
   began: number,
-): Promise<InnocentResult> {
-  const { target = (same) => same, mayWarn = [], on = [] } = innocents.get(name)!
+): Promise<MustPassResult> {
+  const { target = (same) => same, mayWarn = [], on = [] } = mustPass.get(name)!
   const { dialects, ...whole } = targetOf(name)
   const kept = Object.fromEntries(on.map((dialect) => [dialect, dialects[dialect] ?? {}]))
-  const held = target({ ...whole, dialects: kept, start: { inproc: `selftest/innocent-gateway#${name}` } })
+  const held = target({ ...whole, dialects: kept, start: { inproc: `selftest/in-process#${name}` } })
   const besides = on.length > 0 && held.dialects.chat !== false
   const there = besides ? asked(readRequirements(), 'observable', held).filter(isOn(on)) : null
   const tried = only ?? there?.map(({ id }) => id)
@@ -59,7 +59,7 @@ async function judgeInnocent(
   return {
     name,
     outcomes: new Map(verdicts.map(({ id, outcome }) => [id, outcome])),
-    accused: new Map(
+    wronglyFailed: new Map(
       verdicts
         .filter(
           ({ id, level, outcome }) =>

@@ -1,5 +1,6 @@
-// A must-fail gateway: the reference gateway with one thing wrong, and the requirements whose checks must
-// notice. The fault is applied around a correct gateway: on the wire, in its configuration, in its files.
+// The gateways that test the suite: the reference gateway with changes around it, on the wire, in its
+// configuration, in its files. A must-fail gateway has one thing wrong, which the checks must notice. A must-pass
+// gateway does something unusual but correct; a check that fails on it tests the suite's taste, not the contract.
 
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -7,8 +8,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { join } from 'node:path'
 import { parse } from 'yaml'
 import type { InProcess } from '../launch/in-process.ts'
+import type { Further } from '../requirements/applicability.ts'
+import type { Target } from '../target/schema.ts'
 import { startWaybill } from './reference.ts'
-import type { FaultHooks, World } from './wire.ts'
+import type { GatewayHooks, HookContext } from './wire.ts'
 import { forward, pass, startBetween, type Wanted } from './wire.ts'
 
 /** Path of calls. */
@@ -59,7 +62,7 @@ export const onRead =
   (
     prefix: string, // biome-ignore lint/suspicious/noExplicitAny: foreign JSON
     change: (json: Record<string, any>) => unknown,
-  ): NonNullable<FaultHooks['body']> =>
+  ): NonNullable<GatewayHooks['body']> =>
   (body, { path }) =>
     path.startsWith(prefix) ? changeJson(body, change) : body
 
@@ -69,9 +72,14 @@ export const failed = (status: number) => ({
   body: '{"error":{"message":"not now"}}',
 })
 
+/** Either hooks around the reference gateway, a function if each start needs its own state, or another program. */
+type Started =
+  | { readonly hooks: GatewayHooks | (() => GatewayHooks) }
+  | { readonly start: InProcess['start'] }
+
 /** Row of a table in must-fail/. */
-export type Fault = {
-  /** The fault, in one sentence. */
+export type MustFail = Started & {
+  /** What is wrong, in one sentence. */
   readonly what: string
   /** Requirements whose checks must fail, or findings such as `LOG-02/cost`: all of them, not only one. */
   readonly caughtBy: readonly string[]
@@ -79,32 +87,38 @@ export type Fault = {
   readonly profile?: 'observable'
   /** True if only an idle window of full length shows it. */
   readonly patient?: boolean
-  /** True to run as a separate process, for faults that only a killed process shows. */
+  /** True to run as a separate process, if only a killed process shows it. */
   readonly asCommand?: boolean
-} & (
-  | {
-      /** Hooks around the reference gateway; a function if each start needs its own state. */
-      readonly hooks: FaultHooks | (() => FaultHooks)
-    }
-  | { readonly start: InProcess['start'] }
-)
+}
 
-/** Starts the gateway with this fault. */
-export const startOf = (fault: Fault): InProcess['start'] => {
-  if ('start' in fault) return fault.start
-  const { hooks } = fault
+/** Row of a table in must-pass/. */
+export type MustPass = Started & {
+  /** Unusual behaviour, and why it is right, in one sentence. */
+  readonly what: string
+  /** Changes to its target file. */
+  readonly target?: (target: Target) => Target
+  /** Further dialects to test; then only their checks run. */
+  readonly on?: readonly Further[]
+  /** Recommendations (SHOULD) that it omits, or that cannot be judged on it: they may end in a warning. */
+  readonly mayWarn?: readonly string[]
+}
+
+/** Returns the start of such a gateway. */
+export const startOf = (row: MustFail | MustPass): InProcess['start'] => {
+  if ('start' in row) return row.start
+  const { hooks } = row
   return referenceWith(typeof hooks === 'function' ? hooks() : hooks)
 }
 
 /** Returns the reference gateway behind hooks. */
 export const referenceWith =
-  (hooks: FaultHooks): InProcess['start'] =>
+  (hooks: GatewayHooks): InProcess['start'] =>
   async (directory, env) => {
     const text = readFileSync(join(directory, 'waybill.yaml'), 'utf8')
     const config = parse(text)
     hooks.before?.(config.data)
     const provider = new URL(config.providers.openai.base_url).origin
-    const between = hooks.upstream ? await startBetween(provider, hooks.upstream, () => world) : null
+    const between = hooks.upstream ? await startBetween(provider, hooks.upstream, () => context) : null
     const file = hooks.config || between ? 'changed.yaml' : 'waybill.yaml'
     if (file === 'changed.yaml') {
       const changed = hooks.config?.(text) ?? text
@@ -112,7 +126,7 @@ export const referenceWith =
     }
     const { url, ...gateway } = await startWaybill(directory, { ...env, WAYBILL_PORT: '0' }, file)
     let count = 0
-    const world: World = {
+    const context: HookContext = {
       env,
       directory,
       get count() {
@@ -128,7 +142,7 @@ export const referenceWith =
     }
     const server = createServer(async (request, response) => {
       try {
-        await pass(request, response, hooks, world, url)
+        await pass(request, response, hooks, context, url)
       } catch {
         response.destroy()
       }
@@ -136,7 +150,7 @@ export const referenceWith =
     })
     server.listen(Number(env.WAYBILL_PORT ?? config.server.port), '127.0.0.1')
     await once(server, 'listening')
-    hooks.started?.(world)
+    hooks.started?.(context)
     return {
       async close() {
         server.close()
@@ -152,7 +166,7 @@ export const referenceWith =
 /** Returns a program that is no gateway at all, for targets that do nothing. */
 export const instead =
   (
-    handle: (request: IncomingMessage, response: ServerResponse, world: Pick<World, 'env'>) => void,
+    handle: (request: IncomingMessage, response: ServerResponse, context: Pick<HookContext, 'env'>) => void,
   ): InProcess['start'] =>
   async (directory, env) => {
     const config = parse(readFileSync(join(directory, 'waybill.yaml'), 'utf8'))

@@ -7,13 +7,13 @@ import { conform } from '../run.ts'
 import { sentenceOf } from '../runner/check.ts'
 import { readTarget } from '../target/read.ts'
 import type { Target } from '../target/schema.ts'
-import type { Fault } from './fault.ts'
-import { faults } from './must-fail/registry.ts'
+import type { MustFail } from './gateway.ts'
+import { mustFail } from './must-fail/registry.ts'
 
 /** Result of a must-fail gateway. */
-export interface FaultResult {
+export interface MustFailResult {
   readonly name: string
-  readonly fault: Fault
+  readonly gateway: MustFail
   /** Findings that failed -> the first sentence. */
   readonly caught: ReadonlyMap<string, string>
   /** All findings that were judged. */
@@ -32,10 +32,10 @@ const here = (path: string): string => fileURLToPath(new URL(path, import.meta.u
 const RUN = '{{project}}/conformance/selftest/command.ts'
 
 /** Returns the reference target with this gateway in its place. */
-export function targetOf(name: string, { asCommand = false }: Pick<Fault, 'asCommand'> = {}): Target {
+export function targetOf(name: string, { asCommand = false }: Pick<MustFail, 'asCommand'> = {}): Target {
   const target = readTarget(here('../targets/waybill.inproc.yaml'))
   const command = ['{{node}}', '--import', '{{project}}/node_modules/tsx/dist/loader.mjs', RUN, name]
-  const start = asCommand ? { command } : { inproc: `selftest/fault-gateway#${name}` }
+  const start = asCommand ? { command } : { inproc: `selftest/in-process#${name}` }
   // Some of these gateways give a key to clients that have none.
   return { ...target, name, start, env: { ...target.env, ADMIN_KEY: '{{key.admin}}' } }
 }
@@ -48,22 +48,22 @@ export interface TryOptions {
 }
 
 /** Runs a must-fail gateway against the checks that must catch it. */
-export async function tryFault(
+export async function tryMustFail(
   name: string,
   { cross = false, ...other }: TryOptions = {},
-): Promise<FaultResult> {
-  const fault = { ...faults.get(name)!, ...other }
+): Promise<MustFailResult> {
+  const gateway = { ...mustFail.get(name)!, ...other }
   const began = performance.now()
   const caught = new Map<string, string>()
   const judged = new Set<string>()
   const survived = new Map<string, string>()
-  const done = () => ({ name, fault, caught, judged, survived, duration: performance.now() - began })
+  const done = () => ({ name, gateway, caught, judged, survived, duration: performance.now() - began })
   try {
     const { results } = await conform({
-      target: targetOf(name, fault),
-      profile: fault.profile ?? 'waybill',
-      quick: !fault.patient,
-      ...(!cross && { only: fault.caughtBy.map(requirementOf) }),
+      target: targetOf(name, gateway),
+      profile: gateway.profile ?? 'waybill',
+      quick: !gateway.patient,
+      ...(!cross && { only: gateway.caughtBy.map(requirementOf) }),
     })
     for (const verdict of results.verdicts.filter(wasJudged))
       for (const { id, state, findings } of byFinding(verdict)) {
@@ -72,7 +72,7 @@ export async function tryFault(
         if (state === 'fails') caught.set(id, sentenceOf(bad!))
       }
     const verdicts = new Map(results.verdicts.map((each) => [each.id, each]))
-    for (const id of fault.caughtBy.filter((each) => !isCaught(caught, each))) {
+    for (const id of gateway.caughtBy.filter((each) => !isCaught(caught, each))) {
       const verdict = verdicts.get(requirementOf(id))
       survived.set(id, verdict ? `${verdict.outcome}: ${verdict.reason}` : 'there is no such check')
     }
@@ -81,14 +81,14 @@ export async function tryFault(
     // Either nothing reached the mock, or it did not even start, which proves nothing.
     const unreached = /the mock did not see the call/.test(thrown.message)
     if (unreached) caught.set(UNREACHED, 'no call reached the mock, and no second one was made')
-    for (const id of fault.caughtBy)
+    for (const id of gateway.caughtBy)
       if (!caught.has(id)) survived.set(id, `it did not run: ${thrown.message}`)
   }
   return done()
 }
 
 /** Returns true if a requirement, or one finding of it, failed. */
-const isCaught = (caught: FaultResult['caught'], id: string): boolean =>
+const isCaught = (caught: MustFailResult['caught'], id: string): boolean =>
   [...caught.keys()].some((each) => each === id || requirementOf(each) === id)
 
 export const requirementOf = (id: string): string => id.split('/')[0]!
