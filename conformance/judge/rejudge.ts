@@ -6,6 +6,7 @@ import { readBounded } from '../../src/shared/bounded-file.ts'
 import { fileReason } from '../../src/terminal/file-error.ts'
 import { type Evidence, evidenceSchema } from '../evidence/evidence.ts'
 import { readRequirements } from '../requirements/requirements.ts'
+import { parseStored } from './earlier-names.ts'
 import { judge, type Results, type RunFile, runSchema } from './judge.ts'
 
 /** Directory that holds no readable run; one sentence for a person. */
@@ -40,7 +41,7 @@ const MOST_BYTES = 2 ** 28
 function read<Schema extends z.ZodType>(file: string, schema: Schema): z.output<Schema> {
   let json: unknown
   try {
-    json = JSON.parse(readBounded(file, MOST_BYTES).toString('utf8'))
+    json = parseStored(readBounded(file, MOST_BYTES).toString('utf8'))
   } catch (cause) {
     throw new EvidenceError(
       `${file}: ${fileReason(cause)}; name a directory that \`waybill conform --report\` wrote`,

@@ -8,6 +8,7 @@ import { escaped } from '../../src/terminal/clean.ts'
 import { fileReason } from '../../src/terminal/file-error.ts'
 import { nearest } from '../../src/yaml/nearest.ts'
 import { type Problem, quoted } from '../../src/yaml/problem.ts'
+import { type Renames, renamedProblems, withNewNames } from '../../src/yaml/renamed.ts'
 import { mistakes } from '../../src/yaml/wording.ts'
 import { readYaml, type Text } from '../../src/yaml/yaml.ts'
 import { type Target, targetJsonSchema, targetSchema } from './schema.ts'
@@ -23,12 +24,31 @@ export class TargetError extends Error {
   override readonly name = 'TargetError'
 }
 
-/** Fields of version 0.1 -> their current names. */
-const RENAMED: Readonly<Record<string, string>> = { tells: 'observability', has: 'capabilities' }
+/** Fields of earlier versions. */
+const RENAMED: Renames = {
+  tells: 'observability',
+  has: 'capabilities',
+  surfaces: 'dialects',
+  witness_port: 'mock_port',
+  witness_host: 'mock_host',
+  witness_name: 'mock_name',
+  witness_tls: 'mock_tls',
+}
+/** Beginning of placeholders of earlier versions -> the current one. */
+const OLD_PLACEHOLDER = '{{witness.'
+const PLACEHOLDER = '{{mock.'
+
+/** Returns a target file's text with the current names, and how many old ones it had. */
+export function withCurrentNames(text: string): { text: string; count: number } {
+  const renamed = withNewNames(text, RENAMED)
+  const [first, ...others] = renamed.text.split(OLD_PLACEHOLDER)
+  return { text: [first, ...others].join(PLACEHOLDER), count: renamed.count + others.length }
+}
 
 /** One file as written. */
 interface Source extends Text {
   readonly file: string
+  readonly text: string
   readonly own: Readonly<Record<string, unknown>>
 }
 
@@ -41,6 +61,8 @@ export function readTarget(file: string): Target {
   const { extends: _, ...given } = { ...base?.own, ...own.own }
   const broken = sources.flatMap((source) => source.problems.map((problem) => lineOf(source, problem)))
   if (broken.length > 0) throw new TargetError(broken.join('\n'))
+  const old = sources.flatMap((source) => oldNames(source).map((problem) => lineOf(source, problem)))
+  if (old.length > 0) throw new TargetError(old.join('\n'))
   const empty =
     own.raw === null ? [{ path: [], message: 'is empty; docs/target-files.md describes the fields' }] : []
   const problems: Problem[] = empty.length > 0 ? empty : problemsIn(given)
@@ -58,12 +80,19 @@ export function readTarget(file: string): Target {
 }
 
 function problemsIn(given: Readonly<Record<string, unknown>>): Problem[] {
-  const renamed = Object.keys(given).filter((name) => Object.hasOwn(RENAMED, name))
-  if (renamed.length > 0)
-    return renamed.map((name) => ({ path: [name], message: `is now called ${RENAMED[name]}`, atName: true }))
   const { extends: _, ...properties } = targetJsonSchema().properties ?? {}
   const found = mistakes(given, { schema: targetSchema, json: { properties } })
   return found.length > 0 ? found : unknownProviders(targetSchema.parse(given))
+}
+
+/** Reports the names of earlier versions. */
+function oldNames({ file, text }: Source): Problem[] {
+  const remedy = `waybill target check --fix ${file}`
+  const problems = renamedProblems(text, RENAMED, remedy)
+  const offset = text.indexOf(OLD_PLACEHOLDER)
+  if (offset === -1) return problems
+  const message = `placeholders begin with ${PLACEHOLDER} now; \`${remedy}\` renames them`
+  return [...problems, { path: [], message, offset }]
 }
 
 /** Reports providers that the mock does not have, and models at providers that the file does not name. */
@@ -110,7 +139,7 @@ function sourceOf(file: string): Source {
   const mapping = typeof read.raw === 'object' && !Array.isArray(read.raw) ? read.raw : null
   if (!read.broken && read.raw !== null && mapping === null)
     throw new TargetError(`${file}: has no fields; docs/target-files.md describes them`)
-  return { ...read, file, own: { ...mapping } }
+  return { ...read, file, text, own: { ...mapping } }
 }
 
 function lineOf({ placeOf, offsetOf }: Source, problem: Problem): string {

@@ -11,8 +11,8 @@ const BROKEN = [{ model: 'openai/scenario-500' }, { model: 'groq/openai/gpt-oss-
 /** The configuration in production, or what matters of it here. */
 const config = (targets) => ({
   providers: {
-    openai: { api: 'openai', base_url: 'https://api.openai.com/v1', key: '$OPENAI_API_KEY' },
-    groq: { api: 'openai', base_url: 'https://api.groq.com/openai/v1', key: '$GROQ_API_KEY' },
+    openai: { dialect: 'openai', base_url: 'https://api.openai.com/v1', key: '$OPENAI_API_KEY' },
+    groq: { dialect: 'openai', base_url: 'https://api.groq.com/openai/v1', key: '$GROQ_API_KEY' },
   },
   routes: { auto: { targets } },
 })

@@ -29,7 +29,7 @@ const mock = await createMockProviders()
 /** Second account at Anthropic. */
 const second = await createMockProviders({ keys: { anthropic: 'sk-ant-of-the-second-account' } })
 const provider = (name: string, api: string, at = mock, standIn = name) =>
-  `  ${name}: { api: ${api}, base_url: "${at.baseUrl(standIn)}", key: $${name} }`
+  `  ${name}: { dialect: ${api}, base_url: "${at.baseUrl(standIn)}", key: $${name} }`
 const env = {
   gemini: mock.key('gemini'),
   openai: mock.key('openai'),

@@ -86,7 +86,7 @@ export async function openStage(
   ])
   const data = mkdtempSync(join(tmpdir(), 'waybill-agents-'))
   const providerOf = (api: string, { provider }: Upstream) =>
-    `{ api: ${api}, base_url: "${mock.baseUrl(provider)}", key: $${provider.toUpperCase()} }`
+    `{ dialect: ${api}, base_url: "${mock.baseUrl(provider)}", key: $${provider.toUpperCase()} }`
   const gateway = await createGateway(
     parseConfig(
       `server: { port: 0 }

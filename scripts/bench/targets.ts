@@ -74,8 +74,8 @@ export async function startWaybill(
     `server: { port: 0 }
 data: .
 providers:
-  bench: { api: openai, base_url: ${new URL(upstream.url).origin}/v1 }
-  claude: { api: messages, base_url: ${new URL(upstream.url).origin} }
+  bench: { dialect: openai, base_url: ${new URL(upstream.url).origin}/v1 }
+  claude: { dialect: messages, base_url: ${new URL(upstream.url).origin} }
 models: { bench/bench-model: { price: { input: 1, output: 2 } } }
 routes: { auto: { targets: [ { model: bench/bench-model } ] } }
 ${more}

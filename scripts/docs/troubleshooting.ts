@@ -19,7 +19,7 @@ const HELP: Readonly<Record<ErrorCode, Help>> = {
   },
   dialect_not_spoken: {
     happened: 'No target of this model accepts calls in the client’s dialect, not even after translation.',
-    todo: 'Ask for another model, or add a target whose provider lists the dialect in its `api`.',
+    todo: 'Ask for another model, or add a target whose provider has it under `dialect`.',
   },
   previous_response_not_found: {
     happened:

@@ -44,7 +44,7 @@ async function directoryOf(t: TestContext) {
   const file = join(directory, 'waybill.yaml')
   // Without artifacts, which are written some seconds after a call, the directory stays as it is beside doctor.
   const text = (port: number) =>
-    `server: { port: ${port} }\ndata: ./data\nartifacts: { keep: 0 }\nproviders: { alpha: { api: openai, base_url: "${provider.baseUrl}", key: $KEY } }\nroutes: { auto: { targets: [ { model: alpha/own } ] } }\n`
+    `server: { port: ${port} }\ndata: ./data\nartifacts: { keep: 0 }\nproviders: { alpha: { dialect: openai, base_url: "${provider.baseUrl}", key: $KEY } }\nroutes: { auto: { targets: [ { model: alpha/own } ] } }\n`
   const start = async (port: number) => {
     const env = { KEY: 'sk-of-the-operator', WAYBILL_DATA: data }
     const started = await createGateway(parseConfig(text(port), file, { env }))

@@ -19,7 +19,7 @@ function configAt(t: TestContext, url: string): string {
   const { port } = new URL(url)
   writeFileSync(
     file,
-    `server: { port: ${port} }\ndata: ${directory}/data\nproviders: { alpha: { api: openai, base_url: "http://127.0.0.1:9/v1" } }\nroutes: { auto: { targets: [ { model: alpha/model-a } ] } }\n`,
+    `server: { port: ${port} }\ndata: ${directory}/data\nproviders: { alpha: { dialect: openai, base_url: "http://127.0.0.1:9/v1" } }\nroutes: { auto: { targets: [ { model: alpha/model-a } ] } }\n`,
   )
   return file
 }

@@ -105,17 +105,17 @@ function preferenceOf(text: string): Preference {
 }
 
 /** Returns the request for a provider's list of models in a dialect. */
-function listOf(api: Preset['api'][number], key: string): { path: string; headers: Record<string, string> } {
-  if (api === 'messages')
+function listOf(dialect: Preset['dialect'][number], key: string): { path: string; headers: Record<string, string> } {
+  if (dialect === 'messages')
     return { path: '/v1/models', headers: { 'x-api-key': key, 'anthropic-version': '2023-06-01' } }
-  if (api === 'gemini') return { path: '/v1beta/models?pageSize=1000', headers: { 'x-goog-api-key': key } }
+  if (dialect === 'gemini') return { path: '/v1beta/models?pageSize=1000', headers: { 'x-goog-api-key': key } }
   return { path: '/models', headers: { authorization: `Bearer ${key}` } }
 }
 
 /** Requests the list of models, for which no provider charges; returns the result in a line. */
-async function tried({ name, api, baseUrl, keyVariable, models }: Preset, key?: string): Promise<string> {
+async function tried({ name, dialect, baseUrl, keyVariable, models }: Preset, key?: string): Promise<string> {
   if (!key) return `- ${name}: ${keyVariable} is not set; set it before you start`
-  const { path, headers } = listOf(api[0]!, key)
+  const { path, headers } = listOf(dialect[0]!, key)
   const url = `${baseUrl}${path}`
   try {
     const response = await fetch(url, { headers, signal: AbortSignal.timeout(LIST_MS), redirect: 'error' })
@@ -142,8 +142,8 @@ server: { host: 127.0.0.1, port: 4949 }
 providers:
 ${chosen
   .map(
-    ({ name, api, baseUrl, keyVariable }) =>
-      `  ${name}: { api: ${api.length > 1 ? `[${api.join(', ')}]` : api[0]}, base_url: ${baseUrl}, key: $${keyVariable} }`,
+    ({ name, dialect, baseUrl, keyVariable }) =>
+      `  ${name}: { dialect: ${dialect.length > 1 ? `[${dialect.join(', ')}]` : dialect[0]}, base_url: ${baseUrl}, key: $${keyVariable} }`,
   )
   .join('\n')}
 

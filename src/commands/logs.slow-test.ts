@@ -249,7 +249,7 @@ test('the configuration says where the gateway listens; --url and WAYBILL_URL go
   const listening = (port: string) =>
     writeFileSync(
       file,
-      `server: { port: ${port} }\nproviders: { a: { api: openai, base_url: "http://127.0.0.1:9/v1", key: $NOT_SET } }\n`,
+      `server: { port: ${port} }\nproviders: { a: { dialect: openai, base_url: "http://127.0.0.1:9/v1", key: $NOT_SET } }\n`,
     )
   listening(new URL(gateway.url).port)
   const own = logs('-c', file, '--json')

@@ -74,7 +74,7 @@ test('config check warns of a budget that some targets do not count towards', (t
   const file = join(temporaryDirectory(t), 'budget.yaml')
   const keys = (limits: string) => `keys: [ { name: ann, digest: "sha256:${'0'.repeat(64)}"${limits} } ]`
   const config = (limits: string) => `
-providers: { a: { api: openai, base_url: "http://127.0.0.1:9/v1" } }
+providers: { a: { dialect: openai, base_url: "http://127.0.0.1:9/v1" } }
 models: { a/known: { price: { input: 1, output: 2 } } }
 routes: { auto: { targets: [ { model: a/known }, { model: a/unknown } ] } }
 ${keys(limits)}`
@@ -169,7 +169,7 @@ test('serve --replay reaches no provider, not even a provider on this machine wh
   const config = join(temporaryDirectory(t), 'local.yaml')
   writeFileSync(
     config,
-    `providers: { local: { api: openai, base_url: "${provider.baseUrl}", key: $LOCAL_KEY } }`,
+    `providers: { local: { dialect: openai, base_url: "${provider.baseUrl}", key: $LOCAL_KEY } }`,
   )
   const { url } = await serve(t, ['--replay', '-c', config, '--port', '0'], { LOCAL_KEY: 'sk-local-secret' })
   const response = await fetch(`${url}/v1/chat/completions`, {

@@ -32,7 +32,7 @@ test('record says that it costs money, keeps a redacted recording of each call, 
   const out = join(directory, 'kept')
   writeFileSync(
     config,
-    `server: { port: 0 }\nproviders: { alpha: { api: openai, base_url: "${standIn.baseUrl}", key: $ALPHA_KEY } }\n`,
+    `server: { port: 0 }\nproviders: { alpha: { dialect: openai, base_url: "${standIn.baseUrl}", key: $ALPHA_KEY } }\n`,
   )
   const child = spawn(
     process.execPath,
@@ -76,7 +76,7 @@ test('record says that it costs money, keeps a redacted recording of each call, 
 
 test('record for a provider that is not there is a mistake that names those that are', (t) => {
   const config = join(temporaryDirectory(t), 'waybill.yaml')
-  writeFileSync(config, 'providers: { alpha: { api: openai, base_url: "http://127.0.0.1:1/v1" } }\n')
+  writeFileSync(config, 'providers: { alpha: { dialect: openai, base_url: "http://127.0.0.1:1/v1" } }\n')
   const { status, stderr } = waybill('record', '--provider', 'beta', '-c', config)
   assert.equal(status, 2)
   assert.match(stderr, /^waybill: .*: there is no provider "beta"; there are: alpha\n$/)
@@ -85,7 +85,7 @@ test('record for a provider that is not there is a mistake that names those that
 test('record refuses what it could not keep before anything is spent', (t) => {
   const directory = temporaryDirectory(t)
   const config = join(directory, 'waybill.yaml')
-  writeFileSync(config, 'providers: { alpha: { api: openai, base_url: "http://127.0.0.1:9/v1" } }\n')
+  writeFileSync(config, 'providers: { alpha: { dialect: openai, base_url: "http://127.0.0.1:9/v1" } }\n')
   const record = (...more: string[]) => waybill('record', '--provider', 'alpha', '-c', config, ...more)
   const folder = record('--out', config)
   assert.equal(folder.status, 2)

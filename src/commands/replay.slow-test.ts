@@ -65,7 +65,7 @@ async function providerAt(t: TestContext, name: string, path: string, script: Sc
   const { origin } = new URL(provider.baseUrl)
   writeFileSync(
     config,
-    `providers: { ${name}: { api: openai, base_url: "${origin}${path}", key: $KEY } }\n` +
+    `providers: { ${name}: { dialect: openai, base_url: "${origin}${path}", key: $KEY } }\n` +
       `routes: { auto: { targets: [ { model: ${name}/model-a } ] } }\n`,
   )
   return { config, out, provider }
@@ -195,7 +195,7 @@ test('replay has a database of its own, spends no budget, and every call says th
   const digest = createHash('sha256').update('wb-of-the-laptop').digest('hex')
   writeFileSync(
     config,
-    `providers: { alpha: { api: openai, base_url: "${provider.baseUrl}", key: $KEY } }\n` +
+    `providers: { alpha: { dialect: openai, base_url: "${provider.baseUrl}", key: $KEY } }\n` +
       'models: { alpha/model-a: { price: { input: 100, output: 100 } } }\n' +
       'routes: { auto: { targets: [ { model: alpha/model-a } ] } }\n' +
       `keys: [ { name: laptop, role: admin, digest: "sha256:${digest}", budget: { usd: 0.001 } } ]\n`,
@@ -295,7 +295,7 @@ test('the official client gets from the replay what it got from the provider, bu
   const base = mock.baseUrl('openai')
   writeFileSync(
     config,
-    `providers: { alpha: { api: openai, base_url: "${base}", key: $MOCK_KEY } }\n` +
+    `providers: { alpha: { dialect: openai, base_url: "${base}", key: $MOCK_KEY } }\n` +
       'routes: { auto: { targets: [ { model: alpha/gpt-5-mini } ] } }\n',
   )
   const env = { MOCK_KEY: mock.key('openai') }
@@ -316,7 +316,7 @@ test('a provider that is configured while replay runs is found as well', async (
   await recording.stop()
   await provider.close()
   const text = readFileSync(config, 'utf8')
-  writeFileSync(config, 'providers: { other: { api: openai, base_url: "https://models.test/v1" } }\n')
+  writeFileSync(config, 'providers: { other: { dialect: openai, base_url: "https://models.test/v1" } }\n')
   const replay = await started(t, 'serve', '--replay', out, '-c', config)
   assert.equal((await replay.chat('auto')).status, 404)
   writeFileSync(config, text)

@@ -11,7 +11,7 @@ import { ask, TWO_TARGETS, temporaryDirectory, testGateway } from '../test/test-
 /** A file with the two providers and these routes; the gateway it names listens on `port`. */
 function fileFor(t: TestContext, port: string | number, routes: string): string {
   const file = join(temporaryDirectory(t), 'waybill.yaml')
-  const provider = '{ api: openai, base_url: "http://127.0.0.1:9/v1" }'
+  const provider = '{ dialect: openai, base_url: "http://127.0.0.1:9/v1" }'
   writeFileSync(
     file,
     `server: { port: ${port} }\nproviders: { alpha: ${provider}, beta: ${provider} }\n${routes}\n`,

@@ -20,7 +20,7 @@ interface Line {
 async function serving(t: TestContext, provider: MockServer, config: string, env = {}) {
   const directory = temporaryDirectory(t)
   const file = join(directory, 'waybill.yaml')
-  const head = `server: { port: 0 }\ndata: ./data\nproviders: { alpha: { api: openai, base_url: "${provider.baseUrl}", key: $KEY } }\n`
+  const head = `server: { port: 0 }\ndata: ./data\nproviders: { alpha: { dialect: openai, base_url: "${provider.baseUrl}", key: $KEY } }\n`
   writeFileSync(file, head + config)
   const { child, said } = startCli(['serve', '-c', file], { env: { KEY: 'sk-of-the-operator', ...env } })
   t.after(() => child.kill('SIGKILL'))
@@ -122,7 +122,7 @@ test('SIGHUP reads the file again, and what needs a restart is said in one line 
   await gateway.line(/was reloaded/)
   writeFileSync(
     gateway.file,
-    `server: { port: 1 }\ndata: ./elsewhere\ndurability: full\nproviders: { beta: { api: openai, base_url: "${provider.baseUrl}" } }\n`,
+    `server: { port: 1 }\ndata: ./elsewhere\ndurability: full\nproviders: { beta: { dialect: openai, base_url: "${provider.baseUrl}" } }\n`,
   )
   gateway.child.kill('SIGHUP')
   const { settings } = await gateway.line(/take effect after a restart/)

@@ -39,7 +39,7 @@ function surroundings(t: TestContext): Record<string, string> {
   writeFileSync(
     join(data, 'w.yaml'),
     `server: { port: 0 }
-providers: { alpha: { api: openai, base_url: "http://127.0.0.1:9/v1" } }
+providers: { alpha: { dialect: openai, base_url: "http://127.0.0.1:9/v1" } }
 routes: { auto: { targets: [ { model: alpha/x } ] } }`,
   )
   return { ...ENVIRONMENT, WAYBILL_DATA: data, WAYBILL_PORT: '0' }

@@ -3,16 +3,21 @@
 
 import type { Profile } from '../../conformance/requirements/requirements.ts'
 import { applying, type Look, lookAt } from '../../conformance/runner/preflight.ts'
-import { readTarget } from '../../conformance/target/read.ts'
+import { readTarget, withCurrentNames } from '../../conformance/target/read.ts'
 import type { Target } from '../../conformance/target/schema.ts'
 import { complain, endOnSignal, explain, profileOf } from './conform.ts'
+import { fixNames } from './fix-names.ts'
 import { type MockOptions, withMock } from './mock-options.ts'
 import { print } from './output.ts'
 
 /** Returns the exit code: 0 as the file says, 1 not so, 2 the file is wrong, 3 there was no call. */
-export async function check(file: string, options: { profile: string } & MockOptions): Promise<number> {
+export async function check(
+  file: string,
+  options: { profile: string; fix?: boolean } & MockOptions,
+): Promise<number> {
   try {
     const profile = profileOf(options.profile)
+    if (options.fix) fixNames(file, withCurrentNames)
     const target = withMock(readTarget(file), options)
     print(`${file}: no mistakes found. Starting ${target.name} …`)
     endOnSignal()

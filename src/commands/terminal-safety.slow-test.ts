@@ -89,7 +89,7 @@ test('config check and doctor clean the names of settings, the values and the pa
     `${name}: 1\n`,
     `providers: { ${name}: 1 }\n`,
     `routes: { ${name}: { targets: [ { model: ${name} } ] } }\n`,
-    `providers: { a: { api: ${name}, base_url: ${name}, key: ${name} } }\n`,
+    `providers: { a: { dialect: ${name}, base_url: ${name}, key: ${name} } }\n`,
     `data: *\u009bx\n`,
     `data: !\u202ex y\n`,
     `{ "a${'\u202e'}": \u009b`,
@@ -126,7 +126,7 @@ test('routes cleans the names of routes and what the gateway answers', async (t)
   const file = join(temporaryDirectory(t), 'w.yaml')
   writeFileSync(
     file,
-    `providers: { a: { api: openai, base_url: "http://127.0.0.1:9/v1" } }\nroutes: { ${JSON.stringify(HOSTILE)}: { targets: [ { model: a/x } ] } }\n`,
+    `providers: { a: { dialect: openai, base_url: "http://127.0.0.1:9/v1" } }\nroutes: { ${JSON.stringify(HOSTILE)}: { targets: [ { model: a/x } ] } }\n`,
   )
   for (const args of [[], ['--json'], [HOSTILE]]) {
     const { stdout, stderr } = await waybill(['routes', '-c', file, '--url', url, ...withoutNull(args)])

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { ConfigError, loadConfig, parseConfig } from './load.ts'
 
 const PROVIDER =
-  'providers: { openai: { api: openai, base_url: https://api.openai.com/v1, key: $OPENAI_API_KEY } }\n'
+  'providers: { openai: { dialect: openai, base_url: https://api.openai.com/v1, key: $OPENAI_API_KEY } }\n'
 const env = { OPENAI_API_KEY: 'sk-test-secret' }
 
 function problems(text: string, environment: Record<string, string> = env): readonly string[] {
@@ -75,18 +75,18 @@ const ROWS: readonly [string, string, RegExp][] = [
   ],
   [
     'a key in the file',
-    'providers:\n  x: { api: openai, base_url: https://x.example, key: sk-live }\n',
+    'providers:\n  x: { dialect: openai, base_url: https://x.example, key: sk-live }\n',
     /^w\.yaml:2:\d+ providers\.x\.key: write \$NAME/,
   ],
   [
     'an address that is none',
-    'providers: { x: { api: openai, base_url: x.example } }',
+    'providers: { x: { dialect: openai, base_url: x.example } }',
     /^w\.yaml:1:\d+ providers\.x\.base_url: /,
   ],
   [
     'an unknown dialect',
-    'providers: { x: { api: telepathy, base_url: https://x.example } }',
-    /^w\.yaml:1:\d+ providers\.x\.api: /,
+    'providers: { x: { dialect: telepathy, base_url: https://x.example } }',
+    /^w\.yaml:1:\d+ providers\.x\.dialect: /,
   ],
   [
     'a route that begins with a provider',
@@ -253,7 +253,7 @@ test('`prices` names a file of own prices: what the configuration says itself go
   writeFileSync(
     file,
     `prices: prices.yaml
-providers: { a: { api: openai, base_url: http://127.0.0.1:1 } }
+providers: { a: { dialect: openai, base_url: http://127.0.0.1:1 } }
 models: { a/own: { tier: cheap, price: { input: 1, output: 1 } }, a/known: { tier: cheap } }
 routes: { auto: { targets: [{ model: a/own }] } }
 `,

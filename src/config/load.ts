@@ -8,6 +8,7 @@ import { escaped } from '../terminal/clean.ts'
 import { fileReason } from '../terminal/file-error.ts'
 import type { JsonSchema } from '../yaml/json-schema.ts'
 import type { Problem } from '../yaml/problem.ts'
+import { type Renames, renamedProblems } from '../yaml/renamed.ts'
 import { mistakes } from '../yaml/wording.ts'
 import { readYaml } from '../yaml/yaml.ts'
 import { inconsistencies, missingSecrets } from './consistency.ts'
@@ -32,6 +33,9 @@ export interface Loaded {
   /** Headers for the collector of traces, a secret. */
   readonly telemetryHeaders?: string | undefined
 }
+
+/** Settings of earlier versions. */
+export const RENAMED_SETTINGS: Renames = { 'providers.*.api': 'dialect' }
 
 /** Thrown for a configuration that cannot be used. `problems` are complete lines for a person. */
 export class ConfigError extends Error {
@@ -99,6 +103,10 @@ function withPrices({ models }: Config, file: string): Config['models'] {
 /** Does the same for a text; `file` only appears in errors. */
 export function parseConfig(text: string, file: string, { env, replay = false }: LoadOptions): Loaded {
   const yaml = readYaml(text, file)
+  const renamed = yaml.broken
+    ? []
+    : renamedProblems(text, RENAMED_SETTINGS, `waybill config check --fix --config ${file}`)
+  if (renamed.length > 0) throw new ConfigError(linesOf(renamed, yaml, new Map()))
   const { raw, variables, problems: ofVariables } = override(yaml.raw ?? {}, env)
   const problems: Problem[] = [...yaml.problems]
   if (yaml.raw === null) problems.push({ path: [], message: 'is empty; name a provider and a route' })

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { type ConfigError, parseConfig } from './load.ts'
 
 const REST =
-  'providers: { alpha: { api: chat, base_url: "http://127.0.0.1:9" } }\nroutes: { auto: { targets: [ { model: alpha/a } ] } }\n'
+  'providers: { alpha: { dialect: chat, base_url: "http://127.0.0.1:9" } }\nroutes: { auto: { targets: [ { model: alpha/a } ] } }\n'
 const read = (telemetry: string, env: Record<string, string>) =>
   parseConfig(`${telemetry}\n${REST}`, 'w.yaml', { env })
 const telemetryOf = (telemetry: string, env: Record<string, string>) => read(telemetry, env).config.telemetry

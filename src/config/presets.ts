@@ -4,7 +4,7 @@ import type { DIALECT_NAMES, STRATEGIES } from './schema.ts'
 
 export interface Preset {
   readonly name: string
-  readonly api: readonly (typeof DIALECT_NAMES)[number][]
+  readonly dialect: readonly (typeof DIALECT_NAMES)[number][]
   readonly baseUrl: string
   /** Environment variable that the provider's own tools read. */
   readonly keyVariable: string
@@ -15,91 +15,91 @@ export interface Preset {
 export const PRESETS: readonly Preset[] = [
   {
     name: 'openai',
-    api: ['chat', 'responses'],
+    dialect: ['chat', 'responses'],
     baseUrl: 'https://api.openai.com/v1',
     keyVariable: 'OPENAI_API_KEY',
     models: ['gpt-5.4', 'gpt-5-mini'],
   },
   {
     name: 'anthropic',
-    api: ['messages'],
+    dialect: ['messages'],
     baseUrl: 'https://api.anthropic.com',
     keyVariable: 'ANTHROPIC_API_KEY',
     models: ['claude-sonnet-5', 'claude-haiku-4-5'],
   },
   {
     name: 'gemini',
-    api: ['gemini'],
+    dialect: ['gemini'],
     baseUrl: 'https://generativelanguage.googleapis.com',
     keyVariable: 'GEMINI_API_KEY',
     models: ['gemini-2.5-pro', 'gemini-2.5-flash'],
   },
   {
     name: 'groq',
-    api: ['chat'],
+    dialect: ['chat'],
     baseUrl: 'https://api.groq.com/openai/v1',
     keyVariable: 'GROQ_API_KEY',
     models: ['openai/gpt-oss-120b', 'openai/gpt-oss-20b'],
   },
   {
     name: 'deepseek',
-    api: ['chat'],
+    dialect: ['chat'],
     baseUrl: 'https://api.deepseek.com',
     keyVariable: 'DEEPSEEK_API_KEY',
     models: ['deepseek-chat'],
   },
   {
     name: 'mistral',
-    api: ['chat'],
+    dialect: ['chat'],
     baseUrl: 'https://api.mistral.ai/v1',
     keyVariable: 'MISTRAL_API_KEY',
     models: ['mistral-large-latest', 'mistral-small-latest'],
   },
   {
     name: 'xai',
-    api: ['chat', 'responses'],
+    dialect: ['chat', 'responses'],
     baseUrl: 'https://api.x.ai/v1',
     keyVariable: 'XAI_API_KEY',
     models: ['grok-4', 'grok-4-fast'],
   },
   {
     name: 'openrouter',
-    api: ['chat'],
+    dialect: ['chat'],
     baseUrl: 'https://openrouter.ai/api/v1',
     keyVariable: 'OPENROUTER_API_KEY',
     models: ['openai/gpt-oss-120b'],
   },
   {
     name: 'cerebras',
-    api: ['chat'],
+    dialect: ['chat'],
     baseUrl: 'https://api.cerebras.ai/v1',
     keyVariable: 'CEREBRAS_API_KEY',
     models: ['gpt-oss-120b', 'llama3.1-8b'],
   },
   {
     name: 'cohere',
-    api: ['chat'],
+    dialect: ['chat'],
     baseUrl: 'https://api.cohere.ai/compatibility/v1',
     keyVariable: 'COHERE_API_KEY',
     models: ['command-a-03-2025', 'command-r7b-12-2024'],
   },
   {
     name: 'fireworks',
-    api: ['chat'],
+    dialect: ['chat'],
     baseUrl: 'https://api.fireworks.ai/inference/v1',
     keyVariable: 'FIREWORKS_API_KEY',
     models: ['accounts/fireworks/models/gpt-oss-120b', 'accounts/fireworks/models/gpt-oss-20b'],
   },
   {
     name: 'moonshot',
-    api: ['chat'],
+    dialect: ['chat'],
     baseUrl: 'https://api.moonshot.ai/v1',
     keyVariable: 'MOONSHOT_API_KEY',
     models: ['kimi-k2-0905-preview'],
   },
   {
     name: 'perplexity',
-    api: ['chat'],
+    dialect: ['chat'],
     baseUrl: 'https://api.perplexity.ai',
     keyVariable: 'PERPLEXITY_API_KEY',
     models: ['sonar-pro', 'sonar'],

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ConfigError, parseConfig } from './load.ts'
 
-const PROVIDER = 'providers: { openai: { api: openai, base_url: https://api.openai.com/v1 } }\n'
+const PROVIDER = 'providers: { openai: { dialect: openai, base_url: https://api.openai.com/v1 } }\n'
 const digest = `"sha256:${'0'.repeat(64)}"`
 
 function problems(text: string): readonly string[] {
@@ -52,9 +52,9 @@ const TABLE: Record<string, readonly [string, readonly string[]]> = {
     ],
   ],
   'values that are none of a list': [
-    `providers: { openai: { api: openia, base_url: https://api.openai.com/v1 } }\nroutes: { auto: { strategy: priorty, targets: [ { model: openai/x } ] } }\ndurability: maybe\n`,
+    `providers: { openai: { dialect: openia, base_url: https://api.openai.com/v1 } }\nroutes: { auto: { strategy: priorty, targets: [ { model: openai/x } ] } }\ndurability: maybe\n`,
     [
-      'w.yaml:1:29 providers.openai.api: must be one of openai, anthropic, chat, messages, responses, embeddings, images, gemini, or a list of them',
+      'w.yaml:1:33 providers.openai.dialect: must be one of openai, anthropic, chat, messages, responses, embeddings, images, gemini, or a list of them',
       'w.yaml:2:29 routes.auto.strategy: must be one of priority, weighted, round-robin, random, cheapest, fastest, least-busy; did you mean priority?',
       'w.yaml:3:13 durability: must be one of process, full, shared',
     ],
@@ -75,7 +75,7 @@ const TABLE: Record<string, readonly [string, readonly string[]]> = {
   'what is missing': [
     'providers: { a: {} }\nroutes: { auto: {} }\nkeys: [ {} ]\n',
     [
-      'w.yaml:1:17 providers.a.api: is missing',
+      'w.yaml:1:17 providers.a.dialect: is missing',
       'w.yaml:1:17 providers.a.base_url: is missing',
       'w.yaml:2:17 routes.auto.targets: is missing',
       'w.yaml:3:9 keys.0.name: is missing',
@@ -87,7 +87,7 @@ const TABLE: Record<string, readonly [string, readonly string[]]> = {
   'a file that is a list': ['- a\n', ['w.yaml:1:1 file: must be a mapping, not a list']],
   'a file that is a word': ['hello\n', ['w.yaml:1:1 file: must be a mapping, not text']],
   'a base address with the path of one endpoint': [
-    'providers:\n  a: { api: openai, base_url: https://a.example/v1/chat/completions }\n  b: { api: openai, base_url: "https://b.example/v1/chat/completions/?x=1" }\n  c: { api: openai, base_url: https://c.example/v1/responses }\n',
+    'providers:\n  a: { dialect: openai, base_url: https://a.example/v1/chat/completions }\n  b: { dialect: openai, base_url: "https://b.example/v1/chat/completions/?x=1" }\n  c: { dialect: openai, base_url: https://c.example/v1/responses }\n',
     [
       'w.yaml:2:31 providers.a.base_url: leave out /chat/completions; it is added to each request',
       'w.yaml:3:31 providers.b.base_url: leave out /chat/completions; it is added to each request',
@@ -95,7 +95,7 @@ const TABLE: Record<string, readonly [string, readonly string[]]> = {
     ],
   ],
   'a base address with a key or a name in it': [
-    'providers:\n  a: { api: openai, base_url: "https://me:sk-secret@a.example/v1" }\n  b: { api: openai, base_url: "https://b.example/v1?key=sk-secret" }\n  c: { api: openai, base_url: "https://c.example/v1#x" }\n',
+    'providers:\n  a: { dialect: openai, base_url: "https://me:sk-secret@a.example/v1" }\n  b: { dialect: openai, base_url: "https://b.example/v1?key=sk-secret" }\n  c: { dialect: openai, base_url: "https://c.example/v1#x" }\n',
     [
       'w.yaml:2:31 providers.a.base_url: must not contain a user name or password; put the key into an environment variable and name it under key',
       'w.yaml:3:31 providers.b.base_url: must not contain a query or fragment',
@@ -107,11 +107,11 @@ const TABLE: Record<string, readonly [string, readonly string[]]> = {
     ['w.yaml:4:67 routes.auto.targets.2.model: "openai/x" is already a target of this route'],
   ],
   'a key as shells write it': [
-    'providers:\n  a: { api: openai, base_url: https://a.example/v1, key: ${OPENAI_API_KEY} }\n',
+    'providers:\n  a: { dialect: openai, base_url: https://a.example/v1, key: ${OPENAI_API_KEY} }\n',
     ['w.yaml:2:58 write $OPENAI_API_KEY, without braces'],
   ],
   'a key as shells write it, in quotes': [
-    'providers: { a: { api: openai, base_url: https://a.example/v1, key: "${OPENAI_API_KEY}" } }\n',
+    'providers: { a: { dialect: openai, base_url: https://a.example/v1, key: "${OPENAI_API_KEY}" } }\n',
     ['w.yaml:1:69 providers.a.key: write $OPENAI_API_KEY, without braces'],
   ],
   'a setting that appears twice': [
@@ -119,7 +119,7 @@ const TABLE: Record<string, readonly [string, readonly string[]]> = {
     ['w.yaml:3:1 server: appears twice; the first is on line 1'],
   ],
   'a provider that appears twice': [
-    'providers:\n  a: { api: openai, base_url: https://a.example/v1 }\n  a: { api: openai, base_url: https://b.example/v1 }\n',
+    'providers:\n  a: { dialect: openai, base_url: https://a.example/v1 }\n  a: { dialect: openai, base_url: https://b.example/v1 }\n',
     ['w.yaml:3:3 providers.a: appears twice; the first is on line 2'],
   ],
   'an alias of nothing': [

@@ -84,15 +84,15 @@ const secret = (what: string) =>
   })
 
 const provider = z.strictObject({
-  api: z
+  dialect: z
     .union([dialect, z.array(dialect).min(1)], {
       error: ({ input }) =>
         input === undefined
           ? 'is missing'
           : `must be one of ${dialect.options.join(', ')}, or a list of them`,
     })
-    .transform((api): readonly string[] => [
-      ...new Set([api].flat().flatMap((name) => ALIASES[name] ?? [name])),
+    .transform((given): readonly string[] => [
+      ...new Set([given].flat().flatMap((name) => ALIASES[name] ?? [name])),
     ])
     .describe(
       'The dialect of the provider, or a list of dialects: chat, embeddings, images (OpenAI; `openai` means these three), messages (Anthropic; `anthropic` means the same), responses (OpenAI, used by Codex), gemini (Google).',

@@ -87,7 +87,7 @@ test('messages at chat: after SIGKILL every inference is on record, open calls a
     config,
     `server: { port: 0 }
 data: .
-providers: { alpha: { api: chat, base_url: "${provider.baseUrl}" } }
+providers: { alpha: { dialect: chat, base_url: "${provider.baseUrl}" } }
 routes: { auto: { targets: [ { model: alpha/m } ] } }`,
   )
   const first = await start(t, config)

@@ -51,7 +51,7 @@ export interface ReadRequest {
 
 /** The client side of a dialect. */
 export interface ClientDialect {
-  /** Its name under `api` in the configuration and in `decision.skipped`. */
+  /** Its name under `dialect` in the configuration and in `decision.skipped`. */
   readonly name: string
   /** In polka's syntax, except that `:` and a word may follow a `*` at the end; the query is ignored. */
   readonly path: string

@@ -294,8 +294,8 @@ async function start(t: TestContext, dialect: string): Promise<TestGateway> {
     providers: { beta: answers, far: answers, further: answers },
     apis: { alpha: [dialect], twin: [dialect], beta: [dialect], far: [far], further: [far] },
     env: { OWN: providerKey('alpha') },
-    config: `  alpha: { api: openai, base_url: "${own.baseUrl}", key: $OWN }
-  twin: { api: openai, base_url: "${own.baseUrl}", key: $OWN }
+    config: `  alpha: { dialect: openai, base_url: "${own.baseUrl}", key: $OWN }
+  twin: { dialect: openai, base_url: "${own.baseUrl}", key: $OWN }
 routes:
 ${Object.entries(routes)
   .map(
@@ -505,7 +505,7 @@ test('two names of one account share what it keeps; two keys at one address do n
     apis: Object.fromEntries(Object.keys(names).map((name) => [name, ['responses']])),
     env: { OWN: 'sk-own', OTHER: 'sk-other' },
     config: `${Object.entries(names)
-      .map(([name, key]) => `  ${name}: { api: openai, base_url: "${server.baseUrl}", key: ${key} }`)
+      .map(([name, key]) => `  ${name}: { dialect: openai, base_url: "${server.baseUrl}", key: ${key} }`)
       .join('\n')}
 routes: { all: { strategy: round-robin, targets: [ { model: alpha/m }, { model: twin/m }, { model: other/m } ] } }`,
   })

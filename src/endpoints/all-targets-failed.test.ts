@@ -35,7 +35,7 @@ test('doctor reports a route without a ready target, and that every call fails',
     config: TWO_TARGETS,
   })
   const file = join(temporaryDirectory(t), 'waybill.yaml')
-  const provider = '{ api: openai, base_url: "http://127.0.0.1:9/v1" }'
+  const provider = '{ dialect: openai, base_url: "http://127.0.0.1:9/v1" }'
   const { port } = new URL(gateway.url)
   writeFileSync(
     file,

@@ -22,7 +22,7 @@ const skip =
 const CONFIG = `
 durability: full
 fleet: { url: $WAYBILL_FLEET_URL, tls: off }
-providers: { openai: { api: openai, base_url: "http://mock:4950/openai/v1", key: $OPENAI_API_KEY } }
+providers: { openai: { dialect: openai, base_url: "http://mock:4950/openai/v1", key: $OPENAI_API_KEY } }
 routes: { auto: { targets: [ { model: openai/gpt-5-mini } ] } }
 `
 

@@ -33,7 +33,7 @@ function waybill(t: TestContext, url: string, ...args: string[]) {
   const config = join(temporaryDirectory(t), 'waybill.yaml')
   writeFileSync(
     config,
-    `data: ${join(config, '../data')}\nfleet: { url: $FLEET_URL }\nproviders: { alpha: { api: chat, base_url: "http://127.0.0.1:9" } }\n${ROUTES}\n`,
+    `data: ${join(config, '../data')}\nfleet: { url: $FLEET_URL }\nproviders: { alpha: { dialect: chat, base_url: "http://127.0.0.1:9" } }\n${ROUTES}\n`,
   )
   const { stdout, stderr, status } = spawnSync(
     process.execPath,
@@ -252,7 +252,7 @@ test('without `fleet:` and `telemetry:` nothing of them is loaded or written (FL
   const config = join(directory, 'waybill.yaml')
   writeFileSync(
     config,
-    `server: { port: 0 }\ndata: ${data}\nproviders: { alpha: { api: chat, base_url: "http://127.0.0.1:9" } }\n${ROUTES}\n`,
+    `server: { port: 0 }\ndata: ${data}\nproviders: { alpha: { dialect: chat, base_url: "http://127.0.0.1:9" } }\n${ROUTES}\n`,
   )
   const gateway = spawn(
     process.execPath,

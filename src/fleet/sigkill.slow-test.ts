@@ -202,7 +202,7 @@ class Member {
 data: ${directory}
 durability: ${durability}
 fleet: { url: $FLEET_URL }
-providers: { alpha: { api: chat, base_url: "${provider}" } }
+providers: { alpha: { dialect: chat, base_url: "${provider}" } }
 routes: { auto: { targets: [ { model: alpha/model-a } ] } }
 `,
     )

@@ -8,8 +8,8 @@ import type { Provider } from '../providers/send.ts'
 import { createKeySearch } from '../shared/redact.ts'
 
 /** Returns how clients of each dialect reach a provider. */
-function spokenFor(dialects: Dialects, name: string, { api, base_url, family }: ProviderConfig) {
-  return upstreamsOf(dialects, api, { name, family, host: new URL(base_url).hostname })
+function spokenFor(dialects: Dialects, name: string, { dialect, base_url, family }: ProviderConfig) {
+  return upstreamsOf(dialects, dialect, { name, family, host: new URL(base_url).hostname })
 }
 
 /** Returns a function that finds the losses of plain text at a target, by the client's dialect. */

@@ -131,7 +131,7 @@ function notSpoken(
     .join('; ')
   return new GatewayError(
     'dialect_not_spoken',
-    `No target of ${asked} speaks ${dialect}${nativeOnly === null ? '' : ` itself, as ${nativeOnly} needs`} (${spoken}). Ask for a model that does; the operator can add a target whose provider has ${dialect} in its \`api\`.`,
+    `No target of ${asked} speaks ${dialect}${nativeOnly === null ? '' : ` itself, as ${nativeOnly} needs`} (${spoken}). Ask for a model that does; the operator can add a target whose provider has it under \`dialect\`.`,
     { param: 'model' },
   )
 }

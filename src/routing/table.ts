@@ -137,7 +137,7 @@ function dialectsOf(
   Entry,
   'dialects' | 'spokenByAll' | 'accountOf' | 'isMixed' | 'translates' | 'prefersNative' | 'dependsOnDialect'
 > {
-  const dialects = targets.map(({ provider }) => config.providers[provider]!.api)
+  const dialects = targets.map(({ provider }) => config.providers[provider]!.dialect)
   const reaches = (name: string) => (spoken: readonly string[]) =>
     spoken.includes(name) || (!prefersNative && canTranslate(name, spoken))
   return {

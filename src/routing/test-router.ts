@@ -44,7 +44,7 @@ export function routerOf(
   { seed = 1, now = () => 0, route = {}, models = {} }: RouterSetup = {},
 ): Router {
   const text = JSON.stringify({
-    providers: { p: { api: 'openai', base_url: 'http://127.0.0.1:1' } },
+    providers: { p: { dialect: 'openai', base_url: 'http://127.0.0.1:1' } },
     models: { ...MODELS, ...models },
     routes: { auto: { strategy, targets: TARGETS, ...route } },
   })

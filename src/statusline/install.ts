@@ -1,6 +1,7 @@
 // `install` and `uninstall`: edit the client's settings, with an install record. A line of another program is
 // never replaced; with `wrap` it stays inside ours.
 import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { replaceFile } from '../shared/replace-file.ts'
 import {
   commandOf,
   entryOf,
@@ -10,7 +11,7 @@ import {
   takeBack,
   without,
 } from './client-settings.ts'
-import { dropReceipt, type Receipt, readReceipt, replaceFile, writeReceipt } from './receipt.ts'
+import { dropReceipt, type Receipt, readReceipt, writeReceipt } from './receipt.ts'
 
 export interface InstallOptions {
   /** The client's settings file, with links followed. */

@@ -21,7 +21,7 @@ test('under chat load no line is blank, and none is paid for (LINE-04, LINE-05)'
     file,
     `server: { port: 0 }
 data: ${directory}
-providers: { alpha: { api: openai, base_url: "${provider.baseUrl}", key: $ALPHA_KEY } }
+providers: { alpha: { dialect: openai, base_url: "${provider.baseUrl}", key: $ALPHA_KEY } }
 routes: { auto: { targets: [ { model: alpha/model-a } ] } }
 `,
   )

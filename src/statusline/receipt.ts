@@ -1,7 +1,8 @@
 // Record of an `install` in a settings file, so that `uninstall` can undo exactly that (LINE-11).
 import { createHash } from 'node:crypto'
-import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { replaceFile } from '../shared/replace-file.ts'
 import type { Edit, Key } from './client-settings.ts'
 
 export interface Receipt {
@@ -35,12 +36,3 @@ export const writeReceipt = (directory: string, receipt: Receipt): void =>
 
 export const dropReceipt = (directory: string, { file, key }: Receipt): void =>
   rmSync(receiptFile(directory, file, key), { force: true })
-
-/** Writes a temporary file and renames it; an existing file keeps its mode, a new one is private. */
-export function replaceFile(file: string, text: string): void {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-  const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0o600
-  const part = `${file}.${process.pid}.part`
-  writeFileSync(part, text, { flag: 'wx', mode: mode & 0o777 })
-  renameSync(part, file)
-}

@@ -100,7 +100,7 @@ test('a provider is told of the trace where it is marked, by each attempt of its
   const mock = await createMockProviders()
   t.after(() => mock.close())
   const provider = (name: string, api: string, id = name, more = '') =>
-    `  ${id}: { api: ${api}, base_url: "${mock.baseUrl(name)}", key: $KEY_${name}, ${more} }`
+    `  ${id}: { dialect: ${api}, base_url: "${mock.baseUrl(name)}", key: $KEY_${name}, ${more} }`
   const text = (telemetry: string, mark: string) =>
     [
       'server: { port: 0 }',

@@ -42,7 +42,7 @@ test('a call that a killed gateway left open appears after the restart, marked, 
     `server: { port: 0 }
 data: ${join(directory, 'data')}
 telemetry: { endpoint: "${url}" }
-providers: { alpha: { api: chat, base_url: "${provider.baseUrl}" } }
+providers: { alpha: { dialect: chat, base_url: "${provider.baseUrl}" } }
 routes: { auto: { targets: [ { model: alpha/a } ] } }
 `,
   )

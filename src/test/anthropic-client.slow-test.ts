@@ -23,7 +23,7 @@ before(async () => {
   const config = `
 server: { port: 0 }
 data: ${data}
-providers: { anthropic: { api: anthropic, base_url: "${mock.baseUrl('anthropic')}", key: $KEY } }
+providers: { anthropic: { dialect: anthropic, base_url: "${mock.baseUrl('anthropic')}", key: $KEY } }
 models: { anthropic/claude-sonnet-5: { price: { input: 3, output: 15, cached_input: 0.3, cache_write: 3.75 } } }
 routes: { auto: { targets: [ { model: anthropic/claude-sonnet-5 } ] } }
 defaults: { messages: auto }

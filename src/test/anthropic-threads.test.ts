@@ -38,7 +38,7 @@ before(async () => {
   one = await createMockProviders()
   two = await createMockProviders({ keys: { anthropic: 'sk-ant-of-the-second-account' } })
   const provider = (name: string, api: string, at: MockProviders, standIn = name) =>
-    `  ${name}: { api: ${api}, base_url: "${at.baseUrl(standIn)}", key: $${name.replace('-', '_')} }`
+    `  ${name}: { dialect: ${api}, base_url: "${at.baseUrl(standIn)}", key: $${name.replace('-', '_')} }`
   const routes = Object.entries(ROUTES).map(
     ([name, [strategy, ...targets]]) =>
       `  ${name}: { strategy: ${strategy}, targets: [ ${targets.map((model) => `{ model: ${model} }`).join(', ')} ] }`,

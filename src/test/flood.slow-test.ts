@@ -177,7 +177,7 @@ async function start(t: TestContext) {
     file,
     `server: { port: 0 }
 data: ${data}/data
-providers: { alpha: { api: openai, base_url: "${provider.baseUrl}" } }
+providers: { alpha: { dialect: openai, base_url: "${provider.baseUrl}" } }
 routes: { auto: { targets: [ { model: alpha/model-a } ] } }
 keys: [ ${key('ann')}, ${key('bob')} ]`,
   )

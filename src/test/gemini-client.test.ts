@@ -26,7 +26,7 @@ before(async () => {
   const config = `
 server: { port: 0 }
 data: ${data}
-providers: { gemini: { api: gemini, base_url: "${mock.baseUrl('gemini')}", key: $KEY } }
+providers: { gemini: { dialect: gemini, base_url: "${mock.baseUrl('gemini')}", key: $KEY } }
 models: { gemini/gemini-2.5-flash: { price: { input: 0.3, output: 2.5, cached_input: 0.03 } } }
 routes: { auto: { targets: [ { model: gemini/gemini-2.5-flash } ] } }
 defaults: { gemini: auto }

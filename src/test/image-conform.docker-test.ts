@@ -24,7 +24,7 @@ test('it tests a gateway in another container, and leaves a report', { skip: noE
     {
       place,
       config: `
-providers: { openai: { api: openai, base_url: "http://suite:4950/openai/v1", key: $OPENAI_API_KEY } }
+providers: { openai: { dialect: openai, base_url: "http://suite:4950/openai/v1", key: $OPENAI_API_KEY } }
 routes: { auto: { targets: [ { model: openai/gpt-5-mini } ] } }
 `,
     },

@@ -14,7 +14,7 @@ import {
 } from './test-image.ts'
 
 const LIVE = `
-providers: { openai: { api: openai, base_url: "http://mock:4950/openai/v1", key: $OPENAI_API_KEY } }
+providers: { openai: { dialect: openai, base_url: "http://mock:4950/openai/v1", key: $OPENAI_API_KEY } }
 routes: { auto: { targets: [ { model: openai/gpt-5-mini } ] } }
 `
 

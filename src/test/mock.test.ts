@@ -20,7 +20,7 @@ async function gatewayBefore(
     `data: ${temporaryDirectory(t)}`,
     'providers:',
     ...['openai', 'groq'].map(
-      (name) => `  ${name}: { api: openai, base_url: "${mock.baseUrl(name)}", key: $${name} }`,
+      (name) => `  ${name}: { dialect: openai, base_url: "${mock.baseUrl(name)}", key: $${name} }`,
     ),
     'routes: { auto: { targets: [ { model: openai/gpt-5-mini, tier: balanced }, { model: groq/llama, tier: cheap } ] } }',
   ].join('\n')

@@ -53,7 +53,7 @@ const READERS: Readonly<Record<string, (file: string, t: TestContext) => unknown
   key: (file) => findKey({}, file).problem,
 }
 
-const PROVIDER = 'providers: { p: { api: openai, base_url: "http://127.0.0.1:1/v1" } }\n'
+const PROVIDER = 'providers: { p: { dialect: openai, base_url: "http://127.0.0.1:1/v1" } }\n'
 const PLAIN = `${PROVIDER}routes: { a: { targets: [ { model: p/m } ] } }\n`
 
 for (const [name, read] of Object.entries(READERS))

@@ -12,7 +12,7 @@ async function reloading(t: TestContext, setup: Setup) {
   const reload = (config: string, providers = Object.keys(gateway.upstream)) => {
     const lines = providers.map(
       (name) =>
-        `  ${name}: { api: openai, base_url: "${gateway.upstream[name]!.baseUrl}", key: $${name}_key }`,
+        `  ${name}: { dialect: openai, base_url: "${gateway.upstream[name]!.baseUrl}", key: $${name}_key }`,
     )
     const env = Object.fromEntries(providers.map((name) => [`${name}_key`, providerKey(name)]))
     const text = [`server: { port: 0 }\ndata: ${gateway.data}\nproviders:`, ...lines, config].join('\n')

@@ -24,7 +24,7 @@ before(async () => {
   const config = `
 server: { port: 0 }
 data: ${data}
-providers: { openai: { api: [openai, responses], base_url: "${mock.baseUrl('openai')}", key: $KEY } }
+providers: { openai: { dialect: [openai, responses], base_url: "${mock.baseUrl('openai')}", key: $KEY } }
 models: { openai/gpt-5-mini: { price: { input: 3, output: 15, cached_input: 0.3 } } }
 routes: { auto: { targets: [ { model: openai/gpt-5-mini } ] } }
 defaults: { responses: auto }

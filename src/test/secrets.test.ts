@@ -72,7 +72,7 @@ server: { port: 0 }
 data: ${data}
 cache: { enabled: true }
 resilience: { cooldown: 0s, retries: 0 }
-providers: { alpha: { api: openai, base_url: "${provider.baseUrl}", key: $ALPHA_KEY } }
+providers: { alpha: { dialect: openai, base_url: "${provider.baseUrl}", key: $ALPHA_KEY } }
 routes: { auto: { targets: [ { model: alpha/model-a } ] } }
 keys: [ { name: ann, role: admin, digest: "sha256:${digest}" } ]`,
   )

@@ -359,8 +359,8 @@ class KillableGateway {
       `server: { port: 0 }
 data: .
 providers:
-  alpha: { api: [chat, messages, responses, gemini, embeddings, images], base_url: ${origin}/alpha }
-  beta: { api: [chat, messages, responses, gemini, embeddings, images], base_url: ${origin}/beta }
+  alpha: { dialect: [chat, messages, responses, gemini, embeddings, images], base_url: ${origin}/alpha }
+  beta: { dialect: [chat, messages, responses, gemini, embeddings, images], base_url: ${origin}/beta }
 routes:
   plain: { targets: [ { model: alpha/plain } ] }
   limited: { embeddings: any_model, targets: [ { model: alpha/limited }, { model: beta/spare } ] }

@@ -100,7 +100,7 @@ export async function testGateway(t: TestContext, setup: Setup = {}): Promise<Te
     const standIn = await startMockServer(script)
     t.after(() => standIn.close())
     upstream[name] = standIn
-    lines.push(`  ${name}: { api: openai, base_url: "${standIn.baseUrl}", key: $${name}_key }`)
+    lines.push(`  ${name}: { dialect: openai, base_url: "${standIn.baseUrl}", key: $${name}_key }`)
   }
   const keys = Object.keys(providers).map((name) => [`${name}_key`, providerKey(name)])
   const env = { ...setup.env, ...Object.fromEntries(keys) }

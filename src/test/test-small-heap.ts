@@ -215,10 +215,10 @@ export async function startSmallHeap(t: TestContext, heap: number, more = '') {
     `server: { port: 0 }
 data: ${data}/data
 providers:
-  chat: { api: openai, base_url: "${base}/v1" }
-  messages: { api: messages, base_url: "${base}/v1" }
-  responses: { api: responses, base_url: "${base}/v1" }
-  gemini: { api: gemini, base_url: "${base}/v1beta" }
+  chat: { dialect: openai, base_url: "${base}/v1" }
+  messages: { dialect: messages, base_url: "${base}/v1" }
+  responses: { dialect: responses, base_url: "${base}/v1" }
+  gemini: { dialect: gemini, base_url: "${base}/v1beta" }
 routes: { auto: { targets: [ { model: chat/m } ] } }
 keys: [ ${keyOf('ann')}, ${keyOf('bob')} ]
 ${more}`,

@@ -33,7 +33,7 @@ const TOLD = /\{"url".*\}/
  *   .withNetwork(network)
  *   .withLiveProviders({ OPENAI_API_KEY: mock.key('openai') })
  *   .withConfig({
- *     providers: { openai: { api: 'openai', base_url: mock.networkUrl('openai'), key: '$OPENAI_API_KEY' } },
+ *     providers: { openai: { dialect: 'openai', base_url: mock.networkUrl('openai'), key: '$OPENAI_API_KEY' } },
  *     routes: { auto: { targets: [{ model: 'openai/gpt-5-mini' }] } },
  *   })
  *   .start()

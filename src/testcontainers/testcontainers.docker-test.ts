@@ -42,7 +42,7 @@ test('withKeys, withConfig, withRecordings: a key is asked for, the routes and t
     .withKeys()
     .withRecordings(recordings)
     .withConfig({
-      providers: { openai: { api: 'openai', base_url: 'https://api.openai.com/v1', key: '$OPENAI_API_KEY' } },
+      providers: { openai: { dialect: 'openai', base_url: 'https://api.openai.com/v1', key: '$OPENAI_API_KEY' } },
       routes: { auto: { strategy: 'weighted', targets: [{ model: 'openai/gpt-5-mini' }] } },
     })
     .start()
@@ -78,7 +78,7 @@ test('a gateway and a mock on one network: what arrived is what is on record (LO
     .withLiveProviders({ OPENAI_API_KEY: mock.key('openai') })
     .withConfig({
       providers: {
-        openai: { api: 'openai', base_url: mock.networkUrl('openai'), key: '$OPENAI_API_KEY' },
+        openai: { dialect: 'openai', base_url: mock.networkUrl('openai'), key: '$OPENAI_API_KEY' },
       },
       routes: { auto: { targets: [{ model: 'openai/gpt-5-mini' }] } },
     })

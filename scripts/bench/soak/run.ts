@@ -109,8 +109,8 @@ async function startGateway(origin: string): Promise<{ child: ChildProcess; url:
     `server: { port: 0 }
 data: ./data
 providers:
-  alpha: { api: openai, base_url: ${origin}/alpha/v1 }
-  beta: { api: openai, base_url: ${origin}/beta/v1 }
+  alpha: { dialect: openai, base_url: ${origin}/alpha/v1 }
+  beta: { dialect: openai, base_url: ${origin}/beta/v1 }
 models: { alpha/model: { price: { input: 1, output: 2 } }, beta/model: { price: { input: 1, output: 2 } } }
 routes: { auto: { targets: [ { model: alpha/model }, { model: beta/model } ] } }
 resilience: { cooldown: 5ms, idle: 10s, answer: 10s }

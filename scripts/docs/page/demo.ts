@@ -83,7 +83,7 @@ export async function startDemo({
     `server: { port: ${port} }`,
     `data: ${data}`,
     'providers:',
-    ...standIns.map(({ name, server }) => `  ${name}: { api: openai, base_url: "${server.baseUrl}" }`),
+    ...standIns.map(({ name, server }) => `  ${name}: { dialect: openai, base_url: "${server.baseUrl}" }`),
     ROUTES,
     ...(keys
       ? [

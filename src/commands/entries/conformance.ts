@@ -46,6 +46,7 @@ export const addTarget: Entry = (program, { finish }) => {
       'check a target file; if it has no mistake, start the gateway, make one call, and print what was seen and which requirements apply',
     )
     .option('--profile <name>', 'core, observable or waybill', 'observable')
+    .option('--fix', 'first replace the names of earlier versions in the file')
     .option('--mock-host <address>', 'address of this machine that the mock listens on (127.0.0.1)')
     .option('--mock-name <name>', 'name by which the gateway reaches the mock')
     .option('--mock-tls', 'the mock speaks TLS; {{mock.ca}} is the certificate to trust')

@@ -344,7 +344,7 @@ test('a route without a target that speaks Gemini is a 400 that says what would 
   const gateway = await start(t, { providers: { alpha: answer() }, apis: { alpha: ['embeddings'] } })
   const { status, json } = await gateway.send('generateContent', ask())
   assert.deepEqual([status, json.error.status], [400, 'INVALID_ARGUMENT'])
-  assert.match(json.error.message, /has gemini in its `api`/)
+  assert.match(json.error.message, /has it under `dialect`/)
   assert.equal(gateway.received(), 0)
 })
 

@@ -208,7 +208,7 @@ test('an id that nobody knows goes to the default of its dialect, or is 404 (MSG
   assert.throws(
     () =>
       parseConfig(
-        `defaults: { messages: atuo }\nproviders: { alpha: { api: messages, base_url: "http://127.0.0.1:1" } }\n${AUTO}`,
+        `defaults: { messages: atuo }\nproviders: { alpha: { dialect: messages, base_url: "http://127.0.0.1:1" } }\n${AUTO}`,
         'w.yaml',
         { env: {} },
       ),

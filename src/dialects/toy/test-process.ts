@@ -7,11 +7,11 @@ const [baseUrl, data] = process.argv.slice(2)
 const loaded = parseConfig(
   `server: { port: 0 }
 data: ${data}
-providers: { alpha: { api: openai, base_url: "${baseUrl}" } }
+providers: { alpha: { dialect: openai, base_url: "${baseUrl}" } }
 routes: { auto: { targets: [ { model: alpha/m } ] } }`,
   'toy.yaml',
   { env: {} },
 )
-Object.assign(loaded.config.providers.alpha!, { api: ['toy'] })
+Object.assign(loaded.config.providers.alpha!, { dialect: ['toy'] })
 const { url } = await createGateway({ ...loaded, dialects: { toy } })
 console.log(`listens on ${url}`)

@@ -97,7 +97,7 @@ test('a command says it in one line, and a server without TLS is refused (FLEET-
   const status = (url: string, ca: string) => {
     writeFileSync(
       config,
-      `data: ${directory}\nfleet: { url: $FLEET_URL, ca: ${ca} }\nproviders: { alpha: { api: chat, base_url: "http://127.0.0.1:9" } }\nroutes: { auto: { targets: [ { model: alpha/a } ] } }\n`,
+      `data: ${directory}\nfleet: { url: $FLEET_URL, ca: ${ca} }\nproviders: { alpha: { dialect: chat, base_url: "http://127.0.0.1:9" } }\nroutes: { auto: { targets: [ { model: alpha/a } ] } }\n`,
     )
     const { stdout, stderr, status } = spawnSync(
       process.execPath,

@@ -330,7 +330,7 @@ async function place(t: TestContext): Promise<{ place: Place; config: string; pr
     config,
     `server: { port: 0 }
 data: ./parent/data
-providers: { alpha: { api: openai, base_url: "${provider.baseUrl}" } }
+providers: { alpha: { dialect: openai, base_url: "${provider.baseUrl}" } }
 routes: { auto: { targets: [ { model: alpha/model-a } ] } }
 `,
   )

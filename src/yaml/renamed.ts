@@ -1,0 +1,56 @@
+// Settings that were renamed: finds old names in a YAML text, and replaces them there. Comments and layout stay.
+// Knows no setting.
+import { isMap, isScalar, isSeq, parseDocument } from 'yaml'
+import type { Problem } from './problem.ts'
+
+/** Old place -> new name of its last part. `*` stands for any one name: `providers.*.api`. */
+export type Renames = Readonly<Record<string, string>>
+
+interface OldName {
+  readonly path: readonly string[]
+  readonly to: string
+  /** Offsets of the name in the text. */
+  readonly start: number
+  readonly end: number
+}
+
+/** Returns the old names in a text, in its order. */
+function oldNames(text: string, renames: Renames): OldName[] {
+  const patterns = Object.entries(renames).map(([place, to]) => ({ parts: place.split('.'), to }))
+  const newNameOf = (path: readonly string[]) =>
+    patterns.find(
+      ({ parts }) =>
+        parts.length === path.length && parts.every((part, n) => part === '*' || part === path[n]),
+    )?.to
+  const found: OldName[] = []
+  const visit = (node: unknown, path: readonly string[]): void => {
+    if (isSeq(node)) for (const [n, item] of node.items.entries()) visit(item, [...path, String(n)])
+    if (!isMap(node)) return
+    for (const { key, value } of node.items) {
+      if (!isScalar(key)) continue
+      const place = [...path, String(key.value)]
+      const to = newNameOf(place)
+      if (to !== undefined) found.push({ path: place, to, start: key.range![0], end: key.range![1] })
+      visit(value, place)
+    }
+  }
+  visit(parseDocument(text, { uniqueKeys: false }).contents, [])
+  return found
+}
+
+/** Returns a problem for each old name; `remedy` is the command that replaces them. */
+export const renamedProblems = (text: string, renames: Renames, remedy: string): Problem[] =>
+  oldNames(text, renames).map(({ path, to }) => ({
+    path,
+    message: `is now called ${to}; \`${remedy}\` renames it`,
+    atName: true,
+  }))
+
+/** Returns the text with new names, and how many there are. */
+export function withNewNames(text: string, renames: Renames): { text: string; count: number } {
+  const names = oldNames(text, renames)
+  return {
+    text: names.reduceRight((left, { start, end, to }) => left.slice(0, start) + to + left.slice(end), text),
+    count: names.length,
+  }
+}
