@@ -8,9 +8,8 @@ import { inDialect } from './dialects/registry.ts'
 import { type Evidence, REMAINDER } from './evidence/evidence.ts'
 import { clock } from './evidence/http-client.ts'
 import { judge, type Results, type RunFile } from './judge/judge.ts'
-import { placeOf, withoutDialect } from './requirements/applicability.ts'
+import { placeOf, requirementsFor, withoutDialect } from './requirements/applicability.ts'
 import {
-  asked,
   type Profile,
   type Requirement,
   type Requirements,
@@ -169,7 +168,7 @@ function exercisesOf(
   },
 ): Map<Check, Requirement> {
   const exercises = new Map<Check, Requirement>()
-  for (const requirement of asked(requirements, profile, template)) {
+  for (const requirement of requirementsFor(requirements, profile, template)) {
     const check = checks.get(requirement.check!)
     const left = disabled[requirement.id] ?? disabled[withoutDialect(requirement.id)]
     const skip = !check || left !== undefined || (only && !only.includes(requirement.id))

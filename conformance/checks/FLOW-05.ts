@@ -1,4 +1,4 @@
-// FLOW-05: When the client disconnects, the provider's stream is closed.
+// FLOW-05: When the client disconnects, the provider's stream is closed within 5 s (Waybill: 1 s).
 
 import { everyModel, refs, servedBy } from '../dialects/lookup.ts'
 import { delta, END } from '../dialects/scripted.ts'

@@ -1,7 +1,7 @@
 // Every check by its id. A check is an entry of cases.yaml, or the file of that name in checks/ with two
 // lines here.
 
-import { type Further, ON } from '../requirements/applicability.ts'
+import { furtherOf } from '../requirements/applicability.ts'
 import type { Check } from '../runner/check.ts'
 import { catalogNamesModels } from './CAT-01.ts'
 import { catalogHasTypes } from './CAT-02.ts'
@@ -224,12 +224,11 @@ const all: readonly Check[] = [
 export const checks: ReadonlyMap<string, Check> = new Map(
   (all as readonly Check[]).flatMap((check) => [
     [check.id, check] as const,
-    ...(Object.keys(ON) as Further[])
-      .filter((dialect) => ON[dialect].includes(check.id))
-      .map((dialect) => {
-        const id = `${check.id}@${dialect}`
-        const shares = check.shares && ON[dialect].includes(check.shares) && `${check.shares}@${dialect}`
-        return [id, { ...check, id, dialect, ...(shares && { shares }) }] as const
-      }),
+    ...furtherOf(check.id).map((dialect) => {
+      const id = `${check.id}@${dialect}`
+      const { shares } = check
+      const there = shares && furtherOf(shares).includes(dialect) && `${shares}@${dialect}`
+      return [id, { ...check, id, dialect, ...(there && { shares: there }) }] as const
+    }),
   ]),
 )

@@ -5,15 +5,14 @@ import { checks } from '../checks/registry.ts'
 import { requestsOf } from '../dialects/lookup.ts'
 import { inDialect, isCrossed } from '../dialects/registry.ts'
 import { type Evidence, REMAINDER } from '../evidence/evidence.ts'
-import { placeOf, withoutDialect } from '../requirements/applicability.ts'
+import { placeOf, requirementsFor, withoutDialect } from '../requirements/applicability.ts'
 import {
-  asked,
+  decidingIn,
   levelOf,
   PROFILES,
   type Requirement,
   type Requirements,
   SCOPES,
-  setOf,
 } from '../requirements/requirements.ts'
 import { doubt, type Finding, sentenceOf } from '../runner/check.ts'
 import { declares, targetSchema } from '../target/schema.ts'
@@ -129,8 +128,8 @@ export function judge(
   evidence: ReadonlyMap<string, Evidence>,
   requirements: Requirements,
 ): Results {
-  const scored = setOf(requirements, run.suite)
-  const verdicts = asked(requirements, run.profile, run.target).map((requirement) =>
+  const scored = decidingIn(requirements, run.suite)
+  const verdicts = requirementsFor(requirements, run.profile, run.target).map((requirement) =>
     verdictOf(requirement, run, evidence, scored.has(withoutDialect(requirement.id))),
   )
   const counts = Object.fromEntries(

@@ -7,11 +7,11 @@ import { byFinding } from '../judge/group-findings.ts'
 import type { Verdict } from '../judge/judge.ts'
 import type { Kept } from '../judge/rejudge.ts'
 import { withoutDialect } from '../requirements/applicability.ts'
-import { readExplanations } from '../requirements/explanations.ts'
+import { readRequirements } from '../requirements/requirements.ts'
 import { sentenceOf } from '../runner/check.ts'
 import { CONTROL, curl, script } from './curl.ts'
 
-const EXPLANATIONS = readExplanations()
+const CAUSES = new Map(readRequirements().requirements.map(({ id, causes }) => [id, causes]))
 
 export interface Failure {
   readonly verdict: Verdict
@@ -85,7 +85,7 @@ function adviceFor(
       'The target file declares this, but it could not be tried, so it counts as a failure. Make it possible, or remove the declaration from the target file.',
       `Run it alone: ${alone}`,
     ]
-  const causes = EXPLANATIONS[withoutDialect(id)]?.causes
+  const causes = CAUSES.get(withoutDialect(id))
   return [
     ...(causes ? [`What usually causes it: ${causes}`] : []),
     `Change the gateway, then run it alone: ${alone}`,

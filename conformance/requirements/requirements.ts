@@ -1,11 +1,9 @@
-// Requirements as rows: sentence, scope, and the check that proves it. Reads requirements.yaml and selects
-// the rows of a profile.
+// Requirements as rows: sentence, scope, explanation, and where its check runs. Reads requirements.yaml.
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { packageFile } from '../../src/shared/package-root.ts'
-import type { Target } from '../target/schema.ts'
-import { type Further, ON } from './applicability.ts'
+import { DIALECTS } from '../dialects/dialect.ts'
 
 export const PROFILES = ['core', 'observable', 'waybill'] as const
 export type Profile = (typeof PROFILES)[number]
@@ -15,27 +13,48 @@ const level = z.enum(['MUST', 'SHOULD'])
 export const SCOPES = ['every gateway', 'gateways that tell their route', 'Waybill'] as const
 const scope = z.enum(SCOPES)
 
+/** Why a check runs in its own dialect only; applicability.ts says what that means without chat. */
+export const ONLY = ['calls-no-model', 'whole-run', 'any-dialect', 'chat-fields'] as const
+
 const requirement = z
   .strictObject({
     id: z.string().regex(/^[A-Z]+-\d\d$/),
     slug: z.string().regex(/^[a-z0-9-]+$/),
+    was: z.string().optional().describe('An earlier slug.'),
+    since: z
+      .int()
+      .optional()
+      .describe('The major version of the suite from which on it decides; before that it is only reported.'),
     level: level.describe('Where the scope of the row reaches.'),
     level_waybill: level.optional().describe('The level for this interface, where it is higher.'),
     scope,
     needs: z.string().optional().describe('What the contract says that the target file must declare.'),
-    text: z.string().describe('The sentence of the contract, word for word.'),
-    check: z.string().optional(),
+    text: z.string().describe('The sentence of the contract.'),
     excluded: z.string().optional().describe('Why no check of this suite proves it.'),
     unchecked: z
       .string()
       .optional()
       .describe('A part of the sentence that its check does not ask for, and why.'),
+    dialects: z
+      .array(z.enum(DIALECTS).exclude(['chat']))
+      .default([])
+      .describe('Dialects in which a check that is written for chat runs, too.'),
+    only: z.enum(ONLY).optional().describe('Why a check that is written for chat runs there only.'),
+    why: z.string().min(1).optional().describe('Why it matters.'),
+    test: z.string().min(1).optional().describe('How it is tested.'),
+    causes: z.string().min(1).optional().describe('What usually makes it fail.'),
+    links: z.array(z.httpUrl()).default([]).describe('The public standard, where there is one.'),
   })
   .refine(
-    ({ check, excluded }) => (check === undefined) !== (excluded === undefined),
-    'a check, or excluded: why',
+    ({ excluded, why, test, causes }) =>
+      excluded !== undefined || [why, test, causes].every((text) => text !== undefined),
+    'why, test and causes, or excluded: why there is no check',
   )
-  .refine(({ check, unchecked }) => check !== undefined || unchecked === undefined, 'unchecked: of a check')
+  .refine(
+    ({ excluded, unchecked }) => excluded === undefined || unchecked === undefined,
+    'unchecked: of a check',
+  )
+  .transform((row) => ({ ...row, check: row.excluded === undefined ? row.id : undefined }))
 
 const origin = z
   .strictObject({
@@ -52,19 +71,19 @@ const origin = z
 
 const file = z.strictObject({
   requirements: z.array(requirement),
-  /**
-   * Frozen: requirements that began to count with each version of the suite. Later ones are reported and do
-   * not decide.
-   */
-  sets: z.record(z.string(), z.array(z.string())),
   specification: z.array(origin),
 })
 
 export type Requirement = z.output<typeof requirement>
 export type Requirements = z.output<typeof file>
 
+let known: Requirements | undefined
+
+/** Reads the file once. */
 export const readRequirements = (): Requirements =>
-  file.parse(parse(readFileSync(packageFile('conformance/requirements/requirements.yaml'), 'utf8')))
+  (known ??= file.parse(
+    parse(readFileSync(packageFile('conformance/requirements/requirements.yaml'), 'utf8')),
+  ))
 
 /** Scopes that each profile includes. */
 export const BOUND: Record<Profile, readonly Requirement['scope'][]> = {
@@ -73,39 +92,14 @@ export const BOUND: Record<Profile, readonly Requirement['scope'][]> = {
   waybill: SCOPES,
 }
 
-/**
- * Returns the requirements of a profile that a check can prove, in the order of the contract; for a target,
- * in each of its dialects.
- */
-export const asked = (
-  { requirements }: Requirements,
-  profile: Profile,
-  target: Pick<Target, 'dialects'> = { dialects: {} },
-): Requirement[] =>
-  requirements
-    .filter(({ scope, check }) => check !== undefined && BOUND[profile].includes(scope))
-    .flatMap((requirement) => onEach(requirement, target))
-
-/** Returns the requirements that decide in a version of the suite: its set and all earlier ones. */
-export const setOf = ({ sets }: Requirements, suite: string): ReadonlySet<string> =>
+/** Returns the ids that decide in a version of the suite. */
+export const decidingIn = ({ requirements }: Requirements, suite: string): ReadonlySet<string> =>
   new Set(
-    Object.entries(sets).flatMap(([version, ids]) =>
-      Number(version) <= Number.parseInt(suite, 10) ? ids : [],
+    requirements.flatMap(({ id, since }) =>
+      since !== undefined && since <= Number.parseInt(suite, 10) ? id : [],
     ),
   )
 
 /** Returns MUST or SHOULD under a profile. */
 export const levelOf = ({ level, level_waybill }: Requirement, profile: Profile): 'MUST' | 'SHOULD' =>
   profile === 'waybill' ? (level_waybill ?? level) : level
-
-/** Returns a requirement and its variants in the other dialects that a target declares. */
-function onEach(requirement: Requirement, { dialects }: Pick<Target, 'dialects'>): Requirement[] {
-  const { id } = requirement
-  const further = (Object.keys(ON) as Further[]).filter(
-    (name) => dialects[name] !== undefined && ON[name].includes(id),
-  )
-  return [
-    requirement,
-    ...further.map((name) => ({ ...requirement, id: `${id}@${name}`, check: `${id}@${name}` })),
-  ]
-}

@@ -18,8 +18,8 @@ import type { Evidence, Exchange } from '../evidence/evidence.ts'
 import { at } from '../evidence/reading.ts'
 import { step } from '../evidence/step.ts'
 import { answerIn } from '../judge/causes.ts'
-import { placeOf } from '../requirements/applicability.ts'
-import { asked, type Profile, type Requirement, readRequirements } from '../requirements/requirements.ts'
+import { placeOf, requirementsFor } from '../requirements/applicability.ts'
+import { type Profile, type Requirement, readRequirements } from '../requirements/requirements.ts'
 import { type Capability, declares, type Target } from '../target/schema.ts'
 import { openWorker } from './worker.ts'
 
@@ -166,7 +166,7 @@ export interface Applies {
 
 /** Returns the requirements that a run would try. */
 export const applying = (target: Target, profile: Profile): Applies[] =>
-  asked(readRequirements(), profile).map((requirement) => {
+  requirementsFor(readRequirements(), profile).map((requirement) => {
     const check = checks.get(requirement.check!)!
     const place = placeOf(check, target)
     if (place === null) return { requirement, missing: ['chat, which dialects.chat says is not served'] }

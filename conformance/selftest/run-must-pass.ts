@@ -3,8 +3,8 @@ import { checks } from '../checks/registry.ts'
 import type { DialectName } from '../dialects/dialect.ts'
 import type { Outcome } from '../judge/judge.ts'
 import { StartError } from '../launch/instance.ts'
-import type { Further } from '../requirements/applicability.ts'
-import { asked, type Requirement, readRequirements } from '../requirements/requirements.ts'
+import { type Further, requirementsFor } from '../requirements/applicability.ts'
+import { type Requirement, readRequirements } from '../requirements/requirements.ts'
 import { conform } from '../run.ts'
 import { mustPass } from './must-pass/registry.ts'
 import { targetOf } from './run-must-fail.ts'
@@ -46,7 +46,7 @@ async function judgeMustPass(
   const kept = Object.fromEntries(on.map((dialect) => [dialect, dialects[dialect] ?? {}]))
   const held = target({ ...whole, dialects: kept, start: { inproc: `selftest/in-process#${name}` } })
   const besides = on.length > 0 && held.dialects.chat !== false
-  const there = besides ? asked(readRequirements(), 'observable', held).filter(isOn(on)) : null
+  const there = besides ? requirementsFor(readRequirements(), 'observable', held).filter(isOn(on)) : null
   const tried = only ?? there?.map(({ id }) => id)
   const { results } = await conform({
     target: held,

@@ -1,11 +1,13 @@
 // Writes the parts of the documentation that come from the code: the tables of endpoints, fields, recordings
-// and scenarios, and the JSON Schemas of waybill.yaml, of a recording's metadata and of the suite's results.
-// With --check it writes nothing and fails if anything is stale. Either way it fails if a requirement has no
+// and scenarios, the JSON Schemas of waybill.yaml, of a recording's metadata and of the suite's results, and what is
+// made from the rows of the requirements. With --check it writes nothing and fails if anything is stale. Either way it fails if a requirement has no
 // test.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { parse } from 'yaml'
 import { z } from 'zod'
 import { resultsSchema } from '../../conformance/judge/judge.ts'
+import { readRequirements } from '../../conformance/requirements/requirements.ts'
 import { targetJsonSchema } from '../../conformance/target/schema.ts'
 import { readRecordings, recordingJsonSchema } from '../../mocks/recording/format.ts'
 import { scenarios } from '../../mocks/scenarios/registry.ts'
@@ -20,6 +22,7 @@ import { fieldsTable } from './fields-table.ts'
 import { keptTable } from './kept-table.ts'
 import { lossesPage } from './losses-page.ts'
 import { originsSentence, recordingsTable } from './recordings-table.ts'
+import { frozenIds, withRows, withSentence } from './requirement-rows.ts'
 import { requirementsPage } from './requirements.ts'
 import { statusLinePicture } from './status-line-picture.ts'
 import { targetFilesPage } from './target-files.ts'
@@ -88,6 +91,18 @@ put('docs/waybill.schema.json', `${JSON.stringify(configJsonSchema(), null, 2)}\
 put('docs/target-files.md', targetFilesPage(targetJsonSchema()))
 put('docs/target.schema.json', `${JSON.stringify(targetJsonSchema(), null, 2)}\n`)
 put('docs/recording.schema.json', `${JSON.stringify(recordingJsonSchema(), null, 2)}\n`)
+
+const { requirements } = readRequirements()
+put(contract, withRows(textOf(contract), requirements))
+const [cases, frozen] = ['conformance/checks/cases.yaml', 'conformance/requirements/frozen.txt']
+const inCases = new Set(Object.keys(parse(textOf(cases))))
+for (const each of requirements.filter(({ check }) => check !== undefined)) {
+  const [file, mark] = inCases.has(each.id)
+    ? ([cases, '#'] as const)
+    : ([`conformance/checks/${each.id}.ts`, '//'] as const)
+  put(file, withSentence(textOf(file), each, mark))
+}
+put(frozen, frozenIds(textOf(frozen), requirements))
 
 const { problems } = requirementsPage(fileURLToPath(new URL('../..', import.meta.url)))
 

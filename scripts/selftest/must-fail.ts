@@ -5,8 +5,8 @@
 // sample.ts) and writes nothing; --cross tries each against all checks. Exit 1 if one survived, or if a
 // finding of a check never failed.
 import { parseArgs } from 'node:util'
-import { withoutDialect } from '../../conformance/requirements/applicability.ts'
-import { asked, readRequirements } from '../../conformance/requirements/requirements.ts'
+import { requirementsFor, withoutDialect } from '../../conformance/requirements/applicability.ts'
+import { readRequirements } from '../../conformance/requirements/requirements.ts'
 import { fileOf, mustFail } from '../../conformance/selftest/must-fail/registry.ts'
 import { type MustFailResult, requirementOf, tryMustFail } from '../../conformance/selftest/run-must-fail.ts'
 import { GUARDS } from './pages.ts'
@@ -104,7 +104,7 @@ function neverFalse(all: readonly MustFailResult[]): string[] {
   const caught = new Set(all.flatMap((result) => [...result.caught.keys()].map(withoutDialect)))
   const judged = new Set(all.flatMap((result) => [...result.judged].map(withoutDialect)))
   const known = new Set([...judged].map(requirementOf))
-  const unjudged = asked(readRequirements(), 'waybill').filter(({ id }) => !known.has(id))
+  const unjudged = requirementsFor(readRequirements(), 'waybill').filter(({ id }) => !known.has(id))
   const never = [...judged].filter((id) => !caught.has(id) && GUARDS[id] === undefined)
   return [...unjudged.map(({ id }) => id), ...never].sort()
 }

@@ -1,6 +1,7 @@
 // The option `--only` of the scripts that run the conformance suite.
 import { join } from 'node:path'
-import { asked, readRequirements } from '../../conformance/requirements/requirements.ts'
+import { requirementsFor } from '../../conformance/requirements/applicability.ts'
+import { readRequirements } from '../../conformance/requirements/requirements.ts'
 import { ownTargets, readTarget } from '../../conformance/target/read.ts'
 
 /**
@@ -10,7 +11,9 @@ import { ownTargets, readTarget } from '../../conformance/target/read.ts'
 export function requirementsNamed(given: readonly string[] | undefined): string[] | undefined {
   const ids = given?.flatMap((each) => each.split(','))
   const known = new Set(
-    asked(readRequirements(), 'waybill', readTarget(join(ownTargets, 'waybill.yaml'))).map(({ id }) => id),
+    requirementsFor(readRequirements(), 'waybill', readTarget(join(ownTargets, 'waybill.yaml'))).map(
+      ({ id }) => id,
+    ),
   )
   const unknown = ids?.filter((id) => !known.has(id)) ?? []
   if (unknown.length > 0)

@@ -1,6 +1,5 @@
 // `waybill conform --list` and `waybill conform explain ID…`: the requirements for people. Starts nothing.
 import measure from 'fast-string-truncated-width'
-import { type Explanation, readExplanations } from '../../conformance/requirements/explanations.ts'
 import {
   BOUND,
   PROFILES,
@@ -23,42 +22,40 @@ export function list(): void {
   process.stdout.write(table([['ID', 'LEVEL', 'SCOPE', 'REQUIREMENT'], ...rows], { columns: null }))
 }
 
-/** Explains requirements; returns the exit code: 2 for an unknown id. */
+/** Explains requirements by id or slug, earlier ones too; returns the exit code: 2 for an unknown one. */
 export function explain(ids: readonly string[]): number {
   const { requirements } = readRequirements()
-  const found = ids.map((id) => requirements.find((each) => each.id === id.toUpperCase()))
+  const found = ids.map((name) =>
+    requirements.find(({ id, slug, was }) => id === name.toUpperCase() || slug === name || was === name),
+  )
   const unknown = ids.filter((_, index) => !found[index])
   if (unknown.length > 0) {
     const hint = '`waybill conform --list` lists them all'
     process.stderr.write(`waybill: no such requirement: ${unknown.join(', ')}; ${hint}\n`)
     return 2
   }
-  const texts = readExplanations()
   const columns = Math.min(WIDEST, process.stdout.columns ?? WIDEST)
-  process.stdout.write(found.map((row) => pageOf(row!, texts[row!.id], columns)).join('\n'))
+  process.stdout.write(found.map((row) => pageOf(row!, columns)).join('\n'))
   return 0
 }
 
-function pageOf(row: Requirement, said: Explanation | undefined, columns: number): string {
+function pageOf(row: Requirement, columns: number): string {
   const profiles = PROFILES.filter((profile) => BOUND[profile].includes(row.scope))
   const asked = row.check === undefined ? 'not tested by this suite' : `profiles ${profiles.join(', ')}`
-  const part = (title: string, text: string) => [
-    '',
-    title,
-    ...wrapped(text, columns - 2).map((l) => `  ${l}`),
-  ]
+  const part = (title: string, text: string | undefined) =>
+    text === undefined ? [] : ['', title, ...wrapped(text, columns - 2).map((line) => `  ${line}`)]
   return [
     `${row.id} ${row.slug}`,
     `${levelIn(row)} for ${row.scope}; ${asked}`,
     '',
     ...wrapped(row.text, columns),
-    ...(row.needs === undefined ? [] : part('Applies to a target file that declares', row.needs)),
-    ...(row.excluded === undefined ? [] : part('Why there is no check', row.excluded)),
-    ...(said ? part('Why it matters', said.why) : []),
-    ...(said ? part('How it is tested', said.test) : []),
-    ...(row.unchecked === undefined ? [] : part('What of it is not tested', row.unchecked)),
-    ...(said ? part('What usually causes a failure', said.causes) : []),
-    ...(said && said.links.length > 0 ? ['', 'The standard', ...said.links.map((link) => `  ${link}`)] : []),
+    ...part('Applies to a target file that declares', row.needs),
+    ...part('Why there is no check', row.excluded),
+    ...part('Why it matters', row.why),
+    ...part('How it is tested', row.test),
+    ...part('What of it is not tested', row.unchecked),
+    ...part('What usually causes a failure', row.causes),
+    ...(row.links.length > 0 ? ['', 'The standard', ...row.links.map((link) => `  ${link}`)] : []),
     '',
   ].join('\n')
 }

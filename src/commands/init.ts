@@ -105,10 +105,14 @@ function preferenceOf(text: string): Preference {
 }
 
 /** Returns the request for a provider's list of models in a dialect. */
-function listOf(dialect: Preset['dialect'][number], key: string): { path: string; headers: Record<string, string> } {
+function listOf(
+  dialect: Preset['dialect'][number],
+  key: string,
+): { path: string; headers: Record<string, string> } {
   if (dialect === 'messages')
     return { path: '/v1/models', headers: { 'x-api-key': key, 'anthropic-version': '2023-06-01' } }
-  if (dialect === 'gemini') return { path: '/v1beta/models?pageSize=1000', headers: { 'x-goog-api-key': key } }
+  if (dialect === 'gemini')
+    return { path: '/v1beta/models?pageSize=1000', headers: { 'x-goog-api-key': key } }
   return { path: '/models', headers: { authorization: `Bearer ${key}` } }
 }
 

@@ -185,9 +185,13 @@ test('a configuration that names such a model says so, wherever it names it (ROU
     ])
       assert.throws(
         () =>
-          parseConfig(`providers: { alpha: { dialect: openai, base_url: "http://127.0.0.1:1" } }\n${text}`, 'f', {
-            env: {},
-          }),
+          parseConfig(
+            `providers: { alpha: { dialect: openai, base_url: "http://127.0.0.1:1" } }\n${text}`,
+            'f',
+            {
+              env: {},
+            },
+          ),
         /is not the name of a model/,
         text,
       )

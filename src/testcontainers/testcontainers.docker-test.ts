@@ -42,7 +42,9 @@ test('withKeys, withConfig, withRecordings: a key is asked for, the routes and t
     .withKeys()
     .withRecordings(recordings)
     .withConfig({
-      providers: { openai: { dialect: 'openai', base_url: 'https://api.openai.com/v1', key: '$OPENAI_API_KEY' } },
+      providers: {
+        openai: { dialect: 'openai', base_url: 'https://api.openai.com/v1', key: '$OPENAI_API_KEY' },
+      },
       routes: { auto: { strategy: 'weighted', targets: [{ model: 'openai/gpt-5-mini' }] } },
     })
     .start()

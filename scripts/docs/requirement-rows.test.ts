@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Requirement } from '../../conformance/requirements/requirements.ts'
+import { frozenIds, withRows, withSentence } from './requirement-rows.ts'
+
+const row = (id: string, more: Partial<Requirement> = {}): Requirement =>
+  ({ id, level: 'MUST', scope: 'Waybill', text: `${id} holds.`, ...more }) as Requirement
+
+test('a table of the contract gets the rows of its family, in their order', () => {
+  const head = 'A.\n\n| id | level | scope | needs | sentence |\n|---|---|---|---|---|\n'
+  const before = `${head}| A-01 | MUST | x | | Old. |\n\n| id | level | sentence |\n|---|---|---|\n| B-01 | MUST | Old. |\n\nEnd.`
+  const rows = [row('A-01', { needs: 'log', level_waybill: 'MUST' }), row('A-02'), row('B-01')]
+  assert.equal(
+    withRows(before, rows),
+    `${head}| A-01 | MUST, MUST for Waybill | Waybill | log | A-01 holds. |\n| A-02 | MUST | Waybill | | A-02 holds. |\n\n| id | level | sentence |\n|---|---|---|\n| B-01 | MUST | B-01 holds. |\n\nEnd.`,
+  )
+  assert.throws(() => withRows(before, [row('C-01')]), /no table for C/)
+})
+
+test('a check opens with its sentence; one that is only wrapped differently stays as it is', () => {
+  const same = '// A-01: A-01\n// holds.\nimport x\n'
+  assert.equal(withSentence(same, row('A-01'), '//'), same)
+  assert.equal(withSentence('// A-01: Old.\ncode\n', row('A-01'), '//'), '// A-01: A-01 holds.\ncode\n')
+  const cases = '# A-01: Old.\nA-01:\n  x: 1\n# B-01: B.\nB-01:\n'
+  assert.equal(withSentence(cases, row('A-01'), '#'), cases.replace('Old.', 'A-01 holds.'))
+  assert.throws(() => withSentence('code\n', row('A-01'), '//'), /no opening comment/)
+})
+
+test('an id is never taken back, and its version never changes', () => {
+  const before = frozenIds('', [row('A-01', { since: 1 }), row('A-02')])
+  assert.match(frozenIds(before, [row('A-01', { since: 1 }), row('A-02', { since: 4 })]), /^A-02 4$/m)
+  assert.throws(() => frozenIds(before, [row('A-01', { since: 1 })]), /A-02 was given/)
+  assert.throws(() => frozenIds(before, [row('A-01', { since: 2 }), row('A-02')]), /A-01 decides since 1/)
+})

@@ -1,0 +1,68 @@
+// What is made from conformance/requirements/requirements.yaml: the tables of docs/contract.md, the sentence that
+// opens each check, and frozen.txt. Pure.
+import type { Requirement } from '../../conformance/requirements/requirements.ts'
+
+const WIDTH = 116
+const ROW = /^\| ([A-Z]+)-\d\d \|/
+
+const levelOf = ({ level, level_waybill }: Requirement): string =>
+  level_waybill === undefined ? level : `${level}, ${level_waybill} for Waybill`
+
+/** Returns the contract with the rows of each family; a table has 3 columns if all of it binds only Waybill. */
+export function withRows(contract: string, requirements: readonly Requirement[]): string {
+  const lines = contract.split('\n')
+  const families = Map.groupBy(requirements, ({ id }) => id.split('-')[0]!)
+  for (const [family, rows] of families) {
+    const first = lines.findIndex((line) => ROW.exec(line)?.[1] === family)
+    if (first === -1)
+      throw new Error(`docs/contract.md has no table for ${family}; write one with a first row`)
+    const count = lines.slice(first).findIndex((line) => ROW.exec(line)?.[1] !== family)
+    const isShort = lines[first - 1] === '|---|---|---|'
+    const table = rows.map((row) => {
+      const { id, scope, needs = '', text } = row
+      const cells = isShort ? [id, levelOf(row), text] : [id, levelOf(row), scope, needs, text]
+      return `| ${cells.join(' | ')} |`.replaceAll('|  |', '| |')
+    })
+    lines.splice(first, count, ...table)
+  }
+  return lines.join('\n')
+}
+
+/** Returns a check's source with the sentence as its opening comment; `mark` begins a comment line. */
+export function withSentence(
+  source: string,
+  { id, text }: Pick<Requirement, 'id' | 'text'>,
+  mark: '//' | '#',
+): string {
+  const opening = new RegExp(`^(?:${mark} .*\\n)+${mark === '#' ? `(?=${id}:$)` : ''}`, 'm')
+  const [before] = opening.exec(source) ?? []
+  const sentence = `${id}: ${text}`
+  if (before === undefined) throw new Error(`${id} has no opening comment`)
+  if (before.replaceAll(new RegExp(`\\n?${mark} `, 'g'), ' ').trim() === sentence) return source
+  return source.replace(opening, () => commentOf(sentence, mark))
+}
+
+function commentOf(text: string, mark: string): string {
+  const lines: string[] = []
+  for (const word of text.split(' ')) {
+    const longer = `${lines.at(-1)} ${word}`
+    if (lines.length > 0 && longer.length <= WIDTH) lines[lines.length - 1] = longer
+    else lines.push(`${mark} ${word}`)
+  }
+  return `${lines.join('\n')}\n`
+}
+
+const FROZEN = `# Every id that was ever given, and the major version of the suite from which on it decides; - while it is only
+# reported. Written by \`npm run docs\`, which adds lines and versions, and refuses to change or remove one.
+`
+
+/** Returns frozen.txt. Throws an Error if an id is taken back, or decides from another version on than it did. */
+export function frozenIds(before: string, requirements: readonly Requirement[]): string {
+  const now = new Map(requirements.map(({ id, since }) => [id, String(since ?? '-')]))
+  for (const [, id, version] of before.matchAll(/^([A-Z]+-\d\d) (\S+)$/gm)) {
+    if (!now.has(id!)) throw new Error(`${id} was given and cannot be taken back`)
+    if (version !== '-' && now.get(id!) !== version)
+      throw new Error(`${id} decides since ${version}, which cannot be changed`)
+  }
+  return FROZEN + [...now].map(([id, version]) => `${id} ${version}\n`).join('')
+}
