@@ -5,3 +5,8 @@ export { writeNonce } from './ledger.ts'
 export { createMockProviders, type MockOptions, type MockProviders } from './server/create.ts'
 export { type Interception, type InterceptOptions, interceptProviders } from './server/intercept.ts'
 export type { ScriptedAnswer, Step } from './server/script.ts'
+
+/** Throws: the name of earlier versions. */
+export function createWitness(): never {
+  throw new Error('createWitness is now called createMockProviders')
+}

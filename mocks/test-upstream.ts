@@ -42,11 +42,11 @@ export async function startMockServer(script: Script = answer()): Promise<MockSe
     const text = Buffer.concat(chunks).toString('utf8')
     const received = { path: request.url!, headers: request.headers, text, json: JSON.parse(text) }
     ledger.push(received)
-    standIn.script(response, received)
+    mock.script(response, received)
   })
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
 
-  const standIn = {
+  const mock = {
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
     ledger,
     script,
@@ -59,7 +59,7 @@ export async function startMockServer(script: Script = answer()): Promise<MockSe
       return new Promise<void>((done) => server.close(() => done()))
     },
   }
-  return standIn
+  return mock
 }
 
 export const USAGE = { prompt_tokens: 20, completion_tokens: 7, total_tokens: 27 }
@@ -69,7 +69,7 @@ export const answer =
   (content = 'plain answer', usage: object | null = USAGE): Script =>
   (response, { json }) =>
     sendJson(response, 200, {
-      id: 'chatcmpl-stand-in',
+      id: 'chatcmpl-mock',
       object: 'chat.completion',
       created: 0,
       model: `${json.model}-2026-01-01`,
@@ -86,7 +86,7 @@ export const fail =
       status,
       {
         error: {
-          message: `stand-in ${status}`,
+          message: `mock ${status}`,
           type: 'test_error',
           param: null,
           code: `e${status}`,
@@ -141,7 +141,7 @@ export const streamed =
 /** One event of an OpenAI chat stream. */
 export function chunk(delta: object, { model = 'm', finish_reason = null as string | null } = {}): string {
   return event({
-    id: 'chatcmpl-stand-in',
+    id: 'chatcmpl-mock',
     object: 'chat.completion.chunk',
     created: 0,
     model,
@@ -150,7 +150,7 @@ export function chunk(delta: object, { model = 'm', finish_reason = null as stri
 }
 
 export const usageChunk = ({ model = 'm', usage = USAGE as object } = {}): string =>
-  event({ id: 'chatcmpl-stand-in', object: 'chat.completion.chunk', created: 0, model, choices: [], usage })
+  event({ id: 'chatcmpl-mock', object: 'chat.completion.chunk', created: 0, model, choices: [], usage })
 
 export { event }
 export const DONE = event('[DONE]')

@@ -40,7 +40,10 @@ describe('a mistake is named with its line and a remedy', () => {
     [
       'an old name',
       `${NAME}${START}tells: {}\nhas: {}\n`,
-      ['3:1 tells: is now called observability', '4:1 has: is now called capabilities'],
+      [
+        /^3:1 tells: is now called observability; `waybill target check --fix/,
+        /^4:1 has: is now called capabilities/,
+      ],
     ],
     [
       'a mistyped field, and a second one further down',

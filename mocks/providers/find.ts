@@ -33,17 +33,17 @@ export function placeOf(
   method: string,
   url: URL,
 ): Place | null {
-  const standIn = placeAt(providers, url)
+  const builtIn = placeAt(providers, url)
   const names = Object.entries(configured).map(([name, base]) => ({ name, ...baseOf(base) }))
   const here = names.filter(
     ({ origin, path }) => origin === url.origin && url.pathname.startsWith(`${path}/`),
   )
   const basePath = here.reduce((longest, { path }) => (path.length > longest.length ? path : longest), '')
   const those = here.filter(({ path }) => path === basePath)
-  if (those.length === 0) return standIn
+  if (those.length === 0) return builtIn
   const path = decoded(url.pathname.slice(basePath.length + 1))
   const kept = those.map(({ name }) => ({ provider: name, path }))
-  if (standIn && endpointOf(standIn.provider, method, standIn.path)) return { ...standIn, kept }
+  if (builtIn && endpointOf(builtIn.provider, method, builtIn.path)) return { ...builtIn, kept }
   const byHost = { provider: hostName(url.host), path: url.pathname } // named like an imported one
   return {
     provider: openAiLike(those[0]!.name, url.origin, basePath),

@@ -80,7 +80,7 @@ for (const [name, base, address] of addresses)
     assert.deepEqual(JSON.parse(text), { of: name })
   })
 
-test('what a stand-in or a host is recorded under answers where the configured name has nothing', async () => {
+test('what a mock provider or a host is recorded under answers where the configured name has nothing', async () => {
   const own = [recorded('work/other', { model: 'model-b' })]
   for (const [folder, address, endpoint] of [
     ['openai', OPENAI, 'chat/completions'],
@@ -98,7 +98,7 @@ test('two names of one address: the recordings of both answer', async () => {
   assert.match((await asking({ recordings, providers: both }, OPENAI)).text, /second/)
 })
 
-test('what the provider itself answered goes before what a stand-in would refuse', async () => {
+test('what the provider itself answered goes before what a mock would refuse', async () => {
   const invalid = { model: 'model-a', messages: 'none' }
   const recordings = [recorded('openai/400', { status: 400, text: '{"error":"as it came"}' })]
   const { status, text, entries } = await asking({ recordings }, OPENAI, invalid)
@@ -114,7 +114,7 @@ test('a recorded error takes its turn among the answers', async () => {
   )
 })
 
-test('the mock stands in for every provider that was recorded, also where it has no stand-in of its own', async (t) => {
+test('the mock stands in for every provider that was recorded, also for one that is not built in', async (t) => {
   const recordings = [
     recorded('together/plain', { path: '/team/v1/chat/completions', text: '{"of":"together"}' }),
     recorded('together/stream', { path: '/team/v1/chat/completions', stream: true, model: 'model-b' }),

@@ -48,7 +48,7 @@ async function recording(t: TestContext, script: Script, { provider = 'alpha' } 
   const gateway = await testGateway(t, {
     providers: { alpha: script },
     options: {
-      // The stand-in has its port only when it runs, so its address is taken from the request.
+      // The mock server has its port only when it runs, so its address is taken from the request.
       wire: (dispatch) => (request, handler) =>
         createRecorder({ ...options, baseUrl: `${request.origin}/v1` })(dispatch)(request, handler),
     },

@@ -8,7 +8,7 @@ import { classify, hasToolResult, scenarioIn } from '../matching/classify.ts'
 import { createMatcher, type MatchInput } from '../matching/match.ts'
 import { type Arrived, bearer, type Endpoint, endpointOf, type Provider, type Wants } from '../provider.ts'
 import type { Place } from '../providers/find.ts'
-import { providers as standIns } from '../providers/registry.ts'
+import { providers as builtIn } from '../providers/registry.ts'
 import { ownRecordings, type Recording, readRecordings } from '../recording/format.ts'
 import type { Pace } from '../recording/replay.ts'
 import { hostName } from '../redaction/paths.ts'
@@ -100,7 +100,7 @@ export function createWorld({
   canaries = {},
 }: WorldOptions = {}): World {
   const known = typeof recordings === 'string' ? readRecordings(recordings) : recordings
-  const providers = [...standIns, ...othersRecorded(known, standIns)]
+  const providers = [...builtIn, ...othersRecorded(known, builtIn)]
   let find = createMatcher(known)
   const folder = typeof recordings === 'string' && recordings !== ownRecordings ? recordings : null
   const stock: Stock = { find: (asked) => find(asked), pace, invent, folder }

@@ -1,4 +1,4 @@
-// Conversations that the stand-in for Anthropic holds between turns, over a real socket and with the official client.
+// Conversations that the mock of Anthropic holds between turns, over a real socket and with the official client.
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'

@@ -28,8 +28,8 @@ const data = mkdtempSync(join(tmpdir(), 'waybill-'))
 const mock = await createMockProviders()
 /** Second account at Anthropic. */
 const second = await createMockProviders({ keys: { anthropic: 'sk-ant-of-the-second-account' } })
-const provider = (name: string, api: string, at = mock, standIn = name) =>
-  `  ${name}: { dialect: ${api}, base_url: "${at.baseUrl(standIn)}", key: $${name} }`
+const provider = (name: string, api: string, at = mock, mockName = name) =>
+  `  ${name}: { dialect: ${api}, base_url: "${at.baseUrl(mockName)}", key: $${name} }`
 const env = {
   gemini: mock.key('gemini'),
   openai: mock.key('openai'),

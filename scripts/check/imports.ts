@@ -42,6 +42,9 @@ export function offence(rules: Rules, file: string, target: string): string | nu
   return `${file}: ${from} may not import ${target}; it may import ${rules.get(from)!.join(', ')}`
 }
 
+/** What a package's user imports. */
+const LIBRARY = /\/library\.ts$/
+
 /**
  * Returns the exported values of `texts` (path -> source) that no other file names. Types stay exported:
  * declarations name them.
@@ -53,7 +56,7 @@ export function unusedExports(texts: ReadonlyMap<string, string>): string[] {
       words.set(word, (words.get(word) ?? new Set()).add(file))
   return [...texts].flatMap(([file, text]) =>
     [...text.matchAll(/^export (?:async )?(?:const|function|class|enum) ([\w$]+)/gm)]
-      .filter(([, name]) => words.get(name!)!.size === 1)
+      .filter(([, name]) => words.get(name!)!.size === 1 && !LIBRARY.test(file))
       .map(([, name]) => `${file}: ${name} is exported, and nothing imports it`),
   )
 }

@@ -154,7 +154,7 @@ export function scoreboardPage(
     '',
     '- It is no ranking. The requirements are what we think a router owes its users; these projects set out to do other things as well, and some requirements they never promised. A column with many `–` has been asked less, not answered better.',
     '- `✓` holds. `✗` does not hold (MUST). `!` does not hold (SHOULD). `–` not applicable: the target file declares nothing that could be tested, because the documentation of the gateway promises nothing there. It says nothing, neither good nor bad. An empty cell was not tested in that run: the dialect is not served, or the suite that made the column did not ask yet. The levels are those of today.',
-    '- Each ran on loopback, on one busy machine, against stand-in providers, not against real ones. None was sealed: calls to other destinations than the mock would not have been seen.',
+    '- Each ran on loopback, on one busy machine, against mock providers, not against real ones. None was sealed: calls to other destinations than the mock would not have been seen.',
     '- Each thing that did not hold was looked at in the transcript before it was published, and the sentence below says what is there. What is behind each verdict, cut to the exchanges in question, is in `docs/scoreboard/evidence/NAME.jsonl.gz`, a line for each requirement: `zcat NAME.jsonl.gz | jq \'select(.id == "FAIL-02")\'`. Is it our mistake, or repaired meanwhile? Open an issue; a wrong accusation is the worst bug that this page can have.',
     '',
     `| | ${run.map(({ title }) => title).join(' | ')} |`,

@@ -47,6 +47,24 @@ const COMMANDS: readonly Entry[] = [
   addJudge,
 ]
 
+/** Commands and options of earlier versions -> their current names. */
+const RENAMED: Readonly<Record<string, string>> = {
+  witness: 'mock',
+  '--witness-port': '--mock-port',
+  '--witness-host': '--mock-host',
+  '--witness-name': '--mock-name',
+  '--witness-tls': '--mock-tls',
+}
+
+/** Throws UsageError for the names of earlier versions; after `run`, the words are an agent's. */
+function refuseOldNames([command = '', ...others]: readonly string[]): void {
+  const words = command === 'run' ? [] : others.filter((word) => word.startsWith('--'))
+  for (const word of [command, ...words]) {
+    const [name = ''] = word.split('=')
+    if (Object.hasOwn(RENAMED, name)) throw new UsageError(`${name} is now called ${RENAMED[name]}`)
+  }
+}
+
 /** Builds all commands; nothing runs yet. `finish` receives an exit code that is neither 0 nor an error. */
 export function commandLine(env: Env, finish: (exitCode: number) => void = () => {}): Command {
   const program = new Command('waybill')
@@ -71,6 +89,7 @@ export async function run(args: readonly string[], env: Env): Promise<number> {
     const finish = (code: number) => {
       exitCode = code
     }
+    refuseOldNames(args)
     await commandLine(env, finish).parseAsync(args, { from: 'user' })
     return exitCode
   } catch (error) {

@@ -26,13 +26,13 @@ function waybill(...args: string[]) {
 
 test('record says that it costs money, keeps a redacted recording of each call, and sums up', async (t) => {
   const directory = temporaryDirectory(t)
-  const standIn = await startMockServer(streamed('Dear ', 'harbourmaster'))
-  t.after(() => standIn.close())
+  const mock = await startMockServer(streamed('Dear ', 'harbourmaster'))
+  t.after(() => mock.close())
   const config = join(directory, 'waybill.yaml')
   const out = join(directory, 'kept')
   writeFileSync(
     config,
-    `server: { port: 0 }\nproviders: { alpha: { dialect: openai, base_url: "${standIn.baseUrl}", key: $ALPHA_KEY } }\n`,
+    `server: { port: 0 }\nproviders: { alpha: { dialect: openai, base_url: "${mock.baseUrl}", key: $ALPHA_KEY } }\n`,
   )
   const child = spawn(
     process.execPath,

@@ -3,7 +3,7 @@
 // the gateway.
 
 import { isKept } from '../../mocks/providers/find.ts'
-import { providers as standIns } from '../../mocks/providers/registry.ts'
+import { providers as builtIn } from '../../mocks/providers/registry.ts'
 import { ownRecordings, type Recording, readRecordings } from '../../mocks/recording/format.ts'
 import { interceptProviders } from '../../mocks/server/intercept.ts'
 import type { Config } from '../config/load.ts'
@@ -21,7 +21,7 @@ export function startReplay(directory: string | true, invent: boolean, config: (
     Object.fromEntries(Object.entries(config().providers).map(([name, { base_url }]) => [name, base_url]))
   const { dispose } = interceptProviders({ loopback: 'recorded', recordings, invent, providers })
   const missing = Object.entries(providers())
-    .filter(([name, base]) => !isKept(standIns, known, name, base))
+    .filter(([name, base]) => !isKept(builtIn, known, name, base))
     .map(([name]) => name)
   return {
     notes: [kindsOf(known, directory), ...missingOf(missing, directory, invent)],

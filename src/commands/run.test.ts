@@ -1,4 +1,4 @@
-// `waybill run`, with a stand-in for the agent: what it is given, what is said of it, how its end and signals are passed on.
+// `waybill run`, with a fake agent: what it is given, what is said of it, how its end and signals are passed on.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -17,7 +17,7 @@ const CONFIG =
   'routes: { code: { targets: [ { model: alpha/m } ] }, auto: { targets: [ { model: alpha/m } ] } }'
 
 /** A program of this name that tells what it was given, and then does something. */
-function standIn(t: TestContext, name: string, then = 'exit 0'): string {
+function fakeAgent(t: TestContext, name: string, then = 'exit 0'): string {
   const file = join(temporaryDirectory(t), name)
   writeFileSync(file, `#!/bin/sh\nenv\nfor arg in "$@"; do echo "arg: $arg"; done\n${then}\n`)
   chmodSync(file, 0o755)
@@ -43,7 +43,7 @@ const environment = (stdout: string): Record<string, string> =>
 
 test('the agent gets its environment and arguments; what is said holds no key; its exit code is passed on', async (t) => {
   const { url } = await keyed(t)
-  const claude = standIn(t, 'claude', 'cat; exit 7')
+  const claude = fakeAgent(t, 'claude', 'cat; exit 7')
   const { child, said, closed } = start(
     ['--url', url, '--model', 'code', '--', claude, '-p', 'a b', '--model=x'],
     {
@@ -68,7 +68,7 @@ test('the agent gets its environment and arguments; what is said holds no key; i
 
 test('an agent that tells no session is given one, in its calls and for the status line', async (t) => {
   const { url } = await testGateway(t, { config: CONFIG })
-  const { said, closed } = start(['--url', url, '--quiet', standIn(t, 'copilot')])
+  const { said, closed } = start(['--url', url, '--quiet', fakeAgent(t, 'copilot')])
   assert.deepEqual(await closed, [0, null], said.stderr)
   const env = environment(said.stdout)
   assert.match(env.WAYBILL_SESSION_ID!, /^[0-9a-f-]{36}$/)
@@ -79,7 +79,7 @@ test('an agent that tells no session is given one, in its calls and for the stat
 
 test('--session continues a session; an agent that cannot be given one is not started', async (t) => {
   const { url } = await testGateway(t, { config: CONFIG })
-  const first = start(['--url', url, '--session', 'mine-1', standIn(t, 'gemini'), '--resume'])
+  const first = start(['--url', url, '--session', 'mine-1', fakeAgent(t, 'gemini'), '--resume'])
   assert.deepEqual(await first.closed, [0, null], first.said.stderr)
   assert.equal(environment(first.said.stdout).GEMINI_CLI_CUSTOM_HEADERS, 'X-Gateway-Session-Id: mine-1')
   for (const [program, session, says] of [
@@ -89,7 +89,7 @@ test('--session continues a session; an agent that cannot be given one is not st
     ['gemini', '', /--session takes up to 256 letters/],
     ['copilot', 'a\nX-Other: b', /--session takes up to 256 letters/],
   ] as const) {
-    const { said, closed } = start(['--url', url, '--session', session, standIn(t, program)])
+    const { said, closed } = start(['--url', url, '--session', session, fakeAgent(t, program)])
     assert.deepEqual(await closed, [2, null], said.stderr)
     assert.match(said.stderr, says)
     assert.equal(said.stdout, '')
@@ -98,7 +98,11 @@ test('--session continues a session; an agent that cannot be given one is not st
 
 test('a setting that can only be given in a file is given in one that goes again', async (t) => {
   const { url } = await testGateway(t, { config: 'routes: { code: { targets: [ { model: alpha/m } ] } }' })
-  const { said, closed } = start(['--url', url, standIn(t, 'qwen', 'cat "$QWEN_CODE_SYSTEM_DEFAULTS_PATH"')])
+  const { said, closed } = start([
+    '--url',
+    url,
+    fakeAgent(t, 'qwen', 'cat "$QWEN_CODE_SYSTEM_DEFAULTS_PATH"'),
+  ])
   assert.deepEqual(await closed, [0, null], said.stderr)
   const { QWEN_CODE_SYSTEM_DEFAULTS_PATH: file, OPENAI_MODEL } = environment(said.stdout)
   assert.match(said.stdout, /"X-Gateway-Session-Id":"\$\{session_id\}"/)
@@ -108,7 +112,7 @@ test('a setting that can only be given in a file is given in one that goes again
 
 test('signals reach the agent, and the one that ended it is in the exit code', async (t) => {
   const { url } = await testGateway(t, { config: CONFIG })
-  const claude = standIn(
+  const claude = fakeAgent(
     t,
     'claude',
     `trap 'echo asked to end; kill -KILL $$' TERM\necho ready\nwhile :; do sleep 0.05; done`,
@@ -122,7 +126,7 @@ test('signals reach the agent, and the one that ended it is in the exit code', a
 
 test('what is missing is said in a line: the gateway, its key, the program', async (t) => {
   const { url } = await keyed(t)
-  const claude = standIn(t, 'claude')
+  const claude = fakeAgent(t, 'claude')
   for (const [args, code, says] of [
     [['--url', 'http://127.0.0.1:9', claude], 1, /^waybill: no gateway answers at .+; start it with/],
     [['--url', url, claude], 1, /^waybill: the gateway at .+ requires a key; set WAYBILL_KEY/],

@@ -1,5 +1,5 @@
 // `waybill ui`: what is handed to the program that opens addresses, with keys and without, and what is said where no
-// gateway answers. A stand-in for that program writes down what it is given.
+// gateway answers. A fake of that program writes down its arguments.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -12,7 +12,7 @@ const KEY = 'wb_the-key-of-the-test'
 const KEYS = `keys: [ { name: me, digest: "sha256:${createHash('sha256').update(KEY).digest('hex')}" } ]
 routes: { auto: { targets: [ { model: alpha/model-a } ] } }`
 const skip =
-  process.platform === 'linux' ? false : 'the stand-in has the name of the program that Linux opens with'
+  process.platform === 'linux' ? false : 'the fake has the name of the program that Linux opens with'
 
 /** A directory with an `xdg-open` that ends so, and the address that it was given. */
 function opener(t: TestContext, status = 0) {

@@ -164,7 +164,7 @@ for (const [name, text, expected] of ROWS)
 
 test('a key that is not in the environment names the variable and its line; in replay it is not needed', () => {
   assert.deepEqual(problems(PROVIDER, {}), [
-    'w.yaml:1:79 providers.openai.key: environment variable OPENAI_API_KEY is not set; export it, or remove the provider',
+    'w.yaml:1:83 providers.openai.key: environment variable OPENAI_API_KEY is not set; export it, or remove the provider',
   ])
   assert.equal(parseConfig(PROVIDER, 'w.yaml', { env: {}, replay: true }).secrets.size, 0)
 })

@@ -113,7 +113,7 @@ test('what is wrong is said with the name of the variable, and what needs teleme
     assert.deepEqual(more, [])
   }
   assert.match(problemsOf('telemetry: { content: true }', {})[0]!, /telemetry\.content: needs `artifacts/)
-  const marked = REST.replace('api: chat', 'api: chat, trace: true')
+  const marked = REST.replace('dialect: chat', 'dialect: chat, trace: true')
   assert.throws(
     () => parseConfig(marked, 'w.yaml', { env: {} }),
     ({ problems }: ConfigError) => /providers\.alpha\.trace: needs `telemetry`/.test(problems[0]!),

@@ -89,17 +89,17 @@ const TABLE: Record<string, readonly [string, readonly string[]]> = {
   'a base address with the path of one endpoint': [
     'providers:\n  a: { dialect: openai, base_url: https://a.example/v1/chat/completions }\n  b: { dialect: openai, base_url: "https://b.example/v1/chat/completions/?x=1" }\n  c: { dialect: openai, base_url: https://c.example/v1/responses }\n',
     [
-      'w.yaml:2:31 providers.a.base_url: leave out /chat/completions; it is added to each request',
-      'w.yaml:3:31 providers.b.base_url: leave out /chat/completions; it is added to each request',
-      'w.yaml:4:31 providers.c.base_url: leave out /responses; it is added to each request',
+      'w.yaml:2:35 providers.a.base_url: leave out /chat/completions; it is added to each request',
+      'w.yaml:3:35 providers.b.base_url: leave out /chat/completions; it is added to each request',
+      'w.yaml:4:35 providers.c.base_url: leave out /responses; it is added to each request',
     ],
   ],
   'a base address with a key or a name in it': [
     'providers:\n  a: { dialect: openai, base_url: "https://me:sk-secret@a.example/v1" }\n  b: { dialect: openai, base_url: "https://b.example/v1?key=sk-secret" }\n  c: { dialect: openai, base_url: "https://c.example/v1#x" }\n',
     [
-      'w.yaml:2:31 providers.a.base_url: must not contain a user name or password; put the key into an environment variable and name it under key',
-      'w.yaml:3:31 providers.b.base_url: must not contain a query or fragment',
-      'w.yaml:4:31 providers.c.base_url: must not contain a query or fragment',
+      'w.yaml:2:35 providers.a.base_url: must not contain a user name or password; put the key into an environment variable and name it under key',
+      'w.yaml:3:35 providers.b.base_url: must not contain a query or fragment',
+      'w.yaml:4:35 providers.c.base_url: must not contain a query or fragment',
     ],
   ],
   'the same target twice': [
@@ -108,11 +108,11 @@ const TABLE: Record<string, readonly [string, readonly string[]]> = {
   ],
   'a key as shells write it': [
     'providers:\n  a: { dialect: openai, base_url: https://a.example/v1, key: ${OPENAI_API_KEY} }\n',
-    ['w.yaml:2:58 write $OPENAI_API_KEY, without braces'],
+    ['w.yaml:2:62 write $OPENAI_API_KEY, without braces'],
   ],
   'a key as shells write it, in quotes': [
     'providers: { a: { dialect: openai, base_url: https://a.example/v1, key: "${OPENAI_API_KEY}" } }\n',
-    ['w.yaml:1:69 providers.a.key: write $OPENAI_API_KEY, without braces'],
+    ['w.yaml:1:73 providers.a.key: write $OPENAI_API_KEY, without braces'],
   ],
   'a setting that appears twice': [
     'server: { port: 1 }\ndata: ./d\nserver: { host: x }\n',

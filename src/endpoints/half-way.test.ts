@@ -21,7 +21,7 @@ interface Row {
   /** The client leaves after the first bytes. */
   readonly leaves?: boolean
   readonly state: string
-  /** Of `tokens`, and whether the counts are the stand-in's 20 and 7. */
+  /** Of `tokens`, and true if the counts are the mock's 20 and 7. */
   readonly source: 'reported' | 'estimated' | null
 }
 

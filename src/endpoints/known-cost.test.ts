@@ -13,7 +13,7 @@ models:
 routes: { auto: { targets: [ { model: alpha/model-a }, { model: beta/model-b } ] } }
 resilience: { stream_first_event: 200ms, answer: 200ms, cooldown: 1ms, retries: 0 }`
 
-/** 20 tokens in and 7 out, as the stand-in reports them, at the price of model-b. */
+/** 20 tokens in and 7 out, as the mock reports them, at the price of model-b. */
 const KNOWN = (20 * 1 + 7 * 10) / 1e6
 
 const html: Script = (response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<p>')

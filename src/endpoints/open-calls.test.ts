@@ -23,7 +23,7 @@ test('a parsed body is let go of when the call is routed, and no copy of it is l
   const gateway = await testGateway(t, {
     providers: {
       alpha: async (response, received) => {
-        // The stand-in of this test is in the same process and keeps what it got.
+        // The mock of this test is in the same process and keeps what it got.
         Object.assign(received, { text: '', json: {} })
         waiting++
         await release.promise

@@ -117,7 +117,7 @@ test('requests and answers go along only where that is asked for, as artifacts h
     assert.match(String(served![NAMES.input]), /where to\?/)
     assert.equal(String(served![NAMES.input]).length, 65_536, 'what is longer is cut')
     assert.match(String(served![NAMES.output]), /an answer that repeats \*\*\*/)
-    assert.match(String(failed![NAMES.output]), /stand-in 500/)
+    assert.match(String(failed![NAMES.output]), /mock 500/)
   }
 })
 

@@ -37,8 +37,8 @@ const ROUTES: Record<string, [strategy: string, ...targets: string[]]> = {
 before(async () => {
   one = await createMockProviders()
   two = await createMockProviders({ keys: { anthropic: 'sk-ant-of-the-second-account' } })
-  const provider = (name: string, api: string, at: MockProviders, standIn = name) =>
-    `  ${name}: { dialect: ${api}, base_url: "${at.baseUrl(standIn)}", key: $${name.replace('-', '_')} }`
+  const provider = (name: string, api: string, at: MockProviders, mockName = name) =>
+    `  ${name}: { dialect: ${api}, base_url: "${at.baseUrl(mockName)}", key: $${name.replace('-', '_')} }`
   const routes = Object.entries(ROUTES).map(
     ([name, [strategy, ...targets]]) =>
       `  ${name}: { strategy: ${strategy}, targets: [ ${targets.map((model) => `{ model: ${model} }`).join(', ')} ] }`,

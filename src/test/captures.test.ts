@@ -1,4 +1,4 @@
-// Real provider traffic, recorded by other projects, served by a stand-in through the gateway to a client of the same dialect:
+// Real provider traffic, recorded by other projects, served by a mock through the gateway to a client of the same dialect:
 // what the provider receives, what the client gets and what is recorded must be what was captured. The captures are optional and
 // are read where they lie.
 import assert from 'node:assert/strict'

@@ -81,7 +81,7 @@ test('a call falls back to a provider that was taken out meanwhile, twice over, 
 const ANN = (more = '') =>
   `keys: [ { name: ann, role: admin, digest: "sha256:${createHash('sha256').update('ann').digest('hex')}" ${more} } ]`
 const ROUTE = 'routes: { auto: { targets: [ { model: alpha/model-a } ] } }'
-/** The stand-in says 20 input tokens: $2 a call. */
+/** The mock reports 20 input tokens: $2 a call. */
 const PRICED = 'models: { alpha/model-a: { price: { input: 100000, output: 0 } } }'
 
 /** What a reload in the middle of a call may take away from it. */

@@ -1,4 +1,4 @@
-// A gateway on a free port with stand-in providers behind it, for the tests beside this file. Everything is real
+// A gateway on a free port with mock providers behind it, for the tests beside this file. Everything is real
 // but the providers; what was started is stopped when the test ends.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, loadavg, tmpdir } from 'node:os'
@@ -48,7 +48,7 @@ export interface TestGateway {
   record(id: string | null): Promise<any>
 }
 
-/** Keys of the stand-ins: `sk-<provider>-secret`. */
+/** Keys of the mock providers: `sk-<provider>-secret`. */
 export const providerKey = (provider: string): string => `sk-${provider}-secret`
 
 /**
@@ -97,10 +97,10 @@ export async function testGateway(t: TestContext, setup: Setup = {}): Promise<Te
   const upstream: Record<string, MockServer> = {}
   const lines = [`server: { port: 0, ${server} }`, `data: ${data}`, 'providers:']
   for (const [name, script] of Object.entries(providers)) {
-    const standIn = await startMockServer(script)
-    t.after(() => standIn.close())
-    upstream[name] = standIn
-    lines.push(`  ${name}: { dialect: openai, base_url: "${standIn.baseUrl}", key: $${name}_key }`)
+    const mock = await startMockServer(script)
+    t.after(() => mock.close())
+    upstream[name] = mock
+    lines.push(`  ${name}: { dialect: openai, base_url: "${mock.baseUrl}", key: $${name}_key }`)
   }
   const keys = Object.keys(providers).map((name) => [`${name}_key`, providerKey(name)])
   const env = { ...setup.env, ...Object.fromEntries(keys) }

@@ -73,7 +73,7 @@ export async function startDemo({
 }: DemoOptions): Promise<Demo> {
   const data = mkdtempSync(join(tmpdir(), 'waybill-page-'))
   fill(data, calls)
-  const standIns = await Promise.all(
+  const mocks = await Promise.all(
     ['openai', 'groq', 'deepseek', 'openrouter'].map(async (name) => ({
       name,
       server: await startMockServer(provider(name, pace)),
@@ -83,7 +83,7 @@ export async function startDemo({
     `server: { port: ${port} }`,
     `data: ${data}`,
     'providers:',
-    ...standIns.map(({ name, server }) => `  ${name}: { dialect: openai, base_url: "${server.baseUrl}" }`),
+    ...mocks.map(({ name, server }) => `  ${name}: { dialect: openai, base_url: "${server.baseUrl}" }`),
     ROUTES,
     ...(keys
       ? [
@@ -102,7 +102,7 @@ export async function startDemo({
   let n = 0
   return {
     gateway,
-    received: () => standIns.reduce((sum, { server }) => sum + server.ledger.length, 0),
+    received: () => mocks.reduce((sum, { server }) => sum + server.ledger.length, 0),
     async call({ stream = n % 3 !== 0 } = {}) {
       const i = n++
       const model = ['auto', 'auto', 'auto/cheap', 'auto/best', 'openrouter/z-ai/glm-4.6'][i % 5]!
@@ -124,7 +124,7 @@ export async function startDemo({
     },
     async close() {
       await gateway.close(200)
-      for (const { server } of standIns) await server.close()
+      for (const { server } of mocks) await server.close()
       rmSync(data, { recursive: true, force: true })
     },
   }

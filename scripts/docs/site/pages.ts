@@ -33,7 +33,7 @@ export const PAGES: Readonly<Record<string, Readonly<Record<string, string>>>> =
     'docs/conformance.md': 'Conformance guide',
     'docs/target-files.md': 'Target files',
     'recordings/README.md': 'Recordings',
-    'mocks/README.md': 'The mock',
+    'mocks/README.md': 'Mock providers',
     'docs/scoreboard/README.md': 'Scoreboard',
   },
   'Running it': {

@@ -47,7 +47,7 @@ export const addRecordings: Entry = (program) => {
 export const addMock: Entry = (program) => {
   program
     .command('mock')
-    .description('run a stand-in for the providers on a local port, with a ledger of what arrives')
+    .description('run mock providers on a local port, with a ledger of what arrives')
     .option('-p, --port <number>', 'port to listen on; 0 picks a free one', portNumber, 4950)
     .option(
       '--control-port <number>',
