@@ -8,7 +8,7 @@ import { inDialect } from './dialects/registry.ts'
 import { type Evidence, REMAINDER } from './evidence/evidence.ts'
 import { clock } from './evidence/http-client.ts'
 import { judge, type Results, type RunFile } from './judge/judge.ts'
-import { placeOf, requirementsFor, withoutDialect } from './requirements/applicability.ts'
+import { dialectFor, requirementsFor, withoutDialect } from './requirements/applicability.ts'
 import {
   type Profile,
   type Requirement,
@@ -17,7 +17,7 @@ import {
 } from './requirements/requirements.ts'
 import { MAX_RUN_MS, openBounds } from './runner/bounds.ts'
 import type { Check } from './runner/check.ts'
-import { type Pace, usually } from './runner/eta.ts'
+import { type GatewayPace, usually } from './runner/eta.ts'
 import { openWorker, type Worker } from './runner/worker.ts'
 import { declares, type Target } from './target/schema.ts'
 
@@ -44,7 +44,7 @@ export interface ConformOptions {
   /**
    * Called with the requirements to try, and how many at a time, once the target has answered its first call.
    */
-  readonly onPlan?: (requirements: readonly Requirement[], atOnce: number, pace: Pace) => void
+  readonly onPlan?: (requirements: readonly Requirement[], atOnce: number, pace: GatewayPace) => void
   /** Called when a check begins, and again with its evidence. */
   readonly onCheck?: (requirement: Requirement, evidence: Evidence | null) => void
 }
@@ -172,7 +172,7 @@ function exercisesOf(
     const check = checks.get(requirement.check!)
     const left = disabled[requirement.id] ?? disabled[withoutDialect(requirement.id)]
     const skip = !check || left !== undefined || (only && !only.includes(requirement.id))
-    const place = check ? placeOf(check, template) : null
+    const place = check ? dialectFor(check, template) : null
     if (skip || place === null) continue
     const there = inDialect(template, place)
     if ((check.needs ?? []).some((need) => !declares(there, need))) continue
@@ -214,7 +214,7 @@ const secondCall: Check = {
 }
 
 /** Returns the pace of a gateway from the fastest of its first calls. */
-function paceOf({ capabilities }: Target, first: ReadonlyMap<string, Evidence>): Pace {
+function paceOf({ capabilities }: Target, first: ReadonlyMap<string, Evidence>): GatewayPace {
   const calls = [...first.values()].flatMap(({ exchanges }) => exchanges.slice(0, 1))
   return {
     latency: Math.min(...calls.map(({ at, end_at }) => end_at - at)),

@@ -2,7 +2,7 @@
 // independent of the transport. Knows no provider, no socket and no Response. Two files send it:
 // server/respond.ts within this process, server/http-server.ts over a connection.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { now } from './ledger.ts'
+import { ledgerNow } from './ledger.ts'
 
 /**
  * Bytes are one write each. A gate holds everything after it until it is released, a wait for that many ms.
@@ -13,7 +13,7 @@ export type Part =
   | { readonly wait: number }
   | { readonly end: 'cut' | 'reset' }
 
-export interface Answer {
+export interface MockAnswer {
   /** Source of the answer, see `LedgerAnswer`. */
   readonly from: string
   /** Null for no response headers: the parts are everything that the connection carries. */
@@ -56,14 +56,14 @@ export interface Waiting {
  * Sends an answer until it has ended, or until the receiver has left. Never rejects because of the latter.
  */
 export async function perform(
-  { parts }: Answer,
+  { parts }: MockAnswer,
   outlet: Outlet,
   { gate, gone }: Waiting,
   progress: Progress,
 ): Promise<void> {
   for (const part of parts) {
     if (part instanceof Uint8Array) {
-      const at = now()
+      const at = ledgerNow()
       await outlet.write(part)
       if (!gone.aborted) progress.sent(part, at)
     } else if ('wait' in part) await pause(part.wait, gone)
@@ -80,19 +80,19 @@ export async function perform(
 
 /** Waits that many ms, or forever for `Infinity`, but at most until `gone`. */
 async function pause(ms: number, gone: AbortSignal): Promise<void> {
-  if (ms === Number.POSITIVE_INFINITY) return aborted(gone)
+  if (ms === Number.POSITIVE_INFINITY) return whenAborted(gone)
   await sleep(ms, undefined, { signal: gone }).catch(() => {})
 }
 
 /** Resolves when the signal is aborted. */
-export const aborted = (signal: AbortSignal): Promise<void> =>
+export const whenAborted = (signal: AbortSignal): Promise<void> =>
   new Promise((done) => {
     if (signal.aborted) done()
     else signal.addEventListener('abort', () => done(), { once: true })
   })
 
 /** Returns the headers with the framing of the body: its length if known, else chunks. */
-export function framed({ headers, parts }: Answer): Record<string, string> {
+export function framed({ headers, parts }: MockAnswer): Record<string, string> {
   if ('content-length' in headers || 'transfer-encoding' in headers) return { ...headers }
   const [only, ...others] = parts
   const length =
@@ -113,7 +113,7 @@ export function wholeAnswer(
   status: number,
   body: unknown,
   headers: Readonly<Record<string, string>> = {},
-): Answer {
+): MockAnswer {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
   const type = typeof body === 'string' ? 'text/plain; charset=utf-8' : 'application/json'
   return { from, status, headers: { 'content-type': type, ...headers }, parts: [bytesOf(text)] }

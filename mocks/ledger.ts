@@ -77,7 +77,7 @@ export interface LedgerPage {
 const NONCE = /waybill-nonce-([0-9a-f]{16})/
 
 /** Returns the time of the ledger's clock. */
-export const now = (): number => performance.timeOrigin + performance.now()
+export const ledgerNow = (): number => performance.timeOrigin + performance.now()
 
 /** Returns the first nonce in a text, without the word before it. */
 export const nonceIn = (text: string): string | null => NONCE.exec(text)?.[1] ?? null

@@ -4,7 +4,7 @@ export type { LedgerAnswer, LedgerEntry, LedgerPage, RequestKind } from './ledge
 export { writeNonce } from './ledger.ts'
 export { createMockProviders, type MockOptions, type MockProviders } from './server/create.ts'
 export { type Interception, type InterceptOptions, interceptProviders } from './server/intercept.ts'
-export type { ScriptedAnswer, Step } from './server/script.ts'
+export type { ScriptedAnswer, ScriptStep as Step } from './server/script.ts'
 
 /** Throws: the name of earlier versions. */
 export function createWitness(): never {

@@ -58,14 +58,14 @@ export interface Endpoint {
 /**
  * Output of a model, independent of the dialect. Each text is one event of a stream, or a part of the whole.
  */
-export interface Said {
+export interface ModelOutput {
   readonly model: string
   readonly reasoning: readonly string[]
   readonly text: readonly string[]
   readonly calls: readonly ToolCall[]
   readonly finish: 'stop' | 'length' | 'tool_calls' | 'content_filter'
   /** Null if the answer omits it although it was requested. */
-  readonly usage: Usage | null
+  readonly usage: MockUsage | null
 }
 
 export interface ToolCall {
@@ -76,7 +76,7 @@ export interface ToolCall {
 }
 
 /** Tokens. `input` includes cached ones, `output` reasoning. */
-export interface Usage {
+export interface MockUsage {
   readonly input: number
   readonly output: number
   readonly cached: number
@@ -87,9 +87,9 @@ export interface Usage {
 export interface Speech {
   readonly streamType: string
   /** Returns the body of a whole answer. */
-  whole(said: Said): unknown
+  whole(said: ModelOutput): unknown
   /** Returns the events of a stream as sent, each with its blank line, including the final one. */
-  events(said: Said, wants: Wants): readonly string[]
+  events(said: ModelOutput, wants: Wants): readonly string[]
   /** Returns an event that reports a failure in a stream that began with 200. */
   failure(message: string): string
   /** Data that keeps an idle stream open: a comment or a ping. */
@@ -101,7 +101,7 @@ export interface Speech {
 }
 
 /** Reason why a provider refuses, or fails. */
-export type Refusal =
+export type ProviderRefusal =
   | 'bad_key'
   | 'invalid_request'
   | 'unknown_model'
@@ -110,7 +110,7 @@ export type Refusal =
   | 'overloaded'
   | 'server_error'
 
-export interface Refused {
+export interface RefusedRequest {
   readonly status: number
   /** In addition to `content-type` and `content-length`. */
   readonly headers: Readonly<Record<string, string>>
@@ -119,7 +119,7 @@ export interface Refused {
 }
 
 /** Provider. Its file in providers/ ends in `satisfies Provider`. */
-export interface Provider {
+export interface MockProvider {
   readonly name: string
   readonly origin: string
   /** Pattern of its origins, if each customer has one: `https://NAME.openai.azure.com`. */
@@ -132,11 +132,11 @@ export interface Provider {
   /** True if it requires no key, and checks none. */
   readonly keyless?: true
   /** Returns a missing requirement other than key and body, such as a version header, or null. */
-  lacks?(request: Arrived): { readonly problem: string; readonly refused: Refused } | null
+  lacks?(request: Arrived): { readonly problem: string; readonly refused: RefusedRequest } | null
   /** True if it stores conversations between turns, see server/threads.ts. */
   readonly holdsThreads?: true
   /** Formats an error with the status that the provider really sends. `param`: the offending field. */
-  refusal(kind: Refusal, message: string, param?: string): Refused
+  refusal(kind: ProviderRefusal, message: string, param?: string): RefusedRequest
   /** Formats the message for an invalid body field; default as OpenAI. */
   invalidField?(field: string, issue: Issue): string
   /** Returns the message for an unknown top-level field; null if such fields are ignored. */
@@ -148,7 +148,7 @@ export interface Provider {
  * there.
  */
 export function endpointOf(
-  { endpoints }: Provider,
+  { endpoints }: MockProvider,
   method: string,
   path: string,
 ): { endpoint: Endpoint; params: Readonly<Record<string, string>> } | null {

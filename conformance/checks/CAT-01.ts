@@ -3,9 +3,9 @@
 import { ref } from '../dialects/lookup.ts'
 import { jsonOf } from '../evidence/reading.ts'
 import { step } from '../evidence/step.ts'
-import { ended, listed } from '../evidence/wording.ts'
+import { endText, listed } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
-import { modelList } from './cat.ts'
+import { modelListSchema } from './cat.ts'
 
 const steps = {
   catalog: step('catalog'),
@@ -19,7 +19,7 @@ export const catalogNamesModels = {
   },
   judge: ({ evidence, target, waybill }) =>
     steps.catalog.in(evidence).flatMap((exchange) => {
-      const parsed = modelList.safeParse(jsonOf(exchange.body))
+      const parsed = modelListSchema.safeParse(jsonOf(exchange.body))
       if (!parsed.success)
         return [
           finding(
@@ -28,7 +28,7 @@ export const catalogNamesModels = {
             'the catalog',
             {
               expected: "OpenAI's model list",
-              actual: `${ended(exchange)}, and at "${parsed.error.issues[0]!.path.join('.')}": ${parsed.error.issues[0]!.message}`,
+              actual: `${endText(exchange)}, and at "${parsed.error.issues[0]!.path.join('.')}": ${parsed.error.issues[0]!.message}`,
             },
             [ref(exchange)],
           ),
@@ -44,7 +44,7 @@ export const catalogNamesModels = {
           'has-entries',
           exchange.status === 200 && ids.length > 0,
           'entries of the catalog',
-          { expected: '200, and at least one', actual: `${ended(exchange)}, and ${ids.length}` },
+          { expected: '200, and at least one', actual: `${endText(exchange)}, and ${ids.length}` },
           [ref(exchange)],
         ),
         finding(

@@ -5,9 +5,9 @@ import { ref, refs } from '../dialects/lookup.ts'
 import type { Exchange } from '../evidence/evidence.ts'
 import { jsonOf } from '../evidence/reading.ts'
 import { step } from '../evidence/step.ts'
-import { ended } from '../evidence/wording.ts'
+import { endText } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
-import { modelList } from './cat.ts'
+import { modelListSchema } from './cat.ts'
 
 const steps = {
   catalog: step('catalog'),
@@ -30,7 +30,7 @@ function sorted(value: unknown): unknown {
 const byText = (a: unknown, b: unknown): number => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)
 
 const entriesOf = (body: string): readonly Entry[] | null =>
-  modelList.safeParse(jsonOf(body)).data?.data.map((entry) => sorted(entry) as Entry) ?? null
+  modelListSchema.safeParse(jsonOf(body)).data?.data.map((entry) => sorted(entry) as Entry) ?? null
 
 /**
  * Returns members that differ between two consecutive readings, such as a clock or creation time, to be
@@ -82,7 +82,7 @@ export const catalogIsConstant = {
         'readings-are-answered',
         lists.every(({ status }) => status === 200),
         'readings of the catalog',
-        { expected: '200 each', actual: lists.map(ended).join(', ') },
+        { expected: '200 each', actual: lists.map(endText).join(', ') },
         lists.map(ref),
       ),
       finding(

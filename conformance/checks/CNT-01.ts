@@ -3,13 +3,13 @@ import { writeNonce } from '../../mocks/ledger.ts'
 import { ref } from '../dialects/lookup.ts'
 import { step } from '../evidence/step.ts'
 import { type Check, finding } from '../runner/check.ts'
-import type { Session } from '../runner/context.ts'
+import type { CheckContext } from '../runner/context.ts'
 
 const count = step<{ model: string }>('count')
 /** CNT-04: many at the same time. */
 export const many = step('count, one of many')
 
-function ask(session: Session, each: Parameters<Session['ask']>[0], model: string) {
+function ask(session: CheckContext, each: Parameters<CheckContext['ask']>[0], model: string) {
   const body = { model, messages: [{ role: 'user', content: `Count. ${writeNonce(session.nonce())}` }] }
   return session.ask(each, '/v1/messages/count_tokens', {
     method: 'POST',

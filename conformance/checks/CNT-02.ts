@@ -4,8 +4,8 @@ import { nonceIn, writeNonce } from '../../mocks/ledger.ts'
 import { modelsOf, refs } from '../dialects/lookup.ts'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
-import { inWords, step } from '../evidence/step.ts'
-import { ended } from '../evidence/wording.ts'
+import { step, stepText } from '../evidence/step.ts'
+import { endText } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
 
 const count = step<{ model: string; beside: string }>('count')
@@ -69,10 +69,10 @@ export const countsAreRight = {
       return finding(
         entry ? 'as-the-provider-counts' : 'estimate-holds-all',
         exchange.status === 200 && (entry ? got === SAID : got >= least) && marked,
-        `the tokens of "${inWords(exchange)}"`,
+        `the tokens of "${stepText(exchange)}"`,
         {
           expected: `${entry ? `${SAID}, as the provider said` : `${least} or more`}${waybill ? ', and marked so' : ''}`,
-          actual: `${ended(exchange)}, ${got}${waybill ? `, marked ${mark ?? 'by nothing'}` : ''}`,
+          actual: `${endText(exchange)}, ${got}${waybill ? `, marked ${mark ?? 'by nothing'}` : ''}`,
         },
         refs(exchange, entry),
       )

@@ -2,7 +2,7 @@
 
 import { ref } from '../dialects/lookup.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
-import { ended } from '../evidence/wording.ts'
+import { endText } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
 import { many } from './CNT-01.ts'
 
@@ -26,7 +26,7 @@ export const manyCounts = {
           actual:
             bad.length === 0
               ? 'so'
-              : `${bad.length} without, first ${ended(bad[0]!)}: ${bad[0]!.body.slice(0, 100)}`,
+              : `${bad.length} without, first ${endText(bad[0]!)}: ${bad[0]!.body.slice(0, 100)}`,
         },
         all.slice(0, 3).map(ref),
       ),

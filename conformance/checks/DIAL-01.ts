@@ -4,8 +4,8 @@ import { isDeepStrictEqual } from 'node:util'
 import type { DialectName } from '../dialects/dialect.ts'
 import { refs, servedBy } from '../dialects/lookup.ts'
 import { isCrossed } from '../dialects/registry.ts'
-import { type Json, jsonOf } from '../evidence/reading.ts'
-import { inWords, step } from '../evidence/step.ts'
+import { type AnyJson, jsonOf } from '../evidence/reading.ts'
+import { step, stepText } from '../evidence/step.ts'
 import { type Check, finding } from '../runner/check.ts'
 
 /** `with` is one of BODIES. */
@@ -130,16 +130,16 @@ export const sameBody = {
     call.in(evidence).flatMap((exchange) => {
       const entry = servedBy(evidence, exchange)
       if (entry && isCrossed(exchange, entry)) return []
-      const without = (body: unknown) => ({ ...(body as Json), model: null })
+      const without = (body: unknown) => ({ ...(body as AnyJson), model: null })
       const [got, sent] = [without(entry?.body), without(jsonOf(exchange.request.body ?? ''))]
       const apart = [...new Set([...Object.keys(got), ...Object.keys(sent)])].filter(
-        (name) => !isDeepStrictEqual((got as Json)[name], (sent as Json)[name]),
+        (name) => !isDeepStrictEqual((got as AnyJson)[name], (sent as AnyJson)[name]),
       )
       return [
         finding(
           'same-body',
           entry !== null && apart.length === 0,
-          `the body that the provider got of "${inWords(exchange)}"`,
+          `the body that the provider got of "${stepText(exchange)}"`,
           {
             expected: 'as it was sent, but for the model',
             actual:

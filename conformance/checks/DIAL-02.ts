@@ -5,7 +5,7 @@
 import { refs, servedBy } from '../dialects/lookup.ts'
 import { isCrossed } from '../dialects/registry.ts'
 import { at } from '../evidence/reading.ts'
-import { inWords, step } from '../evidence/step.ts'
+import { step, stepText } from '../evidence/step.ts'
 import { type Check, finding } from '../runner/check.ts'
 
 const call = step('call')
@@ -60,7 +60,7 @@ export const unknownPartsArrive = {
         finding(
           'unknown-parts-arrive',
           missing.length === 0 && field,
-          `what the provider got of "${inWords(exchange)}"`,
+          `what the provider got of "${stepText(exchange)}"`,
           {
             expected: `${names.join(', ')} and the field x_waybill_probe`,
             actual:
@@ -72,7 +72,7 @@ export const unknownPartsArrive = {
         finding(
           'unknown-query-arrives',
           lost.length === 0,
-          `the query that the provider got of "${inWords(exchange)}"`,
+          `the query that the provider got of "${stepText(exchange)}"`,
           { expected: String(new URLSearchParams(QUERY)), actual: entry?.query || 'none' },
           see,
         ),

@@ -3,7 +3,7 @@
 import { refs, servedBy } from '../dialects/lookup.ts'
 import { isCrossed } from '../dialects/registry.ts'
 import { delta, END } from '../dialects/scripted.ts'
-import { inWords, step } from '../evidence/step.ts'
+import { step, stepText } from '../evidence/step.ts'
 import { type Check, finding } from '../runner/check.ts'
 
 const steps = {
@@ -34,7 +34,7 @@ export const sameStream = {
         finding(
           'same-stream',
           sent !== '' && exchange.body === sent,
-          `the stream of "${inWords(exchange)}"`,
+          `the stream of "${stepText(exchange)}"`,
           {
             expected: `the ${sent.length} characters that the provider sent`,
             actual:

@@ -5,8 +5,8 @@
 import { modelsOf, refs, requestsOf, servedBy } from '../dialects/lookup.ts'
 import { dialectOf, isCrossed } from '../dialects/registry.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
-import { inWords, recordOf, step } from '../evidence/step.ts'
-import { ended } from '../evidence/wording.ts'
+import { recordExchange, step, stepText } from '../evidence/step.ts'
+import { endText } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
 import { recordAfter } from './use.ts'
 
@@ -33,14 +33,14 @@ export const lossesAreNamed = {
     ...steps.call.in(evidence).map((exchange) => {
       const entry = servedBy(evidence, exchange)
       const crossed = entry !== null && isCrossed(exchange, entry)
-      const reading = recordOf(evidence, exchange)
+      const reading = recordExchange(evidence, exchange)
       const losses = at(jsonOf(reading?.body ?? ''), '/attempt_log/0/losses')
       const inHeader = (exchange.headers['x-gateway-lossy'] ?? '').split(', ').includes(WORD)
       const onRecord = Array.isArray(losses) && losses.includes(WORD)
       return finding(
         'losses-are-named',
         entry !== null && inHeader === crossed && onRecord === crossed,
-        `what "${inWords(exchange)}" says of top_k`,
+        `what "${stepText(exchange)}" says of top_k`,
         {
           expected: crossed ? `${WORD}, in the header and on record` : 'nothing, it was relayed',
           actual: `${exchange.headers['x-gateway-lossy'] ?? 'no header'}, and on record ${JSON.stringify(losses)}`,
@@ -56,7 +56,7 @@ export const lossesAreNamed = {
         'a call that would lose something, on a route that refuses that',
         {
           expected: '400 in the dialect of the client, and nothing at the mock',
-          actual: `${ended(exchange)}, and ${requests.length} requests: ${exchange.body.slice(0, 100)}`,
+          actual: `${endText(exchange)}, and ${requests.length} requests: ${exchange.body.slice(0, 100)}`,
         },
         refs(exchange, ...requests),
       )

@@ -3,8 +3,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { modelsOf, refs, servedBy } from '../dialects/lookup.ts'
 import { isCrossed, readAnswer } from '../dialects/registry.ts'
-import type { Json } from '../evidence/reading.ts'
-import { inWords, step } from '../evidence/step.ts'
+import type { AnyJson } from '../evidence/reading.ts'
+import { step, stepText } from '../evidence/step.ts'
 import { listed } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
 
@@ -18,10 +18,10 @@ const CALLS = ['functions.look:0', 'functions.look:1'].map((id) => ({ id, name: 
 const FITS = /^[a-zA-Z0-9_-]{1,40}$/
 
 /** Returns every object in a request. */
-const objects = (value: unknown): Json[] =>
+const objects = (value: unknown): AnyJson[] =>
   typeof value !== 'object' || value === null
     ? []
-    : [...(Array.isArray(value) ? [] : [value as Json]), ...Object.values(value).flatMap(objects)]
+    : [...(Array.isArray(value) ? [] : [value as AnyJson]), ...Object.values(value).flatMap(objects)]
 
 /** Returns the ids of calls, and those that results refer to, as each dialect writes them. */
 function idsIn(body: unknown): { calls: string[]; results: string[] } {
@@ -29,7 +29,7 @@ function idsIn(body: unknown): { calls: string[]; results: string[] } {
   return {
     calls: all.flatMap(({ type, tool_calls, id, call_id }) =>
       Array.isArray(tool_calls)
-        ? tool_calls.map((call: Json) => call?.id)
+        ? tool_calls.map((call: AnyJson) => call?.id)
         : type === 'tool_use'
           ? [id]
           : type === 'function_call'
@@ -93,7 +93,7 @@ export const toolIds = {
         finding(
           'ids-fit',
           ids.length === CALLS.length && ids.every((id) => FITS.test(id)),
-          `the ids of "${inWords(exchange)}" for the client`,
+          `the ids of "${stepText(exchange)}" for the client`,
           { expected: `${CALLS.length} that match ${FITS.source}`, actual: listed(ids) },
           refs(exchange, entry),
         ),
@@ -109,7 +109,7 @@ export const toolIds = {
         new Set(calls).size === CALLS.length &&
           isDeepStrictEqual(calls.toSorted(), results.toSorted()) &&
           (!exact || isDeepStrictEqual(calls, own)),
-        `the ids in the provider's request of "${inWords(exchange)}"`,
+        `the ids in the provider's request of "${stepText(exchange)}"`,
         {
           expected: exact
             ? `${listed(own)}, of calls and of results`

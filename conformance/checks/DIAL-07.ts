@@ -3,7 +3,7 @@
 
 import { modelsOf, refs, servedBy } from '../dialects/lookup.ts'
 import { isCrossed } from '../dialects/registry.ts'
-import { inWords, step } from '../evidence/step.ts'
+import { step, stepText } from '../evidence/step.ts'
 import { listed } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
 
@@ -60,7 +60,7 @@ export const noForeignReasoning = {
       return finding(
         'sealed-stays-in-its-family',
         entry !== null && there.join() === allowed.join(),
-        `what the provider of "${inWords(exchange)}" got of sealed reasoning`,
+        `what the provider of "${stepText(exchange)}" got of sealed reasoning`,
         { expected: listed(allowed), actual: entry === null ? 'no provider was asked' : listed(there) },
         refs(exchange, entry),
       )

@@ -3,8 +3,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { modelsOf, refs, servedBy } from '../dialects/lookup.ts'
 import { isCrossed } from '../dialects/registry.ts'
-import { at, type Json, jsonOf } from '../evidence/reading.ts'
-import { inWords, step } from '../evidence/step.ts'
+import { type AnyJson, at, jsonOf } from '../evidence/reading.ts'
+import { step, stepText } from '../evidence/step.ts'
 import { type Check, finding } from '../runner/check.ts'
 
 const steps = {
@@ -13,8 +13,8 @@ const steps = {
 }
 
 /** Returns the sealed blocks of a messages provider, in an answer or in a request's history. */
-const sealedIn = (content: unknown): Json[] =>
-  (Array.isArray(content) ? content : []).filter((block: Json) => block?.type === 'thinking')
+const sealedIn = (content: unknown): AnyJson[] =>
+  (Array.isArray(content) ? content : []).filter((block: AnyJson) => block?.type === 'thinking')
 
 export const sealedComesBack = {
   id: 'DIAL-08',
@@ -47,13 +47,13 @@ export const sealedComesBack = {
       const made = first && servedBy(evidence, first)
       const sent = sealedIn(at(jsonOf(made?.answer.body ?? ''), '/content'))
       if (!made || !isCrossed(first, made) || sent.length === 0) return []
-      const history = at(entry?.body, '/messages') as Json[] | undefined
+      const history = at(entry?.body, '/messages') as AnyJson[] | undefined
       const got = sealedIn(history?.find(({ role }) => role === 'assistant')?.content)
       return [
         finding(
           'sealed-comes-back',
           isDeepStrictEqual(got, sent),
-          `the thoughts in the provider's request of "${inWords(exchange)}"`,
+          `the thoughts in the provider's request of "${stepText(exchange)}"`,
           { expected: JSON.stringify(sent), actual: JSON.stringify(got) },
           refs(first, made, exchange, entry),
         ),

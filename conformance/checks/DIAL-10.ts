@@ -3,7 +3,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { refs, servedBy } from '../dialects/lookup.ts'
 import { at } from '../evidence/reading.ts'
-import { inWords, step } from '../evidence/step.ts'
+import { step, stepText } from '../evidence/step.ts'
 import { type Check, finding } from '../runner/check.ts'
 import { pairs, recordAfter } from './use.ts'
 
@@ -89,7 +89,7 @@ export const purposeIsOnRecord = {
       return finding(
         'caller-is-on-record',
         isDeepStrictEqual(got, wanted),
-        `session, agent and purpose on record of "${inWords(exchange)}"`,
+        `session, agent and purpose on record of "${stepText(exchange)}"`,
         { expected: JSON.stringify(wanted), actual: JSON.stringify(got) },
         refs(exchange, reading, servedBy(evidence, exchange)),
       )

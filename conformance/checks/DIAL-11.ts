@@ -4,14 +4,14 @@
 import { modelsOf, refs, servedBy } from '../dialects/lookup.ts'
 import { readAnswer, readSent } from '../dialects/registry.ts'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'
-import { inWords, step } from '../evidence/step.ts'
+import { step, stepText } from '../evidence/step.ts'
 import { type Check, doubt, type Finding, finding } from '../runner/check.ts'
 import { sameAs } from './expectations.ts'
 import { sameAnswer } from './flow.ts'
 import { INCLUDE } from './use.ts'
 
 /** Answers of every kind, from each model. */
-export const call = step<{ model: string; scenario: string; stream: boolean }>('answer')
+export const answerStep = step<{ model: string; scenario: string; stream: boolean }>('answer')
 
 const SCENARIOS = [
   ...['plain', 'tools-parallel', 'finish-tool-calls', 'reasoning'],
@@ -30,7 +30,7 @@ function sameThoughts(evidence: Evidence, exchange: Exchange, waybill: boolean):
     finding(
       'same-reasoning',
       got === sent || (got === '' && !waybill),
-      `the reasoning that the client read in "${inWords(exchange)}"`,
+      `the reasoning that the client read in "${stepText(exchange)}"`,
       { expected: `${sent || 'none'}, as the provider sent it`, actual: got || 'none' },
       refs(exchange, entry),
     ),
@@ -44,17 +44,17 @@ export const sameAtEveryTarget = {
     for (const model of modelsOf(session))
       for (const scenario of SCENARIOS)
         for (const stream of [false, true])
-          await session.chat(call.with({ model, scenario, stream }), {
+          await session.chat(answerStep.with({ model, scenario, stream }), {
             ...{ model, stream, script: [{ scenario }] },
             body: stream ? INCLUDE : {},
           })
   },
   judge: (judging) =>
-    call.in(judging.evidence).flatMap((exchange) => {
+    answerStep.in(judging.evidence).flatMap((exchange) => {
       const { evidence, waybill } = judging
       const entry = servedBy(evidence, exchange)
       if (entry === null)
-        return [doubt('same-answer', `"${inWords(exchange)}" reached no provider`, refs(exchange))]
+        return [doubt('same-answer', `"${stepText(exchange)}" reached no provider`, refs(exchange))]
       return [
         sameAnswer(evidence, exchange, ['content', 'tools', 'finish']),
         ...(exchange.details.stream ? [sameAs('same-end', 'end', exchange, judging)] : []),

@@ -4,11 +4,11 @@
 
 import { refs, servedBy } from '../dialects/lookup.ts'
 import { dialectOf, isCrossed } from '../dialects/registry.ts'
-import { inWords } from '../evidence/step.ts'
+import { stepText } from '../evidence/step.ts'
 import { listed } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
 import { type Contradictions, contradictions } from './agreement.ts'
-import { call } from './DIAL-11.ts'
+import { answerStep } from './DIAL-11.ts'
 
 const QUESTIONS: Readonly<Record<keyof Contradictions, readonly [id: string, expected: string]>> = {
   texts: ['deltas-make-the-whole', 'the same in deltas, finished parts and the last event'],
@@ -22,7 +22,7 @@ export const saidTwiceAgrees = {
   id: 'DIAL-12',
   shares: 'DIAL-11',
   judge: ({ evidence }) =>
-    call.in(evidence).flatMap((exchange) => {
+    answerStep.in(evidence).flatMap((exchange) => {
       const { name } = dialectOf(exchange)
       const entry = servedBy(evidence, exchange)
       const got = contradictions(name, exchange.body)
@@ -35,7 +35,7 @@ export const saidTwiceAgrees = {
         return finding(
           id,
           own.length === 0,
-          `the ${question} of "${inWords(exchange)}"`,
+          `the ${question} of "${stepText(exchange)}"`,
           { expected, actual: listed(own.slice(0, 3), 'so') },
           refs(exchange, entry),
         )

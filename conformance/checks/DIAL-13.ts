@@ -7,8 +7,8 @@ import type { DialectName } from '../dialects/dialect.ts'
 import { modelsOf, refs, requestsOf, servedBy } from '../dialects/lookup.ts'
 import { providerDialectOf } from '../dialects/registry.ts'
 import type { Exchange } from '../evidence/evidence.ts'
-import { type Json, jsonOf } from '../evidence/reading.ts'
-import { inWords, step } from '../evidence/step.ts'
+import { type AnyJson, jsonOf } from '../evidence/reading.ts'
+import { step, stepText } from '../evidence/step.ts'
 import { type Check, doubt, finding } from '../runner/check.ts'
 import { type AskedFor, askedFor } from './asked.ts'
 
@@ -79,7 +79,7 @@ const ASIDE = 'I shall look it up.'
 const LAST = 'And where does it end? {nonce}'
 
 /** Each wish as written in the client's dialect. */
-const WISHES: Readonly<Record<Exclude<DialectName, 'embeddings'>, Partial<Record<Wish, Json>>>> = {
+const WISHES: Readonly<Record<Exclude<DialectName, 'embeddings'>, Partial<Record<Wish, AnyJson>>>> = {
   chat: forChat(),
   messages: forMessages(),
   responses: forResponses(),
@@ -89,7 +89,7 @@ function parts(type: string, texts: readonly string[]) {
   return texts.map((text) => ({ type, text }))
 }
 
-function forChat(): Partial<Record<Wish, Json>> {
+function forChat(): Partial<Record<Wish, AnyJson>> {
   const tools = TOOLS.map(({ schema: parameters, ...each }) => ({
     ...{ type: 'function', function: { ...each, parameters } },
   }))
@@ -142,7 +142,7 @@ function forChat(): Partial<Record<Wish, Json>> {
   }
 }
 
-function forMessages(): Partial<Record<Wish, Json>> {
+function forMessages(): Partial<Record<Wish, AnyJson>> {
   const tools = TOOLS.map(({ schema: input_schema, ...each }) => ({ ...each, input_schema }))
   const last = { type: 'text', text: LAST }
   return {
@@ -199,7 +199,7 @@ function forMessages(): Partial<Record<Wish, Json>> {
   }
 }
 
-function forResponses(): Partial<Record<Wish, Json>> {
+function forResponses(): Partial<Record<Wish, AnyJson>> {
   const tools = TOOLS.map(({ schema: parameters, ...each }) => ({
     ...{ type: 'function', ...each, parameters, strict: false },
   }))
@@ -260,7 +260,7 @@ function holds(got: unknown, wanted: unknown): boolean {
   if (Array.isArray(wanted))
     return Array.isArray(got) && wanted.every((each, index) => holds(got[index], each))
   if (typeof got !== 'object' || got === null) return false
-  return Object.entries(wanted).every(([name, each]) => holds((got as Json)[name], each))
+  return Object.entries(wanted).every(([name, each]) => holds((got as AnyJson)[name], each))
 }
 
 /** Each wish: its finding, what arrived, and true if that is all of it. */
@@ -432,7 +432,7 @@ export const wishesArrive = {
       const dialect = entry && providerDialectOf(entry).name
       const asked = entry && askedFor(dialect!, entry.body)
       if (entry === null && !excused && !waybill && exchange.status === null)
-        return [doubt(id, `"${inWords(exchange)}" was not answered`, see)]
+        return [doubt(id, `"${stepText(exchange)}" was not answered`, see)]
       if (dialect && WITHOUT[dialect]?.includes(exchange.details.what as Wish)) return []
       const { seen, ok } =
         entry && asked ? look(asked, entry) : { seen: `no request: ${exchange.status}`, ok: false }
@@ -440,7 +440,7 @@ export const wishesArrive = {
         finding(
           id,
           ok || excused,
-          `what the provider was asked for in "${inWords(exchange)}"`,
+          `what the provider was asked for in "${stepText(exchange)}"`,
           { expected, actual: typeof seen === 'string' ? seen : (JSON.stringify(seen) ?? 'nothing') },
           see,
         ),

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { writeNonce } from '../../mocks/ledger.ts'
 import { refs, servedBy } from '../dialects/lookup.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
-import { inWords, step } from '../evidence/step.ts'
+import { step, stepText } from '../evidence/step.ts'
 import { type Check, finding } from '../runner/check.ts'
 
 const call = step<{ input: string; format: string }>('call')
@@ -49,7 +49,7 @@ export const vectorsArrive = {
       const arrived = finding(
         'input-is-unchanged',
         entry !== null && isDeepStrictEqual(at(entry.body, '/input'), sent),
-        `the input of "${inWords(exchange)}"`,
+        `the input of "${stepText(exchange)}"`,
         { expected: JSON.stringify(sent), actual: JSON.stringify(at(entry?.body, '/input')) ?? 'nothing' },
         refs(exchange, entry),
       )
@@ -61,7 +61,7 @@ export const vectorsArrive = {
         finding(
           'vectors-are-unchanged',
           isDeepStrictEqual(got, theirs),
-          `the vectors of "${inWords(exchange)}"`,
+          `the vectors of "${stepText(exchange)}"`,
           {
             expected: JSON.stringify(theirs).slice(0, 200),
             actual: JSON.stringify(got)?.slice(0, 200) ?? 'none',

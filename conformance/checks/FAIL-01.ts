@@ -5,7 +5,7 @@ import { everyModel, refs, servedBy } from '../dialects/lookup.ts'
 import { dialectOf } from '../dialects/registry.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
 import { step } from '../evidence/step.ts'
-import { ended } from '../evidence/wording.ts'
+import { endText } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
 import { malformed, post } from './fail.ts'
 
@@ -69,7 +69,7 @@ export const errorShape = {
           `the answer to "${step}"`,
           {
             expected: `an error status and ${errorShape}${waybill ? ' with a request_id' : ''}`,
-            actual: `${ended(exchange)}: ${body.slice(0, 120) || 'no body'}`,
+            actual: `${endText(exchange)}: ${body.slice(0, 120) || 'no body'}`,
           },
           refs(exchange, servedBy(evidence, exchange)),
         )

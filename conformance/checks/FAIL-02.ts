@@ -3,7 +3,7 @@
 
 import { ref } from '../dialects/lookup.ts'
 import { step } from '../evidence/step.ts'
-import { ended } from '../evidence/wording.ts'
+import { endText } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
 import { isStillThere, malformed, post } from './fail.ts'
 
@@ -27,7 +27,7 @@ export const malformedIs4xx = {
         'malformed-is-4xx',
         status !== null && status >= 400 && status < 500,
         `the answer to a body that is ${details.body}`,
-        { expected: 'a 4xx', actual: ended(exchange) },
+        { expected: 'a 4xx', actual: endText(exchange) },
         [ref(exchange)],
       )
     }),

@@ -3,7 +3,7 @@
 import { ref } from '../dialects/lookup.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
 import { step } from '../evidence/step.ts'
-import { ended } from '../evidence/wording.ts'
+import { endText } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
 
 const steps = {
@@ -40,7 +40,7 @@ export const bodyLimit = {
         `the answer to a body of ${exchange.step === steps.announced.step ? '1 GiB that is only announced' : '1 MiB'}`,
         {
           expected: '413 body_too_large',
-          actual: `${ended(exchange)} after ${Math.round(exchange.end_at - exchange.at)} ms`,
+          actual: `${endText(exchange)} after ${Math.round(exchange.end_at - exchange.at)} ms`,
         },
         [ref(exchange)],
       ),
@@ -52,7 +52,7 @@ export const bodyLimit = {
           'works-afterwards',
           exchange.status === 200,
           'a proper call afterwards',
-          { expected: '200', actual: ended(exchange) },
+          { expected: '200', actual: endText(exchange) },
           [ref(exchange)],
         ),
       ),

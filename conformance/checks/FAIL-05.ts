@@ -7,7 +7,7 @@ import { delta } from '../dialects/scripted.ts'
 import type { Exchange } from '../evidence/evidence.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
 import { step } from '../evidence/step.ts'
-import { ended } from '../evidence/wording.ts'
+import { endText } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
 import { declares, type Target } from '../target/schema.ts'
 import { endSeen, isVisible } from './flow.ts'
@@ -98,7 +98,7 @@ export const brokenProvider = {
           'answers-when-reachable',
           exchange.status === 200,
           'a call when the provider could be reached again',
-          { expected: '200', actual: ended(exchange) },
+          { expected: '200', actual: endText(exchange) },
           refs(exchange, ...requestsOf(evidence, exchange)),
         ),
       ),
@@ -145,7 +145,7 @@ export const brokenProvider = {
         `the answer when the provider is "${provider}"${stream ? ', streamed' : ''}`,
         {
           expected: `${waybill ? '502 or 504' : 'a 5xx, 408 or error event'} with a body within ${allowed} ms`,
-          actual: `${ended(exchange)} ${body.length > 0 ? 'with' : 'without'} a body after ${took} ms; ${entries.length} requests`,
+          actual: `${endText(exchange)} ${body.length > 0 ? 'with' : 'without'} a body after ${took} ms; ${entries.length} requests`,
         },
         refs(exchange, ...entries),
       )

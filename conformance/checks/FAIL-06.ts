@@ -3,7 +3,7 @@
 import { refs } from '../dialects/lookup.ts'
 import { step } from '../evidence/step.ts'
 import { type Check, finding } from '../runner/check.ts'
-import type { Session } from '../runner/context.ts'
+import type { CheckContext } from '../runner/context.ts'
 import { isStillThere, malformed, post } from './fail.ts'
 
 const steps = {
@@ -11,7 +11,7 @@ const steps = {
   afterwards: step('afterwards'),
 }
 
-async function leaveAtOnce(session: Session): Promise<void> {
+async function leaveAtOnce(session: CheckContext): Promise<void> {
   const call = await session.openChat(steps.hostile, { stream: true, script: [{ scenario: 'long' }] })
   await session.wait(5)
   call.leave()

@@ -1,11 +1,11 @@
 // FLOW-01: The client gets the provider's deltas, tool calls and finish reasons complete, once and in order (Waybill,
 // same dialect: equal event bytes, except for the withheld usage chunk and a masked provider key).
 import { isDeepStrictEqual } from 'node:util'
-import type { Step } from '../../mocks/server/script.ts'
+import type { ScriptStep } from '../../mocks/server/script.ts'
 import { ref, refs, servedBy } from '../dialects/lookup.ts'
 import { dialectOf, readAnswer } from '../dialects/registry.ts'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'
-import { inWords, step } from '../evidence/step.ts'
+import { step, stepText } from '../evidence/step.ts'
 import { type Check, type Finding, finding } from '../runner/check.ts'
 import { readable, sameAnswer } from './flow.ts'
 
@@ -28,7 +28,7 @@ function sameBytes(evidence: Evidence, exchange: Exchange): Finding {
   return finding(
     'same-bytes',
     ok,
-    `the events of "${inWords(exchange)}"`,
+    `the events of "${stepText(exchange)}"`,
     {
       expected: `the ${sent.length} that the provider sent, byte for byte`,
       actual: `${got.length}, ${ok ? 'equal' : 'not equal'}`,
@@ -53,7 +53,7 @@ const piece = (said: object, index = 0, finish_reason: string | null = null) => 
 const DONE = { data: '[DONE]' }
 
 /** Chat streams that no scenario has: thoughts in providers' own forms, and two interleaved choices. */
-const SCRIPTED: Readonly<Record<string, { events: Step[]; body?: object }>> = {
+const SCRIPTED: Readonly<Record<string, { events: ScriptStep[]; body?: object }>> = {
   thoughts: {
     events: [
       piece({ role: 'assistant', reasoning_content: 'first ' }),
@@ -88,7 +88,7 @@ function inOrder(exchange: Exchange): Finding {
   return finding(
     'in-order',
     ok,
-    `the numbered events of "${inWords(exchange)}"`,
+    `the numbered events of "${stepText(exchange)}"`,
     {
       expected: `${MANY}, each once and in order`,
       actual: `${numbers.length}, ${broken < 0 ? 'in order' : `out of order at ${broken}`}`,

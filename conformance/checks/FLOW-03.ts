@@ -4,7 +4,7 @@ import { everyModel, ref } from '../dialects/lookup.ts'
 import { dialectOf } from '../dialects/registry.ts'
 import { delta, END } from '../dialects/scripted.ts'
 import type { Exchange } from '../evidence/evidence.ts'
-import { inWords, step } from '../evidence/step.ts'
+import { step, stepText } from '../evidence/step.ts'
 import { type Check, finding } from '../runner/check.ts'
 import { PATIENCE, saysInTime } from './pace.ts'
 
@@ -55,7 +55,7 @@ export const eventsAreNotHeldBack = {
         return finding(
           'event-arrives-at-once',
           ok,
-          `event ${index + 1} of "${inWords(exchange)}", while the provider held back the next one`,
+          `event ${index + 1} of "${stepText(exchange)}", while the provider held back the next one`,
           {
             expected: `at the client within ${PATIENCE / 1000} s, or while the gateway answers other calls`,
             actual: ok ? 'it was' : 'it was not',

@@ -2,7 +2,7 @@
 
 import { everyModel, refs, servedBy } from '../dialects/lookup.ts'
 import { delta, END } from '../dialects/scripted.ts'
-import { inWords, step } from '../evidence/step.ts'
+import { step, stepText } from '../evidence/step.ts'
 import { type Check, finding } from '../runner/check.ts'
 import { ordinaryCall, pace } from './pace.ts'
 
@@ -44,7 +44,7 @@ export const leavingClosesUpstream = {
       return finding(
         'stream-is-closed',
         ms !== null && ms <= limit && ms >= -EARLY,
-        `when the provider's stream was closed in "${inWords(exchange)}"`,
+        `when the provider's stream was closed in "${stepText(exchange)}"`,
         {
           expected: `at most ${limit} ms after the client had left, and not before`,
           actual: ms === null ? 'not closed' : `${ms} ms after`,

@@ -4,7 +4,7 @@
 import { everyModel, recordIn, refs, requestIdOf, servedBy } from '../dialects/lookup.ts'
 import { delta } from '../dialects/scripted.ts'
 import { at } from '../evidence/reading.ts'
-import { inWords, recordOf, step } from '../evidence/step.ts'
+import { recordExchange, step, stepText } from '../evidence/step.ts'
 import { type Check, finding } from '../runner/check.ts'
 import { heldBack, isVisible, noteHeldBack } from './flow.ts'
 
@@ -41,14 +41,14 @@ export const lateErrorArrives = {
       const visible = finding(
         'error-is-visible',
         entry !== null && isVisible(exchange),
-        `what the client saw of "${inWords(exchange)}"`,
+        `what the client saw of "${stepText(exchange)}"`,
         {
           expected: 'an error',
           actual: !entry ? 'the provider was not asked' : isVisible(exchange) ? 'an error' : 'none',
         },
         refs(exchange, entry),
       )
-      const reading = recordOf(evidence, exchange)
+      const reading = recordExchange(evidence, exchange)
       const { log } = target.observability
       if (!reading || log?.fields.state === undefined || log.failed.length === 0) return [visible]
       const state = String(
@@ -59,7 +59,7 @@ export const lateErrorArrives = {
         finding(
           'record-says-failed',
           log.failed.includes(state),
-          `the state on record of "${inWords(exchange)}"`,
+          `the state on record of "${stepText(exchange)}"`,
           { expected: log.failed.join(' or '), actual: JSON.stringify(state) },
           refs(reading),
         ),

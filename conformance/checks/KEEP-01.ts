@@ -6,7 +6,7 @@
 
 import { ref, refs, requestsOf } from '../dialects/lookup.ts'
 import { providerKeysIn, secretsGivenAway } from '../evidence/secrets.ts'
-import { inWords, step } from '../evidence/step.ts'
+import { step, stepText } from '../evidence/step.ts'
 import { secrets } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
 
@@ -73,7 +73,7 @@ export const secretsStayInside = {
         return finding(
           'no-secret-in-answers',
           found.length === 0,
-          `the answer to ${exchange.request.method} ${exchange.request.path} (${inWords(exchange)})`,
+          `the answer to ${exchange.request.method} ${exchange.request.path} (${stepText(exchange)})`,
           { expected: 'no secret in it', actual: secrets(found) || 'none' },
           [ref(exchange)],
         )

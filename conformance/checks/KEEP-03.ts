@@ -5,7 +5,7 @@ import { writeNonce } from '../../mocks/ledger.ts'
 import { ref, refs, requestsOf } from '../dialects/lookup.ts'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'
 import { type PlainStep, step } from '../evidence/step.ts'
-import { ended } from '../evidence/wording.ts'
+import { endText } from '../evidence/wording.ts'
 import { type Check, type Finding, finding } from '../runner/check.ts'
 import { declares } from '../target/schema.ts'
 
@@ -48,7 +48,7 @@ function withRightKeys(evidence: Evidence, waybill: boolean): Finding[] {
         expected: onAll
           ? 'less than 400'
           : 'less than 400, or 403 where a wrong key gets 401 and the right one is answered elsewhere',
-        actual: ended(exchange),
+        actual: endText(exchange),
       },
       [ref(exchange)],
     )
@@ -90,7 +90,7 @@ export const keysAreRequired = {
         'refused-without-a-key',
         exchange.status === 401 || (!waybill && exchange.status === 403),
         `the answer to ${exchange.request.method} ${exchange.request.path} with ${exchange.step}`,
-        { expected: waybill ? '401' : '401 or 403', actual: ended(exchange) },
+        { expected: waybill ? '401' : '401 or 403', actual: endText(exchange) },
         refs(exchange, ...requestsOf(evidence, exchange)),
       ),
     ),
@@ -103,7 +103,7 @@ export const keysAreRequired = {
                 'key-in-a-url-is-refused',
                 exchange.status === 400 || exchange.status === 401,
                 `the answer to ${exchange.request.method} ${exchange.request.path}`,
-                { expected: '400 or 401', actual: ended(exchange) },
+                { expected: '400 or 401', actual: endText(exchange) },
                 refs(exchange, ...requestsOf(evidence, exchange)),
               ),
             ]

@@ -3,7 +3,7 @@
 import { ref, refs, requestIdOf } from '../dialects/lookup.ts'
 import type { Exchange } from '../evidence/evidence.ts'
 import { step } from '../evidence/step.ts'
-import { ended } from '../evidence/wording.ts'
+import { endText } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
 import { LOG } from './request-log.ts'
 
@@ -46,7 +46,7 @@ export const keysAreWalls = {
     const tells = ({ status, body }: Exchange) =>
       status === 200 && (body.includes(id) || body.includes(requestId))
     const seen = (exchange: Exchange) =>
-      `${ended(exchange)}, ${tells(exchange) ? 'and the call' : 'and not the call'}`
+      `${endText(exchange)}, ${tells(exchange) ? 'and the call' : 'and not the call'}`
     const [own] = steps.own.in(evidence)
     return [
       finding(

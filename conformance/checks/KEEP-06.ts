@@ -3,7 +3,7 @@
 
 import { ref, refs } from '../dialects/lookup.ts'
 import { step } from '../evidence/step.ts'
-import { ended } from '../evidence/wording.ts'
+import { endText } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
 
 const steps = {
@@ -44,7 +44,7 @@ export const foreignOrigins = {
           'foreign-is-refused',
           exchange.status === 403,
           `the answer to ${exchange.request.method} with ${host ? `Host ${host}` : `Origin ${origin}`}`,
-          { expected: '403', actual: ended(exchange) },
+          { expected: '403', actual: endText(exchange) },
           [ref(exchange)],
         )
       }),

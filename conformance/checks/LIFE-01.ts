@@ -3,7 +3,7 @@
 
 import { where } from '../dialects/lookup.ts'
 import { delta, END } from '../dialects/scripted.ts'
-import { at, jsonOf, type Json as Row } from '../evidence/reading.ts'
+import { at, jsonOf, type AnyJson as Row } from '../evidence/reading.ts'
 import { step } from '../evidence/step.ts'
 import { listed } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'

@@ -4,8 +4,8 @@ import { refs } from '../dialects/lookup.ts'
 import { readAnswer } from '../dialects/registry.ts'
 import { delta, END } from '../dialects/scripted.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
-import { recordOf, step } from '../evidence/step.ts'
-import { ended } from '../evidence/wording.ts'
+import { recordExchange, step } from '../evidence/step.ts'
+import { endText } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
 
 const steps = {
@@ -40,7 +40,7 @@ export const termDrains = {
   judge({ evidence }) {
     const open = steps.open.in(evidence).at(-1)!
     const fresh = steps.new.in(evidence).at(-1)!
-    const record = recordOf(evidence, open)
+    const record = recordExchange(evidence, open)
     const state = at(jsonOf(record?.body ?? ''), '/state')
     const { content, done } = readAnswer(open)
     const took = Math.round(evidence.marks.stopped! - evidence.marks.stream_end!)
@@ -59,7 +59,7 @@ export const termDrains = {
         'new-calls-are-refused',
         fresh.status !== 200,
         'a new call meanwhile',
-        { expected: 'refused', actual: ended(fresh) },
+        { expected: 'refused', actual: endText(fresh) },
         refs(fresh),
       ),
       finding(

@@ -2,7 +2,7 @@
 
 import { refs } from '../dialects/lookup.ts'
 import { step } from '../evidence/step.ts'
-import { ended } from '../evidence/wording.ts'
+import { endText } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
 
 const steps = {
@@ -36,7 +36,7 @@ export const secondProcess = {
         'first-goes-on',
         after!.status === 200,
         'a call to the first one',
-        { expected: '200', actual: ended(after!) },
+        { expected: '200', actual: endText(after!) },
         refs(after),
       ),
     ]

@@ -7,7 +7,7 @@ import { delta, END } from '../dialects/scripted.ts'
 import type { Exchange } from '../evidence/evidence.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
 import { type Step, step } from '../evidence/step.ts'
-import { ended } from '../evidence/wording.ts'
+import { endText } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
 import { readAll } from './request-log.ts'
 
@@ -72,14 +72,14 @@ export const reload = {
         'added-route-serves',
         fresh!.status === 200 && servedBy(evidence, fresh!) !== null,
         'a call of the route that was added',
-        { expected: '200, from a provider', actual: ended(fresh!) },
+        { expected: '200, from a provider', actual: endText(fresh!) },
         refs(fresh),
       ),
       finding(
         'invalid-changes-nothing',
         old!.status === 200,
         'a call after an invalid file',
-        { expected: '200, by the old configuration', actual: ended(old!) },
+        { expected: '200, by the old configuration', actual: endText(old!) },
         refs(old),
       ),
       finding(
@@ -88,7 +88,7 @@ export const reload = {
         'what /readyz says of the invalid file',
         {
           expected: 'configuration.state rejected',
-          actual: `${ended(ready!)}: ${ready!.body.slice(0, 160)}`,
+          actual: `${endText(ready!)}: ${ready!.body.slice(0, 160)}`,
         },
         refs(ready),
       ),

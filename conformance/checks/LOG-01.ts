@@ -2,12 +2,12 @@
 // its targets failed.
 
 import { idsIn, itemsOf, ref } from '../dialects/lookup.ts'
-import { failure } from '../dialects/scripted.ts'
+import { scriptedFailure } from '../dialects/scripted.ts'
 import { type Step, step } from '../evidence/step.ts'
-import { ended } from '../evidence/wording.ts'
+import { endText } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
-import type { Session } from '../runner/context.ts'
-import { leave, readLog } from './log.ts'
+import type { CheckContext } from '../runner/context.ts'
+import { leaveStream, readLog } from './log.ts'
 
 const steps = {
   call: step('call'),
@@ -19,7 +19,7 @@ const steps = {
 const READINGS = 5
 
 /** Reads the log until waiting the declared lag adds nothing: on a busy machine a record may come later. */
-async function settledLog(session: Session, step: Step): Promise<void> {
+async function settledLog(session: CheckContext, step: Step): Promise<void> {
   for (let n = 0, known = ''; n < READINGS; n++) {
     await session.wait(session.target.observability.log!.lag_ms)
     const ids = idsIn(session.target, await readLog(session, step))
@@ -40,9 +40,9 @@ export const oneRecordPerCall = {
     await session.chat(steps.call)
     await session.chat(steps.call, { stream: true })
     await session.chat(steps.call, { script: [{ scenario: '400' }] })
-    await session.chat(steps.call, { script: [failure(500)] })
+    await session.chat(steps.call, { script: [scriptedFailure(500)] })
     await session.wait(session.target.capabilities.cooldown_ms)
-    await leave(session, steps.call)
+    await leaveStream(session, steps.call)
     await settledLog(session, steps.after)
   },
   judge({ evidence, target }) {
@@ -54,7 +54,7 @@ export const oneRecordPerCall = {
           'log-is-a-list',
           false,
           'the answer of the log',
-          { expected: 'a list', actual: `${ended(after)}, without one` },
+          { expected: 'a list', actual: `${endText(after)}, without one` },
           [ref(after)],
         ),
       ]

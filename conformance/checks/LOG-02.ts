@@ -13,7 +13,7 @@ import {
 import { readSent } from '../dialects/registry.ts'
 import type { Exchange } from '../evidence/evidence.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
-import { inWords, recordOf, step } from '../evidence/step.ts'
+import { recordExchange, step, stepText } from '../evidence/step.ts'
 import { type Check, type Finding, finding, type Judging } from '../runner/check.ts'
 
 /**
@@ -106,12 +106,12 @@ export const recordNamesTheRoute = {
   },
   judge: ({ evidence, target, waybill }) =>
     call.in(evidence).flatMap((exchange) => {
-      const reading = recordOf(evidence, exchange)
+      const reading = recordExchange(evidence, exchange)
       const record = recordIn(target, reading, requestIdOf(target, exchange) ?? '')
       const found = finding(
         'has-a-record',
         record !== undefined,
-        `the record of "${inWords(exchange)}"`,
+        `the record of "${stepText(exchange)}"`,
         { expected: 'one', actual: record === undefined ? 'none' : 'one' },
         refs(exchange, reading),
       )

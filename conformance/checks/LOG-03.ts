@@ -3,7 +3,7 @@
 import { refs, where } from '../dialects/lookup.ts'
 import { delta, END } from '../dialects/scripted.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
-import { type PlainStep, recordOf, step } from '../evidence/step.ts'
+import { type PlainStep, recordExchange, step } from '../evidence/step.ts'
 import { type Check, finding } from '../runner/check.ts'
 import { LOG, readAll, rowsIn } from './request-log.ts'
 
@@ -53,7 +53,7 @@ export const fromRoutingTime = {
       )
     }
     const [call] = steps.call.in(evidence)
-    const after = recordOf(evidence, call!)
+    const after = recordExchange(evidence, call!)
     const state = at(jsonOf(after?.body ?? ''), '/state')
     return [
       read(steps.whileSilent, 'routed'),

@@ -3,7 +3,7 @@
 
 import { recordIn, refs, requestIdOf } from '../dialects/lookup.ts'
 import { at } from '../evidence/reading.ts'
-import { recordOf, step } from '../evidence/step.ts'
+import { recordExchange, step } from '../evidence/step.ts'
 import { type Check, finding } from '../runner/check.ts'
 
 const steps = {
@@ -21,7 +21,7 @@ export const finalInTime = {
   },
   judge: ({ evidence, target }) =>
     steps.call.in(evidence).map((exchange) => {
-      const reading = recordOf(evidence, exchange)
+      const reading = recordExchange(evidence, exchange)
       const { fields, completed, lag_ms } = target.observability.log!
       const state = String(at(recordIn(target, reading, requestIdOf(target, exchange) ?? ''), fields.state))
       const late = reading ? Math.round(reading.at - exchange.end_at) : null

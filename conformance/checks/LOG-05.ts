@@ -1,9 +1,9 @@
 // LOG-05: The record of a failed call names the last target and lists all attempts with reasons.
 
 import { refs, requestsOf, where } from '../dialects/lookup.ts'
-import { failure } from '../dialects/scripted.ts'
-import { jsonOf, type Json as Row } from '../evidence/reading.ts'
-import { recordOf, step } from '../evidence/step.ts'
+import { scriptedFailure } from '../dialects/scripted.ts'
+import { jsonOf, type AnyJson as Row } from '../evidence/reading.ts'
+import { recordExchange, step } from '../evidence/step.ts'
 import { listed } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
 
@@ -16,13 +16,16 @@ export const failuresListAttempts = {
   needs: ['fallback'],
   async exercise(session) {
     const route = session.target.models.logical.find(({ targets }) => targets.length > 1)!
-    const exchange = await session.chat(steps.call, { model: route.id, script: [failure(503), failure(500)] })
+    const exchange = await session.chat(steps.call, {
+      model: route.id,
+      script: [scriptedFailure(503), scriptedFailure(500)],
+    })
     await session.record(exchange)
     await session.wait(session.target.capabilities.cooldown_ms)
   },
   judge({ evidence }) {
     const call = steps.call.in(evidence)[0]!
-    const reading = recordOf(evidence, call)
+    const reading = recordExchange(evidence, call)
     const record = jsonOf(reading?.body ?? '') as Row | undefined
     const attempts = (record?.attempt_log ?? []) as Row[]
     const entries = requestsOf(evidence, call)

@@ -2,9 +2,9 @@
 
 import { recordIn, refs, requestIdOf } from '../dialects/lookup.ts'
 import { at } from '../evidence/reading.ts'
-import { recordOf, step } from '../evidence/step.ts'
+import { recordExchange, step } from '../evidence/step.ts'
 import { type Check, finding } from '../runner/check.ts'
-import { leave } from './log.ts'
+import { leaveStream } from './log.ts'
 
 const steps = {
   left: step('left'),
@@ -15,13 +15,13 @@ export const leftIsNotCompleted = {
   needs: ['log', 'record', 'state'],
   hostile: true,
   async exercise(session) {
-    const exchange = await leave(session, steps.left)
+    const exchange = await leaveStream(session, steps.left)
     await session.wait(session.target.observability.log!.lag_ms)
     await session.record(exchange)
   },
   judge: ({ evidence, target }) =>
     steps.left.in(evidence).map((exchange) => {
-      const reading = recordOf(evidence, exchange)
+      const reading = recordExchange(evidence, exchange)
       const record = recordIn(target, reading, requestIdOf(target, exchange) ?? '')
       const { fields, completed } = target.observability.log!
       const state = at(record, fields.state)

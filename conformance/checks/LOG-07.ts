@@ -11,13 +11,13 @@ import {
   requestsOf,
   where,
 } from '../dialects/lookup.ts'
-import { delta, failure } from '../dialects/scripted.ts'
+import { delta, scriptedFailure } from '../dialects/scripted.ts'
 import { at } from '../evidence/reading.ts'
-import { recordOf, step } from '../evidence/step.ts'
+import { recordExchange, step } from '../evidence/step.ts'
 import { listed } from '../evidence/wording.ts'
 import { type Check, doubt, finding } from '../runner/check.ts'
 import type { ChatOptions } from '../runner/context.ts'
-import { leave } from './log.ts'
+import { leaveStream } from './log.ts'
 
 const steps = {
   call: step('call'),
@@ -35,8 +35,8 @@ export const nothingUnrecorded = {
       [1, 2, 3, 4].map((n) => session.chat(steps.call, { model, stream: n % 2 === 0 })),
     )
     const failing: ChatOptions[] = [
-      { script: [failure(500), { scenario: 'plain' }] },
-      { script: [failure(500)] },
+      { script: [scriptedFailure(500), { scenario: 'plain' }] },
+      { script: [scriptedFailure(500)] },
       { stream: true, script: [{ events: [delta('one'), { end: 'cut' }] }] },
       { script: [{ scenario: '400' }] },
     ]
@@ -44,13 +44,13 @@ export const nothingUnrecorded = {
       calls.push(await session.chat(steps.call, { model, ...options }))
       await session.wait(session.target.capabilities.cooldown_ms)
     }
-    calls.push(await leave(session, steps.call))
+    calls.push(await leaveStream(session, steps.call))
     await session.drain()
     for (const exchange of calls) await session.record(exchange)
   },
   judge: ({ evidence, target }) =>
     steps.call.in(evidence).map((exchange) => {
-      const reading = recordOf(evidence, exchange)
+      const reading = recordExchange(evidence, exchange)
       const { attempts, unsure_outcomes } = target.observability.log!
       const id = requestIdOf(target, exchange)
       if (id === null && exchange.status === null)

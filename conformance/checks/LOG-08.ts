@@ -4,9 +4,9 @@ import { refs } from '../dialects/lookup.ts'
 import type { Exchange } from '../evidence/evidence.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
 import { step } from '../evidence/step.ts'
-import { ended } from '../evidence/wording.ts'
+import { endText } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
-import { onRecord, taken } from './log.ts'
+import { acceptedCalls, onRecord } from './log.ts'
 import { LOG, readAll, rowsIn } from './request-log.ts'
 
 const steps = {
@@ -39,13 +39,13 @@ export const sessionSurvives = {
       (step) => step.in(evidence)[0]!,
     )
     const ids = (exchange: Exchange) => rowsIn(exchange).map(({ id }) => id)
-    const calls = taken(steps.call.in(evidence)).map(({ headers }) => headers['x-gateway-request-id'])
+    const calls = acceptedCalls(steps.call.in(evidence)).map(({ headers }) => headers['x-gateway-request-id'])
     return [
       finding(
         'filter-finds-the-calls',
         ids(before!).length === 3 && calls.every((id) => ids(before!).includes(id)),
         'calls that the filter finds',
-        { expected: 'the 3 of the session', actual: `${ended(before!)}, and ${ids(before!).length}` },
+        { expected: 'the 3 of the session', actual: `${endText(before!)}, and ${ids(before!).length}` },
         refs(before),
       ),
       finding(

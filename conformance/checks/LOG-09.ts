@@ -3,9 +3,9 @@
 import { ref } from '../dialects/lookup.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
 import { step } from '../evidence/step.ts'
-import { ended } from '../evidence/wording.ts'
+import { endText } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
-import { onRecord, taken } from './log.ts'
+import { acceptedCalls, onRecord } from './log.ts'
 import { LOG, readAll, rowsIn } from './request-log.ts'
 
 const steps = {
@@ -45,7 +45,9 @@ export const pagesWithoutGaps = {
   judge({ evidence }) {
     const pages = steps.page.in(evidence)
     const seen = pages.flatMap(rowsIn).map(({ id }) => id as string)
-    const calls = taken(steps.call.in(evidence)).map(({ headers }) => headers['x-gateway-request-id']!)
+    const calls = acceptedCalls(steps.call.in(evidence)).map(
+      ({ headers }) => headers['x-gateway-request-id']!,
+    )
     const missing = calls.filter((id) => !seen.includes(id))
     const sorted = seen.every((id, index) => index === 0 || id < seen[index - 1]!)
     return [
@@ -66,7 +68,7 @@ export const pagesWithoutGaps = {
             'bad-parameter-is-400',
             exchange.status === 400,
             `the answer to ${exchange.request.path.split('?')[1]}`,
-            { expected: '400', actual: ended(exchange) },
+            { expected: '400', actual: endText(exchange) },
             [ref(exchange)],
           ),
         ),

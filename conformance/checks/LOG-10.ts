@@ -2,8 +2,8 @@
 // window and key.
 
 import { refs } from '../dialects/lookup.ts'
-import { failure } from '../dialects/scripted.ts'
-import { jsonOf, type Json as Row } from '../evidence/reading.ts'
+import { scriptedFailure } from '../dialects/scripted.ts'
+import { jsonOf, type AnyJson as Row } from '../evidence/reading.ts'
 import { step } from '../evidence/step.ts'
 import { listed } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
@@ -27,8 +27,8 @@ export const sumsAddUp = {
     await session.another(null)
     const headers = { 'x-gateway-session-id': `sums-${session.nonce()}` }
     for (let n = 0; n < 6; n++) await session.chat(steps.call, { stream: n % 2 === 0, headers })
-    await session.chat(steps.call, { script: [failure(400)], headers })
-    await session.chat(steps.call, { script: [failure(500), { scenario: 'plain' }] })
+    await session.chat(steps.call, { script: [scriptedFailure(400)], headers })
+    await session.chat(steps.call, { script: [scriptedFailure(500), { scenario: 'plain' }] })
     for (let tries = 0; tries < 50; tries++) {
       const page = await readAll(session, steps.settling, `${LOG}?limit=200`)
       if (rowsIn(page).every(({ completed_at }) => completed_at !== null)) break

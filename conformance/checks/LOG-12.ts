@@ -2,7 +2,7 @@
 
 import { itemsOf, ref, refs } from '../dialects/lookup.ts'
 import { readAnswer } from '../dialects/registry.ts'
-import { answer, delta, END } from '../dialects/scripted.ts'
+import { delta, END, scriptedAnswer } from '../dialects/scripted.ts'
 import { step } from '../evidence/step.ts'
 import { listed } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
@@ -21,7 +21,7 @@ export const noContentInLists = {
     const words = [`asked${session.nonce()}`, `answered${session.nonce()}`] as const
     session.note('words', words)
     for (const stream of [false, true]) {
-      const script = stream ? [{ events: [delta(words[1]), END] }] : [answer(words[1])]
+      const script = stream ? [{ events: [delta(words[1]), END] }] : [scriptedAnswer(words[1])]
       await session.chat(steps.call, { stream, prompt: `Which way, ${words[0]}?`, script })
     }
     await session.wait(session.target.observability.log!.lag_ms)

@@ -2,7 +2,7 @@
 
 import { refs, servedBy } from '../dialects/lookup.ts'
 import { step } from '../evidence/step.ts'
-import { ended } from '../evidence/wording.ts'
+import { endText } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
 
 const call = step<{ query: string }>('call')
@@ -22,7 +22,7 @@ export const anyQuery = {
         'any-query-is-served',
         exchange.status === 200 && entry !== null,
         `a call of /v1/messages${exchange.details.query}`,
-        { expected: '200', actual: `${ended(exchange)}${entry ? '' : ', and no provider was asked'}` },
+        { expected: '200', actual: `${endText(exchange)}${entry ? '' : ', and no provider was asked'}` },
         refs(exchange, entry),
       )
     }),

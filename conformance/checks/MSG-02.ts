@@ -2,10 +2,10 @@
 // deltas and stop, `message_delta` and `message_stop`, each exactly once.
 
 import { modelsOf, refs, servedBy } from '../dialects/lookup.ts'
-import type { Json } from '../evidence/reading.ts'
-import { inWords } from '../evidence/step.ts'
+import type { AnyJson } from '../evidence/reading.ts'
+import { stepText } from '../evidence/step.ts'
 import { type Check, doubt, finding } from '../runner/check.ts'
-import { eventsIn, streamed, whole } from './messages.ts'
+import { messageEvents, messageStreams, whole } from './messages.ts'
 
 /** Scenarios with different ends. */
 const ENDS = ['plain', 'finish-tool-calls', 'finish-length', 'finish-content-filter']
@@ -24,7 +24,7 @@ function wrong(types: readonly string[], once: boolean): string | null {
 }
 
 /** Returns true if the official clients can build on it: they keep these members and append the rest. */
-const startsMessage = (message: Json | undefined): boolean =>
+const startsMessage = (message: AnyJson | undefined): boolean =>
   message?.type === 'message' &&
   message.role === 'assistant' &&
   typeof message.id === 'string' &&
@@ -41,17 +41,17 @@ export const eventOrder = {
     for (const model of modelsOf(session))
       for (const scenario of [...ENDS, 'tools-parallel', 'reasoning']) {
         const script = [{ scenario }]
-        await session.chat(streamed.with({ model, scenario }), { model, stream: true, script })
+        await session.chat(messageStreams.with({ model, scenario }), { model, stream: true, script })
         if (ENDS.includes(scenario)) await session.chat(whole.with({ model, scenario }), { model, script })
       }
   },
   judge: ({ evidence, waybill }) =>
-    streamed.in(evidence).flatMap((exchange) => {
+    messageStreams.in(evidence).flatMap((exchange) => {
       const entry = servedBy(evidence, exchange)
       const see = refs(exchange, entry)
       if (entry === null || exchange.status !== 200)
-        return [doubt('events-in-order', `"${inWords(exchange)}" was not answered`, see)]
-      const events = eventsIn(exchange)
+        return [doubt('events-in-order', `"${stepText(exchange)}" was not answered`, see)]
+      const events = messageEvents(exchange)
       const problem = wrong(
         events.map(({ type }) => type),
         waybill,
@@ -61,7 +61,7 @@ export const eventOrder = {
         finding(
           'events-in-order',
           problem === null,
-          `the events of "${inWords(exchange)}"`,
+          `the events of "${stepText(exchange)}"`,
           {
             expected: 'message_start, each block from start to stop, message_delta, message_stop',
             actual: problem ?? 'so',
@@ -71,7 +71,7 @@ export const eventOrder = {
         finding(
           'starts-with-a-message',
           startsMessage(start),
-          `the message in the message_start of "${inWords(exchange)}"`,
+          `the message in the message_start of "${stepText(exchange)}"`,
           {
             expected: 'type message, role assistant, an id, a list of content, and usage',
             actual: JSON.stringify(start ?? null).slice(0, 200),

@@ -2,13 +2,13 @@
 // calls interleave.
 
 import { refs, servedBy } from '../dialects/lookup.ts'
-import type { Json } from '../evidence/reading.ts'
-import { inWords } from '../evidence/step.ts'
+import type { AnyJson } from '../evidence/reading.ts'
+import { stepText } from '../evidence/step.ts'
 import { type Check, finding } from '../runner/check.ts'
-import { eventsIn, streamed } from './messages.ts'
+import { messageEvents, messageStreams } from './messages.ts'
 
 /** Returns what is wrong with the indexes, in a few words. */
-function wrong(events: readonly Json[]): string | null {
+function wrong(events: readonly AnyJson[]): string | null {
   let next = 0
   let open: number | null = null
   for (const { type, index } of events) {
@@ -31,12 +31,12 @@ export const blockIndexes = {
   dialect: 'messages',
   shares: 'MSG-02',
   judge: ({ evidence }) =>
-    streamed.in(evidence).map((exchange) => {
-      const problem = wrong(eventsIn(exchange))
+    messageStreams.in(evidence).map((exchange) => {
+      const problem = wrong(messageEvents(exchange))
       return finding(
         'indexes-count-up',
         problem === null,
-        `the indexes of "${inWords(exchange)}"`,
+        `the indexes of "${stepText(exchange)}"`,
         { expected: '0, 1, 2 …, one block open at a time', actual: problem ?? 'so' },
         refs(exchange, servedBy(evidence, exchange)),
       )

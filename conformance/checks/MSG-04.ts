@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { modelsOf, refs, servedBy } from '../dialects/lookup.ts'
 import { readAnswer } from '../dialects/registry.ts'
 import { jsonOf } from '../evidence/reading.ts'
-import { inWords, step } from '../evidence/step.ts'
+import { step, stepText } from '../evidence/step.ts'
 import { type Check, finding } from '../runner/check.ts'
 import { blocksIn } from './messages.ts'
 
@@ -41,7 +41,7 @@ export const inputIsJson = {
         finding(
           'input-is-an-object',
           inputs.length > 0 && inputs.every((input) => typeof input === 'object' && input !== null),
-          `the member input of the calls of "${inWords(exchange)}"`,
+          `the member input of the calls of "${stepText(exchange)}"`,
           { expected: 'an object each, if only {}', actual: JSON.stringify(inputs) },
           see,
         ),
@@ -51,7 +51,7 @@ export const inputIsJson = {
             got,
             CALLS.map((each) => [each.name, each.arguments]),
           ),
-          `the calls of "${inWords(exchange)}"`,
+          `the calls of "${stepText(exchange)}"`,
           {
             expected: 'the two that the model made, the first without arguments',
             actual: JSON.stringify(got),

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { refs, servedBy } from '../dialects/lookup.ts'
 import { isCrossed } from '../dialects/registry.ts'
 import { at } from '../evidence/reading.ts'
-import { inWords, step } from '../evidence/step.ts'
+import { step, stepText } from '../evidence/step.ts'
 import { type Check, finding } from '../runner/check.ts'
 import { blocksIn, message } from './messages.ts'
 
@@ -57,7 +57,7 @@ export const thinkingUnchanged = {
         finding(
           back ? 'thoughts-go-back' : 'thoughts-are-unchanged',
           isDeepStrictEqual(bare(got), bare(sent)) && (sent as unknown[]).length > 1,
-          `the blocks of "${inWords(exchange)}"`,
+          `the blocks of "${stepText(exchange)}"`,
           { expected: JSON.stringify(sent), actual: JSON.stringify(got) ?? 'none' },
           refs(exchange, entry),
         ),

@@ -3,9 +3,9 @@
 import { refs, servedBy } from '../dialects/lookup.ts'
 import { readSent } from '../dialects/registry.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
-import { inWords } from '../evidence/step.ts'
+import { stepText } from '../evidence/step.ts'
 import { type Check, doubt, finding } from '../runner/check.ts'
-import { eventsIn, streamed, whole } from './messages.ts'
+import { messageEvents, messageStreams, whole } from './messages.ts'
 
 /** Finish reasons of chat -> those of messages. Older gateways do not know the one for a refusal. */
 const WORDS: Readonly<Record<string, readonly [string, ...string[]]>> = {
@@ -21,23 +21,23 @@ export const endsAreTranslated = {
   dialect: 'messages',
   shares: 'MSG-02',
   judge: ({ evidence, waybill }) =>
-    [...streamed.in(evidence), ...whole.in(evidence)].map((exchange) => {
+    [...messageStreams.in(evidence), ...whole.in(evidence)].map((exchange) => {
       const entry = servedBy(evidence, exchange)
       const see = refs(exchange, entry)
       const said = readSent(entry).finish[0]?.reason
       if (said === undefined || exchange.status !== 200)
-        return doubt('end-keeps-its-meaning', `"${inWords(exchange)}" was not answered`, see)
+        return doubt('end-keeps-its-meaning', `"${stepText(exchange)}" was not answered`, see)
       const json = jsonOf(exchange.body)
       const got =
         json === undefined
-          ? eventsIn(exchange).findLast(({ type }) => type === 'message_delta')?.delta?.stop_reason
+          ? messageEvents(exchange).findLast(({ type }) => type === 'message_delta')?.delta?.stop_reason
           : at(json, '/stop_reason')
       const words = WORDS[said] ?? [said]
       const allowed = waybill ? words.slice(0, 1) : words
       return finding(
         'end-keeps-its-meaning',
         allowed.includes(String(got)),
-        `the stop_reason of "${inWords(exchange)}"`,
+        `the stop_reason of "${stepText(exchange)}"`,
         { expected: allowed.join(' or '), actual: String(got) },
         see,
       )

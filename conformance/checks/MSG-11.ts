@@ -4,8 +4,8 @@
 import { everyModel, refs, servedBy } from '../dialects/lookup.ts'
 import { dialectOf } from '../dialects/registry.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
-import { inWords, step } from '../evidence/step.ts'
-import { ended } from '../evidence/wording.ts'
+import { step, stepText } from '../evidence/step.ts'
+import { endText } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
 import { malformed, post } from './fail.ts'
 
@@ -76,17 +76,17 @@ export const errorsOfMessages = {
         finding(
           'type-of-its-status',
           dialectOf(exchange).isError(body) && typed,
-          `the error of "${inWords(exchange)}"`,
+          `the error of "${stepText(exchange)}"`,
           {
             expected: `an error with the type of its status${TYPES[status ?? 0] ? `, ${TYPES[status ?? 0]!.join(' or ')}` : ''}`,
-            actual: `${ended(exchange)}: ${body.slice(0, 120) || 'no body'}`,
+            actual: `${endText(exchange)}: ${body.slice(0, 120) || 'no body'}`,
           },
           see,
         ),
         finding(
           'names-its-request',
           ids.every((id) => typeof id === 'string' && id !== ''),
-          `the request id of "${inWords(exchange)}"`,
+          `the request id of "${stepText(exchange)}"`,
           {
             expected: 'in the header request-id and in the body',
             actual: ids.map((id) => String(id ?? 'none')).join(', '),

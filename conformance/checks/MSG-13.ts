@@ -3,7 +3,7 @@
 import { refs, saysWhen, servedBy } from '../dialects/lookup.ts'
 import { at } from '../evidence/reading.ts'
 import { step } from '../evidence/step.ts'
-import { ended } from '../evidence/wording.ts'
+import { endText } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
 
 const call = step<{ stream: boolean }>('the provider is busy')
@@ -37,7 +37,7 @@ export const retryWords = {
         'retry-words-arrive',
         exchange.status === 429 && saysWhen(seconds, exchange, target) && got[1] === 'false',
         'Retry-After and x-should-retry of an answer of a provider that is busy',
-        { expected: `429, ${seconds} and false`, actual: `${ended(exchange)}, ${got.join(' and ')}` },
+        { expected: `429, ${seconds} and false`, actual: `${endText(exchange)}, ${got.join(' and ')}` },
         refs(exchange, servedBy(evidence, exchange)),
       )
     }),

@@ -4,8 +4,8 @@
 import { everyModel, refs, servedBy } from '../dialects/lookup.ts'
 import { dialectOf, readAnswer } from '../dialects/registry.ts'
 import { delta } from '../dialects/scripted.ts'
-import { eventsOf } from '../evidence/reading.ts'
-import { inWords, step } from '../evidence/step.ts'
+import { readEvents } from '../evidence/reading.ts'
+import { step, stepText } from '../evidence/step.ts'
 import { type Check, finding } from '../runner/check.ts'
 import { heldBack, noteHeldBack } from './flow.ts'
 
@@ -33,14 +33,14 @@ export const lateErrorEvent = {
     call.in(evidence).map((exchange) => {
       const open = heldBack('error-is-an-event', evidence, exchange)
       if (open) return open
-      const events = eventsOf(exchange.body)
+      const events = readEvents(exchange.body)
       const isReset = !waybill && exchange.end === 'cut' && readAnswer(exchange).done === 0
       const ok =
         isReset || events.some(({ event, data }) => event === 'error' && dialectOf(exchange).isError(data))
       return finding(
         'error-is-an-event',
         ok,
-        `how the client was told of "${inWords(exchange)}"`,
+        `how the client was told of "${stepText(exchange)}"`,
         {
           expected: `an event "error" with an error of the dialect${waybill ? '' : ', or a reset'}`,
           actual: ok ? 'so' : `at last ${JSON.stringify(events.at(-1) ?? null).slice(0, 160)}`,

@@ -2,8 +2,8 @@
 
 import { refs, servedBy } from '../dialects/lookup.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
-import { inWords } from '../evidence/step.ts'
-import { ended } from '../evidence/wording.ts'
+import { stepText } from '../evidence/step.ts'
+import { endText } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
 import { whole } from './messages.ts'
 
@@ -23,10 +23,10 @@ export const wholeAnswers = {
       return finding(
         'answer-is-a-message',
         exchange.status === 200 && isMessage,
-        `the answer to "${inWords(exchange)}"`,
+        `the answer to "${stepText(exchange)}"`,
         {
           expected: '200, and a whole message of the assistant',
-          actual: `${ended(exchange)}: ${exchange.body.slice(0, 120)}`,
+          actual: `${endText(exchange)}: ${exchange.body.slice(0, 120)}`,
         },
         refs(exchange, servedBy(evidence, exchange)),
       )

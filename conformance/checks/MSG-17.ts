@@ -2,8 +2,8 @@
 // they reach it as images and documents, or their loss is named).
 
 import { modelsOf, refs, servedBy } from '../dialects/lookup.ts'
-import { inWords, step } from '../evidence/step.ts'
-import { ended } from '../evidence/wording.ts'
+import { step, stepText } from '../evidence/step.ts'
+import { endText } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
 
 const call = step<{ model: string; what: string }>('a tool returns a file')
@@ -74,7 +74,7 @@ export const imagesInResults = {
         finding(
           'image-is-no-text',
           !asText,
-          `what the model of "${inWords(exchange)}" reads as words`,
+          `what the model of "${stepText(exchange)}" reads as words`,
           { expected: 'no bytes of the file', actual: asText ? 'the bytes of the file' : 'none' },
           see,
         ),
@@ -83,10 +83,10 @@ export const imagesInResults = {
               finding(
                 'image-arrives-or-is-named',
                 entry !== null && (arrived || named),
-                `the file of "${inWords(exchange)}"`,
+                `the file of "${stepText(exchange)}"`,
                 {
                   expected: 'at the provider, or named as lost',
-                  actual: `${ended(exchange)}, ${arrived ? 'at the provider' : 'not at the provider'}`,
+                  actual: `${endText(exchange)}, ${arrived ? 'at the provider' : 'not at the provider'}`,
                 },
                 see,
               ),

@@ -3,11 +3,11 @@ import { isDeepStrictEqual } from 'node:util'
 import { modelsOf, refs, servedBy } from '../dialects/lookup.ts'
 import { isCrossed } from '../dialects/registry.ts'
 import { at } from '../evidence/reading.ts'
-import { inWords, step } from '../evidence/step.ts'
+import { step, stepText } from '../evidence/step.ts'
 import { type Check, finding } from '../runner/check.ts'
 
 /** One call per model; the prompt begins with a line that names the client, and has a part to be cached. */
-export const call = step<{ model: string }>('call')
+export const callPerModel = step<{ model: string }>('call')
 
 export const LINE = 'x-anthropic-billing-header: cc_version=2.0.0; cc_entrypoint=cli;'
 const CACHE = { type: 'ephemeral', ttl: '1h' }
@@ -22,10 +22,10 @@ export const cacheControl = {
       { type: 'text', text: 'Be brief.', cache_control: CACHE },
     ]
     for (const model of modelsOf(session))
-      await session.chat(call.with({ model }), { model, body: { system } })
+      await session.chat(callPerModel.with({ model }), { model, body: { system } })
   },
   judge: ({ evidence }) =>
-    call.in(evidence).map((exchange) => {
+    callPerModel.in(evidence).map((exchange) => {
       const entry = servedBy(evidence, exchange)
       const crossed = entry !== null && isCrossed(exchange, entry)
       const got = at(entry?.body, '/system/1/cache_control')
@@ -33,7 +33,7 @@ export const cacheControl = {
       return finding(
         'cache-control-goes-home-only',
         entry !== null && (crossed ? !there : isDeepStrictEqual(got, CACHE)),
-        `cache_control in the provider's request of "${inWords(exchange)}"`,
+        `cache_control in the provider's request of "${stepText(exchange)}"`,
         {
           expected: crossed ? 'none, it speaks another dialect' : JSON.stringify(CACHE),
           actual: JSON.stringify(got) ?? (there ? 'somewhere else' : 'none'),

@@ -2,7 +2,7 @@
 
 import { ref } from '../dialects/lookup.ts'
 import { step } from '../evidence/step.ts'
-import { ended } from '../evidence/wording.ts'
+import { endText } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
 
 const hello = step<{ method: string }>('hello')
@@ -25,7 +25,7 @@ export const helloIsNoCall = {
         `${exchange.details.method} /api/hello without a key`,
         {
           expected: '200, and nothing at the mock',
-          actual: `${ended(exchange)}, and ${asked.length} requests`,
+          actual: `${endText(exchange)}, and ${asked.length} requests`,
         },
         [exchange, ...asked].map(ref),
       )

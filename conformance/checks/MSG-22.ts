@@ -1,9 +1,9 @@
 // MSG-22: `GET /v1/models` with `anthropic-version` returns a list in Anthropic's shape.
 
 import { ref } from '../dialects/lookup.ts'
-import { at, type Json, jsonOf } from '../evidence/reading.ts'
+import { type AnyJson, at, jsonOf } from '../evidence/reading.ts'
 import { step } from '../evidence/step.ts'
-import { ended } from '../evidence/wording.ts'
+import { endText } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
 
 const list = step('list')
@@ -26,7 +26,7 @@ export const modelsInItsShape = {
     list.in(evidence).map((exchange) => {
       const json = jsonOf(exchange.body)
       const data = at(json, '/data')
-      const entries: Json[] = Array.isArray(data) ? data : []
+      const entries: AnyJson[] = Array.isArray(data) ? data : []
       const bad = entries.find((each) => MEMBERS.some((name) => typeof each?.[name] !== 'string'))
       const pages = typeof at(json, '/has_more') === 'boolean'
       return finding(
@@ -35,7 +35,7 @@ export const modelsInItsShape = {
         'the list of models for a client of messages',
         {
           expected: `has_more, and entries with ${MEMBERS.join(', ')}`,
-          actual: `${ended(exchange)}, ${entries.length} entries, ${pages ? '' : 'no '}has_more${bad === undefined ? '' : `, one like ${JSON.stringify(bad).slice(0, 120)}`}`,
+          actual: `${endText(exchange)}, ${entries.length} entries, ${pages ? '' : 'no '}has_more${bad === undefined ? '' : `, one like ${JSON.stringify(bad).slice(0, 120)}`}`,
         },
         [ref(exchange)],
       )

@@ -1,18 +1,18 @@
 // PURE-01: A read endpoint causes no inference, whatever the method (GET, HEAD, OPTIONS) or query, and however often
 // it is read.
 import type { Check } from '../runner/check.ts'
-import type { Session } from '../runner/context.ts'
-import { read, readsSpentNothing } from './pure.ts'
+import type { CheckContext } from '../runner/context.ts'
+import { readStep, readsSpentNothing } from './pure.ts'
 import { measuredWindow } from './window.ts'
 
 /** Calls each read path twice with every method, with its own query and with a foreign one. */
-async function readEverything(session: Session): Promise<void> {
+async function readEverything(session: CheckContext): Promise<void> {
   for (const path of session.target.capabilities.read_paths)
     for (const method of ['GET', 'HEAD', 'OPTIONS', 'GET']) {
       const { keys } = session.running
-      await session.ask(read, path, { method, key: keys.reader })
+      await session.ask(readStep, path, { method, key: keys.reader })
       const query = path.includes('?') ? '&limit=1' : '?limit=1'
-      if (method === 'GET') await session.ask(read, path + query, { key: keys.reader })
+      if (method === 'GET') await session.ask(readStep, path + query, { key: keys.reader })
     }
 }
 

@@ -4,7 +4,7 @@ import { ref } from '../dialects/lookup.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
 import { step } from '../evidence/step.ts'
 import { type Check, finding } from '../runner/check.ts'
-import { read, readsSpentNothing } from './pure.ts'
+import { readStep, readsSpentNothing } from './pure.ts'
 import { measuredWindow } from './window.ts'
 
 const resolved = step<{ id: string }>('resolve')
@@ -38,7 +38,7 @@ export const resolvingMovesNothing = {
     await measuredWindow(session, async () => {
       for (const { id } of session.target.models.logical)
         for (let times = 0; times < 3; times++)
-          await session.ask(read, pathOf(id), { key: session.running.keys.reader })
+          await session.ask(readStep, pathOf(id), { key: session.running.keys.reader })
     })
     for (const { id } of session.target.models.logical)
       for (let times = 0; times < IN_A_ROW; times++)

@@ -4,7 +4,7 @@ import { ref } from '../dialects/lookup.ts'
 import { step } from '../evidence/step.ts'
 import { listed } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
-import type { Session } from '../runner/context.ts'
+import type { CheckContext } from '../runner/context.ts'
 import { readAll } from './request-log.ts'
 
 const steps = {
@@ -13,7 +13,7 @@ const steps = {
 }
 
 /** Returns size and time of every file of a gateway, except SQLite's shared memory, which is no content. */
-async function factsOf(session: Session): Promise<Record<string, string>> {
+async function factsOf(session: CheckContext): Promise<Record<string, string>> {
   const files = [...(await session.running.files!.list())].filter(([name]) => !name.endsWith('-shm'))
   return Object.fromEntries(
     files.map(([name, { bytes, changedAt }]) => [name, `${bytes} bytes, ${changedAt}`]),
@@ -24,7 +24,7 @@ async function factsOf(session: Session): Promise<Record<string, string>> {
 const ARTIFACTS_WAIT = 6_000
 
 /** Returns the files once earlier calls are written and none has changed for a second. */
-async function settledFiles(session: Session): Promise<Record<string, string>> {
+async function settledFiles(session: CheckContext): Promise<Record<string, string>> {
   await session.wait(ARTIFACTS_WAIT - 1_000)
   let files = await factsOf(session)
   for (let tries = 0; tries < 10; tries++) {

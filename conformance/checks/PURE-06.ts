@@ -2,7 +2,7 @@
 
 import { ref } from '../dialects/lookup.ts'
 import { step } from '../evidence/step.ts'
-import { ended } from '../evidence/wording.ts'
+import { endText } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
 
 const steps = {
@@ -45,7 +45,7 @@ export const otherMethods = {
           `HEAD ${head.request.path}`,
           {
             expected: `${get.status}, no body, and the headers of GET`,
-            actual: `${ended(head)}, ${head.body.length} bytes, ${different.join(' and ') || 'no header'} differs`,
+            actual: `${endText(head)}, ${head.body.length} bytes, ${different.join(' and ') || 'no header'} differs`,
           },
           [ref(head), ref(get)],
         )
@@ -57,7 +57,7 @@ export const otherMethods = {
           `the answer to ${each.request.method} ${each.request.path}`,
           {
             expected: '405, and GET in Allow',
-            actual: `${ended(each)}, Allow: ${each.headers.allow ?? 'none'}`,
+            actual: `${endText(each)}, Allow: ${each.headers.allow ?? 'none'}`,
           },
           [ref(each)],
         ),

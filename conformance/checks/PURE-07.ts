@@ -2,7 +2,7 @@
 import { nonceIn, writeNonce } from '../../mocks/ledger.ts'
 import { ref } from '../dialects/lookup.ts'
 import { step } from '../evidence/step.ts'
-import { ended } from '../evidence/wording.ts'
+import { endText } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
 import { inferencesIn, measuredWindow, names, noneArrived } from './window.ts'
 
@@ -51,7 +51,7 @@ export const refusedCallsSpendNothing = {
         `what providers answered to a call with ${each.details.why}`,
         {
           expected: isRefused ? 'none' : 'anything, it was let through',
-          actual: `${spent.length} inferences; the client got ${ended(each)}`,
+          actual: `${spent.length} inferences; the client got ${endText(each)}`,
         },
         [ref(each), ...names(spent)],
       )

@@ -3,7 +3,7 @@
 import { ref, refs, requestsOf, where } from '../dialects/lookup.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
 import { step } from '../evidence/step.ts'
-import { ended, listed } from '../evidence/wording.ts'
+import { endText, listed } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
 
 const unknown = step<{ model: string }>('unknown model')
@@ -33,7 +33,7 @@ export const unknownIds = {
           `the answer to a call of the unknown model "${details.model}"`,
           {
             expected: waybill ? '404 model_not_found' : 'a 4xx that says why',
-            actual: `${ended(exchange)}: ${body.slice(0, 120) || 'no body'}`,
+            actual: `${endText(exchange)}: ${body.slice(0, 120) || 'no body'}`,
           },
           [ref(exchange)],
         ),

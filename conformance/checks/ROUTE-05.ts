@@ -6,10 +6,10 @@ import { isDeepStrictEqual } from 'node:util'
 import { nonceIn, writeNonce } from '../../mocks/ledger.ts'
 import { ref, refs, servedBy } from '../dialects/lookup.ts'
 import { at, jsonOf, jsonValue } from '../evidence/reading.ts'
-import { inWords, step } from '../evidence/step.ts'
+import { step, stepText } from '../evidence/step.ts'
 import { listed } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
-import type { Session } from '../runner/context.ts'
+import type { CheckContext } from '../runner/context.ts'
 
 /** Fields of OpenAI's chat request, with values that are no defaults. */
 const KNOWN = {
@@ -132,7 +132,7 @@ const renamed = (key: string, value: unknown): unknown =>
   key === 'role' && value === 'developer' ? 'system' : value
 
 /** Returns the first model in the target file for this check's calls, otherwise the called id. */
-function firstModel({ model: id, target }: Pick<Session, 'model' | 'target'>): string {
+function firstModel({ model: id, target }: Pick<CheckContext, 'model' | 'target'>): string {
   const { logical, direct } = target.models
   const route = logical.find((each) => each.id === id)
   return route?.targets[0]?.model ?? direct.find((each) => each.id === id)?.model ?? id
@@ -166,7 +166,7 @@ export const knownFields = {
           finding(
             'request-arrives',
             false,
-            `a request with the messages of "${inWords(exchange)}"`,
+            `a request with the messages of "${stepText(exchange)}"`,
             { expected: 'one at the mock', actual: 'none' },
             [ref(exchange)],
           ),
@@ -196,7 +196,7 @@ export const knownFields = {
         finding(
           'fields-arrive',
           changed.length === 0,
-          `of ${fields.length} fields of "${inWords(exchange)}", those that were changed or lost`,
+          `of ${fields.length} fields of "${stepText(exchange)}", those that were changed or lost`,
           { expected: 'none', actual: listed(changed) },
           refs(exchange, entry),
         ),
@@ -204,7 +204,7 @@ export const knownFields = {
           ...finding(
             'young-fields-arrive',
             young.length === 0,
-            `young fields of "${inWords(exchange)}" that were lost`,
+            `young fields of "${stepText(exchange)}" that were lost`,
             { expected: 'none', actual: listed(young) },
             refs(exchange, entry),
           ),
@@ -213,7 +213,7 @@ export const knownFields = {
         finding(
           'request-is-valid',
           invalid.length === 0,
-          `the request of "${inWords(exchange)}" by the provider's schema`,
+          `the request of "${stepText(exchange)}" by the provider's schema`,
           { expected: 'valid', actual: invalid.join('; ') || 'valid' },
           refs(entry),
         ),

@@ -5,16 +5,16 @@ import { aFallbackStatus, movedOn, refs, requestsOf, where } from '../dialects/l
 import { firstTargetFails } from '../dialects/scripted.ts'
 import type { Evidence } from '../evidence/evidence.ts'
 import { step } from '../evidence/step.ts'
-import { ended } from '../evidence/wording.ts'
+import { endText } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
-import type { Session } from '../runner/context.ts'
+import type { CheckContext } from '../runner/context.ts'
 
 /** Statuses after which no gateway may fall back unless it declares so. */
 const FINAL = [400, 413, 422]
 
 const call = step<{ status: number; stream: boolean }>('the first target fails')
 
-async function tryFallback(session: Session, status: number, stream = false): Promise<void> {
+async function tryFallback(session: CheckContext, status: number, stream = false): Promise<void> {
   const route = session.target.models.logical.find(({ targets }) => targets.length > 1)!
   const script = firstTargetFails(status, route)
   await session.chat(call.with({ status, stream }), { model: route.id, script, stream })
@@ -47,7 +47,7 @@ export const fallbackConditions = {
         `where the call went on to after ${status} of ${routeOf(entries.slice(0, 1))}, ${moves ? '' : 'not '}declared`,
         {
           expected: moves ? 'another target, and 200 for the client' : 'no target',
-          actual: `${routeOf(others)}, and ${ended(exchange)} for the client`,
+          actual: `${routeOf(others)}, and ${endText(exchange)} for the client`,
         },
         refs(exchange, ...entries),
       )

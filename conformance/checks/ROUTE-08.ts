@@ -1,5 +1,5 @@
 // ROUTE-08: After the response has started, nothing is retried.
-import type { Step as ScriptStep } from '../../mocks/server/script.ts'
+import type { ScriptStep } from '../../mocks/server/script.ts'
 import { refs, requestsOf } from '../dialects/lookup.ts'
 import { delta } from '../dialects/scripted.ts'
 import { step } from '../evidence/step.ts'

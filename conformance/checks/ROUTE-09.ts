@@ -2,15 +2,15 @@
 // whether a target has recovered.
 
 import { ref, refs, requestsOf, where } from '../dialects/lookup.ts'
-import { failure } from '../dialects/scripted.ts'
+import { scriptedFailure } from '../dialects/scripted.ts'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'
 import { clock } from '../evidence/http-client.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
 import { step } from '../evidence/step.ts'
 import { listed } from '../evidence/wording.ts'
 import { type Check, doubt, finding } from '../runner/check.ts'
-import type { Session } from '../runner/context.ts'
-import { A, B, call, repeat, resolve, resolveOf } from './route.ts'
+import type { CheckContext } from '../runner/context.ts'
+import { A, B, repeat, repeatedCall, resolveOf, resolveStep } from './route.ts'
 
 const steps = {
   cools: step('cools'),
@@ -20,8 +20,8 @@ const steps = {
 /** Seconds for which the provider asks to be left alone: time for a few calls, longer on a busy machine. */
 const RETRY_AFTER = [3, 15, 45] as const
 
-async function coolDown(session: Session, seconds: number): Promise<void> {
-  const busy = { ...failure(429), headers: { 'retry-after': String(seconds) } }
+async function coolDown(session: CheckContext, seconds: number): Promise<void> {
+  const busy = { ...scriptedFailure(429), headers: { 'retry-after': String(seconds) } }
   session.note('retry_after', seconds)
   await session.chat(steps.cools, {
     model: 'priority',
@@ -43,7 +43,11 @@ function inTime({ exchanges, facts }: Pick<Evidence, 'exchanges' | 'facts'>) {
   const until = cools.at + Number(facts.retry_after ?? RETRY_AFTER[0]) * 1_000
   const early = <E extends Exchange>(all: readonly E[]) =>
     all.filter(({ at, end_at }) => at >= cools.at && end_at < until)
-  return { cools, calls: early(call.in({ exchanges })), resolved: early(resolve.in({ exchanges })) }
+  return {
+    cools,
+    calls: early(repeatedCall.in({ exchanges })),
+    resolved: early(resolveStep.in({ exchanges })),
+  }
 }
 
 export const coolingIsHonoured = {

@@ -6,8 +6,8 @@ import type { Evidence, Exchange } from '../evidence/evidence.ts'
 import { step } from '../evidence/step.ts'
 import { listed } from '../evidence/wording.ts'
 import { type Check, type Finding, finding } from '../runner/check.ts'
-import type { Session } from '../runner/context.ts'
-import { A, B, C, call, N, ofModel, repeat, shares, targets } from './route.ts'
+import type { CheckContext } from '../runner/context.ts'
+import { A, B, C, N, ofModel, repeat, repeatedCall, shares, targets } from './route.ts'
 
 const holding = step('held')
 
@@ -24,7 +24,7 @@ const HELD = 12
 const SHORT = 40
 
 /** Holds calls on all targets, then only those on one, and makes short calls one after the other. */
-async function besideABusyOne(session: Session): Promise<void> {
+async function besideABusyOne(session: CheckContext): Promise<void> {
   const held: { gate: string; done: Promise<Exchange>; target: string }[] = []
   for (let n = 0; n < HELD; n++) {
     const gate = session.nonce()
@@ -49,7 +49,7 @@ async function besideABusyOne(session: Session): Promise<void> {
 
 /** Checks that no short call goes to the target with the held calls: another was always idle. */
 function leastBusyPicks(evidence: Evidence): Finding {
-  const short = ofModel(call.in(evidence), 'least-busy')
+  const short = ofModel(repeatedCall.in(evidence), 'least-busy')
   const over = Math.max(...short.map(({ end_at }) => end_at))
   const open = holding.in(evidence).filter(({ end_at }) => end_at > over)
   const busy = new Set(open.flatMap((exchange) => requestsOf(evidence, exchange).map(where)))
@@ -79,7 +79,7 @@ function fastestPicks(evidence: Evidence): Finding {
   }
   let sure = 0
   let wrong = 0
-  for (const exchange of ofModel(call.in(evidence), 'fastest')) {
+  for (const exchange of ofModel(repeatedCall.in(evidence), 'fastest')) {
     const entry = servedBy(evidence, exchange)
     const target = entry ? where(entry) : 'nowhere'
     const known = seen.get(A)!.length > 0
@@ -97,11 +97,11 @@ function fastestPicks(evidence: Evidence): Finding {
     sure > 0 && wrong === 0,
     'calls that went to the slow target although another was faster, or not measured yet',
     { expected: 'none, of at least one', actual: `${wrong} of ${sure}; seen on average: ${ms.join(', ')}` },
-    ofModel(call.in(evidence), 'fastest').map(ref),
+    ofModel(repeatedCall.in(evidence), 'fastest').map(ref),
   )
 }
 
-export const strategies = {
+export const strategyTests = {
   id: 'ROUTE-10',
   needs: ['variant:strategies'],
   timeout: 90_000,
@@ -118,20 +118,24 @@ export const strategies = {
       { scenario: 'plain' },
     ]
     for (let n = 0; n < 12; n++)
-      await session.chat(call.with({ model: 'fastest' }), { model: 'fastest', stream: true, script: slow })
+      await session.chat(repeatedCall.with({ model: 'fastest' }), {
+        model: 'fastest',
+        stream: true,
+        script: slow,
+      })
     await repeat(session, 5, 'priority')
     await repeat(session, 9, 'round-robin')
     await repeat(session, 5, 'cheapest')
     for (const name of ['weighted', 'random'])
       for (let done = 0; done < N; done += 20)
         await Promise.all(
-          Array.from({ length: 20 }, () => session.chat(call.with({ model: name }), { model: name })),
+          Array.from({ length: 20 }, () => session.chat(repeatedCall.with({ model: name }), { model: name })),
         )
     await besideABusyOne(session)
   },
   judge({ evidence }) {
     const order = (model: string, expected: readonly string[]) => {
-      const calls = ofModel(call.in(evidence), model)
+      const calls = ofModel(repeatedCall.in(evidence), model)
       const went = targets(evidence, calls)
       const ok = went.length === expected.length && went.every((target, index) => target === expected[index])
       return finding(

@@ -5,7 +5,7 @@ import { refs, where } from '../dialects/lookup.ts'
 import type { Exchange } from '../evidence/evidence.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
 import { type Check, finding } from '../runner/check.ts'
-import { call, N, ofModel, resolve, resolveOf, shares, targets } from './route.ts'
+import { N, ofModel, repeatedCall, resolveOf, resolveStep, shares, targets } from './route.ts'
 
 const foretold = ({ body }: Exchange): string => {
   const json = jsonOf(body)
@@ -21,20 +21,20 @@ export const resolveEqualsPick = {
     for (const model of ['priority', 'round-robin', 'cheapest'])
       for (let n = 0; n < 6; n++) {
         await resolveOf(session, model)
-        await session.chat(call.with({ model }), { model })
+        await session.chat(repeatedCall.with({ model }), { model })
       }
     await resolveOf(session, 'weighted')
     for (let done = 0; done < N; done += 20)
       await Promise.all(
         Array.from({ length: 20 }, () =>
-          session.chat(call.with({ model: 'weighted' }), { model: 'weighted' }),
+          session.chat(repeatedCall.with({ model: 'weighted' }), { model: 'weighted' }),
         ),
       )
   },
   judge({ evidence }) {
     const exact = ['priority', 'round-robin', 'cheapest'].flatMap((model) => {
-      const told = ofModel(resolve.in(evidence), model)
-      const went = targets(evidence, ofModel(call.in(evidence), model))
+      const told = ofModel(resolveStep.in(evidence), model)
+      const went = targets(evidence, ofModel(repeatedCall.in(evidence), model))
       return told.map((exchange, index) => {
         const ok = at(jsonOf(exchange.body), '/deterministic') === true && foretold(exchange) === went[index]
         return finding(
@@ -49,7 +49,7 @@ export const resolveEqualsPick = {
         )
       })
     })
-    const [weighted] = ofModel(resolve.in(evidence), 'weighted')
+    const [weighted] = ofModel(resolveStep.in(evidence), 'weighted')
     const candidates = (at(jsonOf(weighted!.body), '/candidates') ?? []) as {
       provider: string
       model: string

@@ -4,7 +4,7 @@ import { refs } from '../dialects/lookup.ts'
 import type { Exchange } from '../evidence/evidence.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
 import { step } from '../evidence/step.ts'
-import { ended } from '../evidence/wording.ts'
+import { endText } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
 import { targets } from './route.ts'
 
@@ -57,7 +57,7 @@ export const capabilities = {
         'a call with an image, which no target takes',
         {
           expected: '503 no_target_available, and no request',
-          actual: `${ended(image!)} ${at(jsonOf(image!.body), '/error/code')}, ${seen.length} requests`,
+          actual: `${endText(image!)} ${at(jsonOf(image!.body), '/error/code')}, ${seen.length} requests`,
         },
         refs(image),
       ),

@@ -4,30 +4,30 @@
 // the gateway's own may stand between.
 
 import { modelsOf, refs, servedBy } from '../dialects/lookup.ts'
-import { eventsOf, type Json, jsonOf } from '../evidence/reading.ts'
-import { inWords, step } from '../evidence/step.ts'
+import { type AnyJson, jsonOf, readEvents } from '../evidence/reading.ts'
+import { step, stepText } from '../evidence/step.ts'
 import { type Check, doubt, finding } from '../runner/check.ts'
 
 /** Streams of every kind, from each model. */
-export const streamed = step<{ model: string; scenario: string }>('stream')
+export const responseStreams = step<{ model: string; scenario: string }>('stream')
 
 const LAST = /^response\.(completed|incomplete)$/
 
 /** Returns every event with a type: those of the response, keepalives, and the gateway's own. */
-const allIn = (body: string): Json[] =>
-  eventsOf(body)
-    .map(({ data }) => jsonOf(data) as Json)
+const allIn = (body: string): AnyJson[] =>
+  readEvents(body)
+    .map(({ data }) => jsonOf(data) as AnyJson)
     .filter((event) => typeof event?.type === 'string')
 
-const isOfResponse = ({ type }: Json): boolean => type.startsWith('response.')
+const isOfResponse = ({ type }: AnyJson): boolean => type.startsWith('response.')
 
-export const eventsIn = (body: string): Json[] => allIn(body).filter(isOfResponse)
+export const eventsOfResponse = (body: string): AnyJson[] => allIn(body).filter(isOfResponse)
 
 /**
  * Returns what is wrong with order or numbers, in a few words. `strictly`: numbered from 0, with in_progress
  * after created; clients need neither.
  */
-function wrong(all: readonly Json[], strictly: boolean): string | null {
+function wrong(all: readonly AnyJson[], strictly: boolean): string | null {
   const events = all.filter(isOfResponse)
   const types = events.map(({ type }) => String(type))
   // A keepalive is numbered like the others; the gateway's own events may have no number.
@@ -59,7 +59,7 @@ function wrong(all: readonly Json[], strictly: boolean): string | null {
  * parts of a message in a list that the item begins and each `content_part.added` extends; they throw for any
  * other text.
  */
-function homeless(events: readonly Json[]): string | null {
+function homeless(events: readonly AnyJson[]): string | null {
   const parts = new Map<unknown, number>()
   for (const { type, output_index, content_index, item } of events) {
     const known = parts.get(output_index) ?? 0
@@ -80,25 +80,25 @@ export const responseEvents = {
   async exercise(session) {
     for (const model of modelsOf(session))
       for (const scenario of ['plain', 'tools-parallel', 'finish-tool-calls', 'finish-length'])
-        await session.chat(streamed.with({ model, scenario }), {
+        await session.chat(responseStreams.with({ model, scenario }), {
           model,
           stream: true,
           script: [{ scenario }],
         })
   },
   judge: ({ evidence, waybill }) =>
-    streamed.in(evidence).flatMap((exchange) => {
+    responseStreams.in(evidence).flatMap((exchange) => {
       const entry = servedBy(evidence, exchange)
       const see = refs(exchange, entry)
       if (entry === null || exchange.status !== 200)
-        return [doubt('events-in-order', `"${inWords(exchange)}" was not answered`, see)]
+        return [doubt('events-in-order', `"${stepText(exchange)}" was not answered`, see)]
       const problem = wrong(allIn(exchange.body), waybill)
-      const early = homeless(eventsIn(exchange.body))
+      const early = homeless(eventsOfResponse(exchange.body))
       return [
         finding(
           'events-in-order',
           problem === null,
-          `the events of "${inWords(exchange)}"`,
+          `the events of "${stepText(exchange)}"`,
           {
             expected: 'created, in_progress, items one at a time, one end; numbered from 0',
             actual: problem ?? 'so',
@@ -108,7 +108,7 @@ export const responseEvents = {
         finding(
           'parts-come-first',
           early === null,
-          `the parts of the items of "${inWords(exchange)}"`,
+          `the parts of the items of "${stepText(exchange)}"`,
           { expected: 'content_part.added before the text of each', actual: early ?? 'so' },
           see,
         ),

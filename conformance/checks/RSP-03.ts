@@ -2,8 +2,8 @@
 // or with a reset.
 
 import { refs, servedBy } from '../dialects/lookup.ts'
-import { eventsOf, type Json, jsonOf } from '../evidence/reading.ts'
-import { inWords, step } from '../evidence/step.ts'
+import { type AnyJson, jsonOf, readEvents } from '../evidence/reading.ts'
+import { step, stepText } from '../evidence/step.ts'
 import { type Check, finding } from '../runner/check.ts'
 
 const call = step<{ scenario: string }>('stream')
@@ -25,8 +25,8 @@ export const responsesEnd = {
   judge: ({ evidence }) =>
     call.in(evidence).map((exchange) => {
       // Keepalives and the gateway's own events may come anywhere.
-      const last = eventsOf(exchange.body)
-        .map(({ data }) => jsonOf(data) as Json | undefined)
+      const last = readEvents(exchange.body)
+        .map(({ data }) => jsonOf(data) as AnyJson | undefined)
         .findLast((event) => /^(response\.|error$)/.test(event?.type ?? ''))
       // Before the response starts an error is a status.
       const refused = exchange.status === null || exchange.status >= 400
@@ -34,7 +34,7 @@ export const responsesEnd = {
       return finding(
         'ends-in-a-terminal-event',
         ok,
-        `how "${inWords(exchange)}" ended`,
+        `how "${stepText(exchange)}" ended`,
         {
           expected: 'a terminal event, or a broken connection',
           actual: `${last?.type ?? 'no event'}, ${exchange.end === 'timed_out' ? exchange.error : exchange.end}`,

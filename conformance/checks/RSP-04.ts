@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { refs, servedBy } from '../dialects/lookup.ts'
 import { isCrossed } from '../dialects/registry.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
-import { inWords, step } from '../evidence/step.ts'
+import { step, stepText } from '../evidence/step.ts'
 import { type Check, finding } from '../runner/check.ts'
 import { response, SEALED } from './responses.ts'
 
@@ -37,7 +37,7 @@ export const encryptedUnchanged = {
         finding(
           back ? 'sealed-goes-back' : 'sealed-is-unchanged',
           isDeepStrictEqual(got, SEALED.encrypted_content),
-          `the encrypted reasoning of "${inWords(exchange)}"`,
+          `the encrypted reasoning of "${stepText(exchange)}"`,
           { expected: SEALED.encrypted_content, actual: JSON.stringify(got) ?? 'none' },
           refs(exchange, entry),
         ),

@@ -4,8 +4,8 @@
 import { refs, requestsOf, servedBy } from '../dialects/lookup.ts'
 import { isCrossed } from '../dialects/registry.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
-import { inWords, step } from '../evidence/step.ts'
-import { ended } from '../evidence/wording.ts'
+import { step, stepText } from '../evidence/step.ts'
+import { endText } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
 import { response } from './responses.ts'
 
@@ -41,7 +41,7 @@ export const storeIsPassedOn = {
         finding(
           'store-is-passed-on',
           got === exchange.details.store,
-          `/store of the provider's request in "${inWords(exchange)}"`,
+          `/store of the provider's request in "${stepText(exchange)}"`,
           { expected: String(exchange.details.store), actual: JSON.stringify(got) ?? 'nothing' },
           refs(exchange, entry),
         ),
@@ -59,7 +59,7 @@ export const storeIsPassedOn = {
           `the answer to a call that ${exchange.step}`,
           {
             expected: '400 previous_response_not_found, and nothing at the mock',
-            actual: `${ended(exchange)}, and ${requests.length} requests: ${exchange.body.slice(0, 100)}`,
+            actual: `${endText(exchange)}, and ${requests.length} requests: ${exchange.body.slice(0, 100)}`,
           },
           refs(exchange, ...requests),
         ),

@@ -5,8 +5,8 @@ import { modelsOf, refs, requestsOf, servedBy } from '../dialects/lookup.ts'
 import { dialectOf, isCrossed } from '../dialects/registry.ts'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
-import { inWords, step } from '../evidence/step.ts'
-import { ended } from '../evidence/wording.ts'
+import { step, stepText } from '../evidence/step.ts'
+import { endText } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
 
 const NOBODYS = 'resp_of_nobody_waybill'
@@ -49,12 +49,12 @@ export const previousResponse = {
         'history-is-never-dropped',
         // If the provider stores no answers, an id may be refused in the words for that.
         kept || (!native && isRefused(evidence, exchange, waybill)),
-        `what became of previous_response_id in "${inWords(exchange)}"`,
+        `what became of previous_response_id in "${stepText(exchange)}"`,
         {
           expected: native
             ? 'it reaches the provider that made that answer'
             : 'the provider gets the whole history, or nothing is sent and it is called unknown',
-          actual: `${ended(exchange)}; the provider got ${JSON.stringify(sent) ?? 'none'}`,
+          actual: `${endText(exchange)}; the provider got ${JSON.stringify(sent) ?? 'none'}`,
         },
         refs(exchange, entry),
       )
@@ -68,7 +68,7 @@ export const previousResponse = {
         'what became of a previous_response_id that nobody gave',
         {
           expected: `it is refused as ${waybill ? '400 previous_response_not_found' : '400 or 404'} without an inference${waybill ? '' : ', or the provider is asked with it'}`,
-          actual: `${ended(exchange)}; the provider got ${JSON.stringify(sent) ?? 'none'}: ${exchange.body.slice(0, 100)}`,
+          actual: `${endText(exchange)}; the provider got ${JSON.stringify(sent) ?? 'none'}: ${exchange.body.slice(0, 100)}`,
         },
         refs(exchange, entry),
       )

@@ -3,7 +3,7 @@
 
 import { ref } from '../dialects/lookup.ts'
 import { step } from '../evidence/step.ts'
-import { ended } from '../evidence/wording.ts'
+import { endText } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
 import { ordinaryCall, pace } from './pace.ts'
 
@@ -36,7 +36,7 @@ export const upgradesAreAnswered = {
         `the answer to an upgrade of ${exchange.request.path}`,
         {
           expected: `${allowed.join(' or ')} within ${limit} ms: after any other status clients try again for seconds`,
-          actual: `${ended(exchange)} after ${took} ms`,
+          actual: `${endText(exchange)} after ${took} ms`,
         },
         [ref(exchange)],
       )

@@ -3,9 +3,9 @@
 
 import { modelsOf, refs, servedBy } from '../dialects/lookup.ts'
 import { isCrossed, providerDialectOf } from '../dialects/registry.ts'
-import { at, type Json } from '../evidence/reading.ts'
-import { inWords, step } from '../evidence/step.ts'
-import { ended } from '../evidence/wording.ts'
+import { type AnyJson, at } from '../evidence/reading.ts'
+import { step, stepText } from '../evidence/step.ts'
+import { endText } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
 
 const call = step<{ model: string }>('call')
@@ -32,14 +32,14 @@ export const compactionIsNative = {
         entry !== null &&
         !isCrossed(exchange, entry) &&
         Array.isArray(input) &&
-        input.some((item: Json) => item?.type === 'compaction_trigger')
+        input.some((item: AnyJson) => item?.type === 'compaction_trigger')
       return finding(
         'compaction-is-native-or-refused',
         entry === null ? refused : arrived,
-        `what became of a compaction_trigger in "${inWords(exchange)}"`,
+        `what became of a compaction_trigger in "${stepText(exchange)}"`,
         {
           expected: 'it reaches a provider that speaks responses, or the call is refused',
-          actual: `${ended(exchange)}; ${entry ? `a provider was asked in ${providerDialectOf(entry).name} ${arrived ? 'with' : 'without'} it` : 'no provider was asked'}`,
+          actual: `${endText(exchange)}; ${entry ? `a provider was asked in ${providerDialectOf(entry).name} ${arrived ? 'with' : 'without'} it` : 'no provider was asked'}`,
         },
         refs(exchange, entry),
       )

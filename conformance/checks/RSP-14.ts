@@ -3,8 +3,8 @@
 
 import { ref, requestsOf, where } from '../dialects/lookup.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
-import { recordOf, step } from '../evidence/step.ts'
-import { ended } from '../evidence/wording.ts'
+import { recordExchange, step } from '../evidence/step.ts'
+import { endText } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
 import { SEALED } from './responses.ts'
 import { recordAfter } from './use.ts'
@@ -33,7 +33,7 @@ export const refusedReasoning = {
   judge: ({ evidence }) =>
     call.in(evidence).map((exchange) => {
       const requests = requestsOf(evidence, exchange)
-      const reading = recordOf(evidence, exchange)
+      const reading = recordExchange(evidence, exchange)
       const log = at(jsonOf(reading?.body ?? ''), '/attempt_log')
       const attempts = Array.isArray(log) ? log.length : 0
       const sealed = requests.map(({ body }) => JSON.stringify(body).includes(SEALED.encrypted_content))
@@ -46,7 +46,7 @@ export const refusedReasoning = {
         'what a gateway does whose provider refuses encrypted reasoning',
         {
           expected: '200 after two requests to one target, the second without it, and two attempts on record',
-          actual: `${ended(exchange)} after ${requests.map((each, index) => `${where(each)} ${sealed[index] ? 'with' : 'without'}`).join(', ')}; ${attempts} attempts on record`,
+          actual: `${endText(exchange)} after ${requests.map((each, index) => `${where(each)} ${sealed[index] ? 'with' : 'without'}`).join(', ')}; ${attempts} attempts on record`,
         },
         [exchange, ...(reading ? [reading] : []), ...requests].map(ref),
       )

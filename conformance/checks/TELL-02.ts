@@ -2,7 +2,7 @@
 
 import { aFallbackStatus, movedOn, refs, requestsOf } from '../dialects/lookup.ts'
 import { firstTargetFails } from '../dialects/scripted.ts'
-import { inWords, step } from '../evidence/step.ts'
+import { step, stepText } from '../evidence/step.ts'
 import { type Check, doubt } from '../runner/check.ts'
 import { headersName } from './tell.ts'
 
@@ -29,7 +29,7 @@ export const headersAfterFallback = {
         ? headersName(evidence, target, exchange)
         : doubt(
             'headers-name-the-server',
-            `${inWords(exchange)}: it was not answered after a fallback`,
+            `${stepText(exchange)}: it was not answered after a fallback`,
             refs(exchange, ...entries),
           )
     }),

@@ -2,7 +2,7 @@
 
 import { isSameId, itemsOf, recordIn, ref, refs, requestIdOf } from '../dialects/lookup.ts'
 import { at } from '../evidence/reading.ts'
-import { recordOf, step } from '../evidence/step.ts'
+import { recordExchange, step } from '../evidence/step.ts'
 import { type Check, finding } from '../runner/check.ts'
 
 const steps = {
@@ -30,7 +30,7 @@ export const idFindsTheRecord = {
         calls.map(ref),
       ),
       ...calls.map((exchange, index) => {
-        const reading = recordOf(evidence, exchange)
+        const reading = recordExchange(evidence, exchange)
         const record = ids[index] ? recordIn(target, reading, ids[index]) : undefined
         const { fields, one } = target.observability.log!
         const same = isSameId(at(record, fields.id), ids[index])

@@ -2,8 +2,8 @@
 
 import { ref, refs, requestIdOf } from '../dialects/lookup.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
-import { recordOf, step } from '../evidence/step.ts'
-import { ended } from '../evidence/wording.ts'
+import { recordExchange, step } from '../evidence/step.ts'
+import { endText } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
 
 const steps = {
@@ -41,7 +41,7 @@ export const hostileNames = {
   judge: ({ evidence, target }) => [
     ...steps.model.in(evidence).flatMap((exchange) => {
       const asked = (jsonOf(exchange.request.body!) as { model: string }).model
-      const reading = recordOf(evidence, exchange)
+      const reading = recordExchange(evidence, exchange)
       const printable = Object.values(exchange.headers).every((value) => /^[\x20-\x7e]*$/.test(value))
       const onRecord =
         requestIdOf(target, exchange) === null ||
@@ -54,7 +54,7 @@ export const hostileNames = {
           `a call of the model ${JSON.stringify(asked)}`,
           {
             expected: 'an answer, printable headers, no header of its own, and byte for byte on record',
-            actual: `${ended(exchange)}, ${printable ? '' : 'not '}printable${exchange.headers['x-evil'] === undefined ? '' : ', a header of its own'}, ${onRecord ? 'byte for byte' : 'changed'} on record`,
+            actual: `${endText(exchange)}, ${printable ? '' : 'not '}printable${exchange.headers['x-evil'] === undefined ? '' : ', a header of its own'}, ${onRecord ? 'byte for byte' : 'changed'} on record`,
           },
           refs(exchange, reading),
         ),

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { amountIn, recordIn, refs, requestIdOf } from '../dialects/lookup.ts'
 import { providerDialectOf } from '../dialects/registry.ts'
 import { at } from '../evidence/reading.ts'
-import { inWords, recordOf, step } from '../evidence/step.ts'
+import { recordExchange, step, stepText } from '../evidence/step.ts'
 import { type Check, finding } from '../runner/check.ts'
 import { CACHED, countsIn, INCLUDE, sides } from './use.ts'
 
@@ -25,7 +25,7 @@ export const usageIsOnRecord = {
   },
   judge: ({ evidence, target, waybill }) =>
     call.in(evidence).map((exchange) => {
-      const reading = recordOf(evidence, exchange)
+      const reading = recordExchange(evidence, exchange)
       const { fields } = target.observability.log!
       const record = recordIn(target, reading, requestIdOf(target, exchange) ?? '')
       const { entry, sent } = sides(evidence, exchange)
@@ -48,7 +48,7 @@ export const usageIsOnRecord = {
       return finding(
         'usage-is-on-record',
         ok,
-        `the tokens on record of "${inWords(exchange)}", input / output`,
+        `the tokens on record of "${stepText(exchange)}", input / output`,
         {
           expected:
             sent === null

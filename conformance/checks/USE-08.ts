@@ -3,9 +3,9 @@
 
 import { refs } from '../dialects/lookup.ts'
 import { readAnswer } from '../dialects/registry.ts'
-import { at, eventsOf } from '../evidence/reading.ts'
+import { at, readEvents } from '../evidence/reading.ts'
 import { type PlainStep, type Step, step } from '../evidence/step.ts'
-import { ended } from '../evidence/wording.ts'
+import { endText } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
 import { pairs } from './use.ts'
 
@@ -53,7 +53,7 @@ export const cacheIsFreeAndPrivate = {
         `the cache header and the inferences of the call "${step.step}"`,
         {
           expected: `200, ${expected}, ${inferences}`,
-          actual: `${ended(exchange)}, ${said}, ${between.length}`,
+          actual: `${endText(exchange)}, ${said}, ${between.length}`,
         },
         refs(exchange, reading),
       )
@@ -61,7 +61,7 @@ export const cacheIsFreeAndPrivate = {
     const again = of(steps.again)
     const stream = of(steps.streamAgain)
     const usage = readAnswer(stream.exchange).usage.length
-    const done = eventsOf(stream.exchange.body).at(-1)?.data
+    const done = readEvents(stream.exchange.body).at(-1)?.data
     return [
       hit(steps.first, 'MISS', 1),
       hit(steps.again, 'HIT', 0),

@@ -2,7 +2,7 @@
 // must agree. Pure.
 import { isDeepStrictEqual } from 'node:util'
 import type { DialectName } from '../dialects/dialect.ts'
-import { eventsOf, type Json, jsonOf } from '../evidence/reading.ts'
+import { type AnyJson, jsonOf, readEvents } from '../evidence/reading.ts'
 
 /** Contradictions by kind, in a few words each. */
 export interface Contradictions {
@@ -19,9 +19,9 @@ export interface Contradictions {
 
 const none = (): Contradictions => ({ texts: [], ids: [], places: [], names: [], states: [] })
 
-const parsed = (body: string): { event: string | null; json: Json }[] =>
-  eventsOf(body)
-    .map(({ event, data }) => ({ event, json: jsonOf(data) as Json }))
+const parsed = (body: string): { event: string | null; json: AnyJson }[] =>
+  readEvents(body)
+    .map(({ event, data }) => ({ event, json: jsonOf(data) as AnyJson }))
     .filter(({ json }) => typeof json === 'object' && json !== null)
 
 const isId = (value: unknown): value is string => typeof value === 'string' && value !== ''
@@ -52,12 +52,12 @@ function distinct(ids: readonly unknown[], of: string): string[] {
 /** Compares chunks: each has the answer's id, and a tool call has its id from its first part on. */
 function inChat(body: string): Contradictions {
   const found = none()
-  const whole = jsonOf(body) as Json | undefined
+  const whole = jsonOf(body) as AnyJson | undefined
   if (whole !== undefined) {
-    const calls = (whole?.choices ?? []).flatMap((choice: Json) => choice?.message?.tool_calls ?? [])
+    const calls = (whole?.choices ?? []).flatMap((choice: AnyJson) => choice?.message?.tool_calls ?? [])
     found.ids.push(
       ...distinct(
-        calls.map(({ id }: Json) => id),
+        calls.map(({ id }: AnyJson) => id),
         'calls',
       ),
     )
@@ -66,7 +66,7 @@ function inChat(body: string): Contradictions {
   const calls = new Map<string, { id: unknown }>()
   const answers = new Set<unknown>()
   for (const { json } of parsed(body)) {
-    const choices: Json[] = Array.isArray(json.choices) ? json.choices : []
+    const choices: AnyJson[] = Array.isArray(json.choices) ? json.choices : []
     if (choices.length > 0 && isId(json.id)) answers.add(json.id)
     for (const choice of choices)
       for (const call of choice?.delta?.tool_calls ?? []) {
@@ -107,14 +107,14 @@ const DELTAS: Readonly<Record<string, readonly string[]>> = {
 const NAMED = /^(message_(start|delta|stop)|content_block_(start|delta|stop))$/
 
 interface Block {
-  readonly start: Json
+  readonly start: AnyJson
   joined: string
   open: boolean
 }
 
 function inMessages(body: string): Contradictions {
   const found = none()
-  const whole = jsonOf(body) as Json | undefined
+  const whole = jsonOf(body) as AnyJson | undefined
   const blocks = new Map<unknown, Block>()
   if (whole !== undefined)
     for (const [index, start] of (Array.isArray(whole?.content) ? whole.content : []).entries())
@@ -139,7 +139,7 @@ function inMessages(body: string): Contradictions {
 
 function messageEvent(
   event: string | null,
-  json: Json,
+  json: AnyJson,
   blocks: Map<unknown, Block>,
   { texts, places, names }: Contradictions,
 ): void {
@@ -167,17 +167,17 @@ function messageEvent(
 /** Item of a responses stream under construction. */
 interface Item {
   readonly index: unknown
-  readonly added: Json
+  readonly added: AnyJson
   /** `response.output_text 0` -> the joined deltas of that part. */
   readonly deltas: Map<string, string>
 }
 
-const partOf = ({ content_index, summary_index }: Json): number => content_index ?? summary_index ?? 0
+const partOf = ({ content_index, summary_index }: AnyJson): number => content_index ?? summary_index ?? 0
 
 /** Returns the texts of a finished item, keyed like their deltas. */
-function textsOf(item: Json): [key: string, text: unknown][] {
+function textsOf(item: AnyJson): [key: string, text: unknown][] {
   const parts = (list: unknown, type: string, base: string): [string, unknown][] =>
-    (Array.isArray(list) ? list : []).flatMap((part: Json, index) =>
+    (Array.isArray(list) ? list : []).flatMap((part: AnyJson, index) =>
       part?.type === type ? [[`${base} ${index}`, part.text ?? part.refusal]] : [],
     )
   if (item.type === 'function_call') return [['response.function_call_arguments 0', item.arguments]]
@@ -195,7 +195,7 @@ function textsOf(item: Json): [key: string, text: unknown][] {
 }
 
 /** Compares a finished item with its events. Reasoning may come without deltas. */
-function finished(item: Json, known: Item, where: string, { texts, ids, states }: Contradictions): void {
+function finished(item: AnyJson, known: Item, where: string, { texts, ids, states }: Contradictions): void {
   if (item.status === 'in_progress') states.push(`the ${item.type} in ${where} is in_progress`)
   const told = new Map(textsOf(item))
   for (const [key, text] of told) {
@@ -213,10 +213,10 @@ function finished(item: Json, known: Item, where: string, { texts, ids, states }
 
 function inResponses(body: string): Contradictions {
   const found = none()
-  const whole = jsonOf(body) as Json | undefined
-  const output = (response: Json | undefined): Json[] =>
-    Array.isArray(response?.output) ? response.output.filter((item: Json) => item) : []
-  const calls = (items: readonly Json[]) =>
+  const whole = jsonOf(body) as AnyJson | undefined
+  const output = (response: AnyJson | undefined): AnyJson[] =>
+    Array.isArray(response?.output) ? response.output.filter((item: AnyJson) => item) : []
+  const calls = (items: readonly AnyJson[]) =>
     distinct(
       items.filter(({ type }) => type === 'function_call').map(({ call_id }) => call_id),
       'calls',
@@ -254,7 +254,7 @@ function inResponses(body: string): Contradictions {
   return found
 }
 
-function responseEvent(json: Json, items: Map<unknown, Item>, found: Contradictions): void {
+function responseEvent(json: AnyJson, items: Map<unknown, Item>, found: Contradictions): void {
   const { type, output_index: index, item } = json
   if (type === 'response.output_item.added') {
     if (!isId(item?.id) || items.has(item.id)) found.ids.push(`an item is added as ${brief(item?.id)}`)

@@ -2,7 +2,7 @@
 // translation can be compared. Pure.
 
 import type { DialectName } from '../dialects/dialect.ts'
-import type { Json } from '../evidence/reading.ts'
+import type { AnyJson } from '../evidence/reading.ts'
 
 export interface AskedFor {
   /** Texts above the conversation. */
@@ -25,7 +25,7 @@ export interface AskedFor {
   readonly results: ReadonlyMap<string, string>
 }
 
-const listOf = (value: unknown): Json[] =>
+const listOf = (value: unknown): AnyJson[] =>
   (Array.isArray(value) ? value : []).filter((each) => typeof each === 'object' && each !== null)
 
 /** Returns a text, or the joined texts of parts. */
@@ -43,17 +43,17 @@ const turn = (role: string, content: unknown): string[] => {
 
 const isAbove = (role: unknown): boolean => role === 'system' || role === 'developer'
 
-const settings = ({ temperature, top_p }: Json) => ({ temperature, top_p })
+const settings = ({ temperature, top_p }: AnyJson) => ({ temperature, top_p })
 
 /** Returns the choice as chat and responses write it; a forced tool is in `function`, or flat. */
-const choiceOf = (choice: Json | string | undefined): string | null =>
+const choiceOf = (choice: AnyJson | string | undefined): string | null =>
   typeof choice === 'string'
     ? choice === 'required'
       ? 'any'
       : choice
     : (choice?.function?.name ?? choice?.name ?? null)
 
-function ofChat(body: Json): AskedFor {
+function ofChat(body: AnyJson): AskedFor {
   const messages = listOf(body.messages)
   const above = messages.filter(({ role }) => isAbove(role))
   const parts = messages.flatMap(({ content }) => listOf(content))
@@ -82,7 +82,7 @@ function ofChat(body: Json): AskedFor {
   }
 }
 
-function ofMessages(body: Json): AskedFor {
+function ofMessages(body: AnyJson): AskedFor {
   const messages = listOf(body.messages)
   const blocks = messages.flatMap(({ content }) => listOf(content))
   const of = (type: string) => blocks.filter((block) => block.type === type)
@@ -110,9 +110,9 @@ function ofMessages(body: Json): AskedFor {
   }
 }
 
-function ofResponses(body: Json): AskedFor {
+function ofResponses(body: AnyJson): AskedFor {
   const items =
-    typeof body.input === 'string' ? [{ role: 'user', content: body.input } as Json] : listOf(body.input)
+    typeof body.input === 'string' ? [{ role: 'user', content: body.input } as AnyJson] : listOf(body.input)
   const of = (type: string) => items.filter((item) => item.type === type)
   const messages = items.filter(({ type, role }) => type === 'message' || (type === undefined && role))
   const above = messages.filter(({ role }) => isAbove(role))
@@ -143,7 +143,7 @@ function ofResponses(body: Json): AskedFor {
   }
 }
 
-const READERS: Readonly<Partial<Record<DialectName, (body: Json) => AskedFor>>> = {
+const READERS: Readonly<Partial<Record<DialectName, (body: AnyJson) => AskedFor>>> = {
   chat: ofChat,
   messages: ofMessages,
   responses: ofResponses,
@@ -151,4 +151,4 @@ const READERS: Readonly<Partial<Record<DialectName, (body: Json) => AskedFor>>> 
 
 /** Returns null for an unknown dialect. */
 export const askedFor = (dialect: DialectName, body: unknown): AskedFor | null =>
-  READERS[dialect]?.((body ?? {}) as Json) ?? null
+  READERS[dialect]?.((body ?? {}) as AnyJson) ?? null

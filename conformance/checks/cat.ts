@@ -2,7 +2,7 @@
 import { z } from 'zod'
 
 /** OpenAI's model list; gateways may add fields. */
-export const modelList = z.looseObject({
+export const modelListSchema = z.looseObject({
   object: z.literal('list'),
   data: z.array(z.looseObject({ id: z.string().min(1), object: z.literal('model') })),
 })

@@ -7,9 +7,9 @@ import type { Reading } from '../dialects/dialect.ts'
 import { refs, requestsOf, saysWhen, servedBy, where } from '../dialects/lookup.ts'
 import { dialectOf, isCrossed, providerDialectOf, readAnswer, readSent } from '../dialects/registry.ts'
 import type { Exchange } from '../evidence/evidence.ts'
-import { at, type Json, jsonOf, jsonValue } from '../evidence/reading.ts'
-import { inWords } from '../evidence/step.ts'
-import { ended } from '../evidence/wording.ts'
+import { type AnyJson, at, jsonOf, jsonValue } from '../evidence/reading.ts'
+import { stepText } from '../evidence/step.ts'
+import { endText } from '../evidence/wording.ts'
 import { type Finding, finding, type Judging } from '../runner/check.ts'
 import { endSeen, isVisible, type Meaning, meaningOf, readable, sameAnswer } from './flow.ts'
 import { headersName } from './tell.ts'
@@ -117,7 +117,7 @@ function answersWith(
     ...(without === undefined ? [] : [`no header ${without}`]),
   ]
   const actual = [
-    ended(exchange),
+    endText(exchange),
     ...(header === undefined ? [] : [headers[header] ?? `no header ${header}`]),
     ...(without === undefined ? [] : [headers[without] ?? 'none']),
     ...(holds === undefined ? [] : [body.slice(0, 160) || 'no body']),
@@ -125,7 +125,7 @@ function answersWith(
   return finding(
     id,
     ok,
-    `the answer to "${inWords(exchange)}"`,
+    `the answer to "${stepText(exchange)}"`,
     { expected: expected.join(', '), actual: actual.join(', ') },
     refs(exchange, requestsOf(evidence, exchange).at(-1)),
   )
@@ -135,10 +135,10 @@ function retryAfter(id: string, wanted: number, exchange: Exchange, { evidence, 
   return finding(
     id,
     exchange.status === 429 && saysWhen(wanted, exchange, target),
-    `Retry-After in the answer to "${inWords(exchange)}"`,
+    `Retry-After in the answer to "${stepText(exchange)}"`,
     {
       expected: `429, and ${wanted} s as the provider said`,
-      actual: `${ended(exchange)}, ${exchange.headers['retry-after'] ?? 'none'}`,
+      actual: `${endText(exchange)}, ${exchange.headers['retry-after'] ?? 'none'}`,
     },
     refs(exchange, requestsOf(evidence, exchange).at(-1)),
   )
@@ -210,7 +210,7 @@ export function sameAs(
   return finding(
     id,
     sent.is ? isDeepStrictEqual(counted(got), counted(sent)) : isCrossedUsage || wasNotAsked,
-    `the ${part} that the client read in "${inWords(exchange)}"`,
+    `the ${part} that the client read in "${stepText(exchange)}"`,
     { expected: `as the provider sent it: ${sent.said}`, actual: got.said },
     refs(exchange, entry),
   )
@@ -226,7 +226,7 @@ function isWithin(got: unknown, wanted: unknown, name = ''): boolean {
   if (typeof wanted !== 'object' || wanted === null) return isDeepStrictEqual(got, wanted)
   if (typeof got !== 'object' || got === null || Array.isArray(got) !== Array.isArray(wanted)) return false
   if (Array.isArray(wanted) && (got as unknown[]).length !== wanted.length) return false
-  return Object.entries(wanted).every(([name, each]) => isWithin((got as Json)[name], each, name))
+  return Object.entries(wanted).every(([name, each]) => isWithin((got as AnyJson)[name], each, name))
 }
 
 function requestHolds(
@@ -242,7 +242,7 @@ function requestHolds(
   return finding(
     id,
     ok,
-    `${request.at} of the provider's request in "${inWords(exchange)}"`,
+    `${request.at} of the provider's request in "${stepText(exchange)}"`,
     { expected: JSON.stringify(wanted), actual: JSON.stringify(got) ?? 'nothing' },
     refs(exchange, entry),
   )
@@ -268,10 +268,10 @@ function wentTo(
   return finding(
     id,
     entries.length > 0 && entries.every(isThere) && isStatus(exchange.status, status),
-    `where "${inWords(exchange)}" went`,
+    `where "${stepText(exchange)}" went`,
     {
       expected: `${went === 'to one model only' ? 'one model' : targets.join(' or ')}${status === undefined ? '' : `, and for the client ${status === 'error' ? 'an error' : status}`}`,
-      actual: `${entries.map(where).join(', ') || 'nowhere'}${status === undefined ? '' : `, and for the client ${ended(exchange)}`}`,
+      actual: `${entries.map(where).join(', ') || 'nowhere'}${status === undefined ? '' : `, and for the client ${endText(exchange)}`}`,
     },
     refs(exchange, ...entries),
   )
@@ -284,7 +284,7 @@ function endsInError(id: string, exchange: Exchange, { evidence }: Judging): Fin
   return finding(
     id,
     entry !== null && isVisible(exchange) && done === 0,
-    `how "${inWords(exchange)}" ended for the client`,
+    `how "${stepText(exchange)}" ended for the client`,
     {
       expected: `an error, and no ${end}`,
       actual:

@@ -3,12 +3,12 @@
 import { refs, servedBy } from '../dialects/lookup.ts'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'
 import type { Step } from '../evidence/step.ts'
-import { ended } from '../evidence/wording.ts'
+import { endText } from '../evidence/wording.ts'
 import { finding } from '../runner/check.ts'
-import type { Session } from '../runner/context.ts'
+import type { CheckContext } from '../runner/context.ts'
 
 /** Bodies that are no request: for any dialect, and for the one under test. */
-export const malformed = ({ dialect }: Session): Readonly<Record<string, string>> => ({
+export const malformed = ({ dialect }: CheckContext): Readonly<Record<string, string>> => ({
   empty: '',
   'no JSON': 'Where do you go?',
   'cut JSON': '{"model":"x","messages":[',
@@ -17,7 +17,7 @@ export const malformed = ({ dialect }: Session): Readonly<Record<string, string>
   ...dialect.malformed,
 })
 
-export const post = (session: Session, step: Step, body: string) =>
+export const post = (session: CheckContext, step: Step, body: string) =>
   session.ask(step, session.dialect.path, {
     method: 'POST',
     headers: session.callHeaders,
@@ -34,7 +34,7 @@ export function isStillThere(evidence: Evidence, exchange: Exchange) {
     'a proper call afterwards',
     {
       expected: '200',
-      actual: `${ended(exchange)}${gone === undefined ? '' : `; the gateway is gone: ${gone}`}`,
+      actual: `${endText(exchange)}${gone === undefined ? '' : `; the gateway is gone: ${gone}`}`,
     },
     refs(exchange, servedBy(evidence, exchange)),
   )

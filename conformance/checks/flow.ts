@@ -4,11 +4,11 @@ import type { Reading } from '../dialects/dialect.ts'
 import { refs, servedBy } from '../dialects/lookup.ts'
 import { isCrossed, readAnswer, readSent } from '../dialects/registry.ts'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'
-import { eventsOf, jsonValue } from '../evidence/reading.ts'
-import { inWords } from '../evidence/step.ts'
-import { ended } from '../evidence/wording.ts'
+import { jsonValue, readEvents } from '../evidence/reading.ts'
+import { stepText } from '../evidence/step.ts'
+import { endText } from '../evidence/wording.ts'
 import { doubt, type Finding, finding } from '../runner/check.ts'
-import type { Session } from '../runner/context.ts'
+import type { CheckContext } from '../runner/context.ts'
 
 /** Meaning of an answer: a call's arguments as a value, and the index of its id among the different ids. */
 export interface Meaning extends Omit<Reading, 'tools'> {
@@ -52,7 +52,7 @@ export function sameAnswer(
   if (exchange.end === 'timed_out' && isUnderWay(exchange))
     return doubt(
       'same-answer',
-      `${inWords(exchange)}: events still arrived when the suite ran out of patience`,
+      `${stepText(exchange)}: events still arrived when the suite ran out of patience`,
       refs(exchange, entry),
     )
   const [first] = different
@@ -60,7 +60,7 @@ export function sameAnswer(
   return finding(
     'same-answer',
     ok,
-    `the answer that the client read in "${inWords(exchange)}"`,
+    `the answer that the client read in "${stepText(exchange)}"`,
     {
       expected: `what the provider sent${apart ? `, in its ${first} ${apart[0]}` : said ? '' : ', which was nothing'}, to its end`,
       actual: `${apart ? apart[1] : 'the same'}, ended ${exchange.end}${exchange.utf8 ? '' : ', not UTF-8'}`,
@@ -96,7 +96,7 @@ export function readable(evidence: Evidence, exchange: Exchange): Finding {
   return finding(
     'readable',
     (streamed ? /^text\/event-stream\b/i : /^application\/([\w.-]+\+)?json\b/i).test(type) && surplus <= 0,
-    `whether a client can parse "${inWords(exchange)}", ${ended(exchange)}`,
+    `whether a client can parse "${stepText(exchange)}", ${endText(exchange)}`,
     {
       expected: `${streamed ? 'text/event-stream' : 'application/json'}, and events that are JSON`,
       actual: `${type}, ${unreadable} events that are no JSON`,
@@ -115,7 +115,7 @@ export const isVisible = (exchange: Exchange): boolean =>
   (exchange.status !== null && exchange.status >= 400) ||
   readAnswer(exchange).errors.length > 0 ||
   readAnswer(exchange).unreadable > 0 ||
-  eventsOf(exchange.body).some(({ event }) => event === 'error')
+  readEvents(exchange.body).some(({ event }) => event === 'error')
 
 /**
  * Returns the end of an incomplete answer, in words for a finding; one that keeps the client waiting has not
@@ -130,7 +130,7 @@ export const endSeen = (exchange: Exchange): string => {
 const heldBackFact = ({ n }: Pick<Exchange, 'n'>): string => `held back #${n}`
 
 /** Notes that a stream's first event did not reach the client, so that later events cannot be judged. */
-export const noteHeldBack = (session: Pick<Session, 'note'>, exchange: Exchange): void =>
+export const noteHeldBack = (session: Pick<CheckContext, 'note'>, exchange: Exchange): void =>
   session.note(heldBackFact(exchange), true)
 
 /** Returns the doubt about such a stream; null for others. */
@@ -139,6 +139,6 @@ export const heldBack = (id: string, { facts }: Evidence, exchange: Exchange): F
     ? null
     : doubt(
         id,
-        `the first event of "${inWords(exchange)}" did not reach the client before the next one was there`,
+        `the first event of "${stepText(exchange)}" did not reach the client before the next one was there`,
         [`#${exchange.n}`],
       )

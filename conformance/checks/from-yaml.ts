@@ -4,12 +4,12 @@ import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { packageFile } from '../../src/shared/package-root.ts'
-import { DIALECTS } from '../dialects/dialect.ts'
+import { TESTED_DIALECTS } from '../dialects/dialect.ts'
 import { everyModel, modelsOf, servedBy } from '../dialects/lookup.ts'
 import { isCrossed } from '../dialects/registry.ts'
 import type { Details, Evidence, Exchange } from '../evidence/evidence.ts'
 import type { Check } from '../runner/check.ts'
-import type { Session } from '../runner/context.ts'
+import type { CheckContext } from '../runner/context.ts'
 import type { Capability } from '../target/schema.ts'
 import { expectation, meets } from './expectations.ts'
 
@@ -19,7 +19,7 @@ const call = z.strictObject({
   step: z.string(),
   each: z.record(z.string(), z.union([z.string(), z.array(scalar)])).default({}),
   /** Runs only in this dialect, which the script is written in. */
-  on: z.enum(DIALECTS).optional(),
+  on: z.enum(TESTED_DIALECTS).optional(),
   stream: z.boolean().optional(),
   body: z.record(z.string(), z.unknown()).default({}),
   headers: z.record(z.string(), z.string()).default({}),
@@ -36,7 +36,7 @@ const call = z.strictObject({
 const caseSchema = z.strictObject({
   needs: z.array(z.custom<Capability>((value) => typeof value === 'string')).default([]),
   /** Dialect of its calls; default chat. */
-  dialect: z.enum(DIALECTS).optional(),
+  dialect: z.enum(TESTED_DIALECTS).optional(),
   hostile: z.boolean().default(false),
   /** Applies to relayed calls only; translated ones are skipped. */
   relays: z.boolean().default(false),
@@ -90,7 +90,7 @@ function wasTranslated(evidence: Evidence, exchange: Exchange): boolean {
   return entry !== null && isCrossed(exchange, entry)
 }
 
-async function make(session: Session, call: Call): Promise<void> {
+async function make(session: CheckContext, call: Call): Promise<void> {
   const { cooldown_ms } = session.target.capabilities
   for (const details of combinations(call.each, session)) {
     const { model, stream = call.stream ?? false } = details
@@ -111,7 +111,7 @@ async function make(session: Session, call: Call): Promise<void> {
 }
 
 /** Returns one entry for every combination: `{ a: [1, 2], b: [3] }` -> a 1 b 3, a 2 b 3. */
-function combinations(each: Call['each'], session: Session): Details[] {
+function combinations(each: Call['each'], session: CheckContext): Details[] {
   return Object.entries(each).reduce<Details[]>(
     (all, [name, values]) =>
       all.flatMap((one) =>
@@ -124,7 +124,7 @@ function combinations(each: Call['each'], session: Session): Details[] {
   )
 }
 
-function idsOf(value: string | number | boolean, session: Session): (string | number | boolean)[] {
+function idsOf(value: string | number | boolean, session: CheckContext): (string | number | boolean)[] {
   const { models } = session.target
   if (value === '{logical}') return models.logical.map(({ id }) => id)
   if (value === '{direct}') return models.direct.map(({ id }) => id)

@@ -216,6 +216,18 @@ const SOUND: [what: string, all: Evidence[], of?: Target][] = [
       ),
     ],
   ],
+  [
+    'an empty request that is refused, with each reading of the models, while a broken body is refused, too',
+    [
+      evidence(
+        [
+          exchange({ nonce: null, at: 1_000, end_at: 1_060, status: 400 }, []),
+          exchange({ n: 2, nonce: null, at: 1_020, end_at: 1_050 }, []),
+        ],
+        [failed(400, { ...EMPTY, at: 1_030 }), failed(400, { ...EMPTY, at: 1_040 })],
+      ),
+    ],
+  ],
   ['a body without a nonce', [evidence([exchange({ nonce: null }, {})], [entry({ nonce: null })])]],
   [
     'background as declared',

@@ -6,7 +6,7 @@ import { isRefused } from '../dialects/lookup.ts'
 import { providerDialectOf, readSent } from '../dialects/registry.ts'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
-import { inWords } from '../evidence/step.ts'
+import { stepText } from '../evidence/step.ts'
 import { type Finding, finding } from '../runner/check.ts'
 import type { Background, Target } from '../target/schema.ts'
 
@@ -34,7 +34,7 @@ export function account(all: ReadonlyMap<string, Evidence>, target: Target): Fin
   for (const evidence of all.values()) {
     const anonymous = new Map<Exchange, Accounted>()
     for (const entry of evidence.ledger) {
-      if (entry.kind !== 'inference') continue
+      if (entry.kind !== 'inference' || isFreeProbe(evidence, entry)) continue
       const call = entry.nonce === null ? withoutNonce(evidence, entry, anonymous) : calls.get(entry.nonce)
       if (call) call.entries.push(entry)
       else if (isBackground(target, entry)) background.push(entry)
@@ -79,13 +79,22 @@ export function account(all: ReadonlyMap<string, Evidence>, target: Target): Fin
   ]
 }
 
+/**
+ * Returns true for a request that the provider refused, so that it cost nothing, and that the gateway may have made
+ * for itself: it has no nonce, and not just one request of the check was open then.
+ */
+function isFreeProbe({ exchanges }: Evidence, entry: LedgerEntry): boolean {
+  const open = exchanges.filter(({ at, end_at }) => at <= entry.at && entry.at <= end_at)
+  return entry.nonce === null && isRefused(entry) && open.length !== 1
+}
+
 /** Returns the nonces that a request may carry: in its text, and the one made for it. */
 function noncesOf({ nonce, request }: Exchange): string[] {
   const written = nonceIn(request.body ?? '') ?? nonceIn(request.path)
   return [...new Set([nonce, written])].filter((each) => each !== null)
 }
 
-const nameOf = (check: string, exchange: Exchange): string => `${check}#${exchange.n} (${inWords(exchange)})`
+const nameOf = (check: string, exchange: Exchange): string => `${check}#${exchange.n} (${stepText(exchange)})`
 
 /**
  * Returns the POST of the same check that the entry may belong to and that has no answered inference yet:

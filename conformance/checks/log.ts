@@ -4,13 +4,13 @@ import { listRequest } from '../dialects/lookup.ts'
 import { delta, END } from '../dialects/scripted.ts'
 import type { Exchange } from '../evidence/evidence.ts'
 import type { Step } from '../evidence/step.ts'
-import type { ChatOptions, Session } from '../runner/context.ts'
+import type { ChatOptions, CheckContext } from '../runner/context.ts'
 
 /** Maximum time until a gateway on a busy machine notices that its client has left, ms. */
 const NOTICED = 2_000
 
 /** Makes a stream that the client leaves after its first event. */
-export async function leave(session: Session, step: Step): Promise<Exchange> {
+export async function leaveStream(session: CheckContext, step: Step): Promise<Exchange> {
   const gate = session.nonce()
   const script = [{ events: [delta('one'), { gate }, END] }]
   const call = await session.openChat(step, { stream: true, script })
@@ -30,7 +30,7 @@ export async function leave(session: Session, step: Step): Promise<Exchange> {
  * Makes a call that must be recorded. Repeats it if the gateway refuses it (503), as it should while it
  * cannot record on a busy machine.
  */
-export async function onRecord(session: Session, step: Step, options: ChatOptions): Promise<void> {
+export async function onRecord(session: CheckContext, step: Step, options: ChatOptions): Promise<void> {
   for (let tries = 0; tries < 20; tries++) {
     const { status } = await session.chat(step, options)
     if (status !== 503) return
@@ -39,10 +39,10 @@ export async function onRecord(session: Session, step: Step, options: ChatOption
 }
 
 /** Returns the calls that were not refused. */
-export const taken = <E extends Exchange>(calls: readonly E[]): E[] =>
+export const acceptedCalls = <E extends Exchange>(calls: readonly E[]): E[] =>
   calls.filter(({ status }) => status !== 503)
 
-export function readLog(session: Session, step: Step): Promise<Exchange> {
+export function readLog(session: CheckContext, step: Step): Promise<Exchange> {
   const { path, ...request } = listRequest(session.target.observability.log!)
   return session.ask(step, path, { ...request, key: session.running.keys.reader })
 }

@@ -1,6 +1,6 @@
 // Shared by the checks of messages: raw events of a stream, its blocks, and a provider's message.
 import type { Exchange } from '../evidence/evidence.ts'
-import { eventsOf, type Json, jsonOf } from '../evidence/reading.ts'
+import { type AnyJson, jsonOf, readEvents } from '../evidence/reading.ts'
 import { step } from '../evidence/step.ts'
 
 /** Returns a provider's complete answer. */
@@ -12,24 +12,24 @@ export const message = (more: object = {}) => ({
 })
 
 /** Streams of every kind, from each model. */
-export const streamed = step<{ model: string; scenario: string }>('stream')
+export const messageStreams = step<{ model: string; scenario: string }>('stream')
 /** The same, not streamed. */
 export const whole = step<{ model: string; scenario: string }>('whole answer')
 
 /** Events that the dialect numbers and orders; pings and unknown events may come anywhere. */
 const ORDERED = /^(message_(start|delta|stop)|content_block_(start|delta|stop))$/
 
-export const eventsIn = ({ body }: Pick<Exchange, 'body'>): Json[] =>
-  eventsOf(body)
-    .map(({ data }) => jsonOf(data) as Json)
+export const messageEvents = ({ body }: Pick<Exchange, 'body'>): AnyJson[] =>
+  readEvents(body)
+    .map(({ data }) => jsonOf(data) as AnyJson)
     .filter((event) => ORDERED.test(event?.type ?? ''))
 
 /** Returns the blocks of a whole answer, or of a stream with their deltas joined. */
-export function blocksIn(body: string): Json[] {
-  const whole = jsonOf(body) as Json | undefined
+export function blocksIn(body: string): AnyJson[] {
+  const whole = jsonOf(body) as AnyJson | undefined
   if (whole !== undefined) return Array.isArray(whole?.content) ? whole.content : []
-  const blocks: Json[] = []
-  for (const { type, index, content_block, delta } of eventsIn({ body })) {
+  const blocks: AnyJson[] = []
+  for (const { type, index, content_block, delta } of messageEvents({ body })) {
     if (type === 'content_block_start') blocks[index] = { ...content_block }
     const block = blocks[index]
     if (type !== 'content_block_delta' || !block) continue

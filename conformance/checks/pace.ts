@@ -2,12 +2,12 @@
 // ordinary call to it, so that other work on the machine does not fail a correct gateway.
 import type { Evidence } from '../evidence/evidence.ts'
 import { step } from '../evidence/step.ts'
-import type { OpenCall, Session } from '../runner/context.ts'
+import type { CheckContext, OpenCall } from '../runner/context.ts'
 
 const ordinary = step('ordinary call')
 
 /** Makes an ordinary, valid call. */
-export const ordinaryCall = (session: Session) => session.chat(ordinary)
+export const ordinaryCall = (session: CheckContext) => session.chat(ordinary)
 
 /** Returns the time of the slowest answered ordinary call, ms; 0 without one. */
 export const pace = (evidence: Pick<Evidence, 'exchanges'>): number =>
@@ -19,7 +19,7 @@ export const PATIENCE = 3_000
 const MEANWHILE = 5
 
 /** Returns false once the gateway holds an event back: it had the time, and answered other calls. */
-export async function saysInTime(session: Session, call: OpenCall, text: string): Promise<boolean> {
+export async function saysInTime(session: CheckContext, call: OpenCall, text: string): Promise<boolean> {
   if (await call.says(text, PATIENCE)) return true
   for (let n = 0; n < MEANWHILE; n++) {
     await ordinaryCall(session)

@@ -6,11 +6,11 @@ import { step } from '../evidence/step.ts'
 import { type Finding, finding } from '../runner/check.ts'
 import { inferencesIn, noneArrived } from './window.ts'
 
-export const read = step('read')
+export const readStep = step('read')
 
 /** Returns the finding of a window of reads. They must be answered, or the window would prove nothing. */
 export function readsSpentNothing(evidence: Evidence, what: string): Finding[] {
-  const reads = evidence.exchanges.filter(({ step }) => step === read.step)
+  const reads = evidence.exchanges.filter(({ step }) => step === readStep.step)
   const paths = [...new Set(reads.map(({ request }) => request.path.split('?')[0]!))]
   const silent = paths.filter(
     (path) =>

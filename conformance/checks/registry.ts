@@ -86,7 +86,7 @@ import { knownFields } from './ROUTE-05.ts'
 import { fallbackConditions } from './ROUTE-07.ts'
 import { nothingAfterCommit } from './ROUTE-08.ts'
 import { coolingIsHonoured } from './ROUTE-09.ts'
-import { strategies } from './ROUTE-10.ts'
+import { strategyTests } from './ROUTE-10.ts'
 import { resolveEqualsPick } from './ROUTE-11.ts'
 import { capabilities } from './ROUTE-12.ts'
 import { responseEvents } from './RSP-01.ts'
@@ -126,7 +126,7 @@ const all: readonly Check[] = [
   fallbackConditions,
   nothingAfterCommit,
   coolingIsHonoured,
-  strategies,
+  strategyTests,
   resolveEqualsPick,
   capabilities,
   headersAfterFallback,

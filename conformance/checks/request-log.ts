@@ -1,15 +1,15 @@
 // Reads of Waybill's own interface: its request log, and any path, with the key that may see everything.
 import type { Exchange } from '../evidence/evidence.ts'
-import { at, type Json, jsonOf } from '../evidence/reading.ts'
+import { type AnyJson, at, jsonOf } from '../evidence/reading.ts'
 import type { Step } from '../evidence/step.ts'
-import type { Session } from '../runner/context.ts'
+import type { CheckContext } from '../runner/context.ts'
 
 export const LOG = '/api/usage/request-logs'
 
 /** Reads a path as the operator. */
-export const readAll = (session: Session, step: Step, path: string): Promise<Exchange> =>
+export const readAll = (session: CheckContext, step: Step, path: string): Promise<Exchange> =>
   session.ask(step, path, { key: session.running.keys.reader })
 
 /** Returns the items of a list; none if the answer is no list. */
-export const rowsIn = (exchange: Exchange | undefined): Json[] =>
-  (at(jsonOf(exchange?.body ?? ''), '/data') ?? []) as Json[]
+export const rowsIn = (exchange: Exchange | undefined): AnyJson[] =>
+  (at(jsonOf(exchange?.body ?? ''), '/data') ?? []) as AnyJson[]

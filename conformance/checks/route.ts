@@ -5,18 +5,18 @@ import type { Evidence, Exchange } from '../evidence/evidence.ts'
 import { isPlausible } from '../evidence/statistics.ts'
 import { step } from '../evidence/step.ts'
 import { type Finding, finding } from '../runner/check.ts'
-import type { Session } from '../runner/context.ts'
+import type { CheckContext } from '../runner/context.ts'
 import type { Target } from '../target/schema.ts'
 
-export type Table = Target['models']['logical'][number]
+export type LogicalModel = Target['models']['logical'][number]
 
-export const isIn = ({ targets }: Table, entry: { provider: string; model: string | null }): boolean =>
+export const isIn = ({ targets }: LogicalModel, entry: { provider: string; model: string | null }): boolean =>
   targets.some(({ provider, model }) => provider === entry.provider && model === entry.model)
 
 /** Repeated calls of a model. */
-export const call = step<{ model: string }>('call')
+export const repeatedCall = step<{ model: string }>('call')
 /** Resolving a route, without a call. */
-export const resolve = step<{ model: string }>('resolve')
+export const resolveStep = step<{ model: string }>('resolve')
 
 export const ofModel = <E extends { details: { model: string } }>(
   exchanges: readonly E[],
@@ -31,17 +31,17 @@ export const targets = (evidence: Evidence, calls: readonly Exchange[]): string[
   })
 
 export const repeat = async (
-  session: Session,
+  session: CheckContext,
   times: number,
   model: string,
   script?: object[],
 ): Promise<void> => {
   for (let n = 0; n < times; n++)
-    await session.chat(call.with({ model }), { model, ...(script && { script }) })
+    await session.chat(repeatedCall.with({ model }), { model, ...(script && { script }) })
 }
 
-export const resolveOf = (session: Session, model: string): Promise<Exchange> =>
-  session.ask(resolve.with({ model }), `/api/cloud/model/resolve?model=${encodeURIComponent(model)}`)
+export const resolveOf = (session: CheckContext, model: string): Promise<Exchange> =>
+  session.ask(resolveStep.with({ model }), `/api/cloud/model/resolve?model=${encodeURIComponent(model)}`)
 
 /** Number of picks whose share is checked; each share has a false alarm in ten million. */
 export const N = 240
@@ -51,7 +51,7 @@ export function shares(
   model: string,
   expected: Readonly<Record<string, number>>,
 ): Finding[] {
-  const calls = ofModel(call.in(evidence), model)
+  const calls = ofModel(repeatedCall.in(evidence), model)
   const went = targets(evidence, calls)
   return Object.entries(expected).map(([target, p]) => {
     const count = went.filter((each) => each === target).length

@@ -2,7 +2,7 @@
 
 import { namesModel, namesProvider, refs, servedBy, where } from '../dialects/lookup.ts'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'
-import { inWords } from '../evidence/step.ts'
+import { stepText } from '../evidence/step.ts'
 import { finding } from '../runner/check.ts'
 import type { Target } from '../target/schema.ts'
 
@@ -29,7 +29,7 @@ export function headersName(evidence: Evidence, target: Target, exchange: Exchan
   return finding(
     'headers-name-the-server',
     ok,
-    `the response headers of "${inWords(exchange)}"`,
+    `the response headers of "${stepText(exchange)}"`,
     {
       expected: entry ? `${where(entry)}, which served` : 'a provider that served',
       actual: told.join(' / '),

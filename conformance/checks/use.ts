@@ -5,11 +5,15 @@ import { refs, servedBy } from '../dialects/lookup.ts'
 import { readAnswer, readSent } from '../dialects/registry.ts'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
-import { inWords, recordOf, type Step } from '../evidence/step.ts'
+import { recordExchange, type Step, stepText } from '../evidence/step.ts'
 import { finding } from '../runner/check.ts'
-import type { ChatOptions, Session } from '../runner/context.ts'
+import type { ChatOptions, CheckContext } from '../runner/context.ts'
 
-export const recordAfter = async (session: Session, step: Step, options: ChatOptions): Promise<Exchange> => {
+export const recordAfter = async (
+  session: CheckContext,
+  step: Step,
+  options: ChatOptions,
+): Promise<Exchange> => {
   const exchange = await session.chat(step, options)
   await session.record(exchange)
   return exchange
@@ -18,7 +22,7 @@ export const recordAfter = async (session: Session, step: Step, options: ChatOpt
 /** Pairs calls with their records. */
 export const pairs = <E extends Exchange>(evidence: Evidence, calls: readonly E[]) =>
   calls.map((exchange) => {
-    const reading = recordOf(evidence, exchange)
+    const reading = recordExchange(evidence, exchange)
     return { exchange, reading, record: jsonOf(reading?.body ?? '') }
   })
 
@@ -44,13 +48,13 @@ export function tokensOnRecord(
   exchange: Exchange,
   expected: Readonly<Record<string, number | null>>,
 ) {
-  const reading = recordOf(evidence, exchange)
+  const reading = recordExchange(evidence, exchange)
   const tokens = at(jsonOf(reading?.body ?? ''), '/tokens')
   const got = Object.fromEntries(Object.keys(expected).map((name) => [name, at(tokens, `/${name}`)]))
   return finding(
     id,
     isDeepStrictEqual(got, expected),
-    `the tokens on record of "${inWords(exchange)}"`,
+    `the tokens on record of "${stepText(exchange)}"`,
     { expected: JSON.stringify(expected), actual: JSON.stringify(got) },
     refs(exchange, reading, servedBy(evidence, exchange)),
   )

@@ -6,7 +6,7 @@ import { isRefused } from '../dialects/lookup.ts'
 import type { Evidence } from '../evidence/evidence.ts'
 import { isToldApart } from '../evidence/statistics.ts'
 import { doubt, type Finding, finding } from '../runner/check.ts'
-import type { Session } from '../runner/context.ts'
+import type { CheckContext } from '../runner/context.ts'
 
 /** Minimum duration of a baseline window, ms. */
 export const BASELINE = 2_000
@@ -15,7 +15,7 @@ type Recorded = Pick<Evidence, 'exchanges' | 'ledger' | 'marks'>
 type Entries = Evidence['ledger']
 
 /** Makes a call that must be seen at the mock, or an empty window there would prove nothing. */
-async function controlCall(session: Session, name: string): Promise<void> {
+async function controlCall(session: CheckContext, name: string): Promise<void> {
   if (!(await session.controlCall(name)))
     session.untestable(
       `the control call "${name}" did not reach the mock, so an empty window there would prove nothing`,
@@ -27,7 +27,7 @@ async function controlCall(session: Session, name: string): Promise<void> {
  * came that no call of ours asked for, a second baseline follows, as long as the window or twice the declared
  * probe interval, whichever is longer: it shows traffic that repeats at least that often.
  */
-export async function measuredWindow(session: Session, during: () => Promise<void>): Promise<void> {
+export async function measuredWindow(session: CheckContext, during: () => Promise<void>): Promise<void> {
   const baseline = async (name: string, ms: number) => {
     await controlCall(session, `before the ${name}`)
     await session.drain()

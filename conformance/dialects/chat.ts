@@ -1,5 +1,5 @@
 // Chat completions (OpenAI): how the suite calls them and reads answers. Pure.
-import { at, eventsOf, type Json, jsonOf, SEPARATOR } from '../evidence/reading.ts'
+import { type AnyJson, at, jsonOf, readEvents, SEPARATOR } from '../evidence/reading.ts'
 import type { Dialect, Reading } from './dialect.ts'
 
 /**
@@ -14,7 +14,7 @@ function read(body: string): Reading {
   let done = 0
   let afterDone = false
   let unreadable = 0
-  for (const { event, data } of eventsOf(body)) {
+  for (const { event, data } of readEvents(body)) {
     afterDone ||= done > 0
     if (data.trim() === '[DONE]') done++
     else {
@@ -37,13 +37,13 @@ function readParts(
   const finish: Reading['finish'][number][] = []
   const usage: unknown[] = []
   const errors: unknown[] = []
-  for (const part of parts as (Json | null | undefined)[]) {
+  for (const part of parts as (AnyJson | null | undefined)[]) {
     if (typeof part !== 'object' || part === null) continue
     if (part.error != null) errors.push(part.error)
     if (part.usage != null) usage.push(part.usage)
     if (typeof part.model === 'string') model ??= part.model
     for (const choice of Array.isArray(part.choices) ? part.choices : []) {
-      const said: Json = choice?.[member] ?? {}
+      const said: AnyJson = choice?.[member] ?? {}
       const number = choice?.index ?? 0
       if (typeof said.content === 'string') texts[number] = (texts[number] ?? '') + said.content
       reasoning += said.reasoning_content || said.reasoning || ''

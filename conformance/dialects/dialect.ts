@@ -1,8 +1,8 @@
 // A dialect: one way in which clients call a gateway, and providers are called. Checks work with calls,
 // texts, tool calls, usage, errors and ends; each dialect's file maps these to its wire format. Types only.
 
-export const DIALECTS = ['chat', 'messages', 'responses', 'embeddings'] as const
-export type DialectName = (typeof DIALECTS)[number]
+export const TESTED_DIALECTS = ['chat', 'messages', 'responses', 'embeddings'] as const
+export type DialectName = (typeof TESTED_DIALECTS)[number]
 
 /** Content of an answer, streamed or not, independent of the dialect. */
 export interface Reading {

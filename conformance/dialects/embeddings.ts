@@ -1,6 +1,6 @@
 // Embeddings (OpenAI): how the suite calls them and reads answers. The answer is vectors, which are read as
 // text. Never streamed. Pure.
-import { at, type Json, jsonOf } from '../evidence/reading.ts'
+import { type AnyJson, at, jsonOf } from '../evidence/reading.ts'
 import type { Dialect } from './dialect.ts'
 
 export const embeddings = {
@@ -10,7 +10,7 @@ export const embeddings = {
   headers: {},
   request: ({ model, prompt, body }) => ({ model, input: prompt, ...body }),
   read(body) {
-    const whole = (jsonOf(body) ?? {}) as Json
+    const whole = (jsonOf(body) ?? {}) as AnyJson
     return {
       content: Array.isArray(whole.data) ? JSON.stringify(whole.data) : '',
       reasoning: '',

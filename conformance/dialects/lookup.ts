@@ -2,7 +2,7 @@
 // log. Pure.
 import type { LedgerEntry } from '../../mocks/ledger.ts'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'
-import { at, eventsOf, jsonOf } from '../evidence/reading.ts'
+import { at, jsonOf, readEvents } from '../evidence/reading.ts'
 import type { Target } from '../target/schema.ts'
 import { areDifferent } from './scripted.ts'
 
@@ -204,7 +204,7 @@ export function requestIdOf({ observability }: Target, exchange: Exchange): stri
   if (headers.request_id !== undefined) return exchange.headers[headers.request_id.toLowerCase()] || null
   if (pointer === undefined) return exchange.record_id ?? null
   const whole = jsonOf(exchange.body)
-  const parts = whole === undefined ? eventsOf(exchange.body).map(({ data }) => jsonOf(data)) : [whole]
+  const parts = whole === undefined ? readEvents(exchange.body).map(({ data }) => jsonOf(data)) : [whole]
   const found = parts.map((part) => at(part, pointer)).find((id) => id != null && id !== '')
   return found === undefined ? (exchange.record_id ?? null) : String(found)
 }

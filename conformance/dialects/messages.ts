@@ -1,6 +1,6 @@
 // Messages (Anthropic): how the suite calls them and reads answers, like the official client:
 // `message_start`, blocks by index, `message_delta`, `message_stop`. Pure.
-import { at, eventsOf, type Json, jsonOf } from '../evidence/reading.ts'
+import { type AnyJson, at, jsonOf, readEvents } from '../evidence/reading.ts'
 import type { Dialect, Reading } from './dialect.ts'
 
 /** Stop reasons -> finish reasons of chat; unknown ones stay as they are. */
@@ -19,7 +19,7 @@ const PARTS = new Set([
 ])
 
 /** Converts usage. Tokens read from or written to the cache are input too, but counted separately here. */
-function usageOf(usage: Json): unknown {
+function usageOf(usage: AnyJson): unknown {
   const { input_tokens: fresh, output_tokens: output } = usage
   const cached = usage.cache_read_input_tokens
   const input =
@@ -34,7 +34,7 @@ function usageOf(usage: Json): unknown {
 }
 
 /** Merges the usage of `message_start` with the values that `message_delta` replaces. */
-function merged(usages: readonly Json[]): unknown[] {
+function merged(usages: readonly AnyJson[]): unknown[] {
   if (usages.length === 0) return []
   const told = usages.flatMap((each) => Object.entries(each).filter(([, value]) => value != null))
   return [usageOf(Object.fromEntries(told))]
@@ -43,24 +43,24 @@ function merged(usages: readonly Json[]): unknown[] {
 function read(body: string): Reading {
   const whole = jsonOf(body)
   if (whole !== undefined)
-    return readEvents(eventsFrom(whole as Json), { done: 0, afterDone: false, unreadable: 0 })
-  const events: Json[] = []
+    return readingOf(eventsFrom(whole as AnyJson), { done: 0, afterDone: false, unreadable: 0 })
+  const events: AnyJson[] = []
   let [done, unreadable, afterDone] = [0, 0, false]
-  for (const { event, data } of eventsOf(body)) {
-    const json = jsonOf(data) as Json | undefined
+  for (const { event, data } of readEvents(body)) {
+    const json = jsonOf(data) as AnyJson | undefined
     afterDone ||= done > 0 && PARTS.has(json?.type)
     if (json === undefined) unreadable += PARTS.has(event ?? '') ? 1 : 0
     else events.push(json)
     if (json?.type === 'message_stop') done++
   }
-  return readEvents(events, { done, afterDone, unreadable })
+  return readingOf(events, { done, afterDone, unreadable })
 }
 
 /** Returns the events that would stream a whole answer. */
-function eventsFrom(whole: Json | null): Json[] {
+function eventsFrom(whole: AnyJson | null): AnyJson[] {
   if (whole === null || typeof whole !== 'object') return []
   if (whole.type === 'error' || whole.error != null) return [whole]
-  const blocks: Json[] = Array.isArray(whole.content) ? whole.content : []
+  const blocks: AnyJson[] = Array.isArray(whole.content) ? whole.content : []
   return [
     { type: 'message_start', message: { ...whole, stop_reason: null } },
     ...blocks.map((content_block, index) => ({ type: 'content_block_start', index, content_block })),
@@ -68,8 +68,8 @@ function eventsFrom(whole: Json | null): Json[] {
   ]
 }
 
-function readEvents(
-  events: readonly Json[],
+function readingOf(
+  events: readonly AnyJson[],
   ends: Pick<Reading, 'done' | 'afterDone' | 'unreadable'>,
 ): Reading {
   let [content, reasoning] = ['', '']
@@ -77,7 +77,7 @@ function readEvents(
   const tools: Reading['tools'][number][] = []
   const calls = new Map<number, Reading['tools'][number]>()
   const finish: Reading['finish'][number][] = []
-  const usages: Json[] = []
+  const usages: AnyJson[] = []
   const errors: unknown[] = []
   for (const event of events) {
     if (typeof event !== 'object' || event === null) continue
@@ -86,7 +86,7 @@ function readEvents(
       model ??= event.message?.model ?? null
       if (event.message?.usage != null) usages.push(event.message.usage)
     } else if (event.type === 'content_block_start') {
-      const block: Json = event.content_block ?? {}
+      const block: AnyJson = event.content_block ?? {}
       content += block.type === 'text' ? (block.text ?? '') : ''
       reasoning += block.type === 'thinking' ? (block.thinking ?? '') : ''
       if (block.type !== 'tool_use') continue
@@ -123,7 +123,7 @@ export const messages = {
   headers: { 'anthropic-version': '2023-06-01' },
   request({ model, prompt, stream, body }) {
     // This dialect always reports usage, and has no option to request it.
-    const { stream_options: _, ...more } = body as Json
+    const { stream_options: _, ...more } = body as AnyJson
     return { model, max_tokens: 1024, messages: [{ role: 'user', content: prompt }], stream, ...more }
   },
   read,

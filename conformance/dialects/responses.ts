@@ -1,6 +1,6 @@
 // Responses (OpenAI): how the suite calls them and reads answers: items, a stream of named events, and a last
 // event that holds the whole. Pure.
-import { at, eventsOf, type Json, jsonOf } from '../evidence/reading.ts'
+import { type AnyJson, at, jsonOf, readEvents } from '../evidence/reading.ts'
 import type { Dialect, Reading } from './dialect.ts'
 
 /** Events that end a stream, including failure. */
@@ -14,7 +14,7 @@ const FINISH: Readonly<Record<string, string>> = {
   content_filter: 'content_filter',
 }
 
-function usageOf(usage: Json): unknown {
+function usageOf(usage: AnyJson): unknown {
   return {
     prompt_tokens: usage.input_tokens,
     completion_tokens: usage.output_tokens,
@@ -24,32 +24,32 @@ function usageOf(usage: Json): unknown {
   }
 }
 
-const textIn = (item: Json): string =>
-  (Array.isArray(item.content) ? item.content : []).map((part: Json) => part?.text ?? '').join('')
+const textIn = (item: AnyJson): string =>
+  (Array.isArray(item.content) ? item.content : []).map((part: AnyJson) => part?.text ?? '').join('')
 
 /** Returns the reasoning that an item shows, summarised or verbatim. */
-const thoughtsIn = (item: Json): string =>
+const thoughtsIn = (item: AnyJson): string =>
   [item.summary, item.content]
     .flatMap((parts) => (Array.isArray(parts) ? parts : []))
-    .map((part: Json) => part?.text ?? '')
+    .map((part: AnyJson) => part?.text ?? '')
     .join('')
 
-const callIn = (item: Json): Omit<Reading['tools'][number], 'choice' | 'index'> => ({
+const callIn = (item: AnyJson): Omit<Reading['tools'][number], 'choice' | 'index'> => ({
   id: item.call_id ?? '',
   name: item.name ?? '',
   arguments: item.arguments ?? '',
 })
 
 /** Returns the finish reason of a response in the words of chat; null while it is unfinished. */
-function reasonOf(response: Json, calls: number): string | null {
+function reasonOf(response: AnyJson, calls: number): string | null {
   if (response.status === 'completed') return calls > 0 ? 'tool_calls' : 'stop'
   if (response.status !== 'incomplete') return null
   const reason = response.incomplete_details?.reason
   return FINISH[reason] ?? String(reason)
 }
 
-function readWhole(whole: Json): Reading {
-  const output: Json[] = Array.isArray(whole.output) ? whole.output : []
+function readWhole(whole: AnyJson): Reading {
+  const output: AnyJson[] = Array.isArray(whole.output) ? whole.output : []
   const tools = output
     .filter(({ type }) => type === 'function_call')
     .map((item, index) => ({ choice: 0, index, ...callIn(item) }))
@@ -82,8 +82,8 @@ function read(body: string): Reading {
   const finish: Reading['finish'][number][] = []
   const usage: unknown[] = []
   const errors: unknown[] = []
-  for (const { data } of eventsOf(body)) {
-    const event = jsonOf(data) as Json | undefined
+  for (const { data } of readEvents(body)) {
+    const event = jsonOf(data) as AnyJson | undefined
     // Some gateways end every stream with chat's end mark.
     if (data.trim() === '[DONE]') continue
     if (typeof event !== 'object' || event === null) {
@@ -92,7 +92,7 @@ function read(body: string): Reading {
     }
     // Clients ignore unknown events, even after the last one.
     afterDone ||= done > 0 && /^(response\.|error$)/.test(event.type ?? 'error')
-    const response: Json = event.response ?? {}
+    const response: AnyJson = event.response ?? {}
     model ??= response.model ?? null
     if (event.type === 'error' || (event.type === undefined && event.error != null))
       errors.push(event.error ?? event)
@@ -132,7 +132,7 @@ export const responses = {
   headers: {},
   request({ model, prompt, stream, body }) {
     // This dialect always reports usage, and has no option to request it.
-    const { stream_options: _, ...more } = body as Json
+    const { stream_options: _, ...more } = body as AnyJson
     return { model, input: [{ role: 'user', content: prompt }], stream, ...more }
   },
   read,

@@ -6,7 +6,7 @@ export const delta = (content: string) => ({ said: content })
 
 export const END = { ending: true } as const
 
-export const answer = (text: string) => ({ say: { text } })
+export const scriptedAnswer = (text: string) => ({ say: { text } })
 
 /**
  * Fails the first target that is tried; any other answers. If a route has one model at two deployments, the
@@ -15,11 +15,14 @@ export const answer = (text: string) => ({ say: { text } })
 export const firstTargetFails = (
   status: number,
   { targets }: Pick<Target['models']['logical'][number], 'targets'>,
-) => [{ ...failure(status), ...(areDifferent(targets) && { same_target: true }) }, { scenario: 'plain' }]
+) => [
+  { ...scriptedFailure(status), ...(areDifferent(targets) && { same_target: true }) },
+  { scenario: 'plain' },
+]
 
 /** Returns true if the mock can tell at least two targets apart. */
 export const areDifferent = (
   targets: readonly { readonly provider: string; readonly model: string }[],
 ): boolean => new Set(targets.map(({ provider, model }) => `${provider}/${model}`)).size > 1
 
-export const failure = (status: number) => ({ status, refusal: `synthetic ${status}` })
+export const scriptedFailure = (status: number) => ({ status, refusal: `synthetic ${status}` })

@@ -62,7 +62,7 @@ export interface ByteBudget {
 /** Returns ms since the epoch, with fractions; comparable with the mock's clock on the same machine. */
 export const clock = (): number => performance.timeOrigin + performance.now()
 
-export interface SendOptions {
+export interface SendRequestOptions {
   /** File with a certificate authority to trust in addition to the known ones. */
   readonly ca?: string | undefined
   /** Budget shared with other requests; the answer that exhausts it ends as `too_long`. */
@@ -113,11 +113,11 @@ function failureOf(
 }
 
 /** Sends a request. It ends after `timeout` ms, or when its answer is too long. */
-export function send(
+export function sendRequest(
   baseUrl: string,
   outgoing: Outgoing,
   timeout: number,
-  { ca, budget = { left: Number.POSITIVE_INFINITY } }: SendOptions = {},
+  { ca, budget = { left: Number.POSITIVE_INFINITY } }: SendRequestOptions = {},
 ): OpenExchange {
   const url = new URL(baseUrl)
   const at = clock()

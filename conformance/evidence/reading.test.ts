@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { amountIn, isSameId, momentIn, saysWhen } from '../dialects/lookup.ts'
 import type { Target } from '../target/schema.ts'
-import { eventsOf, jsonOf, jsonValue } from './reading.ts'
+import { jsonOf, jsonValue, readEvents } from './reading.ts'
 
 const same = (one: string, other: string): boolean => {
   try {
@@ -86,5 +86,5 @@ test('brackets inside each other without end, and events without end, are not re
   const deep = 200_000
   assert.equal(jsonOf('['.repeat(deep) + ']'.repeat(deep)), undefined)
   assert.ok(jsonOf(`{"text":${JSON.stringify('['.repeat(deep))}}`))
-  assert.ok(eventsOf('data: 1\n\n'.repeat(500_000)).length < 120_000)
+  assert.ok(readEvents('data: 1\n\n'.repeat(500_000)).length < 120_000)
 })

@@ -89,14 +89,14 @@ export function at(json: unknown, pointer: string | undefined): unknown {
   return value
 }
 
-export interface StreamEvent {
+export interface ReadEvent {
   readonly event: string | null
   readonly data: string
 }
 
 /** Returns the events of a stream in order, without comments. */
-export function eventsOf(body: string): StreamEvent[] {
-  const events: StreamEvent[] = []
+export function readEvents(body: string): ReadEvent[] {
+  const events: ReadEvent[] = []
   const parser = createParser({ onEvent: ({ event, data }) => events.push({ event: event ?? null, data }) })
   // A byte order mark is no part of the first line, and a CR at the end ends a line.
   const text = body.replace(/^\ufeff/, '')
@@ -108,7 +108,7 @@ export function eventsOf(body: string): StreamEvent[] {
 
 /** JSON of unknown shape. */
 // biome-ignore lint/suspicious/noExplicitAny: every member is looked at before it is used
-export type Json = Record<string, any>
+export type AnyJson = Record<string, any>
 
 /** U+241E, the picture of a record separator. */
 export const SEPARATOR = '\u241e'

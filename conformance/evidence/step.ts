@@ -39,11 +39,11 @@ export function step<D extends Details>(name: string): PlainStep & DetailedStep<
 /** Record of a call, as `Session.record` read it. */
 const record = step<{ of: number }>('record')
 export const recordStep = (of: number): Step => record.with({ of })
-export const recordOf = (evidence: Evidence, { n }: Pick<Exchange, 'n'>): Exchange | undefined =>
+export const recordExchange = (evidence: Evidence, { n }: Pick<Exchange, 'n'>): Exchange | undefined =>
   record.in(evidence).find(({ details }) => details.of === n)
 
 /** Formats a step for a reader: `call (scenario plain, streamed)`. */
-export function inWords({ step: name, details }: Pick<Exchange, 'step' | 'details'>): string {
+export function stepText({ step: name, details }: Pick<Exchange, 'step' | 'details'>): string {
   const said = Object.entries(details).flatMap(([key, value]) =>
     value === false ? [] : [value === true ? (key === 'stream' ? 'streamed' : key) : `${key} ${value}`],
   )

@@ -25,7 +25,7 @@ export const secrets = (names: readonly string[]): string =>
     .join(', ')
 
 /** Formats the end of an exchange for the client: its status, or the connection error. */
-export const ended = ({ status, error, end }: Pick<Exchange, 'status' | 'error' | 'end'>): string =>
+export const endText = ({ status, error, end }: Pick<Exchange, 'status' | 'error' | 'end'>): string =>
   status === null ? (error ?? end) : end === 'complete' ? String(status) : `${status}, ${end}`
 
 export const listed = (items: readonly string[], none = 'none'): string => items.join(', ') || none

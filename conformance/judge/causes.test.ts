@@ -5,7 +5,7 @@ import type { Evidence } from '../evidence/evidence.ts'
 import { entry, evidence, exchange } from '../evidence/test-evidence.ts'
 import { html } from '../report/html.ts'
 import { markdown } from '../report/markdown.ts'
-import { table } from '../report/terminal.ts'
+import { resultsTable } from '../report/terminal.ts'
 import { readRequirements } from '../requirements/requirements.ts'
 import { causesOf } from './causes.ts'
 import { judge, type RunFile, runSchema } from './judge.ts'
@@ -67,7 +67,7 @@ test('a cause of four failures is one sentence, with how many it explains', () =
     ({ outcome }) => outcome === 'fail' || outcome === 'untestable',
   ).length
   const sentence = new RegExp(`4 of ${failed}: each streamed call was answered with 500`)
-  assert.match(table(results, { color: false, columns: 100 }), sentence)
+  assert.match(resultsTable(results, { color: false, columns: 100 }), sentence)
   assert.match(markdown({ results, run, evidence: all }), sentence)
   assert.match(html({ results, run, evidence: all }), sentence)
 })

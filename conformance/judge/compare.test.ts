@@ -1,7 +1,7 @@
 // What a comparison of two runs calls better and worse.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { compare, inWords } from './compare.ts'
+import { compare, comparisonText } from './compare.ts'
 import type { Outcome, Results, Verdict } from './judge.ts'
 
 type Row = readonly [id: string, outcome: Outcome, ...failing: string[]]
@@ -55,4 +55,5 @@ const CASES: readonly [what: string, earlier: Row[], now: Row[], said: string][]
 ]
 
 for (const [what, earlier, now, said] of CASES)
-  test(`two runs: ${what}`, () => assert.equal(inWords(compare(results(...earlier), results(...now))), said))
+  test(`two runs: ${what}`, () =>
+    assert.equal(comparisonText(compare(results(...earlier), results(...now))), said))

@@ -69,7 +69,7 @@ const changes = (ids: readonly string[], was: string, is: string): Change[] =>
   ids.map((id) => ({ id, was, is }))
 
 /** Formats a comparison: `better: FLOW-06 (fail, now pass); worse: none`. */
-export function inWords({ better, worse }: Comparison): string {
+export function comparisonText({ better, worse }: Comparison): string {
   const said = (all: readonly Change[]) =>
     all.map(({ id, was, is }) => `${id} (${was}, now ${is})`).join(', ')
   return `better: ${said(better) || 'nothing'}; worse: ${said(worse) || 'nothing'}`

@@ -19,7 +19,7 @@ import { controlOf } from '../launch/mock-control.ts'
 import { writeReports } from '../report/write.ts'
 import { type Conformed, conform } from '../run.ts'
 import type { Check } from '../runner/check.ts'
-import { Session } from '../runner/context.ts'
+import { CheckContext } from '../runner/context.ts'
 import { carryOut } from '../runner/worker.ts'
 import { targetOf } from '../selftest/run-must-fail.ts'
 import { bareTarget, readTarget } from '../target/read.ts'
@@ -228,7 +228,7 @@ async function carriedOut(t: TestContext, own: Pick<Check, 'timeout' | 'exercise
   const mock = await createMockProviders({})
   t.after(() => mock.close())
   const keys = { client: null, other: null, reader: null }
-  const session = new Session({
+  const session = new CheckContext({
     check: 'OWN-01',
     target: { ...reference, ...more },
     dialect: chat,

@@ -5,7 +5,7 @@ import { checks } from '../checks/registry.ts'
 import { requestsOf } from '../dialects/lookup.ts'
 import { inDialect, isCrossed } from '../dialects/registry.ts'
 import { type Evidence, REMAINDER } from '../evidence/evidence.ts'
-import { placeOf, requirementsFor, withoutDialect } from '../requirements/applicability.ts'
+import { dialectFor, requirementsFor, withoutDialect } from '../requirements/applicability.ts'
 import {
   decidingIn,
   levelOf,
@@ -208,7 +208,7 @@ function verdictOf(
   const left = run.disabled[id] ?? run.disabled[withoutDialect(id)]
   if (left !== undefined) return said('disabled', left)
   if (run.only && !run.only.includes(id)) return said('disabled', 'not among the requested ones')
-  const place = placeOf(check, run.target)
+  const place = dialectFor(check, run.target)
   if (place === null) return said('not-applicable', 'the target file says that chat is not served')
   const target = inDialect(run.target, place)
   const missing = (check.needs ?? []).filter((need) => !declares(target, need))

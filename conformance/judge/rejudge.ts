@@ -15,14 +15,14 @@ export class EvidenceError extends Error {
 }
 
 /** Run with all its evidence, as stored. */
-export interface Kept {
+export interface KeptRun {
   readonly run: RunFile
   readonly evidence: ReadonlyMap<string, Evidence>
   readonly results: Results
 }
 
 /** Judges again what `conform` wrote into a directory. Throws EvidenceError. */
-export function rejudge(directory: string): Kept {
+export function rejudge(directory: string): KeptRun {
   const run = read(join(directory, 'run.json'), runSchema)
   const folder = join(directory, 'evidence')
   if (!existsSync(folder)) throw new EvidenceError(`${directory}: the run left no evidence there`)

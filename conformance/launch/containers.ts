@@ -23,7 +23,7 @@ const GRACE = 10
 type Engine = Awaited<ReturnType<typeof findEngine>>
 type Handle = Awaited<ReturnType<Engine['container']['create']>>
 
-export interface Wanted {
+export interface ContainerOptions {
   readonly image: string
   readonly command?: readonly string[] | undefined
   readonly env?: Readonly<Record<string, string>>
@@ -35,7 +35,7 @@ export interface Wanted {
 
 export interface Containers {
   /** Creates a container without starting it. Rejects with StartError. */
-  create(wanted: Wanted): Promise<Container>
+  create(wanted: ContainerOptions): Promise<Container>
   /** Removes the network, and everything still attached to it. */
   close(): Promise<void>
 }

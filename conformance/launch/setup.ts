@@ -1,9 +1,9 @@
 // A target's management interface: requests that set it up, and those that reset it. Below its base URL, or
 // at an address of its own.
-import { type Seen, send } from '../evidence/http-client.ts'
+import { type Seen, sendRequest } from '../evidence/http-client.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
 import type { Target } from '../target/schema.ts'
-import { fill, type Values } from '../target/template.ts'
+import { fillIn, type Values } from '../target/template.ts'
 import { StartError } from './instance.ts'
 
 /**
@@ -23,7 +23,7 @@ export async function setUp(
 ): Promise<Target> {
   let known = values
   for (const step of template.setup) {
-    const { keep, keep_headers, ...request } = fill(step, known)
+    const { keep, keep_headers, ...request } = fillIn(step, known)
     const what = `setup of ${target.name}`
     const { body, headers } = await manage(what, request, baseUrl, target.ca)
     const keeps = (name: string, place: string, value: unknown): void => {
@@ -40,7 +40,7 @@ export async function setUp(
       if (isCookie(header)) secrets.set(name, value!.slice(value!.indexOf('=') + 1))
     }
   }
-  return fill({ ...template, setup: [] }, known)
+  return fillIn({ ...template, setup: [] }, known)
 }
 
 const isCookie = (header: string): boolean => header.toLowerCase() === 'set-cookie'
@@ -65,7 +65,7 @@ export async function manage(
   const text = body === undefined ? null : JSON.stringify(body)
   const whole = path.startsWith('/') ? null : addressIn(what, path)
   const [base, below] = whole === null ? [baseUrl, path] : [whole.origin, whole.pathname + whole.search]
-  const seen = await send(base, { ...outgoing, path: below, body: text }, PATIENCE, { ca }).done
+  const seen = await sendRequest(base, { ...outgoing, path: below, body: text }, PATIENCE, { ca }).done
   if (seen.status !== null && seen.status < 300) return seen
   throw new StartError(`${what}: ${method} ${path}: ${seen.status ?? seen.error}: ${seen.body.slice(0, 200)}`)
 }

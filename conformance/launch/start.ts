@@ -8,10 +8,10 @@ import { tmpdir } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { packageFile } from '../../src/shared/package-root.ts'
-import { send } from '../evidence/http-client.ts'
+import { sendRequest } from '../evidence/http-client.ts'
 import { withoutSecrets } from '../evidence/secrets.ts'
 import { shownKey, type Target } from '../target/schema.ts'
-import { fill, type Values } from '../target/template.ts'
+import { fillIn, type Values } from '../target/template.ts'
 import { runCommand } from './command.ts'
 import { type Containers, ownImage } from './containers.ts'
 import { containerHome } from './image.ts'
@@ -124,7 +124,7 @@ async function startIn(
   )
   let target: Target
   try {
-    target = fill({ ...template, setup: [] }, { ...all, ...Object.fromEntries(later) })
+    target = fillIn({ ...template, setup: [] }, { ...all, ...Object.fromEntries(later) })
   } catch (cause) {
     throw new StartError(`target file of ${template.name}: ${(cause as Error).message}`)
   }
@@ -268,8 +268,9 @@ async function ready(target: Target, baseUrl: string, running: Process, key: str
   const deadline = Date.now() + timeout_ms
   let last = 'it does not listen'
   while (running.alive() && Date.now() < deadline) {
-    const seen = await send(baseUrl, { method: 'GET', path, headers, body: null }, 2_000, { ca: target.ca })
-      .done
+    const seen = await sendRequest(baseUrl, { method: 'GET', path, headers, body: null }, 2_000, {
+      ca: target.ca,
+    }).done
     if (seen.status === status) return
     last = seen.status === null ? trouble(target, seen.error) : `it answers with status ${seen.status}`
     await sleep(25)

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Exchange } from '../evidence/evidence.ts'
-import { CONTROL, curl, script } from './curl.ts'
+import { CONTROL, curl, scriptCommand } from './curl.ts'
 
 const exchange = (request: Partial<Exchange['request']>, more: Partial<Exchange> = {}): Exchange =>
   ({
@@ -72,11 +72,11 @@ test('names of secrets are variables, wherever they stand', () => {
 
 test('the script of a call goes to the mock as it was; without one there is no line', () => {
   const answers = [{ status: 401, body: { error: { message: "it's [secret:mock.openai.key]" } } }]
-  const line = script(exchange({}, { nonce: '0123456789abcdef', script: answers }))!
+  const line = scriptCommand(exchange({}, { nonce: '0123456789abcdef', script: answers }))!
   const [, , url, , body] = wordsOf(line)
   assert.equal(url, `${CONTROL}/script/0123456789abcdef`)
   assert.deepEqual(JSON.parse(body!), [{ status: 401, body: { error: { message: "it's sk-2" } } }])
-  assert.equal(script(exchange({}, { nonce: '0123456789abcdef' })), null)
+  assert.equal(scriptCommand(exchange({}, { nonce: '0123456789abcdef' })), null)
 })
 
 test('a long body is taken out of the evidence', (t) => {

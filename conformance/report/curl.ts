@@ -23,7 +23,7 @@ export function curl({ n, request }: Pick<Exchange, 'n' | 'request'>, start: obj
 }
 
 /** Returns the command that scripts the mock to answer as it did; null without a script. */
-export function script({ nonce, script: answers }: Exchange): string | null {
+export function scriptCommand({ nonce, script: answers }: Exchange): string | null {
   if (nonce === null || !answers) return null
   return `curl -X PUT ${CONTROL}/script/${nonce} --data-raw ${quoted(JSON.stringify(answers))}`
 }

@@ -5,15 +5,15 @@ import { checks } from '../checks/registry.ts'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'
 import { byFinding } from '../judge/group-findings.ts'
 import type { Verdict } from '../judge/judge.ts'
-import type { Kept } from '../judge/rejudge.ts'
+import type { KeptRun } from '../judge/rejudge.ts'
 import { withoutDialect } from '../requirements/applicability.ts'
 import { readRequirements } from '../requirements/requirements.ts'
 import { sentenceOf } from '../runner/check.ts'
-import { CONTROL, curl, script } from './curl.ts'
+import { CONTROL, curl, scriptCommand } from './curl.ts'
 
 const CAUSES = new Map(readRequirements().requirements.map(({ id, causes }) => [id, causes]))
 
-export interface Failure {
+export interface FailureText {
   readonly verdict: Verdict
   readonly findings: readonly Failed[]
   /** Remedies for a person, in plain sentences. */
@@ -36,7 +36,7 @@ export interface Failed {
 const ORDER: readonly Verdict['outcome'][] = ['fail', 'untestable', 'harness-error', 'warn']
 
 /** Returns the failures, worst first, then in the order of the contract. */
-export const failuresOf = ({ results, run, evidence }: Kept): Failure[] =>
+export const failuresOf = ({ results, run, evidence }: KeptRun): FailureText[] =>
   ORDER.flatMap((outcome) => results.verdicts.filter((verdict) => verdict.outcome === outcome)).map(
     (verdict) => {
       const findings = failedIn(verdict)
@@ -102,7 +102,7 @@ function again(evidence: Evidence, findings: readonly Failed[], start: object): 
     .map((ref) => evidence.exchanges.find(({ n }) => ref === `#${n}` || ref === `${evidence.check}#${n}`))
     .find((each): each is Exchange => each !== undefined)
   if (!exchange) return []
-  const told = script(exchange)
+  const told = scriptCommand(exchange)
   return [
     '# waybill mock --port 9410 --control-port 9411, and the gateway pointed at it as in the target file',
     ...(told === null ? [] : [told]),

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Results, RunFile, Verdict } from '../judge/judge.ts'
-import type { Kept } from '../judge/rejudge.ts'
+import type { KeptRun } from '../judge/rejudge.ts'
 import { bareTarget } from '../target/read.ts'
 import { comment, markdown } from './markdown.ts'
-import { table } from './terminal.ts'
+import { resultsTable } from './terminal.ts'
 
 const STEERING = ['\u001b[31m', '\u0007', '\u009b2J', '\u202e', '\u2066', '\u200b', '\u0000', '\r', '\u2028']
 
@@ -40,15 +40,15 @@ const results = (text: string): Results => ({
   reproduce: `waybill conform ${text}`,
 })
 
-const kept = (each: Results): Kept => ({
+const kept = (each: Results): KeptRun => ({
   results: each,
   run: { target: bareTarget('http://127.0.0.1:1', 'm', {}) } as RunFile,
   evidence: new Map(),
 })
 
 const REPORTS: readonly [name: string, write: (results: Results) => string][] = [
-  ['a wide terminal', (each) => table(each, { color: false, columns: 200 })],
-  ['a narrow terminal', (each) => table(each, { color: false, columns: 24 })],
+  ['a wide terminal', (each) => resultsTable(each, { color: false, columns: 200 })],
+  ['a narrow terminal', (each) => resultsTable(each, { color: false, columns: 24 })],
   ['Markdown', (each) => markdown(kept(each))],
   ['a comment', (each) => comment(kept(each))],
 ]

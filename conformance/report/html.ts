@@ -4,17 +4,17 @@ import { checks } from '../checks/registry.ts'
 import type { Evidence } from '../evidence/evidence.ts'
 import type { Change, Comparison } from '../judge/compare.ts'
 import type { Results, Verdict } from '../judge/judge.ts'
-import type { Kept } from '../judge/rejudge.ts'
+import type { KeptRun } from '../judge/rejudge.ts'
 import { curl } from './curl.ts'
-import { type Failure, failuresOf } from './failures.ts'
-import { block, MARKS, page, prose, slug, text } from './markup.ts'
+import { type FailureText, failuresOf } from './failures.ts'
+import { block, escapeText, MARKS, page, prose, slug } from './markup.ts'
 import { causesIn } from './terminal.ts'
-import { entryOf, exchangeOf, link } from './transcript.ts'
+import { entryLines, exchangeOf, link } from './transcript.ts'
 
 /** Maximum number of exchanges shown that no failed finding refers to. */
 const FEW = 12
 
-export function html(kept: Kept, comparison: Comparison | null = null): string {
+export function html(kept: KeptRun, comparison: Comparison | null = null): string {
   const { results, run, evidence } = kept
   const {
     target,
@@ -54,13 +54,13 @@ export function html(kept: Kept, comparison: Comparison | null = null): string {
     `<a class="skip" href="#failed">Skip to what failed</a>
 <header>
 <p class="brand">Waybill conformance</p>
-<h1>${text(target.name)} <span class="badge ${slug(conclusion)}">${text(conclusion)}</span></h1>
-<p class="reason">${linked(text(reason))}</p>
+<h1>${escapeText(target.name)} <span class="badge ${slug(conclusion)}">${escapeText(conclusion)}</span></h1>
+<p class="reason">${linked(escapeText(reason))}</p>
 <dl>${facts
       .filter(([, value]) => value)
       .map(
         ([name, value]) =>
-          `<div><dt>${name}</dt><dd>${name === 'Again' ? `<code>${text(value)}</code>` : text(value)}</dd></div>`,
+          `<div><dt>${name}</dt><dd>${name === 'Again' ? `<code>${escapeText(value)}</code>` : escapeText(value)}</dd></div>`,
       )
       .join('')}</dl>
 <p class="note">The suite acted as the gateway’s client, and the mock as its providers. Below, <b>#3</b> is the third request of a check, as the client saw it, and <b>@7</b> the seventh request that arrived at the mock.</p>
@@ -86,10 +86,10 @@ ${verdicts.map((verdict) => section(verdict, evidenceOf(verdict, evidence), run.
 }
 
 const tile = ({ id, slug: name, outcome }: Verdict): string =>
-  `<a class="tile ${outcome}" href="#${id}" title="${text(`${id} ${name}: ${outcome}`)}">${id.split('-')[1]}<i>${MARKS[outcome]}</i></a>`
+  `<a class="tile ${outcome}" href="#${id}" title="${escapeText(`${id} ${name}: ${outcome}`)}">${id.split('-')[1]}<i>${MARKS[outcome]}</i></a>`
 
 /** Lists failures with one cause first, folded behind one sentence; the rest by subject. */
-function failed(failures: readonly Failure[], results: Pick<Results, 'causes' | 'verdicts'>): string {
+function failed(failures: readonly FailureText[], results: Pick<Results, 'causes' | 'verdicts'>): string {
   if (failures.length === 0) return '<h2>Nothing failed</h2>'
   const of = (ids: readonly string[]) => failures.filter(({ verdict }) => ids.includes(verdict.id))
   const sentences = causesIn(results)
@@ -106,16 +106,16 @@ function failed(failures: readonly Failure[], results: Pick<Results, 'causes' | 
   return `<h2>What failed, and what to do</h2>${causes.join('')}${subjects.join('')}`
 }
 
-const links = (failures: readonly Failure[]): string =>
+const links = (failures: readonly FailureText[]): string =>
   failures.map(({ verdict: { id } }) => `<a href="#${id}">${id}</a>`).join(' ')
 
-function card({ verdict, findings, advice, again: commands }: Failure): string {
+function card({ verdict, findings, advice, again: commands }: FailureText): string {
   const { id, slug: name, outcome, level, scope, text: sentence, reason } = verdict
   const told = findings.map(
     ({ id: finding, what, expected, seen, see, more: others }) =>
-      `<dl>${what === null ? '' : `<div><dt>Looked at</dt><dd>${prose(what)}</dd></div>`}<div><dt>Expected</dt><dd>${prose(expected)}</dd></div><div><dt>Seen</dt><dd>${prose(seen)} ${see.map((each) => link(id, each)).join(' ')}${others > 0 ? `<br><small>And ${others} more of this kind.</small>` : ''}</dd></div><div><dt>Finding</dt><dd><code>${text(finding)}</code></dd></div></dl>`,
+      `<dl>${what === null ? '' : `<div><dt>Looked at</dt><dd>${prose(what)}</dd></div>`}<div><dt>Expected</dt><dd>${prose(expected)}</dd></div><div><dt>Seen</dt><dd>${prose(seen)} ${see.map((each) => link(id, each)).join(' ')}${others > 0 ? `<br><small>And ${others} more of this kind.</small>` : ''}</dd></div><div><dt>Finding</dt><dd><code>${escapeText(finding)}</code></dd></div></dl>`,
   )
-  return `<article class="card failure"><h4><i class="${outcome}">${MARKS[outcome]}</i> <a href="#${id}">${id}</a> ${text(name.replaceAll('-', ' '))} <small>${outcome}; ${level}, binds ${scope}</small></h4>
+  return `<article class="card failure"><h4><i class="${outcome}">${MARKS[outcome]}</i> <a href="#${id}">${id}</a> ${escapeText(name.replaceAll('-', ' '))} <small>${outcome}; ${level}, binds ${scope}</small></h4>
 <p>${prose(sentence)}</p>
 ${told.join('') || `<p class="reason">${prose(reason)}</p>`}
 ${commands.length > 0 ? `<p>Reproduce it:</p>${block(commands.join('\n'))}` : ''}
@@ -124,8 +124,8 @@ ${commands.length > 0 ? `<p>Reproduce it:</p>${block(commands.join('\n'))}` : ''
 
 function comparisonOf({ earlier, better, worse }: Comparison): string {
   const list = (what: string, all: readonly Change[]) =>
-    `<li><b>${what}</b>: ${all.map(({ id, was, is }) => `${linked(text(id))} (${text(was)}, now ${text(is)})`).join(', ') || 'nothing'}</li>`
-  return `<p>Since the run of ${text(earlier.started_at)}, which was ${text(earlier.conclusion)}:</p><ul>${list('Better', better)}${list('Worse', worse)}</ul>
+    `<li><b>${what}</b>: ${all.map(({ id, was, is }) => `${linked(escapeText(id))} (${escapeText(was)}, now ${escapeText(is)})`).join(', ') || 'nothing'}</li>`
+  return `<p>Since the run of ${escapeText(earlier.started_at)}, which was ${escapeText(earlier.conclusion)}:</p><ul>${list('Better', better)}${list('Worse', worse)}</ul>
 `
 }
 
@@ -133,7 +133,7 @@ function comparisonOf({ earlier, better, worse }: Comparison): string {
  * Returns the evidence of a verdict; for one over the whole run, the evidence of other checks that its failed
  * findings refer to.
  */
-function evidenceOf({ id, findings }: Verdict, all: Kept['evidence']): Shown | undefined {
+function evidenceOf({ id, findings }: Verdict, all: KeptRun['evidence']): Shown | undefined {
   const own = all.get(checks.get(id)?.shares ?? id)
   if (own) return { check: own.check, exchanges: refd(own.exchanges, '#'), ledger: refd(own.ledger, '@') }
   const pointed = findings.filter(({ ok }) => !ok).flatMap(({ see = [] }) => see)
@@ -178,17 +178,17 @@ function section(verdict: Verdict, evidence: Shown | undefined, start: object): 
   const shown = new Set([...exchanges, ...entries].map(({ ref }) => ref))
   const said = findings.map(
     ({ ok, doubt, see = [], ...each }) =>
-      `<li class="${ok ? 'ok' : 'bad'}"><span role="img" aria-label="${ok ? 'holds' : doubt ? 'is left open' : 'does not hold'}">${ok ? '✓' : doubt ? '?' : '✗'}</span> ${prose(each.what)}${compared(each)} ${see.map((each) => (shown.has(each) ? link(id, each) : text(each))).join(' ')}</li>`,
+      `<li class="${ok ? 'ok' : 'bad'}"><span role="img" aria-label="${ok ? 'holds' : doubt ? 'is left open' : 'does not hold'}">${ok ? '✓' : doubt ? '?' : '✗'}</span> ${prose(each.what)}${compared(each)} ${see.map((each) => (shown.has(each) ? link(id, each) : escapeText(each))).join(' ')}</li>`,
   )
-  return `<details class="card"><summary><i class="${outcome}">${MARKS[outcome]}</i><b>${id}</b> ${text(name)} <small>${level}, binds ${scope}${scored ? '' : ', not scored'} · ${outcome}</small></summary>
+  return `<details class="card"><summary><i class="${outcome}">${MARKS[outcome]}</i><b>${id}</b> ${escapeText(name)} <small>${level}, binds ${scope}${scored ? '' : ', not scored'} · ${outcome}</small></summary>
 <blockquote id="${id}">${prose(sentence)}</blockquote>
 ${outcome === 'pass' ? '' : `<p class="reason">${prose(reason)}</p>`}
 ${said.length > 0 ? `<ul class="findings">${said.join('')}</ul>` : ''}
 ${
   evidence
-    ? `<p class="note">${inferences} inferences, ${evidence.exchanges.length} requests, ${verdict.duration} ms. Whole: <code>evidence/${text(evidence.check)}.json</code></p>
+    ? `<p class="note">${inferences} inferences, ${evidence.exchanges.length} requests, ${verdict.duration} ms. Whole: <code>evidence/${escapeText(evidence.check)}.json</code></p>
 <div class="sides"><section><h3>What the client saw (#)</h3>${exchanges.map((each) => exchangeOf(id, each.ref, each, curl(each, start, `evidence/${evidence.check}.json`))).join('')}${more(evidence.exchanges, exchanges)}</section>
-<section><h3>What the mock saw (@)</h3>${entries.map((each) => entryOf(id, each.ref, each)).join('') || '<p class="note">Nothing.</p>'}${more(evidence.ledger, entries)}</section></div>`
+<section><h3>What the mock saw (@)</h3>${entries.map((each) => entryLines(id, each.ref, each)).join('') || '<p class="note">Nothing.</p>'}${more(evidence.ledger, entries)}</section></div>`
     : ''
 }
 </details>`

@@ -1,13 +1,13 @@
 // Results as Markdown: the summary of a CI job, and a comment for a pull request. Pure.
 import type { Comparison } from '../judge/compare.ts'
-import { inWords } from '../judge/compare.ts'
-import type { Kept } from '../judge/rejudge.ts'
-import { type Failure, failuresOf } from './failures.ts'
+import { comparisonText } from '../judge/compare.ts'
+import type { KeptRun } from '../judge/rejudge.ts'
+import { type FailureText, failuresOf } from './failures.ts'
 import { causesIn } from './terminal.ts'
 import { asCode, inMarkdown } from './text.ts'
 
 /** Returns the summary of a CI job. */
-export function markdown(kept: Kept, comparison: Comparison | null = null): string {
+export function markdown(kept: KeptRun, comparison: Comparison | null = null): string {
   const { target, reproduce } = kept.results
   const failures = failuresOf(kept)
   return [
@@ -20,7 +20,7 @@ export function markdown(kept: Kept, comparison: Comparison | null = null): stri
 }
 
 /** Returns the comment for a pull request: changes first, the rest folded. */
-export function comment(kept: Kept, comparison: Comparison | null = null): string {
+export function comment(kept: KeptRun, comparison: Comparison | null = null): string {
   const { target, conclusion, profile } = kept.results
   const failures = failuresOf(kept)
   const mark = conclusion === 'conformant' ? '✅' : conclusion === 'partial' ? '🟡' : '❌'
@@ -41,7 +41,7 @@ export function comment(kept: Kept, comparison: Comparison | null = null): strin
   ].join('\n')
 }
 
-function opening({ results }: Kept, comparison: Comparison | null): string[] {
+function opening({ results }: KeptRun, comparison: Comparison | null): string[] {
   const { profile, reason, counts, inferences } = results
   const summary = Object.entries(counts)
     .filter(([, count]) => count > 0)
@@ -51,13 +51,13 @@ function opening({ results }: Kept, comparison: Comparison | null): string[] {
     '',
     ...causesIn(results).flatMap((cause) => [`**${cell(cause)}**`, '']),
     ...(comparison
-      ? [`Since the run of ${comparison.earlier.started_at}: ${inMarkdown(inWords(comparison))}.`, '']
+      ? [`Since the run of ${comparison.earlier.started_at}: ${inMarkdown(comparisonText(comparison))}.`, '']
       : []),
   ]
 }
 
 /** Returns a row for each finding; one for the verdict if no finding failed. */
-function table(failures: readonly Failure[]): string[] {
+function table(failures: readonly FailureText[]): string[] {
   const rows = failures.flatMap(({ verdict: { id, slug, level, outcome, text, reason }, findings }) =>
     (findings.length > 0
       ? findings

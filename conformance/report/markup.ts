@@ -20,7 +20,7 @@ export const page = (title: string, body: string, more = ''): string => `<!docty
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${text(title)}</title>
+<title>${escapeText(title)}</title>
 <style>${style()}</style>
 ${more}</head>
 <body>
@@ -29,10 +29,10 @@ ${body}
 </html>
 `
 
-export const text = (raw: string): string =>
+export const escapeText = (raw: string): string =>
   manyLines(raw).replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`)
 /** Returns a sentence; text in backticks becomes code. */
-export const prose = (raw: string): string => text(raw).replace(/`([^`]+)`/g, '<code>$1</code>')
+export const prose = (raw: string): string => escapeText(raw).replace(/`([^`]+)`/g, '<code>$1</code>')
 export const brief = (long: string, limit: number): string =>
   long.length > limit ? `${long.slice(0, limit)}… (${long.length} characters)` : long
 /** Returns words as a class name. */
@@ -40,4 +40,4 @@ export const slug = (words: string): string => words.replaceAll(' ', '-')
 
 /** Returns a block of text that may scroll, focusable by keyboard; empty for empty text. */
 export const block = (raw: string, id = ''): string =>
-  raw === '' ? '' : `<pre tabindex="0"${id && ` id="${id}"`}>${text(raw)}</pre>`
+  raw === '' ? '' : `<pre tabindex="0"${id && ` id="${id}"`}>${escapeText(raw)}</pre>`

@@ -25,7 +25,7 @@ export const causesIn = ({ causes, verdicts }: Pick<Results, 'causes' | 'verdict
   return causes.map(({ what, verdicts: explained }) => `${explained.length} of ${failed}: ${what}`)
 }
 
-export interface Look {
+export interface TerminalOptions {
   readonly color: boolean
   /** Width of the terminal, cells. */
   readonly columns: number
@@ -35,7 +35,7 @@ export interface Look {
  * Returns the whole report: a line per verdict, with the reason unless it passed. Disabled requirements are
  * only counted.
  */
-export function table(results: Results, { color, columns }: Look): string {
+export function resultsTable(results: Results, { color, columns }: TerminalOptions): string {
   const paint = (style: Style, text: string) =>
     color ? styleText(style, text, { validateStream: false }) : text
   const width = Math.max(20, columns - INDENT.length)

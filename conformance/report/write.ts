@@ -2,13 +2,13 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Comparison } from '../judge/compare.ts'
-import type { Kept } from '../judge/rejudge.ts'
+import type { KeptRun } from '../judge/rejudge.ts'
 import { badge } from './badge.ts'
 import { html } from './html.ts'
 import { junit } from './junit.ts'
 import { comment, markdown } from './markdown.ts'
 
-const FILES: Readonly<Record<string, (kept: Kept, comparison: Comparison | null) => string>> = {
+const FILES: Readonly<Record<string, (kept: KeptRun, comparison: Comparison | null) => string>> = {
   'results.json': ({ results }) => `${JSON.stringify(results, null, 2)}\n`,
   'junit.xml': ({ results }) => junit(results),
   'index.html': html,
@@ -21,7 +21,7 @@ const FILES: Readonly<Record<string, (kept: Kept, comparison: Comparison | null)
  * Writes `results.json`, `junit.xml`, `index.html`, `summary.md`, `comment.md` and `badge.json` into a
  * directory; `comparison` is with an earlier run.
  */
-export function writeReports(directory: string, kept: Kept, comparison: Comparison | null = null): void {
+export function writeReports(directory: string, kept: KeptRun, comparison: Comparison | null = null): void {
   mkdirSync(directory, { recursive: true })
   for (const [name, text] of Object.entries(FILES))
     writeFileSync(join(directory, name), text(kept, comparison))

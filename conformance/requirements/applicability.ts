@@ -1,7 +1,7 @@
 // Where the check of a requirement runs: in which dialects, at which targets. In another dialect than the one it is
 // written for, it has its own id, `FLOW-03@messages`, in findings, reports and baselines. Pure.
 
-import { DIALECTS, type DialectName } from '../dialects/dialect.ts'
+import { type DialectName, TESTED_DIALECTS } from '../dialects/dialect.ts'
 import type { Target } from '../target/schema.ts'
 import {
   BOUND,
@@ -59,15 +59,17 @@ function onEach(requirement: Requirement, { dialects }: Pick<Target, 'dialects'>
 /**
  * Returns the dialect of calls that are not tied to one: chat, or the first that the gateway serves instead.
  */
-export const homeOf = ({ dialects }: Pick<Target, 'dialects'>): DialectName =>
-  dialects.chat === false ? (DIALECTS.find((name) => name !== 'chat' && dialects[name]) ?? 'chat') : 'chat'
+export const homeDialect = ({ dialects }: Pick<Target, 'dialects'>): DialectName =>
+  dialects.chat === false
+    ? (TESTED_DIALECTS.find((name) => name !== 'chat' && dialects[name]) ?? 'chat')
+    : 'chat'
 
 /** Returns the dialect in which a check makes its calls at a target; null if it serves none that fits. */
-export function placeOf(
+export function dialectFor(
   { id, dialect }: { readonly id: string; readonly dialect?: DialectName },
   target: Pick<Target, 'dialects'>,
 ): DialectName | null {
-  const home = homeOf(target)
+  const home = homeDialect(target)
   if (dialect !== undefined || home === 'chat') return dialect ?? 'chat'
   const only = rows.get(id)?.only
   const otherwise = only === undefined ? 'not' : WITHOUT_CHAT[only]

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { packageFile } from '../../src/shared/package-root.ts'
-import { DIALECTS } from '../dialects/dialect.ts'
+import { TESTED_DIALECTS } from '../dialects/dialect.ts'
 
 export const PROFILES = ['core', 'observable', 'waybill'] as const
 export type Profile = (typeof PROFILES)[number]
@@ -36,7 +36,7 @@ const requirement = z
       .optional()
       .describe('A part of the sentence that its check does not ask for, and why.'),
     dialects: z
-      .array(z.enum(DIALECTS).exclude(['chat']))
+      .array(z.enum(TESTED_DIALECTS).exclude(['chat']))
       .default([])
       .describe('Dialects in which a check that is written for chat runs, too.'),
     only: z.enum(ONLY).optional().describe('Why a check that is written for chat runs there only.'),

@@ -4,7 +4,7 @@
 import type { DialectName } from '../dialects/dialect.ts'
 import type { Evidence } from '../evidence/evidence.ts'
 import type { Capability, Target } from '../target/schema.ts'
-import type { Session } from './context.ts'
+import type { CheckContext } from './context.ts'
 
 /** Result of one comparison by a judge. */
 export interface Finding {
@@ -70,7 +70,7 @@ export interface Check {
   /** First major version of the suite whose evidence it can judge; earlier ones tested something else. */
   readonly since?: number
   /** Throws only for a fault of the suite; whatever the target does is evidence. */
-  exercise?(session: Session): Promise<void>
+  exercise?(session: CheckContext): Promise<void>
   /** Returns at least one finding; none counts as a fault of the suite, never as a pass. */
   judge(judging: Judging): Finding[]
 }

@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { chat } from '../dialects/chat.ts'
 import { step } from '../evidence/step.ts'
 import { targetSchema } from '../target/schema.ts'
-import { Session } from './context.ts'
+import { CheckContext } from './context.ts'
 
 /** A call to a gateway that streams what it is told to, when it is told to. */
 async function streamed(t: TestContext) {
@@ -15,7 +15,7 @@ async function streamed(t: TestContext) {
   t.after(() => server.close())
   await once(server, 'listening')
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const session = new Session({
+  const session = new CheckContext({
     check: 'TEST-01',
     target: targetSchema.parse({
       name: 'made',

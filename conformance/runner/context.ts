@@ -14,7 +14,7 @@ import {
   type OpenExchange,
   type Outgoing,
   type Seen,
-  send,
+  sendRequest,
 } from '../evidence/http-client.ts'
 import { at } from '../evidence/reading.ts'
 import { withoutSecrets } from '../evidence/secrets.ts'
@@ -102,7 +102,7 @@ const controlCall = step<{ name: string }>('control call')
 
 const safe = (method = 'GET'): boolean => method === 'GET' || method === 'HEAD'
 
-export class Session {
+export class CheckContext {
   readonly target: Target
   readonly dialect: Dialect
   readonly mock: MockControl
@@ -430,9 +430,9 @@ export class Session {
   #send({ path, ...outgoing }: Outgoing, timeout: number, budget?: ByteBudget): OpenExchange {
     const { ca, baseUrl } = this.running
     const options = { ca, ...(budget && { budget }) }
-    if (!/^https?:/.test(path)) return send(baseUrl, { ...outgoing, path }, timeout, options)
+    if (!/^https?:/.test(path)) return sendRequest(baseUrl, { ...outgoing, path }, timeout, options)
     const { origin, pathname, search } = new URL(path)
-    return send(origin, { ...outgoing, path: pathname + search }, timeout, options)
+    return sendRequest(origin, { ...outgoing, path: pathname + search }, timeout, options)
   }
 
   #keep(

@@ -5,7 +5,7 @@ import type { Results } from '../judge/judge.ts'
 import { withoutDialect } from '../requirements/applicability.ts'
 
 /** Pace of a gateway: duration of a call, cooldown of a failed target, and number of readable paths. */
-export interface Pace {
+export interface GatewayPace {
   /** Ms. */
   readonly latency: number
   /** Ms. */
@@ -15,7 +15,7 @@ export interface Pace {
 }
 
 /** Pace of the reference. */
-const REFERENCE: Pace = { latency: 40, cooldown: 50, reads: 14 }
+const REFERENCE: GatewayPace = { latency: 40, cooldown: 50, reads: 14 }
 
 /**
  * Default wait of a check, ms, and its consecutive calls; measured on 2026-11-23 for checks that need more.
@@ -77,7 +77,11 @@ const COOLDOWNS: Readonly<Record<string, number>> = {
 }
 
 /** Returns the usual duration of a check at this pace, ms; `quick`: with a short idle window. */
-export function usually(id: string, quick: boolean, { latency, cooldown, reads }: Pace = REFERENCE): number {
+export function usually(
+  id: string,
+  quick: boolean,
+  { latency, cooldown, reads }: GatewayPace = REFERENCE,
+): number {
   const bare = withoutDialect(id)
   const [waits, calls] = MEASURED[bare] ?? ELSE
   const idle = quick && bare === 'PURE-02' ? QUICK_IDLE : waits
@@ -103,7 +107,7 @@ export function timeLeft(
     pace = REFERENCE,
     earlier,
     now,
-  }: { quick?: boolean; pace?: Pace; earlier: Results | null; now: () => number },
+  }: { quick?: boolean; pace?: GatewayPace; earlier: Results | null; now: () => number },
 ): TimeLeft {
   const before = new Map(earlier?.verdicts.filter(wasTried).map(({ id, duration }) => [id, duration]))
   const expected = (id: string): number => before.get(id) ?? usually(id, quick, pace)

@@ -18,7 +18,7 @@ import type { Evidence, Exchange } from '../evidence/evidence.ts'
 import { at } from '../evidence/reading.ts'
 import { step } from '../evidence/step.ts'
 import { answerIn } from '../judge/causes.ts'
-import { placeOf, requirementsFor } from '../requirements/applicability.ts'
+import { dialectFor, requirementsFor } from '../requirements/applicability.ts'
 import { type Profile, type Requirement, readRequirements } from '../requirements/requirements.ts'
 import { type Capability, declares, type Target } from '../target/schema.ts'
 import { openWorker } from './worker.ts'
@@ -31,7 +31,7 @@ export interface Sight {
   readonly what: string
 }
 
-export interface Look {
+export interface Preflight {
   readonly sights: readonly Sight[]
   /** First call, and its entry at the mock. */
   readonly call: Exchange
@@ -47,7 +47,7 @@ export interface Look {
 export async function lookAt(
   template: Target,
   onMock: (mock: MockProviders) => void | Promise<void>,
-): Promise<Look> {
+): Promise<Preflight> {
   const kept = new Map<string, Evidence>()
   const started = Date.now()
   const worker = await openWorker({
@@ -168,7 +168,7 @@ export interface Applies {
 export const applying = (target: Target, profile: Profile): Applies[] =>
   requirementsFor(readRequirements(), profile).map((requirement) => {
     const check = checks.get(requirement.check!)!
-    const place = placeOf(check, target)
+    const place = dialectFor(check, target)
     if (place === null) return { requirement, missing: ['chat, which dialects.chat says is not served'] }
     const there = inDialect(target, place)
     const missing = (check.needs ?? []).filter((need) => !declares(there, need)).map(fieldOf)

@@ -6,15 +6,15 @@ import type { MockProviders } from '../../mocks/server/create.ts'
 import type { DialectName } from '../dialects/dialect.ts'
 import { dialects, inDialect } from '../dialects/registry.ts'
 import type { Evidence } from '../evidence/evidence.ts'
-import { clock, send } from '../evidence/http-client.ts'
+import { clock, sendRequest } from '../evidence/http-client.ts'
 import { withoutSecrets } from '../evidence/secrets.ts'
 import { type Running, StartError } from '../launch/instance.ts'
 import { startMock } from '../launch/mock.ts'
 import { keysIn, type Started, start } from '../launch/start.ts'
-import { homeOf, placeOf } from '../requirements/applicability.ts'
+import { dialectFor, homeDialect } from '../requirements/applicability.ts'
 import type { Target } from '../target/schema.ts'
 import type { Check } from './check.ts'
-import { Session } from './context.ts'
+import { CheckContext } from './context.ts'
 
 export interface WorkerOptions {
   readonly template: Target
@@ -102,8 +102,12 @@ export async function openWorker({
     const redact = (text: string): string => withoutSecrets(text, known)
     // A gateway key that turns up at a provider is found by name.
     for (const [name, secret] of secrets) await control.watchFor(name, secret)
-    const session = (check: string, needs: Check['needs'] = [], dialect: DialectName = homeOf(template)) =>
-      new Session({
+    const session = (
+      check: string,
+      needs: Check['needs'] = [],
+      dialect: DialectName = homeDialect(template),
+    ) =>
+      new CheckContext({
         check,
         target: inDialect(target, dialect),
         dialect: dialects[dialect],
@@ -131,7 +135,7 @@ export async function openWorker({
       target,
       async run(check) {
         await reset()
-        const current = session(check.id, check.needs, placeOf(check, template) ?? undefined)
+        const current = session(check.id, check.needs, dialectFor(check, template) ?? undefined)
         const evidence = await carryOut(check, current, options.signal)
         const found = await gone(target, running, check)
         const why = found && current.redact(found)
@@ -159,7 +163,7 @@ export async function openWorker({
 }
 
 /** Makes one call, and no second one until the mock has seen the first (SUITE-01); after every start. */
-async function reachMock(session: Session): Promise<Evidence> {
+async function reachMock(session: CheckContext): Promise<Evidence> {
   const entry = await session.controlCall('the first call')
   const evidence = await session.evidence(null)
   if (entry) return evidence
@@ -174,7 +178,7 @@ async function reachMock(session: Session): Promise<Evidence> {
  * Runs an exercise and closes its recorder; a target that takes too long is a finding, not a fault of the
  * suite.
  */
-export async function carryOut(check: Check, session: Session, signal?: AbortSignal): Promise<Evidence> {
+export async function carryOut(check: Check, session: CheckContext, signal?: AbortSignal): Promise<Evidence> {
   const limit = check.timeout ?? 60_000
   let failure: unknown = null
   try {
@@ -196,7 +200,7 @@ const aborted = (signal: AbortSignal): Promise<unknown> =>
   signal.aborted ? Promise.resolve() : once(signal, 'abort')
 
 /** Resolves after `limit` ms, excluding the check's own waits. */
-async function spent(limit: number, session: Session): Promise<void> {
+async function spent(limit: number, session: CheckContext): Promise<void> {
   const began = clock()
   for (let left = limit; left > 0; left = began + limit + session.waited - clock())
     await sleep(left, undefined, { ref: false })
@@ -208,7 +212,7 @@ async function gone(target: Target, running: Running, { hostile }: Check): Promi
   // Effects of a hostile check may come late, or at the next request.
   let looks = hostile ? 2 : 1
   for (let unanswered = 0; looks > 0; ) {
-    const { status, error } = await send(running.baseUrl, request, 5_000, { ca: running.ca }).done
+    const { status, error } = await sendRequest(running.baseUrl, request, 5_000, { ca: running.ca }).done
     await sleep(status === null ? UNNOTICED : hostile ? LATE : 0)
     if (!running.alive())
       return `it ended.${running.output() && ` It printed: ${running.output().trim().slice(-300)}`}`

@@ -57,7 +57,7 @@ export const cleanEnd = (is: Is, end: string): GatewayHooks => ({
 })
 
 // biome-ignore lint/suspicious/noExplicitAny: foreign JSON
-export const without = (json: Record<string, any>, name: string) => {
+export const withoutMember = (json: Record<string, any>, name: string) => {
   const { [name]: _, ...rest } = json
   return rest
 }

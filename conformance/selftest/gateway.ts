@@ -66,7 +66,7 @@ export const onRead =
   (body, { path }) =>
     path.startsWith(prefix) ? changeJson(body, change) : body
 
-export const failed = (status: number) => ({
+export const failWith = (status: number) => ({
   status,
   headers: { 'content-type': 'application/json' },
   body: '{"error":{"message":"not now"}}',

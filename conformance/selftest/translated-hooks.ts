@@ -32,7 +32,7 @@ export const readBy = (is: Is, change: Change): GatewayHooks => ({
 })
 
 /** Changes what the client reads of an answer translated from chat. */
-export const read = (is: Is, change: Change): GatewayHooks => readBy(toChat(is), change)
+export const changeAnswer = (is: Is, change: Change): GatewayHooks => readBy(toChat(is), change)
 
 /** Changes the response in the first and the last events. */
 export const eachResponse =
@@ -45,7 +45,7 @@ export const eachLast = (change: (item: Json) => object) =>
   eachResponse((response) => ({ ...response, output: response.output?.map(change) }))
 
 /** Changes the request of these calls. */
-export const asked = (is: Is, change: (body: Json) => object): GatewayHooks => ({
+export const changeRequest = (is: Is, change: (body: Json) => object): GatewayHooks => ({
   request(wanted) {
     if (is(wanted)) wanted.body = Buffer.from(changeJson(wanted.body.toString('utf8'), change))
   },

@@ -3,7 +3,7 @@
 
 import { readSent } from '../dialects/registry.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
-import type { Look } from '../runner/preflight.ts'
+import type { Preflight } from '../runner/preflight.ts'
 
 export interface GuessedLog {
   readonly path: string
@@ -15,7 +15,11 @@ export interface GuessedLog {
 const DEPTH = 6
 
 /** Returns null if the log has no list of records, or none with an id. */
-export function guessLog({ log, call, entry }: Look, model: string, idHeader?: string): GuessedLog | null {
+export function guessLog(
+  { log, call, entry }: Preflight,
+  model: string,
+  idHeader?: string,
+): GuessedLog | null {
   if (log === null) return null
   const json = jsonOf(log.body)
   const list = leaves(json, '', true).find(([, value]) => Array.isArray(value) && isRecord(value[0]))?.[0]

@@ -4,12 +4,12 @@
 export type Values = Readonly<Record<string, string>>
 
 /** Fills in the placeholders of every text in a value. Throws an Error that names an unknown placeholder. */
-export function fill<T>(value: T, values: Values): T {
+export function fillIn<T>(value: T, values: Values): T {
   if (typeof value === 'string') return fillText(value, values) as T
-  if (Array.isArray(value)) return value.map((each) => fill(each, values)) as T
+  if (Array.isArray(value)) return value.map((each) => fillIn(each, values)) as T
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(
-    Object.entries(value).map(([name, each]) => [fillText(name, values), fill(each, values)]),
+    Object.entries(value).map(([name, each]) => [fillText(name, values), fillIn(each, values)]),
   ) as T
 }
 

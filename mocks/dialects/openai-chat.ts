@@ -5,12 +5,12 @@ import {
   type Arrived,
   type Endpoint,
   event,
-  type Refusal,
-  type Refused,
-  type Said,
+  type MockUsage,
+  type ModelOutput,
+  type ProviderRefusal,
+  type RefusedRequest,
   type Speech,
   type ToolCall,
-  type Usage,
   type Wants,
 } from '../provider.ts'
 import { fitEmbeddings } from '../recording/fit.ts'
@@ -25,9 +25,9 @@ export interface Accent {
    * reason.
    */
   readonly streamUsage: 'asked' | 'finish'
-  usage(usage: Usage): object
+  usage(usage: MockUsage): object
   /** Returns the provider's additions to a whole answer or to a chunk of a stream. */
-  also(where: 'whole' | 'first' | 'middle' | 'finish' | 'usage', said: Said): object
+  also(where: 'whole' | 'first' | 'middle' | 'finish' | 'usage', said: ModelOutput): object
   /** Data before the first event. */
   readonly opening: readonly string[]
   readonly keepAlive: string
@@ -35,7 +35,7 @@ export interface Accent {
 }
 
 /** Formats OpenAI's usage: cached and reasoning tokens are in details. */
-const openAiUsage = ({ input, output, cached, reasoning }: Usage) => ({
+const openAiUsage = ({ input, output, cached, reasoning }: MockUsage) => ({
   prompt_tokens: input,
   completion_tokens: output,
   total_tokens: input + output,
@@ -58,7 +58,7 @@ const created = 1_795_200_000
 
 /** Returns `chat/completions` in a provider's variant. */
 export function openAiSpeech(accent: Accent = openAiAccent): Speech {
-  const base = (object: string, said: Said) => ({
+  const base = (object: string, said: ModelOutput) => ({
     id: 'chatcmpl-mock-00000000',
     object,
     created,
@@ -218,10 +218,10 @@ const REFUSALS = {
   rate_limited: [429, 'requests', 'rate_limit_exceeded'],
   overloaded: [503, 'server_error', null],
   server_error: [500, 'server_error', null],
-} as const satisfies Record<Refusal, readonly [number, string, string | null]>
+} as const satisfies Record<ProviderRefusal, readonly [number, string, string | null]>
 
 /** Formats OpenAI's error: `{error: {message, type, param, code}}`. */
-export function openAiRefusal(kind: Refusal, message: string, param?: string): Refused {
+export function openAiRefusal(kind: ProviderRefusal, message: string, param?: string): RefusedRequest {
   const [status, type, code] = REFUSALS[kind]
   return { status, headers: {}, body: { error: { message, type, param: param ?? null, code } } }
 }

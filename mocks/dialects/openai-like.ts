@@ -1,12 +1,12 @@
 // Providers of which only the dialect is known, OpenAI's: for example Together, vLLM, or a company's own.
 
-import { bearer, type Provider } from '../provider.ts'
+import { bearer, type MockProvider } from '../provider.ts'
 import type { Recording } from '../recording/format.ts'
 import { openAiChatFields } from '../schemas/openai-chat.ts'
 import { modelList, openAiAccent, openAiChat, openAiEmbeddings, openAiRefusal } from './openai-chat.ts'
 import { openAiResponses } from './openai-responses.ts'
 
-export const openAiLike = (name: string, origin: string, basePath: string): Provider => ({
+export const openAiLike = (name: string, origin: string, basePath: string): MockProvider => ({
   name,
   origin,
   basePaths: [basePath],
@@ -17,7 +17,10 @@ export const openAiLike = (name: string, origin: string, basePath: string): Prov
 })
 
 /** Creates mocks for recorded providers that are not in `known`. No recording contains their real address. */
-export function othersRecorded(recordings: readonly Recording[], known: readonly Provider[]): Provider[] {
+export function othersRecorded(
+  recordings: readonly Recording[],
+  known: readonly MockProvider[],
+): MockProvider[] {
   const others = Map.groupBy(recordings, ({ provider }) => provider)
   for (const { name } of known) others.delete(name)
   return [...others].map(([name, those]) =>

@@ -5,16 +5,16 @@ import {
   type Arrived,
   type Endpoint,
   event,
-  type Said,
+  type MockUsage,
+  type ModelOutput,
   type Speech,
-  type Usage,
   type Wants,
 } from '../provider.ts'
 import { openAiResponsesBody } from '../schemas/openai-responses.ts'
 
 const created_at = 1_795_200_000
 
-const usageOf = ({ input, output, cached, reasoning }: Usage) => ({
+const usageOf = ({ input, output, cached, reasoning }: MockUsage) => ({
   input_tokens: input,
   input_tokens_details: { cached_tokens: cached },
   output_tokens: output,
@@ -41,7 +41,7 @@ function reasoningItem(): Item {
   return { started: item, events: [], finished: item }
 }
 
-function messageItem({ text }: Said): Item {
+function messageItem({ text }: ModelOutput): Item {
   const id = 'msg_mock_00000000'
   const message = { id, type: 'message', role: 'assistant' }
   const part = { type: 'output_text', annotations: [], logprobs: [], text: text.join('') }
@@ -58,7 +58,10 @@ function messageItem({ text }: Said): Item {
   }
 }
 
-function callItem({ id: call_id, name, arguments: pieces }: Said['calls'][number], index: number): Item {
+function callItem(
+  { id: call_id, name, arguments: pieces }: ModelOutput['calls'][number],
+  index: number,
+): Item {
   const id = `fc_mock_${index + 1}`
   const call = { id, type: 'function_call', call_id, name }
   const text = pieces.join('')
@@ -76,19 +79,19 @@ function callItem({ id: call_id, name, arguments: pieces }: Said['calls'][number
   }
 }
 
-const itemsOf = (said: Said): Item[] => [
+const itemsOf = (said: ModelOutput): Item[] => [
   ...(said.reasoning.length > 0 ? [reasoningItem()] : []),
   ...(said.text.length > 0 ? [messageItem(said)] : []),
   ...said.calls.map(callItem),
 ]
 
 /** Reason why a truncated or filtered response is incomplete. */
-const INCOMPLETE: Partial<Record<Said['finish'], string>> = {
+const INCOMPLETE: Partial<Record<ModelOutput['finish'], string>> = {
   length: 'max_output_tokens',
   content_filter: 'content_filter',
 }
 
-const response = (said: Said, status: string, output: readonly object[]) => ({
+const response = (said: ModelOutput, status: string, output: readonly object[]) => ({
   id: 'resp_mock_00000000',
   object: 'response',
   created_at,
@@ -115,7 +118,7 @@ const response = (said: Said, status: string, output: readonly object[]) => ({
   metadata: {},
 })
 
-const ending = ({ finish }: Said): string => (INCOMPLETE[finish] ? 'incomplete' : 'completed')
+const ending = ({ finish }: ModelOutput): string => (INCOMPLETE[finish] ? 'incomplete' : 'completed')
 
 const speech: Speech = {
   streamType: 'text/event-stream; charset=utf-8',

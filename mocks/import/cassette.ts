@@ -1,7 +1,7 @@
 // Shared by the cassettes of vcrpy, Ruby VCR and go-vcr: bodies as text, bytes or base64, and headers as
 // lists.
 import { z } from 'zod'
-import { plain, refuseLarge } from './decode.ts'
+import { decompress, refuseLarge } from './decode.ts'
 
 const content = z.union([z.string(), z.instanceof(Buffer)])
 
@@ -28,11 +28,11 @@ type Headers = Readonly<Record<string, string>>
 /** Returns a request body as text, even if it was recorded as bytes; null if there was none. */
 export function requestText(value: string | Buffer, headers: Headers): string | null {
   refuseLarge(value.length)
-  return (typeof value === 'string' ? value : plain(value, headers).toString()) || null
+  return (typeof value === 'string' ? value : decompress(value, headers).toString()) || null
 }
 
 /** Returns a response body as bytes, even if it was recorded as text. */
 export const responseBytes = (value: string | Buffer, headers: Headers): Buffer => {
   refuseLarge(value.length)
-  return plain(typeof value === 'string' ? Buffer.from(value) : value, headers)
+  return decompress(typeof value === 'string' ? Buffer.from(value) : value, headers)
 }

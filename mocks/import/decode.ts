@@ -6,10 +6,10 @@ const MIB = 2 ** 20
  * Maximum bytes of a body, more than any model sends; an image in base64 fits. Reading takes up to forty
  * times as much memory.
  */
-export const MAX_BODY = 16 * MIB
+export const MAX_IMPORTED_BYTES = 16 * MIB
 
 /** Decodes a file by its byte order mark; UTF-8 without one. Throws if it is no text. */
-export function textOf(bytes: Buffer): string {
+export function decodeText(bytes: Buffer): string {
   const utf16 = bytes[0] === 0xff && bytes[1] === 0xfe ? 'utf-16le' : bytes[0] === 0xfe && bytes[1] === 0xff
   const encoding = utf16 === true ? 'utf-16be' : utf16 || 'utf-8'
   try {
@@ -23,7 +23,7 @@ export function textOf(bytes: Buffer): string {
  * Decompresses a body. The bytes decide: some recorders decompress a body but keep its headers. Throws if
  * that fails, or if the result has more than 16 MiB.
  */
-export function plain(body: Buffer, headers: Readonly<Record<string, string>> = {}): Buffer {
+export function decompress(body: Buffer, headers: Readonly<Record<string, string>> = {}): Buffer {
   refuseLarge(body.length)
   const named = (headers['content-encoding'] ?? '')
     .toLowerCase()
@@ -35,18 +35,18 @@ export function plain(body: Buffer, headers: Readonly<Record<string, string>> = 
 }
 
 export function refuseLarge(bytes: number): void {
-  if (bytes > MAX_BODY)
-    throw new Error(`a body has more than ${MAX_BODY / MIB} MiB; such a body is not imported`)
+  if (bytes > MAX_IMPORTED_BYTES)
+    throw new Error(`a body has more than ${MAX_IMPORTED_BYTES / MIB} MiB; such a body is not imported`)
 }
 
 function unpacked(bytes: Buffer, encoding: string): Buffer {
   const unpack = unpackerOf(bytes, encoding)
   if (!unpack) return bytes
   try {
-    return unpack.with(bytes, { maxOutputLength: MAX_BODY })
+    return unpack.with(bytes, { maxOutputLength: MAX_IMPORTED_BYTES })
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    if (code === 'ERR_BUFFER_TOO_LARGE') refuseLarge(MAX_BODY + 1)
+    if (code === 'ERR_BUFFER_TOO_LARGE') refuseLarge(MAX_IMPORTED_BYTES + 1)
     throw new Error(`its ${unpack.name} body cannot be unpacked (${message}); record it again`)
   }
 }

@@ -2,7 +2,7 @@
 // stored.
 import { z } from 'zod'
 import { body, headerLists, requestText, responseBytes } from './cassette.ts'
-import { address, type Format, headersFromLists } from './interaction.ts'
+import { address, headersFromLists, type ImportFormat } from './interaction.ts'
 
 const exchange = z.object({
   request: z.object({
@@ -14,7 +14,7 @@ const exchange = z.object({
   response: z.object({ code: z.int(), headers: headerLists, body }),
 })
 
-export const goVcr: Format = {
+export const goVcr: ImportFormat = {
   name: 'go-vcr',
   read(item) {
     const { request, response } = exchange.parse(item)

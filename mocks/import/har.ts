@@ -1,7 +1,7 @@
 // HAR 1.2, as browsers and Polly.js write it.
 import { z } from 'zod'
-import { MAX_BODY, plain, refuseLarge } from './decode.ts'
-import { address, type Format, headersFromPairs } from './interaction.ts'
+import { decompress, MAX_IMPORTED_BYTES, refuseLarge } from './decode.ts'
+import { address, headersFromPairs, type ImportFormat } from './interaction.ts'
 
 const headers = z.array(z.object({ name: z.string(), value: z.string() })).transform(headersFromPairs)
 
@@ -19,7 +19,7 @@ const exchange = z.object({
   }),
 })
 
-export const har: Format = {
+export const har: ImportFormat = {
   name: 'HAR',
   read(item) {
     const { request, response } = exchange.parse(item)
@@ -32,7 +32,7 @@ export const har: Format = {
       requestBody: text || null,
       status: response.status,
       responseHeaders: response.headers,
-      responseBody: plain(content(response.content), response.headers),
+      responseBody: decompress(content(response.content), response.headers),
     }
   },
   cut: () => null, // a truncated file is no valid JSON
@@ -46,7 +46,7 @@ function content({
   text?: string | undefined
   encoding?: string | undefined
 }): Buffer {
-  refuseLarge(encoding === 'base64' ? Math.min(text.length * 0.7, MAX_BODY + 1) : text.length)
+  refuseLarge(encoding === 'base64' ? Math.min(text.length * 0.7, MAX_IMPORTED_BYTES + 1) : text.length)
   if (encoding !== 'base64') return Buffer.from(text)
   return Buffer.concat(pieces(text).map((piece) => Buffer.from(piece, 'base64')))
 }

@@ -1,8 +1,8 @@
 // Recordings of httpmock (Rust): one YAML document per exchange, with the request to match and the answer.
 // Most name no host: the user who imports them has to name the provider.
 import { z } from 'zod'
-import { plain, refuseLarge } from './decode.ts'
-import { type Format, headersFromPairs } from './interaction.ts'
+import { decompress, refuseLarge } from './decode.ts'
+import { headersFromPairs, type ImportFormat } from './interaction.ts'
 
 const pairs = z
   .array(z.object({ name: z.string(), value: z.string() }))
@@ -27,7 +27,7 @@ const exchange = z.object({
   }),
 })
 
-export const httpmock: Format = {
+export const httpmock: ImportFormat = {
   name: 'httpmock',
   read(item) {
     const parsed = exchange.parse(item)
@@ -48,7 +48,7 @@ export const httpmock: Format = {
       requestBody: when.body || null,
       status: answer.status,
       responseHeaders,
-      responseBody: plain(bytes, responseHeaders),
+      responseBody: decompress(bytes, responseHeaders),
     }
   },
   /** The body comes last and has no end mark: only its form shows that it is complete. */

@@ -17,15 +17,15 @@ import { type Foreign, readForeign } from './read.ts'
 export interface Imported {
   readonly file: string
   readonly read: number
-  readonly written: readonly Kept[]
+  readonly written: readonly ImportedExchange[]
   /** Recordings that an earlier import wrote. */
-  readonly known: readonly Kept[]
+  readonly known: readonly ImportedExchange[]
   /** Reason, for the file or for each exchange that was not imported. */
   readonly refused: readonly string[]
 }
 
 /** Exchange of a file, by its number there, and the name of its recording. */
-export interface Kept {
+export interface ImportedExchange {
   readonly exchange: number
   readonly name: string
 }
@@ -50,8 +50,8 @@ export function importRecordings(files: readonly string[], options: ImportOption
   const earlier = sourcesIn(options.out)
   const done = new Map<string, Imported>()
   return files.map((file) => {
-    const written: Kept[] = []
-    const known: Kept[] = []
+    const written: ImportedExchange[] = []
+    const known: ImportedExchange[] = []
     const refused: string[] = []
     let foreign: Foreign | null = null
     let digest = ''

@@ -23,7 +23,7 @@ export interface Unreadable {
 }
 
 /** Reader of a format. */
-export interface Format {
+export interface ImportFormat {
   readonly name: string
   /** Reads one exchange. Throws if it violates the format. */
   read(item: unknown): Interaction

@@ -1,11 +1,11 @@
 // Picks the reader of a foreign recording by content, whatever its name, and reads each exchange separately:
 // a broken one is rejected by name, a truncated file as a whole.
 import { ZodError } from 'zod'
-import { textOf } from './decode.ts'
+import { decodeText } from './decode.ts'
 import { goVcr } from './go-vcr.ts'
 import { har } from './har.ts'
 import { httpmock } from './httpmock.ts'
-import type { Format, Interaction, Unreadable } from './interaction.ts'
+import type { ImportFormat, Interaction, Unreadable } from './interaction.ts'
 import { rubyVcr } from './ruby-vcr.ts'
 import { vcrpy } from './vcrpy.ts'
 import { yamlDocuments, yamlList } from './yaml.ts'
@@ -18,7 +18,7 @@ export interface Foreign {
 /** Throws, with the file's name first, if no reader knows the format or the file is truncated. */
 export function readForeign(file: string, content: string | Buffer): Foreign {
   try {
-    const text = typeof content === 'string' ? content.replace(/^\ufeff/, '') : textOf(content)
+    const text = typeof content === 'string' ? content.replace(/^\ufeff/, '') : decodeText(content)
     const { format, items } = contentOf(text)
     const missing = /^\s*\{/.test(text) ? null : format.cut(text, items.at(-1))
     if (missing) throw new Error(`is truncated: ${missing}; record it again or use a complete copy`)
@@ -37,7 +37,7 @@ export function exchangesOf(file: string, content: string | Buffer): Interaction
 }
 
 interface Content {
-  readonly format: Format
+  readonly format: ImportFormat
   readonly items: readonly unknown[]
 }
 
@@ -62,7 +62,7 @@ interface Json {
 
 function jsonContent(text: string): Content {
   const json = parsed(text)
-  const lists: [Format, unknown, string][] = [
+  const lists: [ImportFormat, unknown, string][] = [
     [har, json.log?.entries, 'log.entries'],
     [rubyVcr, json.http_interactions, 'http_interactions'],
     [vcrpy, json.interactions, 'interactions'],
@@ -81,7 +81,7 @@ function parsed(text: string): Json {
   }
 }
 
-function exchangeOf(format: Format, item: unknown): Interaction | Unreadable {
+function exchangeOf(format: ImportFormat, item: unknown): Interaction | Unreadable {
   if (typeof item === 'object' && item !== null && 'refused' in item) return item as Unreadable
   try {
     const read = format.read(item)

@@ -1,7 +1,7 @@
 // Cassettes of VCR (Ruby): YAML or JSON, addresses that may hold a project's placeholders.
 import { z } from 'zod'
 import { body, headerLists, requestText, responseBytes } from './cassette.ts'
-import { address, type Format, headersFromLists } from './interaction.ts'
+import { address, headersFromLists, type ImportFormat } from './interaction.ts'
 
 const exchange = z.object({
   request: z.object({ method: z.string(), uri: z.string(), body, headers: headerLists }),
@@ -12,7 +12,7 @@ const exchange = z.object({
   }),
 })
 
-export const rubyVcr: Format = {
+export const rubyVcr: ImportFormat = {
   name: 'Ruby VCR',
   read(item) {
     const { request, response } = exchange.parse(item)

@@ -1,7 +1,7 @@
 // Cassettes of vcrpy (Python), version 1: YAML or JSON, bodies as they came over the wire.
 import { z } from 'zod'
 import { body, headerLists, requestText, responseBytes } from './cassette.ts'
-import { address, type Format, headersFromLists } from './interaction.ts'
+import { address, headersFromLists, type ImportFormat } from './interaction.ts'
 
 const exchange = z.object({
   request: z.object({ method: z.string(), uri: z.string(), body, headers: headerLists }),
@@ -12,7 +12,7 @@ const exchange = z.object({
   }),
 })
 
-export const vcrpy: Format = {
+export const vcrpy: ImportFormat = {
   name: 'vcrpy',
   read(item) {
     const { request, response } = exchange.parse(item)

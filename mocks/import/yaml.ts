@@ -1,7 +1,7 @@
 // YAML of recorders: base64 scalars under `!binary` (Ruby) and `!!binary` (Python, Go) become Buffers. A list
 // of exchanges that cannot be parsed as a whole is parsed one by one, as far as possible.
 import { parse } from 'yaml'
-import { MAX_BODY } from './decode.ts'
+import { MAX_IMPORTED_BYTES } from './decode.ts'
 import type { Unreadable } from './interaction.ts'
 
 /** Throws a YAMLParseError with line and column. */
@@ -18,7 +18,7 @@ function parseYaml(text: string): unknown {
 /** Bytes above which exchanges are parsed one by one, so that the longest bounds the parser's memory. */
 const WHOLE = 4 * 2 ** 20
 /** Maximum characters of a body: base64, escapes and indentation make it longer than its bytes. */
-const LONGEST = 1.5 * MAX_BODY
+const LONGEST = 1.5 * MAX_IMPORTED_BYTES
 
 /** Returns the items of a list at the top of a document. Throws if there is no such list. */
 export function yamlList(text: string, name: string): (unknown | Unreadable)[] {
@@ -48,7 +48,9 @@ export const yamlDocuments = (text: string): (unknown | Unreadable)[] =>
 
 function yamlPiece(text: string, item: boolean): unknown | Unreadable {
   if (text.length > LONGEST)
-    return { refused: `it has more than ${MAX_BODY / 2 ** 20} MiB; such an exchange is not imported` }
+    return {
+      refused: `it has more than ${MAX_IMPORTED_BYTES / 2 ** 20} MiB; such an exchange is not imported`,
+    }
   try {
     const value = parseYaml(text)
     return item ? (value as unknown[])[0] : value

@@ -7,7 +7,7 @@ import { providers } from '../providers/registry.ts'
 import { deploymentName, modelName, namesItsModels, redactPath } from '../redaction/paths.ts'
 import type { MatchInput } from './match.ts'
 
-export interface Request {
+export interface ClassifiedRequest {
   /** Name of a mock, or `hostName` of the requested host. */
   readonly provider: string
   readonly method: string
@@ -23,7 +23,7 @@ export interface Request {
  * Returns the criteria by which recordings are chosen. The scenario follows from the request, whatever its
  * answer was.
  */
-export function classify(request: Request): MatchInput & { readonly model: string | null } {
+export function classify(request: ClassifiedRequest): MatchInput & { readonly model: string | null } {
   const { provider, method, body } = request
   const path = request.path.replace(/^\/+/, '')
   const stand = providers.find(({ name }) => name === provider)

@@ -6,12 +6,12 @@ import {
   bearer,
   type Endpoint,
   event,
-  type Provider,
-  type Refusal,
-  type Refused,
-  type Said,
+  type MockProvider,
+  type MockUsage,
+  type ModelOutput,
+  type ProviderRefusal,
+  type RefusedRequest,
   type Speech,
-  type Usage,
   type Wants,
 } from '../provider.ts'
 import { anthropicCountTokensBody, anthropicMessagesBody } from '../schemas/anthropic-messages.ts'
@@ -22,10 +22,10 @@ const STOP_REASONS = {
   length: 'max_tokens',
   tool_calls: 'tool_use',
   content_filter: 'refusal',
-} as const satisfies Record<Said['finish'], string>
+} as const satisfies Record<ModelOutput['finish'], string>
 
 /** Formats usage. Input tokens exclude cached ones here; output tokens include thinking. */
-const usageOf = ({ input, output, cached, reasoning }: Usage) => ({
+const usageOf = ({ input, output, cached, reasoning }: MockUsage) => ({
   input_tokens: input - cached,
   cache_creation_input_tokens: 0,
   cache_read_input_tokens: cached,
@@ -43,7 +43,7 @@ interface Block {
   readonly deltas: readonly object[]
 }
 
-function blocksOf({ reasoning, text, calls }: Said): Block[] {
+function blocksOf({ reasoning, text, calls }: ModelOutput): Block[] {
   const blocks: Block[] = []
   if (reasoning.length > 0)
     blocks.push({
@@ -69,7 +69,7 @@ function blocksOf({ reasoning, text, calls }: Said): Block[] {
   return blocks
 }
 
-const message = (said: Said, content: readonly object[], stop_reason: string | null) => ({
+const message = (said: ModelOutput, content: readonly object[], stop_reason: string | null) => ({
   model: said.model,
   id: 'msg_mock_00000000',
   type: 'message',
@@ -173,10 +173,10 @@ const REFUSALS = {
   rate_limited: [429, 'rate_limit_error', true],
   overloaded: [529, 'overloaded_error', true],
   server_error: [500, 'api_error', true],
-} as const satisfies Record<Refusal, readonly [number, string, boolean]>
+} as const satisfies Record<ProviderRefusal, readonly [number, string, boolean]>
 
 /** Formats Anthropic's error, with the header by which its clients retry or not. */
-function refusal(kind: Refusal, text: string): Refused {
+function refusal(kind: ProviderRefusal, text: string): RefusedRequest {
   const [status, type, retry] = REFUSALS[kind]
   const request_id = 'req_mock'
   return {
@@ -201,4 +201,4 @@ export const anthropic = {
   refusal,
   invalidField: (field, issue) => `${field.replace(/\[(\d+)\]/g, '.$1')}: ${pydanticFieldError(issue)}`,
   unknownField: (name) => `${name}: Extra inputs are not permitted`,
-} satisfies Provider
+} satisfies MockProvider

@@ -8,7 +8,14 @@ import {
   openAiEmbeddings,
   openAiWants,
 } from '../dialects/openai-chat.ts'
-import { bearer, type Endpoint, event, type Provider, type Refusal, type Refused } from '../provider.ts'
+import {
+  bearer,
+  type Endpoint,
+  event,
+  type MockProvider,
+  type ProviderRefusal,
+  type RefusedRequest,
+} from '../provider.ts'
 
 const safe = { filtered: false, severity: 'safe' }
 const unseen = { detected: false, filtered: false }
@@ -39,10 +46,13 @@ const REFUSALS = {
   rate_limited: [429, 'RateLimitReached', { 'retry-after': '1', 'retry-after-ms': '1000' }],
   overloaded: [503, 'ServiceUnavailable', {}],
   server_error: [500, 'InternalServerError', {}],
-} as const satisfies Record<Refusal, readonly [number, string | null, Readonly<Record<string, string>>]>
+} as const satisfies Record<
+  ProviderRefusal,
+  readonly [number, string | null, Readonly<Record<string, string>>]
+>
 
 /** Formats an error: Azure's own services use a code, the model behind them OpenAI's format. */
-function refusal(kind: Refusal, message: string, param: string | null = null): Refused {
+function refusal(kind: ProviderRefusal, message: string, param: string | null = null): RefusedRequest {
   const [status, code, headers] = REFUSALS[kind]
   const error =
     kind === 'invalid_request'
@@ -67,4 +77,4 @@ export const azure = {
   },
   refusal,
   unknownField: (name) => `Unrecognized request argument supplied: ${name}`,
-} satisfies Provider
+} satisfies MockProvider

@@ -1,6 +1,6 @@
 // DeepSeek: OpenAI's dialect, with and without `/v1` in the path; shows thoughts, and always reports usage.
 import { modelList, openAiAccent, openAiChat, openAiRefusal } from '../dialects/openai-chat.ts'
-import { bearer, type Provider } from '../provider.ts'
+import { bearer, type MockProvider } from '../provider.ts'
 
 const chat = openAiChat({
   ...openAiAccent,
@@ -34,4 +34,4 @@ export const deepseek = {
     }
   },
   unknownField: () => null,
-} satisfies Provider
+} satisfies MockProvider

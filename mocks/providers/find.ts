@@ -2,22 +2,22 @@
 // the mock server, whose first segment names the provider. Pure: knows addresses only.
 
 import { openAiLike } from '../dialects/openai-like.ts'
-import { endpointOf, type Provider } from '../provider.ts'
+import { endpointOf, type MockProvider } from '../provider.ts'
 import { hostName } from '../redaction/paths.ts'
 
 /** Folder of recordings, and a request's path below the base path that applies there. */
-export interface Kept {
+export interface RecordingFolder {
   readonly provider: string
   readonly path: string
 }
 
-export interface Place {
-  readonly provider: Provider
+export interface ProviderMatch {
+  readonly provider: MockProvider
   readonly basePath: string
   /** Path below the base path, without a leading slash. */
   readonly path: string
   /** Folders whose recordings come before those of `provider`, because the user named it differently. */
-  readonly kept?: readonly Kept[]
+  readonly kept?: readonly RecordingFolder[]
 }
 
 /** Provider name -> base URL, as configured. */
@@ -27,12 +27,12 @@ export type Configured = Readonly<Record<string, string>>
  * Returns the provider of a request if providers have configured names: the mock at that address, or one with
  * OpenAI's dialect. Null if there is none.
  */
-export function placeOf(
-  providers: readonly Provider[],
+export function matchProvider(
+  providers: readonly MockProvider[],
   configured: Configured,
   method: string,
   url: URL,
-): Place | null {
+): ProviderMatch | null {
   const builtIn = placeAt(providers, url)
   const names = Object.entries(configured).map(([name, base]) => ({ name, ...baseOf(base) }))
   const here = names.filter(
@@ -55,13 +55,13 @@ export function placeOf(
 
 /** Returns true if the provider that is configured under this name has any recording. */
 export function isKept(
-  providers: readonly Provider[],
+  providers: readonly MockProvider[],
   recordings: readonly { readonly provider: string }[],
   name: string,
   base: string,
 ): boolean {
   const url = new URL(`${base.replace(/\/+$/, '')}/chat/completions`)
-  const { provider, kept = [] } = placeOf(providers, { [name]: base }, 'POST', url)!
+  const { provider, kept = [] } = matchProvider(providers, { [name]: base }, 'POST', url)!
   const folders = [provider.name, ...kept.map((one) => one.provider)]
   return recordings.some((recording) => folders.includes(recording.provider))
 }
@@ -72,7 +72,7 @@ const baseOf = (base: string): { origin: string; path: string } => {
 }
 
 /** Returns the provider at an address, or null. */
-export function placeAt(providers: readonly Provider[], { origin, pathname }: URL): Place | null {
+export function placeAt(providers: readonly MockProvider[], { origin, pathname }: URL): ProviderMatch | null {
   const provider = providers.find((one) => one.origin === origin || one.origins?.test(origin))
   return provider ? below(provider, pathname) : null
 }
@@ -82,7 +82,11 @@ export function placeAt(providers: readonly Provider[], { origin, pathname }: UR
  * name goes to the first one with such an endpoint (`/v1/chat/completions` is OpenAI's, `/v1/messages`
  * Anthropic's), otherwise to the first of all.
  */
-export function placeUnder(providers: readonly Provider[], method: string, pathname: string): Place {
+export function placeUnder(
+  providers: readonly MockProvider[],
+  method: string,
+  pathname: string,
+): ProviderMatch {
   const [, first, rest] = /^\/([^/]+)(\/.*)?$/.exec(pathname) ?? []
   const named = providers.find(({ name }) => name === first)
   if (named) return below(named, rest ?? '/')
@@ -90,7 +94,7 @@ export function placeUnder(providers: readonly Provider[], method: string, pathn
   return places.find(({ provider, path }) => endpointOf(provider, method, path)) ?? places[0]!
 }
 
-function below(provider: Provider, pathname: string): Place {
+function below(provider: MockProvider, pathname: string): ProviderMatch {
   const base = provider.basePaths.find((one) => pathname.startsWith(`${one}/`))
   return { provider, basePath: base ?? '', path: decoded(pathname.slice((base ?? '').length + 1)) }
 }

@@ -1,7 +1,16 @@
 // Gemini: model and method are in the path, lines of a stream end in CR and LF, every event carries the usage
 // so far, a bad key is a 400, and the wait after a 429 is in the body.
 import { z } from 'zod'
-import type { Arrived, Endpoint, Provider, Refusal, Said, Speech, Usage, Wants } from '../provider.ts'
+import type {
+  Arrived,
+  Endpoint,
+  MockProvider,
+  MockUsage,
+  ModelOutput,
+  ProviderRefusal,
+  Speech,
+  Wants,
+} from '../provider.ts'
 import { pydanticFieldError } from '../schemas/field-errors.ts'
 import { geminiCountTokensBody, geminiGenerateBody } from '../schemas/gemini-generate.ts'
 
@@ -11,12 +20,12 @@ const FINISH_REASONS = {
   length: 'MAX_TOKENS',
   tool_calls: 'STOP',
   content_filter: 'SAFETY',
-} as const satisfies Record<Said['finish'], string>
+} as const satisfies Record<ModelOutput['finish'], string>
 
 /**
  * Formats usage. Thoughts are counted separately from the candidates; cached tokens are part of the prompt.
  */
-const usageOf = ({ input, output, cached, reasoning }: Usage) => ({
+const usageOf = ({ input, output, cached, reasoning }: MockUsage) => ({
   promptTokenCount: input,
   candidatesTokenCount: output - reasoning,
   totalTokenCount: input + output,
@@ -26,11 +35,11 @@ const usageOf = ({ input, output, cached, reasoning }: Usage) => ({
 })
 
 /** Returns a call as one part: it is never split, even in a stream. */
-const callPart = ({ name, arguments: pieces }: Said['calls'][number]) => ({
+const callPart = ({ name, arguments: pieces }: ModelOutput['calls'][number]) => ({
   functionCall: { name, args: JSON.parse(pieces.join('') || '{}') },
 })
 
-const answer = (said: Said, parts: readonly object[], last: boolean) => ({
+const answer = (said: ModelOutput, parts: readonly object[], last: boolean) => ({
   candidates: [
     {
       content: { parts, role: 'model' },
@@ -63,7 +72,7 @@ const speech: Speech = {
   },
 
   events(said) {
-    const thinking: Said = { ...said, usage: said.usage && { ...said.usage, output: 0, reasoning: 0 } }
+    const thinking: ModelOutput = { ...said, usage: said.usage && { ...said.usage, output: 0, reasoning: 0 } }
     const steps: object[][] = said.text.map((text) => [{ text }])
     if (said.calls.length > 0) steps.push(said.calls.map(callPart))
     if (steps.length === 0) steps.push([{ text: '' }])
@@ -130,7 +139,7 @@ const REFUSALS = {
   rate_limited: [429, 'RESOURCE_EXHAUSTED', { retryDelay: '2s' }],
   overloaded: [503, 'UNAVAILABLE', null],
   server_error: [500, 'INTERNAL', null],
-} as const satisfies Record<Refusal, readonly [number, string, object | null]>
+} as const satisfies Record<ProviderRefusal, readonly [number, string, object | null]>
 
 /** Formats an error detail as Google's services do. */
 const detail = (fields: object) => ({
@@ -154,4 +163,4 @@ export const gemini = {
   },
   invalidField: (field, issue) => `Invalid value at '${field}': ${pydanticFieldError(issue)}`,
   unknownField: (name) => `Invalid JSON payload received. Unknown name "${name}": Cannot find field.`,
-} satisfies Provider
+} satisfies MockProvider

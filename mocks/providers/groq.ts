@@ -1,8 +1,8 @@
 // Groq: OpenAI's dialect below its own base path; adds `x_groq`, and reports usage twice.
 import { modelList, openAiAccent, openAiChat, openAiRefusal } from '../dialects/openai-chat.ts'
-import { bearer, type Provider, type Usage } from '../provider.ts'
+import { bearer, type MockProvider, type MockUsage } from '../provider.ts'
 
-const usage = ({ input, output, reasoning, cached }: Usage) => ({
+const usage = ({ input, output, reasoning, cached }: MockUsage) => ({
   queue_time: 0.02,
   prompt_tokens: input,
   prompt_time: 0.003,
@@ -39,4 +39,4 @@ export const groq = {
     return { ...refused, body: { error: { message, type, ...(code && { code }) } } }
   },
   unknownField: (name) => `property '${name}' is unsupported`,
-} satisfies Provider
+} satisfies MockProvider

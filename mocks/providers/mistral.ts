@@ -8,14 +8,21 @@ import {
   openAiEmbeddings,
   openAiSpeech,
 } from '../dialects/openai-chat.ts'
-import { bearer, event, type Provider, type Refusal, type Said, type Speech } from '../provider.ts'
+import {
+  bearer,
+  event,
+  type MockProvider,
+  type ModelOutput,
+  type ProviderRefusal,
+  type Speech,
+} from '../provider.ts'
 import { chatConversation, conversation } from '../schemas/conversation.ts'
 import { openAiChatFields } from '../schemas/openai-chat.ts'
 
 const created = 1_795_200_000
 const own = openAiSpeech({ ...openAiAccent, streamUsage: 'finish' })
 
-const usageOf = (said: Said) =>
+const usageOf = (said: ModelOutput) =>
   said.usage && {
     usage: {
       prompt_tokens: said.usage.input,
@@ -31,7 +38,7 @@ const thinking = (text: string, closed: boolean) => ({
   ...(closed && { closed }),
 })
 
-const callsOf = ({ calls }: Said) =>
+const callsOf = ({ calls }: ModelOutput) =>
   calls.map(({ id, name, arguments: pieces }, index) => ({
     id,
     type: 'function',
@@ -104,7 +111,10 @@ const REFUSALS = {
   rate_limited: [429, 'rate_limited', '1300'],
   overloaded: [503, 'service_unavailable', '1001'],
   server_error: [500, 'internal_server_error', '1000'],
-} as const satisfies Record<Exclude<Refusal, 'bad_key' | 'unknown_path'>, readonly [number, string, string]>
+} as const satisfies Record<
+  Exclude<ProviderRefusal, 'bad_key' | 'unknown_path'>,
+  readonly [number, string, string]
+>
 
 export const mistral = {
   name: 'mistral',
@@ -119,4 +129,4 @@ export const mistral = {
     return { status, headers: {}, body: { object: 'error', message, type, param: null, code } }
   },
   unknownField: (name) => `${name}: Extra inputs are not permitted`,
-} satisfies Provider
+} satisfies MockProvider

@@ -7,7 +7,7 @@ import {
   openAiChat,
   openAiEmbeddings,
 } from '../dialects/openai-chat.ts'
-import { bearer, type Provider, type Refusal } from '../provider.ts'
+import { bearer, type MockProvider, type ProviderRefusal } from '../provider.ts'
 import { openAiChatFields } from '../schemas/openai-chat.ts'
 
 const accent: Accent = {
@@ -32,7 +32,7 @@ const STATUSES = {
   rate_limited: 429,
   overloaded: 503,
   server_error: 500,
-} as const satisfies Record<Refusal, number>
+} as const satisfies Record<ProviderRefusal, number>
 
 const typeOf = (status: number): string =>
   status === 400 ? 'invalid_request_error' : status === 404 ? 'not_found_error' : 'api_error'
@@ -54,4 +54,4 @@ export const ollama = {
     }
   },
   unknownField: () => null,
-} satisfies Provider
+} satisfies MockProvider

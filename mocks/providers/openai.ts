@@ -8,7 +8,7 @@ import {
   openAiWants,
 } from '../dialects/openai-chat.ts'
 import { openAiResponses } from '../dialects/openai-responses.ts'
-import { bearer, type Endpoint, type Provider } from '../provider.ts'
+import { bearer, type Endpoint, type MockProvider } from '../provider.ts'
 import { fitImages } from '../recording/fit.ts'
 import { openAiImagesBody } from '../schemas/openai-images.ts'
 
@@ -30,4 +30,4 @@ export const openai = {
   credential: bearer,
   refusal: openAiRefusal,
   unknownField: (name) => `Unrecognized request argument supplied: ${name}`,
-} satisfies Provider
+} satisfies MockProvider

@@ -9,7 +9,7 @@ import {
   openAiEmbeddings,
   openAiRefusal,
 } from '../dialects/openai-chat.ts'
-import { bearer, event, type Provider } from '../provider.ts'
+import { bearer, event, type MockProvider } from '../provider.ts'
 import { chatConversation, conversation } from '../schemas/conversation.ts'
 import { openAiChatFields } from '../schemas/openai-chat.ts'
 
@@ -85,4 +85,4 @@ export const openrouter = {
     return { status, headers: {}, body: { error } }
   },
   unknownField: () => null,
-} satisfies Provider
+} satisfies MockProvider

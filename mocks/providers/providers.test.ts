@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import test from 'node:test'
 import { createWorld } from '../server/core.ts'
-import { answer } from '../server/intercept.ts'
+import { answerRequest } from '../server/intercept.ts'
 import { providers } from './registry.ts'
 
 const world = createWorld({ keys: 'any' })
 
 /** Asks as interception does, without it. */
 const ask = (url: string, body?: object): Promise<Response> =>
-  answer(
+  answerRequest(
     world,
     new Request(
       url,
@@ -102,7 +102,7 @@ test('a model with a recording of its own thinks aloud', async () => {
 test('a body that is no request is refused as the provider would', async () => {
   for (const body of ['[', '[]', 'null', '{"messages":3}', '']) {
     const request = new Request('https://api.openai.com/v1/chat/completions', { method: 'POST', body })
-    const response = await answer(world, request)
+    const response = await answerRequest(world, request)
     assert.equal(response.status, 400, body)
     const { error } = (await response.json()) as { error: { type: string } }
     assert.equal(error.type, 'invalid_request_error')

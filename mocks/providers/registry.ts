@@ -1,6 +1,6 @@
 // Every mock provider; the first one answers a path that belongs to none. A new one is a file in providers/
 // and a line here.
-import type { Provider } from '../provider.ts'
+import type { MockProvider } from '../provider.ts'
 import { anthropic } from './anthropic.ts'
 import { azure } from './azure.ts'
 import { deepseek } from './deepseek.ts'
@@ -12,7 +12,7 @@ import { openai } from './openai.ts'
 import { openrouter } from './openrouter.ts'
 import { xai } from './xai.ts'
 
-export const providers: readonly Provider[] = [
+export const providers: readonly MockProvider[] = [
   openai,
   anthropic,
   gemini,

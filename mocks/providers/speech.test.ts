@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import type { Endpoint, Said, Wants } from '../provider.ts'
+import type { Endpoint, ModelOutput, Wants } from '../provider.ts'
 import { type Recording, readRecordings } from '../recording/format.ts'
 import { kindOf, shapeOf } from '../recording/structure.ts'
 import { providers } from './registry.ts'
 
 const recordings = readRecordings()
 
-const plain: Said = {
+const plain: ModelOutput = {
   model: 'm',
   reasoning: [],
   text: ['One', ' two', ' three.'],
@@ -16,7 +16,7 @@ const plain: Said = {
   usage: { input: 20, output: 9, cached: 0, reasoning: 0 },
 }
 const call = { id: 'call_1', name: 'get_weather', arguments: ['{"city":', '"Vienna"}'] }
-const turns: Record<string, Said> = {
+const turns: Record<string, ModelOutput> = {
   'a text': plain,
   'a thought and a text': {
     ...plain,
@@ -35,7 +35,7 @@ const fieldsOf = (status: number, body: string) =>
 const textOf = ({ bytes }: Recording) => Buffer.from(bytes).toString()
 
 /** What one endpoint says, whole or streamed, as a body. */
-const spoken = ({ speech }: Endpoint, said: Said, stream: boolean): string =>
+const spoken = ({ speech }: Endpoint, said: ModelOutput, stream: boolean): string =>
   stream ? speech!.events(said, wants).join('') : JSON.stringify(speech!.whole(said))
 
 for (const provider of providers)

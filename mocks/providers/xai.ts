@@ -1,7 +1,7 @@
 // xAI: OpenAI's dialect, but a bad key is a 400, an error is plain text with a code, and output tokens do not
 // include reasoning tokens. Thoughts stay hidden.
 import { modelList, openAiAccent, openAiChat } from '../dialects/openai-chat.ts'
-import { bearer, type Provider, type Refusal } from '../provider.ts'
+import { bearer, type MockProvider, type ProviderRefusal } from '../provider.ts'
 
 const chat = openAiChat({
   ...openAiAccent,
@@ -30,7 +30,7 @@ const REFUSALS = {
   rate_limited: [429, 'resource-exhausted'],
   overloaded: [503, 'unavailable'],
   server_error: [500, 'internal'],
-} as const satisfies Record<Refusal, readonly [number, string]>
+} as const satisfies Record<ProviderRefusal, readonly [number, string]>
 
 export const xai = {
   name: 'xai',
@@ -43,4 +43,4 @@ export const xai = {
     return { status, headers: {}, body: { code, error: message } }
   },
   unknownField: () => null,
-} satisfies Provider
+} satisfies MockProvider

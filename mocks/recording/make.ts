@@ -7,12 +7,12 @@ import { join } from 'node:path'
 import type { Interaction } from '../import/interaction.ts'
 import { classify } from '../matching/classify.ts'
 import { redact } from '../redaction/exchange.ts'
-import { findCredential, findValue, findWord, type Secrets } from '../redaction/leaks.ts'
+import { findCredential, findValue, findWord, type SecretContent } from '../redaction/leaks.ts'
 import { deploymentName } from '../redaction/paths.ts'
 import type { RecordingHead } from './format.ts'
 
 /** Facts that the exchange itself does not contain. */
-export interface Source {
+export interface RecordingSource {
   readonly provider: string
   /** Base path of the provider, without a trailing slash; the endpoint follows. */
   readonly basePath: string
@@ -33,7 +33,7 @@ export interface Source {
 export interface Draft {
   readonly head: RecordingHead
   readonly bytes: Uint8Array
-  readonly secrets: Secrets
+  readonly secrets: SecretContent
 }
 
 /**
@@ -56,7 +56,7 @@ export const isVersion = (version: string): boolean =>
   /^(?:not named|preview|latest|v\d[a-z\d.]{0,12}|\d{4}-\d\d-\d\d(?:-preview)?)$/.test(version)
 
 /** Makes the recording of an exchange. Throws if the body is missing or no text. */
-export function draftRecording(exchange: Interaction, source: Source): Draft {
+export function draftRecording(exchange: Interaction, source: RecordingSource): Draft {
   if (exchange.method !== 'GET' && exchange.method !== 'POST')
     throw new Error(`a recording answers GET or POST, not ${exchange.method}`)
   if (exchange.responseBody.length === 0) throw new Error('the answer has no body')
@@ -181,7 +181,7 @@ function refuseSecrets(
   head: RecordingHead,
   json: string,
   bytes: Uint8Array,
-  { values, words }: Secrets,
+  { values, words }: SecretContent,
 ): void {
   const body = Buffer.from(bytes).toString()
   const refuse = (reason: string) => {

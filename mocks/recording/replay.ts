@@ -1,7 +1,7 @@
 // Turns a recording into an answer: status, headers, bytes, chunk boundaries and, optionally, timing. Does
 // not know the request, nor why this recording was chosen.
 import { createParser } from 'eventsource-parser'
-import type { Answer, Part } from '../answer.ts'
+import type { MockAnswer, Part } from '../answer.ts'
 import type { Recording } from './format.ts'
 
 /** `recorded` waits between chunks as long as recorded, `none` not at all. */
@@ -15,7 +15,7 @@ export function answerFrom(
   { name, response, bytes }: Recording,
   pace: Pace,
   leaveOut: (data: unknown) => boolean = () => false,
-): Answer {
+): MockAnswer {
   const gaps = isStream(response.headers) ? spans(bytes, leaveOut) : []
   const parts: Part[] = []
   let at = 0

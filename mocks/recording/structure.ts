@@ -3,7 +3,7 @@
 import { createParser } from 'eventsource-parser'
 
 /** Answer of a recording or of a foreign capture. */
-export interface Answer {
+export interface RecordedAnswer {
   readonly status: number
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>
@@ -25,7 +25,7 @@ export interface Drift {
  * for an event of kind content, "content, then finish" for the order of events, "comment …", "header
  * x-request-id".
  */
-export function shapeOf({ status, headers, body }: Answer): Set<string> {
+export function shapeOf({ status, headers, body }: RecordedAnswer): Set<string> {
   const facts = new Set([`status ${status}`, ...Object.keys(headers).map((name) => `header ${name}`)])
   if (!isStream(body)) {
     addPaths(facts, 'body', '', parseJson(body))
@@ -76,7 +76,7 @@ const PICTURES = [/"b64_json":\s*"/]
 const PAGES = [/"nextPageToken":\s*"[^"]/]
 
 /** Returns the kind of an answer: captures are compared only with recordings of the same kind. */
-export function kindOf({ status, body }: Answer): string {
+export function kindOf({ status, body }: RecordedAnswer): string {
   if (status >= 400) return `error ${status}`
   const has = (fields: readonly RegExp[]) => fields.some((field) => field.test(body))
   return [

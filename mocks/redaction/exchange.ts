@@ -6,7 +6,7 @@ import type { Interaction } from '../import/interaction.ts'
 import { isKeptHeader } from '../recording/format.ts'
 import { blank } from './blank-text.ts'
 import { type Redaction, redactJson } from './json.ts'
-import type { Secrets } from './leaks.ts'
+import type { SecretContent } from './leaks.ts'
 import { longWords } from './leaks.ts'
 import { namesItsModels, redactPath } from './paths.ts'
 import { createPlaceholders, placeholderOf } from './placeholders.ts'
@@ -27,7 +27,7 @@ export interface Redacted {
   /** Number of bytes of the answer's body that were replaced. */
   readonly replaced: number
   /** Private content of the exchange. */
-  readonly secrets: Secrets
+  readonly secrets: SecretContent
 }
 
 /** Headers whose values must not be found afterwards. */
@@ -87,7 +87,7 @@ export function redact(exchange: Interaction, provider = ''): Redacted {
 /**
  * Parts of an answer that redaction needs; a stored recording has them too, and redacting it changes nothing.
  */
-export interface Answer {
+export interface RedactableAnswer {
   readonly method: string
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
@@ -103,7 +103,7 @@ type Watch = Pick<Redaction, 'onBlanked' | 'onModel'>
  * `redact`.
  */
 export function redactAnswer(
-  { method, path, headers, body, provider = '' }: Answer,
+  { method, path, headers, body, provider = '' }: RedactableAnswer,
   watch: Watch = { onBlanked: () => {}, onModel: () => {} },
   place = createPlaceholders(),
 ): { readonly headers: Record<string, string>; readonly body: Buffer; readonly ids: readonly string[] } {

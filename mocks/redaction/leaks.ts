@@ -9,14 +9,14 @@ const credential =
 export const findCredential = (text: string): number | null => credential.exec(text)?.index ?? null
 
 /** Returns the secret that a text contains, with its encoding: `header cookie, in base64`; or null. */
-export function findValue(text: string, values: Secrets['values']): string | null {
+export function findValue(text: string, values: SecretContent['values']): string | null {
   for (const [value, what] of values)
     for (const [form, written] of formsOf(value)) if (text.includes(written)) return `${what}, ${form}`
   return null
 }
 
 /** Returns true if a word of a prompt or an answer occurs in a text as a separate word. */
-export function findWord(text: string, words: Secrets['words']): boolean {
+export function findWord(text: string, words: SecretContent['words']): boolean {
   return words.size > 0 && longWords(text).some((word) => words.has(word.toLowerCase()))
 }
 
@@ -46,7 +46,7 @@ export function* formsOf(value: string): Generator<[form: string, written: strin
  * Content that must not be written: credentials and ids in any encoding, words of prompts and answers as
  * such.
  */
-export interface Secrets {
+export interface SecretContent {
   /** Value -> its origin: `header set-cookie`, `an id`. */
   readonly values: ReadonlyMap<string, string>
   readonly words: ReadonlySet<string>

@@ -2,7 +2,7 @@
 // A whole answer breaks in its middle, a stream after an event.
 import { gzipSync } from 'node:zlib'
 import { bytesOf, framed, type Part, wholeAnswer } from '../answer.ts'
-import { DIALECT, type Played, refuse, type Scenario, say, speak, streamOf } from './scenario.ts'
+import { DIALECT, type Played, refuseLike, type Scenario, say, speak, streamOf } from './scenario.ts'
 
 const NEVER: Part = { wait: Number.POSITIVE_INFINITY }
 
@@ -44,7 +44,7 @@ export const faults: Readonly<Record<string, Scenario>> = {
     play(scene) {
       const message = 'The model failed in the middle. This is synthetic.'
       const { wants, speech } = scene
-      if (!wants.stream || !speech) return refuse(scene, 'server_error', message, { status: 200 })
+      if (!wants.stream || !speech) return refuseLike(scene, 'server_error', message, { status: 200 })
       const [first = '', second = '', third = ''] = speech.events(say(scene), wants)
       return streamOf(speech, [first, second, third, speech.failure(message)])
     },

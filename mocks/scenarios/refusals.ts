@@ -1,18 +1,18 @@
 // Scenarios in which the provider refuses or fails with an error status, in its own words. All synthetic: for
 // most of these statuses no recording was ever published (429 from most providers, every 502, 503 and 529).
-import type { Refusal } from '../provider.ts'
-import { refuse, type Scenario, type Scene } from './scenario.ts'
+import type { ProviderRefusal } from '../provider.ts'
+import { refuseLike, type Scenario, type Scene } from './scenario.ts'
 
 const refused = (
   status: number,
-  kind: Refusal,
+  kind: ProviderRefusal,
   description: string,
   message: string,
   headers: Record<string, string> = {},
 ): Scenario => ({
   description,
   shape: "the provider's own error object",
-  play: (scene: Scene) => refuse(scene, kind, message, { status, headers }),
+  play: (scene: Scene) => refuseLike(scene, kind, message, { status, headers }),
 })
 
 const busy = 'Too many requests for now. This is a synthetic refusal.'

@@ -1,12 +1,20 @@
 // A scenario: an answer that is made by code, not recorded. Knows the parts of an answer and a provider's
 // encoder; does not know which scenarios there are.
-import { type Answer, bytesOf, wholeAnswer } from '../answer.ts'
-import type { Provider, Refusal, Refused, Said, Speech, Usage, Wants } from '../provider.ts'
+import { bytesOf, type MockAnswer, wholeAnswer } from '../answer.ts'
+import type {
+  MockProvider,
+  MockUsage,
+  ModelOutput,
+  ProviderRefusal,
+  RefusedRequest,
+  Speech,
+  Wants,
+} from '../provider.ts'
 import type { OfferedTool } from './offered-tools.ts'
 
 /** Context of a scenario: provider, request, and the endpoint's encoder (null without a model). */
 export interface Scene {
-  readonly provider: Provider
+  readonly provider: MockProvider
   readonly wants: Wants
   readonly speech: Speech | null
   /** Tools that the request offers and its caller carries out. */
@@ -16,7 +24,7 @@ export interface Scene {
 }
 
 /** Answer without its name; null if the scenario is impossible here because there is no model. */
-export type Played = Omit<Answer, 'from'> | null
+export type Played = Omit<MockAnswer, 'from'> | null
 
 export interface Scenario {
   /** Line for the list. `N` in the name stands for a number. */
@@ -35,13 +43,13 @@ export interface Scenario {
 
 export const DIALECT = "the provider's own answers, in its dialect"
 
-export const PLAIN_USAGE: Usage = { input: 20, output: 7, cached: 0, reasoning: 0 }
+export const PLAIN_USAGE: MockUsage = { input: 20, output: 7, cached: 0, reasoning: 0 }
 
 /** Short text with characters of two and four bytes, so that boundaries can fall within them. */
 const PLAIN_TEXT = ['The', ' mock', ' greets', ' a', ' naïve', ' café', ' 🙂', '.']
 
 /** Returns the model's output: a short text unless overridden. */
-export function say({ wants }: Scene, more: Partial<Said> = {}): Said {
+export function say({ wants }: Scene, more: Partial<ModelOutput> = {}): ModelOutput {
   return {
     model: wants.model ?? 'mock',
     reasoning: [],
@@ -54,7 +62,7 @@ export function say({ wants }: Scene, more: Partial<Said> = {}): Said {
 }
 
 /** Encodes the output, whole or streamed as requested; each event is one write. */
-export function speak({ speech, wants }: Scene, said: Said): Played {
+export function speak({ speech, wants }: Scene, said: ModelOutput): Played {
   if (!speech) return null
   return wants.stream
     ? streamOf(speech, speech.events(said, wants))
@@ -68,9 +76,9 @@ export const streamOf = ({ streamType }: Speech, events: readonly string[]): Non
 })
 
 /** Returns the provider's own error, with its status or another one. */
-export function refuse(
+export function refuseLike(
   { provider }: Pick<Scene, 'provider'>,
-  kind: Refusal,
+  kind: ProviderRefusal,
   message: string,
   { status, headers = {}, param }: { status?: number; headers?: Record<string, string>; param?: string } = {},
 ): NonNullable<Played> {
@@ -82,5 +90,5 @@ export function refuse(
   })
 }
 
-export const refusalOf = ({ status, body, headers }: Refused): NonNullable<Played> =>
+export const refusalOf = ({ status, body, headers }: RefusedRequest): NonNullable<Played> =>
   wholeAnswer('', status, body, headers)

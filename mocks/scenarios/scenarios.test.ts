@@ -8,7 +8,7 @@ import { framed } from '../answer.ts'
 import { openai } from '../providers/openai.ts'
 import { providers } from '../providers/registry.ts'
 import { createWorld } from '../server/core.ts'
-import { answer } from '../server/intercept.ts'
+import { answerRequest } from '../server/intercept.ts'
 import { askRaw, chatBody, drain, mockFor } from '../server/test-mock.ts'
 import { findScenario, scenarios } from './registry.ts'
 
@@ -224,7 +224,7 @@ test('the faults break where their names say', async (t) => {
 test('what breaks a connection breaks a request inside the process too', async () => {
   const world = createWorld({ recordings: [] })
   const askInside = (name: string) =>
-    answer(
+    answerRequest(
       world,
       new Request('https://api.openai.com/v1/chat/completions', {
         method: 'POST',

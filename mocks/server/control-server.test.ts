@@ -7,7 +7,7 @@ import test from 'node:test'
 import type { LedgerPage } from '../ledger.ts'
 import { writeNonce } from '../ledger.ts'
 import { createControlServer } from './control-server.ts'
-import type { Stage } from './core.ts'
+import type { MockControls } from './core.ts'
 import { ask, chatBody, mockFor } from './test-mock.ts'
 
 const NONCE = 'feedfacecafebeef'
@@ -85,7 +85,7 @@ test('a web page does not get in: foreign Host and Origin are refused', async (t
 test('a ledger that is too long for one answer is refused, and the mock lives on', async (t) => {
   const stage = { entries: () => [{ toJSON: () => assert.fail('Invalid string length') }] }
   const server = createControlServer(
-    { ...(stage as unknown as Stage), setReachable: async () => {} },
+    { ...(stage as unknown as MockControls), setReachable: async () => {} },
     () => 0,
   ).listen(0, '127.0.0.1')
   t.after(() => server.close())

@@ -2,8 +2,8 @@
 // only: a request with a foreign Host or Origin comes from a web page, and is refused.
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { ZodError, z } from 'zod'
-import { type LedgerPage, now } from '../ledger.ts'
-import type { Stage } from './core.ts'
+import { type LedgerPage, ledgerNow } from '../ledger.ts'
+import type { MockControls } from './core.ts'
 import { fieldOf } from './validate.ts'
 
 /** Input of a route: the matches of its path, the query, and the body as text. */
@@ -14,7 +14,7 @@ interface ControlRequest {
 }
 
 /** Stage that the control port can change. */
-type Controlled = Stage & { setReachable(reachable: boolean): Promise<void> }
+type Controlled = MockControls & { setReachable(reachable: boolean): Promise<void> }
 
 type Route = readonly [method: string, path: RegExp, act: (asked: ControlRequest) => unknown]
 
@@ -87,13 +87,13 @@ async function answer(routes: readonly Route[], request: IncomingMessage): Promi
   return act({ name, query: url.searchParams, text: Buffer.concat(chunks).toString('utf8') })
 }
 
-function page(stage: Stage, query: URLSearchParams, connections: number): LedgerPage {
+function page(stage: MockControls, query: URLSearchParams, connections: number): LedgerPage {
   const since = sinceSchema.safeParse(query.get('since') ?? 0)
   if (!since.success) throw new Refused(400, 'since must be the number of an entry: ?since=12')
-  return { entries: stage.entries(since.data), connections, now: now() }
+  return { entries: stage.entries(since.data), connections, now: ledgerNow() }
 }
 
-function watchFor(stage: Stage, name: string, secret: string): void {
+function watchFor(stage: MockControls, name: string, secret: string): void {
   try {
     stage.watchFor(name, secret)
   } catch (error) {

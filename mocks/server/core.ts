@@ -1,13 +1,20 @@
 // Core of the mock: receives a request, judges it, writes it into the ledger, and chooses its answer. Both
 // transports (interception and the port) use it, so that they give the same answers.
-import type { Answer } from '../answer.ts'
+import type { MockAnswer } from '../answer.ts'
 import { openAiRefusal, openAiWants } from '../dialects/openai-chat.ts'
 import { othersRecorded } from '../dialects/openai-like.ts'
 import { type LedgerEntry, nonceIn, type RequestKind } from '../ledger.ts'
 import { classify, hasToolResult, scenarioIn } from '../matching/classify.ts'
 import { createMatcher, type MatchInput } from '../matching/match.ts'
-import { type Arrived, bearer, type Endpoint, endpointOf, type Provider, type Wants } from '../provider.ts'
-import type { Place } from '../providers/find.ts'
+import {
+  type Arrived,
+  bearer,
+  type Endpoint,
+  endpointOf,
+  type MockProvider,
+  type Wants,
+} from '../provider.ts'
+import type { ProviderMatch } from '../providers/find.ts'
 import { providers as builtIn } from '../providers/registry.ts'
 import { ownRecordings, type Recording, readRecordings } from '../recording/format.ts'
 import type { Pace } from '../recording/replay.ts'
@@ -19,12 +26,12 @@ import { withOwnId } from './fresh-ids.ts'
 import { createGates, type Gates } from './gates.ts'
 import { createLedgerBook } from './ledger-book.ts'
 import { notesOn, openEntry } from './ledger-entry.ts'
-import { choose, noEndpoint, type ProviderRequest, type Stock } from './pick-answer.ts'
+import { type MatchRequest, noEndpoint, pickAnswer, type Stock } from './pick-answer.ts'
 import type { Notes } from './respond.ts'
 import { createScripts, type ParsedAnswer, type ScriptedAnswer } from './script.ts'
 import { createSecrets } from './secrets.ts'
-import { createThreads, type Turn } from './threads.ts'
-import { judge, NO_CREDENTIAL, type Verdict } from './validate.ts'
+import { createThreads, type ThreadTurn } from './threads.ts'
+import { NO_CREDENTIAL, type Validation, validate } from './validate.ts'
 
 export interface WorldOptions {
   /** Recordings, or their directory; default those of the package. */
@@ -46,7 +53,7 @@ export interface WorldOptions {
 }
 
 /** Observation and control from outside, the same in a process and over the control port. */
-export interface Stage {
+export interface MockControls {
   /** Returns requests in order of arrival; with `since` only entries whose `n` is greater. */
   entries(since?: number): LedgerEntry[]
   /** Resolves with the first request with the nonce; rejects if none comes within `timeoutMs` (5000). */
@@ -78,17 +85,17 @@ export interface Incoming {
 }
 
 export interface Reception {
-  readonly answer: Answer
+  readonly answer: MockAnswer
   readonly note: Notes
 }
 
 export interface World {
-  readonly stage: Stage
-  readonly providers: readonly Provider[]
+  readonly stage: MockControls
+  readonly providers: readonly MockProvider[]
   readonly gate: Gates['wait']
   key(provider: string): string
   /** Judges, records and answers. `place` is null if the address belongs to no provider. */
-  receive(incoming: Incoming, place: Place | null): Reception
+  receive(incoming: Incoming, place: ProviderMatch | null): Reception
 }
 
 /** Creates the core. Throws if recordings cannot be read. */
@@ -117,7 +124,7 @@ export function createWorld({
   let settled = Promise.withResolvers<void>()
   settled.resolve()
 
-  const stage: Stage = {
+  const stage: MockControls = {
     entries: book.entries,
     seen: (nonce, timeoutMs = 5000) => book.seen(nonce, timeoutMs),
     settled: () => settled.promise,
@@ -133,7 +140,7 @@ export function createWorld({
     },
   }
 
-  function receive(incoming: Incoming, place: Place | null): Reception {
+  function receive(incoming: Incoming, place: ProviderMatch | null): Reception {
     const read = readRequest(incoming, place, threads)
     const { provider, endpoint, request, wants, kind, turn } = read
     const { method, path, text } = request
@@ -145,7 +152,7 @@ export function createWorld({
     const right = keys === 'any' ? null : key(read.provider.name)
     const verdict = verdictOn(incoming, place, read, { key: right, strict })
     const address = incoming.url.origin + incoming.url.pathname
-    const asked: ProviderRequest = {
+    const asked: MatchRequest = {
       provider,
       endpoint,
       method,
@@ -192,7 +199,7 @@ export function createWorld({
 /** Describes a request for the search of recordings: where its provider keeps them, and by which scenario. */
 function matchesOf(
   { provider, request, wants }: Read,
-  place: Place | null,
+  place: ProviderMatch | null,
   scenario: string | null,
 ): MatchInput[] {
   const { method, path, query, headers, text } = request
@@ -207,13 +214,13 @@ function matchesOf(
 /** Judges a request before an answer is chosen. */
 function verdictOn(
   incoming: Incoming,
-  place: Place | null,
+  place: ProviderMatch | null,
   read: Read,
   by: { readonly key: string | null; readonly strict: boolean },
-): Verdict {
+): Validation {
   if (incoming.text === null) return BROKE_OFF
   if (!place) return UNJUDGED
-  const verdict = judge(read.provider, read.endpoint, read.request, by)
+  const verdict = validate(read.provider, read.endpoint, read.request, by)
   const lost = read.turn?.refused
   if (!lost) return verdict
   const { problems, refused } = verdict
@@ -228,19 +235,19 @@ function scenarioOfModel(model: string | null, body: unknown): string | null {
 
 /** Request as its provider reads it. */
 interface Read {
-  readonly provider: Provider
+  readonly provider: MockProvider
   readonly endpoint: Endpoint | null
   /** Includes the turns that the provider stores of its conversation. */
   readonly request: Arrived
   readonly wants: Wants
   readonly kind: RequestKind
   /** Turn of a conversation that the provider stores; null if it stores none. */
-  readonly turn: Turn | null
+  readonly turn: ThreadTurn | null
 }
 
 function readRequest(
   { method, url, headers, text }: Incoming,
-  place: Place | null,
+  place: ProviderMatch | null,
   threads: ReturnType<typeof createThreads>,
 ): Read {
   const { provider, path } = place ?? { provider: foreign(hostName(url.host)), path: url.pathname.slice(1) }
@@ -261,27 +268,27 @@ function readRequest(
 }
 
 /** Verdict for a host that belongs to no provider and has no rules; only interception sees one. */
-const UNJUDGED: Verdict = { credential: 'absent', problems: [], refused: null }
+const UNJUDGED: Validation = { credential: 'absent', problems: [], refused: null }
 
-const BROKE_OFF: Verdict = { ...UNJUDGED, problems: ['the request broke off before its end'] }
+const BROKE_OFF: Validation = { ...UNJUDGED, problems: ['the request broke off before its end'] }
 
 function answerTo(
-  asked: ProviderRequest,
-  { refused, credential, problems }: Verdict,
+  asked: MatchRequest,
+  { refused, credential, problems }: Validation,
   scripted: ParsedAnswer | null,
   stock: Stock,
   known: boolean,
-): Answer {
+): MockAnswer {
   // A recorded provider may have answered a request that its mock would refuse; but only the mock knows the
   // valid key.
   const badKey = credential === 'mismatch' || problems.includes(NO_CREDENTIAL)
   if (refused && (stock.invent || asked.named || badKey)) return { ...refusalOf(refused), from: 'refusal' }
   if (known && !asked.endpoint) return noEndpoint(asked, stock)
-  return choose(asked, scripted, stock)
+  return pickAnswer(asked, scripted, stock)
 }
 
 /** Returns a placeholder provider for such a host. */
-const foreign = (host: string): Provider => ({
+const foreign = (host: string): MockProvider => ({
   name: host,
   origin: `https://${host}`,
   basePaths: [''],

@@ -5,10 +5,10 @@ import { connect } from 'node:net'
 import test from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gunzipSync } from 'node:zlib'
-import { now, writeNonce } from '../ledger.ts'
+import { ledgerNow, writeNonce } from '../ledger.ts'
 import { createWorld } from './core.ts'
 import { createMockProviders } from './create.ts'
-import { answer } from './intercept.ts'
+import { answerRequest } from './intercept.ts'
 import { ask, askRaw, chatBody, drain, mockFor } from './test-mock.ts'
 
 const NONCE = '0123456789abcdef'
@@ -16,7 +16,7 @@ const prompt = `Say this: ${writeNonce(NONCE)}, please.`
 
 test('an entry tells what arrived and how it was answered', async (t) => {
   const mock = await mockFor(t)
-  const before = now()
+  const before = ledgerNow()
   const response = await ask(mock, chatBody('gpt-4o-mini', { temperature: 1 }, prompt))
   const body = await response.text()
   await mock.settled()
@@ -51,7 +51,7 @@ test('an entry tells what arrived and how it was answered', async (t) => {
     body,
     cut_at: null,
   })
-  assert.ok(before <= at && at <= first! && first! <= last! && last! <= now())
+  assert.ok(before <= at && at <= first! && first! <= last! && last! <= ledgerNow())
 })
 
 test('inferences, token counts, metadata and bare connections are counted apart', async (t) => {
@@ -217,7 +217,7 @@ test('a script spells a stream out, and a gate holds it until it is released (FL
   const next = reader.read()
   assert.equal(await Promise.race([next, sleep(50, 'held')]), 'held')
   assert.equal(mock.entries()[0]!.answer.complete, false)
-  const released = now()
+  const released = ledgerNow()
   mock.release('second')
   const rest = [Buffer.from((await next).value!)]
   for (let read = await reader.read(); !read.done; read = await reader.read())
@@ -270,7 +270,7 @@ test('when the peer leaves is known within milliseconds (FLOW-05)', async (t) =>
   for (const leave of ['end', 'destroy', 'resetAndDestroy'] as const) {
     const socket = askRaw(mock, chatBody('scenario-silent-midway', { stream: true }))
     await new Promise((first) => socket.once('data', first))
-    const at = now()
+    const at = ledgerNow()
     socket.on('error', () => {})
     socket[leave]()
     await mock.settled()
@@ -369,7 +369,7 @@ test('inside a process and on the port the same request gets the same bytes', as
         body: JSON.stringify(body),
       }
       const [inside, outside] = await Promise.all([
-        answer(world, new Request(`${origin}${basePaths[0]}/chat/completions`, init)),
+        answerRequest(world, new Request(`${origin}${basePaths[0]}/chat/completions`, init)),
         fetch(`${mock.baseUrl(provider)}/chat/completions`, init),
       ])
       assert.equal(inside.status, outside.status, name)

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createControlServer } from './control-server.ts'
-import { createWorld, type Stage, type WorldOptions } from './core.ts'
+import { createWorld, type MockControls, type WorldOptions } from './core.ts'
 import { createMockServer } from './http-server.ts'
 
 export interface MockOptions extends WorldOptions {
@@ -20,7 +20,7 @@ export interface MockOptions extends WorldOptions {
   readonly controlPort?: number
 }
 
-export interface MockProviders extends Stage {
+export interface MockProviders extends MockControls {
   /** `http://127.0.0.1:PORT`, for a gateway that takes an origin only. */
   readonly url: string
   readonly controlUrl: string

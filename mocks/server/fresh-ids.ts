@@ -1,7 +1,7 @@
 // Gives answers fresh ids. A provider never repeats an id, and gateways store records by it. A recorded or
 // made-up answer has the same id each time, so the answer to a call that can be distinguished gets its own.
 // It has the same length, so that chunks and lengths stay the same.
-import type { Answer, Part } from '../answer.ts'
+import type { MockAnswer, Part } from '../answer.ts'
 
 /** Ids of an answer, in the members `id` and `response_id`. */
 const ID = /"id": ?"((?:chatcmpl-|cmpl-|gen-|msg_|resp_)([\w-]{12,}))"/g
@@ -10,7 +10,7 @@ const ID = /"id": ?"((?:chatcmpl-|cmpl-|gen-|msg_|resp_)([\w-]{12,}))"/g
 const LONGEST = 256 * 1024
 
 /** Replaces the id; `own` is different for each call. */
-export function withOwnId(answer: Answer, own: string): Answer {
+export function withOwnId(answer: MockAnswer, own: string): MockAnswer {
   const all = Buffer.concat(answer.parts.filter(isBytes))
   if (all.length > LONGEST) return answer
   const text = all.toString('latin1') // one character per byte

@@ -1,5 +1,5 @@
 // Gates: places in an answer that hold it until they are released from outside. Knows no answer.
-import { aborted } from '../answer.ts'
+import { whenAborted } from '../answer.ts'
 
 export interface Gates {
   /** Resolves when the gate is open, or when `gone` is aborted. */
@@ -18,7 +18,7 @@ export function createGates(): Gates {
     return gate
   }
   return {
-    wait: (name, gone) => Promise.race([at(name).promise, aborted(gone)]),
+    wait: (name, gone) => Promise.race([at(name).promise, whenAborted(gone)]),
     release: (name) => at(name).resolve(),
     clear() {
       for (const { resolve } of gates.values()) resolve()

@@ -4,8 +4,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createTlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import { text as textOf } from 'node:stream/consumers'
-import { type Answer, framed, type Outlet, perform } from '../answer.ts'
-import { now } from '../ledger.ts'
+import { framed, type MockAnswer, type Outlet, perform } from '../answer.ts'
+import { ledgerNow } from '../ledger.ts'
 import { placeUnder } from '../providers/find.ts'
 import type { World } from './core.ts'
 
@@ -36,7 +36,7 @@ export function createMockServer(world: World, onConnection: () => void, tls: Tl
 const below = new Map<string, Socket>()
 
 async function serve(world: World, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const at = now()
+  const at = ledgerNow()
   const text = await textOf(request).catch(() => null) // left before its end, or longer than any text
   const method = request.method ?? 'GET'
   const path = pathOf(request)
@@ -73,7 +73,7 @@ async function serve(world: World, request: IncomingMessage, response: ServerRes
  * Creates the outlet of a response. `closing` is called before the connection is closed from this side, so
  * that the client is not recorded as having left.
  */
-function outletTo(response: ServerResponse, answer: Answer, closing: () => void): Outlet {
+function outletTo(response: ServerResponse, answer: MockAnswer, closing: () => void): Outlet {
   const { socket } = response
   const head = () => {
     if (answer.status !== null && !response.headersSent) response.writeHead(answer.status, framed(answer))

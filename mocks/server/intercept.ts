@@ -4,9 +4,9 @@ import net from 'node:net'
 import { HttpRequestInterceptor } from '@mswjs/interceptors/http'
 import { http } from 'msw'
 import { defineNetwork, InterceptorSource } from 'msw/experimental'
-import { now } from '../ledger.ts'
-import { type Configured, placeOf } from '../providers/find.ts'
-import { createWorld, type Stage, type World, type WorldOptions } from './core.ts'
+import { ledgerNow } from '../ledger.ts'
+import { type Configured, matchProvider } from '../providers/find.ts'
+import { createWorld, type MockControls, type World, type WorldOptions } from './core.ts'
 import { respond } from './respond.ts'
 
 /** Defaults: `keys` `any`, `pace` `recorded`. */
@@ -20,7 +20,7 @@ export interface InterceptOptions extends WorldOptions {
 let active = false
 
 /** Active interception: requests and answers, until `dispose()`. */
-export interface Interception extends Stage {
+export interface Interception extends MockControls {
   dispose(): void
 }
 
@@ -44,7 +44,7 @@ export function interceptProviders({
   const world = createWorld({ pace: 'recorded', keys: 'any', ...options })
   const network = defineNetwork({
     sources: [new InterceptorSource({ interceptors: [new HttpRequestInterceptor()] })],
-    handlers: [http.all('*', ({ request }) => answer(world, request, providers()))],
+    handlers: [http.all('*', ({ request }) => answerRequest(world, request, providers()))],
     onUnhandledFrame: 'error',
     context: { quiet: true },
   })
@@ -64,13 +64,17 @@ export function interceptProviders({
 }
 
 /** Answers a request as the mock's port does, as a Response. */
-export async function answer(world: World, request: Request, configured: Configured = {}): Promise<Response> {
+export async function answerRequest(
+  world: World,
+  request: Request,
+  configured: Configured = {},
+): Promise<Response> {
   const url = new URL(request.url)
-  const at = now()
+  const at = ledgerNow()
   const { method } = request
   const headers = Object.fromEntries(request.headers)
   const incoming = { method, url, path: url.pathname, headers, text: await request.text(), at }
-  const reception = world.receive(incoming, placeOf(world.providers, configured, method, url))
+  const reception = world.receive(incoming, matchProvider(world.providers, configured, method, url))
   return respond(reception, { gate: world.gate, gone: request.signal })
 }
 

@@ -1,13 +1,13 @@
 // One entry of the ledger: its start when a request has arrived, and its updates while the answer is sent.
 // Knows no provider and no wire.
 import { createMask } from '../../src/shared/redact.ts'
-import type { Answer } from '../answer.ts'
-import { now, type RequestKind } from '../ledger.ts'
+import type { MockAnswer } from '../answer.ts'
+import { ledgerNow, type RequestKind } from '../ledger.ts'
 import type { Wants } from '../provider.ts'
 import { KEPT_BYTES, type OpenEntry } from './ledger-book.ts'
 import type { Notes } from './respond.ts'
 import { CREDENTIAL_HEADERS, CREDENTIAL_PARAMETER } from './secrets.ts'
-import type { Verdict } from './validate.ts'
+import type { Validation } from './validate.ts'
 
 /** Judgement of a request. */
 export interface Noted {
@@ -20,13 +20,13 @@ export interface Noted {
   readonly endpoint: string
   readonly wants: Wants
   readonly nonce: string | null
-  readonly verdict: Verdict
+  readonly verdict: Validation
   readonly canaries: readonly string[]
   readonly headers: Readonly<Record<string, string>>
   readonly text: string
   /** Credential of the request, which is never stored. */
   readonly shown: string | null
-  readonly answer: Answer
+  readonly answer: MockAnswer
 }
 
 export function openEntry({ wants, verdict, shown, answer, ...noted }: Noted): OpenEntry {
@@ -59,7 +59,7 @@ export function openEntry({ wants, verdict, shown, answer, ...noted }: Noted): O
 }
 
 /** Returns callbacks that update the entry. `done` is called when nothing more will be sent. */
-export function notesOn(entry: OpenEntry, { status }: Answer, done: () => void): Notes {
+export function notesOn(entry: OpenEntry, { status }: MockAnswer, done: () => void): Notes {
   const { answer } = entry
   return {
     sent(bytes, at) {
@@ -75,10 +75,10 @@ export function notesOn(entry: OpenEntry, { status }: Answer, done: () => void):
       answer.complete = true
     },
     cut() {
-      answer.cut_at ??= now()
+      answer.cut_at ??= ledgerNow()
     },
     peerLeft() {
-      if (!answer.complete) entry.peer_left_at ??= now()
+      if (!answer.complete) entry.peer_left_at ??= ledgerNow()
     },
     done,
   }

@@ -1,19 +1,19 @@
 // Chooses the answer to a request: a script, a recording, or a scenario, in this order. Pure, except for the
 // script's turn, which is passed in. A scenario that was not named is played only if made-up answers are
 // allowed.
-import { type Answer, bytesOf, type Part, wholeAnswer } from '../answer.ts'
+import { bytesOf, type MockAnswer, type Part, wholeAnswer } from '../answer.ts'
 import type { createMatcher, MatchInput, Miss } from '../matching/match.ts'
-import { type Endpoint, event, type Provider, type Refusal, type Wants } from '../provider.ts'
+import { type Endpoint, event, type MockProvider, type ProviderRefusal, type Wants } from '../provider.ts'
 import type { Recording } from '../recording/format.ts'
 import { answerFrom, type Pace } from '../recording/replay.ts'
 import type { OfferedTool } from '../scenarios/offered-tools.ts'
 import { findScenario } from '../scenarios/registry.ts'
-import { refuse, type Scene, say, speak } from '../scenarios/scenario.ts'
+import { refuseLike, type Scene, say, speak } from '../scenarios/scenario.ts'
 import type { ParsedAnswer } from './script.ts'
 
 /** Request, as far as the choice of an answer needs it. */
-export interface ProviderRequest {
-  readonly provider: Provider
+export interface MatchRequest {
+  readonly provider: MockProvider
   readonly endpoint: Endpoint | null
   readonly method: string
   readonly path: string
@@ -42,7 +42,7 @@ export interface Stock {
 }
 
 /** Returns the answer, otherwise a 400 that names the nearest recording (REC-02). */
-export function choose(asked: ProviderRequest, scripted: ParsedAnswer | null, stock: Stock): Answer {
+export function pickAnswer(asked: MatchRequest, scripted: ParsedAnswer | null, stock: Stock): MockAnswer {
   if (scripted && (scripted.status !== undefined || scripted.body !== undefined || scripted.events))
     return speltOut(scripted, asked)
 
@@ -67,7 +67,7 @@ export function choose(asked: ProviderRequest, scripted: ParsedAnswer | null, st
  * Returns the recording as an answer; null if it does not fit the request and another answer may be made up
  * instead.
  */
-function recordedAnswer(found: Recording, asked: ProviderRequest, stock: Stock): Answer | null {
+function recordedAnswer(found: Recording, asked: MatchRequest, stock: Stock): MockAnswer | null {
   const { endpoint, wants, offered, body } = asked
   const mayInvent = asked.named || stock.invent
   if (mayInvent && offered.length > 0 && !callsOneOf(found, offered)) return null
@@ -95,8 +95,8 @@ function callsOneOf({ bytes }: Recording, offered: readonly OfferedTool[]): bool
 
 function speltOut(
   { status = 200, headers = {}, body, refusal, events }: ParsedAnswer,
-  { provider, endpoint, wants, offered }: ProviderRequest,
-): Answer {
+  { provider, endpoint, wants, offered }: MatchRequest,
+): MockAnswer {
   if (events)
     return {
       from: 'script',
@@ -106,7 +106,7 @@ function speltOut(
     }
   if (body === undefined && status >= 400)
     return {
-      ...refuse({ provider }, kindOf(status), refusal ?? `Scripted ${status}.`, {
+      ...refuseLike({ provider }, kindOf(status), refusal ?? `Scripted ${status}.`, {
         status,
         headers: lowerCase(headers),
       }),
@@ -154,7 +154,7 @@ function partsOf(steps: Steps, scene: Scene): Part[] {
   })
 }
 
-const KINDS: Readonly<Record<number, Refusal>> = {
+const KINDS: Readonly<Record<number, ProviderRefusal>> = {
   401: 'bad_key',
   403: 'bad_key',
   404: 'unknown_model',
@@ -163,18 +163,18 @@ const KINDS: Readonly<Record<number, Refusal>> = {
   529: 'overloaded',
 }
 
-const kindOf = (status: number): Refusal =>
+const kindOf = (status: number): ProviderRefusal =>
   KINDS[status] ?? (status >= 500 ? 'server_error' : 'invalid_request')
 
-const noRecording = (asked: ProviderRequest, miss: Miss, stock: Stock): Answer =>
+const noRecording = (asked: MatchRequest, miss: Miss, stock: Stock): MockAnswer =>
   missing(asked, nearest(miss), stock)
 
 /** Returns a 400, because a retry would not help, here or elsewhere: a gateway relays it to its client. */
 function missing(
-  { provider, matches, method, wants, scenario, named, address }: ProviderRequest,
+  { provider, matches, method, wants, scenario, named, address }: MatchRequest,
   difference: string,
   { folder, invent }: Stock,
-): Answer {
+): MockAnswer {
   const known = provider.endpoints.length > 0 ? matches[0]?.provider : 'NAME'
   const command = `waybill record --provider ${known} --out ${folder ?? 'recordings'}`
   const remedy = `Record it: ${command}.${invent ? '' : ' Or have it made up: --invent (in a test: invent: true).'}`
@@ -191,11 +191,11 @@ function missing(
 }
 
 /** Returns the provider's own error for an unknown path, with the nearest recording (REC-02). */
-export function noEndpoint(asked: ProviderRequest, stock: Stock): Answer {
+export function noEndpoint(asked: MatchRequest, stock: Stock): MockAnswer {
   const found = stock.find(asked.matches)
   if ('bytes' in found) return answerFrom(found, stock.pace)
   const message = `Unknown request URL: ${asked.method} ${asked.address}. ${nearest(found)}`
-  return { ...refuse(asked, 'unknown_path', message), from: 'refusal' }
+  return { ...refuseLike(asked, 'unknown_path', message), from: 'refusal' }
 }
 
 const nearest = ({ nearest: one, differs }: Miss): string =>

@@ -1,6 +1,6 @@
 // An answer as a Response, for interception and other uses without a connection. One chunk of the body for
 // each part; nothing is made before it is read.
-import { type Answer, framed, type Outlet, type Progress, perform, type Waiting } from '../answer.ts'
+import { framed, type MockAnswer, type Outlet, type Progress, perform, type Waiting } from '../answer.ts'
 
 /**
  * Events of the answer: see `Progress`; `peerLeft` when the reader cancels, `done` when nothing more comes.
@@ -18,7 +18,7 @@ const BODILESS = [204, 205, 304]
  * error before the headers, and an error of the body after them.
  */
 export function respond(
-  { answer, note }: { readonly answer: Answer; readonly note: Notes },
+  { answer, note }: { readonly answer: MockAnswer; readonly note: Notes },
   { gate, gone }: Waiting,
 ): Promise<Response> {
   const { status } = answer

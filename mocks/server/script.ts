@@ -78,7 +78,7 @@ const answerSchema = z.strictObject({
 /** Answers for the requests of one call, in order: the first attempt gets the first, and so on. */
 const scriptSchema = z.array(answerSchema).min(1)
 
-export type Step = z.input<typeof step>
+export type ScriptStep = z.input<typeof step>
 export type ScriptedAnswer = z.input<typeof answerSchema>
 export type ParsedAnswer = z.output<typeof answerSchema>
 

@@ -2,8 +2,8 @@
 // conversation under the id of its answer, and `continue` sends only the new part. Each belongs to the
 // credential of its request. Knows the format of messages, and no transport.
 import { hash } from 'node:crypto'
-import type { Answer } from '../answer.ts'
-import type { Arrived, Provider, Refused } from '../provider.ts'
+import type { MockAnswer } from '../answer.ts'
+import type { Arrived, MockProvider, RefusedRequest } from '../provider.ts'
 
 /** Conversation as the next turn continues it. */
 interface Held {
@@ -17,13 +17,13 @@ interface Held {
 }
 
 /** Turn of a thread as the model sees it. */
-export interface Turn {
+export interface ThreadTurn {
   /** Request with all turns before it. */
   readonly request: Arrived
   /** Null for a turn that can be answered. */
-  readonly refused: { readonly problem: string; readonly refused: Refused } | null
+  readonly refused: { readonly problem: string; readonly refused: RefusedRequest } | null
   /** Stores the conversation with this answer, unless it is no complete message. */
-  keep(answer: Answer): void
+  keep(answer: MockAnswer): void
 }
 
 /** Maximum number of conversations; the oldest is dropped first. */
@@ -34,7 +34,7 @@ export function createThreads() {
 
   return {
     /** Returns null for a request without a thread. */
-    turn(request: Arrived, provider: Provider): Turn | null {
+    turn(request: Arrived, provider: MockProvider): ThreadTurn | null {
       const { thread, ...json } = isObject(request.json) ? request.json : {}
       if (!isObject(thread)) return null
       const account = hash('sha256', provider.credential(request) ?? '')
@@ -87,10 +87,10 @@ const ALREADY_CONTINUED = [
 const MISMATCH = ['thread_fingerprint_mismatch', 'is taken from the thread', 'invalid_request'] as const
 
 function worded(
-  provider: Provider,
+  provider: MockProvider,
   [error_code, why, kind]: typeof NOT_FOUND | typeof ALREADY_CONTINUED | typeof MISMATCH,
   about: string,
-): Turn['refused'] {
+): ThreadTurn['refused'] {
   const problem = `thread: ${about} ${why}`
   const { status, headers, body } = provider.refusal(kind, problem)
   const { error, ...rest } = body as { error: object }
@@ -109,7 +109,7 @@ const given = (members: Json): Json =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
 
 /** Returns the message in a complete answer, whole or streamed, or null. */
-function messageIn({ status, headers, parts }: Answer): { id: string; content: unknown[] } | null {
+function messageIn({ status, headers, parts }: MockAnswer): { id: string; content: unknown[] } | null {
   if (status !== 200) return null
   const text = Buffer.concat(parts.filter((part) => part instanceof Uint8Array)).toString()
   try {

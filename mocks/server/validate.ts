@@ -2,20 +2,20 @@
 // not know how an accepted request will be answered.
 import type { z } from 'zod'
 import type { LedgerEntry } from '../ledger.ts'
-import type { Arrived, Endpoint, Provider, Refused } from '../provider.ts'
+import type { Arrived, Endpoint, MockProvider, RefusedRequest } from '../provider.ts'
 import { type Issue, openAiFieldError } from '../schemas/field-errors.ts'
 
-export interface Verdict {
+export interface Validation {
   readonly credential: LedgerEntry['credential']
   /** All problems, including those that are let pass. */
   readonly problems: readonly string[]
   /** Null if the request is let pass. */
-  readonly refused: Refused | null
+  readonly refused: RefusedRequest | null
 }
 
 export const NO_CREDENTIAL = 'no credential'
 
-export interface Rules {
+export interface ValidationRules {
   /** Valid key; null if any is valid, and none too. */
   readonly key: string | null
   /** True if unknown top-level fields are refused as the provider would, otherwise only noted. */
@@ -26,18 +26,18 @@ export interface Rules {
  * Judges a request. `endpoint` is null for a path where the provider has none; that is noted here, and
  * refused when the answer is chosen.
  */
-export function judge(
-  provider: Provider,
+export function validate(
+  provider: MockProvider,
   endpoint: Endpoint | null,
   request: Arrived,
-  { key: rightKey, strict }: Rules,
-): Verdict {
+  { key: rightKey, strict }: ValidationRules,
+): Validation {
   const key = provider.keyless ? null : rightKey
   const shown = provider.credential(request)
   const credential = shown === null ? 'absent' : key === null || shown === key ? 'match' : 'mismatch'
   const problems: string[] = []
-  let refused: Refused | null = null
-  const refuse = (problem: string, refusal: Refused | null) => {
+  let refused: RefusedRequest | null = null
+  const refuse = (problem: string, refusal: RefusedRequest | null) => {
     problems.push(problem)
     refused ??= refusal
   }
@@ -84,7 +84,7 @@ export const fieldOf = (path: readonly PropertyKey[]): string =>
     .join('')
     .replace(/^\./, '')
 
-function wordsOf({ invalidField = openAiFieldError }: Provider, field: string, issue: Issue): string {
+function wordsOf({ invalidField = openAiFieldError }: MockProvider, field: string, issue: Issue): string {
   if (issue.code === 'custom' && issue.params?.sentence) return issue.message
   return field ? invalidField(field, issue) : `${issue.message}.`
 }

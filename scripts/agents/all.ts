@@ -11,11 +11,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { DIALECT_NAMES } from '../../src/config/schema.ts'
-import { type Installed, install } from './install.ts'
+import { type Installed, installAgent } from './install.ts'
 import { crossedTable, ownTable } from './report.ts'
-import { type Result, runAgent, type Task, TROUBLES } from './run.ts'
+import { type AgentTask, type Result, TROUBLES, tryAgent } from './run.ts'
 import { UPSTREAMS } from './stage.ts'
-import { AGENTS } from './table.ts'
+import { TESTED_AGENTS } from './table.ts'
 
 const { values } = parseArgs({
   options: {
@@ -42,10 +42,10 @@ if (values.write) writeTable(values.crossed ? 'agents-crossed' : 'agents')
 
 async function runAll(): Promise<Result[]> {
   const done: Result[] = []
-  for (const agent of AGENTS.filter(({ name }) => isWanted(values.agent, name))) {
+  for (const agent of TESTED_AGENTS.filter(({ name }) => isWanted(values.agent, name))) {
     let installed: Installed
     try {
-      installed = install(agent, values.scratch)
+      installed = installAgent(agent, values.scratch)
     } catch (error) {
       console.log(`${agent.title}: cannot be installed: ${(error as Error).message.split('\n')[0]}`)
       continue
@@ -54,7 +54,7 @@ async function runAll(): Promise<Result[]> {
       for (const upstream of upstreamsOf(client)) {
         if (!isSpoken(client) || !isSpoken(upstream)) continue
         for (const task of tasksOf(client, upstream)) {
-          const result = await runAgent(agent, installed, task)
+          const result = await tryAgent(agent, installed, task)
           done.push(result)
           console.log(short(result))
           if (values.details) writeFileSync(values.details, JSON.stringify(done, null, 1))
@@ -70,10 +70,10 @@ function upstreamsOf(client: string): string[] {
   return Object.keys(UPSTREAMS).filter((name) => name !== client && isWanted(values.upstream, name))
 }
 
-function tasksOf(client: string, upstream: string): Task[] {
+function tasksOf(client: string, upstream: string): AgentTask[] {
   const troubles = Object.keys(TROUBLES).filter((name) => isWanted(values.trouble, name))
   if (!values.crossed) return troubles.map((trouble) => ({ client, upstream, trouble }))
-  return troubles.flatMap((trouble): Task[] => {
+  return troubles.flatMap((trouble): AgentTask[] => {
     // Faults are tried only in the first of the other dialects, to bound the time.
     if (trouble !== 'task')
       return trouble === 'only 400' || upstream !== upstreamsOf(client)[0]

@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Agent } from './table.ts'
+import type { TestedAgent } from './table.ts'
 
 export interface Installed {
   /** Program with its path. */
@@ -12,7 +12,7 @@ export interface Installed {
 }
 
 /** Throws if it cannot be installed. */
-export function install({ name, from, program }: Agent, scratch: string): Installed {
+export function installAgent({ name, from, program }: TestedAgent, scratch: string): Installed {
   const directory = join(scratch, name)
   const run = (file: string, ...args: string[]) =>
     execFileSync(file, args, { cwd: directory, stdio: ['ignore', 'pipe', 'inherit'], encoding: 'utf8' })

@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url'
 import type { ScriptedAnswer } from '../../mocks/library.ts'
 import type { Installed } from './install.ts'
 import { type Ran, runBounded } from './process.ts'
-import { ALIAS, MODEL, OTHER, openStage, type Stage, UPSTREAMS } from './stage.ts'
-import type { Agent, Place } from './table.ts'
+import { type AgentStage, ALIAS, MODEL, OTHER, openStage, UPSTREAMS } from './stage.ts'
+import type { RunParameters, TestedAgent } from './table.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const MOST_MS = 90_000
@@ -31,7 +31,7 @@ export const TROUBLES: Readonly<Record<string, readonly ScriptedAnswer[]>> = {
 }
 
 /** Subject of one run. */
-export interface Task {
+export interface AgentTask {
   /** Dialects of the agent and of its provider. */
   readonly client: string
   readonly upstream: string
@@ -43,7 +43,7 @@ export interface Task {
   readonly again?: 'same' | 'other'
 }
 
-export interface Result extends Task {
+export interface Result extends AgentTask {
   readonly agent: string
   readonly version: string
   /** Requests at the gateway, recorded calls, inferences at the provider. */
@@ -66,7 +66,7 @@ export interface Result extends Task {
   readonly details: Readonly<Record<string, unknown>>
 }
 
-export async function runAgent(agent: Agent, installed: Installed, task: Task): Promise<Result> {
+export async function tryAgent(agent: TestedAgent, installed: Installed, task: AgentTask): Promise<Result> {
   const { client, upstream } = task
   const home = mkdtempSync(join(tmpdir(), `waybill-${agent.name}-`))
   const work = join(home, 'work')
@@ -85,19 +85,19 @@ export async function runAgent(agent: Agent, installed: Installed, task: Task): 
   }
 }
 
-type Directories = Pick<Place, 'home' | 'work'>
+type Directories = Pick<RunParameters, 'home' | 'work'>
 
 /** Runs the agent for the task, and again for a second turn. */
 async function turns(
-  { ways, ownAuto }: Agent,
+  { ways, ownAuto }: TestedAgent,
   { program }: Installed,
-  task: Task,
-  stage: Stage,
+  task: AgentTask,
+  stage: AgentStage,
   directories: Directories,
 ): Promise<[Ran, Ran | null]> {
   const way = ways[task.client]!
   const { home, work } = directories
-  const run = (place: Place, args: readonly string[], launched: boolean) => {
+  const run = (place: RunParameters, args: readonly string[], launched: boolean) => {
     for (const [path, text] of Object.entries(way.files?.(place) ?? {})) {
       mkdirSync(dirname(join(home, path)), { recursive: true })
       writeFileSync(join(home, path), text)
@@ -111,7 +111,7 @@ async function turns(
   }
   const prompt = `Read note.txt and say what to do. ${stage.nonce}`
   const model = ownAuto ? ALIAS : MODEL
-  const place: Place = { ...directories, url: stage.url, model, prompt }
+  const place: RunParameters = { ...directories, url: stage.url, model, prompt }
   if (way.before) await run(place, way.before(place), false)
   const first = await run(place, way.args(place), way.launched === true)
   if (task.again === undefined || way.again === undefined || first.code !== 0) return [first, null]
@@ -124,10 +124,10 @@ async function turns(
 }
 
 async function resultOf(
-  agent: Agent,
+  agent: TestedAgent,
   { version }: Installed,
-  task: Task,
-  stage: Stage,
+  task: AgentTask,
+  stage: AgentStage,
   first: Ran,
   second: Ran | null,
   { home, work }: Directories,
@@ -191,11 +191,11 @@ function reasoningOf(bodies: readonly string[], answers: readonly string[]): str
   return bodies.some((body) => body.includes(THOUGHT)) ? 'returned' : 'dropped'
 }
 
-const filesOf = ({ parallel }: Task): (keyof typeof FILES)[] =>
+const filesOf = ({ parallel }: AgentTask): (keyof typeof FILES)[] =>
   parallel ? ['note.txt', 'log.txt'] : ['note.txt']
 
 /** Returns the model's script: it has the files read, and then gives its answer. */
-function scriptOf({ reads, edits }: Agent, work: string, task: Task): ScriptedAnswer[] {
+function scriptOf({ reads, edits }: TestedAgent, work: string, task: AgentTask): ScriptedAnswer[] {
   const { parallel, trouble, again, client } = task
   const reasoning = parallel ? { reasoning: THOUGHT } : {}
   const calls = reads
@@ -209,7 +209,7 @@ function scriptOf({ reads, edits }: Agent, work: string, task: Task): ScriptedAn
   ]
 }
 
-const surroundings = (program: string, home: string, { proxy }: Stage): Record<string, string> => ({
+const surroundings = (program: string, home: string, { proxy }: AgentStage): Record<string, string> => ({
   PATH: [dirname(program), dirname(process.execPath), '/usr/local/bin', '/usr/bin', '/bin'].join(':'),
   HOME: home,
   TMPDIR: join(home, 'tmp'),
@@ -226,7 +226,7 @@ const surroundings = (program: string, home: string, { proxy }: Stage): Record<s
   no_proxy: '127.0.0.1,localhost',
 })
 
-function outcomeOf({ output, code, timedOut }: Ran, done: boolean, { trouble }: Task): string {
+function outcomeOf({ output, code, timedOut }: Ran, done: boolean, { trouble }: AgentTask): string {
   const end = timedOut ? `ended after ${MOST_MS / 1_000} s` : `exit ${code}`
   if (done && code === 0) return 'done'
   // A terminal may wrap the line anywhere.

@@ -51,7 +51,7 @@ export interface StageOptions {
   readonly tools: boolean
 }
 
-export interface Stage {
+export interface AgentStage {
   readonly url: string
   readonly mock: MockProviders
   /** Nonce for the prompt: the script answers every call that contains it. */
@@ -76,7 +76,7 @@ const NONCE = 'a9e07ca5e5000001'
 export async function openStage(
   { client, upstream, tools }: StageOptions,
   script: readonly ScriptedAnswer[],
-): Promise<Stage> {
+): Promise<AgentStage> {
   const mock = await createMockProviders()
   const own = UPSTREAMS[client]!
   const there = upstream === client ? own : THINKING[upstream]!

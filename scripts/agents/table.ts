@@ -2,7 +2,7 @@
 // and given a task, and the call of its own tool that reads a file. One entry each; none is a dependency.
 
 /** Parameters of a run for an agent. */
-export interface Place {
+export interface RunParameters {
   /** URL of the gateway, without a trailing slash. */
   readonly url: string
   /** Model id that it requests. */
@@ -14,7 +14,7 @@ export interface Place {
   readonly prompt: string
 }
 
-export interface Call {
+export interface AgentCall {
   readonly name: string
   readonly arguments: Readonly<Record<string, unknown>>
 }
@@ -23,17 +23,17 @@ export interface Call {
 export interface Way {
   /** True if it is started by `waybill run`, which passes the gateway's address. */
   readonly launched?: true
-  readonly env?: (place: Place) => Readonly<Record<string, string>>
+  readonly env?: (place: RunParameters) => Readonly<Record<string, string>>
   /** Path below its home -> text. */
-  readonly files?: (place: Place) => Readonly<Record<string, string>>
+  readonly files?: (place: RunParameters) => Readonly<Record<string, string>>
   /** Commands of the agent that must run once before the task. */
-  readonly before?: (place: Place) => readonly string[]
-  readonly args: (place: Place) => readonly string[]
+  readonly before?: (place: RunParameters) => readonly string[]
+  readonly args: (place: RunParameters) => readonly string[]
   /** Arguments that continue the conversation. */
-  readonly again?: (place: Place) => readonly string[]
+  readonly again?: (place: RunParameters) => readonly string[]
 }
 
-export interface Agent {
+export interface TestedAgent {
   readonly name: string
   readonly title: string
   readonly from: { readonly npm: string } | { readonly pip: string }
@@ -42,7 +42,7 @@ export interface Agent {
   /** True if `auto` means something else to it. */
   readonly ownAuto?: true
   /** Returns the call that reads a file; null for an agent without tools. */
-  readonly reads: ((file: string) => Call) | null
+  readonly reads: ((file: string) => AgentCall) | null
   /** Returns the answer with which an agent without tools changes the file. */
   readonly edits?: (file: string) => string
 }
@@ -139,8 +139,8 @@ const copilot = (path: string, set?: Readonly<Record<string, string>>): Way => (
 
 const OPENCODE = {
   env: () => ({ OPENCODE_DISABLE_AUTOUPDATE: 'true', OPENCODE_DISABLE_MODELS_FETCH: 'true' }),
-  args: ({ model, prompt }: Place) => ['run', '--print-logs', '--model', `waybill/${model}`, prompt],
-  again: ({ model, prompt }: Place) => [
+  args: ({ model, prompt }: RunParameters) => ['run', '--print-logs', '--model', `waybill/${model}`, prompt],
+  again: ({ model, prompt }: RunParameters) => [
     'run',
     '--print-logs',
     '--continue',
@@ -170,13 +170,13 @@ const CODEX = ['exec', '--skip-git-repo-check', '--sandbox', 'danger-full-access
 
 const AIDER = {
   env: () => ({ AIDER_ANALYTICS: 'false', AIDER_CHECK_UPDATE: 'false' }),
-  args: ({ prompt }: Place) => [
+  args: ({ prompt }: RunParameters) => [
     ...['--yes-always', '--no-git', '--no-show-model-warnings', '--edit-format', 'diff'],
     ...['--message', prompt, 'note.txt'],
   ],
 }
 
-export const AGENTS: readonly Agent[] = [
+export const TESTED_AGENTS: readonly TestedAgent[] = [
   {
     name: 'claude-code',
     title: 'Claude Code',

@@ -9,13 +9,19 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import Database from 'better-sqlite3'
-import { fill } from './fill.ts'
+import { fillRecord } from './fill.ts'
 import { paired } from './paired.ts'
 import { useOf } from './process.ts'
 import { printProfiles } from './profile.ts'
 import { type Disk, report } from './report.ts'
 import { type StreamRound, streamRound } from './streams.ts'
-import { startBareProxy, startPortkey, startUpstream, startWaybill, type Target } from './targets.ts'
+import {
+  type BenchTarget,
+  startBareProxy,
+  startBenchWaybill,
+  startPortkey,
+  startUpstream,
+} from './targets.ts'
 import { hasWrk, type Round, wrk } from './wrk.ts'
 
 const {
@@ -47,7 +53,7 @@ if (!hasWrk()) {
   process.exit(2)
 }
 const directory = mkdtempSync(join(tmpdir(), 'waybill-bench-'))
-const started: Target[] = []
+const started: BenchTarget[] = []
 try {
   await (base !== undefined ? runPaired(base) : profile ? runProfile() : runBench())
 } finally {
@@ -58,15 +64,15 @@ try {
 async function runBench(): Promise<void> {
   const upstream = await start(startUpstream())
   const targets = [upstream, await start(startBareProxy(upstream))]
-  fill(directory, CALLS)
-  await (await startWaybill(upstream, directory)).stop() // migrates the record, which takes memory
-  const waybill = await start(startWaybill(upstream, directory))
+  fillRecord(directory, CALLS)
+  await (await startBenchWaybill(upstream, directory)).stop() // migrates the record, which takes memory
+  const waybill = await start(startBenchWaybill(upstream, directory))
   targets.push(waybill)
   const idle = useOf(waybill.pid)?.resident ?? null
   if (beside !== undefined) {
     const other = mkdtempSync(join(directory, 'beside-'))
-    fill(other, CALLS)
-    targets.push(await start(startWaybill(upstream, other, { root: resolve(beside), name: 'beside' })))
+    fillRecord(other, CALLS)
+    targets.push(await start(startBenchWaybill(upstream, other, { root: resolve(beside), name: 'beside' })))
   }
   const portkey = await startPortkey(upstream)
   if (portkey) targets.push(await start(Promise.resolve(portkey)))
@@ -106,12 +112,12 @@ async function runPaired(base: string): Promise<void> {
   const [here, there] = await Promise.all(
     [{ name: 'here' }, { name: 'base', root: resolve(base) }].map(async (build) => {
       const place = mkdtempSync(join(directory, `${build.name}-`))
-      fill(place, CALLS)
-      return start(startWaybill(upstream, place, build))
+      fillRecord(place, CALLS)
+      return start(startBenchWaybill(upstream, place, build))
     }),
   )
   for (const target of [here!, there!]) console.log(`${target.name}: ${target.about}`)
-  const round = async (target: Target): Promise<number> => {
+  const round = async (target: BenchTarget): Promise<number> => {
     const { main, badStatus, socketErrors } = await wrk(target, 32, 1)
     if (main === null) throw new Error('bench: this system does not report the processor time of a thread')
     if (badStatus + socketErrors > 0) throw new Error(`bench: ${target.name} answered with errors`)
@@ -121,7 +127,7 @@ async function runPaired(base: string): Promise<void> {
   const differences: number[] = []
   for (let pair = 0; pair < Number(rounds ?? 40); pair++) {
     const order = pair % 2 === 0 ? [here!, there!] : [there!, here!]
-    const times = new Map<Target, number>()
+    const times = new Map<BenchTarget, number>()
     for (const target of order) times.set(target, await round(target))
     const [now, before] = [times.get(here!)!, times.get(there!)!]
     differences.push(now / before - 1)
@@ -139,9 +145,9 @@ async function runPaired(base: string): Promise<void> {
 /** Runs one round of load on a Waybill that is being profiled. */
 async function runProfile(): Promise<void> {
   const upstream = await start(startUpstream())
-  fill(directory, CALLS)
+  fillRecord(directory, CALLS)
   const waybill = await start(
-    startWaybill(upstream, directory, {
+    startBenchWaybill(upstream, directory, {
       nodeArgs: ['--cpu-prof', `--cpu-prof-dir=${directory}`, '--cpu-prof-interval=250'],
     }),
   )
@@ -154,7 +160,7 @@ async function runProfile(): Promise<void> {
   printProfiles(directory, from, to)
 }
 
-async function start(target: Promise<Target>): Promise<Target> {
+async function start(target: Promise<BenchTarget>): Promise<BenchTarget> {
   started.push(await target)
   return target
 }

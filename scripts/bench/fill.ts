@@ -11,7 +11,7 @@ const DAYS = 30
  * about twenty calls, 2 % failures, and one call in a thousand to a model of its own. The newest call is a
  * minute old.
  */
-export function fill(directory: string, calls: number): void {
+export function fillRecord(directory: string, calls: number): void {
   const db = new Database(join(directory, 'waybill.db'))
   db.pragma('journal_mode = OFF')
   db.pragma('synchronous = OFF')

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { startPostgres } from '../../src/test/test-postgres.ts'
-import { startUpstream, startWaybill, type Target } from './targets.ts'
+import { type BenchTarget, startBenchWaybill, startUpstream } from './targets.ts'
 import { type Round, wrk } from './wrk.ts'
 
 const { rounds = '5', seconds = '3' } = parseArgs({
@@ -16,7 +16,7 @@ const CONNECTIONS = 30
 
 interface Setup {
   readonly name: string
-  readonly gateways: readonly Target[]
+  readonly gateways: readonly BenchTarget[]
   readonly single: Round[]
   /** Sum of all its gateways. */
   readonly perSecond: number[]
@@ -25,18 +25,18 @@ interface Setup {
 
 const directory = mkdtempSync(join(tmpdir(), 'waybill-bench-'))
 const postgres = await startPostgres({ fsync: 'on', shared_buffers: '128MB' })
-const started: Target[] = []
+const started: BenchTarget[] = []
 try {
   const upstream = await startUpstream()
   started.push(upstream)
   let databases = 0
   async function setUp(name: string, more: string, count = 1): Promise<Setup> {
     process.env.FLEET_URL = await postgres.database(`bench${++databases}`)
-    const gateways: Target[] = []
+    const gateways: BenchTarget[] = []
     for (let n = 1; n <= count; n++) {
       const data = join(directory, `${databases}-${n}`)
       mkdirSync(data)
-      gateways.push(await startWaybill(upstream, data, { more: more.replace('NAME', `i${n}`), name }))
+      gateways.push(await startBenchWaybill(upstream, data, { more: more.replace('NAME', `i${n}`), name }))
     }
     started.push(...gateways)
     return { name, gateways, single: [], perSecond: [], many: [] }

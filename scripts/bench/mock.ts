@@ -6,7 +6,7 @@ import { Agent, request } from 'node:http'
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import { quantile } from './streams.ts'
-import { startUpstream, type Target } from './targets.ts'
+import { type BenchTarget, startUpstream } from './targets.ts'
 import { hasWrk, wrk } from './wrk.ts'
 
 const { quick = false } = parseArgs({ options: { quick: { type: 'boolean' } } }).values
@@ -30,7 +30,7 @@ const bare = await startUpstream()
 const mock = await startMock()
 try {
   const figures = new Map<string, { bare: number[]; mock: number[] }>()
-  const note = (figure: string, target: Target, value: number) => {
+  const note = (figure: string, target: BenchTarget, value: number) => {
     const both = figures.get(figure) ?? { bare: [], mock: [] }
     figures.set(figure, both)
     both[target === bare ? 'bare' : 'mock'].push(value)
@@ -61,7 +61,7 @@ try {
 }
 
 /** Starts the built program in a separate process. */
-async function startMock(): Promise<Target> {
+async function startMock(): Promise<BenchTarget> {
   const args = ['dist/cli.js', 'mock', '--port', '0', '--control-port', '0', '--json']
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   const [line] = await Promise.race([
@@ -87,7 +87,7 @@ async function startMock(): Promise<Target> {
 }
 
 /** Measures some streams one after the other, read at full speed. */
-async function eventsPerSecond({ name, url, headers }: Target): Promise<number> {
+async function eventsPerSecond({ name, url, headers }: BenchTarget): Promise<number> {
   const agent = new Agent({ keepAlive: true })
   const body = JSON.stringify(STREAM[name])
   const started = performance.now()

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { Pool } from 'undici'
-import { fill } from './fill.ts'
-import { startUpstream, startWaybill, type Target } from './targets.ts'
+import { fillRecord } from './fill.ts'
+import { type BenchTarget, startBenchWaybill, startUpstream } from './targets.ts'
 
 const { values } = parseArgs({
   options: {
@@ -72,12 +72,12 @@ try {
 
 async function bench(rows: number): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), 'waybill-bench-reads-'))
-  let waybill: Target | null = null
+  let waybill: BenchTarget | null = null
   try {
     const begun = performance.now()
-    fill(directory, rows)
+    fillRecord(directory, rows)
     const filled = performance.now()
-    waybill = await startWaybill(upstream, directory, { more: LIMITS })
+    waybill = await startBenchWaybill(upstream, directory, { more: LIMITS })
     const started = performance.now()
     const bytes = ['waybill.db', 'waybill.db-wal']
       .map((name) => join(directory, name))

@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process'
 import { availableParallelism, cpus } from 'node:os'
 import { quantile, type StreamRound } from './streams.ts'
-import type { Target } from './targets.ts'
+import type { BenchTarget } from './targets.ts'
 import { BODY, type Round } from './wrk.ts'
 
 /** Size of the record on disk, and its number of calls. */
@@ -12,8 +12,8 @@ export interface Disk {
   readonly calls: number
 }
 
-export interface Results {
-  readonly targets: readonly Target[]
+export interface BenchResults {
+  readonly targets: readonly BenchTarget[]
   /** Rounds by name of the target. */
   readonly load: readonly { readonly connections: number; readonly rounds: ReadonlyMap<string, Round[]> }[]
   readonly streams: ReadonlyMap<string, StreamRound[]>
@@ -30,7 +30,7 @@ export interface Results {
 }
 
 /** Returns Markdown that is also readable as plain text. */
-export function report({ targets, load, streams, disk, idle, sizes }: Results): string {
+export function report({ targets, load, streams, disk, idle, sizes }: BenchResults): string {
   const others = ['portkey', 'beside'].filter((name) => targets.some((target) => target.name === name))
   const parts = [
     `${new Date().toISOString().slice(0, 10)}, commit ${commit()}, Node ${process.versions.node}, ` +
@@ -104,7 +104,7 @@ export function report({ targets, load, streams, disk, idle, sizes }: Results): 
 }
 
 /** Returns warnings about invalid figures, which are printed before them. */
-function complaints(load: Results['load']): string[] {
+function complaints(load: BenchResults['load']): string[] {
   return load.flatMap(({ connections, rounds }) =>
     [...rounds].flatMap(([name, list]) => {
       const bad = list.reduce((sum, { badStatus }) => sum + badStatus, 0)

@@ -5,11 +5,11 @@ import { execFileSync } from 'node:child_process'
 import { openCallReads } from '../../src/store/postgres/call-reads.ts'
 import { openLink } from '../../src/store/postgres/link.ts'
 import { dropEmptySessions, dropOldDays } from '../../src/store/postgres/retention.ts'
-import { LABELS, lowestId, makePartitions, migrate } from '../../src/store/postgres/schema.ts'
+import { createTables, lowestId, makePartitions, SHARED_LABELS } from '../../src/store/postgres/schema.ts'
 import { openSessionReads } from '../../src/store/postgres/session-reads.ts'
 import { openSpanReads } from '../../src/store/postgres/span-reads.ts'
 import { LATENCY_STEP, SUMS } from '../../src/store/postgres/sums.ts'
-import { COLUMNS } from '../../src/store/sql/usage-sum.ts'
+import { SUM_COLUMNS } from '../../src/store/sql/usage-sum.ts'
 import { startPostgres } from '../../src/test/test-postgres.ts'
 
 const ROWS = Number(process.argv[2] ?? 1_000_000)
@@ -33,7 +33,7 @@ const median = async (what: () => Promise<unknown>): Promise<string> => {
 const MINUTES = 1_800_000
 
 try {
-  await migrate(link)
+  await createTables(link)
   await makePartitions(link, days)
   const perDay = Math.round(ROWS / DAYS)
   const began = performance.now()
@@ -59,9 +59,9 @@ try {
       MINUTES,
     )
     await link.query(
-      `INSERT INTO waybill.usage_hours (hour, instance, series, ${LABELS.join(', ')}, ${COLUMNS.join(', ')})
-         SELECT created_at / 3600000, instance, md5(json_build_array(${LABELS.join(', ')})::text)::uuid, ${LABELS.join(', ')}, ${SUMS.join(', ')}
-         FROM waybill.calls WHERE id >= '${lowestId(day)}' AND id < '${lowestId(day + DAY)}' GROUP BY 1, 2, 3, ${LABELS.map((_, n) => n + 4).join(', ')}`,
+      `INSERT INTO waybill.usage_hours (hour, instance, series, ${SHARED_LABELS.join(', ')}, ${SUM_COLUMNS.join(', ')})
+         SELECT created_at / 3600000, instance, md5(json_build_array(${SHARED_LABELS.join(', ')})::text)::uuid, ${SHARED_LABELS.join(', ')}, ${SUMS.join(', ')}
+         FROM waybill.calls WHERE id >= '${lowestId(day)}' AND id < '${lowestId(day + DAY)}' GROUP BY 1, 2, 3, ${SHARED_LABELS.map((_, n) => n + 4).join(', ')}`,
       [],
       MINUTES,
     )

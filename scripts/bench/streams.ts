@@ -1,7 +1,7 @@
 // Overhead of a proxy on a stream: to its first event, to every event, and the events per second without
 // pauses. The upstream writes the time of sending into each event; both ends read the same monotonic clock.
 import { Agent, request } from 'node:http'
-import type { Target } from './targets.ts'
+import type { BenchTarget } from './targets.ts'
 
 /** Round against one target. Times in µs. */
 export interface StreamRound {
@@ -23,7 +23,7 @@ export interface StreamSizes {
   readonly flood: number
 }
 
-export async function streamRound(target: Target, sizes: StreamSizes): Promise<StreamRound> {
+export async function streamRound(target: BenchTarget, sizes: StreamSizes): Promise<StreamRound> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   try {
     const first: number[] = []
@@ -55,7 +55,7 @@ interface Streamed {
 }
 
 /** Requests one stream and reads it to its end; rejects if it is incomplete. */
-function ask(target: Target, agent: Agent, events: number, gap: number): Promise<Streamed> {
+function ask(target: BenchTarget, agent: Agent, events: number, gap: number): Promise<Streamed> {
   const content = `stream ${events} events ${gap} ms apart`
   const body = JSON.stringify({ model: 'auto', stream: true, messages: [{ role: 'user', content }] })
   const headers = {

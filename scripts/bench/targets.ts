@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-export interface Target {
+export interface BenchTarget {
   readonly name: string
   /** URL of chat completions. */
   readonly url: string
@@ -25,7 +25,7 @@ const ROOT = join(import.meta.dirname, '../..')
 const PATH = '/v1/chat/completions'
 
 /** Starts the provider; measured directly it is the lower bound. */
-export async function startUpstream(): Promise<Target> {
+export async function startUpstream(): Promise<BenchTarget> {
   const child = run(['--import', 'tsx', join(import.meta.dirname, 'upstream.ts')])
   const url = `http://127.0.0.1:${await said(child, /port (\d+)/)}${PATH}`
   return {
@@ -38,7 +38,7 @@ export async function startUpstream(): Promise<Target> {
   }
 }
 
-export async function startBareProxy(upstream: Target): Promise<Target> {
+export async function startBareProxy(upstream: BenchTarget): Promise<BenchTarget> {
   const { origin } = new URL(upstream.url)
   const child = run(['--import', 'tsx', join(import.meta.dirname, 'bare-proxy.ts'), origin])
   const url = `http://127.0.0.1:${await said(child, /port (\d+)/)}${PATH}`
@@ -63,11 +63,11 @@ export interface WaybillOptions {
 }
 
 /** Starts Waybill with its record on, in the data directory `directory`. */
-export async function startWaybill(
-  upstream: Target,
+export async function startBenchWaybill(
+  upstream: BenchTarget,
   directory: string,
   { nodeArgs = [], more = '', root = ROOT, name = 'waybill' }: WaybillOptions = {},
-): Promise<Target> {
+): Promise<BenchTarget> {
   const config = join(directory, 'waybill.yaml')
   writeFileSync(
     config,
@@ -117,7 +117,7 @@ const PORTKEY = {
  * Starts another gateway written for Node, without a record. Prints the reason and returns null if it cannot
  * be installed.
  */
-export async function startPortkey(upstream: Target): Promise<Target | null> {
+export async function startPortkey(upstream: BenchTarget): Promise<BenchTarget | null> {
   const directory = join(tmpdir(), 'waybill-bench-portkey')
   const home = join(directory, 'node_modules/@portkey-ai/gateway')
   try {

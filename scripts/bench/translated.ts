@@ -4,7 +4,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startBareProxy, startUpstream, startWaybill } from './targets.ts'
+import { startBareProxy, startBenchWaybill, startUpstream } from './targets.ts'
 import { BODY, hasWrk, type Round, wrk } from './wrk.ts'
 
 const ROUNDS = 5
@@ -21,7 +21,7 @@ if (!hasWrk()) {
 const directory = mkdtempSync(join(tmpdir(), 'waybill-bench-'))
 const upstream = await startUpstream()
 const bare = await startBareProxy(upstream)
-const waybill = await startWaybill(upstream, directory)
+const waybill = await startBenchWaybill(upstream, directory)
 try {
   const rows = [
     { name: 'chat at chat', target: waybill, path: '/v1/chat/completions', more: {} },

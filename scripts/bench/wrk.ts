@@ -3,7 +3,7 @@ import { execFile, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { useOf } from './process.ts'
-import type { Target } from './targets.ts'
+import type { BenchTarget } from './targets.ts'
 
 /** Latencies in ms. */
 export interface Round {
@@ -38,7 +38,12 @@ export const BODY = JSON.stringify({
 })
 
 /** Runs wrk with one thread, which sends far more than any of the targets can answer. */
-export async function wrk(target: Target, connections: number, seconds: number, body = BODY): Promise<Round> {
+export async function wrk(
+  target: BenchTarget,
+  connections: number,
+  seconds: number,
+  body = BODY,
+): Promise<Round> {
   const script = join(import.meta.dirname, 'load.lua')
   const headers = Object.entries(target.headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
   const args = ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '5s', '--latency', '-s', script]

@@ -7,7 +7,7 @@ const TESTS = /[.-]test\.tsx?$|(^|\/)test-[\w-]+\.tsx?$/
 const IMPORT = /(?:\bfrom|\bimport\()\s*'(\.[^']+)'/g
 
 /** Folder -> folders that it may import. */
-export type Rules = ReadonlyMap<string, readonly string[]>
+export type ImportRules = ReadonlyMap<string, readonly string[]>
 
 const names = (cell: string): string[] => [...cell.matchAll(/`([\w/-]+)`/g)].map(([, name]) => name!)
 
@@ -15,7 +15,7 @@ const names = (cell: string): string[] => [...cell.matchAll(/`([\w/-]+)`/g)].map
  * Reads the rules from the table whose last column is "may import". Several folders in a first cell may
  * import each other.
  */
-export function readRules(markdown: string): Rules {
+export function readRules(markdown: string): ImportRules {
   const table = markdown.split('| may import |')[1]?.split('\n\n')[0] ?? ''
   const rows = table.split('\n').flatMap((line) => {
     const [, first, , may] = line.split(' | ').length === 3 ? ['', ...line.split(' | ')] : []
@@ -27,13 +27,13 @@ export function readRules(markdown: string): Rules {
 }
 
 /** Returns the longest folder of the rules that holds `file`, or null. */
-export const folderOf = (rules: Rules, file: string): string | null =>
+export const folderOf = (rules: ImportRules, file: string): string | null =>
   [...rules.keys()]
     .filter((folder) => file.startsWith(`${folder}/`))
     .toSorted((a, b) => b.length - a.length)[0] ?? null
 
 /** Returns why `file` may not import `target` (paths from the root), or null if it may. Tests may import anything. */
-export function offence(rules: Rules, file: string, target: string): string | null {
+export function offence(rules: ImportRules, file: string, target: string): string | null {
   if (TESTS.test(file) || !file.includes('/') || !/^(src|mocks|conformance|scripts)\//.test(target))
     return null
   const [from, to] = [folderOf(rules, file), folderOf(rules, target)]

@@ -8,7 +8,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { blocksOf } from './commands/blocks.ts'
+import { commandBlocks } from './commands/blocks.ts'
 import { openIn } from './commands/place.ts'
 
 const { values } = parseArgs({
@@ -60,7 +60,7 @@ try {
     onOutput: (text) => process.stdout.write(text),
   })
   let ran = 0
-  for (const block of blocksOf(readFileSync(join(clone, 'README.md'), 'utf8'))) {
+  for (const block of commandBlocks(readFileSync(join(clone, 'README.md'), 'utf8'))) {
     if (block.language !== 'sh' && block.language !== 'console') continue
     if (block.attributes['after-ctrl-c'] !== undefined) await place.close()
     const from = Date.now()

@@ -31,7 +31,7 @@ const GAPS: Readonly<Record<string, string>> = {
   'LIFE-06': 'needs the package and the image, which are tested where they are built',
 }
 
-export interface Requirement {
+export interface ContractRow {
   readonly id: string
   readonly sentence: string
 }
@@ -42,7 +42,7 @@ export interface NamedTest {
 }
 
 /** Returns the rows of the contract's tables: the first cell is the id, the last the sentence. */
-export function requirementsIn(contract: string): Requirement[] {
+export function requirementsIn(contract: string): ContractRow[] {
   return contract
     .split('\n')
     .map((line) => line.split('|').map((cell) => cell.trim()))
@@ -69,7 +69,7 @@ export function requirementsPage(root: string): { page: string; problems: string
 
 /** Returns the page and the problems for these requirements, tests and known gaps. Pure. */
 export function tableOf(
-  requirements: readonly Requirement[],
+  requirements: readonly ContractRow[],
   tests: readonly NamedTest[],
   gaps: Readonly<Record<string, string>>,
 ): { page: string; problems: string[] } {

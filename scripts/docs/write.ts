@@ -15,7 +15,7 @@ import { configJsonSchema } from '../../src/config/schema.ts'
 import { ATTEMPT_FIELDS, CALL_FIELDS } from '../../src/core/record.ts'
 import { CALLS, OTHERS, READS } from '../../src/gateway/endpoints.ts'
 import { rowsOf } from '../agents/pages.ts'
-import { AGENTS } from '../agents/table.ts'
+import { TESTED_AGENTS } from '../agents/table.ts'
 import { commandsPage } from './commands-page.ts'
 import { configurationPage } from './configuration.ts'
 import { fieldsTable } from './fields-table.ts'
@@ -76,7 +76,7 @@ put('recordings/README.md', between('recordings/README.md', 'origins', originsSe
 put('mocks/README.md', between('mocks/README.md', 'scenarios', scenarioTable.join('\n')))
 const withRecord = between(contract, 'record', callTable, between(contract, 'attempt', attemptTable))
 put(contract, between(contract, 'kept', keptTable(), withRecord))
-for (const { name, title } of AGENTS) {
+for (const { name, title } of TESTED_AGENTS) {
   const [page, all] = [`docs/agents/${name}.md`, textOf('docs/agents.md')]
   const seen = between(page, 'seen', rowsOf(all, 'agents', title))
   put(page, between(page, 'crossed', rowsOf(all, 'agents-crossed', title), seen))

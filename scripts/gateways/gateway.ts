@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-export interface Peer {
+export interface OtherGateway {
   /**
    * Shell lines, run in the gateway's own directory; $NODE is this Node, $PROJECT the path of this project.
    */
@@ -60,11 +60,11 @@ export const tokenTables = (directory: string) => ({ TIKTOKEN_CACHE_DIR: join(di
 const here = fileURLToPath(new URL('installs/', import.meta.url))
 /** Names of the gateways that have a file. */
 export const peerNames: readonly string[] = readdirSync(here).map((file) => file.replace(/\.ts$/, ''))
-export const readPeer = async (name: string): Promise<Peer> =>
-  ((await import(`./installs/${name}.ts`)) as { peer: Peer }).peer
+export const readPeer = async (name: string): Promise<OtherGateway> =>
+  ((await import(`./installs/${name}.ts`)) as { peer: OtherGateway }).peer
 
 /** Runs the install lines unless they have already run with this Node and project; false if one fails. */
-export function install(name: string, { install: lines }: Peer, directory: string): boolean {
+export function installGateway(name: string, { install: lines }: OtherGateway, directory: string): boolean {
   const mark = join(directory, '.installed')
   const own = { NODE: process.execPath, PROJECT: fileURLToPath(new URL('../..', import.meta.url)) }
   // Lines write both paths into programs: one that another checkout installed looks for files there.

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { install, peerNames, readPeer } from './gateway.ts'
+import { installGateway, peerNames, readPeer } from './gateway.ts'
 
 const script = fileURLToPath(new URL('./run.ts', import.meta.url))
 
@@ -35,7 +35,7 @@ test('a gateway is installed once, and again when its lines or the place of this
   const directory = join(scratch, 'mine')
   const peer = { install: ['touch "$(date +%N)"'], bin: 'bin' }
   const runs = (each = peer) => {
-    assert.ok(install('mine', each, directory))
+    assert.ok(installGateway('mine', each, directory))
     return readdirSync(directory).sort()
   }
   const first = runs()

@@ -10,7 +10,7 @@ import { delimiter, join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { install, type Peer, peerNames, readPeer, SERVICES } from './gateway.ts'
+import { installGateway, type OtherGateway, peerNames, readPeer, SERVICES } from './gateway.ts'
 import { keepOutcome } from './scoreboard.ts'
 
 const { values, positionals } = parseArgs({
@@ -29,7 +29,7 @@ if (positionals.length === 0 || unknown.length > 0) {
 
 for (const name of positionals) {
   const peer = await readPeer(name)
-  if (!install(name, peer, join(scratch, name))) {
+  if (!installGateway(name, peer, join(scratch, name))) {
     process.exitCode = 3
     continue
   }
@@ -44,7 +44,7 @@ if (!values.keep)
       rmSync(join(scratch, own), { recursive: true, force: true })
 
 /** Tests it against the contract, with the services that it needs. Returns its error output. */
-async function run(name: string, { bin, env, services = [] }: Peer, report: string): Promise<string> {
+async function run(name: string, { bin, env, services = [] }: OtherGateway, report: string): Promise<string> {
   const directory = join(scratch, name)
   const servers = []
   try {

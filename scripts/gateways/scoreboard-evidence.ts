@@ -8,7 +8,7 @@ import { gunzipSync, gzipSync } from 'node:zlib'
 import { checks } from '../../conformance/checks/registry.ts'
 import type { Evidence, Exchange } from '../../conformance/evidence/evidence.ts'
 import type { Outcome, Verdict } from '../../conformance/judge/judge.ts'
-import type { Kept } from '../../conformance/judge/rejudge.ts'
+import type { KeptRun } from '../../conformance/judge/rejudge.ts'
 import type { LedgerEntry } from '../../mocks/ledger.ts'
 
 const folder = fileURLToPath(new URL('../../docs/scoreboard/evidence/', import.meta.url))
@@ -52,7 +52,7 @@ export const proofsFile = (name: string): string => join(folder, `${name}.jsonl.
 export const provenNames = (): string[] => readdirSync(folder).map((file) => file.replace('.jsonl.gz', ''))
 
 /** Stores evidence. `placeless` removes what identifies the machine. */
-export function keepProofs(name: string, kept: Kept, placeless: (text: string) => string): void {
+export function keepProofs(name: string, kept: KeptRun, placeless: (text: string) => string): void {
   const tried = kept.results.verdicts.filter(
     ({ findings, outcome }) => findings.length > 0 || outcome === 'untestable',
   )
@@ -74,7 +74,7 @@ function writeProofs(
 }
 
 /** Selects the evidence of a verdict. Pure. */
-export function proofOf(verdict: Verdict, { evidence }: Pick<Kept, 'evidence'>): Proof {
+export function proofOf(verdict: Verdict, { evidence }: Pick<KeptRun, 'evidence'>): Proof {
   const { id, outcome } = verdict
   const own = checks.get(id)?.shares ?? id
   const findings = verdict.findings.length > 0 ? verdict.findings : [untried(verdict, evidence.get(own))]

@@ -6,15 +6,15 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Verdict } from '../../conformance/judge/judge.ts'
 import { curl } from '../../conformance/report/curl.ts'
-import { block, brief, MARKS, page, prose, slug, text } from '../../conformance/report/markup.ts'
-import { entryOf, exchangeOf, link } from '../../conformance/report/transcript.ts'
+import { block, brief, escapeText, MARKS, page, prose, slug } from '../../conformance/report/markup.ts'
+import { entryLines, exchangeOf, link } from '../../conformance/report/transcript.ts'
 import { readRequirements } from '../../conformance/requirements/requirements.ts'
-import { NOTED, type Outcome, type readAbsent, type readNotes } from './scoreboard.ts'
+import { NOTED, type readAbsent, type readNotes, type StoredRun } from './scoreboard.ts'
 import type { Proof, SeenEntry, SeenExchange } from './scoreboard-evidence.ts'
 
 type Notes = ReturnType<typeof readNotes>
 /** Verdict of a gateway on a requirement. */
-type ShortVerdict = Outcome['verdicts'][number]
+type ShortVerdict = StoredRun['verdicts'][number]
 type ReadProofs = (name: string) => ReadonlyMap<string, Proof>
 
 /** Maximum characters of all excerpts; the more failures there are, the shorter is each. */
@@ -54,7 +54,7 @@ const isNoted = (outcome: string): boolean => NOTED.includes(outcome)
 const words = (slugged: string): string => slugged.replaceAll('-', ' ')
 
 export function scoreboardHtml(
-  outcomes: readonly Outcome[],
+  outcomes: readonly StoredRun[],
   notes: Notes,
   proofsOf: ReadProofs,
   absent: ReturnType<typeof readAbsent> = [],
@@ -100,13 +100,13 @@ const notHere = (absent: ReturnType<typeof readAbsent>): string =>
     ? ''
     : `<section id="absent"><h2>Not here</h2>
 <p>These were to be tried too. It says nothing about them.</p>
-<ul>${absent.map(({ name, homepage, why }) => `<li><b>${text(name)}</b> (${text(homepage)}): ${prose(why)}</li>`).join('\n')}</ul></section>`
+<ul>${absent.map(({ name, homepage, why }) => `<li><b>${escapeText(name)}</b> (${escapeText(homepage)}): ${prose(why)}</li>`).join('\n')}</ul></section>`
 
 const digest = (script: string): string => `sha256-${createHash('sha256').update(script).digest('base64')}`
 const mark = (outcome: Verdict['outcome']): string => `<b class="mark ${outcome}">${MARKS[outcome]}</b>`
 
 /** Returns the filters, hidden until the script that runs them is loaded. */
-function filters(run: readonly Outcome[]): string {
+function filters(run: readonly StoredRun[]): string {
   const ids = run.flatMap(({ verdicts }) => verdicts.map(({ id }) => id))
   const choice = (label: string, name: string, all: readonly string[], said = (each: string) => each) =>
     `<label>${label} <select name="${name}"><option value="">all</option>${[...new Set(all)].map((each) => `<option value="${each}">${said(each)}</option>`).join('')}</select></label>`
@@ -116,13 +116,13 @@ ${choice('Dialect', 'dialect', ids.map(dialectOf))}
 ${choice('Subject', 'family', ids.map(familyOf), (each) => `${each} ${FAMILIES[each] ?? ''}`.trim())}
 ${choice('Level', 'level', ['MUST', 'SHOULD'])}
 <label class="check"><input type="checkbox" name="bad"> only what did not hold</label>
-<details class="menu"><summary>Gateways</summary><fieldset><legend class="unseen">Gateways in the table</legend>${run.map(({ name, title }) => `<label><input type="checkbox" name="gateway" value="${name}" checked> ${text(title)}</label>`).join('')}</fieldset></details>
+<details class="menu"><summary>Gateways</summary><fieldset><legend class="unseen">Gateways in the table</legend>${run.map(({ name, title }) => `<label><input type="checkbox" name="gateway" value="${name}" checked> ${escapeText(title)}</label>`).join('')}</fieldset></details>
 <button type="reset">All</button>
 <p class="note" role="status"></p>
 </form>`
 }
 
-function matrix(run: readonly Outcome[]): string {
+function matrix(run: readonly StoredRun[]): string {
   const rows = [...new Set(run.flatMap(({ verdicts }) => verdicts.map(({ id }) => id)))]
   // Requirements in the order of the contract, each followed by its variants in other dialects.
   const order = requirements.map(({ id }) => id)
@@ -131,7 +131,7 @@ function matrix(run: readonly Outcome[]): string {
   )
   const head = run.map(
     ({ name, title, version, date, suite }) =>
-      `<th scope="col" data-gateway="${name}"><a href="#${name}">${text(title)}</a><small>${text(version)}</small><small>${date}</small><small>suite ${text(suite)}</small></th>`,
+      `<th scope="col" data-gateway="${name}"><a href="#${name}">${escapeText(title)}</a><small>${escapeText(version)}</small><small>${date}</small><small>suite ${escapeText(suite)}</small></th>`,
   )
   return `<div id="matrix" class="table-frame" tabindex="0" role="region" aria-label="Gateways and requirements"><table class="matrix">
 <thead><tr><th scope="col">Requirement</th>${head.join('')}</tr></thead>
@@ -140,7 +140,7 @@ ${rows.map((id) => row(id, run)).join('\n')}
 </tbody></table></div>`
 }
 
-function row(id: string, run: readonly Outcome[]): string {
+function row(id: string, run: readonly StoredRun[]): string {
   const found = run.map((outcome) => ({
     ...outcome,
     verdict: outcome.verdicts.find((each) => each.id === id),
@@ -150,35 +150,35 @@ function row(id: string, run: readonly Outcome[]): string {
   const isBad = found.some(({ verdict }) => verdict && isNoted(verdict.outcome))
   const cells = found.map(({ name: gateway, title, verdict }) =>
     verdict
-      ? `<td data-gateway="${gateway}"><a class="mark ${verdict.outcome}" href="#${gateway}.${id}" aria-label="${text(`${title}, ${id}: ${verdict.outcome}`)}">${MARKS[verdict.outcome]}</a></td>`
+      ? `<td data-gateway="${gateway}"><a class="mark ${verdict.outcome}" href="#${gateway}.${id}" aria-label="${escapeText(`${title}, ${id}: ${verdict.outcome}`)}">${MARKS[verdict.outcome]}</a></td>`
       : `<td data-gateway="${gateway}"></td>`,
   )
-  return `<tr data-dialect="${dialectOf(id)}" data-family="${familyOf(id)}" data-level="${level}"${isBad ? ' data-bad' : ''}><th scope="row"><details><summary><b>${id}</b> ${text(words(name))}</summary><p>${level}. ${prose(sentence ?? '')}</p></details></th>${cells.join('')}</tr>`
+  return `<tr data-dialect="${dialectOf(id)}" data-family="${familyOf(id)}" data-level="${level}"${isBad ? ' data-bad' : ''}><th scope="row"><details><summary><b>${id}</b> ${escapeText(words(name))}</summary><p>${level}. ${prose(sentence ?? '')}</p></details></th>${cells.join('')}</tr>`
 }
 
 function section(
-  outcome: Outcome,
+  outcome: StoredRun,
   note: Notes[string] | undefined,
   proofs: ReadonlyMap<string, Proof>,
   room: number,
 ): string {
   const { name, title, version, homepage, date, declared, results, trouble, verdicts, suite } = outcome
-  const home = text(homepage)
+  const home = escapeText(homepage)
   const facts: [string, string][] = [
     ['Home', /^https:\/\//.test(homepage) ? `<a href="${home}" rel="noreferrer">${home}</a>` : home],
-    ['Run', `${date}${suite ? `, suite ${text(suite)}` : ''}`],
+    ['Run', `${date}${suite ? `, suite ${escapeText(suite)}` : ''}`],
   ]
   const head = (facts: readonly [string, string][], badge = '') =>
-    `<section id="${name}" class="gateway"><h2>${text(title)} <small>${text(version)}</small>${badge}</h2>
+    `<section id="${name}" class="gateway"><h2>${escapeText(title)} <small>${escapeText(version)}</small>${badge}</h2>
 ${note ? `<p>${prose(note.about)}</p>` : ''}
 <dl>${facts.map(([what, is]) => `<div><dt>${what}</dt><dd>${is}</dd></div>`).join('')}</dl>`
   if (!results)
-    return `${head(facts)}<p>The run ended before its first check: ${text(trouble ?? '')}</p></section>`
+    return `${head(facts)}<p>The run ended before its first check: ${escapeText(trouble ?? '')}</p></section>`
   const { counts, inferences, environment, conclusion } = results
   facts.push(
-    ['Declared', text(declared.map(words).join(', '))],
+    ['Declared', escapeText(declared.map(words).join(', '))],
     ['Calls to providers', `${inferences.total}, ${inferences.accounted} of them attributed to a check`],
-    ['Ran on', text(Object.values(environment).join(', '))],
+    ['Ran on', escapeText(Object.values(environment).join(', '))],
     [
       'Evidence',
       `<a href="scoreboard/evidence/${name}.jsonl.gz">${name}.jsonl.gz</a>, a line for each requirement`,
@@ -187,7 +187,7 @@ ${note ? `<p>${prose(note.about)}</p>` : ''}
   const said = Object.entries(counts).filter(([, count]) => count > 0)
   const bad = verdicts.filter((each) => isNoted(each.outcome))
   const others = verdicts.filter((each) => !isNoted(each.outcome))
-  return `${head(facts, ` <span class="badge ${slug(conclusion)}">${text(conclusion)}</span>`)}
+  return `${head(facts, ` <span class="badge ${slug(conclusion)}">${escapeText(conclusion)}</span>`)}
 <ul class="counts">${said.map(([what, count]) => `<li class="${what}"><b>${count}</b> ${words(what)}</li>`).join('')}</ul>
 ${bad.map((verdict) => failure(name, verdict, note?.looked_at[verdict.id], proofs.get(verdict.id), room)).join('\n')}
 ${told('Verdicts that are not those of the run before', note?.changed)}${told('Taken back: what this suite once said wrongly', note?.taken_back)}${(note?.bugs ?? []).map(bug).join('')}
@@ -197,7 +197,7 @@ ${told('Verdicts that are not those of the run before', note?.changed)}${told('T
 
 const told = (headline: string, sentences: Readonly<Record<string, string>> = {}): string => {
   const lines = Object.entries(sentences).map(
-    ([id, sentence]) => `<li><b>${text(id)}</b> ${prose(sentence)}</li>`,
+    ([id, sentence]) => `<li><b>${escapeText(id)}</b> ${prose(sentence)}</li>`,
   )
   return lines.length > 0 ? `<h3>${headline}</h3><ul>${lines.join('')}</ul>` : ''
 }
@@ -211,7 +211,7 @@ function held(
   proof: Proof | undefined,
 ): string {
   const looked = proof?.findings.map(({ what }) => what).join('; ') ?? ''
-  return `<li id="${gateway}.${id}">${mark(outcome)} <b>${id}</b> ${text(words(name))}: ${text(reason)}${looked && ` <small>${text(brief(looked, 240))}</small>`}</li>`
+  return `<li id="${gateway}.${id}">${mark(outcome)} <b>${id}</b> ${escapeText(words(name))}: ${escapeText(reason)}${looked && ` <small>${escapeText(brief(looked, 240))}</small>`}</li>`
 }
 
 function failure(
@@ -224,13 +224,13 @@ function failure(
   const of = `${gateway}.${id}`
   const shown = transcripts(of, proof, room)
   const refs = (see: readonly string[] = []) =>
-    see.map((ref) => (shown.has(ref) ? link(of, ref) : text(ref))).join(' ')
+    see.map((ref) => (shown.has(ref) ? link(of, ref) : escapeText(ref))).join(' ')
   const findings = (proof?.findings ?? []).map(
     ({ id: finding, what, expected, actual, see }) =>
-      `<li>${prose(what)}${expected === undefined ? '' : `; <small>expected</small> ${prose(expected)}`}${actual === undefined ? '' : `; <small>seen</small> ${prose(actual)}`} ${refs(see)} <small><code>${text(finding)}</code></small></li>`,
+      `<li>${prose(what)}${expected === undefined ? '' : `; <small>expected</small> ${prose(expected)}`}${actual === undefined ? '' : `; <small>seen</small> ${prose(actual)}`} ${refs(see)} <small><code>${escapeText(finding)}</code></small></li>`,
   )
   const more = (proof?.of ?? 0) - findings.length
-  return `<article class="card failure" id="${of}"><h3>${mark(outcome)} ${id} ${text(words(name))} <small>${level}, ${outcome}</small></h3>
+  return `<article class="card failure" id="${of}"><h3>${mark(outcome)} ${id} ${escapeText(words(name))} <small>${level}, ${outcome}</small></h3>
 <p>${looked === undefined ? `${prose(reason)}. <em>Not looked at yet, not to be quoted.</em>` : prose(looked)}</p>
 ${findings.length > 0 ? `<details><summary>What the suite found</summary><ul class="findings">${findings.join('')}</ul>${more > 0 ? `<p class="note">And ${more} more.</p>` : ''}${[...shown.values()].join('')}</details>` : ''}
 </article>`
@@ -244,7 +244,7 @@ function transcripts(of: string, proof: Proof | undefined, room: number): Readon
     const markup = isExchange(seen)
       ? // Evidence from before suite 2.1 has no details of a step.
         exchangeOf(of, ref, { ...seen, details: seen.details ?? {} }, curl(seen, {}, ''), LONGEST_BODY)
-      : entryOf(of, ref, seen, LONGEST_BODY)
+      : entryLines(of, ref, seen, LONGEST_BODY)
     if (markup.length > left) continue
     left -= markup.length
     shown.set(ref, markup)

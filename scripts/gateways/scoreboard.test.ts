@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { statSync } from 'node:fs'
 import { test } from 'node:test'
 import type { Evidence, Exchange } from '../../conformance/evidence/evidence.ts'
-import { NOTED as bad, readNotes, readOutcomes, scoreboardPage, without } from './scoreboard.ts'
+import { NOTED as bad, readNotes, readOutcomes, scoreboardPage, withoutPath } from './scoreboard.ts'
 import { proofOf, proofsFile, provenNames, readProofs } from './scoreboard-evidence.ts'
 
 const outcomes = readOutcomes()
@@ -92,7 +92,7 @@ test('the place of a run is taken out of its texts, also where one was cut in th
   const text =
     '{"a":"at /tmp/peers/x.js and (/tmp/peers/y","b":"at (/tmp/pee","c":"/tmp/pe … (9 characters)","d":"/tmp"}'
   assert.equal(
-    without('/tmp/peers')(text),
+    withoutPath('/tmp/peers')(text),
     '{"a":"at …/x.js and (…/y","b":"at (…","c":"… … (9 characters)","d":"/tmp"}',
   )
 })

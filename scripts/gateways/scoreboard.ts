@@ -17,7 +17,7 @@ const board = join(docs, 'scoreboard')
 export const NOTED = ['fail', 'warn', 'untestable', 'harness-error']
 
 /** Stored result of a run. */
-export interface Outcome {
+export interface StoredRun {
   readonly name: string
   readonly title: string
   readonly version: string
@@ -70,10 +70,10 @@ const absentSchema = z.array(
 export const readAbsent = (): z.output<typeof absentSchema> =>
   absentSchema.parse(parse(readFileSync(join(board, 'absent.yaml'), 'utf8')))
 
-export const readOutcomes = (): Outcome[] =>
+export const readOutcomes = (): StoredRun[] =>
   readdirSync(board)
     .filter((file) => file.endsWith('.json'))
-    .map((file) => JSON.parse(readFileSync(join(board, file), 'utf8')) as Outcome)
+    .map((file) => JSON.parse(readFileSync(join(board, file), 'utf8')) as StoredRun)
     .sort((a, b) => a.title.localeCompare(b.title, 'en'))
 
 /** Files of a run. */
@@ -87,10 +87,10 @@ interface Run {
 
 /** Stores the result of a run. */
 export function keepOutcome(name: string, { report, trouble, scratch }: Run): void {
-  const placeless = without(scratch)
+  const placeless = withoutPath(scratch)
   const { name: title, version = '', homepage = '' } = readTarget(targetFile(name))
   const known = { name, title, version, homepage }
-  const write = (outcome: Outcome): void =>
+  const write = (outcome: StoredRun): void =>
     writeFileSync(join(board, `${name}.json`), placeless(`${JSON.stringify(outcome, null, 2)}\n`))
   if (!existsSync(join(report, 'results.json'))) {
     const date = new Date().toISOString().slice(0, 10)
@@ -122,7 +122,7 @@ export function keepOutcome(name: string, { report, trouble, scratch }: Run): vo
 }
 
 /** Removes a path from JSON, even if a text was cut in the middle of it. */
-export function without(path: string): (json: string) => string {
+export function withoutPath(path: string): (json: string) => string {
   const ends = ['"', ' …']
   const starts = Array.from({ length: path.length - 1 }, (_, n) => path.slice(0, path.length - 1 - n)).filter(
     (start) => start.length > 4,
@@ -137,13 +137,13 @@ const firstLine = (text: string): string => text.trim().split('\n')[0]!.slice(0,
 
 /** Returns the page. Pure. */
 export function scoreboardPage(
-  outcomes: readonly Outcome[],
+  outcomes: readonly StoredRun[],
   notes: z.output<typeof notesSchema>,
   absent: ReturnType<typeof readAbsent> = [],
 ): string {
   const ids = outcomes.flatMap(({ verdicts }) => verdicts.map(({ id }) => id))
   const rows = [...new Set(ids)]
-  const verdictOf = ({ verdicts }: Outcome, id: string) => verdicts.find((verdict) => verdict.id === id)
+  const verdictOf = ({ verdicts }: StoredRun, id: string) => verdicts.find((verdict) => verdict.id === id)
   const run = outcomes.filter(({ results }) => results !== null)
   return [
     '# What other gateways do',
@@ -186,7 +186,7 @@ const SIGNS: Readonly<Record<string, string>> = {
   'harness-error': 'ours',
 }
 
-function section(outcome: Outcome, note: z.output<typeof notesSchema>[string] | undefined): string[] {
+function section(outcome: StoredRun, note: z.output<typeof notesSchema>[string] | undefined): string[] {
   const { title, version, homepage, date, declared, results, trouble, verdicts } = outcome
   const head = [`## ${title} ${version}`, '', `${homepage}, ${date}. ${note?.about ?? ''}`.trim(), '']
   if (!results) return [...head, `The run ended before its first check: ${trouble}`, '']

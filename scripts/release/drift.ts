@@ -20,7 +20,7 @@ export const capturesDir =
 export type Captures = ReadonlyMap<string, readonly ReadonlySet<string>[]>
 
 /** Compared recording; `drift` is null if there is no capture of its kind. */
-export interface Row {
+export interface DriftRow {
   readonly name: string
   readonly kind: string
   readonly captures: number
@@ -49,7 +49,7 @@ export function readCaptures(dir: string): Captures {
 }
 
 /** Compares each recording with the captures of its kind. */
-export function compareAll(recordings: readonly Recording[], captures: Captures): Row[] {
+export function compareAll(recordings: readonly Recording[], captures: Captures): DriftRow[] {
   return recordings.map(({ name, provider, endpoint, response, bytes }) => {
     const answer = { status: response.status, headers: response.headers, body: Buffer.from(bytes).toString() }
     const kind = kindOf(answer)
@@ -64,7 +64,7 @@ export function compareAll(recordings: readonly Recording[], captures: Captures)
 }
 
 /** Returns true if a recording has a fact that no capture has, or lacks one that all of them have. */
-export const hasDrifted = ({ drift }: Row): boolean =>
+export const hasDrifted = ({ drift }: DriftRow): boolean =>
   drift !== null && (drift.unknown.length > 0 || drift.missing.length > 0)
 
 /** Returns file -> positions, from 1, of the unedited interactions. */
@@ -102,7 +102,7 @@ function keptOf(headers: Readonly<Record<string, string>>): Record<string, strin
   return Object.fromEntries(Object.entries(headers).filter(([name]) => isKeptHeader(name)))
 }
 
-function print(rows: readonly Row[]): void {
+function print(rows: readonly DriftRow[]): void {
   const line = (cells: readonly (string | number)[]) =>
     process.stdout.write(
       `${cells.map((cell, i) => (i < 2 ? String(cell).padEnd([40, 24][i]!) : String(cell).padStart(9))).join('')}\n`,

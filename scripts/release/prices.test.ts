@@ -1,9 +1,9 @@
 // What a newer price table is said to change, on two small tables that are made up.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { differences, type Table } from './prices.ts'
+import { type ComparedPrices, differences } from './prices.ts'
 
-const before: Table = [
+const before: ComparedPrices = [
   {
     id: 'alpha',
     models: [
@@ -17,7 +17,7 @@ const before: Table = [
   },
   { id: 'closed', models: [{ id: 'one', prices: {} }] },
 ]
-const after: Table = [
+const after: ComparedPrices = [
   {
     id: 'alpha',
     models: [

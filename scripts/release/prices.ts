@@ -17,13 +17,13 @@ import { PRICE_TABLE } from '../../src/pricing/pricing.ts'
 const PACKAGE = '@pydantic/genai-prices'
 
 /** Part of a table that is compared. */
-export type Table = readonly {
+export type ComparedPrices = readonly {
   readonly id: string
   readonly models: readonly Pick<Provider['models'][number], 'id' | 'prices'>[]
 }[]
 
 /** Returns lines of Markdown by provider; none if nothing changed. */
-export function differences(before: Table, after: Table): string[] {
+export function differences(before: ComparedPrices, after: ComparedPrices): string[] {
   const [old, young] = [byProvider(before), byProvider(after)]
   const ids = [...new Set([...old.keys(), ...young.keys()])].sort()
   return ids.flatMap((id) => {
@@ -55,10 +55,10 @@ export function differences(before: Table, after: Table): string[] {
   })
 }
 
-const byProvider = (table: Table) =>
+const byProvider = (table: ComparedPrices) =>
   new Map(table.map(({ id, models }) => [id, new Map(models.map((model) => [model.id, model.prices]))]))
 
-type Prices = Table[number]['models'][number]['prices']
+type Prices = ComparedPrices[number]['models'][number]['prices']
 
 /**
  * Returns `cheaper` or `dearer` if every changed rate went the same way; otherwise, and for prices with
@@ -104,7 +104,7 @@ const WORDS: Readonly<Record<string, string>> = {
 }
 
 /** Returns the table in a package that is installed or unpacked at `place`. */
-async function read(place: string): Promise<{ version: string; table: Table }> {
+async function read(place: string): Promise<{ version: string; table: ComparedPrices }> {
   const require = createRequire(join(place, 'here.js'))
   const { version } = JSON.parse(readFileSync(join(place, 'package.json'), 'utf8'))
   const table = await (require(place) as { waitForUpdate: typeof waitForUpdate }).waitForUpdate()

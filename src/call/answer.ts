@@ -16,7 +16,7 @@ import { GatewayError } from '../core/errors.ts'
 import { completed, Transcript } from '../core/token-estimate.ts'
 import type { ClientRequest } from '../dialects/client-request.ts'
 import type { ClientDialect } from '../dialects/dialect.ts'
-import { eventsOf, type RelayOptions, type RelayResult, relayStream } from '../http/relay.ts'
+import { countEvents, type RelayOptions, type RelayResult, relayStream } from '../http/relay.ts'
 import { delivered, replyError, replyRelayed, routeHeaders, withLosses } from '../http/reply.ts'
 import { type Failure, MOST_ERROR, type Streaming, type Whole } from '../providers/attempt-result.ts'
 import type { Provider, SendResult } from '../providers/send.ts'
@@ -128,7 +128,7 @@ function partAsSent(
     return dialect.errorEvent(error, call.id, events - 1)
   }
   return ({ bytes, parsed }) => {
-    if (parsed) events += eventsOf(parsed)
+    if (parsed) events += countEvents(parsed)
     // An error beyond `MOST_ERROR` is reworded: every call would wait while it is searched for secrets.
     if (parsed?.error && (isTranslated || bytes.length > MOST_ERROR))
       return Buffer.from(shortErrorEvent(parsed.error))

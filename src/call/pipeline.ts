@@ -16,8 +16,8 @@ import type { Admitted, CallEndpoint } from '../http/endpoint.ts'
 import { purposeOf } from '../http/purpose.ts'
 import { replyError } from '../http/reply.ts'
 import { agentOf, sessionOf } from '../http/session.ts'
-import type { Exchange } from '../providers/exchange.ts'
-import { type NextAttempt, type SendListener, type SendResult, send } from '../providers/send.ts'
+import type { UpstreamExchange } from '../providers/exchange.ts'
+import { type NextAttempt, type SendListener, type SendResult, sendToProvider } from '../providers/send.ts'
 import type { Routed } from '../routing/router.ts'
 import type { Mask } from '../shared/redact.ts'
 import { type Answering, type AnswerResult, answerClient } from './answer.ts'
@@ -51,7 +51,7 @@ class Arrival implements BodyTaker {
   readonly start = performance.now()
   gone = false
   /** The open exchange with a provider, aborted when the client leaves. */
-  exchange: Exchange | null = null
+  exchange: UpstreamExchange | null = null
   readonly #dialect: ClientDialect
   readonly #context: CallContext
 
@@ -269,7 +269,7 @@ class OpenCall implements Answering, SendListener {
 
   #run(): void {
     if (this.#hit) answerCached(this.#hit, this)
-    else send(this.request, this.route, this.#sendOptions())
+    else sendToProvider(this.request, this.route, this.#sendOptions())
   }
 
   sent(result: SendResult): void {
@@ -323,7 +323,7 @@ class OpenCall implements Answering, SendListener {
     return tracing ? traceHeaders(this.call, n, tracing, this.#arrival.admitted.request.headers) : []
   }
 
-  sending(target: Target, exchange: Exchange): boolean {
+  sending(target: Target, exchange: UpstreamExchange): boolean {
     this.#tracker.attempt(target, this.elapsed())
     this.#arrival.exchange = exchange
     return !this.#arrival.gone

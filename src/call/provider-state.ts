@@ -4,13 +4,13 @@
 
 import { GatewayError } from '../core/errors.ts'
 import type { KeptReference } from '../dialects/kept.ts'
-import type { Kept } from '../routing/choice.ts'
+import type { ProviderState } from '../routing/choice.ts'
 import type { CallContext } from './context.ts'
 
 /** Fields of the record that hold these ids. */
 const FIELDS = { answer: 'response_id', container: 'container_id' } as const
 
-export interface KeptState extends Kept {
+export interface KeptState extends ProviderState {
   /** Different in every call, so that no answer is repeated from the cache. */
   readonly changes: boolean
 }
@@ -24,7 +24,8 @@ export async function keptFor(
   keyName: string | null,
   { store: { calls }, router: { accountOf } }: Pick<CallContext, 'store' | 'router'>,
 ): Promise<KeptState> {
-  let made: { readonly by: NonNullable<Kept['maker']>; readonly reference: KeptReference } | null = null
+  let made: { readonly by: NonNullable<ProviderState['maker']>; readonly reference: KeptReference } | null =
+    null
   for (const reference of references) {
     const { kind, id } = reference
     if (!kind.onRecord) continue
@@ -49,7 +50,7 @@ export async function keptFor(
   }
 }
 
-const refusalOf = ({ kind, id, param }: KeptReference): Kept['refusal'] =>
+const refusalOf = ({ kind, id, param }: KeptReference): ProviderState['refusal'] =>
   kind.refusal ??
   ((why) =>
     new GatewayError(

@@ -24,7 +24,7 @@ export interface Launch {
 }
 
 /** Returns the agent by the name of its program, wherever that is installed. */
-export const agentOf = (program: string): Agent =>
+export const agentFor = (program: string): Agent =>
   AGENTS.find(({ programs }) => programs.includes(basename(program).replace(/\.(exe|cmd)$/i, ''))) ??
   ANY_PROGRAM
 

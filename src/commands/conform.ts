@@ -9,11 +9,11 @@ import {
   compareWithBaseline,
   readBaseline,
 } from '../../conformance/judge/baseline.ts'
-import { type Comparison, compare, inWords } from '../../conformance/judge/compare.ts'
+import { type Comparison, compare, comparisonText } from '../../conformance/judge/compare.ts'
 import type { Results } from '../../conformance/judge/judge.ts'
 import { EvidenceError, rejudge } from '../../conformance/judge/rejudge.ts'
 import { StartError } from '../../conformance/launch/instance.ts'
-import { table } from '../../conformance/report/terminal.ts'
+import { resultsTable } from '../../conformance/report/terminal.ts'
 import { manyLines } from '../../conformance/report/text.ts'
 import { clearReports, writeReports } from '../../conformance/report/write.ts'
 import { withoutDialect } from '../../conformance/requirements/applicability.ts'
@@ -24,7 +24,7 @@ import { bareTarget, ownTargets, readTarget, TargetError } from '../../conforman
 import type { Target } from '../../conformance/target/schema.ts'
 import type { MockProviders } from '../../mocks/server/create.ts'
 import { fileReason } from '../terminal/file-error.ts'
-import { type MockOptions, withMock, written } from './mock-options.ts'
+import { type MockAddress, withMock, written } from './mock-options.ts'
 import { complain as complainLine } from './output.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -35,7 +35,7 @@ const USAGE = 2
 const TROUBLE = 3
 const STALE = 4
 
-export interface ConformCommand extends MockOptions {
+export interface ConformCommand extends MockAddress {
   readonly target: string
   readonly profile: string
   readonly only?: readonly string[]
@@ -50,7 +50,7 @@ export interface ConformCommand extends MockOptions {
 }
 
 /** Returns the exit code. */
-export async function conform(options: ConformCommand): Promise<number> {
+export async function conformCommand(options: ConformCommand): Promise<number> {
   try {
     const profile = profileOf(options.profile)
     const target = withMock(targetOf(options), options)
@@ -72,7 +72,7 @@ export async function conform(options: ConformCommand): Promise<number> {
       ...(timeLimit !== undefined && { timeLimit }),
       reproduce: reproduce(options),
       ...(options.report !== undefined && { directory: options.report }),
-      onMock: isUrl(options.target) ? (mock) => explain(mock, options.target) : () => {},
+      onMock: isUrl(options.target) ? (mock) => explainSetup(mock, options.target) : () => {},
       ...progress(options.quick ?? false, earlier),
     })
     const comparison = earlier && compare(earlier, results)
@@ -80,12 +80,12 @@ export async function conform(options: ConformCommand): Promise<number> {
       writeReports(options.report, { results, run: file, evidence }, comparison)
     return conclude(results, baseline, comparison, options.report)
   } catch (thrown) {
-    return complain(thrown)
+    return reportError(thrown)
   }
 }
 
 /** Judges the results of an earlier run; returns the exit code. */
-export function judge(
+export function judgeCommand(
   directory: string,
   options: { report?: string; baseline?: string; compare?: string },
 ): number {
@@ -97,7 +97,7 @@ export function judge(
     const baseline = options.baseline === undefined ? [] : readBaseline(options.baseline)
     return conclude(kept.results, baseline, comparison, options.report)
   } catch (thrown) {
-    return complain(thrown)
+    return reportError(thrown)
   }
 }
 
@@ -113,13 +113,13 @@ function conclude(
     new Date().toISOString().slice(0, 10),
   )
   process.stdout.write(
-    table(results, {
+    resultsTable(results, {
       color: process.stdout.isTTY === true && !process.env.NO_COLOR,
       columns: process.stdout.columns ?? 100,
     }),
   )
   if (comparison)
-    process.stdout.write(`Since the run of ${comparison.earlier.started_at}: ${inWords(comparison)}\n`)
+    process.stdout.write(`Since the run of ${comparison.earlier.started_at}: ${comparisonText(comparison)}\n`)
   if (known.length > 0) process.stdout.write(`Known and excused by the baseline: ${known.join(', ')}\n`)
   if (report !== undefined) process.stdout.write(`Report: ${join(report, 'index.html')}\n`)
   if (results.conclusion === 'error') return TROUBLE
@@ -131,7 +131,7 @@ function conclude(
   return STALE
 }
 
-export function complain(thrown: unknown): number {
+export function reportError(thrown: unknown): number {
   const { message, stack } = thrown as Error
   const usage =
     thrown instanceof TargetError ||
@@ -218,7 +218,7 @@ function targetOf({ target, model, keyEnv, mockPort }: ConformCommand): Target {
 }
 
 /** For a gateway that is already running: prints its settings, and waits for the user to apply them. */
-export async function explain(mock: MockProviders, url: string): Promise<void> {
+export async function explainSetup(mock: MockProviders, url: string): Promise<void> {
   process.stdout.write(
     `The mock is listening. Configure ${url} with an OpenAI-compatible provider:\n  base URL  ${mock.baseUrl('openai')}\n  API key   ${mock.key('openai')}\n`,
   )

@@ -5,7 +5,7 @@ import { listInstances } from '../store/postgres/forget.ts'
 import { openLink } from '../store/postgres/link.ts'
 import { missingDays } from '../store/postgres/retention.ts'
 import { comingDays, lookAtSchema } from '../store/postgres/schema.ts'
-import { plain } from '../terminal/clean.ts'
+import { cleanLabel } from '../terminal/clean.ts'
 
 export async function fleetFindings(
   { url, tls, ca }: NonNullable<Config['fleet']>,
@@ -51,7 +51,7 @@ export async function fleetFindings(
       ...gone.map(
         ({ name, seen_at, open }): Finding => ({
           verdict: 'note',
-          text: `${plain(name)} was last seen ${seen_at} with ${open} open calls; start it again, or \`waybill fleet forget ${plain(name)}\` if it will not come back`,
+          text: `${cleanLabel(name)} was last seen ${seen_at} with ${open} open calls; start it again, or \`waybill fleet forget ${cleanLabel(name)}\` if it will not come back`,
         }),
       ),
     ]

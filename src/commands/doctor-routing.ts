@@ -3,7 +3,7 @@
 import { type ZodType, z } from 'zod'
 import type { Config } from '../config/load.ts'
 import type { Finding } from '../core/findings.ts'
-import { plain } from '../terminal/clean.ts'
+import { cleanLabel } from '../terminal/clean.ts'
 import { GatewayTrouble } from './gateway-client.ts'
 
 type Ask = <Answer>(path: string, shape: ZodType<Answer>) => Promise<Answer>
@@ -47,7 +47,7 @@ export async function routingFindings({ routes }: Config, ask: Ask): Promise<Fin
     })
     if (!found || found.candidates.some(({ state }) => state === 'ready')) continue
     const each = found.candidates.map(({ provider, model, reason }) => `${provider}/${model} ${reason}`)
-    findings.push({ verdict: 'BAD', text: plain(`no target of ${name} is ready: ${each.join('; ')}`) })
+    findings.push({ verdict: 'BAD', text: cleanLabel(`no target of ${name} is ready: ${each.join('; ')}`) })
   }
   return [...findings, ...(await failureFindings(ask))]
 }
@@ -63,7 +63,7 @@ async function failureFindings(ask: Ask): Promise<Finding[]> {
   return [
     {
       verdict: 'BAD',
-      text: plain(
+      text: cleanLabel(
         `${which} failed, last ${requested_model} → ${resolved_provider}/${resolved_model} with ${error_code ?? 'an error'} at ${completed_at}; its attempts: /api/usage/request-logs/${id}`,
       ),
     },

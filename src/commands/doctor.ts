@@ -6,7 +6,7 @@ import { type Finding, priceFindings } from '../core/findings.ts'
 import { isLoopback } from '../gateway/create-gateway.ts'
 import { diagnoseData } from '../store/sqlite/diagnose.ts'
 import { routingFindings } from './doctor-routing.ts'
-import { addressOf, GatewayTrouble, gatewayAt } from './gateway-client.ts'
+import { GatewayTrouble, gatewayAddress, gatewayAt } from './gateway-client.ts'
 import { print } from './output.ts'
 
 export interface DoctorOptions {
@@ -80,7 +80,7 @@ const readyOf = z.looseObject({
 
 /** Reports on the gateway at this configuration's address. `running`: a gateway holds the data directory. */
 async function gatewayFindings(config: Config, running: boolean, options: DoctorOptions): Promise<Finding[]> {
-  const base = addressOf(config)
+  const base = gatewayAddress(config)
   const { origin } = base
   const bad = (text: string): Finding[] => [{ verdict: 'BAD', text }]
   const keyless = gatewayAt(base, {}, undefined)
@@ -121,7 +121,7 @@ async function readingFindings(
   replay: boolean,
   { keyFile, env }: DoctorOptions,
 ): Promise<Finding[]> {
-  const base = addressOf(config)
+  const base = gatewayAddress(config)
   const says = `the gateway at ${base.origin} is ready and`
   const replays = replay ? '; it REPLAYS: no call reaches a provider' : ''
   try {

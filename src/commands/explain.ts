@@ -12,7 +12,7 @@ import { table } from '../terminal/table.ts'
 const WIDEST = 100
 
 /** Prints each requirement on a line of its own. */
-export function list(): void {
+export function printRequirements(): void {
   const rows = readRequirements().requirements.map((row) => [
     row.id,
     levelIn(row),
@@ -23,7 +23,7 @@ export function list(): void {
 }
 
 /** Explains requirements by id or slug, earlier ones too; returns the exit code: 2 for an unknown one. */
-export function explain(ids: readonly string[]): number {
+export function explainRequirements(ids: readonly string[]): number {
   const { requirements } = readRequirements()
   const found = ids.map((name) =>
     requirements.find(({ id, slug, was }) => id === name.toUpperCase() || slug === name || was === name),

@@ -5,12 +5,12 @@ import { forget, listInstances } from '../store/postgres/forget.ts'
 import { type Link, openLink } from '../store/postgres/link.ts'
 import {
   comingDays,
+  createTables,
   lookAtSchema,
   makePartitions,
-  migrate,
-  SCHEMA_VERSION,
+  SHARED_SCHEMA_VERSION,
 } from '../store/postgres/schema.ts'
-import { plain } from '../terminal/clean.ts'
+import { cleanLabel } from '../terminal/clean.ts'
 import { print } from './output.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -43,7 +43,7 @@ export const fleetStatus = (options: FleetCommand): Promise<void> =>
     const configs = new Set(instances.filter(({ alive }) => alive).map(({ config }) => config))
     for (const { id, name, alive, seen_at, version, backlog, open } of instances)
       print(
-        `${alive ? 'alive' : 'gone '} ${plain(name)} (${id})  seen ${seen_at}  Waybill ${plain(version)}  ${backlog} calls not shipped, ${open} open`,
+        `${alive ? 'alive' : 'gone '} ${cleanLabel(name)} (${id})  seen ${seen_at}  Waybill ${cleanLabel(version)}  ${backlog} calls not shipped, ${open} open`,
       )
     if (instances.length === 0) print('no gateway has joined yet')
     if (configs.size > 1) print(`the instances that are alive have ${configs.size} different configurations`)
@@ -52,14 +52,14 @@ export const fleetStatus = (options: FleetCommand): Promise<void> =>
 export const fleetMigrate = (options: FleetCommand): Promise<void> =>
   withLog(options, async (link) => {
     const before = await lookAtSchema(link)
-    await migrate(link)
+    await createTables(link)
     await makePartitions(link, comingDays(Date.now()))
     const { version, problem } = await lookAtSchema(link)
     if (problem !== null) throw new Error(problem)
     print(
       before.problem === null
         ? `schema ${version}, as before`
-        : `schema ${before.version} is now schema ${version} (this Waybill: ${SCHEMA_VERSION})`,
+        : `schema ${before.version} is now schema ${version} (this Waybill: ${SHARED_SCHEMA_VERSION})`,
     )
   })
 
@@ -80,7 +80,7 @@ export const fleetForget = (options: FleetCommand, who: string): Promise<void> =
     for (const instance of gone) {
       const ended = await forget(link, instance, Date.now())
       print(
-        `forgot ${plain(instance.name)} (${instance.id}): ${ended} open calls are interrupted, its leases were released`,
+        `forgot ${cleanLabel(instance.name)} (${instance.id}): ${ended} open calls are interrupted, its leases were released`,
       )
     }
   })

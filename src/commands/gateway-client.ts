@@ -171,7 +171,7 @@ function parsed(text: string): unknown {
 }
 
 /** Returns the address of a gateway with this configuration, as seen from this machine. */
-export function addressOf({ server }: Config): URL {
+export function gatewayAddress({ server }: Config): URL {
   const host = server.host === '0.0.0.0' || server.host === '::' ? 'localhost' : server.host
   return new URL(`http://${host.includes(':') ? `[${host}]` : host}:${server.port}`)
 }
@@ -182,7 +182,7 @@ export function namedGateway(url: string | undefined, config: string, env: Env):
   if (env.WAYBILL_URL) return readAddress('WAYBILL_URL', env.WAYBILL_URL)
   // Reading from a gateway needs no keys of providers; a missing file means the default address.
   return existsSync(config)
-    ? addressOf(loadConfig(config, { env, replay: true }).config)
+    ? gatewayAddress(loadConfig(config, { env, replay: true }).config)
     : new URL(DEFAULT_URL)
 }
 

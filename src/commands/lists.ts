@@ -1,7 +1,7 @@
 // `waybill sessions` and `waybill key list`: lists from a running gateway, as a table or as JSON.
 import { z } from 'zod'
 import { clean } from '../terminal/clean.ts'
-import { count, dollars } from '../terminal/numbers.ts'
+import { dollars, formatCount } from '../terminal/numbers.ts'
 import { table } from '../terminal/table.ts'
 import { ANSWER_MS, gatewayAt, namedGateway } from './gateway-client.ts'
 import { complain, json as toJson } from './output.ts'
@@ -33,7 +33,7 @@ const sessionList = z.looseObject({
 })
 
 /** Rejects if the gateway does not answer. */
-export async function sessions({
+export async function printSessions({
   limit,
   order,
   ...options
@@ -42,7 +42,7 @@ export async function sessions({
     throw new UsageError(`--limit takes a number from 1 to 200, not ${JSON.stringify(limit)}`)
   const query = new URLSearchParams({ limit, order })
   const { data } = await listOf(`/api/sessions?${query}`, sessionList, options)
-  const figure = (value: number | null) => (value === null ? '-' : count(value))
+  const figure = (value: number | null) => (value === null ? '-' : formatCount(value))
   const rows = data.map((each) => [
     each.session_id,
     each.last_seen,
@@ -73,7 +73,7 @@ const keyList = z.looseObject({
 })
 
 /** Rejects if the gateway does not answer. */
-export async function keys(options: ListOptions): Promise<void> {
+export async function printKeys(options: ListOptions): Promise<void> {
   const { data } = await listOf('/api/keys', keyList, options)
   const rows = data.map(({ name, role, rate, budget, spent_usd }) => [
     name ?? '-',

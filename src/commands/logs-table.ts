@@ -3,8 +3,8 @@
 
 import type { styleText } from 'node:util'
 import { z } from 'zod'
-import { cut, plain } from '../terminal/clean.ts'
-import { count, dollars, duration } from '../terminal/numbers.ts'
+import { cleanLabel, cut } from '../terminal/clean.ts'
+import { dollars, duration, formatCount } from '../terminal/numbers.ts'
 import { cells } from '../terminal/width.ts'
 
 /** Fields of a record that the table needs. */
@@ -108,7 +108,7 @@ const COLUMNS = {
     width: 11,
     right: true,
     text: ({ tokens: { input, output } }) =>
-      input === null && output === null ? '-' : `${known(input, count)}→${known(output, count)}`,
+      input === null && output === null ? '-' : `${known(input, formatCount)}→${known(output, formatCount)}`,
   },
   cost: {
     title: 'cost',
@@ -146,13 +146,13 @@ const MOST = 64
 const ROOMY = 44
 const GAP = '  '
 
-export interface Table {
+export interface CallTable {
   header(): string
   row(call: ShownCall): string
 }
 
 /** `columns`: width of the terminal in cells; null if there is none. */
-export function createTable(columns: number | null, paint: Paint): Table {
+export function createCallTable(columns: number | null, paint: Paint): CallTable {
   const shown = new Map<Name, Column>(Object.entries(COLUMNS) as [Name, Column][])
   const left = () =>
     [...shown.values()].reduce((rest, { width }) => rest - width, columns ?? 0) -
@@ -166,7 +166,7 @@ export function createTable(columns: number | null, paint: Paint): Table {
       .map((column) => {
         const width = column === COLUMNS.session ? column.width + wide : column.width || room
         const [said, colour] = cell(column, width)
-        const text = columns === null ? plain(said) : cut(plain(said), width, cells)
+        const text = columns === null ? cleanLabel(said) : cut(cleanLabel(said), width, cells)
         const space = ' '.repeat(Math.max(0, width - cells(text)))
         const painted = colour ? paint(colour, text) : text
         return column.right ? space + painted : painted + space
@@ -191,7 +191,7 @@ function route(call: ShownCall, width: number): string {
   const went = `${fallbacks > 0 ? '↷ ' : ''}${resolved_provider}/${resolved_model}${why}`
   if (requested_model === `${resolved_provider}/${resolved_model}`) return went
   const both = `${requested_model} → ${went}`
-  return cells(plain(both)) <= width ? both : went
+  return cells(cleanLabel(both)) <= width ? both : went
 }
 
 const known = (value: number | null, say: (value: number) => string): string =>

@@ -12,7 +12,7 @@ import { answer, chunk, DONE, fail } from '../../mocks/test-upstream.ts'
 import { cells } from '../terminal/width.ts'
 import { startCli } from '../test/test-cli.ts'
 import { ask, TWO_TARGETS, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
-import { createTable, type ShownCall } from './logs-table.ts'
+import { createCallTable, type ShownCall } from './logs-table.ts'
 
 function logs(...args: string[]) {
   const { child, said } = startCli(['logs', ...args])
@@ -193,7 +193,7 @@ test('no row is wider than the terminal, and where it went drops off last (TELL-
   }
   for (const columns of [10, 20, 40, 60, 80, 120, 200])
     for (const each of [call, hostile]) {
-      const { header, row } = createTable(columns, (_, text) => text)
+      const { header, row } = createCallTable(columns, (_, text) => text)
       for (const line of [header(), row(each)]) {
         assert.ok(cells(line) <= columns, `${columns}: ${line}`)
         assert.doesNotMatch(line, /\p{C}/u)
@@ -201,11 +201,11 @@ test('no row is wider than the terminal, and where it went drops off last (TELL-
       if (columns >= 60) assert.match(row(each), /failed 502 .*openai\/gpt-5-mini/)
     }
   assert.match(
-    createTable(200, (_, text) => text).row(call),
+    createCallTable(200, (_, text) => text).row(call),
     /auto → openai\/gpt-5-mini +priority +subagent +478 ms +1\.6k→- +- +claude-cli +5f0c2b9e-0000$/,
   )
   const partial = { ...call, cost_usd: 0.000365, cost_missing: ['attempt'] }
-  assert.match(createTable(120, (_, text) => text).row(partial), / ≥ \$0\.000365 +claude-cli$/)
+  assert.match(createCallTable(120, (_, text) => text).row(partial), / ≥ \$0\.000365 +claude-cli$/)
 })
 
 test('refused calls stand beside the others with what the client was told, and failures with their code', async (t) => {

@@ -5,10 +5,10 @@ import { styleText } from 'node:util'
 import { z } from 'zod'
 import { PURPOSES, timeOfId } from '../core/call.ts'
 import type { FieldFilter } from '../core/record.ts'
-import { columnsOf } from '../terminal/environment.ts'
+import { terminalColumns } from '../terminal/environment.ts'
 import { nearest } from '../yaml/nearest.ts'
 import { ANSWER_MS, GatewayTrouble, gatewayAt, namedGateway } from './gateway-client.ts'
-import { createTable, refusedCall, type ShownCall, shownCall, shownRefusal } from './logs-table.ts'
+import { createCallTable, refusedCall, type ShownCall, shownCall, shownRefusal } from './logs-table.ts'
 import { complain, json as toJson } from './output.ts'
 import { readTime } from './read-time.ts'
 import { UsageError } from './usage-error.ts'
@@ -84,8 +84,8 @@ export async function logs({
     return data.filter(({ created_at: at }) => at >= from && at < to).map(shownRefusal)
   }
 
-  const width = stdout.isTTY ? (columnsOf(env) ?? stdout.columns) : null
-  const table = createTable(width, (format, text) => styleText(format, text, { stream: stdout }))
+  const width = stdout.isTTY ? (terminalColumns(env) ?? stdout.columns) : null
+  const table = createCallTable(width, (format, text) => styleText(format, text, { stream: stdout }))
   const print = (calls: readonly ShownCall[]) => {
     for (const call of calls) stdout.write(`${json ? toJson(call) : table.row(call)}\n`)
   }

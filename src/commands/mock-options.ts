@@ -3,14 +3,14 @@ import { isLoopback, type Target, targetSchema } from '../../conformance/target/
 import { complain } from './output.ts'
 import { UsageError } from './usage-error.ts'
 
-export interface MockOptions {
+export interface MockAddress {
   readonly mockHost?: string
   readonly mockName?: string
   readonly mockTls?: boolean
 }
 
 /** Returns the target with these options. Warns if other machines can reach the mock providers. */
-export function withMock(target: Target, { mockHost, mockName, mockTls }: MockOptions): Target {
+export function withMock(target: Target, { mockHost, mockName, mockTls }: MockAddress): Target {
   const { data, error } = targetSchema.safeParse({
     ...target,
     ...(mockHost !== undefined && { mock_host: mockHost }),
@@ -30,7 +30,7 @@ export function withMock(target: Target, { mockHost, mockName, mockTls }: MockOp
 }
 
 /** Returns the options as they were written. */
-export const written = ({ mockHost, mockName, mockTls }: MockOptions): string[] => [
+export const written = ({ mockHost, mockName, mockTls }: MockAddress): string[] => [
   ...(mockHost === undefined ? [] : [`--mock-host ${mockHost}`]),
   ...(mockName === undefined ? [] : [`--mock-name ${mockName}`]),
   ...(mockTls ? ['--mock-tls'] : []),

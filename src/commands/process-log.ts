@@ -4,7 +4,7 @@ import { writeSync } from 'node:fs'
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino'
 import type { Log } from '../core/process-log.ts'
 import { clean, escaped } from '../terminal/clean.ts'
-import { count, dollars, duration } from '../terminal/numbers.ts'
+import { dollars, duration, formatCount } from '../terminal/numbers.ts'
 
 export const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
@@ -148,7 +148,9 @@ function callInWords(fields: Record<string, unknown>): string {
     state === 'failed' ? `failed ${call.status}` : state,
     call.fallbacks > 0 && `${call.fallbacks} fallback${call.fallbacks === 1 ? '' : 's'}`,
     duration(call.latency_ms),
-    tokens?.input != null && tokens.output != null && `${count(tokens.input)}→${count(tokens.output)} tokens`,
+    tokens?.input != null &&
+      tokens.output != null &&
+      `${formatCount(tokens.input)}→${formatCount(tokens.output)} tokens`,
     cost !== null && dollars(cost, call.cost_missing !== undefined),
     call.cache === 'HIT' && 'from the cache',
     state !== 'completed' && call.id,

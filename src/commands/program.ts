@@ -6,7 +6,7 @@ import { ConfigError } from '../config/load.ts'
 import { addMcp, addRun, addStatusline } from './entries/agents.ts'
 import { addExport, addLogs, addSessions } from './entries/calls.ts'
 import { addConform, addJudge, addTarget } from './entries/conformance.ts'
-import type { Entry, Env } from './entries/entry.ts'
+import type { CommandEntry, Env } from './entries/entry.ts'
 import { addFleet } from './entries/fleet.ts'
 import { addMock, addRecord, addRecordings } from './entries/recordings.ts'
 import {
@@ -23,7 +23,7 @@ import { complain, forgiveLeavingReaders, reasonOf } from './output.ts'
 import { UsageError } from './usage-error.ts'
 
 /** All commands in the order of `waybill --help`. */
-const COMMANDS: readonly Entry[] = [
+const COMMANDS: readonly CommandEntry[] = [
   addServe,
   addInit,
   addRoutes,

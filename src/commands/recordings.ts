@@ -8,14 +8,14 @@ import {
   scanRecordings,
 } from '../../mocks/recording/format.ts'
 import { agedRecordings, verifyRecordings } from '../../mocks/recording/verify.ts'
-import { cut, plain } from '../terminal/clean.ts'
+import { cleanLabel, cut } from '../terminal/clean.ts'
 import { table } from '../terminal/table.ts'
 import { cells } from '../terminal/width.ts'
 import { nearest } from '../yaml/nearest.ts'
 import { UsageError } from './usage-error.ts'
 
 /** Throws if one of them cannot be read. */
-export function list({ dir = ownRecordings, json }: { dir?: string; json?: boolean }): void {
+export function listRecordings({ dir = ownRecordings, json }: { dir?: string; json?: boolean }): void {
   const rows = readRecordings(dir).map(rowOf)
   if (json) {
     print(JSON.stringify(rows, null, 2))
@@ -136,7 +136,11 @@ function importProgress(): { onExchange(file: string, exchange: number, of: numb
     onExchange(file, exchange, of) {
       if (!stderr.isTTY || Date.now() < next) return
       next = Date.now() + PROGRESS_MS
-      const line = cut(plain(`${file}: exchange ${exchange} of ${of} …`), (stderr.columns ?? 80) - 1, cells)
+      const line = cut(
+        cleanLabel(`${file}: exchange ${exchange} of ${of} …`),
+        (stderr.columns ?? 80) - 1,
+        cells,
+      )
       stderr.write(`\r\u001b[K${line}`)
     },
     clear: () => void (stderr.isTTY && stderr.write('\r\u001b[K')),

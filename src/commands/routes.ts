@@ -8,7 +8,7 @@ import { createRouter } from '../routing/router.ts'
 import { compileRules } from '../routing/rules.ts'
 import { clean } from '../terminal/clean.ts'
 import { table } from '../terminal/table.ts'
-import { addressOf, GatewayTrouble, gatewayAt, readAddress } from './gateway-client.ts'
+import { GatewayTrouble, gatewayAddress, gatewayAt, readAddress } from './gateway-client.ts'
 import { complain, json as toJson } from './output.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -46,14 +46,21 @@ type Resolution = z.output<typeof resolution>
 const ANSWER_MS = 2_000
 
 /** Rejects with ConfigError or UsageError, and if a named gateway does not answer. */
-export async function routes({ model, config: file, json, url, keyFile, env }: RoutesOptions): Promise<void> {
+export async function printRoutes({
+  model,
+  config: file,
+  json,
+  url,
+  keyFile,
+  env,
+}: RoutesOptions): Promise<void> {
   const { config } = loadConfig(file, { env, replay: true })
   const names = model === undefined ? Object.keys(config.routes) : [model]
   const base =
     url === undefined
       ? env.WAYBILL_URL
         ? readAddress('WAYBILL_URL', env.WAYBILL_URL)
-        : addressOf(config)
+        : gatewayAddress(config)
       : readAddress('--url', url)
 
   const router = createRouter(config, { now: Date.now, random: Math.random, canTranslate: translatable })

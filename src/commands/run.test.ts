@@ -9,7 +9,7 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CLI, ENVIRONMENT } from '../test/test-cli.ts'
 import { temporaryDirectory, testGateway } from '../test/test-gateway.ts'
-import { agentOf, launchOf } from './agent-launch.ts'
+import { agentFor, launchOf } from './agent-launch.ts'
 import { AGENTS } from './agent-table.ts'
 
 const KEY = 'wb-a-key-of-tests'
@@ -152,13 +152,13 @@ test('every entry of the table is filled in, with and without a model', () => {
       assert.equal(args.at(-1), 'mine')
       assert.equal('file' in agent, JSON.stringify(agent.env).includes('{file}'), agent.title)
     }
-  const { set } = launchOf(agentOf('opencode'), [], { ...input, model: 'one' })
+  const { set } = launchOf(agentFor('opencode'), [], { ...input, model: 'one' })
   const { provider } = JSON.parse(set.OPENCODE_CONFIG_CONTENT!)
   assert.deepEqual(Object.keys(provider.waybill.models), ['one', 'two'])
   const { attachment, modalities, limit } = provider.waybill.models.one
   assert.equal(attachment, true)
   assert.deepEqual(modalities.input, ['text', 'image'], 'it sends no image otherwise')
   assert.ok(limit.context > limit.output && limit.output > 0, 'it compacts nothing otherwise')
-  assert.equal(agentOf('/usr/local/bin/codex').title, 'Codex')
-  assert.deepEqual(agentOf('python').programs, [])
+  assert.equal(agentFor('/usr/local/bin/codex').title, 'Codex')
+  assert.deepEqual(agentFor('python').programs, [])
 })

@@ -10,7 +10,7 @@ import { z } from 'zod'
 import { clean } from '../terminal/clean.ts'
 import { findKey } from '../terminal/key.ts'
 import { nearest } from '../yaml/nearest.ts'
-import { agentOf, type Launch, launchOf } from './agent-launch.ts'
+import { agentFor, type Launch, launchOf } from './agent-launch.ts'
 import { AGENTS, type Agent, ANY_PROGRAM } from './agent-table.ts'
 import { GatewayTrouble, type Get, gatewayAt, namedGateway } from './gateway-client.ts'
 import { complain } from './output.ts'
@@ -44,7 +44,7 @@ const resolution = z.looseObject({ route: z.string().nullable() })
 /** Resolves with the program's exit code. Rejects if the gateway does not answer, or without the program. */
 export async function runAgent(options: RunAgentOptions): Promise<number> {
   const { program, env, quiet = false } = options
-  const agent = agentOf(program)
+  const agent = agentFor(program)
   const base = namedGateway(options.url, options.config, env)
   const keyFile = options.keyFile ?? env.WAYBILL_KEY_FILE
   const get = gatewayAt(base, env, keyFile)

@@ -1,10 +1,10 @@
 // `waybill statusline [install|uninstall|doctor]`: commands around the status line.
 import { resolve } from 'node:path'
 import type { Key } from '../statusline/client-settings.ts'
-import { CLIENT_NAMES, CLIENTS, type Client, SCOPES } from '../statusline/clients.ts'
+import { CLIENT_NAMES, CLIENTS, type Client, SETTINGS_SCOPES } from '../statusline/clients.ts'
 import { diagnose } from '../statusline/doctor.ts'
-import { install, uninstall } from '../statusline/install.ts'
-import { dataDirectory, program, script, settingsFile } from '../statusline/places.ts'
+import { installLine as installInto, uninstall } from '../statusline/install.ts'
+import { dataDirectory, installScript, program, settingsFile } from '../statusline/places.ts'
 import { statusLine } from '../statusline/program.ts'
 import { SEGMENT_NAMES } from '../statusline/segment-names.ts'
 import { THEME_NAMES } from '../statusline/themes.ts'
@@ -59,8 +59,8 @@ export function installLine(command: InstallCommand): void {
   const directory = dataDirectory(env)
   const options = optionsOf(command)
   if (key === 'subagentStatusLine') options.push('--subagents')
-  const words = [...(sh ? script(directory) : program()), ...options]
-  const written = install({ file, key, directory, wrap, words })
+  const words = [...(sh ? installScript(directory) : program()), ...options]
+  const written = installInto({ file, key, directory, wrap, words })
   print(`${file} now runs`)
   print(`  ${written}`)
   if (client.tie !== undefined) print(client.tie)
@@ -114,7 +114,7 @@ export function uninstallLine(options: StatuslineOptions): void {
 }
 
 /** Prints the findings; throws if something is wrong. */
-export async function doctor(options: {
+export async function lineDoctor(options: {
   env: Env
   client: string
   url?: string
@@ -145,7 +145,7 @@ function placeOf({ env, client: name, scope: width, subagents }: StatuslineOptio
   const client: Client = CLIENTS[oneOf('--client', name, CLIENT_NAMES)]
   if (subagents && client !== CLIENTS['claude-code'])
     throw new UsageError(`${client.title} has no rows for subagents; leave out --subagents`)
-  const scope = oneOf('--scope', width, SCOPES)
+  const scope = oneOf('--scope', width, SETTINGS_SCOPES)
   const file = settingsFile(client, scope, env, process.cwd())
   if (file === null) throw new UsageError(`${client.title} has no ${scope} settings; use --scope project`)
   return { client, key: subagents ? 'subagentStatusLine' : client.key, file }

@@ -2,18 +2,18 @@
 // through the gateway, and the requirements that a run would try.
 
 import type { Profile } from '../../conformance/requirements/requirements.ts'
-import { applying, type Look, lookAt } from '../../conformance/runner/preflight.ts'
+import { applying, lookAt, type Preflight } from '../../conformance/runner/preflight.ts'
 import { readTarget, withCurrentNames } from '../../conformance/target/read.ts'
 import type { Target } from '../../conformance/target/schema.ts'
-import { complain, endOnSignal, explain, profileOf } from './conform.ts'
+import { endOnSignal, explainSetup, profileOf, reportError } from './conform.ts'
 import { fixNames } from './fix-names.ts'
-import { type MockOptions, withMock } from './mock-options.ts'
+import { type MockAddress, withMock } from './mock-options.ts'
 import { print } from './output.ts'
 
 /** Returns the exit code: 0 as the file says, 1 not so, 2 the file is wrong, 3 there was no call. */
 export async function check(
   file: string,
-  options: { profile: string; fix?: boolean } & MockOptions,
+  options: { profile: string; fix?: boolean } & MockAddress,
 ): Promise<number> {
   try {
     const profile = profileOf(options.profile)
@@ -28,14 +28,14 @@ export async function check(
     if (ok) print(`Next: waybill conform ${file} --profile ${profile} --report report`)
     return ok ? 0 : 1
   } catch (thrown) {
-    return complain(thrown)
+    return reportError(thrown)
   }
 }
 
 /** Makes one call; first waits until a running gateway is configured to use the mock providers. */
-export const look = (target: Target): Promise<Look> =>
+export const look = (target: Target): Promise<Preflight> =>
   lookAt(target, async (mock) => {
-    if ('url' in target.start && target.mock_port === 0) await explain(mock, target.start.url)
+    if ('url' in target.start && target.mock_port === 0) await explainSetup(mock, target.start.url)
   })
 
 function tellRequirements(target: Target, profile: Profile): void {

@@ -3,11 +3,11 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { basename, dirname, extname, relative, resolve } from 'node:path'
 import { createInterface } from 'node:readline/promises'
-import type { Look } from '../../conformance/runner/preflight.ts'
+import type { Preflight } from '../../conformance/runner/preflight.ts'
 import { type GuessedLog, guessLog } from '../../conformance/target/guess-log.ts'
 import { targetSchemaFile } from '../../conformance/target/read.ts'
 import { targetSchema } from '../../conformance/target/schema.ts'
-import { complain, endOnSignal } from './conform.ts'
+import { endOnSignal, reportError } from './conform.ts'
 import { print } from './output.ts'
 import { look } from './target-check.ts'
 import { UsageError } from './usage-error.ts'
@@ -48,7 +48,7 @@ const QUESTIONS: readonly { name: Exclude<keyof Answers, 'header'>; ask: string;
 const HEADERS = ['provider', 'model', 'request_id', 'session'] as const
 
 /** Returns the exit code: 0 written, 2 wrong arguments, 3 written, and the gateway could not be tried. */
-export async function init(file: string, given: Answers): Promise<number> {
+export async function initTarget(file: string, given: Answers): Promise<number> {
   try {
     if (existsSync(file)) throw new UsageError(`${file} already exists; name another file, or remove it`)
     const answers = await askFor(given)
@@ -82,9 +82,9 @@ export async function init(file: string, given: Answers): Promise<number> {
       return 0
     }
     print(`Written: ${file}, but it could not be tried. Correct it, then: waybill target check ${file}`)
-    return complain(failure)
+    return reportError(failure)
   } catch (thrown) {
-    return complain(thrown)
+    return reportError(thrown)
   }
 }
 
@@ -180,7 +180,7 @@ function textOf(
     ...more
   }: ReturnType<typeof fieldsOf>,
   logPath: string | undefined,
-  seen: Look | null,
+  seen: Preflight | null,
   log: GuessedLog | null,
 ): string {
   const schema = relative(dirname(resolve(file)), targetSchemaFile)

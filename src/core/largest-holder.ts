@@ -1,13 +1,13 @@
 // Chooses whose work to drop when memory is short: that of the key that holds most, so that no key can
 // squeeze out the others.
 
-export interface Share {
+export interface HolderShare {
   readonly keyName: string | null
   readonly bytes: number
 }
 
 /** Returns the shares of the key that holds most, in their order. */
-export function ofGreediest<S extends Share>(shares: Iterable<S>): S[] {
+export function ofGreediest<S extends HolderShare>(shares: Iterable<S>): S[] {
   const byKey = new Map<string | null, { bytes: number; shares: S[] }>()
   let most = { bytes: 0, shares: [] as S[] }
   for (const share of shares) {

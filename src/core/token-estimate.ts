@@ -61,7 +61,11 @@ export const BINARY: ReadonlySet<string> = new Set([
  * addresses are left out. `definitions` are read in full: a tool may have a parameter of such a name. Not
  * recursive: the sender decides how deep a request is.
  */
-export function textOf(messages: unknown, unread: ReadonlySet<string>, definitions: unknown = null): string {
+export function readableText(
+  messages: unknown,
+  unread: ReadonlySet<string>,
+  definitions: unknown = null,
+): string {
   const texts: string[] = []
   const doubtful: unknown[] = []
   const walk = (waiting: unknown[], doubted: ReadonlySet<string>, isRead: (text: string) => boolean) => {

@@ -104,7 +104,7 @@ export interface Tool extends Cached {
   readonly grammar?: unknown
 }
 
-export type Choice =
+export type ToolChoice =
   | { readonly type: 'auto' | 'none' | 'required' }
   | { readonly type: 'tool'; readonly name: string; readonly namespace: string | null }
 
@@ -151,7 +151,7 @@ export interface Extra {
 export interface Conversation {
   readonly turns: readonly Turn[]
   readonly tools: readonly Tool[]
-  readonly choice: Choice | null
+  readonly choice: ToolChoice | null
   /** False: one call at a time. Null if unspecified. */
   readonly parallel: boolean | null
   readonly maxTokens: number | null

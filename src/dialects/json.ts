@@ -8,12 +8,12 @@ export const isObject = (value: unknown): value is Json =>
 export const member = (value: unknown, name: string): unknown => (isObject(value) ? value[name] : undefined)
 
 /** Each of these returns the value if it has the type, else an empty one or null. */
-export const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+export const listOrEmpty = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 export const numberOf = (value: unknown): number | null => (typeof value === 'number' ? value : null)
 
 /** Returns a count of tokens; null for a value that cannot be one. */
-export const count = (value: unknown): number | null =>
+export const tokenCount = (value: unknown): number | null =>
   Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : null
 
 /** Returns an HTTP error status; null for any other value. */

@@ -9,7 +9,7 @@ export interface KeptKind {
   /** Its name in errors and in `decision.skipped`: `the file`. */
   readonly what: string
   /** Places of its ids in a request, see `places`. */
-  readonly at: readonly Place[]
+  readonly at: readonly MemberPath[]
   /** Tells ids from other texts in that place, also by their parent object; by default all are ids. */
   readonly isId?: (id: string, owner: Json) => boolean
   /** Its kind in the record. An unrecorded answer is refused, because every answer came through here. */
@@ -27,10 +27,11 @@ export interface KeptKind {
 }
 
 /** Names of nested members; `*` is every element of a list. */
-export type Place = readonly string[]
+export type MemberPath = readonly string[]
 
 /** Parses paths: `a.*.b` is the `b` of every element of `a`. */
-export const places = (...paths: readonly string[]): readonly Place[] => paths.map((path) => path.split('.'))
+export const places = (...paths: readonly string[]): readonly MemberPath[] =>
+  paths.map((path) => path.split('.'))
 
 /** A reference in a request to stored state. */
 export interface KeptReference {

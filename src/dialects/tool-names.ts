@@ -103,7 +103,7 @@ const textOf = (grammar: unknown): string =>
   isObject(grammar) && typeof grammar.definition === 'string' ? grammar.definition : JSON.stringify(grammar)
 
 /** Unwraps the input of a tool; returns it as it is if it is not wrapped. */
-export function inputOf(args: string): string {
+export function unwrapInput(args: string): string {
   try {
     const json: unknown = JSON.parse(args)
     return isObject(json) && typeof json.input === 'string' ? json.input : args

@@ -5,7 +5,7 @@ import type { AnswerBlocks, BlockEvent, BlockReader, BlockWriter, Stop } from '.
 import type { StreamReader } from './dialect.ts'
 import { Sequence } from './sequence.ts'
 import type { StreamEvent } from './stream-event.ts'
-import { inputOf, type ToolNames } from './tool-names.ts'
+import { type ToolNames, unwrapInput } from './tool-names.ts'
 
 /** Default if a provider does not say why it ended. */
 export const endOf = (hasCalls: boolean): Stop => (hasCalls ? 'calls' : 'end')
@@ -119,7 +119,7 @@ export class TranslatedStream implements StreamReader {
   #unwrapped(key: string | number): BlockEvent[] {
     const args = this.#wrapped.get(key)
     this.#wrapped.delete(key)
-    return args === undefined ? [] : [{ type: 'delta', key, text: inputOf(args) }]
+    return args === undefined ? [] : [{ type: 'delta', key, text: unwrapInput(args) }]
   }
 
   #end(): string {

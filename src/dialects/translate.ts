@@ -16,7 +16,7 @@ import type {
 } from './dialect.ts'
 import type { Json } from './json.ts'
 import { parseExact } from './json-exact.ts'
-import { inputOf, ToolNames } from './tool-names.ts'
+import { ToolNames, unwrapInput } from './tool-names.ts'
 import { endOf, TranslatedStream } from './translate-stream.ts'
 
 /** A dialect that can be translated. */
@@ -218,7 +218,7 @@ class OneTranslation implements Translation {
 
   #blockUp(block: Block): Block {
     if (block.type !== 'call') return block
-    const args = this.#names.isWrapped(block.name) ? inputOf(block.args) : block.args
+    const args = this.#names.isWrapped(block.name) ? unwrapInput(block.args) : block.args
     return { ...block, ...this.#names.up(block), args }
   }
 }

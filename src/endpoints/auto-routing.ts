@@ -3,10 +3,10 @@ import { z } from 'zod'
 import { timeOfId } from '../core/call.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import type { ReadContext } from './context.ts'
-import { ownKey, readsOf, scope, span, spanAnswer, spanOf } from './query.ts'
+import { ownKey, readsOf, scope, spanAnswer, spanOf, spanQuery } from './query.ts'
 import * as schemas from './schemas.ts'
 
-const query = z.strictObject({ ...span, ...scope })
+const query = z.strictObject({ ...spanQuery, ...scope })
 const share = z.strictObject({ calls: schemas.count, share: schemas.share })
 
 const response = z.strictObject({

@@ -5,7 +5,7 @@ import { GatewayError } from '../core/errors.ts'
 import { CALL_FIELDS, type CallRecord, type Field } from '../core/record.ts'
 import type { OtherEndpoint } from '../http/endpoint.ts'
 import { NOSNIFF } from '../http/reply.ts'
-import { taken } from '../http/untaken.ts'
+import { untilRead } from '../http/untaken.ts'
 import type { ReadContext } from './context.ts'
 import { callList, invalid, listArguments, readsOf } from './query.ts'
 
@@ -75,7 +75,7 @@ export const exported = {
             : page.data
                 .map((record, n) => `${isFirst && n === 0 ? '' : ','}\n${JSON.stringify(record)}`)
                 .join('')
-        if (!response.write(rows)) await taken(response, caller.name, idle)
+        if (!response.write(rows)) await untilRead(response, caller.name, idle)
         if (!page.has_more || response.destroyed) break
         page = await calls.list(filter, { limit: ROWS, cursor: page.next_cursor! })
       }

@@ -25,7 +25,7 @@ const response = z.strictObject({
   resets_at: time.describe('when the month ends'),
 })
 
-export const ownKey = {
+export const ownKeyRead = {
   path: '/api/keys/me',
   summary:
     'the calling key: name, role, rate, budget, how much of it is spent and set aside, and when it resets',

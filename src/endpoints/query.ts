@@ -40,7 +40,7 @@ const status = z
   .optional()
 
 /** Keyset pages: number of rows, and the row to start after. */
-export const page = {
+export const pageQuery = {
   limit: z
     .string()
     .regex(/^\d{1,3}$/, 'expected a number')
@@ -61,7 +61,7 @@ const filters = Object.fromEntries<z.ZodType>(
 ) as { [Name in keyof FieldFilter]-?: z.ZodType<FieldFilter[Name]> }
 
 /** A page of calls and its filters. Contract "Lists". */
-export const callList = z.strictObject({ ...page, ...filters, ...scope, since: time, until: time })
+export const callList = z.strictObject({ ...pageQuery, ...filters, ...scope, since: time, until: time })
 
 /** Returns the arguments of a list of calls, from its query and its caller. */
 export function listArguments(
@@ -85,7 +85,7 @@ const HOUR = 3_600_000
 const WINDOWS = { '24h': 24 * HOUR, '7d': 7 * 24 * HOUR, '30d': 30 * 24 * HOUR }
 
 /** A span of time: a `window` that ends now, or since and until. */
-export const span = {
+export const spanQuery = {
   window: z.enum(Object.keys(WINDOWS) as (keyof typeof WINDOWS)[]).optional(),
   since: time,
   until: time,
@@ -93,7 +93,11 @@ export const span = {
 
 /** Returns the requested span; the last 24 hours by default, including the current millisecond. */
 export function spanOf(
-  { window, since, until }: { [Name in keyof typeof span]?: z.output<(typeof span)[Name]> | undefined },
+  {
+    window,
+    since,
+    until,
+  }: { [Name in keyof typeof spanQuery]?: z.output<(typeof spanQuery)[Name]> | undefined },
   now: number,
 ): Span {
   if (window !== undefined && (since !== undefined || until !== undefined))

@@ -2,10 +2,10 @@
 import { z } from 'zod'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import type { ReadContext } from './context.ts'
-import { ownKey, page } from './query.ts'
+import { ownKey, pageQuery } from './query.ts'
 import { time } from './schemas.ts'
 
-const query = z.strictObject({ limit: page.limit })
+const query = z.strictObject({ limit: pageQuery.limit })
 
 const response = z.strictObject({
   object: z.literal('list'),

@@ -7,9 +7,9 @@ import type { ReadEndpoint } from '../http/endpoint.ts'
 import { JsonText } from '../json/json-text.ts'
 import type { ReadContext } from './context.ts'
 import { callList, listArguments, noQuery, ownKey, readsOf, scopeOnly } from './query.ts'
-import { attempt, callRecord, count, page, time } from './schemas.ts'
+import { attempt, callRecord, count, pageOf, time } from './schemas.ts'
 
-const requestLogsResponse = page(callRecord)
+const requestLogsResponse = pageOf(callRecord)
 
 export const requestLogs = {
   path: '/api/usage/request-logs',

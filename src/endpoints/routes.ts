@@ -8,10 +8,10 @@ import { createRouter, type Router } from '../routing/router.ts'
 import { compileRules } from '../routing/rules.ts'
 import type { TargetUsage } from '../store/reads.ts'
 import type { ReadContext } from './context.ts'
-import { ownKey, readsOf, scope, span, spanAnswer, spanOf } from './query.ts'
+import { ownKey, readsOf, scope, spanAnswer, spanOf, spanQuery } from './query.ts'
 import * as schemas from './schemas.ts'
 
-const query = z.strictObject({ ...span, ...scope })
+const query = z.strictObject({ ...spanQuery, ...scope })
 
 const target = schemas.usage.extend({
   provider: z.string(),

@@ -65,7 +65,7 @@ export const callRecord = schemaOf(CALL_FIELDS)
 export const attempt = schemaOf(ATTEMPT_FIELDS)
 
 /** A page of a list, newest first. */
-export const page = <Item extends z.ZodType>(item: Item) =>
+export const pageOf = <Item extends z.ZodType>(item: Item) =>
   z.strictObject({
     object: z.literal('list'),
     data: z.array(item),

@@ -4,11 +4,11 @@ import { PURPOSES } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import type { ReadContext } from './context.ts'
-import { invalid, ownKey, page, readsOf, scope, scopeOnly } from './query.ts'
+import { invalid, ownKey, pageQuery, readsOf, scope, scopeOnly } from './query.ts'
 import * as schemas from './schemas.ts'
 
 const query = z.strictObject({
-  ...page,
+  ...pageQuery,
   ...scope,
   order: z
     .enum(['newest', 'cost'])
@@ -16,7 +16,7 @@ const query = z.strictObject({
     .describe('cost: the most expensive ones; a single page'),
 })
 
-const sessionsResponse = schemas.page(schemas.session)
+const sessionsResponse = schemas.pageOf(schemas.session)
 
 export const sessions = {
   path: '/api/sessions',
@@ -56,7 +56,7 @@ const sessionResponse = schemas.session.extend({
     .describe('its agents, and what the calls of each agent were for'),
 })
 
-export const session = {
+export const sessionRead = {
   path: '/api/sessions/*',
   summary: 'one session, with what it used of each model',
   query: scopeOnly,

@@ -4,8 +4,8 @@ import { timeOfId } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import { type Facts, factsOf } from '../statusline/facts.ts'
-import { type Look, renderLine } from '../statusline/line.ts'
-import { findFacts, type Source } from '../statusline/lookup.ts'
+import { type LineStyle, renderLine } from '../statusline/line.ts'
+import { findFacts, type RouteSource } from '../statusline/lookup.ts'
 import { isClaude, withoutSuffix } from '../statusline/payload.ts'
 import { AGE_PLACEHOLDER, DEFAULT_SEGMENTS, SEGMENT_NAMES } from '../statusline/segment-names.ts'
 import type { View } from '../statusline/segments.ts'
@@ -54,7 +54,7 @@ export const statusline = {
     const note = facts || !model ? null : 'the gateway does not know this model'
     const { context: contextUsed = null, place = null } = asked
     const view: View = { label, facts, age: null, note, contextUsed, place }
-    const look: Look = {
+    const look: LineStyle = {
       segments: asked.segments,
       columns: asked.columns || null,
       theme: asked.theme === 'none' ? null : asked.theme,
@@ -82,7 +82,7 @@ async function factsFor(
     const facts = session_id ? factsOf(await newest({ session_id, agent_id, key_name })) : null
     return facts && label ? { ...facts, requested_model: label } : facts
   }
-  const source: Source = {
+  const source: RouteSource = {
     newest: (session_id, id) =>
       newest({ session_id, purpose: 'main', requested_model: id ?? undefined, key_name }),
     resolve(id) {

@@ -13,9 +13,9 @@ import {
   ownKey,
   readsOf,
   scope,
-  span,
   spanAnswer,
   spanOf,
+  spanQuery,
 } from './query.ts'
 import * as schemas from './schemas.ts'
 
@@ -32,7 +32,7 @@ const item = schemas.callRecord.pick({
   cache: true,
 })
 
-const usageLogsResponse = schemas.page(item)
+const usageLogsResponse = schemas.pageOf(item)
 
 export const usageLogs = {
   path: '/api/usage/logs',
@@ -51,7 +51,7 @@ const BUCKETS = { '1m': 60_000, '5m': 300_000, '1h': 3_600_000, '1d': 86_400_000
 const MOST_BUCKETS = 1_500
 
 const query = z.strictObject({
-  ...span,
+  ...spanQuery,
   ...scope,
   bucket: z.enum(Object.keys(BUCKETS) as (keyof typeof BUCKETS)[]).default('1h'),
   by: z.enum(['provider', 'model', 'route', 'tier', 'key']).optional(),

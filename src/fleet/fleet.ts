@@ -6,7 +6,7 @@ import type { Log } from '../core/process-log.ts'
 import type { ReadName, Reads } from '../store/reads.ts'
 import { refusedEnd } from '../store/refused-end.ts'
 import type { Journal, Spent, Store } from '../store/store.ts'
-import { digestOf, placeOf } from './identity.ts'
+import { digestOf, locationDigest } from './identity.ts'
 import { createLeases, type LeaseDeps, type Leases, monthOf } from './leases.ts'
 import type { Standing } from './protocol.ts'
 import { createFleetRates, type FleetRates } from './rates.ts'
@@ -183,7 +183,7 @@ function startLink(options: FleetOptions, digest: () => string): Link {
     () => ({
       file: journal.file,
       link: { url: options.url, tls: options.tls, ca: options.ca },
-      identity: { name, place: placeOf(journal.file), version: options.version },
+      identity: { name, place: locationDigest(journal.file), version: options.version },
       config: digest(),
       days: options.days,
       shipped,

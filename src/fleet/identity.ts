@@ -5,7 +5,7 @@ import { hostname } from 'node:os'
 import { dirname } from 'node:path'
 
 /** Returns a digest of the journal's location, which survives a restart and differs for a copy. */
-export const placeOf = (journal: string): string =>
+export const locationDigest = (journal: string): string =>
   createHash('sha256')
     .update(`${hostname()} ${realpathSync(dirname(journal))}`)
     .digest('hex')

@@ -224,7 +224,7 @@ test('a lease that is not needed goes back, and a gateway that died keeps its ow
   const url = await freshDatabase()
   const { createLeases } = await import('./leases.ts')
   const link = openShared(t, url)
-  const { migrate } = await import('../store/postgres/schema.ts')
+  const { createTables: migrate } = await import('../store/postgres/schema.ts')
   const { takeLease } = await import('../store/postgres/leases.ts')
   await migrate(link)
   const taken: number[] = []

@@ -11,11 +11,11 @@ import Database from 'better-sqlite3'
 import { dropEmptySessions, dropOldDays, missingDays } from '../store/postgres/retention.ts'
 import {
   comingDays,
+  createTables,
   lookAtSchema,
   lowestId,
   makePartitions,
-  migrate,
-  SCHEMA_VERSION,
+  SHARED_SCHEMA_VERSION,
 } from '../store/postgres/schema.ts'
 import { checkSharedSums } from '../store/postgres/test-shared-log.ts'
 import { ask, temporaryDirectory } from '../test/test-gateway.ts'
@@ -79,7 +79,9 @@ test('fleet migrate, status and forget: the tables, who takes part, and an end f
   await checkSharedSums(link)
   assert.match(
     waybill(t, url, 'doctor').text,
-    new RegExp(`ok {3}the shared log answers \\(schema ${SCHEMA_VERSION}\\); 1 of 1 gateways are alive`),
+    new RegExp(
+      `ok {3}the shared log answers \\(schema ${SHARED_SCHEMA_VERSION}\\); 1 of 1 gateways are alive`,
+    ),
   )
 })
 
@@ -87,7 +89,7 @@ test('retention drops whole days with their sums, and doctor misses a day that h
   skip,
 }, async (t) => {
   const link = openShared(t, await freshDatabase('empty'))
-  await migrate(link)
+  await createTables(link)
   const now = Date.now()
   const days = Array.from({ length: 6 }, (_, n) => now - n * 86_400_000)
   assert.equal((await missingDays(link, comingDays(now))).length, 4)

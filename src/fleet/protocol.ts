@@ -48,13 +48,13 @@ export interface Asks {
 }
 export type AskName = keyof Asks
 
-export interface Request {
+export interface FleetRequest {
   readonly id: number
   readonly name: AskName
   readonly ask: unknown
 }
 
-export type Said =
+export type FleetReply =
   | { readonly id: number; readonly value: unknown }
   | { readonly id: number; readonly error: string }
   /** The shared log has the outbox up to this entry. */

@@ -1,7 +1,7 @@
 // The gateway's side of the thread that talks to the shared log: requests and answers in any order, each with
 // a timeout; a thread that dies is restarted. Does not know the meaning of the requests.
 import { Worker } from 'node:worker_threads'
-import type { AskName, Asks, Request, Said, WorkerData } from './protocol.ts'
+import type { AskName, Asks, FleetReply, FleetRequest, WorkerData } from './protocol.ts'
 
 export interface FleetThread {
   ask<Name extends AskName>(name: Name, ask: Asks[Name][0], ms: number): Promise<Asks[Name][1]>
@@ -13,7 +13,7 @@ const AGAIN_MS = 1_000
 
 export function startFleetThread(
   data: () => WorkerData,
-  heard: (said: Exclude<Said, { id: number }>) => void,
+  heard: (said: Exclude<FleetReply, { id: number }>) => void,
   onDeath: (reason: string) => void,
 ): FleetThread {
   const source = import.meta.url.endsWith('.ts') ? './worker.ts' : './fleet-worker.js'
@@ -38,7 +38,7 @@ export function startFleetThread(
       onDeath(reason)
       again = setTimeout(start, AGAIN_MS)
     })
-    started.on('message', (said: Said) => {
+    started.on('message', (said: FleetReply) => {
       if (!('id' in said)) return heard(said)
       const asked = waiting.get(said.id)
       waiting.delete(said.id)
@@ -63,7 +63,7 @@ export function startFleetThread(
         resolve: (value) => ended(() => resolve(value as never)),
         reject: (error) => ended(() => reject(error)),
       })
-      worker.postMessage({ id: mine, name, ask } satisfies Request)
+      worker.postMessage({ id: mine, name, ask } satisfies FleetRequest)
     })
 
   start()

@@ -4,17 +4,17 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import { openCallReads } from '../store/postgres/call-reads.ts'
-import { leave, type Pulse, pulse, register } from '../store/postgres/instances.ts'
+import { type Pulse, pulse, register, reportStop } from '../store/postgres/instances.ts'
 import { takeLease } from '../store/postgres/leases.ts'
 import { type LinkError, openLink } from '../store/postgres/link.ts'
 import { openRates } from '../store/postgres/rates.ts'
 import { dropEmptySessions, dropOldDays } from '../store/postgres/retention.ts'
-import { comingDays, lookAtSchema, makePartitions, migrate } from '../store/postgres/schema.ts'
+import { comingDays, createTables, lookAtSchema, makePartitions } from '../store/postgres/schema.ts'
 import { openSessionReads } from '../store/postgres/session-reads.ts'
 import { type Sender, ship } from '../store/postgres/ship.ts'
 import { openSpanReads } from '../store/postgres/span-reads.ts'
 import { openOutbox } from '../store/sqlite/outbox.ts'
-import type { AskName, Asks, Request, Said, Standing, WorkerData } from './protocol.ts'
+import type { AskName, Asks, FleetReply, FleetRequest, Standing, WorkerData } from './protocol.ts'
 
 /** Interval between checks of the outbox, ms. */
 const SHIP_MS = 200
@@ -24,7 +24,7 @@ const HOUR = 3_600_000
 
 const { file, link: options, identity, config, days, shipped: begin } = workerData as WorkerData
 const port = parentPort!
-const say = (said: Said): void => port.postMessage(said)
+const say = (said: FleetReply): void => port.postMessage(said)
 
 const db = new Database(file, { readonly: true, fileMustExist: true, timeout: 1_000 })
 const outbox = openOutbox(db)
@@ -54,7 +54,7 @@ let live = 1
 async function join(): Promise<Sender> {
   if (sender) return sender
   const { problem } = await lookAtSchema(shipLink)
-  if (problem !== null) await migrate(shipLink)
+  if (problem !== null) await createTables(shipLink)
   const after = await lookAtSchema(shipLink)
   if (after.problem !== null) throw new Error(after.problem)
   const start = await register(shipLink, { ...identity, id }, config)
@@ -165,7 +165,7 @@ const answers: { [Name in AskName]: (ask: Asks[Name][0]) => Promise<Asks[Name][1
     clearInterval(hourly)
     if (sender && failure === null) {
       await shipNow().catch(() => {}) // the rest is shipped at the next start
-      await leave(shipLink, sender).catch(() => {})
+      await reportStop(shipLink, sender).catch(() => {})
     }
     await Promise.all([shipLink.close(), readLink.close(), pulseLink.close()])
     db.close()
@@ -173,7 +173,7 @@ const answers: { [Name in AskName]: (ask: Asks[Name][0]) => Promise<Asks[Name][1
   },
 }
 
-port.on('message', ({ id, name, ask }: Request) => {
+port.on('message', ({ id, name, ask }: FleetRequest) => {
   ;(answers[name] as (ask: unknown) => Promise<unknown>)(ask).then(
     (value) => say({ id, value }),
     (error: Error) => say({ id, error: error.message }),

@@ -9,7 +9,7 @@ import { exported } from '../endpoints/export.ts'
 import { health } from '../endpoints/health.ts'
 import { healthz } from '../endpoints/healthz.ts'
 import { hello } from '../endpoints/hello.ts'
-import { keys, ownKey } from '../endpoints/keys.ts'
+import { keys, ownKeyRead } from '../endpoints/keys.ts'
 import { live } from '../endpoints/live.ts'
 import { metrics } from '../endpoints/metrics.ts'
 import { model, models } from '../endpoints/models.ts'
@@ -21,7 +21,7 @@ import { refusedCalls } from '../endpoints/refused-calls.ts'
 import { artifact, requestLog, requestLogs } from '../endpoints/request-logs.ts'
 import { resolve } from '../endpoints/resolve.ts'
 import { routes } from '../endpoints/routes.ts'
-import { session, sessions } from '../endpoints/sessions.ts'
+import { sessionRead, sessions } from '../endpoints/sessions.ts'
 import { SIGN_IN } from '../endpoints/sign-in.ts'
 import { statusline } from '../endpoints/statusline.ts'
 import { usageHistory, usageLogs } from '../endpoints/usage.ts'
@@ -44,10 +44,10 @@ export const READS = [
   usageLogs,
   usageHistory,
   sessions,
-  session,
+  sessionRead,
   autoRouting,
   routes,
-  ownKey,
+  ownKeyRead,
   keys,
   recordings,
   health,

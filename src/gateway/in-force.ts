@@ -23,7 +23,7 @@ import type { Connections } from '../providers/connections.ts'
 import { createRouter } from '../routing/router.ts'
 import type { RoutingState } from '../routing/routing-state.ts'
 import { createMask } from '../shared/redact.ts'
-import { plain } from '../terminal/clean.ts'
+import { cleanLabel } from '../terminal/clean.ts'
 import { refuseOpenAccess } from './listen.ts'
 import type { GatewayOptions } from './options.ts'
 import { connect, plainLossesIn } from './providers.ts'
@@ -86,7 +86,7 @@ export function putInForce(deps: InForceDeps): InForce {
         const problems = error instanceof ConfigError ? error.problems : [(error as Error).message]
         state = { state: 'rejected', since: now() }
         log.error(
-          { problems: problems.map(plain) },
+          { problems: problems.map(cleanLabel) },
           'the configuration was rejected; the previous one stays in force',
         )
         return false

@@ -177,7 +177,7 @@ class Pump implements StreamSink {
 
   #note(parsed: ParsedEvent): void {
     const { model, tokens, error, finished, complete = false, responseId, containerId } = parsed
-    this.#events += eventsOf(parsed)
+    this.#events += countEvents(parsed)
     this.#model ??= model
     this.#responseId ??= responseId ?? null
     this.#containerId ??= containerId ?? null
@@ -206,7 +206,7 @@ class Pump implements StreamSink {
 }
 
 /** Returns the number of events that the client gets for one of the provider's. */
-export function eventsOf({ sent }: ParsedEvent): number {
+export function countEvents({ sent }: ParsedEvent): number {
   if (sent === undefined) return 1
   let events = 0
   for (let at = sent.indexOf('\n\n'); at >= 0; at = sent.indexOf('\n\n', at + 2)) events++

@@ -5,7 +5,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { slowness } from '../test/test-gateway.ts'
-import { taken, Untaken, type UntakenLimits } from './untaken.ts'
+import { Untaken, type UntakenLimits, untilRead } from './untaken.ts'
 
 const MIB = 2 ** 20
 const PATIENCE = 500 * slowness()
@@ -93,7 +93,7 @@ test('a file that is written piece by piece leaves no listener behind, and a cli
   const server = createServer(async (_, response) => {
     response.once('close', closed[answers++]!.resolve)
     for (let piece = 0; piece < 20 && !response.destroyed; piece++) {
-      if (!response.write(Buffer.alloc(MIB))) await taken(response, 'ann', 300)
+      if (!response.write(Buffer.alloc(MIB))) await untilRead(response, 'ann', 300)
       listeners.push(response.listenerCount('close'))
     }
     response.end()

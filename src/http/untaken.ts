@@ -127,7 +127,7 @@ export function giveUpUntaken(response: ServerResponse, keyName: string | null, 
 }
 
 /** Waits until the client has read everything, or has gone; gives it up after `idle` ms without progress. */
-export function taken(response: ServerResponse, keyName: string | null, idle: number): Promise<void> {
+export function untilRead(response: ServerResponse, keyName: string | null, idle: number): Promise<void> {
   UNTAKEN.count(response, keyName)
   return new Promise((done) => {
     const giveUp = () => void response.destroy()

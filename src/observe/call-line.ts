@@ -4,11 +4,11 @@
 
 import { roundUsd } from '../core/money.ts'
 import type { Log } from '../core/process-log.ts'
-import { plain } from '../terminal/clean.ts'
+import { cleanLabel } from '../terminal/clean.ts'
 import type { Observer } from './watch.ts'
 
 /** Removes characters that control a terminal from foreign text; null stays null. */
-const safe = (text: string | null): string | null => text && plain(text)
+const safe = (text: string | null): string | null => text && cleanLabel(text)
 
 /** Logs the end of each call at info, and its start at debug. */
 export const logCalls = (log: Log): Observer => ({
@@ -57,7 +57,7 @@ export const logCalls = (log: Log): Observer => ({
 
 /** Formats a failure of our own as fields of a log line: no secret, no character that controls a terminal. */
 export function errorFields(error: unknown, mask: (text: string) => string): object {
-  const lines = (text: string) => mask(text).split('\n').map(plain).join('\n')
+  const lines = (text: string) => mask(text).split('\n').map(cleanLabel).join('\n')
   if (!(error instanceof Error)) return { err: { message: lines(String(error)) } }
   const { name, message, stack } = error
   return { err: { type: name, message: lines(message), stack: lines(stack ?? '') } }

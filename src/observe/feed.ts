@@ -24,7 +24,7 @@ export function createFeed(): Feed {
     let event: CallEvent | null = null
     for (const listener of listeners.values()) {
       if (listener.keyName !== undefined && listener.keyName !== keyName) continue
-      event ??= { id, json: JSON.stringify(recordOf(watched, end)) }
+      event ??= { id, json: JSON.stringify(feedRecord(watched, end)) }
       listener.hear(event)
     }
   }
@@ -43,7 +43,7 @@ export function createFeed(): Feed {
 const FIELDS = Object.entries<Field<never, never>>(CALL_FIELDS)
 
 /** Returns the current record of a call; its fields are those of `src/core/record.ts`, not a second list. */
-export function recordOf(watched: WatchedCall, end?: CallEnd): CallRecord {
+function feedRecord(watched: WatchedCall, end?: CallEnd): CallRecord {
   const record: Record<string, unknown> = {}
   const closing = end && storable(end.closing)
   for (const [name, field] of FIELDS) {

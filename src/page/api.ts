@@ -35,13 +35,13 @@ async function ask(path: string, signal?: AbortSignal): Promise<Response> {
 }
 
 /** Rejects with ReadError, or when `signal` aborts. */
-export const read = async <T>(path: string, signal?: AbortSignal): Promise<T> =>
+export const fetchRead = async <T>(path: string, signal?: AbortSignal): Promise<T> =>
   (await ask(path, signal)).json()
 
 /** Returns the raw answer, for a file. */
 export const readBlob = async (path: string): Promise<Blob> => (await ask(path)).blob()
 
-export interface Read<T> {
+export interface ReadState<T> {
   /** The newest answer, which may belong to the previous path. */
   readonly data: T | null
   readonly error: ReadError | null
@@ -51,7 +51,7 @@ export interface Read<T> {
 }
 
 /** Reads a path, also when it changes or after `every` ms while the page is visible; null reads nothing. */
-export function useRead<T>(path: string | null, every?: number): Read<T> {
+export function useRead<T>(path: string | null, every?: number): ReadState<T> {
   const state = useSignal<{ path: string | null; data: T | null; error: ReadError | null }>({
     path: null,
     data: null,
@@ -62,7 +62,7 @@ export function useRead<T>(path: string | null, every?: number): Read<T> {
   useEffect(() => {
     if (path === null) return
     const stop = new AbortController()
-    read<T>(path, stop.signal).then(
+    fetchRead<T>(path, stop.signal).then(
       (data) => {
         state.value = { path, data, error: null }
       },

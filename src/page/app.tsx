@@ -6,14 +6,14 @@ import { connection, hasOthers, OTHERS_MS } from './live.ts'
 import { followLink, hrefWith, ownOnly, path } from './place.ts'
 import type { Ready } from './reads.ts'
 import { SignIn } from './sign-in.tsx'
-import { Call } from './views/call.tsx'
-import { Calls } from './views/calls.tsx'
+import { CallView } from './views/call.tsx'
+import { CallsView } from './views/calls.tsx'
 import { Costs } from './views/costs.tsx'
-import { Health } from './views/health.tsx'
+import { HealthView } from './views/health.tsx'
 import { Now } from './views/now.tsx'
-import { Recordings } from './views/recordings.tsx'
+import { RecordingsView } from './views/recordings.tsx'
 import { Routes } from './views/routes.tsx'
-import { Session, Sessions } from './views/sessions.tsx'
+import { SessionsView, SessionView } from './views/sessions.tsx'
 import { canSignOut, signOut, who } from './who.ts'
 
 interface View {
@@ -27,12 +27,12 @@ interface View {
 
 export const VIEWS: readonly View[] = [
   { name: '', title: 'Now', key: 'n', component: Now },
-  { name: 'calls', title: 'Calls', key: 'c', component: Calls, one: Call },
-  { name: 'sessions', title: 'Sessions', key: 's', component: Sessions, one: Session },
+  { name: 'calls', title: 'Calls', key: 'c', component: CallsView, one: CallView },
+  { name: 'sessions', title: 'Sessions', key: 's', component: SessionsView, one: SessionView },
   { name: 'routes', title: 'Routes', key: 'r', component: Routes },
   { name: 'costs', title: 'Costs', key: 'o', component: Costs },
-  { name: 'recordings', title: 'Recordings', key: 'p', component: Recordings },
-  { name: 'health', title: 'Health', key: 'h', component: Health },
+  { name: 'recordings', title: 'Recordings', key: 'p', component: RecordingsView },
+  { name: 'health', title: 'Health', key: 'h', component: HealthView },
 ]
 
 function current(): { view: View | null; component: () => preact.ComponentChild } {

@@ -4,7 +4,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import type { CallRecord } from '../core/record.ts'
-import { hasOthers, listen, OTHERS_MS } from './live.ts'
+import { hasOthers, OTHERS_MS, subscribe } from './live.ts'
 
 export interface LiveList {
   readonly rows: readonly CallRecord[]
@@ -73,7 +73,7 @@ export function useLiveList(options: LiveOptions): LiveList {
 
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined
-    const stop = listen({
+    const stop = subscribe({
       call(record) {
         heard.current.set(record.id, record)
         if (heard.current.size > 4 * most) heard.current.delete(heard.current.keys().next().value!)

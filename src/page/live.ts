@@ -23,7 +23,7 @@ let tries = 0
 let wasOpen = false
 
 /** Listens until the returned function is called. */
-export function listen(listener: Listener): () => void {
+export function subscribe(listener: Listener): () => void {
   listeners.add(listener)
   adjust()
   return () => {

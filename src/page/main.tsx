@@ -1,7 +1,7 @@
 // Entry point of the page: signs in with the code in the address, if any, and draws.
 import './style.css'
 import { render } from 'preact'
-import { read } from './api.ts'
+import { fetchRead } from './api.ts'
 import { App } from './app.tsx'
 import { signInTrouble } from './sign-in.tsx'
 import { redeemCode, type Who, who } from './who.ts'
@@ -10,7 +10,7 @@ async function begin(): Promise<void> {
   await redeemCode().catch((error: Error) => {
     signInTrouble.value = error.message
   })
-  read<Who>('/api/keys/me').then(
+  fetchRead<Who>('/api/keys/me').then(
     ({ name, role }) => {
       who.value = { name, role }
     },

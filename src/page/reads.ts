@@ -9,24 +9,24 @@ import type { refusedCalls } from '../endpoints/refused-calls.ts'
 import type { artifact } from '../endpoints/request-logs.ts'
 import type { resolve } from '../endpoints/resolve.ts'
 import type { routes } from '../endpoints/routes.ts'
-import type { session, sessions } from '../endpoints/sessions.ts'
+import type { sessionRead, sessions } from '../endpoints/sessions.ts'
 import type { usageHistory } from '../endpoints/usage.ts'
 
 type Answer<Endpoint extends { readonly response: z.ZodType }> = z.output<Endpoint['response']>
 
-export interface Listed {
+export interface ListAnswer {
   readonly data: readonly CallRecord[]
   readonly has_more: boolean
   readonly next_cursor: string | null
 }
-export type History = Answer<typeof usageHistory>
+export type HistoryAnswer = Answer<typeof usageHistory>
 export type RoutesAnswer = Answer<typeof routes>
-export type Resolution = Answer<typeof resolve>
-export type Sessions = Answer<typeof sessions>
-export type Session = Answer<typeof session>
+export type ResolveAnswer = Answer<typeof resolve>
+export type SessionsAnswer = Answer<typeof sessions>
+export type SessionAnswer = Answer<typeof sessionRead>
 export type Keys = Answer<typeof keys>
-export type Health = Answer<typeof health>
+export type HealthAnswer = Answer<typeof health>
 export type Ready = Answer<typeof readyz>
 export type RecordingsAnswer = Answer<typeof recordings>
-export type Refused = Answer<typeof refusedCalls>
-export type Artifact = Answer<typeof artifact>
+export type RefusedAnswer = Answer<typeof refusedCalls>
+export type ArtifactAnswer = Answer<typeof artifact>

@@ -98,5 +98,5 @@ export function judgeWhole(
 export const MOST_ERROR = 2 ** 20
 
 /** Parses the body of an error status; null if it is not of the dialect. */
-export const readError = (body: Buffer, dialect: UpstreamDialect): ProviderError | null =>
+export const providerErrorIn = (body: Buffer, dialect: UpstreamDialect): ProviderError | null =>
   body.length > MOST_ERROR ? null : dialect.readError(body.toString('utf8'))

@@ -41,7 +41,7 @@ const ABORTED = new Error('aborted')
 
 type Controller = Dispatcher.DispatchController
 
-export class Exchange implements Dispatcher.DispatchHandler, EventStream, Holder {
+export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream, Holder {
   readonly keyName: string | null
   readonly #settled: (result: AttemptResult) => void
   readonly #dialect: UpstreamDialect
@@ -317,9 +317,9 @@ const isConnectionError = (code: string): boolean => /^(E[A-Z]+|UND_ERR_SOCKET)$
 
 /** Feeds a decompressed answer to an exchange. */
 class Decoded implements Dispatcher.DispatchHandler {
-  readonly #exchange: Exchange
+  readonly #exchange: UpstreamExchange
 
-  constructor(exchange: Exchange) {
+  constructor(exchange: UpstreamExchange) {
     this.#exchange = exchange
   }
 

@@ -4,17 +4,17 @@ import { test } from 'node:test'
 import type { Dispatcher } from 'undici'
 import type { AnswerTrace } from '../core/artifact.ts'
 import { upstream } from '../dialects/chat/upstream.ts'
-import type { Exchange } from './exchange.ts'
-import { type Provider, type SendResult, send } from './send.ts'
+import type { UpstreamExchange } from './exchange.ts'
+import { type Provider, type SendResult, sendToProvider } from './send.ts'
 
 const TRACE = { responseStarted() {}, chunk() {}, end() {} } as unknown as AnswerTrace
 const REQUEST = { model: 'alpha/m', stream: false, text: '{}', wantsUsage: true, forwarded: [], query: '' }
 const TARGET = { provider: 'alpha', model: 'm', tier: null }
 
 /** Sends a call to one provider, and does something to its exchange once a part of the answer is there. */
-async function cooledBy(act: (exchange: Exchange, fail: (reason: Error) => void) => void) {
+async function cooledBy(act: (exchange: UpstreamExchange, fail: (reason: Error) => void) => void) {
   const dispatch: Dispatcher['dispatch'] = (_, handler) => {
-    const exchange = handler as unknown as Exchange
+    const exchange = handler as unknown as UpstreamExchange
     const fail = (reason: Error) => exchange.onResponseError(controller, reason)
     const controller = { abort: fail } as unknown as Dispatcher.DispatchController
     exchange.onRequestStart(controller)
@@ -34,23 +34,27 @@ async function cooledBy(act: (exchange: Exchange, fail: (reason: Error) => void)
   } satisfies Provider
   const cooled: number[] = []
   const { promise, resolve, reject } = Promise.withResolvers<SendResult>()
-  send(REQUEST, { name: 'auto', candidates: [TARGET] } as unknown as Parameters<typeof send>[1], {
-    dialect: 'chat',
-    providers: new Map([['alpha', provider]]),
-    limits: { responseStart: 60_000, idle: 60_000 },
-    retries: 0,
-    cooldown: 30_000,
-    keyName: null,
-    listener: {
-      trace: () => TRACE,
-      traceHeaders: () => [],
-      sending: () => true,
-      failed: (_, ms) => void cooled.push(ms),
-      next: async () => true,
-      sent: resolve,
-      fault: reject,
+  sendToProvider(
+    REQUEST,
+    { name: 'auto', candidates: [TARGET] } as unknown as Parameters<typeof sendToProvider>[1],
+    {
+      dialect: 'chat',
+      providers: new Map([['alpha', provider]]),
+      limits: { responseStart: 60_000, idle: 60_000 },
+      retries: 0,
+      cooldown: 30_000,
+      keyName: null,
+      listener: {
+        trace: () => TRACE,
+        traceHeaders: () => [],
+        sending: () => true,
+        failed: (_, ms) => void cooled.push(ms),
+        next: async () => true,
+        sent: resolve,
+        fault: reject,
+      },
     },
-  })
+  )
   const { answer } = await promise
   assert.ok(answer.kind === 'failure')
   return { code: answer.code, cooled }

@@ -9,7 +9,7 @@ import type { AnswerTrace } from '../core/artifact.ts'
 import { upstream } from '../dialects/chat/upstream.ts'
 import { slowness } from '../test/test-gateway.ts'
 import type { AttemptResult } from './attempt-result.ts'
-import { Exchange } from './exchange.ts'
+import { UpstreamExchange } from './exchange.ts'
 import { HeldBytes } from './held-bytes.ts'
 
 const MIB = 2 ** 20
@@ -62,7 +62,7 @@ for (const [what, type, before] of [
     const limits = { responseStart: 4_000 * slowness(), idle: 4_000 * slowness() }
     const results = Array.from({ length: 12 }, () => {
       const { promise, resolve } = Promise.withResolvers<AttemptResult>()
-      const exchange = new Exchange(upstream, limits, true, TRACE, null, resolve, held)
+      const exchange = new UpstreamExchange(upstream, limits, true, TRACE, null, resolve, held)
       agent.dispatch({ origin, path: '/', method: 'POST', body: '{}' }, exchange)
       return promise
     })

@@ -1,7 +1,7 @@
 // Counts the bytes that all open exchanges retain of answers that no client has received yet: whole answers
 // in transit, and incomplete events. Each has its own limit, but many together could still take all memory.
 import { getHeapStatistics } from 'node:v8'
-import { ofGreediest, type Share } from '../core/largest-holder.ts'
+import { type HolderShare, ofGreediest } from '../core/largest-holder.ts'
 
 /** A holder of bytes that can release them. */
 export interface Holder {
@@ -14,7 +14,7 @@ export interface Holder {
 /** Bytes below which an exchange is not counted: nearly all answers, and thousands of them take little. */
 export const UNCOUNTED = 2 ** 18
 
-interface Held extends Share {
+interface Held extends HolderShare {
   readonly holder: Holder
 }
 

@@ -9,11 +9,11 @@ import {
   type AttemptResult,
   type Failure,
   failure,
-  readError,
+  providerErrorIn,
   type Streaming,
   type Whole,
 } from './attempt-result.ts'
-import { Exchange, type TimeLimits } from './exchange.ts'
+import { type TimeLimits, UpstreamExchange } from './exchange.ts'
 import { isUnknownModel } from './unknown-model.ts'
 
 /** A provider, ready for requests. */
@@ -53,7 +53,7 @@ export interface SendListener {
   /** Returns the n-th attempt's trace headers, names and values in turn; for providers that get them. */
   traceHeaders(n: number): readonly string[]
   /** The request is about to be sent; aborting the exchange stops it. False if the client has gone. */
-  sending(target: Target, exchange: Exchange): boolean
+  sending(target: Target, exchange: UpstreamExchange): boolean
   /** The target failed and is to be passed over for `ms`. */
   failed(target: Target, ms: number): void
   /** Called before each further attempt. False forbids it: nothing more is tried. */
@@ -85,7 +85,7 @@ export interface SendResult {
   /** Changes of target. */
   readonly fallbacks: number
   /** The answer; or, if every target failed, the last answer of a provider. */
-  readonly answer: Whole | (Streaming & { readonly exchange: Exchange }) | Failure
+  readonly answer: Whole | (Streaming & { readonly exchange: UpstreamExchange }) | Failure
   /** Target of the answer: not always the last one. */
   readonly from: Target
   /** Failure of the last attempt; null if it succeeded. */
@@ -95,7 +95,7 @@ export interface SendResult {
 }
 
 /** Tries the candidates in order. Throws only if a request cannot be made at all, before it is sent. */
-export function send(clientRequest: ClientRequest, route: Route, options: SendOptions): void {
+export function sendToProvider(clientRequest: ClientRequest, route: Route, options: SendOptions): void {
   new Walk(clientRequest, route, options).attempt()
 }
 
@@ -107,7 +107,7 @@ class Walk {
   #index = 0
   /** Remaining tries of this target. */
   #retries: number
-  #exchange: Exchange | null = null
+  #exchange: UpstreamExchange | null = null
   /** Dialect of this attempt; a translation has state. */
   #dialect: UpstreamDialect | null = null
   #translation: Translation | null = null
@@ -142,7 +142,7 @@ class Walk {
     if (provider.trace) headers.push(...listener.traceHeaders(this.#n))
     const trace = listener.trace(target, path, headers, body)
     const settled = (result: AttemptResult) => this.#settled(result)
-    const exchange = new Exchange(dialect, limits, stream, trace, keyName, settled)
+    const exchange = new UpstreamExchange(dialect, limits, stream, trace, keyName, settled)
     this.#exchange = exchange
     if (!listener.sending(target, exchange)) exchange.abort()
     else
@@ -255,7 +255,7 @@ function withoutRefused(
   upstream: UpstreamDialect,
 ): { request: ClientRequest; failure: Failure } | null {
   if (answer.kind !== 'whole' || !REFUSALS.includes(answer.status) || !upstream.withoutRefused) return null
-  const error = readError(answer.body, upstream)
+  const error = providerErrorIn(answer.body, upstream)
   const request = error && upstream.withoutRefused(clientRequest, error)
   if (!request) return null
   const message = `${targetId(target)}: ${error.message}`
@@ -274,7 +274,7 @@ function judge(result: AttemptResult, target: Target, { providers, dialect }: Se
   if (result.kind === 'stream') return result
   if (result.kind === 'failure') return { ...result, message: `${targetId(target)}: ${result.message}` }
   const { status, body } = result
-  const error = () => readError(body, providers.get(target.provider)!.dialects.get(dialect)!)
+  const error = () => providerErrorIn(body, providers.get(target.provider)!.dialects.get(dialect)!)
   // Google answers a wrong key with 400 and names the error inside.
   if ([status, error()?.status].some((each) => OPERATORS_FAULT.includes(each ?? 0))) {
     const message = `${targetId(target)}: denied the gateway access with status ${status}; check the key that the gateway has for it`

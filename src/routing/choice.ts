@@ -4,7 +4,7 @@ import { type Skipped, type Target, targetId } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { RequestTraits } from '../core/request-traits.ts'
 import { lackOf } from './capabilities.ts'
-import type { Entry } from './table.ts'
+import type { RouteEntry } from './table.ts'
 
 export interface Choice {
   /** Never empty, in the order of the table. */
@@ -15,7 +15,7 @@ export interface Choice {
 }
 
 /** State that a provider stores and a call names. */
-export interface Kept {
+export interface ProviderState {
   /** Its name in `decision.skipped`. */
   readonly what: string
   /** Its provider, and the model that it stays with; null if not on record. */
@@ -32,8 +32,8 @@ export interface Kept {
  * whose targets all lack a needed capability does not apply; the next matching one does. Throws
  * `no_target_available` if no target has the capabilities, `dialect_not_spoken` if none speaks the dialect.
  */
-export function choose(
-  entry: Entry,
+export function chooseTargets(
+  entry: RouteEntry,
   traits: RequestTraits,
   dialect: string | null,
   staysWithModel?: string,
@@ -74,10 +74,10 @@ export function choose(
  * there is none, or several.
  */
 export function chooseKeeper(
-  entry: Entry,
+  entry: RouteEntry,
   traits: RequestTraits,
   dialect: string,
-  kept: Kept,
+  kept: ProviderState,
   staysWithModel?: string,
 ): Choice {
   const { targets, accountOf } = entry
@@ -97,7 +97,7 @@ export function chooseKeeper(
   const accounts = new Map(native.map(({ provider }) => [accountOf(provider), provider]))
   if (accounts.size > 1)
     throw refusal(`which of ${[...accounts.values()].join(', ')} has it is not on record`)
-  const chosen = choose(entry, traits, dialect, staysWithModel, nativeOnly)
+  const chosen = chooseTargets(entry, traits, dialect, staysWithModel, nativeOnly)
   if (accounts.size === 0) return chosen
   const its = chosen.targets.filter((target) => native.includes(target))
   return narrowed(its.length > 0 ? its : native, `only ${native[0]!.provider} can have ${what}`, chosen)
@@ -117,11 +117,11 @@ function narrowed(its: readonly Target[], reason: string, { targets, rule, skipp
 const nameOf = ({ model }: Target): string => model.slice(model.lastIndexOf('/') + 1)
 
 /** Turns and sessions are stored per group of targets to choose from, so that rules do not mix them. */
-export const groupOf = ({ name, targets }: Entry, chosen: readonly Target[]): string =>
+export const groupOf = ({ name, targets }: RouteEntry, chosen: readonly Target[]): string =>
   chosen.length === targets.length ? (name ?? '') : [name, ...chosen.map(targetId)].join('\n')
 
 function notSpoken(
-  { name, targets, dialects }: Entry,
+  { name, targets, dialects }: RouteEntry,
   dialect: string,
   nativeOnly: string | null,
 ): GatewayError {
@@ -136,7 +136,7 @@ function notSpoken(
   )
 }
 
-function noTarget({ name, targets }: Entry, lacks: readonly (string | null)[]): GatewayError {
+function noTarget({ name, targets }: RouteEntry, lacks: readonly (string | null)[]): GatewayError {
   const why = targets.map((target, index) => `${targetId(target)}: ${lacks[index]}`).join('; ')
   const asked = JSON.stringify(name ?? targetId(targets[0]!))
   return new GatewayError(

@@ -6,7 +6,7 @@ import type { RequestTraits } from '../core/request-traits.ts'
 import type { RoutingState } from './routing-state.ts'
 
 /** Identifies a history. */
-export interface Conversation {
+export interface HistoryKey {
   readonly keyName: string | null
   readonly sessionId: string
   readonly agentId: string | null
@@ -24,7 +24,7 @@ export class Family {
   constructor(
     state: RoutingState,
     of: (target: Target) => string,
-    { keyName, sessionId, agentId, route }: Conversation,
+    { keyName, sessionId, agentId, route }: HistoryKey,
     { opaqueReasoning = false }: RequestTraits,
   ) {
     this.#state = state

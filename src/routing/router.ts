@@ -8,11 +8,11 @@ import type { GatewayError } from '../core/errors.ts'
 import { PLAIN, type RequestTraits } from '../core/request-traits.ts'
 import { createQuote, pricingOf } from '../pricing/pricing.ts'
 import { type AttemptTracker, trackAttempts } from './attempt-tracker.ts'
-import { choose, chooseKeeper, groupOf, type Kept } from './choice.ts'
+import { chooseKeeper, chooseTargets, groupOf, type ProviderState } from './choice.ts'
 import { Family } from './families.ts'
 import { RoutingState } from './routing-state.ts'
 import type { Pick } from './strategy.ts'
-import { accountIn, type CanTranslate, createTable, type Entry, familyOf } from './table.ts'
+import { accountIn, type CanTranslate, createRoutingTable, familyOf, type RouteEntry } from './table.ts'
 
 /** Route of a call at present, contract "Resolve". */
 export interface Resolution {
@@ -45,7 +45,7 @@ export interface RoutingInput {
   readonly agentId?: string | null
   readonly purpose?: Purpose
   /** State of one provider that the call names. */
-  readonly kept?: Kept | null
+  readonly kept?: ProviderState | null
   /** The error if no target speaks the dialect; absent for calls that can be translated. */
   readonly noKeeper?: (() => GatewayError) | undefined
   /** Name of the gateway key; keys do not share sessions. */
@@ -99,7 +99,7 @@ export function createRouter(
   config: Config,
   { now, random, routingState = new RoutingState(now), canTranslate = () => false }: RouterDeps,
 ): Router {
-  const find = createTable(config, canTranslate)
+  const find = createRoutingTable(config, canTranslate)
   const defaults: Readonly<Record<string, string>> = config.defaults
   /** Returns the default route of a dialect, for unknown models. */
   const defaultOf = (dialect: string) => {
@@ -135,7 +135,7 @@ export function createRouter(
       if (noKeeper && !entry.dialects.some((spoken) => spoken.includes(dialect))) throw noKeeper()
       const { targets, rule, skipped } = kept
         ? chooseKeeper(entry, traits, dialect, kept, staysWithModel)
-        : choose(entry, traits, dialect, staysWithModel)
+        : chooseTargets(entry, traits, dialect, staysWithModel)
       const { ready, cold } = split(targets)
       const group = groupOf(entry, targets)
       const picked = ready.length > 0 ? nativeFirst(entry, dialect, strategy.order(ready, pickOf(group))) : []
@@ -214,7 +214,7 @@ function splitBy(
 
 /** Returns the route of a call by an entry of the table, and changes nothing. */
 function resolutionOf(
-  entry: Entry,
+  entry: RouteEntry,
   model: string,
   traits: RequestTraits | undefined,
   dialect: string | undefined,
@@ -222,7 +222,7 @@ function resolutionOf(
   pickOf: (group: string) => Pick,
 ): Resolution {
   const { name, strategyName, strategy, sticky, readsTraits, dependsOnDialect } = entry
-  const { targets, skipped } = choose(entry, traits ?? PLAIN, dialect ?? null)
+  const { targets, skipped } = chooseTargets(entry, traits ?? PLAIN, dialect ?? null)
   const { ready, cold } = splitBy(routingState, targets)
   const alive = ready.length > 0 ? ready : cold.slice(0, 1)
   const isOpen = alive.length > 1
@@ -264,7 +264,7 @@ function resolutionOf(
 
 /** `prefer: native`: targets that speak the dialect come before those that need a translation. */
 function nativeFirst(
-  { prefersNative, spokenByAll, targets, dialects }: Entry,
+  { prefersNative, spokenByAll, targets, dialects }: RouteEntry,
   dialect: string,
   ordered: readonly Target[],
 ): readonly Target[] {

@@ -26,7 +26,7 @@ export const strategies: Record<(typeof STRATEGIES)[number], Strategy> = {
   'least-busy': leastBusy,
 }
 
-export interface Entry {
+export interface RouteEntry {
   /** Null for a direct id. */
   readonly name: string | null
   readonly strategyName: string
@@ -60,13 +60,13 @@ export interface Entry {
  * Returns the entry of a model id; null for an unknown one. Throws for a direct id that could leave its place
  * in a path.
  */
-export type Table = (model: string) => Entry | null
+export type RoutingTable = (model: string) => RouteEntry | null
 
 /** Returns true if a call in a dialect can be translated for a provider that speaks these. */
 export type CanTranslate = (dialect: string, spoken: readonly string[]) => boolean
 
-export function createTable(config: Config, canTranslate: CanTranslate): Table {
-  const entries = new Map<string, Entry>()
+export function createRoutingTable(config: Config, canTranslate: CanTranslate): RoutingTable {
+  const entries = new Map<string, RouteEntry>()
   for (const [name, { strategy, targets, rules, sticky, prefer, embeddings }] of Object.entries(
     config.routes,
   )) {
@@ -95,7 +95,7 @@ export function createTable(config: Config, canTranslate: CanTranslate): Table {
 }
 
 /** A direct id goes to its target, whatever the call needs (ROUTE-02), or nowhere. */
-const DIRECT: Omit<Entry, 'targets' | keyof ReturnType<typeof dialectsOf>> = {
+const DIRECT: Omit<RouteEntry, 'targets' | keyof ReturnType<typeof dialectsOf>> = {
   name: null,
   strategyName: 'direct',
   strategy: priority,
@@ -134,7 +134,7 @@ function dialectsOf(
   canTranslate: CanTranslate,
   prefersNative: boolean,
 ): Pick<
-  Entry,
+  RouteEntry,
   'dialects' | 'spokenByAll' | 'accountOf' | 'isMixed' | 'translates' | 'prefersNative' | 'dependsOnDialect'
 > {
   const dialects = targets.map(({ provider }) => config.providers[provider]!.dialect)

@@ -1,7 +1,7 @@
 // Reads the first JSON object from stdin and no further: the client does not always close it (LINE-01).
 import type { Readable } from 'node:stream'
 
-export interface Input {
+export interface ClientInput {
   /** The object as received; '' if there was none. */
   readonly text: string
   /** The parsed object; undefined if it was not JSON. */
@@ -10,15 +10,15 @@ export interface Input {
 
 const LIMIT_MS = 250
 const LIMIT_BYTES = 1024 * 1024
-const NOTHING: Input = { text: '', json: undefined }
+const NOTHING: ClientInput = { text: '', json: undefined }
 
 /** Resolves with the first complete object, or none at the end, at 1 MiB or after 250 ms. Never rejects. */
-export function firstObject(stdin: Readable): Promise<Input> {
+export function firstObject(stdin: Readable): Promise<ClientInput> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = []
     let bytes = 0
     const scan = createScanner()
-    const settle = (input: Input) => {
+    const settle = (input: ClientInput) => {
       clearTimeout(timer)
       stdin.removeAllListeners().on('error', () => {})
       stdin.pause()
@@ -60,7 +60,7 @@ function createScanner(): (chunk: Buffer) => number {
   }
 }
 
-function parse(text: string): Input {
+function parse(text: string): ClientInput {
   const object = text.slice(text.indexOf('{'))
   try {
     return { text: object, json: JSON.parse(object) }

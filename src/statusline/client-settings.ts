@@ -70,20 +70,20 @@ export function takeBack(text: string, { before, after }: Edit): string | null {
 type Settings = Readonly<Record<string, unknown>>
 
 /** Returns the value of the key; undefined if there is none. */
-export const entryOf = (settings: Settings, key: Key): unknown =>
+export const settingOf = (settings: Settings, key: Key): unknown =>
   key.split('.').reduce<unknown>((at, name) => (isObject(at) ? at[name] : undefined), settings)
 
 /** Returns the command of an entry; null if there is none. */
 export function commandOf(settings: Settings, key: Key): string | null {
-  const entry = entryOf(settings, key)
+  const entry = settingOf(settings, key)
   return isObject(entry) && typeof entry.command === 'string' ? entry.command : null
 }
 
 /** Returns the settings without the entry; an object that held nothing else goes too. */
-export function without(settings: Settings, key: string): Settings {
+export function withoutEntry(settings: Settings, key: string): Settings {
   const [name = '', ...rest] = key.split('.')
   const { [name]: inner, ...others } = settings
   if (rest.length === 0 || !isObject(inner)) return others
-  const left = without(inner, rest.join('.'))
+  const left = withoutEntry(inner, rest.join('.'))
   return Object.keys(left).length === 0 ? others : { ...settings, [name]: left }
 }

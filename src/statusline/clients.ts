@@ -6,8 +6,8 @@ import type { Key } from './client-settings.ts'
 type Env = Readonly<Record<string, string | undefined>>
 
 /** `user`: for all projects. `project`: shared with the project. `local`: for me in this project. */
-export const SCOPES = ['user', 'project', 'local'] as const
-export type Scope = (typeof SCOPES)[number]
+export const SETTINGS_SCOPES = ['user', 'project', 'local'] as const
+export type Scope = (typeof SETTINGS_SCOPES)[number]
 
 export interface Client {
   readonly title: string
@@ -21,20 +21,20 @@ export interface Client {
   readonly tie?: string
 }
 
-export const homeOf = (env: Env): string => env.HOME || homedir()
+export const homeDirectory = (env: Env): string => env.HOME || homedir()
 
 export const CLIENTS = {
   'claude-code': {
     title: 'Claude Code',
     key: 'statusLine',
-    home: (env) => env.CLAUDE_CONFIG_DIR || join(homeOf(env), '.claude'),
+    home: (env) => env.CLAUDE_CONFIG_DIR || join(homeDirectory(env), '.claude'),
     project: '.claude/settings.json',
     local: '.claude/settings.local.json',
   },
   copilot: {
     title: 'GitHub Copilot CLI',
     key: 'statusLine',
-    home: (env) => env.COPILOT_HOME || join(homeOf(env), '.copilot'),
+    home: (env) => env.COPILOT_HOME || join(homeDirectory(env), '.copilot'),
     project: '.github/copilot/settings.json',
     local: '.github/copilot/settings.local.json',
     tie: 'It does not send the gateway a session of its own: start it with `waybill run -- copilot`, which gives its calls and the status line the same session id.',
@@ -42,7 +42,7 @@ export const CLIENTS = {
   qwen: {
     title: 'Qwen Code',
     key: 'ui.statusLine',
-    home: (env) => join(homeOf(env), '.qwen'),
+    home: (env) => join(homeDirectory(env), '.qwen'),
     project: '.qwen/settings.json',
     tie: 'It does not send the gateway a session by itself: start it with `waybill run -- qwen`, or add the header that docs/agents/qwen.md shows.',
   },

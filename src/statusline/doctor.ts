@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { createMask } from '../shared/redact.ts'
 import { commandOf, readSettings } from './client-settings.ts'
-import { type Client, SCOPES } from './clients.ts'
+import { type Client, SETTINGS_SCOPES } from './clients.ts'
 import { type Flags, readFlags } from './flags.ts'
 import { type GatewayAddress, gatewayAddress } from './gateway-address.ts'
 import { dial, get, NoAnswer } from './get.ts'
@@ -17,7 +17,7 @@ const GATEWAY_MS = 2_000
 
 type Env = Readonly<Record<string, string | undefined>>
 
-export interface Finding {
+export interface LineFinding {
   readonly ok: boolean
   /** The finding and, if something is wrong, what to do. */
   readonly text: string
@@ -36,7 +36,7 @@ export interface DiagnoseOptions {
 }
 
 /** Returns all findings in order. */
-export async function diagnose(examined: DiagnoseOptions): Promise<Finding[]> {
+export async function diagnose(examined: DiagnoseOptions): Promise<LineFinding[]> {
   const settings = settingsFindings(examined)
   const ran = settings.command === null ? [] : [await runFinding(settings.command, examined)]
   const { env } = examined
@@ -70,12 +70,12 @@ const wordsOf = (command: string): string[] =>
   )
 
 function settingsFindings({ client, env, cwd }: DiagnoseOptions): {
-  findings: Finding[]
+  findings: LineFinding[]
   command: string | null
 } {
-  const findings: Finding[] = []
+  const findings: LineFinding[] = []
   let command: string | null = null
-  for (const scope of SCOPES) {
+  for (const scope of SETTINGS_SCOPES) {
     const file = settingsFile(client, scope, env, cwd)
     if (file === null || !existsSync(file)) continue
     try {
@@ -100,7 +100,7 @@ function settingsFindings({ client, env, cwd }: DiagnoseOptions): {
   return { findings, command }
 }
 
-function runFinding(command: string, { env, sessionId }: DiagnoseOptions): Promise<Finding> {
+function runFinding(command: string, { env, sessionId }: DiagnoseOptions): Promise<LineFinding> {
   return new Promise((resolve) => {
     const began = performance.now()
     const child = spawn(command, {
@@ -133,8 +133,8 @@ async function gatewayFindings(
   url: URL,
   { key, keyFrom, problem }: GatewayAddress,
   sessionId: string | null,
-): Promise<Finding[]> {
-  const findings: Finding[] = problem === null ? [] : [{ ok: false, text: problem }]
+): Promise<LineFinding[]> {
+  const findings: LineFinding[] = problem === null ? [] : [{ ok: false, text: problem }]
   try {
     const record = await newestMainCall(url, key, sessionId ?? 'doctor')
     findings.push({

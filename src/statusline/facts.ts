@@ -1,5 +1,5 @@
 // Facts about a route for the line, parsed from a record or a resolution.
-import { amount, isObject, text } from './payload.ts'
+import { amount, isObject, textOrNull } from './payload.ts'
 
 /** Target of the session's newest main call, or a forecast: part of contract "Record", labels as received. */
 export interface Facts {
@@ -44,29 +44,29 @@ export const isIncomplete = ({
 /** Parses a record; null for anything else. */
 export function factsOf(record: unknown): Facts | null {
   if (!isObject(record)) return null
-  const requested_model = text(record.requested_model)
-  const resolved_provider = text(record.resolved_provider)
-  const resolved_model = text(record.resolved_model)
+  const requested_model = textOrNull(record.requested_model)
+  const resolved_provider = textOrNull(record.resolved_provider)
+  const resolved_model = textOrNull(record.resolved_model)
   if (requested_model === null || resolved_provider === null || resolved_model === null) return null
   const tokens = isObject(record.tokens) ? record.tokens : {}
   return {
     kind: record.kind === 'forecast' ? 'forecast' : 'logged',
-    id: text(record.id),
-    created_at: text(record.created_at),
+    id: textOrNull(record.id),
+    created_at: textOrNull(record.created_at),
     requested_model,
     resolved_provider,
     resolved_model,
-    picked_provider: text(record.picked_provider),
-    strategy: text(record.strategy),
-    state: text(record.state),
-    error_code: text(record.error_code),
+    picked_provider: textOrNull(record.picked_provider),
+    strategy: textOrNull(record.strategy),
+    state: textOrNull(record.state),
+    error_code: textOrNull(record.error_code),
     fallbacks: amount(record.fallbacks),
     latency_ms: amount(record.latency_ms),
     ttft_ms: amount(record.ttft_ms),
-    tokens: { input: amount(tokens.input), output: amount(tokens.output), source: text(tokens.source) },
+    tokens: { input: amount(tokens.input), output: amount(tokens.output), source: textOrNull(tokens.source) },
     cost_usd: amount(record.cost_usd),
     cost_is_minimum: isIncomplete(record),
-    cache: text(record.cache),
+    cache: textOrNull(record.cache),
     saved_usd: amount(record.saved_usd),
     session_cost_usd: amount(record.session_cost_usd),
     session_cost_is_minimum: record.session_cost_is_minimum === true,

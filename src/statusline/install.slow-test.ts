@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { CLI, ENVIRONMENT } from '../test/test-cli.ts'
 import { ask, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
-import { install, uninstall } from './install.ts'
+import { installLine, uninstall } from './install.ts'
 import { bundle, patiently, type Run, run } from './test-statusline.ts'
 
 interface Home {
@@ -83,7 +83,7 @@ test('a foreign line is left alone unless it is wrapped, and comes back as it wa
 
   const directory = temporaryDirectory(t)
   const words = [process.execPath, await bundle(t), '--url', 'http://127.0.0.1:9']
-  const command = install({ file, key: 'statusLine', directory, wrap: true, words })
+  const command = installLine({ file, key: 'statusLine', directory, wrap: true, words })
   assert.deepEqual(JSON.parse(readFileSync(file, 'utf8')), { statusLine: { type: 'command', command }, z: 1 })
   const ran = await run(['/bin/sh', '-c', command], { ...env, NO_COLOR: '1' }, '{"model":{"id":"auto"}}')
   assert.match(ran.stdout, /^mine · auto · the gateway is not there\n$/)

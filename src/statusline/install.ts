@@ -4,12 +4,12 @@ import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { replaceFile } from '../shared/replace-file.ts'
 import {
   commandOf,
-  entryOf,
   type Key,
   putCommand,
   readSettings,
+  settingOf,
   takeBack,
-  without,
+  withoutEntry,
 } from './client-settings.ts'
 import { dropReceipt, type Receipt, readReceipt, writeReceipt } from './receipt.ts'
 
@@ -26,13 +26,13 @@ export interface InstallOptions {
 }
 
 /** Returns the command that was written. Throws, with advice, if the settings are foreign or broken. */
-export function install({ file, key, directory, wrap, words }: InstallOptions): string {
+export function installLine({ file, key, directory, wrap, words }: InstallOptions): string {
   if (readReceipt(directory, file, key)) uninstall({ file, key, directory })
   const existed = existsSync(file)
   const text = existed ? readFileSync(file, 'utf8') : ''
   const settings = settingsOf(file, text)
   const foreign = commandOf(settings, key)
-  if (entryOf(settings, key) !== undefined && !(wrap && foreign !== null))
+  if (settingOf(settings, key) !== undefined && !(wrap && foreign !== null))
     throw new Error(`${file} already has a ${key}; \`--wrap\` keeps it and puts ours after it`)
   const wrapped = wrap && foreign !== null ? ['--wrap', foreign] : []
   const command = [...words, ...wrapped].map(quote).join(' ')
@@ -67,7 +67,7 @@ function restore(text: string, receipt: Receipt): string | null {
   // A formatter may have moved our text: the same entry with other white space is still ours.
   const settings = settingsOf(receipt.file, text)
   if (commandOf(settings, receipt.key) !== receipt.command) return null
-  return `${JSON.stringify(without(settings, receipt.key), null, 2)}\n`
+  return `${JSON.stringify(withoutEntry(settings, receipt.key), null, 2)}\n`
 }
 
 /** Returns true for valid settings: removing an entry from the middle may leave an extra comma. */

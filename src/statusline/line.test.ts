@@ -1,7 +1,7 @@
 // The renderer, which is pure: every width, every segment, every theme.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cut, plain } from '../terminal/clean.ts'
+import { cleanLabel, cut } from '../terminal/clean.ts'
 import { cells } from '../terminal/width.ts'
 import { factsOf } from './facts.ts'
 import { renderLine } from './line.ts'
@@ -94,7 +94,7 @@ test('a label loses what steers a terminal and keeps what is text (LINE-07)', ()
     ['a\rb\nc\td\u0085e\u2028f\u009bg', 'abcdefg'],
     ['模型🚀', '模型🚀'],
   ] as const)
-    assert.equal(plain(label), safe)
+    assert.equal(cleanLabel(label), safe)
   assert.equal(cut('模型模型', 5, cells), '模型…')
 })
 

@@ -1,11 +1,11 @@
 // Renders the line, for the program and for the gateway's endpoint alike. Pure: width, colours and facts are
 // parameters; no clock, no environment.
-import { cut, type Measure, plain } from '../terminal/clean.ts'
+import { cleanLabel, cut, type Measure } from '../terminal/clean.ts'
 import type { SegmentName } from './segment-names.ts'
-import { asked, SEGMENTS, type Span, target, type View } from './segments.ts'
+import { requestedSegment, SEGMENTS, type StyledText, target, type View } from './segments.ts'
 import { THEMES, type Theme, type ThemeName } from './themes.ts'
 
-export interface Look {
+export interface LineStyle {
   readonly segments: readonly SegmentName[]
   /** Terminal cells; null if unknown: nothing is left out. */
   readonly columns: number | null
@@ -34,10 +34,10 @@ const DROPPED_FIRST: readonly Part[] = [
   'age',
 ]
 
-const SEPARATOR: Span = { text: ' · ', tone: 'quiet' }
+const SEPARATOR: StyledText = { text: ' · ', tone: 'quiet' }
 
 /** Returns one non-empty line of at most `columns` cells, without line feed; dimmed if old (LINE-05). */
-export function renderLine(view: View, { segments, columns, theme, link, cells }: Look): string {
+export function renderLine(view: View, { segments, columns, theme, link, cells }: LineStyle): string {
   const limit = columns ?? Number.POSITIVE_INFINITY
   const parts = partsOf(view, segments)
   const width = () => join(parts).reduce((sum, { text }) => sum + cells(text), 0)
@@ -47,33 +47,33 @@ export function renderLine(view: View, { segments, columns, theme, link, cells }
   }
   // Then the requested model goes, so that the target stays.
   if (width() > limit && view.facts && parts.has('route'))
-    parts.set('route', parts.get('route')!.slice(asked(view.facts).length))
+    parts.set('route', parts.get('route')!.slice(requestedSegment(view.facts).length))
   const spans = shorten(join(parts), limit, cells)
   const shown = view.age === null ? spans : spans.map(({ text }) => ({ text, tone: 'quiet' as const }))
   return shown.map((span) => paint(span, theme && THEMES[theme], linkOf(span, view, link))).join('')
 }
 
-function partsOf(view: View, segments: readonly SegmentName[]): Map<Part, Span[]> {
-  const parts = new Map<Part, Span[]>()
+function partsOf(view: View, segments: readonly SegmentName[]): Map<Part, StyledText[]> {
+  const parts = new Map<Part, StyledText[]>()
   for (const name of segments) {
     const spans = SEGMENTS[name](view)
     if (spans) parts.set(name, spans)
   }
   if (view.facts && view.age !== null) parts.set('age', [{ text: view.age, tone: 'quiet' }])
   if (view.facts === null || parts.size === 0) {
-    const label = plain(view.label ?? '').trim() || 'waybill'
-    const own = new Map<Part, Span[]>([['label', [{ text: label, tone: 'label' }]]])
+    const label = cleanLabel(view.label ?? '').trim() || 'waybill'
+    const own = new Map<Part, StyledText[]>([['label', [{ text: label, tone: 'label' }]]])
     if (view.note !== null) own.set('note', [{ text: view.note, tone: 'quiet' }])
     return new Map([...own, ...parts])
   }
   return parts
 }
 
-const join = (parts: ReadonlyMap<Part, Span[]>): Span[] =>
+const join = (parts: ReadonlyMap<Part, StyledText[]>): StyledText[] =>
   [...parts.values()].flatMap((spans, index) => (index === 0 ? spans : [SEPARATOR, ...spans]))
 
-function shorten(spans: readonly Span[], limit: number, cells: Measure): Span[] {
-  const kept: Span[] = []
+function shorten(spans: readonly StyledText[], limit: number, cells: Measure): StyledText[] {
+  const kept: StyledText[] = []
   let left = limit
   for (const { text, tone } of spans) {
     if (left <= 0) break
@@ -83,10 +83,10 @@ function shorten(spans: readonly Span[], limit: number, cells: Measure): Span[] 
   return kept
 }
 
-const linkOf = ({ text }: Span, { facts }: View, link: string | null): string | null =>
+const linkOf = ({ text }: StyledText, { facts }: View, link: string | null): string | null =>
   facts?.id && text === target(facts) ? link : null
 
-function paint({ text, tone }: Span, theme: Theme | null, link: string | null): string {
+function paint({ text, tone }: StyledText, theme: Theme | null, link: string | null): string {
   const code = theme?.[tone]
   const painted = code ? `\u001b[${code}m${text}\u001b[0m` : text
   return link && theme ? `\u001b]8;;${link}\u0007${painted}\u001b]8;;\u0007` : painted

@@ -4,7 +4,7 @@ import { amount, isObject, type Payload } from './payload.ts'
 import type { SegmentName } from './segment-names.ts'
 
 /** All may throw; then nothing is known. */
-export interface Source {
+export interface RouteSource {
   /** Returns the newest record of the main conversation with exactly this model, or any; null if none. */
   newest(sessionId: string, model: string | null): unknown
   /** Returns the route of a call at present, contract "Resolve"; null for an unknown model. */
@@ -18,7 +18,7 @@ type Subject = Pick<Payload, 'sessionId' | 'model' | 'modelAsGiven'>
 /** Returns the route and, if wanted, the cost of the session, requested in parallel. */
 export async function findFacts(
   subject: Subject,
-  source: Source,
+  source: RouteSource,
   segments: readonly SegmentName[],
 ): Promise<Facts | null> {
   const wanted = segments.includes('session') ? subject.sessionId : null
@@ -34,7 +34,7 @@ type SessionCost = Pick<Facts, 'session_cost_usd' | 'session_cost_is_minimum'>
 const UNKNOWN: SessionCost = { session_cost_usd: null, session_cost_is_minimum: false }
 
 /** Returns the known cost of a session. A failure here does not prevent showing the route. */
-async function costOf(sessionId: string, source: Source): Promise<SessionCost> {
+async function costOf(sessionId: string, source: RouteSource): Promise<SessionCost> {
   try {
     const session = await source.session(sessionId)
     if (!isObject(session)) return UNKNOWN
@@ -48,7 +48,10 @@ async function costOf(sessionId: string, source: Source): Promise<SessionCost> {
 }
 
 /** Returns the session's newest main call, else the forecast, else null. Throws the source's errors. */
-async function findRoute({ sessionId, model, modelAsGiven }: Subject, source: Source): Promise<Facts | null> {
+async function findRoute(
+  { sessionId, model, modelAsGiven }: Subject,
+  source: RouteSource,
+): Promise<Facts | null> {
   if (sessionId !== null) {
     // The request may have carried the client's suffix or not. Any other model was chosen later.
     const ids = model === modelAsGiven ? [model] : [model, modelAsGiven]

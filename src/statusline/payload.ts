@@ -5,7 +5,8 @@ export const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Returns a non-empty string, else null. */
-export const text = (value: unknown): string | null => (typeof value === 'string' && value ? value : null)
+export const textOrNull = (value: unknown): string | null =>
+  typeof value === 'string' && value ? value : null
 
 /** Returns a finite number of at least 0, else null. */
 export const amount = (value: unknown): number | null =>
@@ -29,15 +30,15 @@ export interface Payload {
 export function readPayload(json: unknown): Payload {
   const payload = isObject(json) ? json : {}
   const { model } = payload
-  const id = text(isObject(model) ? model.id : model)
+  const id = textOrNull(isObject(model) ? model.id : model)
   const workspace = isObject(payload.workspace) ? payload.workspace : {}
   const context = isObject(payload.context_window) ? payload.context_window : {}
   return {
-    sessionId: text(payload.session_id),
+    sessionId: textOrNull(payload.session_id),
     model: id && withoutSuffix(id),
     modelAsGiven: id,
-    label: text(isObject(model) ? model.display_name : null) ?? id,
-    directory: text(workspace.current_dir) ?? text(payload.cwd),
+    label: textOrNull(isObject(model) ? model.display_name : null) ?? id,
+    directory: textOrNull(workspace.current_dir) ?? textOrNull(payload.cwd),
     contextUsed: amount(context.used_percentage),
   }
 }

@@ -3,7 +3,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 
 /** Null for no directory; without a branch outside a repository. Never throws. */
-export function placeOf(directory: string | null): string | null {
+export function directoryLabel(directory: string | null): string | null {
   if (directory === null) return null
   const branch = branchOf(directory)
   return branch === null ? basename(directory) : `${basename(directory)} (${branch})`

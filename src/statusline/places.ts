@@ -2,7 +2,7 @@
 import { copyFileSync, existsSync, mkdirSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Client, homeOf, type Scope } from './clients.ts'
+import { type Client, homeDirectory, type Scope } from './clients.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
@@ -16,7 +16,7 @@ export function settingsFile(client: Client, scope: Scope, env: Env, cwd: string
 
 /** Install records and the sh variant: `$XDG_DATA_HOME/waybill`, else `~/.local/share/waybill`. */
 export const dataDirectory = (env: Env): string =>
-  join(env.XDG_DATA_HOME || join(homeOf(env), '.local', 'share'), 'waybill')
+  join(env.XDG_DATA_HOME || join(homeDirectory(env), '.local', 'share'), 'waybill')
 
 /**
  * Returns this Node and the bundle beside `from`, as absolute paths: the client's PATH may have another Node
@@ -34,7 +34,7 @@ export function program(from: string = import.meta.url): string[] {
 }
 
 /** Copies the script, so that it outlives this package. */
-export function script(directory: string): string[] {
+export function installScript(directory: string): string[] {
   const copy = join(directory, 'statusline.sh')
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   copyFileSync(fileURLToPath(new URL('statusline.sh', import.meta.url)), copy)

@@ -2,8 +2,8 @@
 // line; this program sends the facts it needs, and caches the line for when the gateway does not answer.
 // Loads only what it needs.
 import type { Readable } from 'node:stream'
-import { isOrdinary, type Measure, plain } from '../terminal/clean.ts'
-import { columnsOf, isColourless, showsLinks } from '../terminal/environment.ts'
+import { cleanLabel, isOrdinary, type Measure } from '../terminal/clean.ts'
+import { isColourless, showsLinks, terminalColumns } from '../terminal/environment.ts'
 import { ago } from '../terminal/numbers.ts'
 import { firstObject } from './client-input.ts'
 import { type Flags, readFlags } from './flags.ts'
@@ -12,15 +12,15 @@ import { dial } from './get.ts'
 import { memoryDirectory, openMemory } from './memory.ts'
 import { ownLine } from './own-line.ts'
 import { type Payload, readPayload } from './payload.ts'
-import { placeOf } from './place.ts'
-import { askForLine, type Gateway, sound } from './remote-line.ts'
+import { directoryLabel } from './place.ts'
+import { askForLine, type RemoteGateway, sound } from './remote-line.ts'
 import { AGE_PLACEHOLDER } from './segment-names.ts'
 
 const GATEWAY_MS = 150
 /** Maximum that the gateway accepts. */
 const MAX_COLUMNS = 99_999
 
-export interface Surroundings {
+export interface LineEnvironment {
   readonly stdin: Readable
   readonly env: Readonly<Record<string, string | undefined>>
   /** Milliseconds since the epoch. */
@@ -34,7 +34,7 @@ export interface Printed {
 }
 
 /** Runs it once. Rejects only if the program itself is broken. */
-export async function statusLine(args: readonly string[], surroundings: Surroundings): Promise<Printed> {
+export async function statusLine(args: readonly string[], surroundings: LineEnvironment): Promise<Printed> {
   const { stdin, env } = surroundings
   const { flags, problems } = readFlags(args)
   const { url: address, key, problem } = gatewayAddress(flags.url, flags.keyFile, env)
@@ -56,23 +56,23 @@ export async function statusLine(args: readonly string[], surroundings: Surround
   if (flags.wrap === null) return printed([await ours()], problems)
   const { append, outputOf } = await import('./wrap.ts')
   const [theirs, line] = await Promise.all([outputOf(flags.wrap, input.text), ours()])
-  return printed([append(theirs, line, columnsOf(env))], problems)
+  return printed([append(theirs, line, terminalColumns(env))], problems)
 }
 
 /** Returns the gateway's line, else the cached one with its age, else the client's own label (LINE-05). */
 async function drawLine(
   payload: Payload,
-  gateway: Gateway | null,
+  gateway: RemoteGateway | null,
   look: Readonly<Record<string, string>>,
   flags: Flags,
   problems: string[],
-  { env, now }: Surroundings,
+  { env, now }: LineEnvironment,
 ): Promise<string> {
   const { sessionId, modelAsGiven, label, directory, contextUsed } = payload
-  const columns = columnsOf(env)
+  const columns = terminalColumns(env)
   const memory = openMemory(memoryDirectory(env))
   const subject = [gateway?.url.origin ?? '', sessionId, modelAsGiven, look.segments!, look.theme!]
-  const place = flags.segments.includes('place') ? placeOf(directory) : null
+  const place = flags.segments.includes('place') ? directoryLabel(directory) : null
   const context = flags.segments.includes('context') ? contextUsed : null
   let note: string | null = null
   try {
@@ -97,10 +97,10 @@ async function drawLine(
     }
   }
   const parts = [
-    plain(label ?? '').trim() || 'waybill',
+    cleanLabel(label ?? '').trim() || 'waybill',
     note,
     context === null ? null : `context ${Math.round(context)} %`,
-    place && plain(place),
+    place && cleanLabel(place),
   ].filter((part) => part !== null)
   const theme = isColourless(env) ? null : flags.theme
   return ownLine(parts, columns, theme, await measureOf(parts.join('')))
@@ -109,7 +109,7 @@ async function drawLine(
 /** Returns a row for each subagent whose calls are on record; the others keep the client's own row. */
 async function subagentRows(
   json: unknown,
-  gateway: Omit<Gateway, 'socket'> | null,
+  gateway: Omit<RemoteGateway, 'socket'> | null,
   look: Readonly<Record<string, string>>,
   problems: string[],
 ): Promise<string[]> {

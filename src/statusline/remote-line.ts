@@ -18,7 +18,7 @@ export interface RemoteLine {
 }
 
 /** A gateway and a connection to it, for a single use. */
-export interface Gateway {
+export interface RemoteGateway {
   readonly url: URL
   readonly key: string | null
   readonly socket: Socket
@@ -26,7 +26,7 @@ export interface Gateway {
 
 /** Rejects with NoAnswer. */
 export async function askForLine(
-  { url, key, socket }: Gateway,
+  { url, key, socket }: RemoteGateway,
   query: Readonly<Record<string, string>>,
   ms: number,
 ): Promise<RemoteLine> {

@@ -1,7 +1,7 @@
 // One entry per segment: its text from the known facts, null to show nothing. Pure; no width, no colours.
 
-import { plain } from '../terminal/clean.ts'
-import { count, dollars, duration } from '../terminal/numbers.ts'
+import { cleanLabel } from '../terminal/clean.ts'
+import { dollars, duration, formatCount } from '../terminal/numbers.ts'
 import type { Facts } from './facts.ts'
 import type { SegmentName } from './segment-names.ts'
 import type { Tone } from './themes.ts'
@@ -22,12 +22,12 @@ export interface View {
   readonly place: string | null
 }
 
-export interface Span {
+export interface StyledText {
   readonly text: string
   readonly tone: Tone
 }
 
-const quiet = (text: string): Span[] => [{ text, tone: 'quiet' }]
+const quiet = (text: string): StyledText[] => [{ text, tone: 'quiet' }]
 
 /** Marks figures that the gateway estimated, because the provider did not report them. */
 const estimate = (facts: Facts | null): string => (facts?.tokens.source === 'estimated' ? '~' : '')
@@ -37,32 +37,39 @@ const failed = ({ state }: Facts): boolean => state === 'failed' || state === 'i
 
 /** `provider/model`, marked `~` as a forecast and `⚠` as the last target of a failed call (LINE-03). */
 export const target = (facts: Facts): string =>
-  `${failed(facts) ? '⚠ ' : ''}${facts.kind === 'forecast' ? '~' : ''}${plain(facts.resolved_provider)}/${plain(facts.resolved_model)}`
+  `${failed(facts) ? '⚠ ' : ''}${facts.kind === 'forecast' ? '~' : ''}${cleanLabel(facts.resolved_provider)}/${cleanLabel(facts.resolved_model)}`
 
 /** Returns the requested model if it says more than the target does. */
-export function asked({ requested_model, resolved_provider, resolved_model }: Facts): Span[] {
+export function requestedSegment({
+  requested_model,
+  resolved_provider,
+  resolved_model,
+}: Facts): StyledText[] {
   if (requested_model === `${resolved_provider}/${resolved_model}`) return []
   return [
-    { text: plain(requested_model), tone: 'label' },
+    { text: cleanLabel(requested_model), tone: 'label' },
     { text: ' → ', tone: 'quiet' },
   ]
 }
 
 export const SEGMENTS = {
   route: ({ facts }) =>
-    facts && [...asked(facts), { text: target(facts), tone: failed(facts) ? 'warning' : 'target' }],
+    facts && [
+      ...requestedSegment(facts),
+      { text: target(facts), tone: failed(facts) ? 'warning' : 'target' },
+    ],
   fallback: ({ facts }) =>
     facts && (failed(facts) || (facts.fallbacks ?? 0) > 0)
       ? [
           {
             text: failed(facts)
-              ? plain(facts.error_code ?? facts.state!)
-              : `↷ ${plain(facts.picked_provider ?? 'first choice')} failed`,
+              ? cleanLabel(facts.error_code ?? facts.state!)
+              : `↷ ${cleanLabel(facts.picked_provider ?? 'first choice')} failed`,
             tone: 'warning',
           },
         ]
       : null,
-  strategy: ({ facts }) => (facts?.strategy ? quiet(plain(facts.strategy)) : null),
+  strategy: ({ facts }) => (facts?.strategy ? quiet(cleanLabel(facts.strategy)) : null),
   latency: ({ facts }) =>
     typeof facts?.latency_ms === 'number' ? [{ text: duration(facts.latency_ms), tone: 'plain' }] : null,
   ttft: ({ facts }) =>
@@ -71,8 +78,8 @@ export const SEGMENTS = {
     const { input = null, output = null } = facts?.tokens ?? {}
     const about = estimate(facts)
     const parts = [
-      input !== null && `↑${about}${count(input)}`,
-      output !== null && `↓${about}${count(output)}`,
+      input !== null && `↑${about}${formatCount(input)}`,
+      output !== null && `↓${about}${formatCount(output)}`,
     ]
     const text = parts.filter((part) => part !== false).join(' ')
     return text ? quiet(text) : null
@@ -93,5 +100,5 @@ export const SEGMENTS = {
     return quiet(facts.saved_usd === null ? 'cache hit' : `cache hit, saved ${dollars(facts.saved_usd)}`)
   },
   context: ({ contextUsed }) => (contextUsed === null ? null : quiet(`context ${Math.round(contextUsed)} %`)),
-  place: ({ place }) => (place ? quiet(plain(place)) : null),
-} satisfies Record<SegmentName, (view: View) => Span[] | null>
+  place: ({ place }) => (place ? quiet(cleanLabel(place)) : null),
+} satisfies Record<SegmentName, (view: View) => StyledText[] | null>

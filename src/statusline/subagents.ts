@@ -1,8 +1,8 @@
 // `subagentStatusLine` (LINE-10): takes one object with tasks and prints one JSON line per task of known
 // route. A task that is left out keeps the client's own row.
-import { isObject, text } from './payload.ts'
+import { isObject, textOrNull } from './payload.ts'
 
-export interface Task {
+export interface Subagent {
   readonly id: string
   /** The client's own text for the row. */
   readonly label: string | null
@@ -15,25 +15,25 @@ const MOST_TASKS = 24
 export function readTasks(json: unknown): {
   sessionId: string | null
   columns: number | null
-  tasks: Task[]
+  tasks: Subagent[]
 } {
   const input = isObject(json) ? json : {}
   const list: unknown[] = Array.isArray(input.tasks) ? input.tasks : []
   const tasks = list
     .filter(isObject)
     .map(({ id, label, description, name }) => ({
-      id: text(id),
-      label: text(label) ?? text(description) ?? text(name),
+      id: textOrNull(id),
+      label: textOrNull(label) ?? textOrNull(description) ?? textOrNull(name),
     }))
-    .filter((task): task is Task => task.id !== null)
+    .filter((task): task is Subagent => task.id !== null)
   const columns = typeof input.columns === 'number' && input.columns >= 1 ? Math.floor(input.columns) : null
-  return { sessionId: text(input.session_id), columns, tasks: tasks.slice(0, MOST_TASKS) }
+  return { sessionId: textOrNull(input.session_id), columns, tasks: tasks.slice(0, MOST_TASKS) }
 }
 
 /** Returns one JSON line per task whose newest call is on record; `lineOf` returns '' for any other. */
 export async function subagentLines(
-  tasks: readonly Task[],
-  lineOf: (task: Task) => Promise<string>,
+  tasks: readonly Subagent[],
+  lineOf: (task: Subagent) => Promise<string>,
 ): Promise<string[]> {
   const lines = tasks.map(async (task) => ({ id: task.id, content: await lineOf(task) }))
   return (await Promise.all(lines)).filter(({ content }) => content !== '').map((row) => JSON.stringify(row))

@@ -48,7 +48,7 @@ export interface Span {
 export type UsageKey = 'provider' | 'model' | 'route' | 'tier' | 'key'
 
 /** Sums of calls; tokens and cost cover the calls for which they are known. */
-export interface Usage {
+export interface UsageSums {
   readonly calls: number
   readonly failed: number
   /** Calls that their client aborted. */
@@ -66,20 +66,20 @@ export interface Usage {
   readonly saved_usd: number
 }
 
-export interface Bucket extends Usage {
+export interface Bucket extends UsageSums {
   readonly start: string
   /** The provider, model, route, tier or key, if grouped; null for calls without one. */
   readonly by?: string | null
 }
 
 export interface History {
-  readonly totals: Usage
+  readonly totals: UsageSums
   /** Oldest first; buckets without calls are left out. */
   readonly buckets: readonly Bucket[]
 }
 
 /** Usage of a route at one of its targets. */
-export interface TargetUsage extends Usage {
+export interface TargetUsage extends UsageSums {
   /** Null for direct ids. */
   readonly route: string | null
   readonly provider: string

@@ -1,7 +1,7 @@
 // Builds answers about sessions from sums and their last calls, for every engine. Pure; knows no SQL.
 import { timeOfId } from '../core/call.ts'
 import type { Session, SessionModel, SessionPart } from './reads.ts'
-import { aborted, calls, costsOf, failed, type Sum, tokensOf, total } from './sql/usage-sum.ts'
+import { abortedCalls, calls, costsOf, failedCalls, type Sum, tokensInSum, total } from './sql/usage-sum.ts'
 
 /** A session and the id of its first call. */
 export interface Begun {
@@ -23,7 +23,7 @@ export interface ModelOf {
 
 export type AgentOf = Pick<SessionPart, 'agent_id' | 'purpose'>
 
-export const sessionOf = (session_id: string, first_id: string, last: LastCall, sum: Sum): Session => ({
+export const sessionAnswer = (session_id: string, first_id: string, last: LastCall, sum: Sum): Session => ({
   session_id,
   first_seen: seen(first_id),
   last_seen: seen(last.id),
@@ -71,10 +71,10 @@ export const newestFirst = (a: Begun, b: Begun): number => (a.first_id < b.first
 const seen = (callId: string): string => new Date(timeOfId(callId)).toISOString()
 const countsOf = (sum: Sum) => ({
   calls: calls(sum),
-  failed: failed(sum),
-  aborted: aborted(sum),
+  failed: failedCalls(sum),
+  aborted: abortedCalls(sum),
 })
 const amountsOf = (sum: Sum) => ({
-  tokens: tokensOf(sum),
+  tokens: tokensInSum(sum),
   ...costsOf(sum),
 })

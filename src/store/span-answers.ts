@@ -1,15 +1,15 @@
 // Builds answers about a span of time from grouped sums: the same for every engine. Pure; knows no SQL.
 import { type Latencies, medianOf } from './latency.ts'
-import type { History, RoutingShares, Share, TargetUsage, Usage, UsageKey } from './reads.ts'
+import type { History, RoutingShares, Share, TargetUsage, UsageKey, UsageSums } from './reads.ts'
 import {
-  aborted,
+  abortedCalls,
   calls,
   costsOf,
-  failed,
+  failedCalls,
   fellBack,
   type Sum,
   savedOf,
-  tokensOf,
+  tokensInSum,
   total,
 } from './sql/usage-sum.ts'
 
@@ -123,12 +123,12 @@ export function sharesOf(
   }
 }
 
-const usageOf = (sum: Sum): Usage => {
-  const { input, output } = tokensOf(sum)
+const usageOf = (sum: Sum): UsageSums => {
+  const { input, output } = tokensInSum(sum)
   return {
     calls: calls(sum),
-    failed: failed(sum),
-    aborted: aborted(sum),
+    failed: failedCalls(sum),
+    aborted: abortedCalls(sum),
     fell_back: fellBack(sum),
     input_tokens: input,
     output_tokens: output,

@@ -5,9 +5,9 @@ import { ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer'
 import { pairsIn } from '../config/otel.ts'
 import type { CallDetail } from '../core/record.ts'
 import { type TracedCall, type TracingSettings, traceOf } from '../core/tracing.ts'
-import { type Content, type Resource, type Span, spansOf } from './spans.ts'
+import { type Content, type OtlpSpan, type Resource, spansOf } from './spans.ts'
 
-export interface ExportOptions {
+export interface SpanExportOptions {
   /** Base address for OTLP; `/v1/traces` is appended. */
   readonly endpoint: string
   /** Complete address instead. */
@@ -48,7 +48,7 @@ const ANSWER_MS = 5_000
 const BACKOFF_MS = 1_000
 const MOST_BACKOFF_MS = 30_000
 
-export function startTraceExport(options: ExportOptions): TraceExport {
+export function startTraceExport(options: SpanExportOptions): TraceExport {
   const { tracing, calls } = options
   const url = options.tracesEndpoint ?? `${options.endpoint.replace(/\/+$/, '')}/v1/traces`
   const headers = { ...pairsIn(options.headers ?? ''), 'content-type': 'application/x-protobuf' }
@@ -64,7 +64,7 @@ export function startTraceExport(options: ExportOptions): TraceExport {
     if ((reason === null) !== (failure === null)) options.onFailure(reason)
     failure = reason
   }
-  async function read(id: string): Promise<Span[]> {
+  async function read(id: string): Promise<OtlpSpan[]> {
     const call = await calls.find(id).catch(() => null)
     if (!call) return []
     const artifact = options.content ? await calls.artifact(id).catch(() => null) : null
@@ -149,7 +149,7 @@ export function startTraceExport(options: ExportOptions): TraceExport {
 }
 
 /** Describes the gateway as a service. */
-const resourceOf = ({ version, instance, attributes, service }: ExportOptions): Resource => ({
+const resourceOf = ({ version, instance, attributes, service }: SpanExportOptions): Resource => ({
   attributes: {
     'service.version': version,
     'service.instance.id': instance,

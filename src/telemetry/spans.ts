@@ -11,7 +11,7 @@ type HrTime = readonly [number, number]
 type SpanContext = SpanPlace & { readonly traceFlags: 1; readonly isRemote?: true }
 
 /** A span in the format of OpenTelemetry's serializer. */
-export interface Span {
+export interface OtlpSpan {
   readonly name: string
   /** 1: server, 2: client. */
   readonly kind: 1 | 2
@@ -52,7 +52,7 @@ export function spansOf(
   resource: Resource,
   version: string,
   contents: readonly Content[] = [],
-): Span[] {
+): OtlpSpan[] {
   const context = (n: number): SpanContext => ({ traceId, spanId: spanIdOf(call.id, n), traceFlags: 1 })
   const remote = (place: SpanPlace): SpanContext => ({ ...place, traceFlags: 1, isRemote: true })
   const common = {
@@ -94,7 +94,7 @@ export function spansOf(
         'waybill.purpose': call.purpose,
       }),
     },
-    ...call.attempt_log.map((attempt): Span => {
+    ...call.attempt_log.map((attempt): OtlpSpan => {
       const isLast = attempt.n === call.attempt_log.length
       const wrong = attempt.outcome !== 'answered'
       return {

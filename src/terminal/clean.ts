@@ -13,7 +13,7 @@ const STEERING = '[\\p{C}\\p{Zl}\\p{Zp}]'
 const ORDINARY = /^[\x20-\x7e·→↷↑↓…⚠]*$/
 
 /** Returns the label without characters that control the terminal or reverse text (LINE-07). */
-export const plain = (label: string): string => clean(label.slice(0, LONGEST))
+export const cleanLabel = (label: string): string => clean(label.slice(0, LONGEST))
 
 /** Does the same for a text of any length; the result is one line. */
 export const clean = (text: string): string =>

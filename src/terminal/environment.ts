@@ -3,7 +3,7 @@
 type Env = Readonly<Record<string, string | undefined>>
 
 /** Returns COLUMNS, in cells; null if unset, not a number, or 0, which terminals of unknown size report. */
-export function columnsOf(env: Env): number | null {
+export function terminalColumns(env: Env): number | null {
   const columns = /^\d{1,5}$/.test(env.COLUMNS ?? '') ? Number(env.COLUMNS) : 0
   return columns > 0 ? columns : null
 }

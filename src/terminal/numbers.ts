@@ -37,5 +37,5 @@ export function dollars(usd: number, isMinimum = false): string {
   return `$${usd.toFixed(digits).replace(/(\.\d\d\d*?)0+$/, '$1')}`
 }
 
-export const count = (tokens: number): string =>
+export const formatCount = (tokens: number): string =>
   tokens < 1000 ? `${tokens}` : `${(tokens / 1000).toFixed(1)}k`

@@ -1,6 +1,6 @@
 // Must-fail gateways for the checks of CAT.
 import type { MustFail } from '../gateway.ts'
-import { changeJson, failed, onRead } from '../gateway.ts'
+import { changeJson, failWith, onRead } from '../gateway.ts'
 
 export const mustFail = {
   'bare-catalog': {
@@ -88,7 +88,7 @@ export const mustFail = {
     hooks: () => {
       let readings = 0
       return {
-        request: ({ path }) => (path === '/v1/models' && ++readings % 3 === 0 ? failed(503) : undefined),
+        request: ({ path }) => (path === '/v1/models' && ++readings % 3 === 0 ? failWith(503) : undefined),
       }
     },
   },

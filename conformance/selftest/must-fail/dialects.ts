@@ -8,7 +8,7 @@ import {
   isEmbeddings,
   isMessages,
   isResponses,
-  without,
+  withoutMember,
 } from '../dialect-hooks.ts'
 import { changeJson, type MustFail } from '../gateway.ts'
 
@@ -16,7 +16,7 @@ export const mustFail = {
   'knows-all-fields-of-messages': {
     what: 'Fields of a messages call that the gateway does not know are left out.',
     caughtBy: ['DIAL-01', 'DIAL-02/unknown-parts-arrive'],
-    hooks: { request: eachCall(isMessages, (json) => without(json, 'x_waybill_probe')) },
+    hooks: { request: eachCall(isMessages, (json) => withoutMember(json, 'x_waybill_probe')) },
   },
   'one-beta-only': {
     what: 'Only the first value of anthropic-beta reaches the provider.',

@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { MustFail } from '../gateway.ts'
-import { CHAT, callIn, failed } from '../gateway.ts'
+import { CHAT, callIn, failWith } from '../gateway.ts'
 
 export const mustFail = {
   'bad-json-is-our-fault': {
@@ -155,7 +155,7 @@ export const mustFail = {
           stumbles = wanted.method === 'POST' && callIn(wanted)?.messages === undefined
           // The check's last malformed body is a call with messages.
           stumbles ||= callIn(wanted)?.temperature === 'hot'
-          return stumbled && callIn(wanted) ? failed(500) : undefined
+          return stumbled && callIn(wanted) ? failWith(500) : undefined
         },
       }
     },
@@ -169,7 +169,7 @@ export const mustFail = {
         request(wanted) {
           const stumbled = stumbles
           stumbles = Number(wanted.headers['content-length'] ?? 0) > 2 ** 19
-          return stumbled && !stumbles && callIn(wanted) ? failed(500) : undefined
+          return stumbled && !stumbles && callIn(wanted) ? failWith(500) : undefined
         },
       }
     },

@@ -1,6 +1,6 @@
 // Must-fail gateways for the checks of KEEP.
 import type { MustFail } from '../gateway.ts'
-import { callIn, changeJson, failed } from '../gateway.ts'
+import { callIn, changeJson, failWith } from '../gateway.ts'
 
 export const mustFail = {
   'answers-errors-itself': {
@@ -142,13 +142,13 @@ export const mustFail = {
     caughtBy: ['KEEP-02/calls-reach-a-provider', 'ROUTE-01'],
     hooks: () => {
       let calls = 0
-      return { request: (wanted) => (callIn(wanted) && ++calls > 1 ? failed(502) : undefined) }
+      return { request: (wanted) => (callIn(wanted) && ++calls > 1 ? failWith(502) : undefined) }
     },
   },
   'locks-everybody-out': {
     what: 'Public metadata is refused with any key.',
     caughtBy: ['KEEP-03/answered-with-the-key'],
-    hooks: { request: ({ path }) => (path.startsWith('/v1beta') ? failed(401) : undefined) },
+    hooks: { request: ({ path }) => (path.startsWith('/v1beta') ? failWith(401) : undefined) },
   },
   'locks-out-whom-it-knows': {
     what: 'A wrong key gets 401, and every right one 403, whatever it reads.',
@@ -166,7 +166,7 @@ export const mustFail = {
     profile: 'observable',
     hooks: {
       request: ({ method, path, headers }) =>
-        method === 'GET' && path.endsWith('/models') && headers.authorization ? failed(403) : undefined,
+        method === 'GET' && path.endsWith('/models') && headers.authorization ? failWith(403) : undefined,
     },
   },
   'hides-own-calls': {

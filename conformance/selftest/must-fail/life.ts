@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import type { MustFail } from '../gateway.ts'
-import { callIn, changeJson, failed, onRead, referenceWith } from '../gateway.ts'
+import { callIn, changeJson, failWith, onRead, referenceWith } from '../gateway.ts'
 
 /** Directories in which a second process was refused. */
 const refused = new Set<string>()
@@ -137,7 +137,7 @@ export const mustFail = {
     start: async (directory, env) => {
       try {
         return await referenceWith({
-          request: (wanted) => (callIn(wanted) && refused.has(directory) ? failed(503) : undefined),
+          request: (wanted) => (callIn(wanted) && refused.has(directory) ? failWith(503) : undefined),
         })(directory, env)
       } catch (cause) {
         refused.add(directory)

@@ -9,9 +9,9 @@ import {
   isCount,
   isMessages,
   until,
-  without,
+  withoutMember,
 } from '../dialect-hooks.ts'
-import { changeJson, failed, type MustFail, onRead } from '../gateway.ts'
+import { changeJson, failWith, type MustFail, onRead } from '../gateway.ts'
 
 export const mustFail = {
   'messages-held-back': {
@@ -37,14 +37,14 @@ export const mustFail = {
     caughtBy: ['USE-01@messages'],
     hooks: {
       body: eachBody(isMessages, (json) =>
-        json.usage ? { ...json, usage: without(json.usage, 'cache_read_input_tokens') } : json,
+        json.usage ? { ...json, usage: withoutMember(json.usage, 'cache_read_input_tokens') } : json,
       ),
     },
   },
   'query-is-another-path': {
     what: 'A call of messages with a query gets 404.',
     caughtBy: ['MSG-01'],
-    hooks: { request: ({ path }) => (/^\/v1\/messages\?/.test(path) ? failed(404) : undefined) },
+    hooks: { request: ({ path }) => (/^\/v1\/messages\?/.test(path) ? failWith(404) : undefined) },
   },
   'blocks-stay-open': {
     what: 'The end of each block is left out of messages.',
@@ -80,7 +80,7 @@ export const mustFail = {
     hooks: {
       event: eachEvent(isMessages, (json) =>
         json.content_block?.type === 'tool_use'
-          ? { ...json, content_block: without(json.content_block, 'input') }
+          ? { ...json, content_block: withoutMember(json.content_block, 'input') }
           : json,
       ),
     },
@@ -172,7 +172,7 @@ export const mustFail = {
     caughtBy: ['CNT-04'],
     hooks: {
       request: ({ path, body }) =>
-        path.includes('count_tokens') && !body.includes('max_tokens') ? failed(400) : undefined,
+        path.includes('count_tokens') && !body.includes('max_tokens') ? failWith(400) : undefined,
     },
   },
   'every-end-is-end-turn': {
@@ -190,7 +190,7 @@ export const mustFail = {
     caughtBy: ['MSG-08/begins-with-numbers'],
     hooks: {
       event: eachEvent(isMessages, (json) =>
-        json.message ? { ...json, message: without(json.message, 'usage') } : json,
+        json.message ? { ...json, message: withoutMember(json.message, 'usage') } : json,
       ),
     },
   },
@@ -206,7 +206,7 @@ export const mustFail = {
   'messages-without-a-role': {
     what: 'Whole answers of messages have no role.',
     caughtBy: ['MSG-15'],
-    hooks: { body: eachBody(isMessages, (json) => without(json, 'role')) },
+    hooks: { body: eachBody(isMessages, (json) => withoutMember(json, 'role')) },
   },
   'cache-is-no-input': {
     what: 'Cached tokens are not counted as input on record.',
@@ -245,7 +245,7 @@ export const mustFail = {
       request: eachCall(isMessages, (json) => ({
         ...json,
         system: Array.isArray(json.system)
-          ? json.system.map((block: object) => without(block, 'cache_control'))
+          ? json.system.map((block: object) => withoutMember(block, 'cache_control'))
           : json.system,
       })),
     },
@@ -263,7 +263,7 @@ export const mustFail = {
   'hello-wants-a-key': {
     what: 'The path /api/hello is refused without a key.',
     caughtBy: ['MSG-21'],
-    hooks: { request: ({ path }) => (path === '/api/hello' ? failed(401) : undefined) },
+    hooks: { request: ({ path }) => (path === '/api/hello' ? failWith(401) : undefined) },
   },
   'one-list-for-all': {
     what: 'A client of messages gets the model list in the shape for OpenAI clients.',

@@ -1,10 +1,10 @@
 // Must-fail gateways for messages and responses at a provider of the same dialect: calls, errors and records.
 
-import { eachBlock, eachEvent, isMessages, isResponses, without } from '../dialect-hooks.ts'
+import { eachBlock, eachEvent, isMessages, isResponses, withoutMember } from '../dialect-hooks.ts'
 import { type MustFail, onRead } from '../gateway.ts'
-import { asked, type Json } from '../translated-hooks.ts'
+import { changeRequest, type Json } from '../translated-hooks.ts'
 
-const lost = (is: typeof isMessages, name: string) => asked(is, (json) => without(json, name))
+const lost = (is: typeof isMessages, name: string) => changeRequest(is, (json) => withoutMember(json, name))
 
 /** Changes the records of calls to an endpoint. */
 const recorded = (endpoint: string, change: (record: Json) => object) =>
@@ -79,19 +79,21 @@ export const mustFail = {
   'turns-are-not-cached': {
     what: 'The field cache_control of a text in a turn does not reach a provider of messages.',
     caughtBy: ['DIAL-01/same-body'],
-    hooks: asked(isMessages, (json) => eachBlock('text')(json, (block) => without(block, 'cache_control'))),
+    hooks: changeRequest(isMessages, (json) =>
+      eachBlock('text')(json, (block) => withoutMember(block, 'cache_control')),
+    ),
   },
   'text-is-trimmed': {
     what: 'Texts lose the white space at their ends on the way to a provider of messages.',
     caughtBy: ['DIAL-01/same-body'],
-    hooks: asked(isMessages, (json) =>
+    hooks: changeRequest(isMessages, (json) =>
       eachBlock('text')(json, (block) => ({ ...block, text: block.text.trim() })),
     ),
   },
   'system-becomes-one-text': {
     what: 'The parts of a system prompt are joined to one text for a provider of messages.',
     caughtBy: ['DIAL-01/same-body'],
-    hooks: asked(isMessages, (json) => ({
+    hooks: changeRequest(isMessages, (json) => ({
       ...json,
       ...(Array.isArray(json.system) && { system: json.system.map(({ text }: Json) => text).join('\n') }),
     })),
@@ -99,7 +101,7 @@ export const mustFail = {
   'thoughts-of-the-history-are-left-out': {
     what: 'Thinking blocks without a tool call behind them do not reach a provider of messages.',
     caughtBy: ['MSG-05/thoughts-go-back'],
-    hooks: asked(isMessages, (json) => ({
+    hooks: changeRequest(isMessages, (json) => ({
       ...json,
       messages: json.messages?.map((each: Json) =>
         Array.isArray(each.content) && !each.content.some(({ type }: Json) => type === 'tool_use')
@@ -111,7 +113,7 @@ export const mustFail = {
   'redacted-thoughts-are-left-out': {
     what: 'Blocks of redacted thinking do not reach a provider of messages.',
     caughtBy: ['MSG-05/thoughts-go-back'],
-    hooks: asked(isMessages, (json) => ({
+    hooks: changeRequest(isMessages, (json) => ({
       ...json,
       messages: json.messages?.map((each: Json) =>
         Array.isArray(each.content)
@@ -128,8 +130,8 @@ export const mustFail = {
   'summary-is-not-asked-for': {
     what: 'The member summary of reasoning does not reach a provider of responses.',
     caughtBy: ['DIAL-01@responses/same-body'],
-    hooks: asked(isResponses, (json) =>
-      json.reasoning ? { ...json, reasoning: without(json.reasoning, 'summary') } : json,
+    hooks: changeRequest(isResponses, (json) =>
+      json.reasoning ? { ...json, reasoning: withoutMember(json.reasoning, 'summary') } : json,
     ),
   },
   'format-is-left-out': {
@@ -155,9 +157,9 @@ export const mustFail = {
   'items-lose-their-ids': {
     what: 'The ids of items in the input do not reach a provider of responses.',
     caughtBy: ['RSP-07/items-arrive'],
-    hooks: asked(isResponses, (json) => ({
+    hooks: changeRequest(isResponses, (json) => ({
       ...json,
-      ...(Array.isArray(json.input) && { input: json.input.map((item: Json) => without(item, 'id')) }),
+      ...(Array.isArray(json.input) && { input: json.input.map((item: Json) => withoutMember(item, 'id')) }),
     })),
   },
   'comes-back-in-a-second': {

@@ -3,7 +3,7 @@
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { MustFail } from '../gateway.ts'
-import { CHAT, callIn, changeJson, failed } from '../gateway.ts'
+import { CHAT, callIn, changeJson, failWith } from '../gateway.ts'
 
 /** Messages of the newest call. */
 let messages: unknown
@@ -44,7 +44,7 @@ export const mustFail = {
       async request(wanted, { spend }) {
         if (wanted.method !== 'POST' || wanted.path !== CHAT || callIn(wanted)?.model) return
         for (let sent = 0; sent < 2; sent++) await spend({ messages: undefined })
-        return failed(502)
+        return failWith(502)
       },
     },
   },
@@ -206,6 +206,6 @@ export const mustFail = {
   'resolve-fails': {
     what: 'Resolve is answered with 500.',
     caughtBy: ['PURE-04/reads-are-answered'],
-    hooks: { request: ({ path }) => (path.includes('/resolve') ? failed(500) : undefined) },
+    hooks: { request: ({ path }) => (path.includes('/resolve') ? failWith(500) : undefined) },
   },
 } satisfies Readonly<Record<string, MustFail>>

@@ -8,15 +8,15 @@ import {
   isMessages,
   isResponses,
   until,
-  without,
+  withoutMember,
 } from '../dialect-hooks.ts'
-import { failed, type MustFail, onRead } from '../gateway.ts'
+import { failWith, type MustFail, onRead } from '../gateway.ts'
 
 /** Removes the encrypted reasoning from a request. */
 const withoutSealed = eachCall(isResponses, (json) => ({
   ...json,
   input: Array.isArray(json.input)
-    ? json.input.map((item: object) => without(item, 'encrypted_content'))
+    ? json.input.map((item: object) => withoutMember(item, 'encrypted_content'))
     : json.input,
 }))
 
@@ -77,7 +77,7 @@ export const mustFail = {
     hooks: {
       body: eachBody(isResponses, (json) => ({
         ...json,
-        output: json.output?.map((item: object) => without(item, 'encrypted_content')),
+        output: json.output?.map((item: object) => withoutMember(item, 'encrypted_content')),
       })),
     },
   },
@@ -89,7 +89,7 @@ export const mustFail = {
   'forgets-the-response-before': {
     what: 'The field previous_response_id is dropped.',
     caughtBy: ['RSP-06'],
-    hooks: { request: eachCall(isResponses, (json) => without(json, 'previous_response_id')) },
+    hooks: { request: eachCall(isResponses, (json) => withoutMember(json, 'previous_response_id')) },
   },
   'kinds-are-not-recorded': {
     what: 'Cached and reasoning tokens are not on record.',
@@ -103,7 +103,7 @@ export const mustFail = {
   'store-is-left-out': {
     what: 'The field store does not reach the provider.',
     caughtBy: ['RSP-05'],
-    hooks: { request: eachCall(isResponses, (json) => without(json, 'store')) },
+    hooks: { request: eachCall(isResponses, (json) => withoutMember(json, 'store')) },
   },
   'functions-only': {
     what: 'Only function tools reach the provider.',
@@ -144,7 +144,7 @@ export const mustFail = {
   'upgrade-is-not-found': {
     what: 'An upgrade to a WebSocket gets 404.',
     caughtBy: ['RSP-08'],
-    hooks: { request: ({ headers }) => (headers.upgrade ? failed(404) : undefined) },
+    hooks: { request: ({ headers }) => (headers.upgrade ? failWith(404) : undefined) },
   },
   'busy-without-a-word': {
     what: 'A 429 of responses has no Retry-After.',
@@ -204,7 +204,7 @@ export const mustFail = {
     caughtBy: ['RSP-15'],
     hooks: {
       request: (wanted) =>
-        isResponses(wanted) && wanted.body.includes('"content":null') ? failed(400) : undefined,
+        isResponses(wanted) && wanted.body.includes('"content":null') ? failWith(400) : undefined,
     },
   },
   'seals-are-opened': {

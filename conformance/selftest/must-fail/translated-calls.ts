@@ -1,9 +1,16 @@
 // Must-fail gateways that translate a call wrongly. The client's request is changed before the gateway sees
 // it, which has the same effect on what arrives.
 
-import { eachBlock, eachCallOf, eachResult, isMessages, isResponses, without } from '../dialect-hooks.ts'
+import {
+  eachBlock,
+  eachCallOf,
+  eachResult,
+  isMessages,
+  isResponses,
+  withoutMember,
+} from '../dialect-hooks.ts'
 import type { MustFail } from '../gateway.ts'
-import { asked, type Json, toChat, toMessages } from '../translated-hooks.ts'
+import { changeRequest, type Json, toChat, toMessages } from '../translated-hooks.ts'
 
 /** Changes existing members. */
 const set =
@@ -27,9 +34,9 @@ const eachItem = (change: (item: Json) => object | null) => (json: Json) =>
     ? { ...json, input: json.input.map(change).filter((item: unknown) => item !== null) }
     : json
 
-const ofMessages = (change: (body: Json) => object) => asked(toChat(isMessages), change)
-const ofResponses = (change: (body: Json) => object) => asked(toChat(isResponses), change)
-const ofChat = (change: (body: Json) => object) => asked(toMessages, change)
+const ofMessages = (change: (body: Json) => object) => changeRequest(toChat(isMessages), change)
+const ofResponses = (change: (body: Json) => object) => changeRequest(toChat(isResponses), change)
+const ofChat = (change: (body: Json) => object) => changeRequest(toMessages, change)
 
 /** Gives each selected item of a list the value of the next selected one. */
 function turned<T>(list: readonly T[], get: (each: T) => unknown, put: (each: T, value: unknown) => T): T[] {
@@ -61,12 +68,16 @@ export const mustFail = {
   'none-becomes-auto': {
     what: 'The choice `none` of a translated message is left out, so that the model may call tools.',
     caughtBy: ['DIAL-13@messages/choice-arrives'],
-    hooks: ofMessages((json) => (json.tool_choice?.type === 'none' ? without(json, 'tool_choice') : json)),
+    hooks: ofMessages((json) =>
+      json.tool_choice?.type === 'none' ? withoutMember(json, 'tool_choice') : json,
+    ),
   },
   'one-call-becomes-many': {
     what: 'The wish for one tool call at a time does not reach the provider of a translated message.',
     caughtBy: ['DIAL-13@messages/choice-arrives'],
-    hooks: ofMessages(set('tool_choice', (choice) => without(choice as Json, 'disable_parallel_tool_use'))),
+    hooks: ofMessages(
+      set('tool_choice', (choice) => withoutMember(choice as Json, 'disable_parallel_tool_use')),
+    ),
   },
   'first-stop-sequence-only': {
     what: 'Only the first stop sequence of a translated message reaches the provider.',
@@ -76,7 +87,7 @@ export const mustFail = {
   'translation-drops-top-p': {
     what: 'The field top_p of a translated message does not reach the provider.',
     caughtBy: ['DIAL-13@messages/settings-arrive'],
-    hooks: ofMessages((json) => without(json, 'top_p')),
+    hooks: ofMessages((json) => withoutMember(json, 'top_p')),
   },
   'results-change-places': {
     what: 'Of two tool calls of a translated message each gets the result of the other.',
@@ -111,12 +122,14 @@ export const mustFail = {
   'tools-have-no-description': {
     what: 'The descriptions of the tools of a translated message do not reach the provider.',
     caughtBy: ['DIAL-13@messages/tools-arrive'],
-    hooks: ofMessages(set('tools', (tools) => (tools as Json[]).map((tool) => without(tool, 'description')))),
+    hooks: ofMessages(
+      set('tools', (tools) => (tools as Json[]).map((tool) => withoutMember(tool, 'description'))),
+    ),
   },
   'nothing-is-required': {
     what: 'What a schema requires does not reach the provider of a translated message.',
     caughtBy: ['DIAL-13@messages/tools-arrive'],
-    hooks: ofMessages(eachSchema((schema) => without(schema, 'required'))),
+    hooks: ofMessages(eachSchema((schema) => withoutMember(schema, 'required'))),
   },
   'last-tool-is-lost': {
     what: 'The last of several tools of a translated message does not reach the provider.',
@@ -203,7 +216,7 @@ export const mustFail = {
   'output-has-no-limit': {
     what: 'The field max_output_tokens of a translated response does not reach the provider.',
     caughtBy: ['DIAL-13@responses/settings-arrive'],
-    hooks: ofResponses((json) => without(json, 'max_output_tokens')),
+    hooks: ofResponses((json) => withoutMember(json, 'max_output_tokens')),
   },
   'schema-becomes-any-json': {
     what: 'A translated response that should follow a schema is asked for as any JSON.',
@@ -229,7 +242,7 @@ export const mustFail = {
   'one-function-becomes-many': {
     what: 'The field parallel_tool_calls of a translated response does not reach the provider.',
     caughtBy: ['DIAL-13@responses/choice-arrives'],
-    hooks: ofResponses((json) => without(json, 'parallel_tool_calls')),
+    hooks: ofResponses((json) => withoutMember(json, 'parallel_tool_calls')),
   },
   'input-images-are-lost': {
     what: 'An image in the input of a translated response does not reach the provider.',
@@ -306,7 +319,7 @@ export const mustFail = {
   'newer-limit-is-not-known': {
     what: 'The field max_completion_tokens of a chat call does not reach a provider of messages.',
     caughtBy: ['DIAL-13/settings-arrive'],
-    hooks: ofChat((json) => without(json, 'max_completion_tokens')),
+    hooks: ofChat((json) => withoutMember(json, 'max_completion_tokens')),
   },
   'images-of-chat-are-lost': {
     what: 'An image of a chat call does not reach a provider of messages.',
@@ -324,7 +337,7 @@ export const mustFail = {
   'format-of-chat-is-lost': {
     what: 'The schema that the answer should follow, in a chat call, does not reach a provider of messages.',
     caughtBy: ['DIAL-13/format-arrives'],
-    hooks: ofChat((json) => without(json, 'response_format')),
+    hooks: ofChat((json) => withoutMember(json, 'response_format')),
   },
   'second-result-of-chat-is-lost': {
     what: 'Of several tool results of a chat call only the first reaches a provider of messages.',

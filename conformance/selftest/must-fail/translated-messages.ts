@@ -1,8 +1,8 @@
 // Must-fail gateways that translate answers of messages, or token counts, wrongly.
 
-import { cleanEnd, eachCallOf, isCount, isMessages, without } from '../dialect-hooks.ts'
+import { cleanEnd, eachCallOf, isCount, isMessages, withoutMember } from '../dialect-hooks.ts'
 import { changeEvent, type MustFail } from '../gateway.ts'
-import { asked, type Json, oneLater, read, toChat } from '../translated-hooks.ts'
+import { changeAnswer, changeRequest, type Json, oneLater, toChat } from '../translated-hooks.ts'
 import type { Wanted } from '../wire.ts'
 
 const here = toChat(isMessages)
@@ -61,14 +61,14 @@ export const mustFail = {
   'every-block-is-the-first': {
     what: 'Every block of a translated message has the index 0.',
     caughtBy: ['MSG-03'],
-    hooks: read(isMessages, {
+    hooks: changeAnswer(isMessages, {
       event: (json) => (json.index === undefined ? json : { ...json, index: 0 }),
     }),
   },
   'thoughts-are-spoken': {
     what: 'The reasoning of a translated message that is not streamed is one of its texts.',
     caughtBy: ['DIAL-11@messages/same-answer', 'DIAL-11@messages/same-reasoning'],
-    hooks: read(isMessages, {
+    hooks: changeAnswer(isMessages, {
       whole: (json) => ({
         ...json,
         content: json.content?.map((block: Json) =>
@@ -80,7 +80,7 @@ export const mustFail = {
   'thoughts-are-spoken-in-streams': {
     what: 'The reasoning of a translated message that is streamed comes as text.',
     caughtBy: ['DIAL-11@messages/same-answer', 'DIAL-11@messages/same-reasoning'],
-    hooks: read(isMessages, {
+    hooks: changeAnswer(isMessages, {
       event: (json) => {
         if (json.content_block?.type === 'thinking')
           return { ...json, content_block: { type: 'text', text: '' } }
@@ -94,7 +94,7 @@ export const mustFail = {
   'calls-end-the-turn': {
     what: 'A translated stream with tool calls ends with end_turn, so that an agent stops.',
     caughtBy: ['DIAL-11@messages/same-answer', 'MSG-06'],
-    hooks: read(isMessages, {
+    hooks: changeAnswer(isMessages, {
       event: ofDelta((delta) =>
         delta.stop_reason === 'tool_use' ? { ...delta, stop_reason: 'end_turn' } : delta,
       ),
@@ -103,7 +103,7 @@ export const mustFail = {
   'half-an-answer-ends-the-turn': {
     what: 'A translated stream that reached the limit of tokens ends with end_turn.',
     caughtBy: ['DIAL-11@messages/same-answer', 'MSG-06'],
-    hooks: read(isMessages, {
+    hooks: changeAnswer(isMessages, {
       event: ofDelta((delta) =>
         delta.stop_reason === 'max_tokens' ? { ...delta, stop_reason: 'end_turn' } : delta,
       ),
@@ -112,33 +112,33 @@ export const mustFail = {
   'limit-is-a-stop-sequence': {
     what: 'A translated message that reached the limit of tokens says that a stop sequence ended it.',
     caughtBy: ['DIAL-11@messages/same-answer', 'MSG-06'],
-    hooks: read(isMessages, {
+    hooks: changeAnswer(isMessages, {
       whole: (json) => (json.stop_reason === 'max_tokens' ? { ...json, stop_reason: 'stop_sequence' } : json),
     }),
   },
   'whole-messages-cost-nothing': {
     what: 'The usage of a translated message that is not streamed is zero.',
     caughtBy: ['DIAL-11@messages/same-usage'],
-    hooks: read(isMessages, { whole: ofUsage(() => ({ input_tokens: 0, output_tokens: 0 })) }),
+    hooks: changeAnswer(isMessages, { whole: ofUsage(() => ({ input_tokens: 0, output_tokens: 0 })) }),
   },
   'output-counts-double': {
     what: 'The last usage of a translated stream has twice the output.',
     caughtBy: ['DIAL-11@messages/same-usage'],
-    hooks: read(isMessages, {
+    hooks: changeAnswer(isMessages, {
       event: ofUsage((usage) => ({ ...usage, output_tokens: usage.output_tokens * 2 })),
     }),
   },
   'output-is-all-there-is': {
     what: 'The last usage of a translated stream has no input, and the first has 0.',
     caughtBy: ['DIAL-11@messages/same-usage'],
-    hooks: read(isMessages, {
+    hooks: changeAnswer(isMessages, {
       event: ofUsage(({ output_tokens }) => ({ output_tokens })),
     }),
   },
   'cached-input-counts-twice': {
     what: 'The input of a translated message holds the cached tokens, which stand beside it as well.',
     caughtBy: ['DIAL-11@messages/same-usage'],
-    hooks: read(isMessages, {
+    hooks: changeAnswer(isMessages, {
       whole: ofUsage((usage) => ({
         ...usage,
         input_tokens: usage.input_tokens + (usage.cache_read_input_tokens ?? 0),
@@ -148,14 +148,14 @@ export const mustFail = {
   'input-is-a-text': {
     what: 'The input of a tool call of a translated message that is not streamed is JSON in a text.',
     caughtBy: ['MSG-04'],
-    hooks: read(isMessages, {
+    hooks: changeAnswer(isMessages, {
       whole: (json) => eachCallOf(json, (call) => ({ ...call, input: JSON.stringify(call.input) })),
     }),
   },
   'calls-are-spoken': {
     what: 'Tool calls of a translated message that is not streamed are written into its text.',
     caughtBy: ['DIAL-11@messages/same-answer'],
-    hooks: read(isMessages, {
+    hooks: changeAnswer(isMessages, {
       whole: (json) =>
         eachCallOf(json, ({ name, input }) => ({ type: 'text', text: JSON.stringify({ name, input }) })),
     }),
@@ -163,7 +163,7 @@ export const mustFail = {
   'first-block-only': {
     what: 'A translated message that is not streamed has only its first block.',
     caughtBy: ['DIAL-11@messages/same-answer'],
-    hooks: read(isMessages, { whole: (json) => ({ ...json, content: json.content?.slice(0, 1) }) }),
+    hooks: changeAnswer(isMessages, { whole: (json) => ({ ...json, content: json.content?.slice(0, 1) }) }),
   },
   'calls-share-a-name': {
     what: 'Each tool call of a translated stream has the name of the first.',
@@ -194,15 +194,17 @@ export const mustFail = {
   'starts-without-a-role': {
     what: 'The message in the message_start of a translated stream has neither type nor role.',
     caughtBy: ['MSG-02/starts-with-a-message'],
-    hooks: read(isMessages, {
+    hooks: changeAnswer(isMessages, {
       event: (json) =>
-        json.message ? { ...json, message: without(without(json.message, 'type'), 'role') } : json,
+        json.message
+          ? { ...json, message: withoutMember(withoutMember(json.message, 'type'), 'role') }
+          : json,
     }),
   },
   'translated-errors-keep-their-shape': {
     what: 'An error of a provider of chat reaches clients of messages in the shape of chat.',
     caughtBy: ['MSG-11/type-of-its-status', 'FAIL-01@messages/error-body'],
-    hooks: read(isMessages, {
+    hooks: changeAnswer(isMessages, {
       whole: (json) =>
         json.type === 'error' ? { error: { message: json.error.message, type: null, code: null } } : json,
     }),
@@ -210,7 +212,7 @@ export const mustFail = {
   'ends-without-a-reason': {
     what: 'A translated stream has no message_delta.',
     caughtBy: ['MSG-02'],
-    hooks: read(isMessages, { event: (json) => (json.type === 'message_delta' ? null : json) }),
+    hooks: changeAnswer(isMessages, { event: (json) => (json.type === 'message_delta' ? null : json) }),
   },
   'reason-after-the-end': {
     what: 'The message_delta of a translated stream comes behind message_stop.',
@@ -230,7 +232,7 @@ export const mustFail = {
   'spaces-between-deltas-are-lost': {
     what: 'Each text delta of a translated message loses the spaces at its ends.',
     caughtBy: ['DIAL-11@messages/same-answer'],
-    hooks: read(isMessages, {
+    hooks: changeAnswer(isMessages, {
       event: ofDelta((delta) => (delta.text === undefined ? delta : { ...delta, text: delta.text.trim() })),
     }),
   },
@@ -263,7 +265,7 @@ export const mustFail = {
   'counts-the-last-turn': {
     what: 'A count holds only the last turn of the conversation.',
     caughtBy: ['CNT-02/estimate-holds-all'],
-    hooks: asked(isCount, (json) => ({ ...json, messages: json.messages?.slice(-1) })),
+    hooks: changeRequest(isCount, (json) => ({ ...json, messages: json.messages?.slice(-1) })),
   },
   'counts-to-zero': {
     what: 'A count that the gateway estimates is 0.',

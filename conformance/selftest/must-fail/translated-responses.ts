@@ -1,13 +1,13 @@
 // Must-fail gateways that translate answers of responses, or of chat, wrongly.
 
-import { isResponses, without } from '../dialect-hooks.ts'
+import { isResponses, withoutMember } from '../dialect-hooks.ts'
 import { changeEvent, type MustFail } from '../gateway.ts'
 import {
+  changeAnswer,
   eachLast,
   eachResponse,
   type Json,
   oneLater,
-  read,
   readBy,
   toChat,
   toMessages,
@@ -48,7 +48,7 @@ export const mustFail = {
   'arguments-are-spoken': {
     what: 'The parts of the arguments of a translated tool call come as text.',
     caughtBy: ['DIAL-11@responses/same-answer', 'DIAL-12@responses/deltas-make-the-whole'],
-    hooks: read(isResponses, {
+    hooks: changeAnswer(isResponses, {
       event: (json) =>
         json.type === 'response.function_call_arguments.delta'
           ? { ...json, type: 'response.output_text.delta', content_index: 0 }
@@ -85,7 +85,7 @@ export const mustFail = {
   'numbers-come-twice': {
     what: 'Two events of a translated response in a row have the same sequence_number.',
     caughtBy: ['RSP-01'],
-    hooks: read(isResponses, {
+    hooks: changeAnswer(isResponses, {
       event: (json) => ({ ...json, sequence_number: json.sequence_number >> 1 }),
     }),
   },
@@ -110,14 +110,14 @@ export const mustFail = {
   'first-item-only': {
     what: 'The last event of a translated response has only the first of its items.',
     caughtBy: ['RSP-02'],
-    hooks: read(isResponses, {
+    hooks: changeAnswer(isResponses, {
       event: eachResponse((response) => ({ ...response, output: response.output?.slice(0, 1) })),
     }),
   },
   'half-a-response-is-complete': {
     what: 'A translated response that reached the limit of tokens ends with response.completed.',
     caughtBy: ['DIAL-11@responses/same-answer'],
-    hooks: read(isResponses, {
+    hooks: changeAnswer(isResponses, {
       event: (json) =>
         json.type === 'response.incomplete'
           ? {
@@ -131,7 +131,7 @@ export const mustFail = {
   'half-a-whole-response-is-complete': {
     what: 'A translated response that is not streamed and reached the limit of tokens is completed.',
     caughtBy: ['DIAL-11@responses/same-answer'],
-    hooks: read(isResponses, {
+    hooks: changeAnswer(isResponses, {
       whole: (json) =>
         json.status === 'incomplete' ? { ...json, status: 'completed', incomplete_details: null } : json,
     }),
@@ -139,7 +139,7 @@ export const mustFail = {
   'limit-is-a-filter': {
     what: 'A translated response that reached the limit of tokens says that a filter stopped it.',
     caughtBy: ['DIAL-11@responses/same-answer'],
-    hooks: read(isResponses, {
+    hooks: changeAnswer(isResponses, {
       event: eachResponse((response) =>
         response.incomplete_details
           ? { ...response, incomplete_details: { reason: 'content_filter' } }
@@ -152,10 +152,12 @@ export const mustFail = {
   'translation-forgets-the-cache': {
     what: 'The usage of a translated response has no cached tokens, although the provider reports them.',
     caughtBy: ['DIAL-11@responses/same-usage'],
-    hooks: read(isResponses, {
-      whole: (json) => ({ ...json, usage: without(json.usage ?? {}, 'input_tokens_details') }),
+    hooks: changeAnswer(isResponses, {
+      whole: (json) => ({ ...json, usage: withoutMember(json.usage ?? {}, 'input_tokens_details') }),
       event: eachResponse((response) =>
-        response.usage ? { ...response, usage: without(response.usage, 'input_tokens_details') } : response,
+        response.usage
+          ? { ...response, usage: withoutMember(response.usage, 'input_tokens_details') }
+          : response,
       ),
     }),
   },
@@ -178,14 +180,14 @@ export const mustFail = {
   'whole-responses-cost-nothing': {
     what: 'The usage of a translated response that is not streamed is zero.',
     caughtBy: ['DIAL-11@responses/same-usage'],
-    hooks: read(isResponses, {
+    hooks: changeAnswer(isResponses, {
       whole: (json) => ({ ...json, usage: { input_tokens: 0, output_tokens: 0, total_tokens: 0 } }),
     }),
   },
   'totals-are-no-sums': {
     what: 'The total of the usage of a translated response is its output.',
     caughtBy: ['DIAL-11@responses/same-usage'],
-    hooks: read(isResponses, {
+    hooks: changeAnswer(isResponses, {
       whole: (json) =>
         json.usage ? { ...json, usage: { ...json.usage, total_tokens: json.usage.output_tokens } } : json,
     }),
@@ -193,27 +195,27 @@ export const mustFail = {
   'done-without-a-name': {
     what: 'The finished item of a translated tool call has no name.',
     caughtBy: ['DIAL-12@responses/ids-stay'],
-    hooks: read(isResponses, {
+    hooks: changeAnswer(isResponses, {
       event: (json) =>
         json.type === 'response.output_item.done' && json.item.name
-          ? { ...json, item: without(json.item, 'name') }
+          ? { ...json, item: withoutMember(json.item, 'name') }
           : json,
     }),
   },
   'done-without-a-call-id': {
     what: 'The finished item of a translated tool call has no call_id.',
     caughtBy: ['DIAL-12@responses/ids-stay'],
-    hooks: read(isResponses, {
+    hooks: changeAnswer(isResponses, {
       event: (json) =>
         json.type === 'response.output_item.done' && json.item.call_id
-          ? { ...json, item: without(json.item, 'call_id') }
+          ? { ...json, item: withoutMember(json.item, 'call_id') }
           : json,
     }),
   },
   'response-stays-in-progress': {
     what: 'The response in the last event of a translated stream has the status in_progress.',
     caughtBy: ['DIAL-11@responses/same-answer'],
-    hooks: read(isResponses, {
+    hooks: changeAnswer(isResponses, {
       event: (json) =>
         json.type === 'response.completed'
           ? { ...json, response: { ...json.response, status: 'in_progress' } }
@@ -223,7 +225,7 @@ export const mustFail = {
   'text-of-another-part': {
     what: 'The text deltas of a translated response name a part that was never added.',
     caughtBy: ['DIAL-12@responses/deltas-make-the-whole'],
-    hooks: read(isResponses, {
+    hooks: changeAnswer(isResponses, {
       event: (json) => (json.type === 'response.output_text.delta' ? { ...json, content_index: 1 } : json),
     }),
   },
@@ -235,7 +237,7 @@ export const mustFail = {
   'items-share-an-id': {
     what: 'All items of a translated response have one id.',
     caughtBy: ['DIAL-12@responses/ids-stay'],
-    hooks: read(isResponses, {
+    hooks: changeAnswer(isResponses, {
       event: (json) => {
         const one = (item: Json) => (item.id ? { ...item, id: 'item_1' } : item)
         const items = eachLast(one)(json.item ? { ...json, item: one(json.item) } : json)
@@ -246,7 +248,7 @@ export const mustFail = {
   'whole-responses-think-aloud': {
     what: 'The reasoning of a translated response that is not streamed is in its message.',
     caughtBy: ['DIAL-11@responses/same-answer', 'DIAL-11@responses/same-reasoning'],
-    hooks: read(isResponses, {
+    hooks: changeAnswer(isResponses, {
       whole: (json) => ({
         ...json,
         output: json.output?.map((item: Json) =>

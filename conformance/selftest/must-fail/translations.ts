@@ -1,15 +1,15 @@
 // Must-fail gateways with faults in translated calls only, while native ones are right: in what the client
 // reads, or in the provider's request. Also those that lose a part of a native request.
 
-import { eachResult, isMessages, isResponses, until, without } from '../dialect-hooks.ts'
-import { changeEvent, failed, type MustFail } from '../gateway.ts'
+import { eachResult, isMessages, isResponses, until, withoutMember } from '../dialect-hooks.ts'
+import { changeEvent, failWith, type MustFail } from '../gateway.ts'
 import {
-  asked,
+  changeAnswer,
+  changeRequest,
   eachLast,
   eachResponse,
   isChat,
   type Json,
-  read,
   toChat,
   toMessages,
 } from '../translated-hooks.ts'
@@ -56,7 +56,7 @@ export const mustFail = {
   'second-call-is-lost': {
     what: 'A translated response that is not streamed has only the first of several tool calls.',
     caughtBy: ['DIAL-11@responses/same-answer'],
-    hooks: read(isResponses, {
+    hooks: changeAnswer(isResponses, {
       whole: (json) => ({
         ...json,
         output: json.output?.filter(
@@ -69,22 +69,22 @@ export const mustFail = {
   'completed-without-usage': {
     what: 'The last event of a translated response has no usage.',
     caughtBy: ['DIAL-11@responses/same-usage'],
-    hooks: read(isResponses, { event: eachResponse((response) => without(response, 'usage')) }),
+    hooks: changeAnswer(isResponses, { event: eachResponse((response) => withoutMember(response, 'usage')) }),
   },
   'cached-tokens-are-not-told': {
     what: 'The usage of a translated response does not say which tokens came from the cache.',
     caughtBy: ['DIAL-11@responses/same-usage'],
-    hooks: read(isResponses, {
+    hooks: changeAnswer(isResponses, {
       event: eachResponse((response) => ({
         ...response,
-        ...(response.usage && { usage: without(response.usage, 'input_tokens_details') }),
+        ...(response.usage && { usage: withoutMember(response.usage, 'input_tokens_details') }),
       })),
     }),
   },
   'thoughts-of-its-own': {
     what: 'The gateway writes reasoning of its own into translated messages.',
     caughtBy: ['DIAL-11@messages/same-reasoning'],
-    hooks: read(isMessages, {
+    hooks: changeAnswer(isMessages, {
       event: (json) =>
         json.delta?.thinking === undefined ? json : { ...json, delta: { ...json.delta, thinking: 'Hm. ' } },
     }),
@@ -92,7 +92,7 @@ export const mustFail = {
   'done-without-arguments': {
     what: 'The finished item of a translated tool call has empty arguments.',
     caughtBy: ['DIAL-12@responses/deltas-make-the-whole'],
-    hooks: read(isResponses, {
+    hooks: changeAnswer(isResponses, {
       event: (json) =>
         json.type === 'response.output_item.done' && json.item.type === 'function_call'
           ? { ...json, item: { ...json.item, arguments: '' } }
@@ -102,21 +102,21 @@ export const mustFail = {
   'done-in-other-words': {
     what: 'The event output_text.done of a translated response has another text than its deltas.',
     caughtBy: ['DIAL-12@responses/deltas-make-the-whole'],
-    hooks: read(isResponses, {
+    hooks: changeAnswer(isResponses, {
       event: (json) => (json.type === 'response.output_text.done' ? { ...json, text: 'said' } : json),
     }),
   },
   'last-text-is-empty': {
     what: 'The message in the last event of a translated response has no text.',
     caughtBy: ['DIAL-12@responses/deltas-make-the-whole'],
-    hooks: read(isResponses, {
+    hooks: changeAnswer(isResponses, {
       event: eachLast((item) => (item.type === 'message' ? { ...item, content: [] } : item)),
     }),
   },
   'starts-with-its-content': {
     what: 'The event message_start of a translated message holds a block, which then comes again.',
     caughtBy: ['DIAL-12@messages/deltas-make-the-whole'],
-    hooks: read(isMessages, {
+    hooks: changeAnswer(isMessages, {
       event: (json) =>
         json.message
           ? { ...json, message: { ...json.message, content: [{ type: 'text', text: '' }] } }
@@ -126,7 +126,7 @@ export const mustFail = {
   'done-and-in-progress': {
     what: 'The finished items of a translated response are in_progress.',
     caughtBy: ['DIAL-12@responses/states-agree'],
-    hooks: read(isResponses, {
+    hooks: changeAnswer(isResponses, {
       event: (json) =>
         json.type === 'response.output_item.done'
           ? { ...json, item: { ...json.item, status: 'in_progress' } }
@@ -136,26 +136,28 @@ export const mustFail = {
   'last-items-are-in-progress': {
     what: 'The items in the last event of a translated response are in_progress.',
     caughtBy: ['DIAL-12@responses/states-agree'],
-    hooks: read(isResponses, {
+    hooks: changeAnswer(isResponses, {
       event: eachLast((item) => (item.status ? { ...item, status: 'in_progress' } : item)),
     }),
   },
   'calls-change-their-ids': {
     what: 'Tool calls have other ids in the last event of a translated response.',
     caughtBy: ['DIAL-12@responses/ids-stay'],
-    hooks: read(isResponses, {
+    hooks: changeAnswer(isResponses, {
       event: eachLast((item) => (item.call_id ? { ...item, call_id: `${item.call_id}_2` } : item)),
     }),
   },
   'items-change-their-ids': {
     what: 'The deltas of a translated response name items that were never added.',
     caughtBy: ['DIAL-12@responses/ids-stay'],
-    hooks: read(isResponses, { event: (json) => (json.item_id ? { ...json, item_id: 'msg_other' } : json) }),
+    hooks: changeAnswer(isResponses, {
+      event: (json) => (json.item_id ? { ...json, item_id: 'msg_other' } : json),
+    }),
   },
   'response-changes-its-id': {
     what: 'The last event of a translated response has another id than the first.',
     caughtBy: ['DIAL-12@responses/ids-stay'],
-    hooks: read(isResponses, {
+    hooks: changeAnswer(isResponses, {
       event: (json) =>
         json.type === 'response.completed' ? { ...json, response: { ...json.response, id: 'resp_2' } } : json,
     }),
@@ -187,14 +189,14 @@ export const mustFail = {
   'translated-errors-of-chat': {
     what: 'A refusal of a translated message has the shape of a chat error.',
     caughtBy: ['FAIL-01@messages', 'MSG-11/type-of-its-status'],
-    hooks: read(isMessages, {
+    hooks: changeAnswer(isMessages, {
       whole: (json) => (json.type === 'error' ? { error: { message: json.error.message } } : json),
     }),
   },
   'translated-errors-in-other-words': {
     what: 'A refusal of a translated message does not have the provider’s text.',
     caughtBy: ['MSG-12', 'FAIL-04@messages/keeps-status-and-message'],
-    hooks: read(isMessages, {
+    hooks: changeAnswer(isMessages, {
       whole: (json) =>
         json.type === 'error' ? { ...json, error: { ...json.error, message: 'not now' } } : json,
     }),
@@ -202,7 +204,7 @@ export const mustFail = {
   'calls-share-an-id': {
     what: 'All tool calls of a translated message have one id.',
     caughtBy: ['DIAL-12@messages/ids-stay'],
-    hooks: read(isMessages, {
+    hooks: changeAnswer(isMessages, {
       event: (json) =>
         json.content_block?.id ? { ...json, content_block: { ...json.content_block, id: 'call_1' } } : json,
     }),
@@ -210,14 +212,14 @@ export const mustFail = {
   'every-item-is-the-first': {
     what: 'Every output_index of a translated response is 0.',
     caughtBy: ['DIAL-12@responses/indexes-lead-to-what-began'],
-    hooks: read(isResponses, {
+    hooks: changeAnswer(isResponses, {
       event: (json) => (json.output_index === undefined ? json : { ...json, output_index: 0 }),
     }),
   },
   'deltas-of-another-kind': {
     what: 'The parts of a tool call of a translated message come as text.',
     caughtBy: ['DIAL-12@messages/indexes-lead-to-what-began'],
-    hooks: read(isMessages, {
+    hooks: changeAnswer(isMessages, {
       event: (json) =>
         json.delta?.partial_json === undefined
           ? json
@@ -242,12 +244,12 @@ export const mustFail = {
   'translation-drops-tools': {
     what: 'Tools of a translated message do not reach the provider.',
     caughtBy: ['DIAL-13@messages/tools-arrive'],
-    hooks: asked(toChat(isMessages), (json) => without(json, 'tools')),
+    hooks: changeRequest(toChat(isMessages), (json) => withoutMember(json, 'tools')),
   },
   'translation-keeps-names-only': {
     what: 'Tools of a translated response reach the provider without the properties of their schemas.',
     caughtBy: ['DIAL-13@responses/tools-arrive'],
-    hooks: asked(toChat(isResponses), (json) => ({
+    hooks: changeRequest(toChat(isResponses), (json) => ({
       ...json,
       tools: json.tools?.map((tool: Json) => ({ ...tool, parameters: { type: 'object', properties: {} } })),
     })),
@@ -255,27 +257,27 @@ export const mustFail = {
   'translation-drops-the-system': {
     what: 'The system prompt of a translated message does not reach the provider.',
     caughtBy: ['DIAL-13@messages/instructions-arrive'],
-    hooks: asked(toChat(isMessages), (json) => without(json, 'system')),
+    hooks: changeRequest(toChat(isMessages), (json) => withoutMember(json, 'system')),
   },
   'translation-drops-instructions': {
     what: 'The instructions of a translated response do not reach the provider.',
     caughtBy: ['DIAL-13@responses/instructions-arrive'],
-    hooks: asked(toChat(isResponses), (json) => without(json, 'instructions')),
+    hooks: changeRequest(toChat(isResponses), (json) => withoutMember(json, 'instructions')),
   },
   'translation-has-its-own-limit': {
     what: 'A translated message is asked for with a limit of tokens of the gateway’s own.',
     caughtBy: ['DIAL-13@messages/settings-arrive'],
-    hooks: asked(toChat(isMessages), (json) => ({ ...json, max_tokens: 4_096 })),
+    hooks: changeRequest(toChat(isMessages), (json) => ({ ...json, max_tokens: 4_096 })),
   },
   'translation-drops-stop-sequences': {
     what: 'Stop sequences of a translated chat call do not reach the provider.',
     caughtBy: ['DIAL-13/settings-arrive'],
-    hooks: asked(toMessages, (json) => without(json, 'stop')),
+    hooks: changeRequest(toMessages, (json) => withoutMember(json, 'stop')),
   },
   'translation-rounds-the-temperature': {
     what: 'The temperature of a translated response is rounded.',
     caughtBy: ['DIAL-13@responses/settings-arrive'],
-    hooks: asked(toChat(isResponses), (json) =>
+    hooks: changeRequest(toChat(isResponses), (json) =>
       json.temperature === undefined ? json : { ...json, temperature: Math.round(json.temperature) },
     ),
   },
@@ -293,37 +295,39 @@ export const mustFail = {
   'tools-are-not-cached': {
     what: 'The field cache_control of a tool does not reach a provider of messages.',
     caughtBy: ['DIAL-01/same-body'],
-    hooks: asked(isMessages, (json) => ({
+    hooks: changeRequest(isMessages, (json) => ({
       ...json,
-      ...(json.tools && { tools: json.tools.map((tool: Json) => without(tool, 'cache_control')) }),
+      ...(json.tools && { tools: json.tools.map((tool: Json) => withoutMember(tool, 'cache_control')) }),
     })),
   },
   'failed-results-look-well': {
     what: 'The mark is_error of a tool result does not reach a provider of messages.',
     caughtBy: ['DIAL-01/same-body'],
-    hooks: asked(isMessages, (json) => eachResult(json, (result) => without(result, 'is_error'))),
+    hooks: changeRequest(isMessages, (json) =>
+      eachResult(json, (result) => withoutMember(result, 'is_error')),
+    ),
   },
   'thinking-is-not-asked-for': {
     what: 'The field thinking does not reach a provider of messages.',
     caughtBy: ['DIAL-01/same-body'],
-    hooks: asked(isMessages, (json) => without(json, 'thinking')),
+    hooks: changeRequest(isMessages, (json) => withoutMember(json, 'thinking')),
   },
   'text-as-input-is-empty': {
     what: 'An input that is one text reaches a provider of responses as a list without it.',
     caughtBy: ['DIAL-01@responses/same-body'],
-    hooks: asked(isResponses, (json) =>
+    hooks: changeRequest(isResponses, (json) =>
       typeof json.input === 'string' ? { ...json, input: [{ role: 'user', content: '' }] } : json,
     ),
   },
   'include-is-left-out': {
     what: 'The field include does not reach a provider of responses.',
     caughtBy: ['DIAL-01@responses/same-body'],
-    hooks: asked(isResponses, (json) => without(json, 'include')),
+    hooks: changeRequest(isResponses, (json) => withoutMember(json, 'include')),
   },
   'second-result-is-left-out': {
     what: 'Of several tool results of a chat call only the first reaches the provider.',
     caughtBy: ['ROUTE-05/fields-arrive'],
-    hooks: asked(isChat, (json) => ({
+    hooks: changeRequest(isChat, (json) => ({
       ...json,
       messages: json.messages?.filter(
         ({ role }: Json, index: number, all: Json[]) =>
@@ -348,14 +352,14 @@ export const mustFail = {
   'unknown-ids-are-rate-limited': {
     what: 'A previous_response_id that is unknown is answered with 429.',
     caughtBy: ['RSP-06/unknown-is-called-so'],
-    hooks: { request: (wanted) => (wanted.body.includes('resp_of_nobody') ? failed(429) : undefined) },
+    hooks: { request: (wanted) => (wanted.body.includes('resp_of_nobody') ? failWith(429) : undefined) },
   },
   'what-was-not-kept-goes-on': {
     what: 'The id of an answer that the provider does not keep is kept.',
     caughtBy: ['RSP-05/what-was-not-kept-is-unknown'],
-    hooks: asked(
+    hooks: changeRequest(
       (wanted) => goesOn(wanted) && !wanted.body.includes('resp_of_nobody'),
-      (json) => without(json, 'previous_response_id'),
+      (json) => withoutMember(json, 'previous_response_id'),
     ),
   },
   'failures-are-refusals': {
@@ -388,17 +392,17 @@ export const mustFail = {
   'must-becomes-may': {
     what: 'A tool that must be called may be called, in a translated message.',
     caughtBy: ['DIAL-13@messages/choice-arrives'],
-    hooks: asked(toChat(isMessages), (json) => without(json, 'tool_choice')),
+    hooks: changeRequest(toChat(isMessages), (json) => withoutMember(json, 'tool_choice')),
   },
   'translation-drops-images': {
     what: 'An image of the user does not reach the provider of a translated message.',
     caughtBy: ['DIAL-13@messages/images-arrive'],
-    hooks: asked(toChat(isMessages), withoutParts('image')),
+    hooks: changeRequest(toChat(isMessages), withoutParts('image')),
   },
   'last-result-for-all': {
     what: 'Each tool call of a translated message gets the result of the last one.',
     caughtBy: ['DIAL-13@messages/results-arrive'],
-    hooks: asked(toChat(isMessages), (json) => {
+    hooks: changeRequest(toChat(isMessages), (json) => {
       const parts: Json[] = json.messages?.flatMap(({ content }: Json) => content) ?? []
       const last = parts.findLast((part) => part?.type === 'tool_result')?.content
       return eachResult(json, (result) => ({ ...result, content: last }))
@@ -407,11 +411,11 @@ export const mustFail = {
   'translation-drops-the-format': {
     what: 'The schema that the answer of a translated response should follow does not reach the provider.',
     caughtBy: ['DIAL-13@responses/format-arrives'],
-    hooks: asked(toChat(isResponses), (json) => without(json, 'text')),
+    hooks: changeRequest(toChat(isResponses), (json) => withoutMember(json, 'text')),
   },
   'translation-sends-the-last-turn': {
     what: 'Only the last turn of a translated message reaches the provider.',
     caughtBy: ['DIAL-13@messages/turns-arrive'],
-    hooks: asked(toChat(isMessages), (json) => ({ ...json, messages: json.messages?.slice(-1) })),
+    hooks: changeRequest(toChat(isMessages), (json) => ({ ...json, messages: json.messages?.slice(-1) })),
   },
 } satisfies Record<string, MustFail>

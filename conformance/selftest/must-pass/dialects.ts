@@ -4,7 +4,7 @@
 import type { Further } from '../../requirements/applicability.ts'
 import type { Target } from '../../target/schema.ts'
 import type { MustPass } from '../gateway.ts'
-import { CHAT, changeEvent, changeJson, failed } from '../gateway.ts'
+import { CHAT, changeEvent, changeJson, failWith } from '../gateway.ts'
 import type { GatewayHooks } from '../wire.ts'
 
 const isMessages = (path: string): boolean => /^\/v1\/messages(\?|$)/.test(path)
@@ -22,7 +22,7 @@ const withoutChat =
 const elsewhere =
   (path: string): NonNullable<GatewayHooks['request']> =>
   (wanted) =>
-    wanted.method === 'POST' && !wanted.path.startsWith(path) ? failed(404) : undefined
+    wanted.method === 'POST' && !wanted.path.startsWith(path) ? failWith(404) : undefined
 
 export const chatOnly = (text: string): string => text.replace('[openai, responses]', 'openai')
 const responsesOnly = (text: string): string => text.replace('[openai, responses]', 'responses')

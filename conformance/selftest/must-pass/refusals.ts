@@ -1,7 +1,7 @@
 // Gateways that refuse, or relay a refusal, in an unusual way.
 
 import type { MustPass } from '../gateway.ts'
-import { CHAT, callIn, changeJson, failed } from '../gateway.ts'
+import { CHAT, callIn, changeJson, failWith } from '../gateway.ts'
 
 export const mustPass = {
   'all-is-500': {
@@ -129,7 +129,7 @@ export const mustPass = {
       async request(wanted, context) {
         if (wanted.method !== 'POST' || wanted.path !== CHAT || callIn(wanted)?.model) return
         await context.spend({ messages: undefined })
-        return failed(400)
+        return failWith(400)
       },
     },
   },
@@ -163,7 +163,7 @@ export const mustPass = {
     hooks: {
       request(wanted) {
         const call = callIn(wanted)
-        return call && ('reasoning_effort' in call || 'verbosity' in call) ? failed(400) : undefined
+        return call && ('reasoning_effort' in call || 'verbosity' in call) ? failWith(400) : undefined
       },
     },
   },

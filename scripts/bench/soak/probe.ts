@@ -4,7 +4,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { isMainThread, type Worker } from 'node:worker_threads'
 
 /** Message to the parent, once a second. */
-export interface Sample {
+export interface ProbeSample {
   /** Bytes: the process, and the used heaps of its main thread and of its other threads. */
   readonly rss: number
   readonly heap: number
@@ -23,7 +23,7 @@ if (isMainThread) {
     const { rss, heapUsed: heap } = process.memoryUsage()
     const sizes = await Promise.all(threads.map(heapOf))
     const used = sizes.reduce((sum, size) => sum + size, 0)
-    process.send?.({ rss, heap, threads: used, delay: delays.percentile(99) / 1e6 } satisfies Sample)
+    process.send?.({ rss, heap, threads: used, delay: delays.percentile(99) / 1e6 } satisfies ProbeSample)
     delays.reset()
   }, 1_000).unref()
   process.channel?.unref()

@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import Database from 'better-sqlite3'
 import { createClients, startProviders } from './load.ts'
-import type { Sample } from './probe.ts'
+import type { ProbeSample } from './probe.ts'
 
 const { values } = parseArgs({ options: { minutes: { type: 'string', default: '30' } } })
 const MS = Number(values.minutes) * 60_000
@@ -28,7 +28,7 @@ const WARM_UP_MS = Math.max(30_000, MS / 4)
 const FLAT = { share: 0.15, bytes: 24 * 2 ** 20 }
 const MIB = 2 ** 20
 
-interface Point extends Sample {
+interface Point extends ProbeSample {
   /** Since the start, ms. */
   readonly at: number
   /** Database and write-ahead log, bytes. */
@@ -56,7 +56,7 @@ async function soak(): Promise<void> {
   gateway = child
   const points: Point[] = []
   const start = performance.now()
-  child.on('message', (message: Sample | { unhandled: string }) => {
+  child.on('message', (message: ProbeSample | { unhandled: string }) => {
     if ('unhandled' in message) problems.push(`unhandled rejection: ${message.unhandled}`)
     else points.push({ ...message, at: performance.now() - start, disk: bytesIn(data) })
   })

@@ -1,7 +1,7 @@
 // The blocks of a page are found, and an output that differs is noticed.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { blocksOf, commandsOf, wasPrinted } from './blocks.ts'
+import { commandBlocks, commandsOf, wasPrinted } from './blocks.ts'
 
 const PAGE = `# A page
 
@@ -20,7 +20,7 @@ one
 `
 
 test('blocks are found with their line, attributes and text, in lists too', () => {
-  const [first, second] = blocksOf(PAGE)
+  const [first, second] = commandBlocks(PAGE)
   assert.deepEqual(first, {
     line: 3,
     language: 'sh',

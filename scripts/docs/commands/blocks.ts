@@ -7,7 +7,7 @@
  * `needs="pytest"`, a program without which it is skipped; `file=NAME`, written before the next block runs;
  * `from=PATH`, whose text it must equal.
  */
-export interface Block {
+export interface CommandBlock {
   readonly line: number
   readonly language: string
   readonly attributes: Readonly<Record<string, string>>
@@ -20,7 +20,7 @@ export interface Command {
   readonly output: string | null
 }
 
-export function blocksOf(markdown: string): Block[] {
+export function commandBlocks(markdown: string): CommandBlock[] {
   return [...markdown.matchAll(/^( *)(`{3,})(\w*)([^\n`]*)\n([\s\S]*?)^\1\2 *$/gm)].map((found) => {
     const [, indent = '', , language = '', info = '', text = ''] = found
     const attributes = [...info.matchAll(/([\w-]+)(?:=(?:"([^"]*)"|(\S+)))?/g)].map(
@@ -39,7 +39,7 @@ export function blocksOf(markdown: string): Block[] {
  * Returns the commands of a block. `sh`: one script, without output. `console`: a command after each `$ `,
  * with its output below.
  */
-export function commandsOf({ language, text }: Block): Command[] {
+export function commandsOf({ language, text }: CommandBlock): Command[] {
   if (language === 'sh') return [{ command: text, output: null }]
   const commands: { command: string; output: string }[] = []
   let goesOn = false

@@ -4,13 +4,13 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { delimiter, dirname, join } from 'node:path'
-import { type Block, commandsOf, wasPrinted } from './blocks.ts'
+import { type CommandBlock, commandsOf, wasPrinted } from './blocks.ts'
 
 /** Ports that the documentation uses. */
 const PORTS = ['4949', '4950', '4951', '8080', '8081', '9410', '9411']
 
-export interface Place {
-  run(block: Block): Promise<void>
+export interface Sandbox {
+  run(block: CommandBlock): Promise<void>
   /** Ends what still runs, like Ctrl-C. Rejects if something keeps running. */
   close(): Promise<void>
 }
@@ -27,7 +27,7 @@ interface Setup {
 }
 
 /** Opens a place. `root` is the repository, `modules` a node_modules with the packed program. */
-export function openPlace(root: string, modules: string, directory: string): Promise<Place> {
+export function openPlace(root: string, modules: string, directory: string): Promise<Sandbox> {
   const home = join(directory, 'home')
   mkdirSync(home, { recursive: true })
   cpSync(join(root, 'examples'), join(directory, 'examples'), { recursive: true })
@@ -39,7 +39,7 @@ export function openPlace(root: string, modules: string, directory: string): Pro
 }
 
 /** Runs blocks in an existing directory. */
-export async function openIn({ root, directory, home, path, env: more, onOutput }: Setup): Promise<Place> {
+export async function openIn({ root, directory, home, path, env: more, onOutput }: Setup): Promise<Sandbox> {
   const free = await freePorts(PORTS.length)
   const swap = (text: string, from: readonly string[], to: readonly string[]) =>
     from.reduce((changed, port, n) => changed.replaceAll(new RegExp(`\\b${port}\\b`, 'g'), to[n]!), text)
@@ -67,7 +67,7 @@ export async function openIn({ root, directory, home, path, env: more, onOutput 
   }
   const running: ChildProcess[] = []
 
-  async function run(block: Block): Promise<void> {
+  async function run(block: CommandBlock): Promise<void> {
     const { attributes, text } = block
     if (attributes.from !== undefined && readFileSync(join(root, attributes.from), 'utf8') !== text)
       throw new Error(`differs from ${attributes.from}`)

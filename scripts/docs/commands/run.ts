@@ -16,7 +16,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { type Block, blocksOf } from './blocks.ts'
+import { type CommandBlock, commandBlocks } from './blocks.ts'
 import { isThere, openPlace } from './place.ts'
 
 const { values, positionals } = parseArgs({
@@ -55,7 +55,7 @@ function install(): string {
 }
 
 /** Returns why a block is not run, or null. */
-function reasonAgainst({ attributes }: Block): string | null {
+function reasonAgainst({ attributes }: CommandBlock): string | null {
   if (attributes['not-run'] !== undefined) return attributes['not-run']
   const missing = (attributes.needs ?? '').split(' ').filter((program) => program && !isThere(program))
   return missing.length > 0 ? `there is no ${missing.join(', ')} here` : null
@@ -63,7 +63,7 @@ function reasonAgainst({ attributes }: Block): string | null {
 
 /** Runs the blocks of a page in order. */
 async function check(modules: string, n: number, page: string): Promise<void> {
-  const blocks = blocksOf(readFileSync(join(root, page), 'utf8'))
+  const blocks = commandBlocks(readFileSync(join(root, page), 'utf8'))
   if (!blocks.some(isCommand)) return
   const place = await openPlace(root, modules, join(scratch, `page-${n}`))
   for (const block of blocks) {
@@ -79,7 +79,7 @@ async function check(modules: string, n: number, page: string): Promise<void> {
   await place.close().catch(({ message }: Error) => problems.push(`${page}: ${message}`))
 }
 
-const isCommand = ({ language }: Block) => language === 'sh' || language === 'console'
+const isCommand = ({ language }: CommandBlock) => language === 'sh' || language === 'console'
 const pages =
   positionals.length > 0
     ? positionals

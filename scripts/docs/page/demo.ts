@@ -16,7 +16,7 @@ import {
 } from '../../../mocks/test-upstream.ts'
 import { parseConfig } from '../../../src/config/load.ts'
 import { createGateway, type Gateway } from '../../../src/gateway/create-gateway.ts'
-import { fill } from '../../bench/fill.ts'
+import { fillRecord } from '../../bench/fill.ts'
 
 export interface Demo {
   readonly gateway: Gateway
@@ -72,7 +72,7 @@ export async function startDemo({
   page,
 }: DemoOptions): Promise<Demo> {
   const data = mkdtempSync(join(tmpdir(), 'waybill-page-'))
-  fill(data, calls)
+  fillRecord(data, calls)
   const mocks = await Promise.all(
     ['openai', 'groq', 'deepseek', 'openrouter'].map(async (name) => ({
       name,

@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { dirname, join, posix, relative } from 'node:path'
 import { filteredScoreboard, MADE_PAGES } from './made.ts'
-import { addressOf, PAGES } from './pages.ts'
+import { PAGES, pageAddress } from './pages.ts'
 
 /** Writes `directory` from scratch. Throws with every broken link. */
 export function writeContent(root: string, directory: string): void {
@@ -33,13 +33,13 @@ export function writeContent(root: string, directory: string): void {
     const { text, files, broken } = withLinks(root, source, sources)
     for (const [from, to] of files) put(from, `public${to}`)
     problems.push(...broken.map((link) => `${source} links to ${link}, which is not there`))
-    const page = join(directory, `${addressOf(source)}.md`)
+    const page = join(directory, `${pageAddress(source)}.md`)
     mkdirSync(dirname(page), { recursive: true })
     writeFileSync(page, text)
   }
   const sidebar = Object.entries(PAGES).map(([text, pages]) => ({
     text,
-    items: Object.entries(pages).map(([source, name]) => ({ text: name, link: `/${addressOf(source)}` })),
+    items: Object.entries(pages).map(([source, name]) => ({ text: name, link: `/${pageAddress(source)}` })),
   }))
   writeFileSync(join(directory, 'sidebar.json'), JSON.stringify(sidebar))
   if (problems.length > 0) throw new Error(problems.join('\n'))
@@ -49,7 +49,7 @@ export function writeContent(root: string, directory: string): void {
 function withLinks(root: string, source: string, pages: readonly string[]) {
   const files = new Map<string, string>()
   const broken: string[] = []
-  const here = posix.dirname(addressOf(source))
+  const here = posix.dirname(pageAddress(source))
   /** Returns null for a directory, which a site cannot show. */
   const lead = (link: string): string | null => {
     if (/^(\w+:|#|\/)/.test(link)) return link
@@ -57,7 +57,7 @@ function withLinks(root: string, source: string, pages: readonly string[]) {
     const target = relative(root, join(root, dirname(source), path))
     const behind = anchor === undefined ? '' : `#${anchor}`
     if (pages.includes(target) || target === 'README.md') {
-      const to = posix.relative(here, `${addressOf(target)}.md`)
+      const to = posix.relative(here, `${pageAddress(target)}.md`)
       return `${to.startsWith('.') ? to : `./${to}`}${behind}`
     }
     if (!existsSync(join(root, target))) {

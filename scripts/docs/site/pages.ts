@@ -73,5 +73,5 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
 }
 
 /** Returns the address of a source file's page in the site, without an extension. */
-export const addressOf = (source: string): string =>
+export const pageAddress = (source: string): string =>
   ELSEWHERE[source] ?? source.replace(/^docs\//, '').replace(/\.md$/, '')

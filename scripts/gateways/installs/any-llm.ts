@@ -1,4 +1,4 @@
-import type { Peer } from '../gateway.ts'
+import type { OtherGateway } from '../gateway.ts'
 
 export const peer = {
   // Its ranges allow any later version of its providers' clients, and Anthropic's has no `temperature` and no
@@ -9,4 +9,4 @@ export const peer = {
   ],
   bin: 'bin',
   services: ['postgres'],
-} satisfies Peer
+} satisfies OtherGateway

@@ -1,4 +1,4 @@
-import type { Peer } from '../gateway.ts'
+import type { OtherGateway } from '../gateway.ts'
 
 export const peer = {
   install: [
@@ -6,4 +6,4 @@ export const peer = {
     'mkdir bin && ln -s ../package/dist/cli.js bin/ccr',
   ],
   bin: 'bin',
-} satisfies Peer
+} satisfies OtherGateway

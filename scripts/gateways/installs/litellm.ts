@@ -1,4 +1,4 @@
-import { NPM, type Peer } from '../gateway.ts'
+import { NPM, type OtherGateway } from '../gateway.ts'
 
 const PRISMA = '5.17.0' // required by prisma 0.15.0 for Python
 
@@ -26,4 +26,4 @@ END`,
   ],
   bin: 'run',
   services: ['postgres'],
-} satisfies Peer
+} satisfies OtherGateway

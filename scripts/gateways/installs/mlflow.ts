@@ -1,6 +1,6 @@
-import type { Peer } from '../gateway.ts'
+import type { OtherGateway } from '../gateway.ts'
 
 export const peer = {
   install: ['python3 -m venv .', 'bin/pip install --quiet "mlflow[gateway]==3.17.2"'],
   bin: 'bin',
-} satisfies Peer
+} satisfies OtherGateway

@@ -1,4 +1,4 @@
-import type { Peer } from '../gateway.ts'
+import type { OtherGateway } from '../gateway.ts'
 
 const MODULE = 'github.com/QuantumNous/new-api'
 
@@ -12,4 +12,4 @@ export const peer = {
     'cd source && go build -o ../bin/new-api .',
   ],
   bin: 'bin',
-} satisfies Peer
+} satisfies OtherGateway

@@ -1,4 +1,4 @@
-import { NPM, type Peer } from '../gateway.ts'
+import { NPM, type OtherGateway } from '../gateway.ts'
 
 export const peer = {
   // The published archive holds a built server whose SQLite binding is for another version of Node.
@@ -12,4 +12,4 @@ export const peer = {
     'chmod +x bin/omniroute-server',
   ],
   bin: 'bin',
-} satisfies Peer
+} satisfies OtherGateway

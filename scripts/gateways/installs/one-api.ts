@@ -1,4 +1,4 @@
-import { type Peer, TOKEN_TABLES, tokenTables } from '../gateway.ts'
+import { type OtherGateway, TOKEN_TABLES, tokenTables } from '../gateway.ts'
 
 export const peer = {
   install: [
@@ -8,4 +8,4 @@ export const peer = {
   ],
   bin: 'bin',
   env: tokenTables,
-} satisfies Peer
+} satisfies OtherGateway

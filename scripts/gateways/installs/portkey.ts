@@ -1,7 +1,7 @@
-import { NPM, type Peer } from '../gateway.ts'
+import { NPM, type OtherGateway } from '../gateway.ts'
 
 export const peer = {
   // With a later @hono/node-server, which its range allows, each streamed call of this version ends in a 500.
   install: [`${NPM} --legacy-peer-deps @portkey-ai/gateway@1.15.2 @hono/node-server@1.13.8`],
   bin: 'node_modules/.bin',
-} satisfies Peer
+} satisfies OtherGateway

@@ -1,4 +1,4 @@
-import { type Peer, TOKEN_TABLES, tokenTables } from '../gateway.ts'
+import { type OtherGateway, TOKEN_TABLES, tokenTables } from '../gateway.ts'
 
 export const peer = {
   // It claims to support Python 3.10 but has syntax of 3.12. pyenv, if installed, must be given the version.
@@ -9,4 +9,4 @@ export const peer = {
   ],
   bin: 'bin',
   env: tokenTables,
-} satisfies Peer
+} satisfies OtherGateway

@@ -1,7 +1,7 @@
 // Entries for coding agents.
-import { type Entry, example, GATEWAY_KEY, GATEWAY_URL } from './entry.ts'
+import { type CommandEntry, example, GATEWAY_KEY, GATEWAY_URL } from './entry.ts'
 
-export const addRun: Entry = (program, { env, config, finish }) => {
+export const addRun: CommandEntry = (program, { env, config, finish }) => {
   program
     .command('run')
     .description(
@@ -22,7 +22,7 @@ export const addRun: Entry = (program, { env, config, finish }) => {
     )
 }
 
-export const addMcp: Entry = (program, { env, config }) => {
+export const addMcp: CommandEntry = (program, { env, config }) => {
   program
     .command('mcp')
     .description(
@@ -35,7 +35,7 @@ export const addMcp: Entry = (program, { env, config }) => {
     .action(async (options) => (await import('../mcp.ts')).mcp({ ...options, env }))
 }
 
-export const addStatusline: Entry = (program, { env }) => {
+export const addStatusline: CommandEntry = (program, { env }) => {
   const line = program
     .command('statusline [options...]')
     .description("draw a coding client's status line from its JSON on stdin")
@@ -81,5 +81,5 @@ export const addStatusline: Entry = (program, { env }) => {
     .option(...keyFile)
     .option('--session <id>', 'the session whose line is blank')
     .addHelpText('after', example('waybill statusline doctor --session 5f0c…'))
-    .action(async (options) => (await import('../statusline.ts')).doctor({ ...options, env }))
+    .action(async (options) => (await import('../statusline.ts')).lineDoctor({ ...options, env }))
 }

@@ -1,8 +1,8 @@
 // Entries for reading the record of calls.
 import { type Command, Option } from 'commander'
-import { type Entry, example, GATEWAY_KEY, GATEWAY_URL } from './entry.ts'
+import { type CommandEntry, example, GATEWAY_KEY, GATEWAY_URL } from './entry.ts'
 
-export const addLogs: Entry = (program, { env, config }) => {
+export const addLogs: CommandEntry = (program, { env, config }) => {
   filtered(
     program
       .command('logs')
@@ -23,7 +23,7 @@ export const addLogs: Entry = (program, { env, config }) => {
     })
 }
 
-export const addSessions: Entry = (program, { env, config }) => {
+export const addSessions: CommandEntry = (program, { env, config }) => {
   program
     .command('sessions')
     .description('list the sessions of a running gateway with their calls, tokens and cost')
@@ -34,10 +34,10 @@ export const addSessions: Entry = (program, { env, config }) => {
     .option(...GATEWAY_URL)
     .option(...GATEWAY_KEY)
     .addHelpText('after', example('waybill sessions --order cost'))
-    .action(async (options) => (await import('../lists.ts')).sessions({ ...options, env }))
+    .action(async (options) => (await import('../lists.ts')).printSessions({ ...options, env }))
 }
 
-export const addExport: Entry = (program, { env, config }) => {
+export const addExport: CommandEntry = (program, { env, config }) => {
   filtered(
     program
       .command('export')

@@ -1,7 +1,7 @@
 // Entries for the conformance suite.
-import { type Entry, example } from './entry.ts'
+import { type CommandEntry, example } from './entry.ts'
 
-export const addConform: Entry = (program, { finish }) => {
+export const addConform: CommandEntry = (program, { finish }) => {
   const suite = program
     .command('conform [target]')
     .description('test a gateway against the contract; the target is a target file, its name, or an address')
@@ -25,18 +25,18 @@ export const addConform: Entry = (program, { finish }) => {
       '\nExit codes: 0 conformant, 1 not conformant, 2 wrong usage, 3 the target or the suite failed, 4 the baseline is stale.',
     )
     .action(async (target, { list, ...options }, command) => {
-      if (list) return (await import('../explain.ts')).list()
+      if (list) return (await import('../explain.ts')).printRequirements()
       if (target === undefined) command.error("error: missing required argument 'target'")
-      finish(await (await import('../conform.ts')).conform({ target, ...options }))
+      finish(await (await import('../conform.ts')).conformCommand({ target, ...options }))
     })
   suite
     .command('explain <id...>')
     .description('why a requirement matters, how it is tested, and what usually causes a failure')
     .addHelpText('after', example('waybill conform explain FLOW-06'))
-    .action(async (ids) => finish((await import('../explain.ts')).explain(ids)))
+    .action(async (ids) => finish((await import('../explain.ts')).explainRequirements(ids)))
 }
 
-export const addTarget: Entry = (program, { finish }) => {
+export const addTarget: CommandEntry = (program, { finish }) => {
   const target = program
     .command('target')
     .description('write and check target files, which describe a gateway to the conformance suite')
@@ -80,11 +80,11 @@ export const addTarget: Entry = (program, { finish }) => {
       '\nExit codes: 0 written, 2 wrong usage, 3 written, but the gateway could not be tried.',
     )
     .action(async (file = 'target.yaml', options) =>
-      finish(await (await import('../target-init.ts')).init(file, options)),
+      finish(await (await import('../target-init.ts')).initTarget(file, options)),
     )
 }
 
-export const addJudge: Entry = (program, { finish }) => {
+export const addJudge: CommandEntry = (program, { finish }) => {
   program
     .command('judge <dir>')
     .description('compute the verdicts of a run again from its evidence')
@@ -93,6 +93,6 @@ export const addJudge: Entry = (program, { finish }) => {
     .option('--compare <dir>', 'report of an earlier run; print what got better and what got worse')
     .addHelpText('after', example('waybill judge report'))
     .action(async (directory, options) => {
-      finish((await import('../conform.ts')).judge(directory, options))
+      finish((await import('../conform.ts')).judgeCommand(directory, options))
     })
 }

@@ -12,7 +12,7 @@ export interface Surroundings {
 }
 
 /** Adds a command with its options, an example and its action; or several commands under one name. */
-export type Entry = (program: Command, surroundings: Surroundings) => void
+export type CommandEntry = (program: Command, surroundings: Surroundings) => void
 
 export const GATEWAY_URL = [
   '--url <url>',

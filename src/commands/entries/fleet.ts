@@ -1,7 +1,7 @@
 // Entries for gateways that share a log.
-import { type Entry, example } from './entry.ts'
+import { type CommandEntry, example } from './entry.ts'
 
-export const addFleet: Entry = (program, { env, config }) => {
+export const addFleet: CommandEntry = (program, { env, config }) => {
   const fleet = program.command('fleet').description('the log that several gateways share')
   fleet
     .command('status')

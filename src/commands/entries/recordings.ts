@@ -1,8 +1,8 @@
 // Entries for recordings, and for the mock providers that answer from them.
 import { Option } from 'commander'
-import { type Entry, example, portNumber, portText } from './entry.ts'
+import { type CommandEntry, example, portNumber, portText } from './entry.ts'
 
-export const addRecord: Entry = (program, { env, config }) => {
+export const addRecord: CommandEntry = (program, { env, config }) => {
   program
     .command('record')
     .description('run the gateway against a live provider and keep redacted recordings; costs money')
@@ -16,7 +16,7 @@ export const addRecord: Entry = (program, { env, config }) => {
     .action(async (options) => (await import('../record.ts')).record({ ...options, env }))
 }
 
-export const addRecordings: Entry = (program) => {
+export const addRecordings: CommandEntry = (program) => {
   const recordings = program
     .command('recordings')
     .description('list, check and import recordings; calls no provider')
@@ -25,7 +25,7 @@ export const addRecordings: Entry = (program) => {
     .description('list the recordings in a directory, or those of the package')
     .option('--json', 'print JSON instead of a table')
     .addHelpText('after', example('waybill recordings list recordings --json'))
-    .action(async (dir, options) => (await import('../recordings.ts')).list({ dir, ...options }))
+    .action(async (dir, options) => (await import('../recordings.ts')).listRecordings({ dir, ...options }))
   recordings
     .command('verify [dir]')
     .description(
@@ -44,7 +44,7 @@ export const addRecordings: Entry = (program) => {
     .action(async (files, options) => (await import('../recordings.ts')).importFiles({ files, ...options }))
 }
 
-export const addMock: Entry = (program) => {
+export const addMock: CommandEntry = (program) => {
   program
     .command('mock')
     .description('run mock providers on a local port, with a ledger of what arrives')

@@ -4,9 +4,9 @@ import { PREFERENCES } from '../../config/presets.ts'
 import { name as nameSchema } from '../../config/schema.ts'
 import { completion, SHELLS } from '../completion.ts'
 import { configOrExample } from '../example-config.ts'
-import { type Entry, example, GATEWAY_KEY, GATEWAY_URL, portText } from './entry.ts'
+import { type CommandEntry, example, GATEWAY_KEY, GATEWAY_URL, portText } from './entry.ts'
 
-export const addServe: Entry = (program, { env, config }) => {
+export const addServe: CommandEntry = (program, { env, config }) => {
   program
     .command('serve')
     .description('run the gateway')
@@ -24,7 +24,7 @@ export const addServe: Entry = (program, { env, config }) => {
     })
 }
 
-export const addInit: Entry = (program, { env }) => {
+export const addInit: CommandEntry = (program, { env }) => {
   program
     .command('init [file]')
     .description('write a configuration: asks which providers you have and what to prefer')
@@ -38,7 +38,7 @@ export const addInit: Entry = (program, { env }) => {
     )
 }
 
-export const addRoutes: Entry = (program, { env, config }) => {
+export const addRoutes: CommandEntry = (program, { env, config }) => {
   program
     .command('routes [model]')
     .description(
@@ -49,10 +49,10 @@ export const addRoutes: Entry = (program, { env, config }) => {
     .option('--url <url>', 'address of the running gateway (WAYBILL_URL); default: from the configuration')
     .option(...GATEWAY_KEY)
     .addHelpText('after', example('waybill routes auto/cheap'))
-    .action(async (model, options) => (await import('../routes.ts')).routes({ model, ...options, env }))
+    .action(async (model, options) => (await import('../routes.ts')).printRoutes({ model, ...options, env }))
 }
 
-export const addUi: Entry = (program, { env, config }) => {
+export const addUi: CommandEntry = (program, { env, config }) => {
   program
     .command('ui')
     .description('open the page of the running gateway in the browser, signed in if the gateway has keys')
@@ -64,7 +64,7 @@ export const addUi: Entry = (program, { env, config }) => {
     .action(async (options) => (await import('../ui.ts')).ui({ ...options, env }))
 }
 
-export const addConfig: Entry = (program, { env, config }) => {
+export const addConfig: CommandEntry = (program, { env, config }) => {
   program
     .command('config')
     .description('check the configuration')
@@ -76,7 +76,7 @@ export const addConfig: Entry = (program, { env, config }) => {
     .action(async (options) => (await import('../config-check.ts')).configCheck({ ...options, env }))
 }
 
-export const addKey: Entry = (program, { env, config }) => {
+export const addKey: CommandEntry = (program, { env, config }) => {
   const key = program.command('key').description('keys of the gateway')
   key
     .command('list')
@@ -88,7 +88,7 @@ export const addKey: Entry = (program, { env, config }) => {
     .option(...GATEWAY_URL)
     .option(...GATEWAY_KEY)
     .addHelpText('after', example('waybill key list'))
-    .action(async (options) => (await import('../lists.ts')).keys({ ...options, env }))
+    .action(async (options) => (await import('../lists.ts')).printKeys({ ...options, env }))
   key
     .command('new')
     .description(
@@ -106,7 +106,7 @@ export const addKey: Entry = (program, { env, config }) => {
     )
 }
 
-export const addDoctor: Entry = (program, { env, config }) => {
+export const addDoctor: CommandEntry = (program, { env, config }) => {
   program
     .command('doctor')
     .description(
@@ -118,7 +118,7 @@ export const addDoctor: Entry = (program, { env, config }) => {
     .action(async (options) => (await import('../doctor.ts')).doctor({ ...options, env }))
 }
 
-export const addCompletion: Entry = (program) => {
+export const addCompletion: CommandEntry = (program) => {
   program
     .command('completion')
     .description('print a script that lets a shell complete commands and options')

@@ -13,7 +13,7 @@ import {
   textOfBlocks,
 } from '../blocks.ts'
 import { packOpaque } from '../carrier.ts'
-import { isObject, type Json, list, member } from '../json.ts'
+import { isObject, type Json, listOrEmpty, member } from '../json.ts'
 import { isReplaced, newCallId, safeId } from '../tool-ids.ts'
 import { answerBlocks } from './blocks-content.ts'
 import { callFor } from './blocks-write-messages.ts'
@@ -51,7 +51,7 @@ export function wordOf(stop: Stop, losses: Losses): string {
 }
 
 export function parseAnswer(json: Json, { family }: Peer, losses: Losses): AnswerBlocks {
-  const choices = list(json.choices)
+  const choices = listOrEmpty(json.choices)
   if (choices.length > 1) losses.add('n')
   const [choice] = choices
   const message = member(choice, 'message')

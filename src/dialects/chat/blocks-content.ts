@@ -3,7 +3,7 @@
 import type { Loss, Losses } from '../../core/losses.ts'
 import type { Block, Source } from '../blocks.ts'
 import { unpackOpaque } from '../carrier.ts'
-import { isObject, type Json, list, member, textOf } from '../json.ts'
+import { isObject, type Json, listOrEmpty, member, textOf } from '../json.ts'
 import { originalId } from '../tool-ids.ts'
 
 /** Converts an assistant's message. `family`: owner of opaque data that does not carry our mark. */
@@ -14,10 +14,10 @@ export function answerBlocks(message: Json, losses: Losses, family: string | nul
     losses.add('refusal')
     blocks.push({ type: 'text', text: refusal })
   }
-  if (list(annotations).length > 0) losses.add('citations')
+  if (listOrEmpty(annotations).length > 0) losses.add('citations')
   losses.of(audio, 'audio')
   blocks.push(...partsOf(images, losses))
-  blocks.push(...list(calls).flatMap((each) => callOf(each, losses)))
+  blocks.push(...listOrEmpty(calls).flatMap((each) => callOf(each, losses)))
   if (isObject(call)) blocks.push(...callOf({ id: call.name, function: call }, losses))
   return blocks
 }
@@ -25,7 +25,7 @@ export function answerBlocks(message: Json, losses: Losses, family: string | nul
 /** Opaque details may accompany the text; if they have a text of their own, it replaces the message's. */
 function reasoningOf(message: Json, family: string | null, losses: Losses): Block[] {
   const { reasoning_content: content, reasoning, reasoning_details: details } = message
-  const blocks = list(details).flatMap((detail) => detailOf(detail, family, losses))
+  const blocks = listOrEmpty(details).flatMap((detail) => detailOf(detail, family, losses))
   if (blocks.some((block) => block.type === 'reasoning' && block.text !== '')) return blocks
   const text = textOf(content) || textOf(reasoning)
   return text === '' ? blocks : [{ type: 'reasoning', text, opaque: null }, ...blocks]
@@ -46,7 +46,7 @@ export function detailOf(detail: unknown, family: string | null, losses: Losses)
 /** Converts a text or a list of parts. */
 export function partsOf(content: unknown, losses: Losses): Block[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
-  return list(content).flatMap((part) => partOf(part, losses))
+  return listOrEmpty(content).flatMap((part) => partOf(part, losses))
 }
 
 function partOf(part: unknown, losses: Losses): Block[] {
@@ -66,7 +66,7 @@ function partOf(part: unknown, losses: Losses): Block[] {
       return [
         {
           type: 'reasoning',
-          text: list(part.thinking)
+          text: listOrEmpty(part.thinking)
             .map((each) => textOf(member(each, 'text')))
             .join(''),
           opaque: null,

@@ -2,8 +2,8 @@
 // OpenRouter send it. Reports losses that every dialect has; never throws for an unknown format.
 
 import type { Loss, Losses } from '../../core/losses.ts'
-import { type Choice, type Conversation, extrasOf, type Format, type Tool, type Turn } from '../blocks.ts'
-import { isObject, type Json, list, member, numberOf, textOf } from '../json.ts'
+import { type Conversation, extrasOf, type Format, type Tool, type ToolChoice, type Turn } from '../blocks.ts'
+import { isObject, type Json, listOrEmpty, member, numberOf, textOf } from '../json.ts'
 import { originalId } from '../tool-ids.ts'
 import { answerBlocks, partsOf } from './blocks-content.ts'
 
@@ -40,14 +40,15 @@ export function parseRequest(json: Json, _request: unknown, losses: Losses): Con
   const effort = json.reasoning_effort ?? member(reasoning, 'effort')
   const on = member(reasoning, 'enabled')
   return {
-    turns: list(messages).flatMap((message) => (isObject(message) ? [turnOf(message, losses)] : [])),
-    tools: [...list(tools), ...list(functions).map((each) => ({ type: 'function', function: each }))].flatMap(
-      (tool) => toolOf(tool, losses),
-    ),
+    turns: listOrEmpty(messages).flatMap((message) => (isObject(message) ? [turnOf(message, losses)] : [])),
+    tools: [
+      ...listOrEmpty(tools),
+      ...listOrEmpty(functions).map((each) => ({ type: 'function', function: each })),
+    ].flatMap((tool) => toolOf(tool, losses)),
     choice: choiceOf(json.tool_choice ?? json.function_call, losses),
     parallel: typeof json.parallel_tool_calls === 'boolean' ? json.parallel_tool_calls : null,
     maxTokens: numberOf(json.max_completion_tokens) ?? numberOf(json.max_tokens),
-    stop: (typeof json.stop === 'string' ? [json.stop] : list(json.stop)).filter(
+    stop: (typeof json.stop === 'string' ? [json.stop] : listOrEmpty(json.stop)).filter(
       (each) => typeof each === 'string',
     ),
     sampling: {
@@ -124,7 +125,7 @@ function toolOf(tool: unknown, losses: Losses): Tool[] {
   return []
 }
 
-function choiceOf(choice: unknown, losses: Losses): Choice | null {
+function choiceOf(choice: unknown, losses: Losses): ToolChoice | null {
   if (choice == null) return null
   if (choice === 'auto' || choice === 'none' || choice === 'required') return { type: choice }
   if (choice === 'any') return { type: 'required' }

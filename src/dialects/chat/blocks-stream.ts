@@ -5,7 +5,7 @@
 import type { Losses } from '../../core/losses.ts'
 import type { BlockEvent, BlockReader, BlockWriter, Opaque, Opened, Peer, SerialEvent } from '../blocks.ts'
 import { packOpaque } from '../carrier.ts'
-import { isObject, type Json, list, member, textOf } from '../json.ts'
+import { isObject, type Json, listOrEmpty, member, textOf } from '../json.ts'
 import type { StreamEvent } from '../stream-event.ts'
 import { newCallId, originalId } from '../tool-ids.ts'
 import { detailFor, nameLost, newId, now, safe, stopOf, usageFor, wordOf } from './blocks-answer.ts'
@@ -30,7 +30,9 @@ export class ChatReader implements BlockReader {
 
   read(event: StreamEvent): readonly BlockEvent[] {
     if (event.data.trim() === '[DONE]') return []
-    const choice = list(member(event.json(), 'choices')).find((each) => (member(each, 'index') ?? 0) === 0)
+    const choice = listOrEmpty(member(event.json(), 'choices')).find(
+      (each) => (member(each, 'index') ?? 0) === 0,
+    )
     if (!isObject(choice)) return []
     this.#losses.of(choice.logprobs, 'logprobs')
     const out: BlockEvent[] = []
@@ -42,7 +44,7 @@ export class ChatReader implements BlockReader {
 
   #delta(delta: Json, out: BlockEvent[]): void {
     const { content, reasoning_content: thought, reasoning, reasoning_details: details, refusal } = delta
-    const sealed = list(details).flatMap((each) => detailOf(each, this.#peer.family, this.#losses))
+    const sealed = listOrEmpty(details).flatMap((each) => detailOf(each, this.#peer.family, this.#losses))
     const texts = sealed.some((block) => block.type === 'reasoning' && block.text !== '')
     if (!texts) this.#add('reasoning', textOf(thought) || textOf(reasoning), out)
     for (const block of sealed) {
@@ -55,14 +57,14 @@ export class ChatReader implements BlockReader {
       if (block.opaque) this.#close(out)
     }
     if (typeof content === 'string') this.#add('text', content, out)
-    else this.#parts(list(content), out)
+    else this.#parts(listOrEmpty(content), out)
     if (typeof refusal === 'string' && refusal !== '') {
       this.#losses.add('refusal')
       this.#add('text', refusal, out)
     }
-    if (list(delta.annotations).length > 0) this.#losses.add('citations')
+    if (listOrEmpty(delta.annotations).length > 0) this.#losses.add('citations')
     this.#losses.of(delta.audio, 'audio')
-    for (const call of list(delta.tool_calls)) if (isObject(call)) this.#call(call, out)
+    for (const call of listOrEmpty(delta.tool_calls)) if (isObject(call)) this.#call(call, out)
     if (isObject(delta.function_call)) this.#call({ index: 0, function: delta.function_call }, out)
   }
 
@@ -74,7 +76,7 @@ export class ChatReader implements BlockReader {
       else if (part.type === 'thinking')
         this.#add(
           'reasoning',
-          list(part.thinking)
+          listOrEmpty(part.thinking)
             .map((each) => textOf(member(each, 'text')))
             .join(''),
           out,

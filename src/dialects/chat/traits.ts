@@ -1,6 +1,6 @@
 // Traits of a chat request, computed on demand.
 import type { RequestTraits } from '../../core/request-traits.ts'
-import { BINARY, estimateTokens, textOf } from '../../core/token-estimate.ts'
+import { BINARY, estimateTokens, readableText } from '../../core/token-estimate.ts'
 import { isObject, type Json } from '../json.ts'
 
 const isFilled = (value: unknown): boolean => Array.isArray(value) && value.length > 0
@@ -33,7 +33,7 @@ export class ChatTraits implements RequestTraits {
   get inputTokens(): number {
     const { messages, tools, functions, response_format, prediction } = this.#body
     this.#inputTokens ??= estimateTokens(
-      textOf([messages, prediction], BINARY, [tools, functions, response_format]),
+      readableText([messages, prediction], BINARY, [tools, functions, response_format]),
     )
     return this.#inputTokens
   }

@@ -4,7 +4,7 @@ import { EMPTY_EVENT, type ParsedEvent, type Tokens } from '../../core/call.ts'
 import { type Replacement, spliceMembers } from '../../json/splice.ts'
 import type { StreamReader, UpstreamDialect } from '../dialect.ts'
 import { withoutForeignReasoning } from '../foreign-reasoning.ts'
-import { count, isObject, type Json, member } from '../json.ts'
+import { isObject, type Json, member, tokenCount } from '../json.ts'
 import { errorOf, readError } from '../openai-errors.ts'
 import type { StreamEvent } from '../stream-event.ts'
 import { mergeTokens } from '../usage.ts'
@@ -112,11 +112,11 @@ function tokensOf(usage: Json): Tokens {
   const { prompt_tokens_details: input, completion_tokens_details: output } = usage
   return {
     source: 'reported',
-    input: count(usage.prompt_tokens),
-    output: count(usage.completion_tokens),
-    cached_input: count(member(input, 'cached_tokens')) ?? count(usage.prompt_cache_hit_tokens),
-    cache_write: count(member(input, 'cache_write_tokens')),
-    reasoning: count(member(output, 'reasoning_tokens')),
+    input: tokenCount(usage.prompt_tokens),
+    output: tokenCount(usage.completion_tokens),
+    cached_input: tokenCount(member(input, 'cached_tokens')) ?? tokenCount(usage.prompt_cache_hit_tokens),
+    cache_write: tokenCount(member(input, 'cache_write_tokens')),
+    reasoning: tokenCount(member(output, 'reasoning_tokens')),
   }
 }
 

@@ -1,7 +1,7 @@
 // Embeddings on the provider side: OpenAI, Azure, Mistral, OpenRouter, Ollama, vLLM. Never streamed.
 import { EMPTY_EVENT, type Tokens } from '../../core/call.ts'
 import type { UpstreamDialect } from '../dialect.ts'
-import { count, isObject, type Json } from '../json.ts'
+import { isObject, type Json, tokenCount } from '../json.ts'
 import { errorOf, readError } from '../openai-errors.ts'
 import { requestTo } from '../openai-request.ts'
 
@@ -36,7 +36,7 @@ export const upstream = {
 
 /** An embedding model writes no text: its output is known to be 0. */
 function tokensOf(usage: Json): Tokens {
-  const input = count(usage.prompt_tokens)
+  const input = tokenCount(usage.prompt_tokens)
   const output = input === null ? null : 0
   return { source: 'reported', input, output, cached_input: null, cache_write: null, reasoning: null }
 }

@@ -4,10 +4,10 @@ import { randomUUID } from 'node:crypto'
 import type { Tokens } from '../../core/call.ts'
 import type { Losses } from '../../core/losses.ts'
 import type { Answer, AnswerBlocks, Block, Peer, ReasoningBlock, Stop } from '../blocks.ts'
-import { type Json, list, member } from '../json.ts'
+import { type Json, listOrEmpty, member } from '../json.ts'
 import { argumentsOf } from '../json-exact.ts'
 import { isReplaced, newCallId, originalId, safeId } from '../tool-ids.ts'
-import { Calls, partsOf } from './blocks-request.ts'
+import { partsOf, ToolCalls } from './blocks-request.ts'
 import { carrierOf } from './signatures.ts'
 
 const STOPS: Readonly<Record<string, Stop>> = {
@@ -26,7 +26,7 @@ const STOPS: Readonly<Record<string, Stop>> = {
 /** A tool call ends with STOP, like a text; a blocked prompt has no candidate. */
 export function stopOf(json: Json, hasCalls: boolean, losses: Losses): Stop | null {
   if (member(json.promptFeedback, 'blockReason') != null) return 'refusal'
-  const reason = member(list(json.candidates)[0], 'finishReason')
+  const reason = member(listOrEmpty(json.candidates)[0], 'finishReason')
   if (typeof reason !== 'string' || reason === 'FINISH_REASON_UNSPECIFIED') return null
   const stop = STOPS[reason]
   if (!stop) losses.add('stop_reason')
@@ -51,7 +51,7 @@ export function wordOf(stop: Stop, losses: Losses): string {
 
 /** Returns the parts of the first candidate. Reports the loss of content that no other dialect has. */
 export function candidateBlocks(json: Json, { family }: Peer, losses: Losses): Block[] {
-  const candidates = list(json.candidates)
+  const candidates = listOrEmpty(json.candidates)
   if (candidates.length > 1) losses.add('n')
   const [candidate] = candidates
   losses.of(member(candidate, 'groundingMetadata'), 'citations')
@@ -61,7 +61,7 @@ export function candidateBlocks(json: Json, { family }: Peer, losses: Losses): B
 }
 
 /** Most models give their calls no ids. */
-class NewCalls extends Calls {
+class NewCalls extends ToolCalls {
   override called(id: unknown): string {
     return typeof id === 'string' && id !== '' ? originalId(id) : newCallId()
   }

@@ -3,16 +3,16 @@
 import type { Loss, Losses } from '../../core/losses.ts'
 import {
   type Block,
-  type Choice,
   type Conversation,
   extrasOf,
   type Format,
   type ReasoningWish,
   type Source,
   type Tool,
+  type ToolChoice,
   type Turn,
 } from '../blocks.ts'
-import { isObject, type Json, list, member, numberOf, textOf } from '../json.ts'
+import { isObject, type Json, listOrEmpty, member, numberOf, textOf } from '../json.ts'
 import { originalId } from '../tool-ids.ts'
 import { either } from './input.ts'
 import { jsonSchemaOf } from './schema.ts'
@@ -54,9 +54,9 @@ const camel = (json: unknown): Json =>
 export function parseRequest(json: Json, _request: unknown, losses: Losses): Conversation {
   const body = camel(json)
   const config = camel(body.generationConfig)
-  const calls = new Calls()
+  const calls = new ToolCalls()
   const system = partsOf(body.systemInstruction, calls, losses)
-  const turns = list(body.contents).flatMap((content): Turn[] => {
+  const turns = listOrEmpty(body.contents).flatMap((content): Turn[] => {
     const blocks = partsOf(content, calls, losses)
     return blocks.length > 0
       ? [{ role: member(content, 'role') === 'model' ? 'assistant' : 'user', blocks }]
@@ -66,11 +66,11 @@ export function parseRequest(json: Json, _request: unknown, losses: Losses): Con
   const calling = either(body.toolConfig, 'functionCallingConfig')
   return {
     turns: system.length > 0 ? [{ role: 'system', blocks: system }, ...turns] : turns,
-    tools: list(body.tools).flatMap((tool) => toolsOf(tool, losses)),
+    tools: listOrEmpty(body.tools).flatMap((tool) => toolsOf(tool, losses)),
     choice: choiceOf(calling, losses),
     parallel: null,
     maxTokens: numberOf(config.maxOutputTokens),
-    stop: list(config.stopSequences).filter((each) => typeof each === 'string'),
+    stop: listOrEmpty(config.stopSequences).filter((each) => typeof each === 'string'),
     sampling: {
       temperature: numberOf(config.temperature),
       topP: numberOf(config.topP),
@@ -90,7 +90,7 @@ export function parseRequest(json: Json, _request: unknown, losses: Losses): Con
 }
 
 /** Tracks calls by id. Calls without ids are numbered, and results find them by name. */
-export class Calls {
+export class ToolCalls {
   readonly #open: { readonly id: string; readonly name: string }[] = []
   #n = 0
 
@@ -110,9 +110,9 @@ export class Calls {
 }
 
 /** Converts the parts of a content to blocks. */
-export function partsOf(content: unknown, calls: Calls, losses: Losses, family = FAMILY): Block[] {
+export function partsOf(content: unknown, calls: ToolCalls, losses: Losses, family = FAMILY): Block[] {
   const blocks: Block[] = []
-  for (const part of list(member(content, 'parts'))) {
+  for (const part of listOrEmpty(member(content, 'parts'))) {
     const json = camel(part)
     const thoughts = thoughtsIn(json.thoughtSignature)
     if (thoughts) {
@@ -127,7 +127,7 @@ export function partsOf(content: unknown, calls: Calls, losses: Losses, family =
 
 const isEmptyText = (part: Json): boolean => part.text === ''
 
-export function blockOf(part: Json, calls: Calls, losses: Losses): Block {
+export function blockOf(part: Json, calls: ToolCalls, losses: Losses): Block {
   const { text, inlineData, fileData, functionCall: call, functionResponse: response } = part
   losses.of(part.videoMetadata, 'image.detail')
   if (typeof text === 'string') return { type: 'text', text }
@@ -162,7 +162,7 @@ function fileBlock(source: Source, name: unknown): Block {
 }
 
 /** Google's members for a plain result are `output` and `error`; any other object stays JSON. */
-function resultOf(response: Json, calls: Calls, losses: Losses): Block {
+function resultOf(response: Json, calls: ToolCalls, losses: Losses): Block {
   const { id, name, response: said, parts } = response
   const error = member(said, 'error')
   const plain = isObject(said) && Object.keys(said).length === 1 ? (error ?? said.output) : undefined
@@ -172,7 +172,7 @@ function resultOf(response: Json, calls: Calls, losses: Losses): Block {
     id: calls.answered(id, textOf(name)),
     blocks: [
       ...(text === '' ? [] : [{ type: 'text' as const, text }]),
-      ...list(parts).map((part) => blockOf(camel(part), calls, losses)),
+      ...listOrEmpty(parts).map((part) => blockOf(camel(part), calls, losses)),
     ],
     error: typeof plain === 'string' && plain === error,
   }
@@ -181,7 +181,7 @@ function resultOf(response: Json, calls: Calls, losses: Losses): Block {
 function toolsOf(tool: unknown, losses: Losses): Tool[] {
   const { functionDeclarations: declared, ...others } = camel(tool)
   for (const name of Object.keys(others)) losses.add(name === 'computerUse' ? 'tool.builtin' : 'tool.server')
-  return list(declared).flatMap((declaration): Tool[] => {
+  return listOrEmpty(declared).flatMap((declaration): Tool[] => {
     if (!isObject(declaration)) return []
     const { name, description, parameters, parametersJsonSchema, ...rest } = camel(declaration)
     for (const field of Object.values(rest)) losses.of(field, 'tool.options')
@@ -199,8 +199,8 @@ function toolsOf(tool: unknown, losses: Losses): Tool[] {
   })
 }
 
-function choiceOf(calling: unknown, losses: Losses): Choice | null {
-  const allowed = list(either(calling, 'allowedFunctionNames'))
+function choiceOf(calling: unknown, losses: Losses): ToolChoice | null {
+  const allowed = listOrEmpty(either(calling, 'allowedFunctionNames'))
   switch (member(calling, 'mode')) {
     case 'AUTO':
     case 'VALIDATED':

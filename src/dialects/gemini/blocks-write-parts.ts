@@ -6,14 +6,14 @@ import type { Json } from '../json.ts'
 import { argumentsOf } from '../json-exact.ts'
 import { NO_SIGNATURE, Signer } from './signatures.ts'
 
-export interface Writing {
+export interface PartWriting {
   readonly peer: Peer
   /** Names of the called tools, by the id of the call. */
   readonly names: ReadonlyMap<string, string>
   readonly losses: Losses
 }
 
-export function partsFor(blocks: readonly Block[], writing: Writing): Json[] {
+export function partsFor(blocks: readonly Block[], writing: PartWriting): Json[] {
   const { peer, losses } = writing
   const signer = new Signer()
   const parts: Json[] = []
@@ -33,7 +33,7 @@ export function partsFor(blocks: readonly Block[], writing: Writing): Json[] {
   return [...parts, ...signer.flush()]
 }
 
-function partsOfBlock(block: Exclude<Block, { type: 'reasoning' }>, writing: Writing): Json[] {
+function partsOfBlock(block: Exclude<Block, { type: 'reasoning' }>, writing: PartWriting): Json[] {
   const { losses } = writing
   switch (block.type) {
     case 'text':
@@ -88,7 +88,7 @@ export function withSignedCall(parts: readonly Json[], peer: Peer): Json[] {
 
 export const isSince3 = ({ model }: Peer): boolean => /gemini-([3-9]|\d\d)/.test(model)
 
-function resultFor({ id, blocks, error }: ResultBlock, writing: Writing): Json[] {
+function resultFor({ id, blocks, error }: ResultBlock, writing: PartWriting): Json[] {
   const { peer, names, losses } = writing
   for (const block of blocks) if ('cache' in block) losses.of(block.cache, 'cache_control')
   const text = textOfBlocks(blocks)

@@ -1,7 +1,7 @@
 // The part of a Gemini request that a model reads: texts of all parts and tools, and the number of pictures
 // and files. Google accepts names in camelCase and in snake_case. Not recursive: the sender decides how deep
 // a request is.
-import { countMembers, estimateTokens, textOf } from '../../core/token-estimate.ts'
+import { countMembers, estimateTokens, readableText } from '../../core/token-estimate.ts'
 import { isObject, type Json } from '../json.ts'
 
 /** Returns a member by its camelCase name or the same name in snake_case. */
@@ -30,7 +30,7 @@ export function inputOf(body: Json): Input {
   ])
   const definitions = requests.flatMap((each) => [each.tools, each.generationConfig, each.generation_config])
   return {
-    text: textOf(contents, UNREAD, definitions),
+    text: readableText(contents, UNREAD, definitions),
     binaries: countMembers(contents, (name) => BINARY.has(name)),
   }
 }

@@ -1,11 +1,11 @@
 // References in Gemini requests to state that Google stores. Format: Gemini API reference, "Caching",
 // "Files", "File search"; every name may be in camelCase or snake_case.
-import { type KeptKind, type Place, places } from '../kept.ts'
+import { type KeptKind, type MemberPath, places } from '../kept.ts'
 
 /** Returns the places with each member in both spellings. */
-const eitherCase = (...paths: readonly string[]): readonly Place[] =>
+const eitherCase = (...paths: readonly string[]): readonly MemberPath[] =>
   places(...paths).flatMap((place) =>
-    place.reduce<Place[]>(
+    place.reduce<MemberPath[]>(
       (begun, name) => begun.flatMap((names) => casesOf(name).map((each) => [...names, each])),
       [[]],
     ),

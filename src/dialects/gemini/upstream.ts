@@ -3,7 +3,7 @@
 import { EMPTY_EVENT, type ParsedEvent, type Tokens } from '../../core/call.ts'
 import { spliceMembers } from '../../json/splice.ts'
 import type { StreamReader, UpstreamDialect } from '../dialect.ts'
-import { count, isObject, type Json, member } from '../json.ts'
+import { isObject, type Json, member, tokenCount } from '../json.ts'
 import type { StreamEvent } from '../stream-event.ts'
 import { mergeTokens } from '../usage.ts'
 import { errorIn } from './errors.ts'
@@ -36,7 +36,7 @@ export const upstream = {
     request: requestTo,
     isCount(text) {
       try {
-        return count(member(JSON.parse(text), 'totalTokens')) !== null
+        return tokenCount(member(JSON.parse(text), 'totalTokens')) !== null
       } catch {
         return false
       }
@@ -156,7 +156,7 @@ function tokensOf(usage: Json): Tokens {
     usage.candidatesTokenCount,
     usage.thoughtsTokenCount,
     usage.totalTokenCount,
-  ].map(count)
+  ].map(tokenCount)
   const input = prompt == null ? null : prompt + (toolPrompt ?? 0)
   const written = candidates == null && thoughts == null ? null : (candidates ?? 0) + (thoughts ?? 0)
   const rest = input !== null && total != null && total >= input ? total - input : null
@@ -164,7 +164,7 @@ function tokensOf(usage: Json): Tokens {
     source: 'reported',
     input,
     output: written ?? rest,
-    cached_input: count(usage.cachedContentTokenCount),
+    cached_input: tokenCount(usage.cachedContentTokenCount),
     cache_write: null,
     reasoning: thoughts ?? null,
   }

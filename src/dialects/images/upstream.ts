@@ -2,7 +2,7 @@
 // with the event of the last picture.
 import { EMPTY_EVENT, type ParsedEvent, type Tokens } from '../../core/call.ts'
 import type { StreamReader, UpstreamDialect } from '../dialect.ts'
-import { count, isObject, type Json, member } from '../json.ts'
+import { isObject, type Json, member, tokenCount } from '../json.ts'
 import { errorOf, readError } from '../openai-errors.ts'
 import { requestTo } from '../openai-request.ts'
 import type { StreamEvent } from '../stream-event.ts'
@@ -53,9 +53,9 @@ const modelOf = ({ model }: Json): string | null => (typeof model === 'string' ?
 function tokensOf(usage: unknown, images: number): Tokens {
   return {
     source: isObject(usage) ? 'reported' : null,
-    input: count(member(usage, 'input_tokens')),
-    output: count(member(usage, 'output_tokens')),
-    cached_input: count(member(member(usage, 'input_tokens_details'), 'cached_tokens')),
+    input: tokenCount(member(usage, 'input_tokens')),
+    output: tokenCount(member(usage, 'output_tokens')),
+    cached_input: tokenCount(member(member(usage, 'input_tokens_details'), 'cached_tokens')),
     cache_write: null,
     reasoning: null,
     images,

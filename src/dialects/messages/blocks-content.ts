@@ -3,7 +3,7 @@
 import type { Loss, Losses } from '../../core/losses.ts'
 import type { Block, Opaque, Source } from '../blocks.ts'
 import { unpackOpaque } from '../carrier.ts'
-import { isObject, list, member, textOf } from '../json.ts'
+import { isObject, listOrEmpty, member, textOf } from '../json.ts'
 import { originalId } from '../tool-ids.ts'
 
 export const FAMILY = 'anthropic'
@@ -14,7 +14,7 @@ export const REDACTED = 'redacted:'
 /** Converts a text or a list of blocks. */
 export function blocksOf(content: unknown, losses: Losses, family = FAMILY): Block[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
-  return list(content).map((block) => blockOf(block, losses, family))
+  return listOrEmpty(content).map((block) => blockOf(block, losses, family))
 }
 
 /** Converts one block of a message or of an answer. */
@@ -23,7 +23,7 @@ export function blockOf(block: unknown, losses: Losses, family = FAMILY): Block 
   const cache = block.cache_control == null ? {} : { cache: block.cache_control }
   switch (block.type) {
     case 'text':
-      if (list(block.citations).length > 0) losses.add('citations')
+      if (listOrEmpty(block.citations).length > 0) losses.add('citations')
       return { type: 'text', text: textOf(block.text), ...cache }
     case 'image':
     case 'document': {
@@ -93,7 +93,7 @@ function sourceOf(source: unknown): Source | null {
   if (type === 'text') return { kind: 'text', text: textOf(data) }
   if (type !== 'content') return null
   if (typeof content === 'string') return { kind: 'text', text: content }
-  const parts = list(content)
+  const parts = listOrEmpty(content)
   return parts.every((part) => member(part, 'type') === 'text')
     ? { kind: 'text', text: parts.map((part) => textOf(member(part, 'text'))).join('\n\n') }
     : null

@@ -4,17 +4,17 @@
 import type { Loss, Losses } from '../../core/losses.ts'
 import {
   type Block,
-  type Choice,
   type Conversation,
   extrasOf,
   type Format,
   NO_SAMPLING,
   type ReasoningWish,
   type Tool,
+  type ToolChoice,
   type Turn,
 } from '../blocks.ts'
 import type { ClientRequest } from '../client-request.ts'
-import { isObject, type Json, list, member, numberOf, textOf } from '../json.ts'
+import { isObject, type Json, listOrEmpty, member, numberOf, textOf } from '../json.ts'
 import { blocksOf, FAMILY } from './blocks-content.ts'
 
 /** A line that only Anthropic removes from a prompt. */
@@ -47,17 +47,17 @@ export function parseRequest(
   const { system, messages, tools, tool_choice: choice, output_config: output } = json
   if (forwarded.includes('anthropic-beta')) losses.add('betas')
   losses.of(json.cache_control, 'cache_control')
-  const turns = list(messages).flatMap((message): Turn[] =>
+  const turns = listOrEmpty(messages).flatMap((message): Turn[] =>
     isObject(message) ? [turnOf(message, losses)] : [],
   )
   const prompt = blocksOf(system, losses).filter(isNoAttribution(losses))
   return {
     turns: prompt.length > 0 ? [{ role: 'system', blocks: prompt }, ...turns] : turns,
-    tools: list(tools).flatMap((tool) => toolOf(tool, losses)),
+    tools: listOrEmpty(tools).flatMap((tool) => toolOf(tool, losses)),
     choice: choiceOf(choice),
     parallel: member(choice, 'disable_parallel_tool_use') === true ? false : null,
     maxTokens: numberOf(json.max_tokens),
-    stop: list(json.stop_sequences).filter((each) => typeof each === 'string'),
+    stop: listOrEmpty(json.stop_sequences).filter((each) => typeof each === 'string'),
     sampling: {
       ...NO_SAMPLING,
       temperature: numberOf(json.temperature),
@@ -139,7 +139,7 @@ const kindOfTool = (type: string): Loss =>
         ? 'tool.server'
         : 'unknown.tool'
 
-function choiceOf(choice: unknown): Choice | null {
+function choiceOf(choice: unknown): ToolChoice | null {
   const type = member(choice, 'type')
   if (type === 'auto' || type === 'none') return { type }
   if (type === 'any') return { type: 'required' }

@@ -1,6 +1,6 @@
 // The part of a messages request that a model reads: texts of all blocks and tools, and the number of
 // pictures and files. Not recursive: the sender decides how deep a request is.
-import { countMembers, estimateTokens, textOf } from '../../core/token-estimate.ts'
+import { countMembers, estimateTokens, readableText } from '../../core/token-estimate.ts'
 import { isObject, type Json } from '../json.ts'
 
 /** Members that no model reads as text: pictures, files, signatures, encrypted data, provider hints. */
@@ -20,7 +20,7 @@ export interface Input {
 }
 
 export function inputOf({ system, messages, tools, output_config, output_format }: Json): Input {
-  const text = textOf([system, messages], UNREAD, [tools, output_config, output_format])
+  const text = readableText([system, messages], UNREAD, [tools, output_config, output_format])
   return { text, binaries: countMembers([system, messages], isBinary) }
 }
 

@@ -4,7 +4,7 @@ import { EMPTY_EVENT, type ParsedEvent, type ProviderError } from '../../core/ca
 import { spliceMembers } from '../../json/splice.ts'
 import type { StreamReader, UpstreamDialect } from '../dialect.ts'
 import { withoutForeignReasoning } from '../foreign-reasoning.ts'
-import { count, isObject, type Json, member } from '../json.ts'
+import { isObject, type Json, member, tokenCount } from '../json.ts'
 import type { StreamEvent } from '../stream-event.ts'
 import { FAMILY } from './blocks-content.ts'
 import { errorIn } from './errors.ts'
@@ -37,7 +37,7 @@ export const upstream = {
     request: requestTo('/messages/count_tokens'),
     isCount(text) {
       try {
-        return count(member(JSON.parse(text), 'input_tokens')) !== null
+        return tokenCount(member(JSON.parse(text), 'input_tokens')) !== null
       } catch {
         return false
       }

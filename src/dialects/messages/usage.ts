@@ -1,7 +1,7 @@
 // Anthropic's `usage`. Its `input_tokens` excludes tokens read from or written to a cache; our `input`
 // includes them. A stream reports it in parts, each count as the total so far.
 import type { Tokens } from '../../core/call.ts'
-import { count, isObject, type Json, member } from '../json.ts'
+import { isObject, type Json, member, tokenCount } from '../json.ts'
 
 /** Counts as reported. */
 export interface Usage {
@@ -15,18 +15,18 @@ export interface Usage {
 }
 
 export const usageOf = (usage: Json): Usage => ({
-  input: count(usage.input_tokens),
-  cacheRead: count(usage.cache_read_input_tokens),
-  cacheWrite: count(usage.cache_creation_input_tokens) ?? writtenFor(usage.cache_creation),
-  forHour: count(member(usage.cache_creation, 'ephemeral_1h_input_tokens')),
-  output: count(usage.output_tokens),
-  thinking: count(member(usage.output_tokens_details, 'thinking_tokens')),
+  input: tokenCount(usage.input_tokens),
+  cacheRead: tokenCount(usage.cache_read_input_tokens),
+  cacheWrite: tokenCount(usage.cache_creation_input_tokens) ?? writtenFor(usage.cache_creation),
+  forHour: tokenCount(member(usage.cache_creation, 'ephemeral_1h_input_tokens')),
+  output: tokenCount(usage.output_tokens),
+  thinking: tokenCount(member(usage.output_tokens_details, 'thinking_tokens')),
 })
 
 /** Sums the tokens cached for five minutes and for an hour, if only these are reported. */
 function writtenFor(kinds: unknown): number | null {
   if (!isObject(kinds)) return null
-  const counts = [kinds.ephemeral_5m_input_tokens, kinds.ephemeral_1h_input_tokens].map(count)
+  const counts = [kinds.ephemeral_5m_input_tokens, kinds.ephemeral_1h_input_tokens].map(tokenCount)
   return counts.every((each) => each === null)
     ? null
     : counts.reduce((sum: number, each) => sum + (each ?? 0), 0)

@@ -4,13 +4,13 @@ import type { Tokens } from '../../core/call.ts'
 import type { Losses } from '../../core/losses.ts'
 import type { Answer, AnswerBlocks, Block, CallBlock, Opened, Peer, Stop } from '../blocks.ts'
 import { packOpaque } from '../carrier.ts'
-import { type Json, list, member } from '../json.ts'
+import { type Json, listOrEmpty, member } from '../json.ts'
 import { argumentsOf } from '../json-exact.ts'
 import { isReplaced, newCallId, safeId } from '../tool-ids.ts'
 import { partOfItem } from './blocks-items.ts'
 
 export function parseAnswer(json: Json, { family }: Peer, losses: Losses): AnswerBlocks {
-  const blocks = list(json.output)
+  const blocks = listOrEmpty(json.output)
     .flatMap((item) => partOfItem(item, losses, family).blocks)
     .map((block) => (block.type === 'call' && block.id === '' ? { ...block, id: newCallId() } : block))
   const hasCalls = blocks.some(({ type }) => type === 'call')

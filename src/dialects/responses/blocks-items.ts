@@ -3,7 +3,7 @@
 import type { Loss, Losses } from '../../core/losses.ts'
 import type { Block, CallBlock, Opaque, ReasoningBlock, Source, Turn } from '../blocks.ts'
 import { unpackOpaque } from '../carrier.ts'
-import { isObject, type Json, list, member, textOf } from '../json.ts'
+import { isObject, type Json, listOrEmpty, member, textOf } from '../json.ts'
 import { originalId } from '../tool-ids.ts'
 
 /** Tool name of the search for tools. */
@@ -33,7 +33,7 @@ function messageOf({ role, content }: Json, losses: Losses): Turn {
 /** Converts a text or a list of parts. */
 export function partsOf(content: unknown, losses: Losses): Block[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
-  return list(content).map((part) => partOf(part, losses))
+  return listOrEmpty(content).map((part) => partOf(part, losses))
 }
 
 function partOf(part: unknown, losses: Losses): Block {
@@ -43,7 +43,7 @@ function partOf(part: unknown, losses: Losses): Block {
     case 'input_text':
     case 'output_text':
     case 'text':
-      if (list(part.annotations).length > 0) losses.add('citations')
+      if (listOrEmpty(part.annotations).length > 0) losses.add('citations')
       return { type: 'text', text: textOf(part.text) }
     case 'refusal':
       losses.add('refusal')
@@ -80,7 +80,7 @@ function sourceOf(url: string): Source {
 }
 
 const BETWEEN = '\n\n'
-const textsOf = (parts: unknown): string[] => list(parts).map((part) => textOf(member(part, 'text')))
+const textsOf = (parts: unknown): string[] => listOrEmpty(parts).map((part) => textOf(member(part, 'text')))
 
 /** Its readable text is the summary, else the content. */
 export function reasoningOf(item: Json, family: string): ReasoningBlock {
@@ -94,7 +94,7 @@ function sealOf({ id, summary, encrypted_content: sealed }: Json, family: string
   if (typeof sealed !== 'string' || sealed === '') return null
   const ours = unpackOpaque(sealed)
   if (ours) return ours
-  const parts = list(summary).length > 1 ? { summary } : {}
+  const parts = listOrEmpty(summary).length > 1 ? { summary } : {}
   return { family, bytes: JSON.stringify({ id, encrypted_content: sealed, ...parts }) }
 }
 

@@ -2,7 +2,7 @@
 // events out: missing parts are taken from the finished item, and missing items from the response at the end.
 import type { Losses } from '../../core/losses.ts'
 import type { BlockEvent, BlockReader, Peer } from '../blocks.ts'
-import { isObject, type Json, list, textOf } from '../json.ts'
+import { isObject, type Json, listOrEmpty, textOf } from '../json.ts'
 import type { StreamEvent } from '../stream-event.ts'
 import { newCallId } from '../tool-ids.ts'
 import { stopOf } from './blocks-answer.ts'
@@ -178,7 +178,7 @@ export class ResponsesReader implements BlockReader {
   }
 
   #end(response: Json, out: BlockEvent[]): void {
-    const output = list(response.output)
+    const output = listOrEmpty(response.output)
     if (this.#done === 0 && this.#items.size === 0)
       for (const [at, item] of output.entries()) this.#finish(at, item, out)
     const stop = stopOf(response, this.#hasCalls, this.#losses)

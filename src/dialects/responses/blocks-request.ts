@@ -2,16 +2,16 @@
 // them. Reports losses that every dialect has; never throws for an unknown format.
 import type { Loss, Losses } from '../../core/losses.ts'
 import {
-  type Choice,
   type Conversation,
   type Extra,
   extrasOf,
   type Format,
   NO_SAMPLING,
   type Tool,
+  type ToolChoice,
   type Turn,
 } from '../blocks.ts'
-import { isObject, type Json, list, member, numberOf, textOf } from '../json.ts'
+import { isObject, type Json, listOrEmpty, member, numberOf, textOf } from '../json.ts'
 import { partOfItem, SEARCH } from './blocks-items.ts'
 
 export const FAMILY = 'openai'
@@ -43,7 +43,7 @@ const FIELDS: Readonly<Record<string, Loss>> = {
 
 export function parseRequest(json: Json, _request: unknown, losses: Losses): Conversation {
   const { instructions, input, tools, tool_choice: choice, reasoning, text } = json
-  const items = typeof input === 'string' ? [{ role: 'user', content: input }] : list(input)
+  const items = typeof input === 'string' ? [{ role: 'user', content: input }] : listOrEmpty(input)
   const prompt: Turn[] =
     typeof instructions === 'string' && instructions !== ''
       ? [{ role: 'system', blocks: [{ type: 'text', text: instructions }] }]
@@ -53,7 +53,7 @@ export function parseRequest(json: Json, _request: unknown, losses: Losses): Con
   return {
     turns: [...prompt, ...joined(items.map((item) => partOfItem(item, losses, FAMILY)))],
     // Tools found by a search may be called from then on.
-    tools: named([...list(tools), ...items.flatMap((item) => foundBy(item))], losses),
+    tools: named([...listOrEmpty(tools), ...items.flatMap((item) => foundBy(item))], losses),
     choice: choiceOf(choice, losses),
     parallel: typeof json.parallel_tool_calls === 'boolean' ? json.parallel_tool_calls : null,
     maxTokens: numberOf(json.max_output_tokens),
@@ -86,7 +86,7 @@ const verbosityOf = (text: unknown): Extra[] => {
 
 /** Encrypted reasoning needs no request. */
 function nameIncluded(include: unknown, losses: Losses): void {
-  for (const each of list(include))
+  for (const each of listOrEmpty(include))
     if (/logprobs/.test(String(each))) losses.add('logprobs')
     else if (each !== 'reasoning.encrypted_content') losses.add('tool.server')
 }
@@ -104,7 +104,7 @@ function joined(parts: readonly Turn[]): Turn[] {
 }
 
 const foundBy = (item: unknown): readonly unknown[] =>
-  member(item, 'type') === 'tool_search_output' ? list(member(item, 'tools')) : []
+  member(item, 'type') === 'tool_search_output' ? listOrEmpty(member(item, 'tools')) : []
 
 /** Returns each tool once: a repeated search finds the same tools again. */
 function named(tools: readonly unknown[], losses: Losses): Tool[] {
@@ -119,7 +119,7 @@ function toolsOf(tool: unknown, losses: Losses): Tool[] {
   const { type, name, description, tools } = tool
   if (type !== 'namespace') return toolOf(tool, null, null, losses)
   // Settings of the group apply to each of its tools.
-  return list(tools).flatMap((each) =>
+  return listOrEmpty(tools).flatMap((each) =>
     isObject(each)
       ? toolOf(each, textOf(name), textOf(description) || null, losses)
       : lost(losses, 'unknown.tool'),
@@ -164,7 +164,7 @@ function lost(losses: Losses, word: Loss): [] {
   return []
 }
 
-function choiceOf(choice: unknown, losses: Losses): Choice | null {
+function choiceOf(choice: unknown, losses: Losses): ToolChoice | null {
   if (choice == null) return null
   if (choice === 'auto' || choice === 'none' || choice === 'required') return { type: choice }
   const { type, name, namespace, mode } = isObject(choice) ? choice : {}

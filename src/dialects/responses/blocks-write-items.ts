@@ -13,7 +13,7 @@ import {
   type Turn,
   textOfBlocks,
 } from '../blocks.ts'
-import { isObject, list } from '../json.ts'
+import { isObject, listOrEmpty } from '../json.ts'
 import { argumentsOf } from '../json-exact.ts'
 import { idForProvider } from '../tool-ids.ts'
 import { unsealed } from './blocks-items.ts'
@@ -160,7 +160,7 @@ function resultFor(block: ResultBlock, kind: CallKind = 'function', losses: Loss
 
 function toolsIn(text: string): readonly unknown[] {
   try {
-    return list(JSON.parse(text))
+    return listOrEmpty(JSON.parse(text))
   } catch {
     return []
   }

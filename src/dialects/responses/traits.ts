@@ -1,6 +1,6 @@
 // Traits of a responses request, computed on demand.
 import type { RequestTraits } from '../../core/request-traits.ts'
-import { estimateTokens, textOf } from '../../core/token-estimate.ts'
+import { estimateTokens, readableText } from '../../core/token-estimate.ts'
 import { isObject, type Json, member } from '../json.ts'
 
 /** Each trait is computed on first read. Never throws, whatever the body holds. */
@@ -44,7 +44,7 @@ export class ResponsesTraits implements RequestTraits {
 
   get inputTokens(): number {
     const { instructions, input, tools, text, prompt } = this.#body
-    this.#inputTokens ??= estimateTokens(textOf([instructions, input, prompt], UNREAD, [tools, text]))
+    this.#inputTokens ??= estimateTokens(readableText([instructions, input, prompt], UNREAD, [tools, text]))
     return this.#inputTokens
   }
 }

@@ -4,7 +4,7 @@ import { EMPTY_EVENT, type ParsedEvent, type ProviderError, type Tokens } from '
 import { keepElements, spliceMembers } from '../../json/splice.ts'
 import type { StreamReader, UpstreamDialect } from '../dialect.ts'
 import { withoutForeignReasoning } from '../foreign-reasoning.ts'
-import { count, isObject, type Json, list, member } from '../json.ts'
+import { isObject, type Json, listOrEmpty, member, tokenCount } from '../json.ts'
 import type { StreamEvent } from '../stream-event.ts'
 import { FAMILY } from './blocks-request.ts'
 import { errorIn, failureIn } from './errors.ts'
@@ -112,7 +112,7 @@ function readResponse(response: Json, isOver: boolean): ParsedEvent {
 
 /** Returns the container that a code interpreter or a shell ran in. */
 function containerIn(output: unknown): { containerId?: string } {
-  for (const item of list(output)) {
+  for (const item of listOrEmpty(output)) {
     const id = member(item, 'container_id') ?? member(member(item, 'environment'), 'container_id')
     if (typeof id === 'string') return { containerId: id }
   }
@@ -130,9 +130,9 @@ function nameOf(item: unknown): string {
 
 const tokensOf = (usage: Json): Tokens => ({
   source: 'reported',
-  input: count(usage.input_tokens),
-  output: count(usage.output_tokens),
-  cached_input: count(member(usage.input_tokens_details, 'cached_tokens')),
-  cache_write: count(member(usage.input_tokens_details, 'cache_write_tokens')),
-  reasoning: count(member(usage.output_tokens_details, 'reasoning_tokens')),
+  input: tokenCount(usage.input_tokens),
+  output: tokenCount(usage.output_tokens),
+  cached_input: tokenCount(member(usage.input_tokens_details, 'cached_tokens')),
+  cache_write: tokenCount(member(usage.input_tokens_details, 'cache_write_tokens')),
+  reasoning: tokenCount(member(usage.output_tokens_details, 'reasoning_tokens')),
 })

@@ -7,7 +7,7 @@ import { GatewayError } from '../../core/errors.ts'
 import { canonical } from '../../json/canonical.ts'
 import { spliceMembers } from '../../json/splice.ts'
 import type { ClientDialect, Dialect, StreamReader, UpstreamDialect } from '../dialect.ts'
-import { count, errorCode, errorStatus, isObject, type Json, member } from '../json.ts'
+import { errorCode, errorStatus, isObject, type Json, member, tokenCount } from '../json.ts'
 import type { StreamEvent } from '../stream-event.ts'
 import { mergeTokens } from '../usage.ts'
 
@@ -98,7 +98,7 @@ const modelOf = ({ voice }: Json): string | null => (typeof voice === 'string' ?
 function tokensOf({ heard, spoken }: Json): Tokens | null {
   if (heard === undefined && spoken === undefined) return null
   const none = { cached_input: null, cache_write: null, reasoning: null }
-  return { source: 'reported', input: count(heard), output: count(spoken), ...none }
+  return { source: 'reported', input: tokenCount(heard), output: tokenCount(spoken), ...none }
 }
 
 function readToyError(json: unknown): ProviderError | null {

@@ -3,12 +3,12 @@
 import { useRef } from 'preact/hooks'
 import type { CallRecord } from '../../core/record.ts'
 import { callHref, callsHref, change, go, path } from '../place.ts'
-import type { Column } from './columns.tsx'
+import type { PageColumn } from './columns.tsx'
 import { linkOf } from './columns.tsx'
 
 interface Props {
   readonly rows: readonly CallRecord[]
-  readonly columns: readonly Column[]
+  readonly columns: readonly PageColumn[]
   readonly label: string
   readonly isBusy?: boolean
   /** True for the default columns, of which a phone may hide some. */
@@ -75,7 +75,7 @@ function Row({
   isFirst,
 }: {
   record: CallRecord
-  columns: readonly Column[]
+  columns: readonly PageColumn[]
   isFirst: boolean
 }) {
   const open = (event: MouseEvent) => {
@@ -98,7 +98,7 @@ function Row({
   )
 }
 
-function Value({ column, record, isStop }: { column: Column; record: CallRecord; isStop: boolean }) {
+function Value({ column, record, isStop }: { column: PageColumn; record: CallRecord; isStop: boolean }) {
   const shown = column.show(record)
   const link = linkOf(column, record)
   const tabIndex = isStop ? 0 : -1

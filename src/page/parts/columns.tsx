@@ -6,7 +6,7 @@ import * as format from '../format.ts'
 import { sessionHref } from '../place.ts'
 import { Time } from './time.tsx'
 
-export interface Column {
+export interface PageColumn {
   /** As in the URL: the field, or a part of it after a dot. */
   readonly name: string
   readonly title: string
@@ -43,7 +43,7 @@ const TITLES: Readonly<Record<string, string>> = {
 
 const titleOf = (name: string): string => TITLES[name] ?? name.replace(/^tokens\./, '').replaceAll('_', ' ')
 
-function columnsOf(field: string, definition: Field): Column[] {
+function columnsOf(field: string, definition: Field): PageColumn[] {
   const { kind, about, filter } = definition
   if (kind === 'tokens')
     return TOKENS.map((part) => ({
@@ -108,8 +108,8 @@ export function State({ state }: { state: string }) {
   return <span class={`state ${state}`}>{state}</span>
 }
 
-export const COLUMNS: readonly Column[] = Object.entries<Field>(CALL_FIELDS).flatMap(([name, field]) =>
-  columnsOf(name, field),
+export const PAGE_COLUMNS: readonly PageColumn[] = Object.entries<Field>(CALL_FIELDS).flatMap(
+  ([name, field]) => columnsOf(name, field),
 )
 
 /** Default columns; names that are not fields are left out. */
@@ -127,12 +127,12 @@ export const USUAL = [
   'session_id',
 ]
 
-export function chosen(text: string | null): readonly Column[] {
+export function chosen(text: string | null): readonly PageColumn[] {
   const names = text === null ? USUAL : text.split(',')
-  const found = names.flatMap((name) => COLUMNS.find((column) => column.name === name) ?? [])
-  return found.length > 0 ? found : COLUMNS.filter(({ name }) => USUAL.includes(name))
+  const found = names.flatMap((name) => PAGE_COLUMNS.find((column) => column.name === name) ?? [])
+  return found.length > 0 ? found : PAGE_COLUMNS.filter(({ name }) => USUAL.includes(name))
 }
 
 /** Returns the target of a link in a column, in addition to its filter. */
-export const linkOf = (column: Column, record: CallRecord): string | null =>
+export const linkOf = (column: PageColumn, record: CallRecord): string | null =>
   column.name === 'session_id' && record.session_id !== null ? sessionHref(record.session_id) : null

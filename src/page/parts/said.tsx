@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { type ReadError, readBlob, scoped } from '../api.ts'
 import { canSignOut, hasKeys } from '../who.ts'
 
-export function Trouble({ error, retry }: { error: ReadError | null; retry?: () => void }) {
+export function ReadTrouble({ error, retry }: { error: ReadError | null; retry?: () => void }) {
   if (!error || error.status === 401) return null
   return (
     <div class="trouble" role="alert">

@@ -11,22 +11,22 @@ import {
 import { useRead } from '../api.ts'
 import * as format from '../format.ts'
 import { useViewKeys } from '../keys.tsx'
-import { listen } from '../live.ts'
-import { COLUMNS, State } from '../parts/columns.tsx'
+import { subscribe } from '../live.ts'
+import { PAGE_COLUMNS, State } from '../parts/columns.tsx'
 import { ratesOf } from '../parts/rates.ts'
-import { Copyable, JsonLink, Trouble } from '../parts/said.tsx'
+import { Copyable, JsonLink, ReadTrouble } from '../parts/said.tsx'
 import { Time } from '../parts/time.tsx'
 import { callsHref, rest, sessionHref } from '../place.ts'
 import { hasKeys } from '../who.ts'
-import { Exchange } from './exchange.tsx'
+import { ExchangeView } from './exchange.tsx'
 
-export function Call() {
+export function CallView() {
   const id = rest('calls')
   const path = `/api/usage/request-logs/${encodeURIComponent(id)}`
   const { data: call, error, reload } = useRead<CallDetail>(path)
   useEffect(
     () =>
-      listen({
+      subscribe({
         call: (record) => {
           if (record.id === id) reload()
         },
@@ -45,7 +45,7 @@ export function Call() {
         {call && <State state={call.state} />}
         <JsonLink path={path} name={`call-${id}`} />
       </header>
-      <Trouble error={error} retry={reload} />
+      <ReadTrouble error={error} retry={reload} />
       {call && <Found call={call} />}
     </>
   )
@@ -114,7 +114,7 @@ function Found({ call }: { call: CallDetail }) {
         </section>
       )}
       {call.artifact.available ? (
-        <Exchange id={call.id} />
+        <ExchangeView id={call.id} />
       ) : (
         <p class="note calm">
           The exchange of this call is no longer kept; <code>artifacts.keep</code> sets how many are.
@@ -264,7 +264,7 @@ function More({ attempt }: { attempt: AttemptRecord }) {
 function Fields({ call }: { call: CallDetail }) {
   return (
     <dl class="fields">
-      {COLUMNS.filter(({ name }) => !['decision', 'price'].includes(name)).map((column) => {
+      {PAGE_COLUMNS.filter(({ name }) => !['decision', 'price'].includes(name)).map((column) => {
         const filter = column.filterOf(call)
         const raw = column.name === 'session_id' ? call.session_id : null
         const field = (CALL_FIELDS as Record<string, Field>)[column.name]

@@ -17,8 +17,8 @@ import * as format from '../format.ts'
 import { useViewKeys } from '../keys.tsx'
 import { useLiveList } from '../live-list.ts'
 import { CallTable } from '../parts/call-table.tsx'
-import { COLUMNS, chosen, USUAL } from '../parts/columns.tsx'
-import { Empty, FirstCall, JsonLink, saveAs, Trouble } from '../parts/said.tsx'
+import { chosen, PAGE_COLUMNS, USUAL } from '../parts/columns.tsx'
+import { Empty, FirstCall, JsonLink, ReadTrouble, saveAs } from '../parts/said.tsx'
 import { change, hrefWith, params } from '../place.ts'
 
 interface Listed {
@@ -28,7 +28,7 @@ interface Listed {
 
 const ROWS = 100
 
-export function Calls() {
+export function CallsView() {
   const filter = filterOf(params.value)
   const mistake = mistakeIn(params.value)
   const cursor = params.value.get('cursor')
@@ -82,7 +82,7 @@ export function Calls() {
         </button>
       </header>
       <FilterBar filter={filter} input={input} />
-      {mistake ? <Wrong mistake={mistake} /> : <Trouble error={error} retry={reload} />}
+      {mistake ? <Wrong mistake={mistake} /> : <ReadTrouble error={error} retry={reload} />}
       <p class="waiting" aria-live="polite">
         {waiting > 0 && (
           <button type="button" onClick={show}>
@@ -221,8 +221,10 @@ function FilterBar({ filter, input }: { filter: Filter; input: { current: HTMLIn
 function Columns() {
   const shown = chosen(params.value.get('columns')).map(({ name }) => name)
   const toggle = (name: string) => {
-    const next = COLUMNS.map((each) => each.name).filter((each) => shown.includes(each) !== (each === name))
-    const usual = COLUMNS.map((each) => each.name).filter((each) => USUAL.includes(each))
+    const next = PAGE_COLUMNS.map((each) => each.name).filter(
+      (each) => shown.includes(each) !== (each === name),
+    )
+    const usual = PAGE_COLUMNS.map((each) => each.name).filter((each) => USUAL.includes(each))
     change({ columns: next.length === 0 || next.join() === usual.join() ? null : next.join(',') }, true)
   }
   return (
@@ -230,7 +232,7 @@ function Columns() {
       <summary>Columns</summary>
       <fieldset>
         <legend class="unseen">Columns of the table</legend>
-        {COLUMNS.map(({ name, title, about }) => (
+        {PAGE_COLUMNS.map(({ name, title, about }) => (
           <label key={name} title={about}>
             <input type="checkbox" checked={shown.includes(name)} onChange={() => toggle(name)} /> {title}
           </label>

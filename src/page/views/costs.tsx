@@ -4,10 +4,10 @@ import { useMemo } from 'preact/hooks'
 import { useRead } from '../api.ts'
 import * as format from '../format.ts'
 import { Chart } from '../parts/chart.tsx'
-import { Empty, FirstCall, JsonLink, Trouble } from '../parts/said.tsx'
+import { Empty, FirstCall, JsonLink, ReadTrouble } from '../parts/said.tsx'
 import { Time } from '../parts/time.tsx'
 import { callsHref, change, params, sessionHref } from '../place.ts'
-import type { History, Keys, Sessions } from '../reads.ts'
+import type { HistoryAnswer, Keys, SessionsAnswer } from '../reads.ts'
 import { Figure } from './now.tsx'
 import { type AmountRow, Amounts } from './sessions.tsx'
 import { Spans, windowOf } from './spans.tsx'
@@ -35,8 +35,8 @@ export function Costs() {
   const by: By = BY.find((each) => each === asked) ?? 'model'
   const bucket = window === '24h' ? '1h' : '1d'
   const path = `/api/usage/history?window=${window}&bucket=${bucket}&by=${by}`
-  const { data, error, reload } = useRead<History>(path, 60_000)
-  const sessions = useRead<Sessions>('/api/sessions?order=cost&limit=10')
+  const { data, error, reload } = useRead<HistoryAnswer>(path, 60_000)
+  const sessions = useRead<SessionsAnswer>('/api/sessions?order=cost&limit=10')
   const keys = useRead<Keys>('/api/keys')
   const chart = useMemo(
     () => (data ? chartOf(data, SPANS[window], bucket === '1h' ? HOUR : 24 * HOUR) : null),
@@ -68,7 +68,7 @@ export function Costs() {
         </label>
         <Spans usual="30d" />
       </header>
-      <Trouble error={error} retry={reload} />
+      <ReadTrouble error={error} retry={reload} />
       {totals && <Totals totals={totals} />}
       {totals?.calls === 0 && (
         <Empty title="No call was made in this period">
@@ -109,7 +109,7 @@ export function Costs() {
   )
 }
 
-function Totals({ totals }: { totals: History['totals'] }) {
+function Totals({ totals }: { totals: HistoryAnswer['totals'] }) {
   return (
     <dl class="figures">
       <Figure name="Cost" value={format.cost(totals)} more={format.withoutCost(totals)} />
@@ -168,7 +168,7 @@ function Budgets({ keys }: { keys: Keys['data'] }) {
 
 const nameOf = (by: string | null | undefined): string => by ?? 'none'
 
-function amountsBy(history: History, by: By): AmountRow[] {
+function amountsBy(history: HistoryAnswer, by: By): AmountRow[] {
   const groups = Map.groupBy(history.buckets, (bucket) => bucket.by ?? null)
   return [...groups]
     .map(([name, buckets]) => ({
@@ -186,7 +186,7 @@ function amountsBy(history: History, by: By): AmountRow[] {
 }
 
 /** Draws the most expensive names in colours, the rest together; one bar for each bucket of the span. */
-function chartOf(history: History, spanMs: number, bucketMs: number) {
+function chartOf(history: HistoryAnswer, spanMs: number, bucketMs: number) {
   const until = Date.parse(history.window.until)
   const first = Math.floor((until - spanMs) / bucketMs) * bucketMs
   const times = Array.from(

@@ -2,17 +2,17 @@
 // bodies if stored. Long bodies are cut here; the file has them in full.
 import { useRead } from '../api.ts'
 import * as format from '../format.ts'
-import { Copyable, JsonLink, Trouble } from '../parts/said.tsx'
-import type { Artifact } from '../reads.ts'
+import { Copyable, JsonLink, ReadTrouble } from '../parts/said.tsx'
+import type { ArtifactAnswer } from '../reads.ts'
 import { hasKeys } from '../who.ts'
 
 /** Maximum characters of a body that are shown. */
 const SHOWN = 4_000
 
-export function Exchange({ id }: { id: string }) {
+export function ExchangeView({ id }: { id: string }) {
   const path = `/api/usage/request-logs/${encodeURIComponent(id)}/artifact`
-  const { data, error } = useRead<Artifact>(path)
-  if (!data) return error ? <Trouble error={error} /> : <section class="panel tall" aria-busy="true" />
+  const { data, error } = useRead<ArtifactAnswer>(path)
+  if (!data) return error ? <ReadTrouble error={error} /> : <section class="panel tall" aria-busy="true" />
   return (
     <section class="panel">
       <h2>
@@ -105,7 +105,7 @@ function Download({ text, label }: { text: string; label: string }) {
 }
 
 /** Draws each chunk at its arrival time, as high as it is large. */
-function Chunks({ answer }: { answer: Artifact['exchanges'][number]['answer'] }) {
+function Chunks({ answer }: { answer: ArtifactAnswer['exchanges'][number]['answer'] }) {
   const { chunks, chunks_left_out, ended_at_ms, at_ms } = answer
   if (chunks.length < 2) return null
   const end = Math.max(ended_at_ms ?? 0, chunks.at(-1)!.at_ms)
@@ -144,7 +144,7 @@ function Chunks({ answer }: { answer: Artifact['exchanges'][number]['answer'] })
 }
 
 /** Returns the client's call as a command to paste, without its key; with its own body if stored. */
-function againOf({ request }: Artifact): string {
+function againOf({ request }: ArtifactAnswer): string {
   const body = request.body ?? `{ ${request.fields.map((name) => `"${name}": …`).join(', ')} }`
   const quoted = `'${body.length > SHOWN ? `${body.slice(0, SHOWN)}…` : body.replaceAll("'", "'\\''")}'`
   return [

@@ -3,17 +3,17 @@
 import { useRead } from '../api.ts'
 import * as format from '../format.ts'
 import { State } from '../parts/columns.tsx'
-import { JsonLink, Trouble } from '../parts/said.tsx'
+import { JsonLink, ReadTrouble } from '../parts/said.tsx'
 import { type PlainColumn, Table } from '../parts/table.tsx'
 import { Time } from '../parts/time.tsx'
-import type { Health as HealthAnswer, Refused } from '../reads.ts'
+import type { HealthAnswer, RefusedAnswer } from '../reads.ts'
 
 const PATH = '/api/health'
 const DAY = 86_400_000
 
-export function Health() {
+export function HealthView() {
   const { data, error, reload } = useRead<HealthAnswer>(PATH, 10_000)
-  const refused = useRead<Refused>('/api/usage/refused-calls?limit=50', 10_000)
+  const refused = useRead<RefusedAnswer>('/api/usage/refused-calls?limit=50', 10_000)
   const bad = data?.findings.filter(({ verdict }) => verdict === 'BAD').length ?? 0
   return (
     <>
@@ -28,7 +28,7 @@ export function Health() {
           </span>
         )}
       </header>
-      <Trouble error={error} retry={reload} />
+      <ReadTrouble error={error} retry={reload} />
       {data && (
         <>
           <section class="panel">
@@ -106,7 +106,7 @@ const CAPS = {
 
 const age = (date: string): number => Math.floor((Date.now() - Date.parse(date)) / DAY)
 
-const REFUSED: readonly PlainColumn<Refused['data'][number]>[] = [
+const REFUSED: readonly PlainColumn<RefusedAnswer['data'][number]>[] = [
   { title: 'time', cell: ({ created_at }) => <Time iso={created_at} /> },
   { title: 'status', cell: ({ status }) => status },
   { title: 'code', cell: ({ code }) => code },

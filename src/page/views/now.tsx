@@ -5,15 +5,15 @@ import { useEffect, useMemo } from 'preact/hooks'
 import type { CallRecord } from '../../core/record.ts'
 import { useRead } from '../api.ts'
 import * as format from '../format.ts'
-import { hasOthers, listen } from '../live.ts'
+import { hasOthers, subscribe } from '../live.ts'
 import { useLiveList } from '../live-list.ts'
 import { CallTable } from '../parts/call-table.tsx'
 import { Chart } from '../parts/chart.tsx'
 import { chosen } from '../parts/columns.tsx'
-import { Empty, FirstCall, JsonLink, Trouble } from '../parts/said.tsx'
+import { Empty, FirstCall, JsonLink, ReadTrouble } from '../parts/said.tsx'
 import { Time } from '../parts/time.tsx'
 import { callsHref } from '../place.ts'
-import type { History, Listed, RoutesAnswer } from '../reads.ts'
+import type { HistoryAnswer, ListAnswer, RoutesAnswer } from '../reads.ts'
 
 const HOUR = 3_600_000
 const MINUTE = 60_000
@@ -29,7 +29,7 @@ export function Now() {
     return () => clearInterval(timer)
   }, [])
   const path = `/api/usage/history?since=${new Date(since.value).toISOString()}&bucket=1m`
-  const { data: history, error, reload } = useRead<History>(path, hasOthers.value ? 10_000 : undefined)
+  const { data: history, error, reload } = useRead<HistoryAnswer>(path, hasOthers.value ? 10_000 : undefined)
   const heard = useHeard(history)
   const routes = useRead<RoutesAnswer>('/api/routes?window=24h', 10_000)
   const open = useCalls(
@@ -37,7 +37,7 @@ export function Now() {
     (record) => record.completed_at === null,
     50,
   )
-  const streaming = useRead<Listed>('/api/usage/request-logs?limit=50&state=streaming')
+  const streaming = useRead<ListAnswer>('/api/usage/request-logs?limit=50&state=streaming')
   const ended = useCalls(
     `/api/usage/request-logs?limit=${ENDED}`,
     (record) => record.completed_at !== null,
@@ -57,7 +57,7 @@ export function Now() {
         <JsonLink path={path} name="now" />
         <span class="note">the last hour</span>
       </header>
-      <Trouble error={error} retry={reload} />
+      <ReadTrouble error={error} retry={reload} />
       <LastHour heard={heard} since={new Date(since.value).toISOString()} />
       {isNothing ? (
         <Empty title="No call was made in the last hour">
@@ -137,7 +137,7 @@ function LastHour({ heard, since }: { heard: ReturnType<typeof useHeard>; since:
 
 /** Keeps a list current; it is read once, and again after a gap. */
 function useCalls(path: string, matches: (record: CallRecord) => boolean, most: number) {
-  const { data, isFresh, reload } = useRead<Listed>(path)
+  const { data, isFresh, reload } = useRead<ListAnswer>(path)
   const { rows } = useLiveList({
     read: data?.data ?? null,
     isFresh,
@@ -151,7 +151,7 @@ function useCalls(path: string, matches: (record: CallRecord) => boolean, most: 
 }
 
 /** Returns the sums of the hour, including calls that ended since they were read. */
-function useHeard(history: History | null) {
+function useHeard(history: HistoryAnswer | null) {
   const none = {
     ...{ calls: 0, failed: 0, aborted: 0, fellBack: 0 },
     ...{ input: 0, output: 0, cost: 0, saved: 0, withoutCost: 0 },
@@ -166,7 +166,7 @@ function useHeard(history: History | null) {
     let added = none
     let ids: string[] = []
     let timer: ReturnType<typeof setTimeout> | undefined
-    const stop = listen({
+    const stop = subscribe({
       call(record) {
         if (record.completed_at === null) {
           if (record.state === 'routed' && record.attempts < 2) added = { ...added, calls: added.calls + 1 }
@@ -220,7 +220,7 @@ function useHeard(history: History | null) {
 }
 
 /** Returns a bar for each minute, including minutes without a call. */
-function minutes(history: History | null, since: number) {
+function minutes(history: HistoryAnswer | null, since: number) {
   const first = Math.floor(since / MINUTE) * MINUTE
   const times = Array.from({ length: 61 }, (_, index) => first + index * MINUTE)
   const by = new Map(history?.buckets.map((bucket) => [Date.parse(bucket.start), bucket]))

@@ -1,14 +1,14 @@
 // The recordings from which a replaying gateway answers: each with its origin, without its contents.
 import { useRead } from '../api.ts'
 import * as format from '../format.ts'
-import { Copyable, Empty, JsonLink, Trouble } from '../parts/said.tsx'
+import { Copyable, Empty, JsonLink, ReadTrouble } from '../parts/said.tsx'
 import { type PlainColumn, Table } from '../parts/table.tsx'
 import { change, params } from '../place.ts'
 import type { RecordingsAnswer } from '../reads.ts'
 
 const PATH = '/api/recordings'
 
-export function Recordings() {
+export function RecordingsView() {
   const { data, error, reload } = useRead<RecordingsAnswer>(PATH)
   const wanted = params.value.get('find') ?? ''
   const words = wanted.toLowerCase().split(/\s+/)
@@ -22,7 +22,7 @@ export function Recordings() {
         <h1>Recordings</h1>
         <JsonLink path={PATH} name="recordings" />
       </header>
-      <Trouble error={error} retry={reload} />
+      <ReadTrouble error={error} retry={reload} />
       {data && !data.replay && (
         <Empty title="This gateway is live">
           <p>With recordings it costs nothing and needs no key:</p>

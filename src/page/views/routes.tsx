@@ -4,11 +4,11 @@ import { useSignal } from '@preact/signals'
 import { useRead } from '../api.ts'
 import * as format from '../format.ts'
 import { State } from '../parts/columns.tsx'
-import { Empty, JsonLink, Trouble } from '../parts/said.tsx'
+import { Empty, JsonLink, ReadTrouble } from '../parts/said.tsx'
 import { type PlainColumn, Table } from '../parts/table.tsx'
 import { Time } from '../parts/time.tsx'
 import { callsHref, change, params } from '../place.ts'
-import type { Resolution, RoutesAnswer } from '../reads.ts'
+import type { ResolveAnswer, RoutesAnswer } from '../reads.ts'
 import { Spans, windowOf } from './spans.tsx'
 
 export function Routes() {
@@ -22,7 +22,7 @@ export function Routes() {
         <span class="spring" />
         <Spans />
       </header>
-      <Trouble error={error} retry={reload} />
+      <ReadTrouble error={error} retry={reload} />
       <Preview names={data?.routes.map(({ name }) => name) ?? []} />
       {data?.routes.length === 0 && (
         <Empty title="No route is configured">
@@ -185,7 +185,7 @@ function Preview({ names }: { names: readonly string[] }) {
   for (const name of [...TRAITS, 'effort', 'input_tokens', 'dialect'])
     if (asked.get(name)) query.set(name, asked.get(name)!)
   const path = `/api/cloud/model/resolve?${query}`
-  const { data, error } = useRead<Resolution>(model === '' ? null : path, 5_000)
+  const { data, error } = useRead<ResolveAnswer>(model === '' ? null : path, 5_000)
   const typed = useSignal<string | null>(null)
   return (
     <section class="panel">
@@ -255,7 +255,7 @@ function Preview({ names }: { names: readonly string[] }) {
   )
 }
 
-function Destination({ resolution: data }: { resolution: Resolution }) {
+function Destination({ resolution: data }: { resolution: ResolveAnswer }) {
   return (
     <>
       <p class="sentence">

@@ -4,19 +4,19 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
 import type { CallRecord } from '../../core/record.ts'
-import { read, useRead } from '../api.ts'
+import { fetchRead, useRead } from '../api.ts'
 import * as format from '../format.ts'
 import { CallTable } from '../parts/call-table.tsx'
 import { Chart } from '../parts/chart.tsx'
 import { chosen } from '../parts/columns.tsx'
-import { Empty, JsonLink, Trouble } from '../parts/said.tsx'
+import { Empty, JsonLink, ReadTrouble } from '../parts/said.tsx'
 import { type PlainColumn, Table } from '../parts/table.tsx'
 import { Time } from '../parts/time.tsx'
 import { callsHref, change, hrefWith, params, rest, sessionHref } from '../place.ts'
-import type { Listed, Session as SessionAnswer, Sessions as SessionsAnswer } from '../reads.ts'
+import type { ListAnswer, SessionAnswer, SessionsAnswer } from '../reads.ts'
 import { Figure } from './now.tsx'
 
-export function Sessions() {
+export function SessionsView() {
   const order = params.value.get('order') === 'cost' ? 'cost' : 'newest'
   const cursor = order === 'newest' ? params.value.get('cursor') : null
   const path = `/api/sessions?${new URLSearchParams({ limit: '50', order, ...(cursor && { cursor }) })}`
@@ -38,7 +38,7 @@ export function Sessions() {
           <option value="cost">most expensive first</option>
         </select>
       </header>
-      <Trouble error={error} retry={reload} />
+      <ReadTrouble error={error} retry={reload} />
       {data?.data.length === 0 && isFresh && (
         <Empty title="No call on record named a session">
           <p>
@@ -94,7 +94,7 @@ const COLUMNS: readonly PlainColumn<SessionRow>[] = [
 /** Maximum calls of a session that are drawn; the sums cover all. */
 const MOST = 1_000
 
-export function Session() {
+export function SessionView() {
   const id = rest('sessions')
   const path = `/api/sessions/${encodeURIComponent(id)}`
   const { data, error, reload } = useRead<SessionAnswer>(path, 10_000)
@@ -108,7 +108,7 @@ export function Session() {
         <h1 class="long">{id}</h1>
         <JsonLink path={path} name="session" />
       </header>
-      <Trouble error={error} retry={reload} />
+      <ReadTrouble error={error} retry={reload} />
       {data && (
         <>
           <dl class="figures">
@@ -254,7 +254,7 @@ function useCallsOf(id: string, count: number): readonly CallRecord[] {
       const found: CallRecord[] = []
       for (let cursor: string | null = ''; cursor !== null && found.length < MOST; ) {
         const query = new URLSearchParams({ session_id: id, limit: '200', ...(cursor && { cursor }) })
-        const page: Listed = await read<Listed>(`/api/usage/request-logs?${query}`, stop.signal)
+        const page: ListAnswer = await fetchRead<ListAnswer>(`/api/usage/request-logs?${query}`, stop.signal)
         found.push(...page.data)
         cursor = page.next_cursor
       }

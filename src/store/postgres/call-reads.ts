@@ -7,7 +7,7 @@ import type { Maker, Reads } from '../reads.ts'
 import { type Row, readerOf } from '../sql/columns.ts'
 import { conditions, isAside } from '../sql/conditions.ts'
 import type { Link } from './link.ts'
-import { LABELS, lowestId } from './schema.ts'
+import { lowestId, SHARED_LABELS } from './schema.ts'
 
 const HOUR = 3_600_000
 /** Sorts after every id that a gateway makes. */
@@ -19,7 +19,7 @@ const toRecord = readerOf<CallRecord>(CALL_FIELDS)
 /** Filter parameters that the sums can distinguish, with their labels. */
 const SERIES: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries<Field>(CALL_FIELDS).flatMap(([column, { filter }]) =>
-    filter && (LABELS as readonly string[]).includes(column) ? [[filter, column]] : [],
+    filter && (SHARED_LABELS as readonly string[]).includes(column) ? [[filter, column]] : [],
   ),
 )
 

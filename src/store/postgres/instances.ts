@@ -45,7 +45,7 @@ export async function register(
 }
 
 /** Reports an orderly stop, so that the next start need not wait. */
-export const leave = (link: Link, { instance, start }: Sender): Promise<unknown> =>
+export const reportStop = (link: Link, { instance, start }: Sender): Promise<unknown> =>
   link.query(`UPDATE waybill.instances SET place = '' WHERE id = ? AND start = ?`, [instance, start], 1_000)
 
 export interface Beat {

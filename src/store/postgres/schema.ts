@@ -5,7 +5,7 @@
 import { idAt } from '../../core/call.ts'
 import { CALL_FIELDS } from '../../core/record.ts'
 import { columnsOf } from '../sql/columns.ts'
-import { COLUMNS } from '../sql/usage-sum.ts'
+import { SUM_COLUMNS } from '../sql/usage-sum.ts'
 import type { Link } from './link.ts'
 
 const DAY = 86_400_000
@@ -19,7 +19,7 @@ export const CALL_COLUMNS: readonly { readonly name: string; readonly type: stri
   .map(({ name, type }) => ({ name, type: TYPES[type] }))
 
 /** Labels that the calls of a series share. */
-export const LABELS = [
+export const SHARED_LABELS = [
   'key_name',
   'requested_model',
   'resolved_provider',
@@ -32,7 +32,7 @@ export const LABELS = [
 ] as const
 
 /** Id of a call's series, as SQL over its labels. */
-export const SERIES = `md5(json_build_array(${LABELS.join(', ')})::text)::uuid`
+export const SERIES = `md5(json_build_array(${SHARED_LABELS.join(', ')})::text)::uuid`
 
 /** A change that an older release cannot work with raises this to the version that introduced it. */
 const OLDEST_COMPATIBLE = 1
@@ -64,8 +64,8 @@ const STEPS: readonly string[] = [
     hour bigint NOT NULL,
     instance text NOT NULL,
     series uuid NOT NULL,
-    ${LABELS.map((name) => `${name} text`).join(', ')},
-    ${COLUMNS.map((name) => `${name} double precision NOT NULL`).join(', ')},
+    ${SHARED_LABELS.map((name) => `${name} text`).join(', ')},
+    ${SUM_COLUMNS.map((name) => `${name} double precision NOT NULL`).join(', ')},
     PRIMARY KEY (hour, instance, series)
   );
 
@@ -161,7 +161,7 @@ const INDEXES = [
 ]
 
 /** Version of the tables that this release creates. */
-export const SCHEMA_VERSION = STEPS.length
+export const SHARED_SCHEMA_VERSION = STEPS.length
 
 /** Returns the version found, and why this release cannot work with it, for an operator; null if it can. */
 export async function lookAtSchema(link: Link): Promise<{ version: number; problem: string | null }> {
@@ -173,15 +173,15 @@ export async function lookAtSchema(link: Link): Promise<{ version: number; probl
     'SELECT version, oldest FROM waybill.schema',
   )
   const { version, oldest } = found!
-  if (oldest > SCHEMA_VERSION)
+  if (oldest > SHARED_SCHEMA_VERSION)
     return {
       version,
-      problem: `the shared log was made by a newer Waybill (schema ${version}, for schema ${oldest} and later; this one knows ${SCHEMA_VERSION}); update this gateway`,
+      problem: `the shared log was made by a newer Waybill (schema ${version}, for schema ${oldest} and later; this one knows ${SHARED_SCHEMA_VERSION}); update this gateway`,
     }
-  if (version < SCHEMA_VERSION)
+  if (version < SHARED_SCHEMA_VERSION)
     return {
       version,
-      problem: `the shared log has schema ${version}, but this Waybill needs ${SCHEMA_VERSION}`,
+      problem: `the shared log has schema ${version}, but this Waybill needs ${SHARED_SCHEMA_VERSION}`,
     }
   const missing = await missingColumns(link)
   return { version, problem: missing.length > 0 ? `the shared log lacks ${missing.length} columns` : null }
@@ -199,9 +199,9 @@ const missingColumns = async (link: Link) => {
  * Creates the missing tables; several instances may try at once, one does it. Changes nothing if everything
  * exists or a newer release was here.
  */
-export async function migrate(link: Link): Promise<void> {
+export async function createTables(link: Link): Promise<void> {
   const { version, problem } = await lookAtSchema(link)
-  if (problem === null || version > SCHEMA_VERSION) return
+  if (problem === null || version > SHARED_SCHEMA_VERSION) return
   const steps = STEPS.slice(version).map(
     (step, index) => `
     IF (SELECT version FROM waybill.schema) = ${version + index} THEN

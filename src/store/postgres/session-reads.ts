@@ -1,6 +1,13 @@
 // Reads the sessions of all instances, with the sums of their calls. Cannot write.
 import type { Reads } from '../reads.ts'
-import { type AgentOf, type Begun, byAgent, byModel, type ModelOf, sessionOf } from '../session-answers.ts'
+import {
+  type AgentOf,
+  type Begun,
+  byAgent,
+  byModel,
+  type ModelOf,
+  sessionAnswer,
+} from '../session-answers.ts'
 import { total } from '../sql/usage-sum.ts'
 import type { Link } from './link.ts'
 import { NAMED_SUMS, sumIn } from './sums.ts'
@@ -35,7 +42,7 @@ export function openSessionReads(link: Link): Pick<Reads, 'sessions' | 'dearest'
       resolved_provider: last.provider,
       resolved_model: last.model,
     }
-    return sessionOf(session_id, first_id, call, total(parts.map((part) => ({ sum: sumIn(part) }))))
+    return sessionAnswer(session_id, first_id, call, total(parts.map((part) => ({ sum: sumIn(part) }))))
   }
 
   return {

@@ -8,7 +8,7 @@ import { columnsOf } from '../sql/columns.ts'
 import type { Unshipped } from '../sqlite/outbox.ts'
 import { openCallReads } from './call-reads.ts'
 import { type Link, openLink } from './link.ts'
-import { comingDays, lookAtSchema, makePartitions, migrate } from './schema.ts'
+import { comingDays, createTables, lookAtSchema, makePartitions } from './schema.ts'
 import { openSessionReads } from './session-reads.ts'
 import { ship } from './ship.ts'
 import { openSpanReads } from './span-reads.ts'
@@ -20,7 +20,7 @@ if (NO_POSTGRES === false) {
   before(async () => {
     postgres = await startPostgres()
     link = openLink({ url: await postgres.database('ship'), tls: 'verify' }, 'test')
-    await migrate(link)
+    await createTables(link)
     await makePartitions(link, comingDays(Date.now()))
   })
   after(async () => {
@@ -66,7 +66,7 @@ test('every column of the record stands in the shared log, and a second migratio
   skip: NO_POSTGRES,
 }, async () => {
   assert.equal((await lookAtSchema(link)).problem, null)
-  await Promise.all([migrate(link), migrate(link)])
+  await Promise.all([createTables(link), createTables(link)])
   assert.equal((await lookAtSchema(link)).problem, null)
 })
 
@@ -179,7 +179,7 @@ test('reads add up over instances: lists, filters, history, shares, sessions (FL
   await link.script(
     'ALTER TABLE waybill.sessions DROP COLUMN cost_usd; UPDATE waybill.schema SET version = 1',
   )
-  await migrate(link)
+  await createTables(link)
   await checkSharedSums(link)
 })
 
@@ -230,7 +230,7 @@ test('a release that does not know partial costs writes beside this one, before 
     UPDATE waybill.schema SET version = 2`)
   await asBefore(`${old}2`)
   assert.match((await lookAtSchema(link)).problem!, /has schema 2/)
-  await migrate(link)
+  await createTables(link)
   assert.equal((await lookAtSchema(link)).problem, null)
   await asBefore(`${old}3`)
   await link.script(`DELETE FROM waybill.usage_hours WHERE instance = 'old'`)

@@ -3,10 +3,10 @@
 // statement that closes it adds it to the sums, so the sums equal the rows. Sums belong to the instance, so
 // no two instances write the same one.
 
-import { COLUMNS } from '../sql/usage-sum.ts'
+import { SUM_COLUMNS } from '../sql/usage-sum.ts'
 import type { Unshipped } from '../sqlite/outbox.ts'
 import { type Link, LinkError } from './link.ts'
-import { CALL_COLUMNS, LABELS, makePartitions, SERIES } from './schema.ts'
+import { CALL_COLUMNS, makePartitions, SERIES, SHARED_LABELS } from './schema.ts'
 import { LATENCY_STEP, SUMS } from './sums.ts'
 
 const NAMES = CALL_COLUMNS.map(({ name }) => name)
@@ -26,10 +26,10 @@ WITH given AS (
 ), closed AS (
   SELECT * FROM put WHERE completed_at IS NOT NULL
 ), hours AS (
-  INSERT INTO waybill.usage_hours AS h (hour, instance, series, ${LABELS.join(', ')}, ${COLUMNS.join(', ')})
-  SELECT ${HOUR}, instance, ${SERIES}, ${LABELS.join(', ')}, ${SUMS.join(', ')}
-    FROM closed GROUP BY 1, 2, 3, ${LABELS.map((_, index) => index + 4).join(', ')} ORDER BY 1, 3
-  ON CONFLICT (hour, instance, series) DO UPDATE SET ${COLUMNS.map((name) => `${name} = h.${name} + excluded.${name}`).join(', ')}
+  INSERT INTO waybill.usage_hours AS h (hour, instance, series, ${SHARED_LABELS.join(', ')}, ${SUM_COLUMNS.join(', ')})
+  SELECT ${HOUR}, instance, ${SERIES}, ${SHARED_LABELS.join(', ')}, ${SUMS.join(', ')}
+    FROM closed GROUP BY 1, 2, 3, ${SHARED_LABELS.map((_, index) => index + 4).join(', ')} ORDER BY 1, 3
+  ON CONFLICT (hour, instance, series) DO UPDATE SET ${SUM_COLUMNS.map((name) => `${name} = h.${name} + excluded.${name}`).join(', ')}
 ), latencies AS (
   INSERT INTO waybill.latency_hours AS h (hour, instance, provider, key_name, step, calls)
   SELECT ${HOUR}, instance, resolved_provider, coalesce(key_name, ''), ${LATENCY_STEP}, count(*)

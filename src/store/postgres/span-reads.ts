@@ -13,7 +13,7 @@ import {
   TARGET_KEYS,
   targetsOf,
 } from '../span-answers.ts'
-import { COLUMNS, merge } from '../sql/usage-sum.ts'
+import { merge, SUM_COLUMNS } from '../sql/usage-sum.ts'
 import type { Link } from './link.ts'
 import { lowestId } from './schema.ts'
 import { LATENCY_STEP, NAMED_SUMS, sumIn } from './sums.ts'
@@ -51,7 +51,7 @@ export function openSpanReads(link: Link): Pick<Reads, 'history' | 'targets' | '
     for (const part of rows) await addRows('true', part)
     if (hours === null) return all()
     await addRows('completed_at IS NULL', [hours[0] * HOUR, hours[1] * HOUR])
-    const sums = COLUMNS.map((name) => `sum(${name}) AS ${name}`).join(', ')
+    const sums = SUM_COLUMNS.map((name) => `sum(${name}) AS ${name}`).join(', ')
     await addUp(`hour * ${HOUR}`, `${sums} FROM waybill.usage_hours WHERE hour >= ? AND hour < ?`, hours)
     return all()
   }

@@ -1,5 +1,5 @@
 // Sums over rows of `calls`, as SQL; the same sums as in `../sql/usage-sum.ts`, by the names of its columns.
-import { COLUMNS, type Sum } from '../sql/usage-sum.ts'
+import { SUM_COLUMNS, type Sum } from '../sql/usage-sum.ts'
 
 const sqlOf = (name: string): string => {
   if (name === 'calls') return 'count(*)'
@@ -12,13 +12,14 @@ const sqlOf = (name: string): string => {
     : `coalesce(sum(${name}), 0)::double precision`
 }
 
-export const SUMS: readonly string[] = COLUMNS.map(sqlOf)
+export const SUMS: readonly string[] = SUM_COLUMNS.map(sqlOf)
 
 /** For a SELECT. */
-export const NAMED_SUMS: string = COLUMNS.map((name) => `${sqlOf(name)} AS ${name}`).join(', ')
+export const NAMED_SUMS: string = SUM_COLUMNS.map((name) => `${sqlOf(name)} AS ${name}`).join(', ')
 
 /** Returns the sum from a row with these columns. */
-export const sumIn = (row: Readonly<Record<string, unknown>>): Sum => COLUMNS.map((name) => Number(row[name]))
+export const sumIn = (row: Readonly<Record<string, unknown>>): Sum =>
+  SUM_COLUMNS.map((name) => Number(row[name]))
 
 /** The step of latency of a row, see `../latency.ts`. */
 export const LATENCY_STEP =

@@ -1,9 +1,9 @@
 // What must hold of any shared log at rest, for the tests beside this file. Counts for itself.
 import assert from 'node:assert/strict'
-import { COLUMNS } from '../sql/usage-sum.ts'
+import { SUM_COLUMNS } from '../sql/usage-sum.ts'
 import type { Link } from './link.ts'
 
-const AMOUNTS = COLUMNS.filter(
+const AMOUNTS = SUM_COLUMNS.filter(
   (name) => /^(tokens_|cost_usd|saved_usd)/.test(name) && !name.endsWith('_known'),
 )
 const SERIES =
@@ -12,7 +12,7 @@ const SERIES =
 /** The sums of every instance equal its closed rows, and so does the cost of every session; each with a row is known. */
 export async function checkSharedSums(link: Link): Promise<void> {
   const sums = await link.query(
-    `SELECT hour, ${SERIES}, ${COLUMNS.map((name) => `round(sum(${name})::numeric, 9) AS ${name}`).join(', ')}
+    `SELECT hour, ${SERIES}, ${SUM_COLUMNS.map((name) => `round(sum(${name})::numeric, 9) AS ${name}`).join(', ')}
        FROM waybill.usage_hours GROUP BY hour, ${SERIES} ORDER BY hour, ${SERIES}`,
   )
   const rows = await link.query(

@@ -17,7 +17,11 @@ const SUMMED = [
 const COUNTED = ['calls', 'failed', 'fell_back', 'aborted', 'cost_partial'] as const
 
 /** The columns of a sum, in the order of its numbers. */
-export const COLUMNS: readonly string[] = [...COUNTED, ...SUMMED, ...SUMMED.map((name) => `${name}_known`)]
+export const SUM_COLUMNS: readonly string[] = [
+  ...COUNTED,
+  ...SUMMED,
+  ...SUMMED.map((name) => `${name}_known`),
+]
 
 /** Numbers in the order of COLUMNS. Sums are floating point, so no provider's count can overflow them. */
 export type Sum = number[]
@@ -40,7 +44,7 @@ export interface Summand {
 /** The columns of `call_logs` that a Summand needs, for a SELECT or RETURNING. */
 export const SUMMAND = ['state', 'fallbacks', 'cost_missing', ...SUMMED].join(', ')
 
-export const emptySum = (): Sum => new Array<number>(COLUMNS.length).fill(0)
+export const emptySum = (): Sum => new Array<number>(SUM_COLUMNS.length).fill(0)
 
 /** Index of the first count of known values. */
 const KNOWN = COUNTED.length + SUMMED.length
@@ -72,8 +76,8 @@ export function total(groups: readonly { readonly sum: Sum }[]): Sum {
 
 export const calls = (sum: Sum): number => sum[0]!
 /** Returns the calls that failed or were interrupted, without those that the client aborted. */
-export const failed = (sum: Sum): number => sum[1]! - sum[3]!
-export const aborted = (sum: Sum): number => sum[3]!
+export const failedCalls = (sum: Sum): number => sum[1]! - sum[3]!
+export const abortedCalls = (sum: Sum): number => sum[3]!
 export const fellBack = (sum: Sum): number => sum[2]!
 
 /** Returns the sum of known values; null if there were calls but none with a known value. */
@@ -98,7 +102,7 @@ export function costsOf(sum: Sum) {
 /** Returns the cost saved by cache hits; 0 if there were none. */
 export const savedOf = (sum: Sum): number => usd(sum, 'saved_usd') ?? 0
 
-export const tokensOf = (sum: Sum) => ({
+export const tokensInSum = (sum: Sum) => ({
   input: known(sum, 'tokens_input'),
   output: known(sum, 'tokens_output'),
   cached_input: known(sum, 'tokens_cached_input'),

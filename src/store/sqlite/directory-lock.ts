@@ -7,7 +7,7 @@ import { tmpdir, userInfo } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import Database from 'better-sqlite3'
 import { unusable } from './data-files.ts'
-import { lockFile, refuse, StoreError } from './errors.ts'
+import { lockFile, refuseStart, StoreError } from './errors.ts'
 
 /** Time to wait for the lock, ms: `doctor` holds it for a moment when it checks for a gateway. */
 const LOCK_MS = 500
@@ -17,7 +17,7 @@ export function lockDirectory(directory: string): () => void {
   const releaseName = lockName(directory)
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 })
-    refuse(directory, unusable(lockFile(directory)))
+    refuseStart(directory, unusable(lockFile(directory)))
     const lock = take(lockFile(directory), LOCK_MS)
     if (!lock) throw inUse(directory)
     return () => {

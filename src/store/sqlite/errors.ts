@@ -10,6 +10,6 @@ export class StoreError extends Error {
 export const lockFile = (directory: string): string => join(directory, 'waybill.lock')
 
 /** Throws if there is a reason not to start. */
-export function refuse(directory: string, reason: string | null): void {
+export function refuseStart(directory: string, reason: string | null): void {
   if (reason !== null) throw new StoreError(`cannot use data directory ${directory}: ${reason}`)
 }

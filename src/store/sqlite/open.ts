@@ -8,7 +8,7 @@ import type { TracedCall } from '../../core/tracing.ts'
 import { INTERRUPTED_COST_MISSING } from '../writes.ts'
 import { orphanedLog, unusable } from './data-files.ts'
 import { lockDirectory } from './directory-lock.ts'
-import { lockFile, refuse, StoreError } from './errors.ts'
+import { lockFile, refuseStart, StoreError } from './errors.ts'
 import { migrate } from './migrations.ts'
 import { fillOutbox } from './outbox.ts'
 import { CLOSED_CALL, type ClosedCall, openRollUps } from './roll-ups.ts'
@@ -67,7 +67,7 @@ export function refusal(directory: string, cause: unknown): StoreError {
   return new StoreError(text.replaceAll('\n', ' '), { cause })
 }
 
-export interface Claim {
+export interface LockClaim {
   release(): void
   /** Calls that a killed gateway left open. */
   readonly interrupted: readonly TracedCall[]
@@ -78,14 +78,14 @@ export interface Claim {
  * that a killed gateway left open. `release` unlocks the directory; the operating system does the same when
  * the process dies.
  */
-export function claim(directory: string, now: number, fleet = false): Claim {
+export function claim(directory: string, now: number, fleet = false): LockClaim {
   let release: (() => void) | undefined
   try {
     release = lockDirectory(directory)
-    for (const path of openPaths(directory)) refuse(directory, unusable(path))
+    for (const path of openPaths(directory)) refuseStart(directory, unusable(path))
     const file = databaseFile(directory)
     const fresh = !existsSync(file)
-    refuse(directory, orphanedLog(file))
+    refuseStart(directory, orphanedLog(file))
     const db = new Database(file, { timeout: BUSY_MS })
     if (fresh) chmodSync(file, 0o600)
     try {

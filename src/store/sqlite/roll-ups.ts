@@ -4,7 +4,7 @@
 import type { Database } from 'better-sqlite3'
 import { timeOfId } from '../../core/call.ts'
 import { stepOf } from '../latency.ts'
-import { add, COLUMNS, emptySum, SUMMAND, type Sum, type Summand } from '../sql/usage-sum.ts'
+import { add, emptySum, SUM_COLUMNS, SUMMAND, type Sum, type Summand } from '../sql/usage-sum.ts'
 
 export const HOUR = 3_600_000
 
@@ -143,9 +143,9 @@ function prepareStatements(db: Database) {
       `INSERT INTO series (${LABELS.join(', ')}) VALUES (${LABELS.map(() => '?').join(', ')}) RETURNING id`,
     )
     .pluck()
-  const addHour = db.prepare(`INSERT INTO usage_hours ${adding(['hour', 'series_id'], COLUMNS)}`)
+  const addHour = db.prepare(`INSERT INTO usage_hours ${adding(['hour', 'series_id'], SUM_COLUMNS)}`)
   const addSession = db.prepare(
-    `INSERT INTO sessions ${adding(['session_id', 'key_name', 'first_id'], COLUMNS)}`,
+    `INSERT INTO sessions ${adding(['session_id', 'key_name', 'first_id'], SUM_COLUMNS)}`,
   )
   const addLatency = db.prepare(
     `INSERT INTO latency_hours VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET calls = calls + excluded.calls`,

@@ -11,9 +11,9 @@ import {
   type LastCall,
   type ModelOf,
   newestFirst,
-  sessionOf,
+  sessionAnswer,
 } from '../session-answers.ts'
-import { add, COLUMNS, emptySum, merge, SUMMAND, type Sum, type Summand } from '../sql/usage-sum.ts'
+import { add, emptySum, merge, SUM_COLUMNS, SUMMAND, type Sum, type Summand } from '../sql/usage-sum.ts'
 import { AFTER_ALL } from './hour-index.ts'
 
 type Row = Summand & ModelOf & AgentOf & { readonly id: string }
@@ -39,7 +39,9 @@ export function openSessions(db: Database): SessionReads {
     .prepare<object, string | null>(`SELECT min(first_id) FROM sessions WHERE session_id = @id AND ${OWN}`)
     .pluck()
   const sumOf = db
-    .prepare<object, number[]>(`SELECT ${COLUMNS.join(', ')} FROM sessions WHERE session_id = @id AND ${OWN}`)
+    .prepare<object, number[]>(
+      `SELECT ${SUM_COLUMNS.join(', ')} FROM sessions WHERE session_id = @id AND ${OWN}`,
+    )
     .raw()
   const openOf = db.prepare<object, Summand>(
     `SELECT ${SUMMAND} FROM call_logs INDEXED BY call_logs_open
@@ -59,7 +61,7 @@ export function openSessions(db: Database): SessionReads {
     for (const closed of sumOf.all({ id, key })) merge(sum, closed)
     for (const row of openOf.all({ id, key })) add(sum, row)
     const last = lastOf.get({ id, key })!
-    return sessionOf(id, first_id, last, sum)
+    return sessionAnswer(id, first_id, last, sum)
   }
 
   return {

@@ -7,7 +7,7 @@ import { idAt } from '../../core/call.ts'
 import { type Latencies, stepOf } from '../latency.ts'
 import type { Span } from '../reads.ts'
 import { type GroupBy, type GroupKey, groupLatencies, groupSums, type SpanGroup } from '../span-answers.ts'
-import { add, COLUMNS, calls, merge, SUMMAND, type Summand } from '../sql/usage-sum.ts'
+import { add, calls, merge, SUM_COLUMNS, SUMMAND, type Summand } from '../sql/usage-sum.ts'
 import { HOUR } from './roll-ups.ts'
 
 type Parameters = { readonly key: string | null; readonly from: GroupKey; readonly to: GroupKey }
@@ -80,7 +80,7 @@ export function openSpanSums(db: Database) {
       )
       const whole = db
         .prepare<Parameters, GroupKey[]>(
-          `SELECT ${[...starts, ...COLUMNS.map((name) => `sum(${name})`)].join(', ')}
+          `SELECT ${[...starts, ...SUM_COLUMNS.map((name) => `sum(${name})`)].join(', ')}
              FROM usage_hours JOIN series ON series.id = series_id
              WHERE hour >= @from AND hour < @to AND ${OWN} GROUP BY ${by.map((_, index) => index + 1).join(', ')}`,
         )
