@@ -78,7 +78,7 @@ async function reservedBy(t: Parameters<typeof testGateway>[0], dialect: string)
   }
   const gateway = await testGateway(t, {
     providers: { alpha: script },
-    apis: { alpha: [dialect] },
+    dialects: { alpha: [dialect] },
     config: CONFIG,
   })
   return async (body: object): Promise<number> => {

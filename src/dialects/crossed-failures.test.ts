@@ -152,7 +152,7 @@ test('a route refuses losses, or some of them, before anything is sent; and goes
   }
   const two = await testGateway(t, {
     providers: { alpha: answer(), beta: json({ content: [], stop_reason: 'end_turn' }) },
-    apis: { alpha: ['chat'], beta: ['messages'] },
+    dialects: { alpha: ['chat'], beta: ['messages'] },
     config: 'routes: { auto: { on_loss: refuse, targets: [ { model: alpha/m }, { model: beta/m } ] } }',
   })
   const anthropic = new Anthropic({ baseURL: two.url, apiKey: 'none', maxRetries: 0 })
@@ -170,7 +170,7 @@ test('prefer: native goes before the strategy; resolve says what translation wou
   ]) {
     const gateway = await testGateway(t, {
       providers: { alpha: answer(), beta: json({ content: [], stop_reason: 'end_turn' }) },
-      apis: { alpha: ['chat'], beta: ['messages'] },
+      dialects: { alpha: ['chat'], beta: ['messages'] },
       config: `routes: { auto: { ${prefer} targets: [ { model: alpha/m }, { model: beta/m } ] } }`,
     })
     const anthropic = new Anthropic({ baseURL: gateway.url, apiKey: 'none', maxRetries: 0 })
@@ -190,7 +190,7 @@ test('a fallback across dialects translates anew; the losses stand on the attemp
       alpha: json(errorOf('messages', 'busy', 'overloaded_error'), 529),
       beta: answer('from chat'),
     },
-    apis: { alpha: ['messages'], beta: ['chat'] },
+    dialects: { alpha: ['messages'], beta: ['chat'] },
     config: 'routes: { auto: { targets: [ { model: alpha/m }, { model: beta/m } ] } }',
   })
   const anthropic = new Anthropic({ baseURL: gateway.url, apiKey: 'none', maxRetries: 0 })

@@ -292,7 +292,7 @@ async function start(t: TestContext, dialect: string): Promise<TestGateway> {
   }
   const gateway = await testGateway(t, {
     providers: { beta: answers, far: answers, further: answers },
-    apis: { alpha: [dialect], twin: [dialect], beta: [dialect], far: [far], further: [far] },
+    dialects: { alpha: [dialect], twin: [dialect], beta: [dialect], far: [far], further: [far] },
     env: { OWN: providerKey('alpha') },
     config: `  alpha: { dialect: openai, base_url: "${own.baseUrl}", key: $OWN }
   twin: { dialect: openai, base_url: "${own.baseUrl}", key: $OWN }
@@ -452,7 +452,7 @@ test('a container is used where it was made, also after a restart, and elsewhere
   const setup = {
     data,
     providers: { alpha: answers, beta: answers },
-    apis: { alpha: ['messages', 'responses'], beta: ['messages', 'responses'] },
+    dialects: { alpha: ['messages', 'responses'], beta: ['messages', 'responses'] },
     config: 'routes: { two: { strategy: round-robin, targets: [ { model: alpha/m }, { model: beta/m } ] } }',
   }
   const gateway = await testGateway(t, setup)
@@ -502,7 +502,7 @@ test('two names of one account share what it keeps; two keys at one address do n
   const names = { alpha: '$OWN', twin: '$OWN', other: '$OTHER' }
   const gateway = await testGateway(t, {
     providers: {},
-    apis: Object.fromEntries(Object.keys(names).map((name) => [name, ['responses']])),
+    dialects: Object.fromEntries(Object.keys(names).map((name) => [name, ['responses']])),
     env: { OWN: 'sk-own', OTHER: 'sk-other' },
     config: `${Object.entries(names)
       .map(([name, key]) => `  ${name}: { dialect: openai, base_url: "${server.baseUrl}", key: ${key} }`)

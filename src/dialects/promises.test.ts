@@ -254,10 +254,10 @@ const bodyOf = (good: fc.Arbitrary<object>): fc.Arbitrary<string> =>
 for (const [name, way] of Object.entries(WAYS)) {
   const { samples, count, counted } = way
   const headers = { 'content-type': 'application/json', ...way.headers }
-  const apis = { alpha: [name] }
+  const dialects = { alpha: [name] }
 
   test(`${name}: reads of every kind cause no request to a provider (PURE-01)`, async (t) => {
-    const gateway = await testGateway(t, { apis })
+    const gateway = await testGateway(t, { dialects })
     const paths = READS.map(({ path }) => path.replace('*', 'auto'))
     const [own] = fc.sample(way.path, 1)
     for (const path of [...paths, own!, ...way.beside])
@@ -279,7 +279,7 @@ for (const [name, way] of Object.entries(WAYS)) {
               ? stream(samples.stream('m'))(response, received)
               : void response.end(samples.answer('m', {})),
       },
-      apis,
+      dialects,
       options: { log: SILENT },
     })
     let calls = 0
@@ -319,7 +319,7 @@ for (const [name, way] of Object.entries(WAYS)) {
       const [first] = samples.stream('m').split(/(?<=\n\r?\n)/)
       const { path } = (DIALECTS as Dialects)[name]!.client
       const at = samples.arrival?.('auto', true) ?? { path, rest: '', query: '' }
-      const gateway = await testGateway(t, { providers: { alpha: stream(first!, 60_000) }, apis })
+      const gateway = await testGateway(t, { providers: { alpha: stream(first!, 60_000) }, dialects })
       const leave = new AbortController()
       const response = await fetch(`${gateway.url}${at.path.replace('*', at.rest)}?${at.query}`, {
         method: 'POST',

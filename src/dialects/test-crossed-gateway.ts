@@ -15,7 +15,7 @@ export async function crossedGateway(
 ) {
   const gateway = await testGateway(t, {
     providers: { alpha: script },
-    apis: { alpha: [api] },
+    dialects: { alpha: [api] },
     config: `routes: { auto: { ${route} targets: [ { model: alpha/m } ] } }\n${config}`,
     ...setup,
   })

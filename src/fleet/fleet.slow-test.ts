@@ -134,7 +134,7 @@ test('what one gateway’s call made at a provider, every gateway’s calls find
   const setup = {
     config: 'routes: { auto: { targets: [ { model: alpha/m }, { model: beta/m } ] } }',
     providers: { alpha: says('alpha'), beta: says('beta') },
-    apis: { alpha: speaks, beta: speaks },
+    dialects: { alpha: speaks, beta: speaks },
   }
   const one = await instance(t, url, setup)
   const two = await instance(t, url, { ...setup, name: 'two' })

@@ -37,7 +37,7 @@ export function fleetTests(settings: Readonly<Record<string, string>> = {}): Fle
   }
 }
 
-export interface Instance extends Pick<Setup, 'data' | 'config' | 'providers' | 'options' | 'apis'> {
+export interface Instance extends Pick<Setup, 'data' | 'config' | 'providers' | 'options' | 'dialects'> {
   readonly name?: string
   readonly durability?: string
   /** Further members of `fleet`, as YAML. */

@@ -47,7 +47,7 @@ const CALLS = [
 const TRACE = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
 
 async function start(t: TestContext, more = '') {
-  const apis = {
+  const dialects = {
     alpha: ['chat', 'embeddings'],
     google: ['gemini'],
     claude: ['messages'],
@@ -56,8 +56,8 @@ async function start(t: TestContext, more = '') {
   const log: string[] = []
   const note = (fields: object, said: string) => void log.push(JSON.stringify([fields, said]))
   const gateway = await testGateway(t, {
-    providers: Object.fromEntries(Object.keys(apis).map((name) => [name, answer()])),
-    apis,
+    providers: Object.fromEntries(Object.keys(dialects).map((name) => [name, answer()])),
+    dialects,
     config: `keys: [ ${keyOf('mine', MINE, 'admin')}, ${keyOf('other', OTHERS, 'client')} ]\nartifacts: { bodies: true }\n${more}`,
     options: { log: { debug: note, info: note, warn: note, error: note } },
   })

@@ -116,7 +116,7 @@ test('the search for a key takes no longer in a text that is made to hold it up 
 for (const [name, , samples] of ALL.filter(([name]) => name in DIALECTS))
   test(`${name}: a key that an answer repeats is masked, whole and streamed, in headers, errors and what is kept (KEEP-01, KEEP-02)`, async (t) => {
     const gateway = await testGateway(t, {
-      apis: { alpha: [name] },
+      dialects: { alpha: [name] },
       config: 'routes: { auto: { targets: [ { model: alpha/m } ] } }\nartifacts: { bodies: true }',
       options: { secrets: new Map([['alpha', KEY]]) },
     })

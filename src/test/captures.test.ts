@@ -131,7 +131,7 @@ for (const [dialect, kind] of Object.entries(KINDS))
   }, async (t) => {
     const gateway = await testGateway(t, {
       config: 'resilience: { retries: 0 }',
-      apis: { alpha: DIALECT_NAMES },
+      dialects: { alpha: DIALECT_NAMES },
     })
     const table = new Map<string, { run: number; agree: number }>()
     const differing: string[] = []

@@ -110,15 +110,15 @@ const REQUESTS = [
 ]
 
 test('a misplaced name is refused in every dialect: 400, no inference, no record (ROUTE-04)', async (t) => {
-  const apis = {
+  const dialects = {
     alpha: ['chat', 'embeddings', 'images'],
     google: ['gemini'],
     claude: ['messages'],
     openai: ['responses'],
   }
   const { url, get, received } = await testGateway(t, {
-    providers: Object.fromEntries(Object.keys(apis).map((name) => [name, answer()])),
-    apis,
+    providers: Object.fromEntries(Object.keys(dialects).map((name) => [name, answer()])),
+    dialects,
     config: `routes: { auto: { targets: [ { model: alpha/m } ] } }
 defaults: { chat: auto, messages: auto, responses: auto, gemini: auto }
 keys: [ { name: k, role: admin, digest: "sha256:${digest}" } ]`,
@@ -126,7 +126,7 @@ keys: [ { name: k, role: admin, digest: "sha256:${digest}" } ]`,
   const headers = { authorization: `Bearer ${KEY}` }
   for (const requestFor of REQUESTS)
     for (const [n, model] of MISPLACED.entries()) {
-      const id = `${Object.keys(apis)[n % 4]}/${model}`
+      const id = `${Object.keys(dialects)[n % 4]}/${model}`
       for (const [path, body] of spellings(requestFor, id)) {
         const { status, text } = await post(url, path, body, headers)
         const said = `${path} ${JSON.stringify(id)}: ${text}`
@@ -159,7 +159,7 @@ test('names that providers give arrive as they are, in a path and in a body (ROU
       google: (response) =>
         void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(said)),
     },
-    apis: { google: ['gemini'] },
+    dialects: { google: ['gemini'] },
   })
   const last = (provider: string) => upstream[provider]!.ledger.at(-1)!
   for (const model of REAL) {

@@ -22,7 +22,7 @@ export interface Setup {
   readonly config?: string
   readonly options?: Partial<GatewayOptions>
   /** Provider name -> the dialects that it speaks; chat by default. Of `options.dialects`. */
-  readonly apis?: Readonly<Record<string, readonly string[]>>
+  readonly dialects?: Readonly<Record<string, readonly string[]>>
   /** A data directory that outlives the test's gateway. */
   readonly data?: string
   /** Environment variables that the configuration names, beside the providers' keys. */
@@ -105,8 +105,8 @@ export async function testGateway(t: TestContext, setup: Setup = {}): Promise<Te
   const keys = Object.keys(providers).map((name) => [`${name}_key`, providerKey(name)])
   const env = { ...setup.env, ...Object.fromEntries(keys) }
   const loaded = parseConfig(`${lines.join('\n')}\n${config}`, 'test.yaml', { env })
-  for (const [name, api] of Object.entries(setup.apis ?? {}))
-    Object.assign(loaded.config.providers[name]!, { api })
+  for (const [name, dialect] of Object.entries(setup.dialects ?? {}))
+    Object.assign(loaded.config.providers[name]!, { dialect })
   const gateway = await createGateway({
     ...loaded,
     log: { ...SILENT, error: (fields, said) => t.diagnostic(`${said}: ${JSON.stringify(fields)}`) },

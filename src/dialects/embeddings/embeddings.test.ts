@@ -12,7 +12,7 @@ const APIS = { alpha: ['embeddings', 'images'], beta: ['embeddings', 'images'] }
 
 const start = async (t: TestContext, setup: Setup = {}) => {
   const gateway = await testGateway(t, {
-    apis: 'beta' in (setup.providers ?? {}) ? APIS : { alpha: APIS.alpha },
+    dialects: 'beta' in (setup.providers ?? {}) ? APIS : { alpha: APIS.alpha },
     ...setup,
   })
   const post = (path: string) => (body: object | string) =>

@@ -13,7 +13,7 @@ import { crossStream, readStream } from '../test-crossing.ts'
 async function crossed(t: TestContext, api: string, script: Script, model = 'gemini-2.5-flash') {
   const gateway = await testGateway(t, {
     providers: { alpha: script },
-    apis: { alpha: [api] },
+    dialects: { alpha: [api] },
     config: `routes: { auto: { targets: [ { model: alpha/${model} } ] } }\nresilience: { cooldown: 0s }`,
   })
   const options = { apiKey: 'none', maxRetries: 0 }

@@ -16,8 +16,8 @@ const TWO = 'routes: { auto: { targets: [ { model: alpha/m }, { model: beta/m } 
 
 const start = async (t: TestContext, setup: Setup = {}) => {
   const providers = setup.providers ?? { alpha: undefined }
-  const apis = Object.fromEntries(Object.keys(providers).map((name) => [name, ['gemini']]))
-  const gateway = await testGateway(t, { config: ONE, apis, ...setup })
+  const dialects = Object.fromEntries(Object.keys(providers).map((name) => [name, ['gemini']]))
+  const gateway = await testGateway(t, { config: ONE, dialects, ...setup })
   const send = (
     verb: string,
     body: unknown,
@@ -341,7 +341,7 @@ test('an id that nobody knows goes to the default of its dialect, or is 404 (GEM
 })
 
 test('a route without a target that speaks Gemini is a 400 that says what would help, and no inference', async (t) => {
-  const gateway = await start(t, { providers: { alpha: answer() }, apis: { alpha: ['embeddings'] } })
+  const gateway = await start(t, { providers: { alpha: answer() }, dialects: { alpha: ['embeddings'] } })
   const { status, json } = await gateway.send('generateContent', ask())
   assert.deepEqual([status, json.error.status], [400, 'INVALID_ARGUMENT'])
   assert.match(json.error.message, /has it under `dialect`/)
@@ -351,7 +351,7 @@ test('a route without a target that speaks Gemini is a 400 that says what would 
 test('a count is relayed with its model, or estimated over all parts and tools and marked; it has no record (GEM-08, CNT-01)', async (t) => {
   const gateway = await start(t, {
     providers: { alpha: json(200, { totalTokens: 14, ofTomorrow: 1 }), beta: answer() },
-    apis: { alpha: ['gemini'], beta: ['chat'] },
+    dialects: { alpha: ['gemini'], beta: ['chat'] },
     config: `${ONE.replace('} ]', '} ] }, chat: { targets: [ { model: beta/n } ]')}`,
   })
   const relayed = await gateway.send(

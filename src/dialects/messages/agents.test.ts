@@ -12,7 +12,7 @@ const AUTO = 'routes: { auto: { targets: [ { model: alpha/m } ] } }'
 const COUNT = '/v1/messages/count_tokens'
 
 const start = (t: TestContext, setup: Setup = {}) =>
-  testGateway(t, { config: AUTO, apis: { alpha: ['messages'] }, ...setup })
+  testGateway(t, { config: AUTO, dialects: { alpha: ['messages'] }, ...setup })
 
 const post = ({ get }: TestGateway, path: string, body: object, headers: Record<string, string> = {}) =>
   get(path, {
@@ -56,7 +56,7 @@ test('a count is relayed with model, query and headers, and leaves no record (CN
 test('where no provider can say, a count is estimated over all blocks and tools, and marked (CNT-02)', async (t) => {
   const gateway = await start(t, {
     providers: { alpha: whole, beta: answer() },
-    apis: { alpha: ['messages'] },
+    dialects: { alpha: ['messages'] },
     config: 'routes: { auto: { targets: [ { model: alpha/m } ] }, chat: { targets: [ { model: beta/m } ] } }',
   })
   const count = async (body: object) => {

@@ -16,8 +16,8 @@ const TWO = 'routes: { auto: { targets: [ { model: alpha/m }, { model: beta/m } 
 
 const start = async (t: Parameters<typeof testGateway>[0], setup: Setup = {}) => {
   const providers = setup.providers ?? { alpha: undefined }
-  const apis = Object.fromEntries(Object.keys(providers).map((name) => [name, ['messages']]))
-  const gateway = await testGateway(t, { config: ONE, apis, ...setup })
+  const dialects = Object.fromEntries(Object.keys(providers).map((name) => [name, ['messages']]))
+  const gateway = await testGateway(t, { config: ONE, dialects, ...setup })
   const send = (body: unknown, headers: Record<string, string> = {}, query = '') =>
     gateway.get(`/v1/messages${query}`, {
       method: 'POST',

@@ -28,7 +28,7 @@ const fails =
 
 const start = (t: TestContext, setup: Setup) =>
   testGateway(t, {
-    apis: { alpha: ['messages'], beta: ['messages'] },
+    dialects: { alpha: ['messages'], beta: ['messages'] },
     providers: { alpha: says('msg_a'), beta: says('msg_b') },
     ...setup,
   })
@@ -137,7 +137,7 @@ keys: [ { name: one, role: admin, digest: "${digest('k1')}" }, { name: two, dige
 
 test('where no target can hold a thread it is refused, without an inference; a translated one says that it holds none (STATE-02)', async (t) => {
   const gateway = await start(t, {
-    apis: { alpha: ['messages'], beta: ['chat'] },
+    dialects: { alpha: ['messages'], beta: ['chat'] },
     providers: { alpha: says('msg_a'), beta: undefined as never },
     config: `routes: { ${route('round-robin')}, far: { targets: [ { model: beta/m } ] }, strict: { on_loss: refuse, targets: [ { model: beta/m }, { model: alpha/m } ] } }`,
   })

@@ -12,7 +12,7 @@ import { message, response, streamOf } from './test-samples.ts'
 async function crossed(t: TestContext, api: string, script: Script, config = '') {
   const gateway = await testGateway(t, {
     providers: { alpha: script },
-    apis: { alpha: [api] },
+    dialects: { alpha: [api] },
     config: `routes: { auto: { targets: [ { model: alpha/m } ] } }\n${config}`,
   })
   const options = { apiKey: 'none', maxRetries: 0 }
@@ -492,7 +492,7 @@ test('chat at responses, streamed: text, calls and usage as the official client 
 test('a switch of family in mid-session: what the other sealed never arrives as the provider’s own (DIAL-07)', async (t) => {
   const gateway = await testGateway(t, {
     providers: { claude: stream(CLAUDE), gpt: stream(GPT) },
-    apis: { claude: ['messages'], gpt: ['responses'] },
+    dialects: { claude: ['messages'], gpt: ['responses'] },
     config: 'routes: { auto: { targets: [ { model: claude/m } ] } }',
   })
   const openai = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: 'none', maxRetries: 0 })

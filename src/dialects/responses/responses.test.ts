@@ -15,8 +15,8 @@ const TWO = 'routes: { auto: { targets: [ { model: alpha/m }, { model: beta/m } 
 
 const start = async (t: Parameters<typeof testGateway>[0], setup: Setup = {}) => {
   const providers = setup.providers ?? { alpha: undefined }
-  const apis = Object.fromEntries(Object.keys(providers).map((name) => [name, ['responses']]))
-  const gateway = await testGateway(t, { config: ONE, apis, ...setup })
+  const dialects = Object.fromEntries(Object.keys(providers).map((name) => [name, ['responses']]))
+  const gateway = await testGateway(t, { config: ONE, dialects, ...setup })
   const send = (body: unknown, headers: Record<string, string> = {}, query = '') =>
     gateway.get(`/v1/responses${query}`, {
       method: 'POST',
@@ -312,7 +312,7 @@ test('an upgrade to a WebSocket is refused at once with 426, and leaves no row (
 test('ids that nobody knows go to the default of the dialect; a route that cannot serve it says why (RSP-12)', async (t) => {
   const { get, send, record } = await start(t, {
     providers: { alpha: whole(), beta: whole() },
-    apis: { alpha: ['responses'] },
+    dialects: { alpha: ['responses'] },
     config:
       'defaults: { responses: auto }\nroutes: { auto: { targets: [ { model: alpha/m } ] }, chat: { targets: [ { model: beta/n } ] } }',
   })

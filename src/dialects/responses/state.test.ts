@@ -12,7 +12,10 @@ const BOTH = (strategy: string) =>
   `routes: { auto: { strategy: ${strategy}, targets: [ { model: alpha/m }, { model: beta/m } ] } }`
 
 const start = (t: TestContext, setup: Setup) =>
-  testGateway(t, { apis: { alpha: ['responses', 'messages'], beta: ['responses', 'messages'] }, ...setup })
+  testGateway(t, {
+    dialects: { alpha: ['responses', 'messages'], beta: ['responses', 'messages'] },
+    ...setup,
+  })
 
 async function ask(
   { get }: TestGateway,

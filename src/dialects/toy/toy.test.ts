@@ -16,7 +16,7 @@ const ROUTE = 'routes: { auto: { targets: [ { model: alpha/m } ] } }'
 
 const speaks = (setup: Setup = {}): Setup => ({
   config: ROUTE,
-  apis: { alpha: ['toy'] },
+  dialects: { alpha: ['toy'] },
   ...setup,
   options: { dialects: { ...DIALECTS, toy }, ...setup.options },
 })
@@ -149,7 +149,7 @@ test('a target that does not speak the dialect is passed over, with the reason o
     t,
     speaks({
       providers: { alpha: answer(), beta: whole },
-      apis: { beta: ['toy', 'chat'] },
+      dialects: { beta: ['toy', 'chat'] },
       config: 'routes: { auto: { targets: [ { model: alpha/m }, { model: beta/m } ] } }',
     }),
   )
@@ -174,7 +174,7 @@ test('fallback, cache, limits of a key and figures are those of any dialect', as
     t,
     speaks({
       providers: { alpha: (response) => response.writeHead(529).end('busy'), beta: whole },
-      apis: { alpha: ['toy'], beta: ['toy'] },
+      dialects: { alpha: ['toy'], beta: ['toy'] },
       config: `cache: { enabled: true }
 routes: { auto: { targets: [ { model: alpha/m }, { model: beta/m } ] }, one: { targets: [ { model: beta/m } ] } }
 keys: [ { name: k, role: admin, digest: "sha256:${digest}", rate: { requests: 3, per: 1h } } ]`,
@@ -244,7 +244,7 @@ test('a dialect that throws: before the record nothing leaks, after it the recor
     t,
     speaks({
       providers: { alpha: whole, beta: whole },
-      apis: { alpha: ['toy'], beta: ['toy'] },
+      dialects: { alpha: ['toy'], beta: ['toy'] },
       config: `cache: { enabled: true }
 routes: { auto: { strategy: least-busy, targets: [ { model: alpha/m }, { model: beta/m } ] } }`,
       options: { dialects: { toy: broken } },
