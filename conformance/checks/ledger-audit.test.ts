@@ -56,6 +56,14 @@ const withTimeOuts: Target = {
   capabilities: { ...target.capabilities, time_outs: { answer_ms: 2_000 } },
 }
 
+/** A reading of the models. */
+const reading = (over: Partial<Exchange>) =>
+  exchange({
+    nonce: null,
+    request: { method: 'GET', path: '/models', headers: {}, body: null },
+    ...over,
+  })
+
 /** A call that lost its model, and what a gateway may make of it. */
 const withoutModel = (over: Partial<Exchange> = {}) =>
   exchange({ status: 400, ...over }, { mode: 'auto', messages: [{ content: writeNonce(OTHER) }] })
@@ -217,14 +225,15 @@ const SOUND: [what: string, all: Evidence[], of?: Target][] = [
     ],
   ],
   [
-    'an empty request that is refused, with each reading of the models, while a broken body is refused, too',
+    'an empty request that is refused, with each reading of the models, also while a broken body is refused',
     [
       evidence(
         [
           exchange({ nonce: null, at: 1_000, end_at: 1_060, status: 400 }, []),
-          exchange({ n: 2, nonce: null, at: 1_020, end_at: 1_050 }, []),
+          reading({ n: 2, at: 1_020, end_at: 1_050 }),
+          reading({ n: 3, at: 1_070, end_at: 1_090 }),
         ],
-        [failed(400, { ...EMPTY, at: 1_030 }), failed(400, { ...EMPTY, at: 1_040 })],
+        [failed(400, { ...EMPTY, at: 1_030 }), failed(400, { ...EMPTY, at: 1_080 })],
       ),
     ],
   ],

@@ -81,11 +81,12 @@ export function account(all: ReadonlyMap<string, Evidence>, target: Target): Fin
 
 /**
  * Returns true for a request that the provider refused, so that it cost nothing, and that the gateway may have made
- * for itself: it has no nonce, and not just one request of the check was open then.
+ * for itself: it has no nonce, and what was open then was not one call alone.
  */
 function isFreeProbe({ exchanges }: Evidence, entry: LedgerEntry): boolean {
   const open = exchanges.filter(({ at, end_at }) => at <= entry.at && entry.at <= end_at)
-  return entry.nonce === null && isRefused(entry) && open.length !== 1
+  const isOneCall = open.length === 1 && open[0]!.request.method === 'POST'
+  return entry.nonce === null && isRefused(entry) && !isOneCall
 }
 
 /** Returns the nonces that a request may carry: in its text, and the one made for it. */
