@@ -97,7 +97,7 @@ export async function conform({
     const settings = { template, quick, keep, signal: ending.signal }
     await openWorkers(workers, Math.min(template.instances, exercises.size), settings, onMock)
 
-    if (exercises.size > FEW) await workers[0]!.run(secondCall)
+    if (exercises.size > FEW_CHECKS) await workers[0]!.run(secondCall)
     const pace = paceOf(template, evidence)
     onPlan([...exercises.values()], workers.length, pace)
     // Each worker takes the next check until none is left. If one breaks off, the others finish their current
@@ -202,7 +202,7 @@ async function openWorkers(
 }
 
 /** So few checks need no better estimate. */
-const FEW = 5
+const FEW_CHECKS = 5
 
 /** Second call of a gateway, to measure its pace: the first one is slower. */
 const secondCall: Check = {

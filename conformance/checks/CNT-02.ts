@@ -24,9 +24,9 @@ const BESIDE: Readonly<Record<string, object>> = {
   },
 }
 /** Minimum number of tokens that an addition adds: each has at least as many words. */
-const MORE = 40
+const MIN_ADDED_TOKENS = 40
 /** Count reported by a provider that can count. */
-const SAID = 4711
+const PROVIDER_COUNT = 4711
 
 const numberIn = ({ body }: Exchange): number => Number(at(jsonOf(body), '/input_tokens'))
 
@@ -45,7 +45,7 @@ export const countsAreRight = {
     for (const model of modelsOf(session))
       for (const [beside, more] of Object.entries(BESIDE)) {
         const nonce = session.nonce()
-        await session.mock.script(nonce, [{ kind: 'token_count', body: { input_tokens: SAID } }])
+        await session.mock.script(nonce, [{ kind: 'token_count', body: { input_tokens: PROVIDER_COUNT } }])
         const asked = { role: 'user', content: `Count. ${writeNonce(nonce)}` }
         const messages = 'messages' in more ? [asked, ...(more.messages as object[])] : [asked]
         await session.ask(count.with({ model, beside }), '/v1/messages/count_tokens', {
@@ -63,15 +63,15 @@ export const countsAreRight = {
       const plain = count
         .in(evidence)
         .find(({ details }) => details.model === model && details.beside === 'nothing')!
-      const least = beside === 'nothing' ? 1 : numberIn(plain) + MORE
+      const least = beside === 'nothing' ? 1 : numberIn(plain) + MIN_ADDED_TOKENS
       const mark = exchange.headers['x-gateway-token-count']
       const marked = !waybill || mark === (entry ? 'provider' : 'estimated')
       return finding(
         entry ? 'as-the-provider-counts' : 'estimate-holds-all',
-        exchange.status === 200 && (entry ? got === SAID : got >= least) && marked,
+        exchange.status === 200 && (entry ? got === PROVIDER_COUNT : got >= least) && marked,
         `the tokens of "${stepText(exchange)}"`,
         {
-          expected: `${entry ? `${SAID}, as the provider said` : `${least} or more`}${waybill ? ', and marked so' : ''}`,
+          expected: `${entry ? `${PROVIDER_COUNT}, as the provider said` : `${least} or more`}${waybill ? ', and marked so' : ''}`,
           actual: `${endText(exchange)}, ${got}${waybill ? `, marked ${mark ?? 'by nothing'}` : ''}`,
         },
         refs(exchange, entry),

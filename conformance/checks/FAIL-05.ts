@@ -23,7 +23,7 @@ const steps = {
 const UNREACHABLE = 'unreachable'
 
 /** Time that a gateway has beyond its declared time-out, ms. */
-const GRACE = 5_000
+const GRACE_MS = 5_000
 
 /** Variant of a target that sets the declared time-outs; a target without it always has them. */
 const VARIANT = 'time-outs'
@@ -43,7 +43,7 @@ export const brokenProvider = {
     const limits = session.target.capabilities.time_outs!
     if (declares(session.target, `variant:${VARIANT}`)) await session.another(VARIANT)
     const slowest = Math.max(limits.answer_ms ?? 0, limits.first_event_ms ?? 0)
-    const timeout = (slowest + GRACE) * 4
+    const timeout = (slowest + GRACE_MS) * 4
     const broken = (provider: string, stream = false) =>
       session.chat(steps.broken.with({ provider, stream }), {
         stream,
@@ -55,7 +55,7 @@ export const brokenProvider = {
       session.chat(steps.silentMidwayStreamed, {
         stream: true,
         script: [{ events: [delta('one'), { gate: `never-${session.nonce()}` }] }],
-        timeout: idle_ms + 2 * GRACE,
+        timeout: idle_ms + 2 * GRACE_MS,
       })
     // One after the other: FAIL-06 tests several at once.
     for (const silent of [() => broken('silent'), () => broken('silent', true), () => silentMidway(limits)]) {
@@ -107,10 +107,10 @@ export const brokenProvider = {
       const took = Math.round(exchange.end_at - exchange.at)
       return finding(
         'silence-ends-in-time',
-        isVisible(exchange) && took <= idle_ms! + GRACE + pace(evidence),
+        isVisible(exchange) && took <= idle_ms! + GRACE_MS + pace(evidence),
         'what the client saw of a provider that fell silent after its first event',
         {
-          expected: `an error within ${Math.round(idle_ms! + GRACE + pace(evidence))} ms, declared ${idle_ms} ms`,
+          expected: `an error within ${Math.round(idle_ms! + GRACE_MS + pace(evidence))} ms, declared ${idle_ms} ms`,
           actual: `${endSeen(exchange)} after ${took} ms`,
         },
         refs(exchange, ...requestsOf(evidence, exchange)),
@@ -128,7 +128,7 @@ export const brokenProvider = {
       const declared = unreachable ? connect_ms : stream ? first_event_ms : answer_ms
       const limit = declared || Math.max(answer_ms, first_event_ms)
       const allowed = Math.round(
-        (limit + pace(evidence)) * attempts + retry_delay_ms * (attempts - 1) + GRACE,
+        (limit + pace(evidence)) * attempts + retry_delay_ms * (attempts - 1) + GRACE_MS,
       )
       const within = exchange.end_at - exchange.at <= allowed
       const { status, body } = exchange

@@ -38,7 +38,7 @@ function sameBytes(evidence: Evidence, exchange: Exchange): Finding {
 }
 
 /** Maximum duration of an answer of ten thousand events, ms: a gateway may inspect each. */
-const PATIENCE = 60_000
+const LONG_ANSWER_TIMEOUT_MS = 60_000
 
 /** Returns one chunk of a chat stream. */
 const piece = (said: object, index = 0, finish_reason: string | null = null) => ({
@@ -78,19 +78,19 @@ const SCRIPTED: Readonly<Record<string, { events: ScriptStep[]; body?: object }>
 }
 
 /** Number of events in the scenario. */
-const MANY = 10_000
+const EVENT_COUNT = 10_000
 
 /** Checks that numbered events arrive once each, in order, up to the last. */
 function inOrder(exchange: Exchange): Finding {
   const numbers = [...readAnswer(exchange).content.matchAll(/\d+/g)].map(Number)
   const broken = numbers.findIndex((number, index) => index > 0 && number !== numbers[index - 1]! + 1)
-  const ok = numbers.length === MANY && broken < 0
+  const ok = numbers.length === EVENT_COUNT && broken < 0
   return finding(
     'in-order',
     ok,
     `the numbered events of "${stepText(exchange)}"`,
     {
-      expected: `${MANY}, each once and in order`,
+      expected: `${EVENT_COUNT}, each once and in order`,
       actual: `${numbers.length}, ${broken < 0 ? 'in order' : `out of order at ${broken}`}`,
     },
     [ref(exchange)],
@@ -106,7 +106,7 @@ export const completeOnceInOrder = {
         await session.chat(steps.call.with({ scenario, stream }), {
           stream,
           script: [{ scenario }],
-          timeout: PATIENCE,
+          timeout: LONG_ANSWER_TIMEOUT_MS,
         })
     }
     if (session.dialect.name !== 'chat') return

@@ -6,7 +6,7 @@ import { delta, END } from '../dialects/scripted.ts'
 import type { Exchange } from '../evidence/evidence.ts'
 import { step, stepText } from '../evidence/step.ts'
 import { type Check, finding } from '../runner/check.ts'
-import { PATIENCE, saysInTime } from './pace.ts'
+import { EVENT_TIMEOUT_MS, saysInTime } from './pace.ts'
 
 const steps = {
   held: step<{ model: string }>('held'),
@@ -57,7 +57,7 @@ export const eventsAreNotHeldBack = {
           ok,
           `event ${index + 1} of "${stepText(exchange)}", while the provider held back the next one`,
           {
-            expected: `at the client within ${PATIENCE / 1000} s, or while the gateway answers other calls`,
+            expected: `at the client within ${EVENT_TIMEOUT_MS / 1000} s, or while the gateway answers other calls`,
             actual: ok ? 'it was' : 'it was not',
           },
           [ref(exchange)],

@@ -11,7 +11,7 @@ const steps = {
 }
 
 /** Maximum skew between the clocks of client and mock on one machine, ms. */
-const EARLY = 250
+const MAX_CLOCK_SKEW_MS = 250
 
 export const leavingClosesUpstream = {
   id: 'FLOW-05',
@@ -43,7 +43,7 @@ export const leavingClosesUpstream = {
       const limit = Math.round((waybill ? 1_000 : 5_000) + pace(evidence))
       return finding(
         'stream-is-closed',
-        ms !== null && ms <= limit && ms >= -EARLY,
+        ms !== null && ms <= limit && ms >= -MAX_CLOCK_SKEW_MS,
         `when the provider's stream was closed in "${stepText(exchange)}"`,
         {
           expected: `at most ${limit} ms after the client had left, and not before`,

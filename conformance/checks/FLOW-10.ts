@@ -10,15 +10,15 @@ const steps = {
 }
 
 /** Bytes that may still move between two measurements although the provider is no longer read. */
-const STILL = 2 ** 20
+const MAX_STILL_BYTES = 2 ** 20
 /** Ms until the first measurement, ms between two, and their maximum number. */
-const FIRST = 500
-const BETWEEN = 2_000
-const LOOKS = 7
+const FIRST_LOOK_MS = 500
+const LOOK_INTERVAL_MS = 2_000
+const MAX_LOOKS = 7
 
 function standsStill(taken: readonly (number | null)[]): boolean {
   const [first, second] = taken.slice(-2)
-  return first != null && second != null && second - first < STILL
+  return first != null && second != null && second - first < MAX_STILL_BYTES
 }
 
 export const slowClientSlowsUpstream = {
@@ -39,8 +39,8 @@ export const slowClientSlowsUpstream = {
     call.pause()
     const taken: (number | null)[] = []
     // Buffers on the way fill first, slowly on a busy machine.
-    for (let looks = 0; looks < LOOKS; looks++) {
-      await session.wait(looks === 0 ? FIRST : BETWEEN)
+    for (let looks = 0; looks < MAX_LOOKS; looks++) {
+      await session.wait(looks === 0 ? FIRST_LOOK_MS : LOOK_INTERVAL_MS)
       const entry = servedBy(await session.soFar(), call)
       taken.push(entry?.answer.bytes ?? null)
       session.note('complete', entry?.answer.complete ?? null)
@@ -53,7 +53,7 @@ export const slowClientSlowsUpstream = {
   judge({ evidence }) {
     const taken = evidence.facts.taken as (number | null)[]
     const [first, second] = taken.slice(-2) as [number | null, number | null]
-    const seconds = (looks: number) => (looks * BETWEEN) / 1_000
+    const seconds = (looks: number) => (looks * LOOK_INTERVAL_MS) / 1_000
     const see = evidence.exchanges.map(ref)
     const what = 'what was taken from the provider while the client read nothing'
     const actual = `${first === null ? 'an unknown number of bytes' : size(first)} after ${seconds(taken.length - 1)} s and ${second === null ? 'an unknown number' : size(second)} after ${seconds(taken.length)} s${evidence.facts.complete === true ? ', which was all of it' : ''}`
@@ -65,7 +65,7 @@ export const slowClientSlowsUpstream = {
         'provider-is-slowed',
         standsStill(taken) && evidence.facts.complete === false,
         what,
-        { expected: `less than ${size(STILL)} between two looks`, actual },
+        { expected: `less than ${size(MAX_STILL_BYTES)} between two looks`, actual },
         see,
       ),
     ]

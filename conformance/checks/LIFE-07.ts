@@ -20,7 +20,7 @@ const steps = {
 }
 
 /** Maximum number of times that a change is looked for. */
-const LOOKS = 30
+const MAX_LOOKS = 30
 
 export const reload = {
   id: 'LIFE-07',
@@ -33,7 +33,7 @@ export const reload = {
     if (original === null) return session.untestable('the target has no waybill.yaml')
     const gate = session.nonce()
     // One word per look, so that the stream is never silent long enough for a provider time-out.
-    const words = Array.from({ length: 2 * LOOKS }, (_, n) => [{ gate: `${gate}-${n}` }, delta('.')])
+    const words = Array.from({ length: 2 * MAX_LOOKS }, (_, n) => [{ gate: `${gate}-${n}` }, delta('.')])
     const script = [{ events: [delta('one'), ...words.flat(), delta('two'), END] }]
     const call = await session.openChat(steps.open, { stream: true, script, timeout: 60_000 })
     let looks = 0
@@ -46,7 +46,8 @@ export const reload = {
 
     const settle = async (text: string, until: (exchange: Exchange) => boolean) => {
       await write({ 'waybill.yaml': text })
-      for (let tries = 0; tries < LOOKS; tries++) if (until(await look(steps.changed, '/v1/models'))) return
+      for (let tries = 0; tries < MAX_LOOKS; tries++)
+        if (until(await look(steps.changed, '/v1/models'))) return
     }
     await settle(
       `${original}\n`.replace(
@@ -57,10 +58,10 @@ export const reload = {
     )
     await session.chat(steps.newRoute, { model: 'auto/other' })
     await write({ 'waybill.yaml': 'routes: { broken: [' })
-    for (let tries = 0; tries < LOOKS; tries++)
+    for (let tries = 0; tries < MAX_LOOKS; tries++)
       if (/"rejected"/.test((await look(steps.readyz, '/readyz')).body)) break
     await session.chat(steps.oldStill, { model: 'auto/other' })
-    while (looks < 2 * LOOKS) await session.mock.release(`${gate}-${looks++}`)
+    while (looks < 2 * MAX_LOOKS) await session.mock.release(`${gate}-${looks++}`)
     await call.done
   },
   judge({ evidence }) {

@@ -16,11 +16,11 @@ const steps = {
 }
 
 /** Maximum number of readings until the log has settled. */
-const READINGS = 5
+const MAX_READINGS = 5
 
 /** Reads the log until waiting the declared lag adds nothing: on a busy machine a record may come later. */
 async function settledLog(session: CheckContext, step: Step): Promise<void> {
-  for (let n = 0, known = ''; n < READINGS; n++) {
+  for (let n = 0, known = ''; n < MAX_READINGS; n++) {
     await session.wait(session.target.observability.log!.lag_ms)
     const ids = idsIn(session.target, await readLog(session, step))
       .sort()

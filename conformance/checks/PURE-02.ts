@@ -3,8 +3,8 @@ import { type Check, finding } from '../runner/check.ts'
 import { arrived, inferencesIn, names } from './window.ts'
 
 /** Minimum time that an idle gateway is watched, ms; the second for a quick run. */
-const IDLE = 60_000
-const QUICK_IDLE = 5_000
+const IDLE_MS = 60_000
+const QUICK_IDLE_MS = 5_000
 
 export const startAndIdle = {
   id: 'PURE-02',
@@ -21,7 +21,7 @@ export const startAndIdle = {
     if (!(await session.controlCall('before'))) session.untestable('no control call reached the mock')
     await session.drain()
     session.mark('idle_from')
-    await session.wait(session.quick ? QUICK_IDLE : Math.max(IDLE, 2 * capabilities.probe_interval_ms))
+    await session.wait(session.quick ? QUICK_IDLE_MS : Math.max(IDLE_MS, 2 * capabilities.probe_interval_ms))
     session.mark('idle_to')
     if (!(await session.controlCall('after')))
       session.untestable('no control call reached the mock after the idle time')

@@ -10,10 +10,10 @@ import { measuredWindow } from './window.ts'
 const resolved = step<{ id: string }>('resolve')
 
 /** Number of times a route is resolved in a row, without a call in between. */
-const IN_A_ROW = 54
+const RESOLVES_IN_A_ROW = 54
 
 /** Longest cycle that is detected: weights 7 and 3 give ten steps. Longer ones are missed. */
-const LONGEST_TURN = 10
+const MAX_CYCLE = 10
 
 /**
  * Returns true if answers cycle, each one step after the one before. Random answers look like a cycle in
@@ -21,8 +21,8 @@ const LONGEST_TURN = 10
  * constant answer is no cycle.
  */
 function areTurns(answers: readonly string[]): boolean {
-  if (answers.length < IN_A_ROW || new Set(answers).size === 1) return false
-  const lengths = Array.from({ length: LONGEST_TURN - 1 }, (_, index) => index + 2)
+  if (answers.length < RESOLVES_IN_A_ROW || new Set(answers).size === 1) return false
+  const lengths = Array.from({ length: MAX_CYCLE - 1 }, (_, index) => index + 2)
   return lengths.some((length) =>
     answers.every((answer, index) => index < length || answer === answers[index - length]),
   )
@@ -41,7 +41,7 @@ export const resolvingMovesNothing = {
           await session.ask(readStep, pathOf(id), { key: session.running.keys.reader })
     })
     for (const { id } of session.target.models.logical)
-      for (let times = 0; times < IN_A_ROW; times++)
+      for (let times = 0; times < RESOLVES_IN_A_ROW; times++)
         await session.ask(resolved.with({ id }), pathOf(id), { key: session.running.keys.reader })
   },
   judge({ evidence, target }) {
@@ -55,7 +55,7 @@ export const resolvingMovesNothing = {
         return JSON.stringify([at(json, provider), at(json, model)])
       })
       const named = answers.every(({ body }) => typeof at(jsonOf(body), model) === 'string')
-      const ok = named && told.length === IN_A_ROW && !areTurns(told)
+      const ok = named && told.length === RESOLVES_IN_A_ROW && !areTurns(told)
       const kinds = [...new Set(told)].join(' and ')
       findings.push(
         finding(
@@ -66,7 +66,7 @@ export const resolvingMovesNothing = {
             expected: 'a provider and model each time, and not in turns',
             actual: `${kinds}${areTurns(told) ? ', in turns: asking moves it on' : ''}`,
           },
-          answers.slice(0, LONGEST_TURN + 1).map(ref),
+          answers.slice(0, MAX_CYCLE + 1).map(ref),
         ),
       )
     }

@@ -21,11 +21,11 @@ async function factsOf(session: CheckContext): Promise<Record<string, string>> {
 }
 
 /** Time to wait for artifacts, ms: one is written within five seconds of its call's end. */
-const ARTIFACTS_WAIT = 6_000
+const ARTIFACTS_WAIT_MS = 6_000
 
 /** Returns the files once earlier calls are written and none has changed for a second. */
 async function settledFiles(session: CheckContext): Promise<Record<string, string>> {
-  await session.wait(ARTIFACTS_WAIT - 1_000)
+  await session.wait(ARTIFACTS_WAIT_MS - 1_000)
   let files = await factsOf(session)
   for (let tries = 0; tries < 10; tries++) {
     await session.wait(1_000)

@@ -3,10 +3,10 @@
 // a call nor declared background activity is a failure, unless the provider refused it so.
 
 import type { Check } from '../runner/check.ts'
-import { account } from './ledger-audit.ts'
+import { auditLedger } from './ledger-audit.ts'
 
 export const everyInferenceIsExplained = {
   id: 'PURE-08',
   overRun: true,
-  judge: ({ all, target }) => account(all, target),
+  judge: ({ all, target }) => auditLedger(all, target),
 } satisfies Check

@@ -15,18 +15,18 @@ const holding = step('held')
  * Calls held open over three targets: one target then has at least four, well above what a call that has just
  * ended adds.
  */
-const HELD = 12
+const HELD_CALLS = 12
 
 /**
  * Short calls in addition. Ignoring load misses one of three targets with all of them once in ten million
  * times.
  */
-const SHORT = 40
+const SHORT_CALLS = 40
 
 /** Holds calls on all targets, then only those on one, and makes short calls one after the other. */
 async function besideABusyOne(session: CheckContext): Promise<void> {
   const held: { gate: string; done: Promise<Exchange>; target: string }[] = []
-  for (let n = 0; n < HELD; n++) {
+  for (let n = 0; n < HELD_CALLS; n++) {
     const gate = session.nonce()
     const script = [{ events: [delta('held'), { gate }, END] }]
     const options = { model: 'least-busy', stream: true, script, timeout: 60_000 }
@@ -43,7 +43,7 @@ async function besideABusyOne(session: CheckContext): Promise<void> {
   await letGo(held.filter(({ target }) => target !== busy))
   // A gateway may count a call a moment longer than its client sees.
   await session.drain()
-  await repeat(session, SHORT, 'least-busy')
+  await repeat(session, SHORT_CALLS, 'least-busy')
   await letGo(on(busy))
 }
 
@@ -57,10 +57,10 @@ function leastBusyPicks(evidence: Evidence): Finding {
   const wrong = went.filter((target) => busy.has(target) || target === 'nowhere')
   return finding(
     'least-busy',
-    open.length >= HELD / 3 && busy.size === 1 && went.length === SHORT && wrong.length === 0,
+    open.length >= HELD_CALLS / 3 && busy.size === 1 && went.length === SHORT_CALLS && wrong.length === 0,
     `short calls that went where ${open.length} were open, and none elsewhere`,
     {
-      expected: `none of ${SHORT}, with at least ${HELD / 3} open at one target`,
+      expected: `none of ${SHORT_CALLS}, with at least ${HELD_CALLS / 3} open at one target`,
       actual: `${wrong.length} of ${went.length}, with ${open.length} open at ${listed([...busy], 'no target')}`,
     },
     [...open, ...short].map(ref),

@@ -10,7 +10,7 @@ import { ordinaryCall, pace } from './pace.ts'
 const upgrade = step('upgrade')
 
 /** Maximum delay that counts as at once, ms. */
-const AT_ONCE = 2_000
+const AT_ONCE_MS = 2_000
 
 export const upgradesAreAnswered = {
   id: 'RSP-08',
@@ -28,7 +28,7 @@ export const upgradesAreAnswered = {
   judge: ({ evidence, waybill }) =>
     upgrade.in(evidence).map((exchange) => {
       const took = Math.round(exchange.end_at - exchange.at)
-      const limit = Math.round(AT_ONCE + pace(evidence))
+      const limit = Math.round(AT_ONCE_MS + pace(evidence))
       const allowed = waybill ? [426] : [426, 101]
       return finding(
         'upgrade-is-answered',

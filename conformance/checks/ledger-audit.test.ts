@@ -9,7 +9,7 @@ import { entry, evidence, exchange } from '../evidence/test-evidence.ts'
 import { sentenceOf } from '../runner/check.ts'
 import { bareTarget } from '../target/read.ts'
 import type { Target } from '../target/schema.ts'
-import { account } from './ledger-audit.ts'
+import { auditLedger } from './ledger-audit.ts'
 
 const target = bareTarget('http://127.0.0.1:1', 'auto', {})
 const OTHER = 'fedcba9876543210'
@@ -29,13 +29,13 @@ const first = (): Evidence =>
 
 const bad = (cases: Evidence[], of: Target = target): string[] => {
   const all = [first(), ...cases]
-  return account(new Map(all.map((each) => [each.check, each])), of).flatMap((each) =>
+  return auditLedger(new Map(all.map((each) => [each.check, each])), of).flatMap((each) =>
     each.ok ? [] : [sentenceOf(each)],
   )
 }
 
 test('a run that never reached the mock has no account (PURE-08)', () => {
-  const [reached] = account(new Map([['preflight', evidence([exchange()], [])]]), target)
+  const [reached] = auditLedger(new Map([['preflight', evidence([exchange()], [])]]), target)
   assert.deepEqual([reached!.ok, reached!.actual], [false, '0'])
 })
 

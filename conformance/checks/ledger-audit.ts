@@ -11,7 +11,7 @@ import { type Finding, finding } from '../runner/check.ts'
 import type { Background, Target } from '../target/schema.ts'
 
 /** Call of the suite with the inferences that it explains, in order. */
-interface Accounted {
+interface AuditedCall {
   readonly check: string
   readonly name: string
   readonly exchange: Exchange
@@ -19,11 +19,11 @@ interface Accounted {
 }
 
 /** Maximum delay of a request after the end of its call if it has no nonce, ms. */
-const LATE = 2_000
+const MAX_DELAY_MS = 2_000
 
 /** Returns the findings over a run, always at least three. */
-export function account(all: ReadonlyMap<string, Evidence>, target: Target): Finding[] {
-  const calls = new Map<string, Accounted>()
+export function auditLedger(all: ReadonlyMap<string, Evidence>, target: Target): Finding[] {
+  const calls = new Map<string, AuditedCall>()
   for (const { check, exchanges } of all.values())
     for (const exchange of exchanges)
       for (const nonce of noncesOf(exchange))
@@ -32,7 +32,7 @@ export function account(all: ReadonlyMap<string, Evidence>, target: Target): Fin
   const foreign: { entry: LedgerEntry; check: string }[] = []
   const background: LedgerEntry[] = []
   for (const evidence of all.values()) {
-    const anonymous = new Map<Exchange, Accounted>()
+    const anonymous = new Map<Exchange, AuditedCall>()
     for (const entry of evidence.ledger) {
       if (entry.kind !== 'inference' || isFreeProbe(evidence, entry)) continue
       const call = entry.nonce === null ? withoutNonce(evidence, entry, anonymous) : calls.get(entry.nonce)
@@ -106,15 +106,15 @@ const nameOf = (check: string, exchange: Exchange): string => `${check}#${exchan
 function withoutNonce(
   { check, exchanges }: Evidence,
   entry: LedgerEntry,
-  anonymous: Map<Exchange, Accounted>,
-): Accounted | null {
+  anonymous: Map<Exchange, AuditedCall>,
+): AuditedCall | null {
   const possible = exchanges
     .filter(
       ({ request: { method, body }, at: asked, end_at }) =>
         method === 'POST' &&
         (nonceIn(body ?? '') === null || !isRequest(body)) &&
         asked <= entry.at &&
-        entry.at <= end_at + LATE,
+        entry.at <= end_at + MAX_DELAY_MS,
     )
     .filter((exchange) => !(anonymous.get(exchange)?.entries ?? []).some(isAnswered))
     .sort((a, b) => a.end_at - b.end_at)
@@ -158,7 +158,7 @@ function cameTooLate(
 }
 
 /** Returns why a call was sent again although nothing had failed, in words, or null. */
-function sentAgain({ name, exchange, entries }: Accounted, target: Target): string | null {
+function sentAgain({ name, exchange, entries }: AuditedCall, target: Target): string | null {
   const answered = entries.findIndex(
     (entry, index) => isAnswered(entry) && !cameTooLate(entry, entries[index + 1], exchange, target),
   )

@@ -7,7 +7,7 @@ import type { Step } from '../evidence/step.ts'
 import type { ChatOptions, CheckContext } from '../runner/context.ts'
 
 /** Maximum time until a gateway on a busy machine notices that its client has left, ms. */
-const NOTICED = 2_000
+const NOTICE_TIMEOUT_MS = 2_000
 
 /** Makes a stream that the client leaves after its first event. */
 export async function leaveStream(session: CheckContext, step: Step): Promise<Exchange> {
@@ -21,7 +21,7 @@ export async function leaveStream(session: CheckContext, step: Step): Promise<Ex
   // gateway has noticed, or had plenty of time to.
   const noticed = async () =>
     (await session.soFar()).ledger.some(({ nonce, peer_left_at }) => nonce === call.nonce && peer_left_at)
-  for (let waited = 0; waited < NOTICED && !(await noticed()); waited += 50) await session.wait(50)
+  for (let waited = 0; waited < NOTICE_TIMEOUT_MS && !(await noticed()); waited += 50) await session.wait(50)
   await session.mock.release(gate)
   return exchange
 }

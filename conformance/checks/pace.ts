@@ -14,14 +14,14 @@ export const pace = (evidence: Pick<Evidence, 'exchanges'>): number =>
   Math.max(0, ...ordinary.in(evidence).map(({ at, end_at, status }) => (status === 200 ? end_at - at : 0)))
 
 /** Maximum delay of a stream's event while nothing else happens, ms. */
-export const PATIENCE = 3_000
+export const EVENT_TIMEOUT_MS = 3_000
 /** Calls that a gateway answers or fails while an event is due, before the event counts as held back. */
-const MEANWHILE = 5
+const CALLS_MEANWHILE = 5
 
 /** Returns false once the gateway holds an event back: it had the time, and answered other calls. */
 export async function saysInTime(session: CheckContext, call: OpenCall, text: string): Promise<boolean> {
-  if (await call.says(text, PATIENCE)) return true
-  for (let n = 0; n < MEANWHILE; n++) {
+  if (await call.says(text, EVENT_TIMEOUT_MS)) return true
+  for (let n = 0; n < CALLS_MEANWHILE; n++) {
     await ordinaryCall(session)
     if (await call.says(text, 0)) return true
   }

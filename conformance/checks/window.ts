@@ -9,7 +9,7 @@ import { doubt, type Finding, finding } from '../runner/check.ts'
 import type { CheckContext } from '../runner/context.ts'
 
 /** Minimum duration of a baseline window, ms. */
-export const BASELINE = 2_000
+const MIN_BASELINE_MS = 2_000
 
 type Recorded = Pick<Evidence, 'exchanges' | 'ledger' | 'marks'>
 type Entries = Evidence['ledger']
@@ -35,7 +35,7 @@ export async function measuredWindow(session: CheckContext, during: () => Promis
     await session.wait(ms)
     session.mark(`${name}_to`)
   }
-  await baseline('baseline', BASELINE)
+  await baseline('baseline', MIN_BASELINE_MS)
   session.mark('from')
   await during()
   await session.drain()
@@ -46,7 +46,7 @@ export async function measuredWindow(session: CheckContext, during: () => Promis
   const window = recorded.marks.to! - recorded.marks.from!
   await baseline(
     'second_baseline',
-    Math.max(BASELINE, window, 2 * session.target.capabilities.probe_interval_ms),
+    Math.max(MIN_BASELINE_MS, window, 2 * session.target.capabilities.probe_interval_ms),
   )
 }
 

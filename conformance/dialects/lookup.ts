@@ -157,7 +157,7 @@ const secondsIn = (header: string, { end_at }: Pick<Exchange, 'end_at'>): number
   /^\d+$/.test(header) ? Number(header) : Math.ceil((momentIn(header) - end_at) / 1_000)
 
 /** Maximum excess over the provider's seconds that counts as rounding, ms. */
-const ROUNDING = 2_000
+const MAX_ROUNDING_MS = 2_000
 
 /**
  * Returns true if `Retry-After` holds the provider's seconds. A gateway that lets a target cool down may add
@@ -172,7 +172,7 @@ export function saysWhen(
   const seconds = secondsIn(header, { end_at })
   // A date has no fractions of a second.
   const least = /^\d+$/.test(header) ? wanted : wanted - 1
-  return seconds >= least && seconds <= wanted + (capabilities.cooldown_ms + ROUNDING) / 1_000
+  return seconds >= least && seconds <= wanted + (capabilities.cooldown_ms + MAX_ROUNDING_MS) / 1_000
 }
 
 /** Decimal, with or without thousands commas, with its unit or currency before or after it. */

@@ -50,7 +50,7 @@ export const MAX_BODY = 12 * 2 ** 20
 /** Maximum bytes of the headers of one answer. */
 const MAX_HEADERS = 2 ** 16
 /** Bytes that are kept of an answer that is too long. */
-const KEPT = 2 ** 16
+const STORED_BYTES = 2 ** 16
 /** Overhead of each piece of a body in addition to its bytes. */
 const PIECE_OVERHEAD = 64
 
@@ -143,7 +143,10 @@ export function sendRequest(
     end = how
     clearTimeout(timer)
     // The beginning of an answer that is too long shows what it was.
-    const bytes = Buffer.concat(pieces, how === 'too_long' ? Math.min(KEPT, sizeOf(pieces)) : sizeOf(pieces))
+    const bytes = Buffer.concat(
+      pieces,
+      how === 'too_long' ? Math.min(STORED_BYTES, sizeOf(pieces)) : sizeOf(pieces),
+    )
     pieces.splice(0, pieces.length, bytes)
     const body = bytes.toString('utf8')
     look()

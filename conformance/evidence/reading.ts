@@ -7,7 +7,7 @@ const MAX_DEPTH = 256
 /** Maximum events of one stream that are read; the longest that a check makes has 10,000. */
 const MAX_EVENTS = 100_000
 /** Characters that the event parser is given at a time. */
-const SLICE = 2 ** 16
+const SLICE_LENGTH = 2 ** 16
 
 /**
  * Returns true if brackets are nested more deeply than in any JSON here, which would take all memory to
@@ -100,8 +100,8 @@ export function readEvents(body: string): ReadEvent[] {
   const parser = createParser({ onEvent: ({ event, data }) => events.push({ event: event ?? null, data }) })
   // A byte order mark is no part of the first line, and a CR at the end ends a line.
   const text = body.replace(/^\ufeff/, '')
-  for (let at = 0; at < text.length && events.length < MAX_EVENTS; at += SLICE)
-    parser.feed(text.slice(at, at + SLICE))
+  for (let at = 0; at < text.length && events.length < MAX_EVENTS; at += SLICE_LENGTH)
+    parser.feed(text.slice(at, at + SLICE_LENGTH))
   if (body.endsWith('\r')) parser.feed('\n')
   return events
 }

@@ -1,7 +1,7 @@
 // Probability that something happens by chance: the basis of statistical findings. Pure.
 
 /** Maximum probability of a false alarm, from the contract. */
-const FALSE_ALARM = 1e-6
+const MAX_FALSE_ALARM = 1e-6
 
 /** Returns the probability of at least `k` hits in `n` draws that each hit with probability `p`. */
 export function atLeast(k: number, n: number, p: number): number {
@@ -22,11 +22,11 @@ export function atLeast(k: number, n: number, p: number): number {
  * bound together.
  */
 export const isPlausible = (hits: number, n: number, p: number): boolean =>
-  Math.min(atLeast(hits, n, p), atLeast(n - hits, n, 1 - p)) > FALSE_ALARM / 20
+  Math.min(atLeast(hits, n, p), atLeast(n - hits, n, 1 - p)) > MAX_FALSE_ALARM / 20
 
 /**
  * Returns true if requests in a window exceed what background traffic explains. `background` was counted in
  * other windows that lasted at least as long together; without any, a single request is enough.
  */
 export const isToldApart = (came: number, background: number): boolean =>
-  came > 0 && (background === 0 || atLeast(came, came + background, 0.5) <= FALSE_ALARM)
+  came > 0 && (background === 0 || atLeast(came, came + background, 0.5) <= MAX_FALSE_ALARM)

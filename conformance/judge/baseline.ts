@@ -31,12 +31,12 @@ export class BaselineError extends Error {
 }
 
 /** Maximum bytes of a baseline. */
-const MOST_BYTES = 2 ** 19
+const MAX_BYTES = 2 ** 19
 
 export function readBaseline(file: string): Baseline {
   let raw: unknown
   try {
-    raw = parse(readBounded(file, MOST_BYTES).toString('utf8'))
+    raw = parse(readBounded(file, MAX_BYTES).toString('utf8'))
   } catch (cause) {
     throw new BaselineError(`${file}: ${fileReason(cause)}`, { cause })
   }

@@ -250,7 +250,7 @@ function verdictOf(
 }
 
 /** Maximum number of ids that are listed; more would not be read. */
-const FEW = 8
+const MAX_LISTED_IDS = 8
 
 /** Formats counts by subject: `10 of FLOW, 3 of LOG`. */
 const bySubject = (some: readonly Verdict[]): string =>
@@ -266,7 +266,7 @@ function conclude(run: RunFile, verdicts: readonly Verdict[]): { conclusion: Con
     ({ outcome }) => outcome === 'pass' || outcome === 'fail' || outcome === 'warn',
   )
   const ids = (some: readonly Verdict[]) =>
-    some.length > FEW ? bySubject(some) : some.map(({ id }) => id).join(', ')
+    some.length > MAX_LISTED_IDS ? bySubject(some) : some.map(({ id }) => id).join(', ')
   if (run.stopped !== null) return { conclusion: 'error', reason: run.stopped }
   if (tried.length === 0) return { conclusion: 'error', reason: 'no check was run' }
   if (broken.length > 0) return { conclusion: 'error', reason: `the suite itself failed in ${ids(broken)}` }

@@ -36,12 +36,12 @@ export function rejudge(directory: string): KeptRun {
 }
 
 /** Maximum bytes of a stored file. */
-const MOST_BYTES = 2 ** 28
+const MAX_BYTES = 2 ** 28
 
 function read<Schema extends z.ZodType>(file: string, schema: Schema): z.output<Schema> {
   let json: unknown
   try {
-    json = parseStored(readBounded(file, MOST_BYTES).toString('utf8'))
+    json = parseStored(readBounded(file, MAX_BYTES).toString('utf8'))
   } catch (cause) {
     throw new EvidenceError(
       `${file}: ${fileReason(cause)}; name a directory that \`waybill conform --report\` wrote`,

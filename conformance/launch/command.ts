@@ -11,10 +11,10 @@ export interface CommandOptions {
 }
 
 /** Maximum time from SIGTERM to the end of a target, ms. */
-const GRACE = 10_000
+const STOP_TIMEOUT_MS = 10_000
 
 /** Maximum time to read the last output after everything that was started has ended, ms. */
-const LAST_WORDS = 250
+const OUTPUT_TIMEOUT_MS = 250
 
 /** Starts the command. Rejects with StartError if there is no such program. */
 export async function runCommand(
@@ -47,7 +47,7 @@ export async function runCommand(
     signal('SIGKILL')
     over = true
     forget()
-    await closedWithin(LAST_WORDS)
+    await closedWithin(OUTPUT_TIMEOUT_MS)
     child.stdout.destroy()
     child.stderr.destroy()
   })
@@ -69,9 +69,9 @@ export async function runCommand(
     output: () => output,
     async stop(how) {
       const asked = how === 'politely' && alive()
-      if (asked) grace = GRACE
+      if (asked) grace = STOP_TIMEOUT_MS
       signal(asked ? 'SIGTERM' : 'SIGKILL')
-      const late = setTimeout(() => signal('SIGKILL'), GRACE)
+      const late = setTimeout(() => signal('SIGKILL'), STOP_TIMEOUT_MS)
       await gone
       clearTimeout(late)
     },

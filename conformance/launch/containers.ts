@@ -18,7 +18,7 @@ export const ownImage = (): string => process.env.WAYBILL_IMAGE ?? `waybill:${ma
 export const DIRECTORY = '/waybill-conform'
 
 /** Maximum time from SIGTERM to the end of a container, s. */
-const GRACE = 10
+const STOP_TIMEOUT_S = 10
 
 type Engine = Awaited<ReturnType<typeof findEngine>>
 type Handle = Awaited<ReturnType<Engine['container']['create']>>
@@ -173,7 +173,7 @@ export class Container {
   async stop(how: 'politely' | 'killed'): Promise<void> {
     try {
       if (how === 'killed') await this.#handle.kill()
-      else await this.#handle.stop({ t: GRACE })
+      else await this.#handle.stop({ t: STOP_TIMEOUT_S })
     } catch (cause) {
       const { statusCode } = cause as { statusCode?: number }
       if (statusCode !== 304 && statusCode !== 409) throw cause // otherwise it had already ended

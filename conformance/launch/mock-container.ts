@@ -16,13 +16,13 @@ const PORT = 4950
 const CONTROL_PORT = 4951
 
 /** Maximum time until it listens, ms. */
-const PATIENCE = 30_000
+const START_TIMEOUT_MS = 30_000
 
 /** Interval between readings of the ledger while waiting for a call, ms. */
-const LOOK = 10
+const POLL_MS = 10
 
 /** Time after which an interrupted answer is not read again, ms; no check takes longer. */
-const SETTLED = 180_000
+const SETTLED_MS = 180_000
 
 /** Forwards each line to the control port and answers with a line. Base64, which contains no line breaks. */
 const RELAY = `
@@ -80,11 +80,11 @@ async function providersOf(
 ): Promise<Record<string, { base_url: string; key: string }>> {
   let printed = ''
   const { alive } = await container.start((text) => (printed += text))
-  for (let waited = 0; waited < PATIENCE; waited += LOOK) {
+  for (let waited = 0; waited < START_TIMEOUT_MS; waited += POLL_MS) {
     const told = TOLD.exec(printed)?.[0]
     if (told) return JSON.parse(told).providers
     if (!alive()) break
-    await sleep(LOOK)
+    await sleep(POLL_MS)
   }
   throw new StartError(
     `the mock did not start in a container of ${image}; it printed: ${printed.trim() || 'nothing'}`,
@@ -119,7 +119,7 @@ function controlThrough({ say, heard }: { say(line: string): void; heard: Readab
     )
     const open = entries.findIndex(
       ({ at, answer, peer_left_at }) =>
-        !answer.complete && answer.cut_at === null && peer_left_at === null && now - at < SETTLED,
+        !answer.complete && answer.cut_at === null && peer_left_at === null && now - at < SETTLED_MS,
     )
     const all = [...before, ...entries]
     const settled = before.length + (open < 0 ? entries.length : open)
@@ -133,7 +133,7 @@ function controlThrough({ say, heard }: { say(line: string): void; heard: Readab
       for (;;) {
         const entry = (await ledger()).find((one) => one.nonce === nonce)
         if (entry || performance.now() >= deadline) return entry ?? null
-        await sleep(LOOK)
+        await sleep(POLL_MS)
       }
     },
     script: async (nonce, answers) => void (await ask('PUT', `/script/${nonce}`, JSON.stringify(answers))),

@@ -9,7 +9,7 @@ import { StartError } from './instance.ts'
 /**
  * Maximum duration of a request, ms: a gateway that has just started, on a busy machine, is still loading.
  */
-const PATIENCE = 60_000
+const REQUEST_TIMEOUT_MS = 60_000
 
 /**
  * Sends the setup requests and fills in the rest of the target file from their answers. A cookie is a secret.
@@ -65,7 +65,8 @@ export async function manage(
   const text = body === undefined ? null : JSON.stringify(body)
   const whole = path.startsWith('/') ? null : addressIn(what, path)
   const [base, below] = whole === null ? [baseUrl, path] : [whole.origin, whole.pathname + whole.search]
-  const seen = await sendRequest(base, { ...outgoing, path: below, body: text }, PATIENCE, { ca }).done
+  const seen = await sendRequest(base, { ...outgoing, path: below, body: text }, REQUEST_TIMEOUT_MS, { ca })
+    .done
   if (seen.status !== null && seen.status < 300) return seen
   throw new StartError(`${what}: ${method} ${path}: ${seen.status ?? seen.error}: ${seen.body.slice(0, 200)}`)
 }

@@ -37,13 +37,13 @@ export interface StartOptions {
  * Minimum characters of a key. Keys are searched for in answers, and a short word would often occur by
  * chance.
  */
-const SHORTEST_KEY = 8
+const MIN_KEY_LENGTH = 8
 
 /**
  * Maximum time for a second process to notice that it may not run, ms; on a busy machine its start takes
  * seconds.
  */
-const SECOND = 15_000
+const SECOND_PROCESS_TIMEOUT_MS = 15_000
 
 /** This program: its runtime, and the path of its package. */
 const HERE: Values = {
@@ -207,9 +207,9 @@ function givenKey(target: Target): string | null {
     throw new StartError(
       `environment variable ${target.key_env} is not set; it holds the key of ${target.name}`,
     )
-  if (given !== null && given.length < SHORTEST_KEY)
+  if (given !== null && given.length < MIN_KEY_LENGTH)
     throw new StartError(
-      `the key in ${target.key_env} has fewer than ${SHORTEST_KEY} characters, so it cannot be told from other words; give ${target.name} a longer one`,
+      `the key in ${target.key_env} has fewer than ${MIN_KEY_LENGTH} characters, so it cannot be told from other words; give ${target.name} a longer one`,
     )
   return given
 }
@@ -218,7 +218,7 @@ function givenKey(target: Target): string | null {
 async function startBeside(home: Home, target: Target): Promise<string | null> {
   try {
     const twin = await home.runBeside(target)
-    for (let waited = 0; twin.alive() && waited < SECOND; waited += 50) await sleep(50)
+    for (let waited = 0; twin.alive() && waited < SECOND_PROCESS_TIMEOUT_MS; waited += 50) await sleep(50)
     if (!twin.alive()) return twin.output()
     await twin.stop('killed')
     return null

@@ -3,7 +3,7 @@
 import type { Exchange } from '../evidence/evidence.ts'
 
 /** Maximum characters of a body in a command; a longer one is read from the evidence. */
-const LONGEST = 2_000
+const MAX_BODY_LENGTH = 2_000
 
 export const CONTROL = 'http://127.0.0.1:9411'
 
@@ -15,7 +15,7 @@ export function curl({ n, request }: Pick<Exchange, 'n' | 'request'>, start: obj
   const data =
     body === null
       ? ''
-      : body.length > LONGEST
+      : body.length > MAX_BODY_LENGTH
         ? ` \\\n  --data-raw "$(jq -r '.exchanges[] | select(.n == ${n}) | .request.body' ${quoted(file)})"`
         : ` \\\n  --data-raw ${quoted(body)}`
   const how = method === 'GET' ? '' : method === 'HEAD' ? '--head ' : `-X ${method} `

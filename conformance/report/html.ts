@@ -12,7 +12,7 @@ import { causesIn } from './terminal.ts'
 import { entryLines, exchangeOf, link } from './transcript.ts'
 
 /** Maximum number of exchanges shown that no failed finding refers to. */
-const FEW = 12
+const MAX_FURTHER_EXCHANGES = 12
 
 export function html(kept: KeptRun, comparison: Comparison | null = null): string {
   const { results, run, evidence } = kept
@@ -210,7 +210,7 @@ function some<Each extends { readonly ref: string }>(
   all: readonly Each[],
   pointed: ReadonlySet<string>,
 ): Each[] {
-  return all.filter(({ ref }, index) => index < FEW || pointed.has(ref))
+  return all.filter(({ ref }, index) => index < MAX_FURTHER_EXCHANGES || pointed.has(ref))
 }
 
 /**

@@ -5,7 +5,7 @@ import { stepText } from '../evidence/step.ts'
 import { block, brief, escapeText } from './markup.ts'
 
 /** Maximum characters of a body shown; the evidence has all of it. */
-export const SHOWN = 2_000
+export const MAX_BODY_LENGTH = 2_000
 
 /** Returns the anchor of `#3` or `@7`; `of` distinguishes the checks. */
 export const anchor = (of: string, ref: string): string => `${of}-${ref.replace('#', 'c').replace('@', 'w')}`
@@ -18,7 +18,7 @@ export function exchangeOf(
   ref: string,
   exchange: Omit<Exchange, 'chunks' | 'utf8'>,
   again: string,
-  shown = SHOWN,
+  shown = MAX_BODY_LENGTH,
 ): string {
   const { request, status, error, end, headers, body, at, end_at } = exchange
   const seen = status === null ? escapeText(error ?? end) : `${status}${end === 'complete' ? '' : `, ${end}`}`
@@ -31,7 +31,7 @@ export function entryLines(
   of: string,
   ref: string,
   entry: Omit<LedgerEntry, 'headers'>,
-  shown = SHOWN,
+  shown = MAX_BODY_LENGTH,
 ): string {
   const { kind, provider, model, stream, problems, answer, credential, body } = entry
   return `<details class="exchange"><summary><b>${escapeText(ref)}</b> ${escapeText(provider)} / ${escapeText(model ?? 'no model')} <small>${kind}${stream ? ', streamed' : ''}</small> <em>${answer.status ?? 'no answer'}</em></summary>

@@ -65,8 +65,8 @@ export interface OpenCall extends Omit<OpenExchange, 'done'> {
 }
 
 /** Thrown by an exercise that cannot do what the target declares possible. */
-class Untestable extends Error {
-  override readonly name = 'Untestable'
+class UntestableError extends Error {
+  override readonly name = 'UntestableError'
 }
 
 export interface SessionOptions {
@@ -87,15 +87,15 @@ export interface SessionOptions {
 }
 
 /** Default maximum duration of a call, ms. */
-const PATIENCE = 15_000
+const CALL_TIMEOUT_MS = 15_000
 /** Maximum bytes of all answers to one check. */
 const MAX_CHECK_BYTES = 24 * 2 ** 20
 /** Time that a record may take to become final on a busy machine, if the lag is not tested, ms. */
-const SETTLED = 5_000
+const SETTLE_TIMEOUT_MS = 5_000
 /** Maximum length of a script that is kept in the evidence, characters. */
-const LONGEST_SCRIPT = 4_000
+const MAX_SCRIPT_LENGTH = 4_000
 /** Time after the end of a call in which its request may still reach the mock, ms. */
-const LATE = 1_000
+const LATE_REQUEST_MS = 1_000
 
 /** Call that shows that the way to the mock is open. */
 const controlCall = step<{ name: string }>('control call')
@@ -210,7 +210,7 @@ export class CheckContext {
    */
   async controlCall(name: string): Promise<LedgerEntry | null> {
     const { nonce } = await this.chat(controlCall.with({ name }))
-    return this.mock.seen(nonce!, LATE)
+    return this.mock.seen(nonce!, LATE_REQUEST_MS)
   }
 
   get quick(): boolean {
@@ -278,7 +278,7 @@ export class CheckContext {
    * final is read after the lag. `recordOf` finds the last reading in the evidence; null if a record cannot
    * be found.
    */
-  async record(exchange: Exchange, patience = SETTLED): Promise<Exchange | null> {
+  async record(exchange: Exchange, patience = SETTLE_TIMEOUT_MS): Promise<Exchange | null> {
     const { observability } = this.target
     if (this.#takesTurns) await this.#findRecord(exchange)
     const id = requestIdOf(this.target, exchange)
@@ -357,7 +357,7 @@ export class CheckContext {
   }
 
   untestable(reason: string): never {
-    throw new Untestable(reason)
+    throw new UntestableError(reason)
   }
 
   /**
@@ -369,7 +369,7 @@ export class CheckContext {
     await Promise.all(this.#pending)
     const { ledger } = await this.soFar()
     // A declared variant that does not start is the target's failure, not the suite's.
-    const theirs = failure instanceof Untestable || failure instanceof StartError
+    const theirs = failure instanceof UntestableError || failure instanceof StartError
     const untestable = theirs ? failure.message : null
     const evidence: Evidence = {
       check: this.#options.check,
@@ -398,7 +398,7 @@ export class CheckContext {
     }
   }
 
-  #open(step: Step, nonce: string, outgoing: Outgoing, timeout = PATIENCE): OpenCall {
+  #open(step: Step, nonce: string, outgoing: Outgoing, timeout = CALL_TIMEOUT_MS): OpenCall {
     if (this.#closed) throw new Error('the check is over')
     if (this.#withoutEnd >= MAX_WITHOUT_END)
       this.untestable(`${this.#withoutEnd} answers in a row had no end within their time`)
@@ -423,7 +423,7 @@ export class CheckContext {
 
   #read({ headers: given, ...request }: Outgoing): Promise<Seen> {
     const headers = this.#headers(given, this.running.keys.reader)
-    return this.#send({ ...request, headers }, PATIENCE).done
+    return this.#send({ ...request, headers }, CALL_TIMEOUT_MS).done
   }
 
   /** Resolves a path against the base URL; a complete URL goes elsewhere. */
@@ -444,7 +444,7 @@ export class CheckContext {
   ): Exchange {
     const text = body === null ? null : typeof body === 'string' ? body : body.toString('latin1')
     const script = this.#scripts.get(nonce)
-    const kept = script && JSON.stringify(script).length <= LONGEST_SCRIPT && { script: [...script] }
+    const kept = script && JSON.stringify(script).length <= MAX_SCRIPT_LENGTH && { script: [...script] }
     const exchange: Exchange = {
       n,
       step,

@@ -60,7 +60,7 @@ const MEASURED: Readonly<Record<string, readonly [waits: number, calls: number]>
   'DIAL-13': [150, 52],
   'CNT-01': [1_100, 4],
 }
-const QUICK_IDLE = 7_000
+const QUICK_IDLE_MS = 7_000
 
 /** Number of times a check reads each path. */
 const READS: Readonly<Record<string, number>> = {
@@ -84,12 +84,12 @@ export function usually(
 ): number {
   const bare = withoutDialect(id)
   const [waits, calls] = MEASURED[bare] ?? ELSE
-  const idle = quick && bare === 'PURE-02' ? QUICK_IDLE : waits
+  const idle = quick && bare === 'PURE-02' ? QUICK_IDLE_MS : waits
   return idle + (calls + (READS[bare] ?? 0) * reads) * latency + (COOLDOWNS[bare] ?? 0) * cooldown
 }
 
 /** Weight of the estimate against measured times, ms. */
-const PRIOR = 5_000
+const PRIOR_MS = 5_000
 
 export interface TimeLeft {
   begun(id: string): void
@@ -112,7 +112,7 @@ export function timeLeft(
   const before = new Map(earlier?.verdicts.filter(wasTried).map(({ id, duration }) => [id, duration]))
   const expected = (id: string): number => before.get(id) ?? usually(id, quick, pace)
   // Actual and expected duration of the checks that have ended.
-  let [took, should] = [PRIOR, PRIOR]
+  let [took, should] = [PRIOR_MS, PRIOR_MS]
   const takes = (id: string): number => (expected(id) * took) / should
   const waiting = new Set(ids)
   const running = new Map<string, number>()

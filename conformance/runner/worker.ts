@@ -52,9 +52,9 @@ export interface Worker {
 }
 
 /** Time after a hostile check in which a gateway may end because of it, ms. */
-const LATE = 50
+const LATE_END_MS = 50
 /** Time from a refused connection until the end of a process is known here, ms. */
-const UNNOTICED = 500
+const EXIT_NOTICE_MS = 500
 /** Requests for its ready path without an answer after which a target counts as gone: one may be busy. */
 const MAX_UNANSWERED = 3
 
@@ -213,7 +213,7 @@ async function gone(target: Target, running: Running, { hostile }: Check): Promi
   let looks = hostile ? 2 : 1
   for (let unanswered = 0; looks > 0; ) {
     const { status, error } = await sendRequest(running.baseUrl, request, 5_000, { ca: running.ca }).done
-    await sleep(status === null ? UNNOTICED : hostile ? LATE : 0)
+    await sleep(status === null ? EXIT_NOTICE_MS : hostile ? LATE_END_MS : 0)
     if (!running.alive())
       return `it ended.${running.output() && ` It printed: ${running.output().trim().slice(-300)}`}`
     if (status !== null) looks--

@@ -25,7 +25,7 @@ export interface ResponseStart {
 }
 
 /** Bytes above which an announced body is not waited for. */
-const LONG = 64 * 2 ** 20
+const LONG_BODY_BYTES = 64 * 2 ** 20
 
 /** Stands between the gateway and its providers. */
 export async function startBetween(
@@ -71,7 +71,7 @@ function drained(response: ServerResponse): Promise<void> {
 async function read(request: IncomingMessage): Promise<Wanted> {
   const pieces: Buffer[] = []
   // The gateway must refuse a body that is announced as this long; it is not waited for here.
-  const long = Number(request.headers['content-length'] ?? 0) > LONG
+  const long = Number(request.headers['content-length'] ?? 0) > LONG_BODY_BYTES
   if (!long) for await (const piece of request) pieces.push(piece as Buffer)
   return {
     method: request.method!,

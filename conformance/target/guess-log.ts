@@ -12,7 +12,7 @@ export interface GuessedLog {
 }
 
 /** Maximum depth at which records are searched for. */
-const DEPTH = 6
+const MAX_DEPTH = 6
 
 /** Returns null if the log has no list of records, or none with an id. */
 export function guessLog(
@@ -55,7 +55,7 @@ const isRecord = (value: unknown): boolean =>
 function leaves(json: unknown, pointer = '', lists = false, depth = 0): [pointer: string, value: unknown][] {
   if (Array.isArray(json)) return lists ? [[pointer, json]] : []
   if (typeof json !== 'object' || json === null) return [[pointer, json]]
-  if (depth >= DEPTH) return []
+  if (depth >= MAX_DEPTH) return []
   return Object.entries(json)
     .flatMap(([name, value]) =>
       leaves(value, `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`, lists, depth + 1),

@@ -126,12 +126,12 @@ function unknownProviders({ providers: named, models }: Target): Problem[] {
 }
 
 /** Maximum bytes of a target file. */
-const MOST_BYTES = 2 ** 19
+const MAX_BYTES = 2 ** 19
 
 function sourceOf(file: string): Source {
   let text: string
   try {
-    text = readBounded(file, MOST_BYTES).toString('utf8')
+    text = readBounded(file, MAX_BYTES).toString('utf8')
   } catch (cause) {
     throw new TargetError(`${file}: ${fileReason(cause)}`, { cause })
   }

@@ -5,7 +5,7 @@ import { basename } from 'node:path'
 import { readBounded } from '../../src/shared/bounded-file.ts'
 import { placeAt } from '../providers/find.ts'
 import { providers } from '../providers/registry.ts'
-import { MOST_FILE, scanRecordings } from '../recording/format.ts'
+import { MAX_FILE_BYTES, scanRecordings } from '../recording/format.ts'
 import { chunksByEvent, type Draft, draftRecording, writeRecording } from '../recording/make.ts'
 import { apiVersionOf } from '../recording/recorder.ts'
 import { NOTE, UNDATED } from '../recording/verify-head.ts'
@@ -56,7 +56,7 @@ export function importRecordings(files: readonly string[], options: ImportOption
     let foreign: Foreign | null = null
     let digest = ''
     try {
-      const bytes = readBounded(file, MOST_FILE)
+      const bytes = readBounded(file, MAX_FILE_BYTES)
       digest = digestOf(bytes)
       const same = done.get(digest)
       if (same) return { ...same, file, written: [], known: [...same.written, ...same.known] }

@@ -16,13 +16,13 @@ function parseYaml(text: string): unknown {
 }
 
 /** Bytes above which exchanges are parsed one by one, so that the longest bounds the parser's memory. */
-const WHOLE = 4 * 2 ** 20
+const MAX_WHOLE_BYTES = 4 * 2 ** 20
 /** Maximum characters of a body: base64, escapes and indentation make it longer than its bytes. */
-const LONGEST = 1.5 * MAX_IMPORTED_BYTES
+const MAX_BODY_LENGTH = 1.5 * MAX_IMPORTED_BYTES
 
 /** Returns the items of a list at the top of a document. Throws if there is no such list. */
 export function yamlList(text: string, name: string): (unknown | Unreadable)[] {
-  if (text.length <= WHOLE)
+  if (text.length <= MAX_WHOLE_BYTES)
     try {
       const list = (parseYaml(text) as Record<string, unknown> | null)?.[name]
       if (Array.isArray(list)) return list
@@ -47,7 +47,7 @@ export const yamlDocuments = (text: string): (unknown | Unreadable)[] =>
     .map((piece) => yamlPiece(piece, false))
 
 function yamlPiece(text: string, item: boolean): unknown | Unreadable {
-  if (text.length > LONGEST)
+  if (text.length > MAX_BODY_LENGTH)
     return {
       refused: `it has more than ${MAX_IMPORTED_BYTES / 2 ** 20} MiB; such an exchange is not imported`,
     }

@@ -7,7 +7,7 @@ import { readBounded } from '../../src/shared/bounded-file.ts'
 import { packageFile } from '../../src/shared/package-root.ts'
 
 /** Maximum bytes of a file that is read. */
-export const MOST_FILE = 128 * 2 ** 20
+export const MAX_FILE_BYTES = 128 * 2 ** 20
 
 /** Directory of the recordings that come with the package. */
 export const ownRecordings = packageFile('recordings')
@@ -140,7 +140,7 @@ function filesBelow(dir: string): Dirent[] {
 function readOne(dir: string, file: string): Recording | string[] {
   let json: unknown
   try {
-    json = JSON.parse(readBounded(join(dir, file), MOST_FILE).toString('utf8'))
+    json = JSON.parse(readBounded(join(dir, file), MAX_FILE_BYTES).toString('utf8'))
   } catch (error) {
     return [`is not JSON: ${(error as Error).message}; repair or delete it`]
   }
@@ -154,7 +154,7 @@ function readOne(dir: string, file: string): Recording | string[] {
   const name = file.slice(0, -'.json'.length)
   let bytes: Uint8Array
   try {
-    bytes = readBounded(join(dir, bodyFile(name, head.data)), MOST_FILE)
+    bytes = readBounded(join(dir, bodyFile(name, head.data)), MAX_FILE_BYTES)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === undefined)
       return [`response.body: ${bodyFile(name, head.data)} ${(error as Error).message}`]

@@ -5,7 +5,7 @@ import { readBounded } from '../../src/shared/bounded-file.ts'
 import { redactAnswer } from '../redaction/exchange.ts'
 import { findCredential } from '../redaction/leaks.ts'
 import { createPlaceholders } from '../redaction/placeholders.ts'
-import { bodyFile, MOST_FILE, ownRecordings, type Recording, scanRecordings } from './format.ts'
+import { bodyFile, MAX_FILE_BYTES, ownRecordings, type Recording, scanRecordings } from './format.ts'
 import { holdsOnly, liveTraces, wrongInHead } from './verify-head.ts'
 
 /**
@@ -24,7 +24,7 @@ export function verifyRecordings(dir: string = ownRecordings): string[] {
     if (!owned.has(file) && file !== 'README.md')
       problems.push(`${file}: no recording names this file as its body; delete it or write its head`)
     try {
-      const at = findCredential(readBounded(join(dir, file), MOST_FILE).toString('latin1'))
+      const at = findCredential(readBounded(join(dir, file), MAX_FILE_BYTES).toString('latin1'))
       if (at !== null)
         problems.push(`${file}: contains what looks like a credential at byte ${at}; redact it`)
     } catch (error) {
@@ -60,7 +60,7 @@ function wrongWith(dir: string, recording: Recording): string[] {
       : []
   }
   const { name, bytes: _, ...head } = recording
-  const whole = holdsOnly(readBounded(join(dir, `${name}.json`), MOST_FILE).toString('utf8'), head)
+  const whole = holdsOnly(readBounded(join(dir, `${name}.json`), MAX_FILE_BYTES).toString('utf8'), head)
   const left = unredacted(recording)
   return [
     ...wrongInHead(recording),

@@ -19,7 +19,7 @@ type Controlled = MockControls & { setReachable(reachable: boolean): Promise<voi
 type Route = readonly [method: string, path: RegExp, act: (asked: ControlRequest) => unknown]
 
 /** Error of the caller. */
-class Refused extends Error {
+class RefusedError extends Error {
   readonly status: number
   constructor(status: number, message: string) {
     super(message)
@@ -50,7 +50,7 @@ export function createControlServer(stage: Controlled, connections: () => number
       if (body === undefined) status = 204
     } catch (error) {
       const { message } = error as Error
-      status = error instanceof Refused ? error.status : error instanceof ZodError ? 400 : 500
+      status = error instanceof RefusedError ? error.status : error instanceof ZodError ? 400 : 500
       body = JSON.stringify({ error: { message: error instanceof ZodError ? problemsOf(error) : message } })
     }
     if (body === undefined) response.writeHead(status).end()
@@ -62,7 +62,10 @@ function told(value: unknown): string | undefined {
   try {
     return JSON.stringify(value)
   } catch {
-    throw new Refused(413, 'The ledger is too long for one answer; ask for its end: GET /ledger?since=N.')
+    throw new RefusedError(
+      413,
+      'The ledger is too long for one answer; ask for its end: GET /ledger?since=N.',
+    )
   }
 }
 
@@ -75,11 +78,12 @@ async function answer(routes: readonly Route[], request: IncomingMessage): Promi
   const here = routes.filter(([, path]) => path.test(url.pathname))
   const route = here.find(([method]) => method === request.method)
   if (here.length === 0)
-    throw new Refused(
+    throw new RefusedError(
       404,
       `There is nothing at ${url.pathname}; see GET /ledger, DELETE /ledger, PUT /script/{nonce of 16 hex digits}, POST /release/{gate}, PUT /reachable, PUT /canary/{name}.`,
     )
-  if (!route) throw new Refused(405, `Use ${here.map(([method]) => method).join(' or ')} at ${url.pathname}.`)
+  if (!route)
+    throw new RefusedError(405, `Use ${here.map(([method]) => method).join(' or ')} at ${url.pathname}.`)
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk as Buffer)
   const [, path, act] = route
@@ -89,7 +93,7 @@ async function answer(routes: readonly Route[], request: IncomingMessage): Promi
 
 function page(stage: MockControls, query: URLSearchParams, connections: number): LedgerPage {
   const since = sinceSchema.safeParse(query.get('since') ?? 0)
-  if (!since.success) throw new Refused(400, 'since must be the number of an entry: ?since=12')
+  if (!since.success) throw new RefusedError(400, 'since must be the number of an entry: ?since=12')
   return { entries: stage.entries(since.data), connections, now: ledgerNow() }
 }
 
@@ -97,7 +101,7 @@ function watchFor(stage: MockControls, name: string, secret: string): void {
   try {
     stage.watchFor(name, secret)
   } catch (error) {
-    throw new Refused(400, (error as Error).message)
+    throw new RefusedError(400, (error as Error).message)
   }
 }
 
@@ -105,7 +109,7 @@ function json(text: string): never {
   try {
     return JSON.parse(text) as never
   } catch {
-    throw new Refused(400, 'The body is not JSON.')
+    throw new RefusedError(400, 'The body is not JSON.')
   }
 }
 
@@ -113,14 +117,14 @@ function decoded(name: string): string {
   try {
     return decodeURIComponent(name)
   } catch {
-    throw new Refused(400, 'The path contains a broken % escape.')
+    throw new RefusedError(400, 'The path contains a broken % escape.')
   }
 }
 
 function refuseForeigners({ headers, socket }: IncomingMessage): void {
   const own = [`127.0.0.1:${socket.localPort}`, `localhost:${socket.localPort}`]
-  if (!own.includes(headers.host ?? '')) throw new Refused(403, `Host must be one of ${own.join(', ')}.`)
+  if (!own.includes(headers.host ?? '')) throw new RefusedError(403, `Host must be one of ${own.join(', ')}.`)
   const { origin } = headers
   if (origin !== undefined && !own.some((host) => origin === `http://${host}`))
-    throw new Refused(403, 'The control port does not answer web pages of another origin.')
+    throw new RefusedError(403, 'The control port does not answer web pages of another origin.')
 }

@@ -7,12 +7,12 @@ import type { MockAnswer, Part } from '../answer.ts'
 const ID = /"id": ?"((?:chatcmpl-|cmpl-|gen-|msg_|resp_)([\w-]{12,}))"/g
 
 /** Maximum bytes searched, more than any generated text; longer answers hold other data. */
-const LONGEST = 256 * 1024
+const MAX_SEARCHED_BYTES = 256 * 1024
 
 /** Replaces the id; `own` is different for each call. */
 export function withOwnId(answer: MockAnswer, own: string): MockAnswer {
   const all = Buffer.concat(answer.parts.filter(isBytes))
-  if (all.length > LONGEST) return answer
+  if (all.length > MAX_SEARCHED_BYTES) return answer
   const text = all.toString('latin1') // one character per byte
   const ids = new Map([...text.matchAll(ID)].map(([, id, rest]) => [id!, rest!]))
   if (ids.size === 0) return answer

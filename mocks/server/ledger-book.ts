@@ -25,14 +25,14 @@ export interface LedgerBook {
  * Approximate maximum bytes. Beyond it the older half is dropped, so that a mock that is never cleared does
  * not fill the memory.
  */
-const LIMIT = 256 * 1024 * 1024
+const MAX_LEDGER_BYTES = 256 * 1024 * 1024
 /** Number of entries between two measurements of the total size. */
-const LOOK = 256
+const ENTRIES_PER_MEASUREMENT = 256
 
 /** Bytes of an answer that are stored; the rest is only counted. */
 export const KEPT_BYTES = 256 * 1024
 
-export function createLedgerBook({ mask }: Pick<Secrets, 'mask'>, limit = LIMIT): LedgerBook {
+export function createLedgerBook({ mask }: Pick<Secrets, 'mask'>, limit = MAX_LEDGER_BYTES): LedgerBook {
   let book: OpenEntry[] = []
   let dropped = 0
   const watchers = new Set<(entry: OpenEntry, n: number) => void>()
@@ -57,7 +57,10 @@ export function createLedgerBook({ mask }: Pick<Secrets, 'mask'>, limit = LIMIT)
   return {
     enter(entry) {
       book.push(entry)
-      if (book.length % LOOK === 0 && book.reduce((sum, one) => sum + weightOf(one), 0) > limit) {
+      if (
+        book.length % ENTRIES_PER_MEASUREMENT === 0 &&
+        book.reduce((sum, one) => sum + weightOf(one), 0) > limit
+      ) {
         const half = book.length >> 1
         dropped += half
         book = book.slice(half)

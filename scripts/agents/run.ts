@@ -10,7 +10,7 @@ import { type AgentStage, ALIAS, MODEL, OTHER, openStage, UPSTREAMS } from './st
 import type { RunParameters, TestedAgent } from './table.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const MOST_MS = 90_000
+const RUN_TIMEOUT_MS = 90_000
 
 /** Files for the agent to read, the mock model's thought, and its final words. */
 const FILES = {
@@ -103,7 +103,7 @@ async function turns(
       writeFileSync(join(home, path), text)
     }
     const env = { ...surroundings(program, home, stage), ...way.env?.(place) }
-    const limits = { env, cwd: work, ms: MOST_MS }
+    const limits = { env, cwd: work, ms: RUN_TIMEOUT_MS }
     const launcher = ['run', '--url', place.url, '--model', place.model, '--', program]
     return launched
       ? runBounded(process.execPath, [join(root, 'src/cli.ts'), ...launcher, ...args], limits)
@@ -227,7 +227,7 @@ const surroundings = (program: string, home: string, { proxy }: AgentStage): Rec
 })
 
 function outcomeOf({ output, code, timedOut }: Ran, done: boolean, { trouble }: AgentTask): string {
-  const end = timedOut ? `ended after ${MOST_MS / 1_000} s` : `exit ${code}`
+  const end = timedOut ? `ended after ${RUN_TIMEOUT_MS / 1_000} s` : `exit ${code}`
   if (done && code === 0) return 'done'
   // A terminal may wrap the line anywhere.
   if (trouble === 'only 400' && /Scripted\s+400/.test(output)) return `told, ${end}`

@@ -34,8 +34,8 @@ export interface Proof {
 }
 
 /** Maximum number of findings of a verdict, and of references in each. */
-const KEPT = 4
-const POINTED = 12
+const MAX_FINDINGS = 4
+const MAX_POINTERS = 12
 /** Maximum characters of a text: evidence of a failure gets more. */
 const TEXT = { wrong: 800, right: 300 }
 
@@ -79,10 +79,10 @@ export function proofOf(verdict: Verdict, { evidence }: Pick<KeptRun, 'evidence'
   const own = checks.get(id)?.shares ?? id
   const findings = verdict.findings.length > 0 ? verdict.findings : [untried(verdict, evidence.get(own))]
   const wrong = findings.filter(({ ok }) => !ok)
-  const shown = (wrong.length > 0 ? wrong : firstOfEach(findings)).slice(0, KEPT)
+  const shown = (wrong.length > 0 ? wrong : firstOfEach(findings)).slice(0, MAX_FINDINGS)
   const seen: Record<string, SeenExchange | SeenEntry> = {}
   for (const { see = [] } of shown)
-    for (const ref of see.slice(0, POINTED)) {
+    for (const ref of see.slice(0, MAX_POINTERS)) {
       const [, check, kind, n] = /^(.*?)([#@])(\d+)$/.exec(ref) ?? []
       const { exchanges = [], ledger = [] } = evidence.get(check || own) ?? {}
       const found =

@@ -18,10 +18,10 @@ type ShortVerdict = StoredRun['verdicts'][number]
 type ReadProofs = (name: string) => ReadonlyMap<string, Proof>
 
 /** Maximum characters of all excerpts; the more failures there are, the shorter is each. */
-const ALL_EXCERPTS = 300_000
-const LONGEST_EXCERPT = 9_000
+const MAX_ALL_EXCERPTS = 300_000
+const MAX_EXCERPT_LENGTH = 9_000
 /** Maximum characters of a body: the evidence has the rest. */
-const LONGEST_BODY = 500
+const MAX_BODY_LENGTH = 500
 
 const FAMILIES: Readonly<Record<string, string>> = {
   PURE: 'reading never spends',
@@ -61,7 +61,7 @@ export function scoreboardHtml(
 ): string {
   const run = outcomes.filter(({ results }) => results !== null)
   const failures = run.flatMap(({ verdicts }) => verdicts.filter(({ outcome }) => isNoted(outcome))).length
-  const room = Math.min(LONGEST_EXCERPT, Math.floor(ALL_EXCERPTS / Math.max(1, failures)))
+  const room = Math.min(MAX_EXCERPT_LENGTH, Math.floor(MAX_ALL_EXCERPTS / Math.max(1, failures)))
   const dates = run.map(({ date }) => date).sort()
   const style = readFileSync(new URL('scoreboard-page.css', import.meta.url), 'utf8')
   const script = readFileSync(new URL('scoreboard-page.js', import.meta.url), 'utf8')
@@ -243,8 +243,8 @@ function transcripts(of: string, proof: Proof | undefined, room: number): Readon
   for (const [ref, seen] of Object.entries(proof?.seen ?? {})) {
     const markup = isExchange(seen)
       ? // Evidence from before suite 2.1 has no details of a step.
-        exchangeOf(of, ref, { ...seen, details: seen.details ?? {} }, curl(seen, {}, ''), LONGEST_BODY)
-      : entryLines(of, ref, seen, LONGEST_BODY)
+        exchangeOf(of, ref, { ...seen, details: seen.details ?? {} }, curl(seen, {}, ''), MAX_BODY_LENGTH)
+      : entryLines(of, ref, seen, MAX_BODY_LENGTH)
     if (markup.length > left) continue
     left -= markup.length
     shown.set(ref, markup)

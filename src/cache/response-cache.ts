@@ -30,15 +30,16 @@ export interface ResponseCache {
 }
 
 /** Approximate size of an entry in addition to its body, bytes. */
-const OVERHEAD = 1_024
+const ENTRY_OVERHEAD_BYTES = 1_024
 
 /** `now`: milliseconds since the epoch. */
 export function createResponseCache({ ttl, max_bytes }: Config['cache'], now: () => number): ResponseCache {
   const maxAnswer = Math.max(1, Math.floor(max_bytes / 16))
   const entries = new LRUCache<string, CachedAnswer>({
     maxSize: Math.max(1, Math.floor(max_bytes)),
-    maxEntrySize: maxAnswer + OVERHEAD,
-    sizeCalculation: ({ parts }) => parts.reduce((sum, { bytes }) => sum + bytes.length, OVERHEAD),
+    maxEntrySize: maxAnswer + ENTRY_OVERHEAD_BYTES,
+    sizeCalculation: ({ parts }) =>
+      parts.reduce((sum, { bytes }) => sum + bytes.length, ENTRY_OVERHEAD_BYTES),
     ttl: Math.round(ttl),
     perf: { now },
     ttlResolution: 0,

@@ -18,7 +18,7 @@ import type { ClientRequest } from '../dialects/client-request.ts'
 import type { ClientDialect } from '../dialects/dialect.ts'
 import { countEvents, type RelayOptions, type RelayResult, relayStream } from '../http/relay.ts'
 import { delivered, replyError, replyRelayed, routeHeaders, withLosses } from '../http/reply.ts'
-import { type Failure, MOST_ERROR, type Streaming, type Whole } from '../providers/attempt-result.ts'
+import { type Failure, MAX_ERROR_BYTES, type Streaming, type Whole } from '../providers/attempt-result.ts'
 import type { Provider, SendResult } from '../providers/send.ts'
 import type { Mask } from '../shared/redact.ts'
 import type { CallContext } from './context.ts'
@@ -130,7 +130,7 @@ function partAsSent(
   return ({ bytes, parsed }) => {
     if (parsed) events += countEvents(parsed)
     // An error beyond `MOST_ERROR` is reworded: every call would wait while it is searched for secrets.
-    if (parsed?.error && (isTranslated || bytes.length > MOST_ERROR))
+    if (parsed?.error && (isTranslated || bytes.length > MAX_ERROR_BYTES))
       return Buffer.from(shortErrorEvent(parsed.error))
     const shown = parsed?.error || holdsKey(bytes) ? maskBytes(bytes, mask) : bytes
     return rename && parsed && !parsed.error ? rename(shown, parsed) : shown
@@ -234,8 +234,8 @@ function relayError(
   }
   // Without this header, agents retry at once. After a cooldown the gateway itself tries the target again.
   if (status === 429) headers['retry-after'] ??= String(Math.ceil(context.config.resilience.cooldown / 1_000))
-  const isShort = body.length <= MOST_ERROR
-  const text = context.mask(body.toString('utf8', 0, isShort ? body.length : MOST_QUOTED))
+  const isShort = body.length <= MAX_ERROR_BYTES
+  const text = context.mask(body.toString('utf8', 0, isShort ? body.length : MAX_QUOTED_BYTES))
   const error = isShort ? upstreamOf(result, answering).readError(text) : null
   if (error && upstreamOf(result, answering).translation) {
     const told = new GatewayError('upstream_error', error.message, { status })
@@ -253,7 +253,7 @@ function relayError(
 }
 
 /** Bytes of an error that are searched for text to quote. */
-const MOST_QUOTED = 16_384
+const MAX_QUOTED_BYTES = 16_384
 
 /** Returns the provider of the answer. */
 const providerOf = ({ from }: SendResult, { context }: Answering): Provider =>

@@ -72,7 +72,7 @@ async function answerCount(
 }
 
 /** Maximum bytes of an answer, which is a number or an error. */
-const MOST = 2 ** 16
+const MAX_ANSWER_BYTES = 2 ** 16
 
 /** Statuses that blame the request itself. Any other error says nothing about its length. */
 const REFUSALS = [400, 413, 422]
@@ -103,7 +103,7 @@ async function askProvider(
     let size = 0
     for await (const chunk of body) {
       size += chunk.length
-      if (size > MOST) return null
+      if (size > MAX_ANSWER_BYTES) return null
       chunks.push(chunk)
     }
     const text = Buffer.concat(chunks).toString('utf8')

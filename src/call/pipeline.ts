@@ -378,7 +378,7 @@ class OpenCall implements Answering, SendListener {
     const losses = this.#result?.translation?.losses ?? null
     const ended: CallOutcome = {
       ...masked(outcome, mask),
-      responseModel: outcome.responseModel && mask(outcome.responseModel.slice(0, MOST_MODEL)),
+      responseModel: outcome.responseModel && mask(outcome.responseModel.slice(0, MAX_MODEL_LENGTH)),
       responseId: this.#keepsAnswer ? maskedId(outcome.responseId, mask) : null,
       containerId: maskedId(outcome.containerId, mask),
       latencyMs: this.elapsed(),
@@ -403,10 +403,10 @@ class OpenCall implements Answering, SendListener {
 }
 
 /** Maximum characters of a model's name to mask. The record keeps fewer, so no secret is cut in two. */
-const MOST_MODEL = 4_096
+const MAX_MODEL_LENGTH = 4_096
 
 const maskedId = (id: string | null | undefined, mask: Mask): string | null =>
-  id ? mask(id.slice(0, MOST_MODEL)) : null
+  id ? mask(id.slice(0, MAX_MODEL_LENGTH)) : null
 
 /** Returns true if a provider answered the call; a refusal says nothing about its speed. */
 const isAnswer = ({ answer }: SendResult): boolean =>

@@ -32,7 +32,7 @@ import { UsageError } from './usage-error.ts'
 const CONFORMANT = 0
 const NOT_CONFORMANT = 1
 const USAGE = 2
-const TROUBLE = 3
+const NOT_RUN = 3
 const STALE = 4
 
 export interface ConformCommand extends MockAddress {
@@ -122,7 +122,7 @@ function conclude(
     process.stdout.write(`Since the run of ${comparison.earlier.started_at}: ${comparisonText(comparison)}\n`)
   if (known.length > 0) process.stdout.write(`Known and excused by the baseline: ${known.join(', ')}\n`)
   if (report !== undefined) process.stdout.write(`Report: ${join(report, 'index.html')}\n`)
-  if (results.conclusion === 'error') return TROUBLE
+  if (results.conclusion === 'error') return NOT_RUN
   if (failed.length > 0) return NOT_CONFORMANT
   if (stale.length === 0) return CONFORMANT
   process.stderr.write(
@@ -141,7 +141,7 @@ export function reportError(thrown: unknown): number {
   const known = usage || thrown instanceof StartError
   clearLine()
   for (const line of manyLines(known ? message : `the suite failed: ${stack}`).split('\n')) complainLine(line)
-  return usage ? USAGE : TROUBLE
+  return usage ? USAGE : NOT_RUN
 }
 
 /** Ends in order on a signal, so that the target ends too. */
@@ -152,7 +152,7 @@ export function endOnSignal(): void {
       process.stderr.write(
         `waybill: ${signal}: the run was aborted, and everything it had started was stopped\n`,
       )
-      process.exit(TROUBLE)
+      process.exit(NOT_RUN)
     })
 }
 

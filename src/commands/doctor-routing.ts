@@ -4,7 +4,7 @@ import { type ZodType, z } from 'zod'
 import type { Config } from '../config/load.ts'
 import type { Finding } from '../core/findings.ts'
 import { cleanLabel } from '../terminal/clean.ts'
-import { GatewayTrouble } from './gateway-client.ts'
+import { GatewayAccessError } from './gateway-client.ts'
 
 type Ask = <Answer>(path: string, shape: ZodType<Answer>) => Promise<Answer>
 
@@ -42,7 +42,7 @@ export async function routingFindings({ routes }: Config, ask: Ask): Promise<Fin
   for (const name of Object.keys(routes)) {
     const query = new URLSearchParams({ model: name })
     const found = await ask(`/api/cloud/model/resolve?${query}`, resolution).catch((error) => {
-      if (error instanceof GatewayTrouble && error.status === 404) return null // a new route in the file
+      if (error instanceof GatewayAccessError && error.status === 404) return null // a new route in the file
       throw error
     })
     if (!found || found.candidates.some(({ state }) => state === 'ready')) continue

@@ -6,7 +6,7 @@ import { type Finding, priceFindings } from '../core/findings.ts'
 import { isLoopback } from '../gateway/create-gateway.ts'
 import { diagnoseData } from '../store/sqlite/diagnose.ts'
 import { routingFindings } from './doctor-routing.ts'
-import { GatewayTrouble, gatewayAddress, gatewayAt } from './gateway-client.ts'
+import { GatewayAccessError, gatewayAddress, gatewayAt } from './gateway-client.ts'
 import { print } from './output.ts'
 
 export interface DoctorOptions {
@@ -88,7 +88,7 @@ async function gatewayFindings(config: Config, running: boolean, options: Doctor
   try {
     ready = await keyless('/readyz', readyOf, AbortSignal.timeout(ANSWER_MS))
   } catch (error) {
-    if (!(error instanceof GatewayTrouble)) throw error
+    if (!(error instanceof GatewayAccessError)) throw error
     const { kind, status, message } = error
     if (kind === 'absent')
       return running
@@ -140,7 +140,7 @@ async function readingFindings(
     ]
   } catch (error) {
     const { message } = error as Error
-    if (error instanceof GatewayTrouble && error.kind === 'keyless')
+    if (error instanceof GatewayAccessError && error.kind === 'keyless')
       return [
         {
           verdict: 'ok',

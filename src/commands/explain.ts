@@ -9,7 +9,7 @@ import {
 import { table } from '../terminal/table.ts'
 
 /** Maximum width, in characters: wider text is hard to read. */
-const WIDEST = 100
+const MAX_WIDTH = 100
 
 /** Prints each requirement on a line of its own. */
 export function printRequirements(): void {
@@ -34,7 +34,7 @@ export function explainRequirements(ids: readonly string[]): number {
     process.stderr.write(`waybill: no such requirement: ${unknown.join(', ')}; ${hint}\n`)
     return 2
   }
-  const columns = Math.min(WIDEST, process.stdout.columns ?? WIDEST)
+  const columns = Math.min(MAX_WIDTH, process.stdout.columns ?? MAX_WIDTH)
   process.stdout.write(found.map((row) => pageOf(row!, columns)).join('\n'))
   return 0
 }

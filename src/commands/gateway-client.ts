@@ -16,8 +16,8 @@ type Env = Readonly<Record<string, string | undefined>>
 export type Trouble = 'absent' | 'slow' | 'broken' | 'stranger' | 'keyless' | 'key' | 'unreadable' | 'refused'
 
 /** The message is complete for the user; callers decide by the fields. */
-export class GatewayTrouble extends Error {
-  override readonly name = 'GatewayTrouble'
+export class GatewayAccessError extends Error {
+  override readonly name = 'GatewayAccessError'
   readonly kind: Trouble
   /** The message without its advice. */
   readonly reason: string
@@ -88,17 +88,17 @@ export function streamFrom(
 }
 
 /** Returns the trouble with a gateway that refuses, or with a server that is not one. */
-function refusal({ base, key, keyFrom }: Access, status: number, body: unknown): GatewayTrouble {
+function refusal({ base, key, keyFrom }: Access, status: number, body: unknown): GatewayAccessError {
   const { origin } = base
   if (status === 401 && key === null)
-    return new GatewayTrouble(
+    return new GatewayAccessError(
       'keyless',
       `the gateway at ${origin} requires a key`,
       'set WAYBILL_KEY, or name a private file with --key-file',
       status,
     )
   if (status === 401)
-    return new GatewayTrouble(
+    return new GatewayAccessError(
       'key',
       `the gateway at ${origin} does not accept the key from ${keyFrom}`,
       'it is not one of its keys',
@@ -106,14 +106,14 @@ function refusal({ base, key, keyFrom }: Access, status: number, body: unknown):
     )
   const told = errorBody.safeParse(body)
   if (!told.success)
-    return new GatewayTrouble(
+    return new GatewayAccessError(
       'stranger',
       `the server at ${origin} is not a Waybill gateway (status ${status})`,
       null,
       status,
     )
   const { message, code } = told.data.error
-  return new GatewayTrouble(
+  return new GatewayAccessError(
     code === 'log_unavailable' ? 'unreadable' : 'refused',
     `the gateway at ${origin} answered ${status}: ${message.replace(/\.$/, '')}`,
     null,
@@ -136,10 +136,10 @@ async function exchange<Read>(
     return await read(response)
   } catch (error) {
     const { signal } = init
-    if (error instanceof GatewayTrouble || (signal.aborted && signal.reason?.name !== 'TimeoutError'))
+    if (error instanceof GatewayAccessError || (signal.aborted && signal.reason?.name !== 'TimeoutError'))
       throw error
     if (signal.aborted)
-      throw new GatewayTrouble(
+      throw new GatewayAccessError(
         'slow',
         `the server at ${base.origin} did not answer in time`,
         'try again, or look at its process log',
@@ -147,14 +147,14 @@ async function exchange<Read>(
       )
     const { code = '' } = ((error as Error).cause ?? {}) as { code?: string }
     if (status !== null || code === 'UND_ERR_SOCKET' || code === 'ECONNRESET')
-      throw new GatewayTrouble(
+      throw new GatewayAccessError(
         'broken',
         `the server at ${base.origin} broke off its answer`,
         'is it a Waybill gateway?',
         status,
       )
     const why = code === '' || code === 'ECONNREFUSED' ? '' : ` (${code})`
-    throw new GatewayTrouble(
+    throw new GatewayAccessError(
       'absent',
       `no gateway answers at ${base.origin}${why}`,
       'start it with `waybill serve`, or name another with --url',

@@ -139,11 +139,11 @@ const DROPPED_FIRST: readonly Name[] = [
   'state',
 ]
 /** Minimum width of a readable route. */
-const LEAST = 30
+const MIN_ROUTE_WIDTH = 30
 /** Maximum width; further cells go to the session. */
-const MOST = 64
+const MAX_ROUTE_WIDTH = 64
 /** Width if the terminal's is unknown: room for most names, and nothing is cut. */
-const ROOMY = 44
+const DEFAULT_ROUTE_WIDTH = 44
 const GAP = '  '
 
 export interface CallTable {
@@ -157,9 +157,9 @@ export function createCallTable(columns: number | null, paint: Paint): CallTable
   const left = () =>
     [...shown.values()].reduce((rest, { width }) => rest - width, columns ?? 0) -
     GAP.length * (shown.size - 1)
-  for (const name of DROPPED_FIRST) if (columns !== null && left() < LEAST) shown.delete(name)
-  const room = columns === null ? ROOMY : Math.min(MOST, Math.max(1, left()))
-  const wide = Math.max(0, left() - MOST)
+  for (const name of DROPPED_FIRST) if (columns !== null && left() < MIN_ROUTE_WIDTH) shown.delete(name)
+  const room = columns === null ? DEFAULT_ROUTE_WIDTH : Math.min(MAX_ROUTE_WIDTH, Math.max(1, left()))
+  const wide = Math.max(0, left() - MAX_ROUTE_WIDTH)
 
   const line = (cell: (column: Column, width: number) => [string, Format | null]) =>
     [...shown.values()]

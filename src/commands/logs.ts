@@ -7,7 +7,7 @@ import { PURPOSES, timeOfId } from '../core/call.ts'
 import type { FieldFilter } from '../core/record.ts'
 import { terminalColumns } from '../terminal/environment.ts'
 import { nearest } from '../yaml/nearest.ts'
-import { ANSWER_MS, GatewayTrouble, gatewayAt, namedGateway } from './gateway-client.ts'
+import { ANSWER_MS, GatewayAccessError, gatewayAt, namedGateway } from './gateway-client.ts'
 import { createCallTable, refusedCall, type ShownCall, shownCall, shownRefusal } from './logs-table.ts'
 import { complain, json as toJson } from './output.ts'
 import { readTime } from './read-time.ts'
@@ -77,7 +77,7 @@ export async function logs({
     if (json || isNarrow) return []
     const path = `/api/usage/refused-calls?limit=${PAGE}`
     const { data } = await get(path, refusedOf).catch((error) => {
-      if (error instanceof GatewayTrouble && error.status === 404) return { data: [] } // an older gateway
+      if (error instanceof GatewayAccessError && error.status === 404) return { data: [] } // an older gateway
       throw error
     })
     const [from, to] = [narrowed.since ?? '', narrowed.until ?? 'until the end']
@@ -205,7 +205,7 @@ async function whenReadable(read: () => Promise<ShownCall[]>, signal: AbortSigna
     try {
       return await read()
     } catch (error) {
-      if (!(error instanceof GatewayTrouble && ['unreadable', 'slow'].includes(error.kind))) throw error
+      if (!(error instanceof GatewayAccessError && ['unreadable', 'slow'].includes(error.kind))) throw error
       if (tries === 1) complain(`${error.reason}. Asking again.`)
     }
     await sleep(POLL_MS, undefined, { signal })

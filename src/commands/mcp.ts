@@ -6,10 +6,10 @@ import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
 import { z } from 'zod'
 import manifest from '../../package.json' with { type: 'json' }
 import { PURPOSES } from '../core/call.ts'
-import { ANSWER_MS, GatewayTrouble, gatewayAt, namedGateway } from './gateway-client.ts'
+import { ANSWER_MS, GatewayAccessError, gatewayAt, namedGateway } from './gateway-client.ts'
 
 /** Maximum size of a message, bytes. */
-const MOST_MESSAGE = 10 * 2 ** 20
+const MAX_MESSAGE_BYTES = 10 * 2 ** 20
 
 const window = z.enum(['24h', '7d', '30d']).default('24h').describe('How far back.')
 
@@ -107,13 +107,13 @@ export async function mcp({ url, config, keyFile, env }: McpOptions): Promise<vo
           const told = await answer.finally(() => open.delete(answer))
           return { content: [{ type: 'text' as const, text: JSON.stringify(told) }] }
         } catch (error) {
-          if (!(error instanceof GatewayTrouble)) throw error
+          if (!(error instanceof GatewayAccessError)) throw error
           return { isError: true, content: [{ type: 'text' as const, text: (error as Error).message }] }
         }
       },
     )
   process.stdout.setMaxListeners(0) // each answer that waits to be read adds a listener
-  const limits = { maxBufferSize: MOST_MESSAGE }
+  const limits = { maxBufferSize: MAX_MESSAGE_BYTES }
   await server.connect(new StdioServerTransport(process.stdin, process.stdout, limits))
   await new Promise<void>((resolve, reject) => {
     process.stdin.once('end', resolve)
@@ -121,7 +121,7 @@ export async function mcp({ url, config, keyFile, env }: McpOptions): Promise<vo
     server.server.onclose = () =>
       reject(
         new Error(
-          `a message on stdin is longer than ${MOST_MESSAGE / 2 ** 20} MiB; send each message as one line of JSON`,
+          `a message on stdin is longer than ${MAX_MESSAGE_BYTES / 2 ** 20} MiB; send each message as one line of JSON`,
         ),
       )
   })

@@ -10,10 +10,10 @@ export const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
 /** Maximum bytes of unread lines; further lines are dropped, or a stuck reader would fill the memory. */
-const MOST_WAITING = 16 * 2 ** 20
+const MAX_WAITING_BYTES = 16 * 2 ** 20
 
 /** Lines are written together, at this number of characters or after this many ms. */
-const BATCH = 32_768
+const BATCH_LENGTH = 32_768
 const BATCH_MS = 50
 
 const ORDINARY = /^[\x20-\x7e]*\n?$/
@@ -53,7 +53,7 @@ export async function openLog(level: LogLevel, { pretty, colour, stream }: LogLo
     return { log: pino(options, lines), close: () => {} }
   }
   if (stream) return { log: withPlainInfo(pino(options, stream), stream), close: () => {} }
-  const stdout = pino.destination({ dest: 1, sync: false, maxLength: MOST_WAITING })
+  const stdout = pino.destination({ dest: 1, sync: false, maxLength: MAX_WAITING_BYTES })
   const lines = together(stdout)
   const close = () => {
     lines.flush()
@@ -81,7 +81,7 @@ function together(stdout: DestinationStream): DestinationStream & { flush(): voi
   return {
     write(line) {
       waiting += line
-      if (waiting.length >= BATCH) flush()
+      if (waiting.length >= BATCH_LENGTH) flush()
       else timer ??= setTimeout(flush, BATCH_MS)
     },
     flush,

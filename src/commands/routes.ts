@@ -8,7 +8,7 @@ import { createRouter } from '../routing/router.ts'
 import { compileRules } from '../routing/rules.ts'
 import { clean } from '../terminal/clean.ts'
 import { table } from '../terminal/table.ts'
-import { GatewayTrouble, gatewayAddress, gatewayAt, readAddress } from './gateway-client.ts'
+import { GatewayAccessError, gatewayAddress, gatewayAt, readAddress } from './gateway-client.ts'
 import { complain, json as toJson } from './output.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -66,7 +66,7 @@ export async function printRoutes({
   const router = createRouter(config, { now: Date.now, random: Math.random, canTranslate: translatable })
   const lossesAt = plainLossesIn(config)
   const running = await resolutionsOf(base, names, env, keyFile)
-  if (running instanceof GatewayTrouble) {
+  if (running instanceof GatewayAccessError) {
     if (url !== undefined) throw running
     const { kind, reason, message } = running
     complain(
@@ -75,7 +75,7 @@ export async function printRoutes({
   } else complain(`as the gateway at ${base.origin} would route a call now`)
 
   const found = names.map((name) => {
-    const asked = running instanceof GatewayTrouble ? undefined : running.get(name)
+    const asked = running instanceof GatewayAccessError ? undefined : running.get(name)
     if (asked) return { ...asked, isRunning: true }
     const alone = router.resolve(name)
     if (!alone) throw new UsageError(unknown(name, file, config))
@@ -107,7 +107,7 @@ async function resolutionsOf(
   names: readonly string[],
   env: RoutesOptions['env'],
   keyFile: string | undefined,
-): Promise<Map<string, Resolution | null> | GatewayTrouble> {
+): Promise<Map<string, Resolution | null> | GatewayAccessError> {
   const get = gatewayAt(base, env, keyFile)
   const signal = AbortSignal.timeout(ANSWER_MS)
   const found = new Map<string, Resolution | null>()
@@ -116,14 +116,15 @@ async function resolutionsOf(
     for (const name of names) {
       const path = `/api/cloud/model/resolve?${new URLSearchParams({ model: name })}`
       const answer = await get(path, resolution, signal).catch((error) => {
-        if (error instanceof GatewayTrouble && error.kind === 'refused' && error.status === 404) return null
+        if (error instanceof GatewayAccessError && error.kind === 'refused' && error.status === 404)
+          return null
         throw error
       })
       found.set(name, answer)
     }
     return found
   } catch (error) {
-    if (error instanceof GatewayTrouble) return error
+    if (error instanceof GatewayAccessError) return error
     throw error
   }
 }

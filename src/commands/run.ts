@@ -12,7 +12,7 @@ import { findKey } from '../terminal/key.ts'
 import { nearest } from '../yaml/nearest.ts'
 import { agentFor, type Launch, launchOf } from './agent-launch.ts'
 import { AGENTS, type Agent, ANY_PROGRAM } from './agent-table.ts'
-import { GatewayTrouble, type Get, gatewayAt, namedGateway } from './gateway-client.ts'
+import { GatewayAccessError, type Get, gatewayAt, namedGateway } from './gateway-client.ts'
 import { complain } from './output.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -121,7 +121,7 @@ async function checkModel(
       resolution,
       AbortSignal.timeout(ANSWER_MS),
     ).catch((error) => {
-      if (error instanceof GatewayTrouble && error.status === 404) return null
+      if (error instanceof GatewayAccessError && error.status === 404) return null
       throw error
     })
   if (await resolve({ model })) return null

@@ -57,13 +57,13 @@ export interface LoadOptions {
  * Maximum size of a configuration or a price table, bytes. All calls wait while it is read again: 5,000
  * routes take a third of a second.
  */
-const MOST_BYTES = 2 ** 19
+const MAX_BYTES = 2 ** 19
 
 /** Reads, checks and freezes the configuration in `file`. Throws ConfigError with every problem found. */
 export function loadConfig(file: string, options: LoadOptions): Loaded {
   let text: string
   try {
-    text = readBounded(file, MOST_BYTES).toString('utf8')
+    text = readBounded(file, MAX_BYTES).toString('utf8')
   } catch (cause) {
     throw new ConfigError([
       `${file}: ${fileReason(cause)}; write one, name another with --config FILE, or try \`waybill serve --replay\`, which needs none`,
@@ -84,7 +84,7 @@ export function loadConfig(file: string, options: LoadOptions): Loaded {
 function withPrices({ models }: Config, file: string): Config['models'] {
   let text: string
   try {
-    text = readBounded(file, MOST_BYTES).toString('utf8')
+    text = readBounded(file, MAX_BYTES).toString('utf8')
   } catch (cause) {
     throw new ConfigError([`prices: ${file}: ${fileReason(cause)}; write the file, or remove \`prices\``])
   }

@@ -10,12 +10,12 @@ const SHOWN =
   /^(accept|accept-encoding|cache-control|content-encoding|content-length|content-type|date|retry-after|retry-after-ms|transfer-encoding|user-agent|x-request-id|x-should-retry|x-ratelimit-.+|[a-z]+-(processing-ms|version))$/
 
 /** Maximum chunks of an answer whose times are recorded. */
-const MOST_CHUNKS = 500
+const MAX_CHUNKS = 500
 /** Maximum fields of a request whose names are recorded; longer texts than `LONGEST_FIELD` are no names. */
-const MOST_FIELDS = 100
-const LONGEST_FIELD = 256
+const MAX_FIELDS = 100
+const MAX_FIELD_LENGTH = 256
 /** Maximum bytes of a body that are recorded. */
-const MOST_BODY = 4 * 2 ** 20
+const MAX_BODY_BYTES = 4 * 2 ** 20
 
 /** By name, or names and values in turn. Stored as they are, and read only when an artifact is made. */
 type Headers = IncomingHttpHeaders | readonly string[]
@@ -70,8 +70,8 @@ export class AnswerTrace {
 
   chunk(chunk: Buffer): void {
     this.#bytes += chunk.length
-    if (++this.#count <= MOST_CHUNKS) this.#chunks.push(since(this.#start), chunk.length)
-    if (this.#bodies && this.#bytes <= MOST_BODY) {
+    if (++this.#count <= MAX_CHUNKS) this.#chunks.push(since(this.#start), chunk.length)
+    if (this.#bodies && this.#bytes <= MAX_BODY_BYTES) {
       this.#body ??= []
       this.#body.push(chunk)
     }
@@ -85,7 +85,7 @@ export class AnswerTrace {
 
   /** Bytes of memory it retains. */
   get weight(): number {
-    return (this.#requestBody?.length ?? 0) + (this.#bodies ? Math.min(this.#bytes, MOST_BODY) : 0)
+    return (this.#requestBody?.length ?? 0) + (this.#bodies ? Math.min(this.#bytes, MAX_BODY_BYTES) : 0)
   }
 
   describe(n: number, mask: Mask): object {
@@ -184,13 +184,13 @@ export class CallTrace {
 
 /** Returns a body if bodies are recorded, else null. */
 const noted = (text: string, bodies: boolean): string | null =>
-  bodies && text.length <= MOST_BODY ? text : null
+  bodies && text.length <= MAX_BODY_BYTES ? text : null
 
 function fieldsOf(json: Readonly<Record<string, unknown>>): string[] {
   const fields = Object.keys(json)
-  return fields.length <= MOST_FIELDS && fields.every(({ length }) => length <= LONGEST_FIELD)
+  return fields.length <= MAX_FIELDS && fields.every(({ length }) => length <= MAX_FIELD_LENGTH)
     ? fields
-    : fields.filter(({ length }) => length <= LONGEST_FIELD).slice(0, MOST_FIELDS)
+    : fields.filter(({ length }) => length <= MAX_FIELD_LENGTH).slice(0, MAX_FIELDS)
 }
 
 const describe = (path: string, headers: Headers, bytes: number, body: string | null, mask: Mask) => ({

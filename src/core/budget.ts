@@ -6,7 +6,7 @@ import type { Target } from './call.ts'
 import { binaryParts } from './token-estimate.ts'
 
 /** Output tokens assumed for a call that sets no maximum. */
-const DEFAULT_OUTPUT = 4_096
+const DEFAULT_OUTPUT_TOKENS = 4_096
 /** Input tokens assumed for a picture, a sound or a file. */
 const BINARY_TOKENS = 1_500
 
@@ -68,7 +68,7 @@ function mostOutput(body: ClaimOptions['body']): number {
     ...named(SETTINGS, body).filter((each) => typeof each === 'object' && each !== null),
   ] as object[]
   const stated = (wanted: RegExp) => largest(settings.flatMap((each) => named(wanted, each)))
-  return (stated(MOST) ?? DEFAULT_OUTPUT) * (stated(ANSWERS) ?? 1)
+  return (stated(MOST) ?? DEFAULT_OUTPUT_TOKENS) * (stated(ANSWERS) ?? 1)
 }
 
 /** Some providers also accept a number in quotes. */

@@ -11,7 +11,7 @@ export interface Finding {
 }
 
 /** Share of a cap from which the deletion of the oldest calls is reported. */
-const NEAR = 0.9
+const CAP_WARNING_SHARE = 0.9
 const MIB = 2 ** 20
 
 /** Level of one of the caps of retention. */
@@ -31,7 +31,7 @@ export function fillFindings(fills: readonly Fill[], running: boolean): Finding[
   return [
     { verdict: 'ok', text: `on record: ${told.map(({ text }) => text).join(', ')}` },
     ...told
-      .filter(({ have, cap }) => have >= cap * NEAR)
+      .filter(({ have, cap }) => have >= cap * CAP_WARNING_SHARE)
       .map(({ name, have, cap, text }): Finding => {
         const setting = `retention.${name}`
         if (have <= cap)

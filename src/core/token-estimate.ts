@@ -21,7 +21,7 @@ export function estimateTokens(text: string): number {
 }
 
 /** Maximum characters kept of a transcript; the rest is assumed to resemble its beginning. */
-const BEGINNING = 2 ** 16
+const MAX_TRANSCRIPT_LENGTH = 2 ** 16
 
 /** Collects the beginning of a model's text, to estimate its length if the provider does not count it. */
 export class Transcript {
@@ -30,7 +30,7 @@ export class Transcript {
 
   add(text: string): void {
     this.#length += text.length
-    const room = BEGINNING - this.#text.length
+    const room = MAX_TRANSCRIPT_LENGTH - this.#text.length
     if (text.length <= room) this.#text += text
     else if (room > 0) this.#text += copyOf(text.slice(0, room))
   }

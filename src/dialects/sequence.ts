@@ -6,7 +6,7 @@ type Key = string | number
 type Waiting = Exclude<BlockEvent, { readonly type: 'stop' }>
 
 /** Maximum characters that wait; no real answer has more open at once. */
-const MOST_WAITING = 16 * 2 ** 20
+const MAX_WAITING_LENGTH = 16 * 2 ** 20
 
 export class Sequence {
   #index = 0
@@ -43,7 +43,7 @@ export class Sequence {
     else if (event.type === 'open' || event.type === 'whole') this.#waiting.set(key, [event])
     else throw new Error('a part of a block that is not open')
     if (event.type === 'delta') this.#waitingSize += event.text.length
-    if (this.#waitingSize > MOST_WAITING) throw new Error('too many blocks at once')
+    if (this.#waitingSize > MAX_WAITING_LENGTH) throw new Error('too many blocks at once')
   }
 
   /** Passes on waiting blocks until one of them is open. */

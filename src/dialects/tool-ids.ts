@@ -5,13 +5,13 @@ import { createHash, randomUUID } from 'node:crypto'
 const FITS = /^[a-zA-Z0-9_-]{1,40}$/
 const MARK = 'wb_'
 /** Maximum bytes after the mark. */
-const MOST = 27
+const MAX_ID_BYTES = 27
 
 /** Returns the id for a client. An id that is too long for this is replaced by a digest: see `isReplaced`. */
 export function safeId(id: string): string {
   if (FITS.test(id) && !id.startsWith(MARK)) return id
   const bytes = Buffer.from(id, 'utf8')
-  return bytes.length <= MOST
+  return bytes.length <= MAX_ID_BYTES
     ? `${MARK}${bytes.toString('base64url')}`
     : `wbx_${createHash('sha256').update(bytes).digest('base64url').slice(0, 36)}`
 }

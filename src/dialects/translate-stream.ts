@@ -11,7 +11,7 @@ import { type ToolNames, unwrapInput } from './tool-names.ts'
 export const endOf = (hasCalls: boolean): Stop => (hasCalls ? 'calls' : 'end')
 
 /** Memory overhead of a piece of text, bytes. */
-const PIECE = 64
+const PIECE_OVERHEAD_BYTES = 64
 
 export class TranslatedStream implements StreamReader {
   readonly #native: StreamReader
@@ -85,7 +85,7 @@ export class TranslatedStream implements StreamReader {
       this.#stopSequence = said.sequence
       return ''
     }
-    if (said.type === 'delta') this.held += 2 * said.text.length + PIECE
+    if (said.type === 'delta') this.held += 2 * said.text.length + PIECE_OVERHEAD_BYTES
     return (
       this.#start() +
       this.#mapped(said)

@@ -10,9 +10,9 @@ import type { ReadContext } from './context.ts'
 import { callList, invalid, listArguments, readsOf } from './query.ts'
 
 /** Rows per read. */
-const ROWS = 500
+const ROWS_PER_READ = 500
 /** Maximum concurrent exports: each keeps the reading thread busy. */
-const MOST = 2
+const MAX_EXPORTS = 2
 
 const TOKENS = ['input', 'output', 'cached_input', 'cache_write', 'reasoning', 'source'] as const
 
@@ -43,10 +43,10 @@ export const exported = {
     const { form, columns = COLUMNS, ...filters } = query.parse(Object.fromEntries(new URLSearchParams(text)))
     if (form === 'json' && text.includes('columns='))
       throw invalid('columns', 'a JSON file always has whole records')
-    const [filter] = listArguments({ ...filters, limit: ROWS, cursor: undefined }, caller)
+    const [filter] = listArguments({ ...filters, limit: ROWS_PER_READ, cursor: undefined }, caller)
     const calls = readsOf(filters, context)
     const { idle } = context.config.resilience
-    if (open >= MOST)
+    if (open >= MAX_EXPORTS)
       throw new GatewayError(
         'overloaded',
         'Two exports are already running. Try again when one has finished.',
@@ -56,7 +56,7 @@ export const exported = {
       )
     open++
     try {
-      let page = await calls.list(filter, { limit: ROWS }) // before the headers, because it may fail
+      let page = await calls.list(filter, { limit: ROWS_PER_READ }) // before the headers, because it may fail
       response.writeHead(200, {
         'content-type': form === 'csv' ? 'text/csv; charset=utf-8' : 'application/json',
         'content-disposition': `attachment; filename="calls.${form}"`,
@@ -77,7 +77,7 @@ export const exported = {
                 .join('')
         if (!response.write(rows)) await untilRead(response, caller.name, idle)
         if (!page.has_more || response.destroyed) break
-        page = await calls.list(filter, { limit: ROWS, cursor: page.next_cursor! })
+        page = await calls.list(filter, { limit: ROWS_PER_READ, cursor: page.next_cursor! })
       }
       response.end(form === 'csv' ? '' : '\n]\n')
     } finally {

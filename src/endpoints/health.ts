@@ -119,13 +119,13 @@ const sharedLogFinding = ({ failure, instances, backlog }: FleetStanding): Findi
     : { verdict: 'BAD', text: `the shared log is unavailable, and ${backlog} calls wait for it: ${failure}` }
 
 /** Share of a budget from which its end is reported. */
-const NEAR = 0.8
+const BUDGET_WARNING_SHARE = 0.8
 
 function budgetFindings({ config, budgetUse }: ReadContext): Finding[] {
   return config.keys.flatMap(({ name, budget }): Finding[] => {
     if (!budget) return []
     const spent = budgetUse(name).usd ?? 0
-    if (spent < budget.usd * NEAR) return []
+    if (spent < budget.usd * BUDGET_WARNING_SHARE) return []
     const text = `the key "${name}" has spent $${spent.toFixed(2)} of its $${budget.usd.toFixed(2)} this month (UTC)`
     return [
       spent < budget.usd

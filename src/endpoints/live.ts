@@ -9,9 +9,9 @@ import type { ReadContext } from './context.ts'
 import { noQuery, ownKey } from './query.ts'
 
 /** Maximum concurrent readers: each holds a connection. */
-const MOST_READERS = 64
+const MAX_READERS = 64
 /** Maximum bytes that wait for one of them. */
-const MOST_WAITING = 2 ** 20
+const MAX_WAITING_BYTES = 2 ** 20
 /** Interval at which events are sent together, ms. */
 const TOGETHER_MS = 100
 /** Interval of a keep-alive comment, at which the key is checked again, ms. */
@@ -29,7 +29,7 @@ export const live = {
   handle({ caller, authenticate }, response, { feed }) {
     const open = readers.get(feed) ?? new Set<ServerResponse>()
     readers.set(feed, open)
-    if (open.size >= MOST_READERS)
+    if (open.size >= MAX_READERS)
       throw new GatewayError(
         'overloaded',
         `${open.size} readers already follow the calls. Close a page and try again.`,
@@ -51,7 +51,7 @@ export const live = {
     let lost = false
     let timer: NodeJS.Timeout | null = null
     const flush = () => {
-      const isSlow = response.writableLength > MOST_WAITING
+      const isSlow = response.writableLength > MAX_WAITING_BYTES
       if (isSlow) lost = true
       else {
         response.write(`${lost ? 'event: lost\ndata: {}\n\n' : ''}${waiting.join('')}`)
@@ -65,7 +65,7 @@ export const live = {
     }
     const ignore = feed.listen(ownKey(caller), ({ json }) => {
       size += json.length
-      if (size > MOST_WAITING) lost = true
+      if (size > MAX_WAITING_BYTES) lost = true
       else waiting.push(`event: call\ndata: ${json}\n\n`)
       timer ??= setTimeout(flush, TOGETHER_MS)
     })
@@ -73,7 +73,7 @@ export const live = {
     const alive = setInterval(() => {
       try {
         authenticate()
-        if (response.writableLength <= MOST_WAITING) response.write(':\n\n')
+        if (response.writableLength <= MAX_WAITING_BYTES) response.write(':\n\n')
       } catch {
         response.end()
       }

@@ -48,7 +48,7 @@ export const usageLogs = {
 const FIELDS = Object.keys(item.shape) as (keyof typeof item.shape)[]
 
 const BUCKETS = { '1m': 60_000, '5m': 300_000, '1h': 3_600_000, '1d': 86_400_000 }
-const MOST_BUCKETS = 1_500
+const MAX_BUCKETS = 1_500
 
 const query = z.strictObject({
   ...spanQuery,
@@ -73,8 +73,8 @@ export const usageHistory = {
   async answer({ bucket, by, scope, ...asked }, { caller, requestId }, context) {
     const span = spanOf(asked, timeOfId(requestId))
     const bucketMs = BUCKETS[bucket]
-    if ((span.until - span.since) / bucketMs > MOST_BUCKETS)
-      throw invalid('bucket', `more than ${MOST_BUCKETS} buckets; ask for larger ones or a shorter time`)
+    if ((span.until - span.since) / bucketMs > MAX_BUCKETS)
+      throw invalid('bucket', `more than ${MAX_BUCKETS} buckets; ask for larger ones or a shorter time`)
     return {
       window: spanAnswer(span),
       ...(await readsOf({ scope }, context).history(span, bucketMs, by, ownKey(caller))),

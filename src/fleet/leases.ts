@@ -12,7 +12,7 @@ const STEP_OF_BUDGET = 0.05
 /** A smaller share of the budget counts as zero: floating-point sums differ by as much. */
 const NOTHING_OF_BUDGET = 1e-9
 /** Time over which spending is measured to size a request, s. */
-const WINDOW = 10
+const WINDOW_S = 10
 /** Delay before asking again for a spent budget, ms; for one that others have only reserved, less. */
 const SPENT_MS = 1_000
 const HELD_MS = 200
@@ -142,8 +142,8 @@ export function createLeases(deps: LeaseDeps): Leases {
       for (const [keyName, lease] of leases) {
         const sum = spent(keyName, now())
         const free = freeOf(lease, keyName)
-        const idle = lease.history.length >= WINDOW && lease.history[0] === sum && reserved(keyName) === 0
-        lease.history = [...lease.history.slice(1 - WINDOW), sum]
+        const idle = lease.history.length >= WINDOW_S && lease.history[0] === sum && reserved(keyName) === 0
+        lease.history = [...lease.history.slice(1 - WINDOW_S), sum]
         const kept = idle ? 0 : shareOf(lease, keyName)
         if (back || lease.asking || free <= 2 * kept) continue
         lease.granted -= free - kept

@@ -22,7 +22,7 @@ export interface Spool {
 }
 
 /** Calls below which the size in bytes is ignored, because it is that of the whole journal. */
-const FEW = 1_000
+const FEW_CALLS = 1_000
 
 export function createSpool(limits: SpoolLimits): Spool {
   let seen: Pick<Standing, 'backlog' | 'bytes'> = { backlog: { calls: 0, since: null }, bytes: 0 }
@@ -46,7 +46,7 @@ export function createSpool(limits: SpoolLimits): Spool {
       const calls = waiting()
       if (calls >= limits.calls)
         return `${calls} calls are waiting for it, and the spool holds ${limits.calls}`
-      if (calls > FEW && bytes > limits.bytes)
+      if (calls > FEW_CALLS && bytes > limits.bytes)
         return `the journal has ${Math.round(bytes / 2 ** 20)} MiB in use while calls wait for it, and the spool may use ${Math.round(limits.bytes / 2 ** 20)}`
       if (backlog.since !== null && now - backlog.since > limits.age)
         return `calls have waited for it for more than ${Math.round(limits.age / 60_000)} minutes`

@@ -19,7 +19,7 @@ import type { AskName, Asks, FleetReply, FleetRequest, Standing, WorkerData } fr
 /** Interval between checks of the outbox, ms. */
 const SHIP_MS = 200
 /** Entries per statement. */
-const MOST = 500
+const MAX_ENTRIES = 500
 const HOUR = 3_600_000
 
 const { file, link: options, identity, config, days, shipped: begin } = workerData as WorkerData
@@ -83,7 +83,7 @@ async function shipAll(): Promise<void> {
       const from = await join()
       const target = newest.get() ?? shipped
       while (shipped < target) {
-        const unshipped = outbox.read(shipped, MOST)
+        const unshipped = outbox.read(shipped, MAX_ENTRIES)
         if (!unshipped) break
         await ship(shipLink, from, unshipped)
         shipped = unshipped.until

@@ -29,7 +29,7 @@ import type { GatewayOptions } from './options.ts'
 import { connect, plainLossesIn } from './providers.ts'
 
 /** Maximum open reads: one of 200 calls takes some milliseconds of the reading thread. */
-const MOST_READS = 128
+const MAX_READS = 128
 
 export interface InForceDeps {
   readonly options: GatewayOptions
@@ -153,7 +153,7 @@ function contextOf(
 function makeRoom({ server, keys }: Config, { slots, readSlots }: Pick<InForceDeps, 'slots' | 'readSlots'>) {
   const { max_calls: calls, body_limit: oneBody, max_body_bytes: bodyBytes } = server
   const shared = keys.length > 1
-  readSlots.configure({ calls: MOST_READS, bodyBytes: 0, oneBody: 0, shared })
+  readSlots.configure({ calls: MAX_READS, bodyBytes: 0, oneBody: 0, shared })
   slots.configure({
     calls,
     oneBody,

@@ -12,14 +12,14 @@ export interface JsonBody {
 }
 
 /** Bytes of an oversized body that are read before the connection is cut. */
-const DISCARD = 64 * 2 ** 20
+const MAX_DISCARDED_BYTES = 64 * 2 ** 20
 
 /**
  * Maximum values in a body; an empty list or object counts twice. Every other call waits while they are
  * parsed, and 20 MiB of brackets or names take seconds; a conversation of a million tokens has some ten
  * thousands of them.
  */
-const MOST_VALUES = 250_000
+const MAX_VALUES = 250_000
 
 /** Receives a body or the error instead of it; exactly one of the two, once. */
 export interface BodyTaker {
@@ -78,10 +78,10 @@ const JSON_TYPE = /^application\/(json|[\w.-]+\+json)\s*(;|$)/i
 
 function parse(bytes: Buffer): JsonBody {
   if (!isUtf8(bytes)) throw new GatewayError('invalid_json', 'The body is not UTF-8.')
-  if (holdsMoreValues(bytes, MOST_VALUES))
+  if (holdsMoreValues(bytes, MAX_VALUES))
     throw new GatewayError(
       'body_too_large',
-      `The body contains more than ${MOST_VALUES} JSON values (an empty list or object counts twice). Send fewer: every other call would wait while they are read.`,
+      `The body contains more than ${MAX_VALUES} JSON values (an empty list or object counts twice). Send fewer: every other call would wait while they are read.`,
     )
   const text = bytes.toString('utf8')
   let json: unknown
@@ -135,7 +135,7 @@ function collect(
       if (areTiny(++pieces, size)) request.destroy()
       if (size > limit) refuse(tooLarge(limit))
       if (settled) {
-        if (size > limit + DISCARD) request.destroy()
+        if (size > limit + MAX_DISCARDED_BYTES) request.destroy()
         return
       }
       const room = body?.length ?? 0

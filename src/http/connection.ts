@@ -4,7 +4,7 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import type { Duplex } from 'node:stream'
 
 /** Maximum requests that wait on one connection; each takes memory before it is read. */
-const MOST_WAITING = 16
+const MAX_WAITING_REQUESTS = 16
 
 /** Interval between checks if a client that has closed its side is still there, ms. */
 const PROBE_MS = 200
@@ -48,7 +48,7 @@ export function serveInTurn(server: Server, handle: RequestListener): void {
     const connection = connections.get(request.socket)!
     const turn = { request, response }
     if (!connection.current) run(connection, turn)
-    else if (connection.waiting.length < MOST_WAITING && !isChunked(request)) {
+    else if (connection.waiting.length < MAX_WAITING_REQUESTS && !isChunked(request)) {
       connection.waiting.push(turn)
       request.socket.pause() // the rest waits where it costs nothing; reading a body resumes it
     } else {

@@ -10,7 +10,7 @@ export const CODE_PREFIX = 'wbc-'
 const TOKEN_MS = 12 * 3_600_000
 const CODE_MS = 60_000
 /** Maximum tokens, and codes, per key; its oldest go first, so that no key signs out another's pages. */
-const MOST = 100
+const MAX_TOKENS_PER_KEY = 100
 
 export interface Granted {
   /** The token or code itself, which is not stored. */
@@ -42,7 +42,7 @@ export function createPageTokens(now: () => number): PageTokens {
     const expiresAt = now() + ms
     const group = `${prefix}${name ?? ''}`
     const own = (given.get(group) ?? []).filter((digest) => holders.has(digest))
-    while (own.length >= MOST) holders.delete(own.shift()!)
+    while (own.length >= MAX_TOKENS_PER_KEY) holders.delete(own.shift()!)
     const digest = digestOf(text)
     holders.set(digest, { caller: { name, role }, expiresAt })
     given.set(group, [...own, digest])

@@ -3,14 +3,15 @@
 import type { IncomingMessage } from 'node:http'
 
 /** Number of pieces accepted from any client; an encoder may write each token separately. */
-const FREE = 10_000
+const FREE_PIECES = 10_000
 /** Minimum average size of further pieces, bytes. */
-const LEAST = 64
+const MIN_AVERAGE_BYTES = 64
 /** Maximum bytes of an unwanted body that are read and dropped. */
-const UNWANTED = 2 ** 20
+const MAX_UNWANTED_BYTES = 2 ** 20
 
 /** Returns true if a body arrives in pieces that are too small: its connection is to be cut. */
-export const areTiny = (pieces: number, bytes: number): boolean => pieces > FREE && bytes < pieces * LEAST
+export const areTiny = (pieces: number, bytes: number): boolean =>
+  pieces > FREE_PIECES && bytes < pieces * MIN_AVERAGE_BYTES
 
 /** Reads and drops an unwanted body, which would take memory. A large one ends the connection. */
 export function dropBody(request: IncomingMessage): void {
@@ -20,6 +21,6 @@ export function dropBody(request: IncomingMessage): void {
   let bytes = 0
   request.on('data', (piece: Buffer) => {
     bytes += piece.length
-    if (bytes > UNWANTED || areTiny(++pieces, bytes)) request.destroy()
+    if (bytes > MAX_UNWANTED_BYTES || areTiny(++pieces, bytes)) request.destroy()
   })
 }

@@ -17,9 +17,9 @@ export interface Refusal {
 }
 
 /** Maximum refusals of each key, and of all unknown callers together. */
-const MOST = 100
+const MAX_REFUSALS = 100
 /** Maximum characters of a message, which may quote the client. */
-const LONGEST = 500
+const MAX_MESSAGE_LENGTH = 500
 
 export interface Refusals {
   /** `known`: the caller was authenticated. */
@@ -37,8 +37,11 @@ export function createRefusals(): Refusals {
       const name = known ? nameOf(refusal.keyName) : 'strangers'
       const ring = rings.get(name) ?? []
       rings.set(name, ring)
-      ring.push({ n: count++, refusal: { ...refusal, message: refusal.message.slice(0, LONGEST) } })
-      if (ring.length > MOST) ring.shift()
+      ring.push({
+        n: count++,
+        refusal: { ...refusal, message: refusal.message.slice(0, MAX_MESSAGE_LENGTH) },
+      })
+      if (ring.length > MAX_REFUSALS) ring.shift()
     },
     list(keyName, limit) {
       const found = keyName === undefined ? [...rings.values()].flat() : (rings.get(nameOf(keyName)) ?? [])

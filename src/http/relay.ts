@@ -68,7 +68,7 @@ export function relayStream(
 }
 
 /** Half of the maximum silence of a translated stream (MSG-10), ms. */
-const PING_EVERY = 15_000
+const PING_INTERVAL_MS = 15_000
 
 class Pump implements StreamSink {
   readonly #tell: (result: RelayResult) => void
@@ -98,7 +98,7 @@ class Pump implements StreamSink {
     this.#response = response
     this.#stream = stream
     this.#options = options
-    this.#pings = options.ping === null ? null : setInterval(() => this.#ping(), PING_EVERY)
+    this.#pings = options.ping === null ? null : setInterval(() => this.#ping(), PING_INTERVAL_MS)
   }
 
   /** Writes once for all events that a chunk completes. */

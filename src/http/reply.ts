@@ -27,7 +27,7 @@ export function replyJson(
 }
 
 /** Maximum bytes of a body written together with its headers, which saves 9 µs of some 100. */
-const ONE_WRITE = 2 ** 16
+const MAX_JOINED_BYTES = 2 ** 16
 
 /** Sends a provider's whole answer, its bytes unchanged. */
 export function replyRelayed(
@@ -40,7 +40,7 @@ export function replyRelayed(
   headers['cache-control'] = 'no-store'
   response.writeHead(status, headers)
   // Latin-1 has a character for each byte, and Node joins a text, but not a buffer, with the headers.
-  if (body.length <= ONE_WRITE) response.end(body.toString('latin1'), 'latin1')
+  if (body.length <= MAX_JOINED_BYTES) response.end(body.toString('latin1'), 'latin1')
   else response.end(body)
 }
 

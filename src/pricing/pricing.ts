@@ -129,7 +129,7 @@ const ORDINARY: Tokens = {
 }
 
 /** Validity of a quote, ms: prices that change with the time of day do so by the hour. */
-const QUOTE_HOLDS = 60_000
+const QUOTE_VALID_MS = 60_000
 
 /** Returns quotes for comparing targets. `now`: ms since the epoch. Caches one quote per target. */
 export function createQuote(pricing: Pricing, now: () => number): Quote {
@@ -140,7 +140,7 @@ export function createQuote(pricing: Pricing, now: () => number): Quote {
     const time = now()
     let quote = quotes.get(id)
     if (quote === undefined || quote.until <= time) {
-      quote = { usd: price(target, ORDINARY, time).usd, until: time + QUOTE_HOLDS }
+      quote = { usd: price(target, ORDINARY, time).usd, until: time + QUOTE_VALID_MS }
       quotes.set(id, quote)
     }
     return quote.usd

@@ -68,7 +68,7 @@ export function reported(error: ProviderError, body: Buffer, response: StatusAnd
 }
 
 /** Maximum JSON values of an answer: a long one with log probabilities has some hundred thousand. */
-const MOST_VALUES = 1_000_000
+const MAX_VALUES = 1_000_000
 
 /** Classifies an answer that is not a stream. */
 export function judgeWhole(
@@ -80,7 +80,7 @@ export function judgeWhole(
   if (status >= 400) return { kind: 'whole', status, headers, body, parsed: null }
   const invalid = (why: string) => failure('failed', 'upstream_invalid', `a ${status} that ${why}`, response)
   if (status >= 300) return invalid('redirects elsewhere; check the base_url of the provider')
-  const most = dialect.mostValues ?? MOST_VALUES
+  const most = dialect.mostValues ?? MAX_VALUES
   if (holdsMoreValues(body, most)) return invalid(`contains more than ${most} JSON values`)
   let parsed: ParsedEvent
   try {
@@ -95,8 +95,8 @@ export function judgeWhole(
 }
 
 /** Maximum bytes of an error that is parsed. */
-export const MOST_ERROR = 2 ** 20
+export const MAX_ERROR_BYTES = 2 ** 20
 
 /** Parses the body of an error status; null if it is not of the dialect. */
 export const providerErrorIn = (body: Buffer, dialect: UpstreamDialect): ProviderError | null =>
-  body.length > MOST_ERROR ? null : dialect.readError(body.toString('utf8'))
+  body.length > MAX_ERROR_BYTES ? null : dialect.readError(body.toString('utf8'))

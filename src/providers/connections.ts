@@ -44,7 +44,7 @@ function createDispatcher(
 }
 
 /** Maximum bytes of a body that is written together with its headers; a larger one is not copied. */
-const ONE_WRITE = 2 ** 16
+const MAX_JOINED_BYTES = 2 ** 16
 
 /**
  * Undici writes headers and body separately, corked. Joined into one text, with a character for each byte,
@@ -69,7 +69,7 @@ function joinWrites<S extends Socket>(socket: S): S {
         headers = chunk
         return true
       }
-      if (headers !== null && typeof chunk !== 'string' && chunk.length <= ONE_WRITE) {
+      if (headers !== null && typeof chunk !== 'string' && chunk.length <= MAX_JOINED_BYTES) {
         const text = headers + chunk.toString('latin1')
         headers = null
         return write(text, 'latin1')

@@ -8,10 +8,10 @@ import { holdsMoreValues } from '../shared/bounded-json.ts'
 import { EventFramer } from './event-framer.ts'
 
 /** Maximum JSON values of one event; part of a streamed answer has some hundred at most. */
-const MOST_VALUES = 250_000
+const MAX_VALUES = 250_000
 
 /** Maximum lines of one event. An answer needs one; millions, read one by one, would fill the heap. */
-const MOST_LINES = 10_000
+const MAX_LINES = 10_000
 
 export class EventReader {
   readonly #stream: StreamReader
@@ -44,7 +44,7 @@ export class EventReader {
   }
 
   #read(bytes: Buffer): StreamPart {
-    if (hasMoreLines(bytes, MOST_LINES)) return { bytes, parsed: UNREADABLE }
+    if (hasMoreLines(bytes, MAX_LINES)) return { bytes, parsed: UNREADABLE }
     let text = bytes.toString('utf8')
     if (this.#isFirst && text.startsWith('\ufeff')) text = text.slice(1)
     this.#isFirst = false
@@ -55,7 +55,7 @@ export class EventReader {
 
   #parse(event: StreamEvent, bytes: Buffer): ParsedEvent {
     try {
-      return holdsMoreValues(bytes, MOST_VALUES) ? UNREADABLE : this.#stream.read(event)
+      return holdsMoreValues(bytes, MAX_VALUES) ? UNREADABLE : this.#stream.read(event)
     } catch {
       return UNREADABLE
     }
@@ -98,7 +98,7 @@ function parseEvent(text: string): StreamEvent | null {
 
 /** Returns the data of an event as text; empty if it cannot be read. */
 export const dataOf = (bytes: Buffer): string =>
-  hasMoreLines(bytes, MOST_LINES) ? '' : (parseEvent(bytes.toString('utf8'))?.data ?? '')
+  hasMoreLines(bytes, MAX_LINES) ? '' : (parseEvent(bytes.toString('utf8'))?.data ?? '')
 
 /** CR LF counts twice. */
 function hasMoreLines(bytes: Buffer, most: number): boolean {

@@ -11,13 +11,13 @@ import {
   type Failure,
   failure,
   judgeWhole,
-  MOST_ERROR,
+  MAX_ERROR_BYTES,
   reported,
   type StatusAndHeaders,
 } from './attempt-result.ts'
 import { decompressed } from './decompress.ts'
 import { dataOf, EventReader } from './event-reader.ts'
-import { type Holder, heldFor, UNCOUNTED } from './held-bytes.ts'
+import { type Holder, heldFor, UNCOUNTED_BYTES } from './held-bytes.ts'
 
 /** Timeouts in milliseconds. */
 export interface TimeLimits {
@@ -34,7 +34,7 @@ const MAX_ANSWER = 128 * 2 ** 20
 const HELD = heldFor(MAX_ANSWER)
 
 /** Maximum bytes of comments before the first event that are kept; a client does not need the rest. */
-const MOST_HELD = 2 ** 16
+const MAX_HELD_BYTES = 2 ** 16
 
 const TIMED_OUT = new Error('timed out')
 const ABORTED = new Error('aborted')
@@ -123,8 +123,8 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
   /** Reports the bytes it retains, if they are many; none once it is over. */
   #count(bytes: number): void {
     if (this.#isOver) bytes = 0
-    if (bytes <= UNCOUNTED && !this.#isCounted) return
-    this.#isCounted = bytes > UNCOUNTED
+    if (bytes <= UNCOUNTED_BYTES && !this.#isCounted) return
+    this.#isCounted = bytes > UNCOUNTED_BYTES
     this.#all.set(this, this.#isCounted ? bytes : 0)
   }
 
@@ -198,7 +198,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
   /** Returns the whole body, which its receiver counts from now on. */
   #body(): Buffer {
     // Nothing of an error is read beyond this.
-    const size = this.#response!.status < 400 ? this.#size : Math.min(this.#size, MOST_ERROR + 1)
+    const size = this.#response!.status < 400 ? this.#size : Math.min(this.#size, MAX_ERROR_BYTES + 1)
     const body = Buffer.concat(this.#chunks, size)
     this.#chunks = []
     return body
@@ -275,7 +275,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
     }
     // Comments wait for an event, because a fallback must leave no trace; an end mark alone is no answer.
     this.#heldBytes += bytes.length
-    if (!parsed?.done && this.#heldBytes <= MOST_HELD) this.#held.push(part)
+    if (!parsed?.done && this.#heldBytes <= MAX_HELD_BYTES) this.#held.push(part)
     return true
   }
 

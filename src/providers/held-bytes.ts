@@ -12,7 +12,7 @@ export interface Holder {
 }
 
 /** Bytes below which an exchange is not counted: nearly all answers, and thousands of them take little. */
-export const UNCOUNTED = 2 ** 18
+export const UNCOUNTED_BYTES = 2 ** 18
 
 interface Held extends HolderShare {
   readonly holder: Holder

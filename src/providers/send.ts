@@ -290,16 +290,16 @@ function judge(result: AttemptResult, target: Target, { providers, dialect }: Se
 }
 
 /** Maximum bytes of an error that is kept while another target is tried: many calls may wait. */
-const MOST_KEPT = 2 ** 16
+const MAX_STORED_ERROR_BYTES = 2 ** 16
 
 /** Shortens a failure with a long error to its beginning, which is quoted. */
 function shortened(answer: Failure): Failure {
   const { body, error } = answer
-  if (body === null || body.length <= MOST_KEPT) return answer
+  if (body === null || body.length <= MAX_STORED_ERROR_BYTES) return answer
   return {
     ...answer,
     message: Buffer.from(answer.message.slice(0, 2_000)).toString(), // a slice would keep the whole text
-    body: Buffer.from(body.subarray(0, MOST_KEPT)),
+    body: Buffer.from(body.subarray(0, MAX_STORED_ERROR_BYTES)),
     error: error && { ...error, message: '' },
   }
 }

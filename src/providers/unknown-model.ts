@@ -6,12 +6,12 @@
 const CODES = /"(model_not_found|model_not_available|DeploymentNotFound)"/
 
 /** Bytes of the body that are searched: an error is short. */
-const MOST = 16_384
+const MAX_SEARCHED_BYTES = 16_384
 
 /** `status` and `body`: answer to a request for `model`. */
 export function isUnknownModel(status: number, body: Buffer, model: string): boolean {
   if (status !== 404) return false
-  const text = body.subarray(0, MOST).toString('utf8')
+  const text = body.subarray(0, MAX_SEARCHED_BYTES).toString('utf8')
   return isJson(text) && (CODES.test(text) || names(text, model))
 }
 

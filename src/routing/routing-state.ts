@@ -5,16 +5,16 @@ import { LRUCache } from 'lru-cache'
 import { type Target, targetId } from '../core/call.ts'
 
 /** Weight of a new measurement against all before it. */
-const WEIGHT = 0.2
+const NEW_LATENCY_WEIGHT = 0.2
 /** Time after which a latency counts as unknown, ms. */
-const LATENCY_HOLDS = 5 * 60_000
+const LATENCY_VALID_MS = 5 * 60_000
 /** Time for which a try without an answer stands for an unknown latency, ms. */
-const NO_ANSWER_HOLDS = 30_000
+const NO_ANSWER_VALID_MS = 30_000
 /** Bounds, because clients choose direct ids and sessions. */
-const MOST_LATENCIES = 1_000
-const MOST_SESSIONS = 10_000
+const MAX_LATENCIES = 1_000
+const MAX_SESSIONS = 10_000
 /** Bound, because the list may never be fetched. */
-const MOST_FAILED = 1_000
+const MAX_FAILED = 1_000
 
 interface Latency {
   readonly ms: number
@@ -29,9 +29,9 @@ export class RoutingState {
   /** Failures to report to the other gateways of a fleet. */
   readonly #failed = new Map<string, number>()
   readonly #open = new Map<string, number>()
-  readonly #latencies = new LRUCache<string, Latency>({ max: MOST_LATENCIES })
-  readonly #stickyTargets = new LRUCache<string, string>({ max: MOST_SESSIONS })
-  readonly #families = new LRUCache<string, string>({ max: MOST_SESSIONS })
+  readonly #latencies = new LRUCache<string, Latency>({ max: MAX_LATENCIES })
+  readonly #stickyTargets = new LRUCache<string, string>({ max: MAX_SESSIONS })
+  readonly #families = new LRUCache<string, string>({ max: MAX_SESSIONS })
 
   /** `now` in ms since the epoch. */
   constructor(now: () => number) {
@@ -64,7 +64,7 @@ export class RoutingState {
     for (const [id, until] of this.#cooling) if (until <= time) this.#cooling.delete(id)
     if (time + ms <= this.coolingUntil(target)) return
     this.#cooling.set(targetId(target), time + ms)
-    if (this.#failed.size < MOST_FAILED) this.#failed.set(targetId(target), time + ms)
+    if (this.#failed.size < MAX_FAILED) this.#failed.set(targetId(target), time + ms)
   }
 
   /** Applies another gateway's failure of a target (`provider/model`); the later end counts. */
@@ -109,13 +109,13 @@ export class RoutingState {
 
   answered(target: Target, ms: number): void {
     const known = this.latency(target) ?? Infinity
-    const average = known === Infinity ? ms : known + WEIGHT * (ms - known)
-    this.#latencies.set(targetId(target), { ms: average, until: this.#now() + LATENCY_HOLDS })
+    const average = known === Infinity ? ms : known + NEW_LATENCY_WEIGHT * (ms - known)
+    this.#latencies.set(targetId(target), { ms: average, until: this.#now() + LATENCY_VALID_MS })
   }
 
   unanswered(target: Target): void {
     if (this.latency(target) === null)
-      this.#latencies.set(targetId(target), { ms: Infinity, until: this.#now() + NO_ANSWER_HOLDS })
+      this.#latencies.set(targetId(target), { ms: Infinity, until: this.#now() + NO_ANSWER_VALID_MS })
   }
 
   /** Returns the `provider/model` of the calls under this key; the least recently used keys are forgotten. */

@@ -3,7 +3,7 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 
 const MIB = 2 ** 20
-const PIECE = 2 ** 16
+const PIECE_BYTES = 2 ** 16
 
 /** Returns all bytes of a regular file of at most `most` bytes. The error's text follows the file's name. */
 export function readBounded(path: string, most: number): Buffer {
@@ -17,7 +17,7 @@ export function readBounded(path: string, most: number): Buffer {
     const pieces: Buffer[] = []
     let size = 0
     for (;;) {
-      const piece = Buffer.allocUnsafe(Math.max(stats.size - size, PIECE))
+      const piece = Buffer.allocUnsafe(Math.max(stats.size - size, PIECE_BYTES))
       const read = readSync(file, piece)
       if (read === 0) return Buffer.concat(pieces, size)
       pieces.push(piece.subarray(0, read))

@@ -6,7 +6,7 @@ import { commandOf, readSettings } from './client-settings.ts'
 import { type Client, SETTINGS_SCOPES } from './clients.ts'
 import { type Flags, readFlags } from './flags.ts'
 import { type GatewayAddress, gatewayAddress } from './gateway-address.ts'
-import { dial, get, NoAnswer } from './get.ts'
+import { dial, get, NoAnswerError } from './get.ts'
 import { isObject } from './payload.ts'
 import { dataDirectory, settingsFile } from './places.ts'
 import { readReceipt } from './receipt.ts'
@@ -165,10 +165,10 @@ async function newestMainCall(url: URL, key: string | null, session_id: string):
   const query = new URLSearchParams({ session_id, purpose: 'main', limit: '1' })
   const target = `${url.pathname.replace(/\/+$/, '')}/api/usage/request-logs?${query}`
   const { status, body } = await get(dial(url), url.host, target, key, GATEWAY_MS)
-  if (status === 401) throw new NoAnswer(key === null ? KEYLESS : WRONG_KEY)
-  if (status !== 200) throw new NoAnswer(`answered ${status}`)
+  if (status === 401) throw new NoAnswerError(key === null ? KEYLESS : WRONG_KEY)
+  if (status !== 200) throw new NoAnswerError(`answered ${status}`)
   const json = parsed(body)
-  if (!isObject(json) || !Array.isArray(json.data)) throw new NoAnswer('sent an invalid answer')
+  if (!isObject(json) || !Array.isArray(json.data)) throw new NoAnswerError('sent an invalid answer')
   return json.data[0]
 }
 

@@ -5,8 +5,8 @@ import { connect, type Socket } from 'node:net'
 const LIMIT_BYTES = 256 * 1024
 
 /** The gateway did not answer; the message is short, for the line itself, and holds no secret. */
-export class NoAnswer extends Error {
-  override name = 'NoAnswer' as const
+export class NoAnswerError extends Error {
+  override name = 'NoAnswerError' as const
 }
 
 /** Starts a connection to `url`'s host; `get` reports a failure. */
@@ -34,7 +34,7 @@ export function get(
     const fail = (reason: string) => {
       clearTimeout(timer)
       socket.destroy()
-      reject(new NoAnswer(reason))
+      reject(new NoAnswerError(reason))
     }
     const timer = setTimeout(() => fail('did not answer in time'), ms)
     if (socket.destroyed) return fail('is not there')

@@ -2,7 +2,7 @@
 // (LINE-04). Trusts nothing: another program may be listening at that address.
 import type { Socket } from 'node:net'
 import { clean, cut, type Measure } from '../terminal/clean.ts'
-import { get, NoAnswer } from './get.ts'
+import { get, NoAnswerError } from './get.ts'
 
 /** Reasons of a gateway that refuses a missing key, and an unknown one. */
 export const KEYLESS = 'requires a key'
@@ -32,11 +32,11 @@ export async function askForLine(
 ): Promise<RemoteLine> {
   const target = `${url.pathname.replace(/\/+$/, '')}/api/statusline?${new URLSearchParams(query)}&aged=1`
   const { status, type, body } = await get(socket, url.host, target, key, ms)
-  if (status === 401) throw new NoAnswer(key === null ? KEYLESS : WRONG_KEY)
-  if (status !== 200) throw new NoAnswer(`answered ${status}`)
+  if (status === 401) throw new NoAnswerError(key === null ? KEYLESS : WRONG_KEY)
+  if (status !== 200) throw new NoAnswerError(`answered ${status}`)
   const [, line, aged, seconds] = /^(.*)\n(.*)\n(\d+)\n$/.exec(body) ?? []
   if (type !== 'text/plain; charset=utf-8' || seconds === undefined)
-    throw new NoAnswer('sent an invalid answer')
+    throw new NoAnswerError('sent an invalid answer')
   return { line: line!, aged: aged!, at: Number(seconds) * 1_000 }
 }
 

@@ -9,7 +9,7 @@ export interface Subagent {
 }
 
 /** Maximum tasks: more rows than a terminal shows; also bounds the requests to the gateway. */
-const MOST_TASKS = 24
+const MAX_TASKS = 24
 
 /** Parses the session and its tasks; skips anything invalid. Never throws. */
 export function readTasks(json: unknown): {
@@ -27,7 +27,7 @@ export function readTasks(json: unknown): {
     }))
     .filter((task): task is Subagent => task.id !== null)
   const columns = typeof input.columns === 'number' && input.columns >= 1 ? Math.floor(input.columns) : null
-  return { sessionId: textOrNull(input.session_id), columns, tasks: tasks.slice(0, MOST_TASKS) }
+  return { sessionId: textOrNull(input.session_id), columns, tasks: tasks.slice(0, MAX_TASKS) }
 }
 
 /** Returns one JSON line per task whose newest call is on record; `lineOf` returns '' for any other. */

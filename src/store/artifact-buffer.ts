@@ -15,7 +15,7 @@ export interface Artifact {
 
 const WAIT_MS = 5_000
 /** Artifacts made and handed over in one go, so that nothing else waits long. */
-const SLICE = 25
+const MAX_SLICE = 25
 
 /** Makes the artifact's JSON text; called once, when it is written or read first. */
 export type MakeArtifact = () => string
@@ -75,8 +75,8 @@ export class ArtifactBuffer {
 
   async #flush(): Promise<void> {
     const ids = [...this.#waiting.keys()]
-    for (let from = 0; from < ids.length; from += SLICE) {
-      const slice = ids.slice(from, from + SLICE).flatMap((callId) => {
+    for (let from = 0; from < ids.length; from += MAX_SLICE) {
+      const slice = ids.slice(from, from + MAX_SLICE).flatMap((callId) => {
         const json = this.find(callId)
         return json === null ? [] : [{ callId, json }]
       })

@@ -21,7 +21,7 @@ interface Waiting {
  * each used to go with the next opening, a call takes 0.43 ms of processor time instead of 0.71.
  */
 const LINGER_MS = 10
-const MOST_LINGERING = 128
+const MAX_LINGERING = 128
 
 /** Delay before a failed closing write, or a failed attempt to write at all, is retried, ms. */
 const RETRY_MS = 250
@@ -117,7 +117,7 @@ export class WriteQueue {
   #schedule(): void {
     if (this.#closed) return
     const closings = this.#closings.length
-    if (closings >= MOST_LINGERING || (this.#closing && closings > 0)) this.#isDue = true
+    if (closings >= MAX_LINGERING || (this.#closing && closings > 0)) this.#isDue = true
     else if (closings > 0) this.#linger ??= setTimeout(() => this.#startAll(), LINGER_MS)
     if (this.#openings.length > 0 || this.#isDue || this.#flushes.length > 0) this.#start()
   }

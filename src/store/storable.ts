@@ -5,9 +5,9 @@ import { type Cost, UNKNOWN_USAGE } from '../pricing/pricing.ts'
 import type { EndedAttempt, Write } from './writes.ts'
 
 /** Maximum characters of a provider's text on record. */
-const MOST_TEXT = 256
+const MAX_TEXT_LENGTH = 256
 /** Maximum cost of an attempt, US dollars. */
-const MOST_USD = 1e9
+const MAX_USD = 1e9
 
 /** Returns the write as it can be recorded; `open` comes from the gateway itself and stays as it is. */
 export function storable(write: Write): Write {
@@ -89,7 +89,7 @@ const endOf = ({ n, target, outcome, status, errorCode, tokens, losses }: EndedA
 })
 
 function costOf({ usd, missing, price }: Cost): Cost {
-  const plausible = typeof usd === 'number' && usd < MOST_USD ? amount(usd) : null
+  const plausible = typeof usd === 'number' && usd < MAX_USD ? amount(usd) : null
   return {
     usd: plausible,
     missing: plausible === null && missing.length === 0 ? UNKNOWN_USAGE.missing : missing,
@@ -117,13 +117,14 @@ const amount = (value: unknown): number | null =>
   typeof value === 'number' && value >= 0 && value < Number.POSITIVE_INFINITY ? value : null
 
 /** A truncated id would be another one. */
-const idOf = (id: string | null | undefined): string | null => (id && id.length <= MOST_TEXT ? id : null)
+const idOf = (id: string | null | undefined): string | null =>
+  id && id.length <= MAX_TEXT_LENGTH ? id : null
 
 /** SQLite ends a text at NUL when it measures it; a lone surrogate has no UTF-8. */
 function text(value: unknown): string | null {
   if (typeof value !== 'string') return null
-  const short = value.length > MOST_TEXT ? value.slice(0, MOST_TEXT) : value
-  const whole = short.isWellFormed() ? short : withoutHalves(short, value.length > MOST_TEXT)
+  const short = value.length > MAX_TEXT_LENGTH ? value.slice(0, MAX_TEXT_LENGTH) : value
+  const whole = short.isWellFormed() ? short : withoutHalves(short, value.length > MAX_TEXT_LENGTH)
   return whole.includes('\0') ? whole.replaceAll('\0', '\ufffd') : whole
 }
 

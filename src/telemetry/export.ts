@@ -40,13 +40,13 @@ export interface TraceExport {
 }
 
 /** Maximum calls that wait. */
-const MOST_WAITING = 2_000
-const A_TIME = 100
+const MAX_WAITING_CALLS = 2_000
+const BATCH_CALLS = 100
 const EVERY_MS = 1_000
 const ANSWER_MS = 5_000
 /** Initial and maximum delay after a failure, ms. */
 const BACKOFF_MS = 1_000
-const MOST_BACKOFF_MS = 30_000
+const MAX_BACKOFF_MS = 30_000
 
 export function startTraceExport(options: SpanExportOptions): TraceExport {
   const { tracing, calls } = options
@@ -100,9 +100,9 @@ export function startTraceExport(options: SpanExportOptions): TraceExport {
   }
   async function sendAll(): Promise<void> {
     while (waiting.length > 0) {
-      const ids = waiting.slice(0, A_TIME)
+      const ids = waiting.slice(0, BATCH_CALLS)
       if (!(await send(ids))) {
-        backoff = Math.min(Math.max(BACKOFF_MS, backoff * 2), MOST_BACKOFF_MS)
+        backoff = Math.min(Math.max(BACKOFF_MS, backoff * 2), MAX_BACKOFF_MS)
         return
       }
       backoff = 0
@@ -129,7 +129,7 @@ export function startTraceExport(options: SpanExportOptions): TraceExport {
   return {
     ended(call) {
       if (!traceOf(call, tracing).sampled) return
-      if (waiting.length >= MOST_WAITING) {
+      if (waiting.length >= MAX_WAITING_CALLS) {
         waiting.shift()
         dropped += 2 // at least a call's own and an attempt's
       }

@@ -137,11 +137,11 @@ const usageOf = ({ tokens, cost_usd }: AttemptRecord): Record<string, number | n
 })
 
 /** Maximum characters of a request or an answer; collectors refuse much larger ones. */
-const MOST_CONTENT = 2 ** 16
+const MAX_CONTENT_LENGTH = 2 ** 16
 
 const contentOf = (content: Content | undefined): Record<string, string | null> => ({
-  [NAMES.input]: content?.request?.slice(0, MOST_CONTENT) ?? null,
-  [NAMES.output]: content?.answer?.slice(0, MOST_CONTENT) ?? null,
+  [NAMES.input]: content?.request?.slice(0, MAX_CONTENT_LENGTH) ?? null,
+  [NAMES.output]: content?.answer?.slice(0, MAX_CONTENT_LENGTH) ?? null,
 })
 
 const operationOf = (endpoint: string): string =>

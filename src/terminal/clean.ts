@@ -2,7 +2,7 @@
 // colour and no segment, and not how wide a character is.
 
 /** Maximum characters of a label; also bounds the work for a hostile one. */
-const LONGEST = 512
+const MAX_LABEL_LENGTH = 512
 
 /**
  * Controls (C0, C1, escape), formatting (bidi, zero width), surrogates, private use, line separators. A
@@ -13,7 +13,7 @@ const STEERING = '[\\p{C}\\p{Zl}\\p{Zp}]'
 const ORDINARY = /^[\x20-\x7e·→↷↑↓…⚠]*$/
 
 /** Returns the label without characters that control the terminal or reverse text (LINE-07). */
-export const cleanLabel = (label: string): string => clean(label.slice(0, LONGEST))
+export const cleanLabel = (label: string): string => clean(label.slice(0, MAX_LABEL_LENGTH))
 
 /** Does the same for a text of any length; the result is one line. */
 export const clean = (text: string): string =>

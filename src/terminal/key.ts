@@ -21,7 +21,7 @@ export function findKey(env: Env, file: string | null): FoundKey {
     // Windows reports neither owner nor mode here.
     if (process.platform !== 'win32' && (!own || (mode & 0o077) !== 0))
       return { key: null, problem: `the key file ${file} is open to others; run chmod 600 on it` }
-    if (!stats.isFile() || stats.size > MOST_BYTES) return checked('', file)
+    if (!stats.isFile() || stats.size > MAX_BYTES) return checked('', file)
     return checked(readFileSync(file, 'utf8').trim(), file)
   } catch (error) {
     return {
@@ -32,7 +32,7 @@ export function findKey(env: Env, file: string | null): FoundKey {
 }
 
 /** Maximum bytes of a key file: a key has at most 1,000 characters, and devices and pipes have no size. */
-const MOST_BYTES = 4_096
+const MAX_BYTES = 4_096
 
 const checked = (key: string, where: string): FoundKey =>
   /^[\x21-\x7e]{1,1000}$/.test(key)

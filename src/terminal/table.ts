@@ -18,7 +18,7 @@ export interface TableOptions {
 
 const GAP = 2
 /** Minimum cells of a column that is cut. */
-const LEAST = 6
+const MIN_COLUMN_WIDTH = 6
 
 /** Returns the lines with their ends, without control characters and columns that are empty in every row. */
 export function table(rows: readonly (readonly string[])[], options: TableOptions): string {
@@ -32,7 +32,7 @@ export function table(rows: readonly (readonly string[])[], options: TableOption
   const cuttable = shown.filter((i) => isOf(shrink, i))
   while (columns !== null && total() > columns) {
     const widest = cuttable.reduce((a, b) => (widths[b]! > widths[a]! ? b : a), cuttable[0] ?? -1)
-    if (widest < 0 || widths[widest]! <= LEAST) break
+    if (widest < 0 || widths[widest]! <= MIN_COLUMN_WIDTH) break
     widths[widest]!--
   }
   return cells

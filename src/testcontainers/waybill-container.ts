@@ -20,7 +20,7 @@ const PORT = 4949
 const ANY_KEY = 'waybill-asks-for-no-key'
 
 /** Maximum delay from an answer to its final record, contract LOG-04, ms. */
-const LAG = 1_000
+const MAX_LAG_MS = 1_000
 
 /**
  * The gateway in a container, removed after the test.
@@ -107,7 +107,7 @@ export class StartedWaybillContainer extends AbstractStartedContainer {
    * `/api/usage/request-logs`. Waits up to a second for the records of recent calls to be final.
    */
   async requestLogs(filter: Readonly<Record<string, string>> = {}): Promise<readonly CallRecord[]> {
-    const deadline = Date.now() + LAG
+    const deadline = Date.now() + MAX_LAG_MS
     for (;;) {
       const data = await this.#list(filter)
       if (Date.now() > deadline || data.every(({ completed_at }) => completed_at !== null)) return data

@@ -3,7 +3,7 @@
 /** Returns the nearest known word; null if none is near. Ignores case, `-` and `_`. */
 export function nearest(word: string, known: readonly string[]): string | null {
   const plain = (text: string) => text.toLowerCase().replaceAll(/[-_\s]/g, '')
-  const asked = plain(word.slice(0, LONGEST))
+  const asked = plain(word.slice(0, MAX_NAME_LENGTH))
   let best: string | null = null
   let least = Math.max(1, Math.floor(asked.length / 3)) + 1
   for (const each of known) {
@@ -16,7 +16,7 @@ export function nearest(word: string, known: readonly string[]): string | null {
 }
 
 /** Maximum characters of a name that is compared; bounds the work for a hostile one. */
-const LONGEST = 64
+const MAX_NAME_LENGTH = 64
 
 /** Returns how many letters must be inserted, deleted, replaced or swapped with a neighbour. */
 function distance(a: string, b: string): number {

@@ -15,13 +15,13 @@ import { escaped } from '../terminal/clean.ts'
 import { type Problem, quoted } from './problem.ts'
 
 /** Maximum depth; no setting is nearly as deep. Recursive readers would overflow the stack. */
-const MOST_DEPTH = 50
+const MAX_DEPTH = 50
 
 /**
  * Maximum lines and marks (brackets, commas, colons, quotes and so on) of a file. Their number decides the
  * parse time, during which all calls wait: up to 10 µs each. A file with 9,000 routes has 100,000.
  */
-const MOST_MARKS = 125_000
+const MAX_MARKS = 125_000
 
 export interface Text {
   /** Null for an empty file. */
@@ -37,7 +37,7 @@ export interface Text {
 export function readYaml(text: string, file: string): Text {
   const lines = new LineCounter()
   // Settings that appear twice are reported below, where they can be named.
-  const isCrowded = holdsMoreMarks(text, MOST_MARKS)
+  const isCrowded = holdsMoreMarks(text, MAX_MARKS)
   const document = parseDocument(isCrowded ? '' : text, {
     lineCounter: lines,
     prettyErrors: false,
@@ -71,7 +71,7 @@ export function readYaml(text: string, file: string): Text {
   })
 
   if (isCrowded) {
-    const message = `is too large: it contains more than ${MOST_MARKS} lines, brackets, commas, colons and other marks`
+    const message = `is too large: it contains more than ${MAX_MARKS} lines, brackets, commas, colons and other marks`
     return result(undefined, [problemAt(0, message)])
   }
   const wrong = syntaxProblems(document.errors, text, lineOf)
@@ -164,10 +164,10 @@ function nodeProblems(root: unknown, lineOf: (offset: number) => number): NodePr
     if (message !== null) found.push({ path, message, fatal: true, offset: alias.range![0] })
   }
   const visit = (node: unknown, path: PropertyKey[], around: readonly Node[]): void => {
-    if (around.length > MOST_DEPTH) {
+    if (around.length > MAX_DEPTH) {
       if (isTooDeep) return
       isTooDeep = true
-      const message = `is nested more than ${MOST_DEPTH} deep`
+      const message = `is nested more than ${MAX_DEPTH} deep`
       found.push({ path: [], message, fatal: true, offset: (node as Node | null)?.range?.[0] ?? 0 })
       return
     }

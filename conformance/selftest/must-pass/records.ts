@@ -62,10 +62,10 @@ const takeId = ({ headers }: { headers: Json }, wanted: Wanted): void => {
 const STATES: Json = { completed: 200, failed: 500, aborted: 499, interrupted: 503 }
 
 /** Ms from the end of a call until its record exists. */
-const LATE = 1_500
+const RECORD_DELAY_MS = 1_500
 /** Returns true if a record should be visible by now. */
 const isThere = ({ created_at, latency_ms }: Json): boolean =>
-  latency_ms !== null && Date.now() - Date.parse(created_at) - latency_ms > LATE
+  latency_ms !== null && Date.now() - Date.parse(created_at) - latency_ms > RECORD_DELAY_MS
 const late = reads({
   list: (json) => ({ ...json, data: json.data.filter(isThere) }),
   one: (json) => (isThere(json) ? json : { error: { message: 'not yet' } }),

@@ -39,7 +39,7 @@ const behindTls: InProcess['start'] = async (directory, env) => {
 }
 
 /** Silence of a provider after which a second request is sent, ms. */
-const SLOW = 1_200
+const SILENCE_MS = 1_200
 
 /**
  * Stands between the gateway and its providers: if one is slow, sends the request again, and the first answer
@@ -65,7 +65,7 @@ const hedging: InProcess['start'] = async (directory, env) => {
     })
     try {
       const first = attempt()
-      const second = sleep(SLOW, null, { ref: false }).then(() =>
+      const second = sleep(SILENCE_MS, null, { ref: false }).then(() =>
         response.headersSent || response.destroyed ? first : attempt(),
       )
       const incoming = await Promise.race([first, second])

@@ -34,8 +34,8 @@ export function writeRequest(asked: Conversation, peer: Peer, losses: Losses): R
     if (parallel !== null) body.parallel_tool_calls = parallel
   }
   // OpenAI accepts at most four.
-  if (stop.length > 0) body.stop = stop.slice(0, MOST_STOPS)
-  if (stop.length > MOST_STOPS) losses.add('stop')
+  if (stop.length > 0) body.stop = stop.slice(0, MAX_STOPS)
+  if (stop.length > MAX_STOPS) losses.add('stop')
   losses.of(asked.sampling.topK, 'sampling.top_k')
   writeSampling(body, asked.sampling)
   const effort = effortFor(asked.reasoning, peer, losses)
@@ -47,7 +47,7 @@ export function writeRequest(asked: Conversation, peer: Peer, losses: Losses): R
   return body
 }
 
-const MOST_STOPS = 4
+const MAX_STOPS = 4
 
 function writeSampling(body: Record<string, unknown>, sampling: Sampling): void {
   const { temperature, topP, seed, presencePenalty, frequencyPenalty } = sampling

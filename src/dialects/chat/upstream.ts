@@ -42,7 +42,7 @@ class ChatStream implements StreamReader {
 
   read(event: StreamEvent): ParsedEvent {
     const { name, data } = event
-    if (data.length < MOST_MARK && data.trim() === '[DONE]') return END_MARK
+    if (data.length < MAX_MARK_LENGTH && data.trim() === '[DONE]') return END_MARK
     const json = event.json()
     if (!isObject(json)) throw new Error('not a JSON object')
     const parsed = read(json)
@@ -54,7 +54,7 @@ class ChatStream implements StreamReader {
 }
 
 /** Maximum characters of an end mark with its surroundings. */
-const MOST_MARK = 64
+const MAX_MARK_LENGTH = 64
 
 /** An end mark is not an answer: a stream that holds nothing else has not begun. */
 const END_MARK: ParsedEvent = { ...EMPTY_EVENT, done: true, opens: false }

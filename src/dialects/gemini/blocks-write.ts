@@ -16,7 +16,7 @@ import type { Json } from '../json.ts'
 import { isSince3, partsFor, withSignedCall } from './blocks-write-parts.ts'
 
 const EXTRAS = new Set(['safetySettings', 'labels', 'cachedContent', 'serviceTier'])
-const MOST_STOPS = 5
+const MAX_STOPS = 5
 
 export function writeRequest(
   conversation: Conversation,
@@ -98,10 +98,10 @@ function configFor(
     seed,
     presencePenalty,
     frequencyPenalty,
-    stopSequences: stop.length > 0 ? stop.slice(0, MOST_STOPS) : null,
+    stopSequences: stop.length > 0 ? stop.slice(0, MAX_STOPS) : null,
     thinkingConfig: thinkingFor(reasoning, peer, losses),
   }
-  if (stop.length > MOST_STOPS) losses.add('stop')
+  if (stop.length > MAX_STOPS) losses.add('stop')
   const config: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(said)) if (value !== null) config[name] = value
   if (format) config.responseMimeType = 'application/json'
@@ -113,7 +113,7 @@ function configFor(
 }
 
 /** Largest budget that every thinking model accepts, tokens. */
-const MOST_BUDGET = 24_576
+const MAX_BUDGET_TOKENS = 24_576
 const LEVELS = ['minimal', 'low', 'medium', 'high']
 
 /** Models since 3 accept a level, older ones a number of tokens; 0 switches thinking off if possible. */
@@ -142,10 +142,13 @@ function thinkingFor(
   if (effort === null) return { includeThoughts: true }
   losses.add('effort') // a level becomes a number of tokens
   const tokens = budgetOfEffort(effort)
-  return { includeThoughts: true, ...(tokens !== null && { thinkingBudget: Math.min(tokens, MOST_BUDGET) }) }
+  return {
+    includeThoughts: true,
+    ...(tokens !== null && { thinkingBudget: Math.min(tokens, MAX_BUDGET_TOKENS) }),
+  }
 }
 
 function clamped(budget: number, losses: Losses): number {
-  if (budget > MOST_BUDGET) losses.add('thinking.budget')
-  return Math.min(budget, MOST_BUDGET)
+  if (budget > MAX_BUDGET_TOKENS) losses.add('thinking.budget')
+  return Math.min(budget, MAX_BUDGET_TOKENS)
 }

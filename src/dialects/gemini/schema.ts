@@ -5,12 +5,12 @@ import { isObject, type Json } from '../json.ts'
 /** Members that only Google's format has. */
 const OWN = new Set(['propertyOrdering', 'property_ordering', 'example'])
 /** Maximum depth of a schema; deeper content is passed on unchanged. */
-const DEEPEST = 64
+const MAX_DEPTH = 64
 
 /** Null if it is not a schema. */
 export function jsonSchemaOf(schema: unknown, losses: Losses, depth = 0): Json | null {
   if (!isObject(schema)) return null
-  if (depth > DEEPEST) return schema
+  if (depth > MAX_DEPTH) return schema
   const inner = (value: unknown): unknown => jsonSchemaOf(value, losses, depth + 1) ?? value
   const out: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(schema)) {

@@ -33,7 +33,13 @@ export class GeminiTraits implements RequestTraits {
     if (typeof level === 'string') return level.toLowerCase()
     const budget = either(thinking, 'thinkingBudget')
     if (typeof budget !== 'number' || budget < 0) return null
-    return budget === 0 ? 'none' : budget <= LOW ? 'low' : budget <= MEDIUM ? 'medium' : 'high'
+    return budget === 0
+      ? 'none'
+      : budget <= MAX_LOW_TOKENS
+        ? 'low'
+        : budget <= MAX_MEDIUM_TOKENS
+          ? 'medium'
+          : 'high'
   }
 
   /** Only the provider that signed a thought accepts it. */
@@ -48,8 +54,8 @@ export class GeminiTraits implements RequestTraits {
 }
 
 /** Maximum thinking tokens that count as this effort. */
-const LOW = 4_096
-const MEDIUM = 16_384
+const MAX_LOW_TOKENS = 4_096
+const MAX_MEDIUM_TOKENS = 16_384
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 const partsOf = ({ contents }: Json): unknown[] =>

@@ -17,7 +17,7 @@ import { FAMILY } from './blocks-content.ts'
 import { blockFor, hint, textFor } from './blocks-write-content.ts'
 
 /** Default `max_tokens`, which is required; every model since Claude 4 accepts this value. */
-const DEFAULT_MAX = 32_000
+const DEFAULT_MAX_TOKENS = 32_000
 
 const EXTRAS = new Set([
   'metadata',
@@ -41,7 +41,7 @@ export function writeRequest(asked: Conversation, peer: Peer, losses: Losses): R
     content: blocks.flatMap((block) => blockFor(block, peer, losses)),
   }))
   const body: Record<string, unknown> = {
-    max_tokens: maxTokens ?? DEFAULT_MAX,
+    max_tokens: maxTokens ?? DEFAULT_MAX_TOKENS,
     messages: messages.filter(({ content }) => content.length > 0),
   }
   const system = before.flatMap(({ blocks }) => blocks).flatMap((block) => textFor(block, losses))
@@ -115,7 +115,7 @@ function choiceFor(
 }
 
 /** Minimum thinking budget, tokens. */
-const LEAST_BUDGET = 1_024
+const MIN_BUDGET_TOKENS = 1_024
 
 /** Asks for thinking if allowed: not with a forced tool, nor in a turn with calls that lost its thinking. */
 function writeReasoning(
@@ -145,7 +145,7 @@ function writeReasoning(
   if (budget === null) losses.add('effort') // a level becomes a number of tokens
   const wanted = budget ?? budgetOfEffort(effort ?? 'medium')!
   const most = body.max_tokens as number
-  const tokens = Math.max(LEAST_BUDGET, Math.min(wanted, most - LEAST_BUDGET))
+  const tokens = Math.max(MIN_BUDGET_TOKENS, Math.min(wanted, most - MIN_BUDGET_TOKENS))
   if (most <= tokens) {
     losses.add('max_tokens')
     body.max_tokens = tokens + most

@@ -36,7 +36,7 @@ export class MessagesTraits implements RequestTraits {
     const { type, budget_tokens: budget } = thinking
     if (type === 'disabled') return 'none'
     if (type !== 'enabled' || typeof budget !== 'number') return null
-    return budget <= LOW ? 'low' : budget <= MEDIUM ? 'medium' : 'high'
+    return budget <= MAX_LOW_TOKENS ? 'low' : budget <= MAX_MEDIUM_TOKENS ? 'medium' : 'high'
   }
 
   /** A block without a signature cannot be refused for it. */
@@ -55,8 +55,8 @@ export class MessagesTraits implements RequestTraits {
 }
 
 /** Maximum thinking tokens that count as this effort. */
-const LOW = 4_096
-const MEDIUM = 16_384
+const MAX_LOW_TOKENS = 4_096
+const MAX_MEDIUM_TOKENS = 16_384
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 const blocksOf = (messages: unknown): unknown[] =>

@@ -25,7 +25,7 @@ const EXTRAS = new Set(
 )
 
 /** Minimum output tokens that OpenAI accepts. */
-const LEAST_OUTPUT = 16
+const MIN_OUTPUT_TOKENS = 16
 
 export function writeRequest(asked: Conversation, peer: Peer, losses: Losses): Record<string, unknown> {
   const { turns, tools, choice, parallel, maxTokens, stop, sampling, user, extras } = asked
@@ -39,8 +39,8 @@ export function writeRequest(asked: Conversation, peer: Peer, losses: Losses): R
   }
   for (const { blocks } of turns)
     for (const block of blocks) if ('cache' in block) losses.of(block.cache, 'cache_control')
-  if (maxTokens !== null) body.max_output_tokens = Math.max(LEAST_OUTPUT, maxTokens)
-  if (maxTokens !== null && maxTokens < LEAST_OUTPUT) losses.add('max_tokens')
+  if (maxTokens !== null) body.max_output_tokens = Math.max(MIN_OUTPUT_TOKENS, maxTokens)
+  if (maxTokens !== null && maxTokens < MIN_OUTPUT_TOKENS) losses.add('max_tokens')
   if (tools.length > 0) {
     body.tools = toolsFor(tools, losses)
     if (choice) body.tool_choice = choiceFor(choice, tools)

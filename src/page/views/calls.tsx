@@ -26,7 +26,7 @@ interface Listed {
   readonly has_more: boolean
 }
 
-const ROWS = 100
+const PAGE_ROWS = 100
 
 export function CallsView() {
   const filter = filterOf(params.value)
@@ -34,14 +34,14 @@ export function CallsView() {
   const cursor = params.value.get('cursor')
   const columns = chosen(params.value.get('columns'))
   const isLive = cursor === null && params.value.get('live') !== 'off'
-  const query = new URLSearchParams({ ...filter, limit: String(ROWS), ...(cursor && { cursor }) })
+  const query = new URLSearchParams({ ...filter, limit: String(PAGE_ROWS), ...(cursor && { cursor }) })
   const path = `/api/usage/request-logs?${query}`
   const { data, error, isFresh, reload } = useRead<Listed>(mistake ? null : path)
   const body = useRef<HTMLDivElement>(null)
   const { rows, waiting, show } = useLiveList({
     read: data?.data ?? null,
     isFresh: isFresh && error === null && mistake === null,
-    most: ROWS,
+    most: PAGE_ROWS,
     takesNew: isLive,
     matches: (record) => matches(filter, record),
     isHeld: () =>
@@ -62,7 +62,7 @@ export function CallsView() {
   const names = Object.keys(filter)
   const isShown = mistake === null && error?.status !== 400
   const isEmpty = isFresh && rows.length === 0 && error === null && isShown
-  const hasMore = (data?.has_more ?? false) || rows.length >= ROWS
+  const hasMore = (data?.has_more ?? false) || rows.length >= PAGE_ROWS
   return (
     <div ref={body}>
       <header class="view-head">
@@ -86,7 +86,7 @@ export function CallsView() {
       <p class="waiting" aria-live="polite">
         {waiting > 0 && (
           <button type="button" onClick={show}>
-            {waiting >= ROWS ? `${ROWS} or more` : waiting} new {waiting === 1 ? 'call' : 'calls'}
+            {waiting >= PAGE_ROWS ? `${PAGE_ROWS} or more` : waiting} new {waiting === 1 ? 'call' : 'calls'}
           </button>
         )}
       </p>

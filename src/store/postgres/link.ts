@@ -114,7 +114,7 @@ export function openLink(options: LinkOptions, name: string): Link {
 }
 
 /** Maximum bytes of a CA's certificates. */
-const MOST_CA = 2 ** 20
+const MAX_CA_BYTES = 2 ** 20
 
 /** Returns the settings for pg. Beyond this machine, or with a CA, it checks certificates unless disabled. */
 function settingsOf({ url, tls, ca }: LinkOptions): pg.ClientConfig {
@@ -125,7 +125,7 @@ function settingsOf({ url, tls, ca }: LinkOptions): pg.ClientConfig {
     ssl:
       tls === 'off' || (isHere(parsed.host) && ca === undefined)
         ? false
-        : { rejectUnauthorized: true, ...(ca && { ca: readBounded(ca, MOST_CA).toString('utf8') }) },
+        : { rejectUnauthorized: true, ...(ca && { ca: readBounded(ca, MAX_CA_BYTES).toString('utf8') }) },
   }
 }
 

@@ -12,7 +12,7 @@ export interface Budget {
 }
 
 /** Share of a budget from which its end is reported. */
-const NEAR = 0.8
+const BUDGET_WARNING_SHARE = 0.8
 
 /** The database must have the newest schema. `now`: milliseconds since the epoch. */
 export function budgetFindings(db: DatabaseSync, budgets: readonly Budget[], now: number): Finding[] {
@@ -27,7 +27,7 @@ export function budgetFindings(db: DatabaseSync, budgets: readonly Budget[], now
         verdict: 'note',
         text: `${text}${estimated}; its calls are refused until the month ends; to allow them, raise its budget`,
       }
-    if (part >= NEAR)
+    if (part >= BUDGET_WARNING_SHARE)
       return { verdict: 'note', text: `${text}${estimated}; its calls are refused when the budget is spent` }
     return { verdict: 'ok', text: text + estimated }
   })

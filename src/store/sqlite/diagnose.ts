@@ -13,7 +13,7 @@ import { SCHEMA_VERSION } from './migrations.ts'
 import { databaseFile, openPaths } from './open.ts'
 
 /** Minimum free space, bytes: a gateway that cannot write refuses every call, so this warns early. */
-const LEAST_FREE = 64 * 2 ** 20
+const MIN_FREE_BYTES = 64 * 2 ** 20
 
 /**
  * Returns all findings in order, and true if a running gateway holds the directory. `caps` and `budgets` are
@@ -166,7 +166,7 @@ function openUnchanged(file: string): DatabaseSync {
 function freeFinding(directory: string): Finding {
   const { bavail, bsize } = statfsSync(directory)
   const free = bavail * bsize
-  return free < LEAST_FREE
+  return free < MIN_FREE_BYTES
     ? bad(`only ${mib(free)} are free on the disk of ${directory}; free some space, or calls will be refused`)
     : ok(`${mib(free)} are free on its disk`)
 }

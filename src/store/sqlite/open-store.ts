@@ -27,7 +27,7 @@ const DAY = 86_400_000
 /** Interval of checks of the files' places, ms; every batch checks as well. */
 const LOOK_MS = 500
 /** Artifacts may use one part in this many of all bytes, whatever their own limit. */
-const MOST_ARTIFACTS = 8
+const ARTIFACTS_DIVISOR = 8
 
 /** Opens the data directory. Rejects with StoreError: one line that says what to do. */
 export async function openStore(options: StoreOptions): Promise<Journal> {
@@ -131,7 +131,7 @@ export async function openStore(options: StoreOptions): Promise<Journal> {
 /** Bounds the bytes of artifacts, which could otherwise fill the database and push out the calls. */
 const bounded = ({ artifacts, retention }: StoreOptions): StoreOptions['artifacts'] => ({
   ...artifacts,
-  bytes: Math.min(artifacts.bytes, retention.bytes / MOST_ARTIFACTS),
+  bytes: Math.min(artifacts.bytes, retention.bytes / ARTIFACTS_DIVISOR),
 })
 
 /** Watches the files: even without calls, reports missing or overwritten ones, and saves what it can. */

@@ -30,7 +30,7 @@ export const isDamage = (error: unknown): boolean =>
   /^(SQLITE_(CORRUPT|NOTADB)|WAYBILL_SPOILT)/.test((error as { code?: string }).code ?? '')
 
 /** Maximum bytes of a database that is checked at every start, and rewritten if that lets it shrink. */
-const SMALL = 256 * 2 ** 20
+const MAX_CHECKED_BYTES = 256 * 2 ** 20
 
 /** Remedies for an operator, by SQLite's code; the first prefix of the code counts. */
 const REMEDIES: readonly (readonly [code: string, remedy: string])[] = [
@@ -89,7 +89,7 @@ export function claim(directory: string, now: number, fleet = false): LockClaim 
     const db = new Database(file, { timeout: BUSY_MS })
     if (fresh) chmodSync(file, 0o600)
     try {
-      if (!fresh && statSync(file).size <= SMALL) check(db)
+      if (!fresh && statSync(file).size <= MAX_CHECKED_BYTES) check(db)
       makeShrinkable(db, file)
       db.pragma('journal_mode = WAL')
       migrate(db)
@@ -117,7 +117,7 @@ function check(db: Database.Database): void {
 /** Lets the space of deleted calls be returned. A large database of an old release keeps and reuses it. */
 function makeShrinkable(db: Database.Database, file: string): void {
   const isSet = db.pragma('auto_vacuum', { simple: true }) === 2
-  if (isSet || statSync(file).size > SMALL) return
+  if (isSet || statSync(file).size > MAX_CHECKED_BYTES) return
   db.pragma('journal_mode = DELETE')
   db.pragma('auto_vacuum = INCREMENTAL')
   db.exec('VACUUM')

@@ -12,7 +12,7 @@ import { CLOSED_CALL, type ClosedCall, type RollUps } from './roll-ups.ts'
 const CALLS_A_STEP = 64
 const PAGES_A_STEP = 64
 /** Maximum calls that may be open at the same time; they are counted only near the limit. */
-const MOST_OPEN = 10_000
+const MAX_OPEN_CALLS = 10_000
 /** Interval of checks of age and bytes, which cost more than a comparison, ms. */
 const LOOK_MS = 20
 /** Maximum wait for readers, during which writing stops, so that the write-ahead log can be emptied, ms. */
@@ -32,10 +32,10 @@ const walShare = (bytes: number): number => Math.min(bytes / 8, 16 * 2 ** 20)
 /** Returns the rest, which is for the database, bytes. */
 const databaseShare = (bytes: number): number => bytes - 3 * walShare(bytes)
 /** Share of a limit from which the oldest calls are deleted. */
-const FULL = 0.9
+const DELETION_SHARE = 0.9
 
 /** Returns the used bytes of the database from which calls are deleted for their size, for this limit. */
-export const deletesFrom = (bytes: number): number => databaseShare(bytes) * FULL
+export const deletesFrom = (bytes: number): number => databaseShare(bytes) * DELETION_SHARE
 
 /** Sets the maximum size of the write-ahead log, and returns the work between batches. */
 export function openRetention(
@@ -95,7 +95,7 @@ export function openRetention(
       looked = 0
     },
     step() {
-      if (rollUps.calls > limits.rows - MOST_OPEN) {
+      if (rollUps.calls > limits.rows - MAX_OPEN_CALLS) {
         const excess = rollUps.calls + openCalls.get()! - limits.rows
         if (excess > 0 && removeOldest(EVERY_ID, Math.min(excess, CALLS_A_STEP))) {
           looked = 0
