@@ -129,10 +129,7 @@ export function sendRequest(
   let response: IncomingMessage | null = null
   let decoded: Readable | null = null
   let end: Exchange['end'] | null = null
-  let settle: (seen: Seen) => void
-  const done = new Promise<Seen>((resolve) => {
-    settle = resolve
-  })
+  const { promise: done, resolve: settle } = Promise.withResolvers<Seen>()
   const text = () => Buffer.concat(pieces).toString('utf8')
   const look = () => {
     for (const wake of waiting) wake()

@@ -129,7 +129,7 @@ function partAsSent(
   }
   return ({ bytes, parsed }) => {
     if (parsed) events += countEvents(parsed)
-    // An error beyond `MOST_ERROR` is reworded: every call would wait while it is searched for secrets.
+    // An error beyond `MAX_ERROR_BYTES` is reworded: every call would wait while it is searched for secrets.
     if (parsed?.error && (isTranslated || bytes.length > MAX_ERROR_BYTES))
       return Buffer.from(shortErrorEvent(parsed.error))
     const shown = parsed?.error || holdsKey(bytes) ? maskBytes(bytes, mask) : bytes

@@ -36,7 +36,7 @@ const newest = z.looseObject({
 /** Number of newest calls to check. */
 const NEWEST_CALLS = 10
 
-/** Rejects with GatewayTrouble. */
+/** Rejects with GatewayAccessError. */
 export async function routingFindings({ routes }: Config, ask: Ask): Promise<Finding[]> {
   const findings: Finding[] = []
   for (const name of Object.keys(routes)) {

@@ -35,7 +35,7 @@ export const ANSWER_MS = 10_000
 
 /**
  * Requests a path with its query; an answer of another schema comes from a stranger. Rejects with
- * GatewayTrouble, or when `signal` aborts.
+ * GatewayAccessError, or when `signal` aborts.
  */
 export type Get = <Answer>(
   target: string,
@@ -73,7 +73,7 @@ export function gatewayAt(base: URL, env: Env, keyFile: string | undefined): Get
     })
 }
 
-/** Passes on an answer of any length in pieces. Rejects with GatewayTrouble, or when `signal` aborts. */
+/** Passes on an answer of any length in pieces. Rejects with GatewayAccessError, or when `signal` aborts. */
 export function streamFrom(
   base: URL,
   env: Env,
@@ -121,7 +121,7 @@ function refusal({ base, key, keyFrom }: Access, status: number, body: unknown):
   )
 }
 
-/** Makes one exchange and reads its answer. Rejects with GatewayTrouble, or when `signal` aborts. */
+/** Makes one exchange and reads its answer. Rejects with GatewayAccessError, or when `signal` aborts. */
 async function exchange<Read>(
   { base, key }: Access,
   target: string,

@@ -11,7 +11,7 @@ const SHOWN =
 
 /** Maximum chunks of an answer whose times are recorded. */
 const MAX_CHUNKS = 500
-/** Maximum fields of a request whose names are recorded; longer texts than `LONGEST_FIELD` are no names. */
+/** Maximum fields of a request whose names are recorded; longer texts than `MAX_FIELD_LENGTH` are no names. */
 const MAX_FIELDS = 100
 const MAX_FIELD_LENGTH = 256
 /** Maximum bytes of a body that are recorded. */

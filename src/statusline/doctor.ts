@@ -160,7 +160,7 @@ async function gatewayFindings(
   return findings
 }
 
-/** Returns undefined for a session without one. Rejects with NoAnswer. */
+/** Returns undefined for a session without one. Rejects with NoAnswerError. */
 async function newestMainCall(url: URL, key: string | null, session_id: string): Promise<unknown> {
   const query = new URLSearchParams({ session_id, purpose: 'main', limit: '1' })
   const target = `${url.pathname.replace(/\/+$/, '')}/api/usage/request-logs?${query}`

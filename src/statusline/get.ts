@@ -22,7 +22,7 @@ export function dial(url: URL): Socket {
   return socket.on('error', () => {})
 }
 
-/** Requests `target` (path and query) from `host` over a connection of its own. Rejects with NoAnswer. */
+/** Requests `target` (path and query) from `host` over a connection of its own. Rejects with NoAnswerError. */
 export function get(
   socket: Socket,
   host: string,

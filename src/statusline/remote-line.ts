@@ -24,7 +24,7 @@ export interface RemoteGateway {
   readonly socket: Socket
 }
 
-/** Rejects with NoAnswer. */
+/** Rejects with NoAnswerError. */
 export async function askForLine(
   { url, key, socket }: RemoteGateway,
   query: Readonly<Record<string, string>>,
