@@ -1,4 +1,4 @@
-// One run against the reference and one against a gateway with a fault; then what is made of the evidence: verdicts, and reports.
+// One run against the reference and one against a must-fail gateway; then what is made of the evidence: verdicts, and reports.
 // Over 250 lines, because most tests read the evidence of these two runs.
 import assert from 'node:assert/strict'
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,5 +1,5 @@
 // What a reading with fresh eyes suspected of the judges, on evidence made by hand: gateways that are wrong and passed,
-// and gateways that are right and were accused. Over 250 lines, because it is a list of cases.
+// and correct gateways that were failed. Over 250 lines, because it is a list of cases.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checks } from '../checks/registry.ts'

@@ -1,5 +1,5 @@
-// Gateways that tell a call's record in their own way, or show keys elsewhere: their checks run, and pass; and a fault
-// in the record is still found when nothing tells which record it is.
+// Gateways that report the record of a call in their own way, or accept keys elsewhere: their checks run, and pass; and
+// an error in the record is still found when no id says which record belongs to the call.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { conform } from '../run.ts'
@@ -7,8 +7,8 @@ import { targetOf } from '../selftest/run-must-fail.ts'
 import { tryMustPass } from '../selftest/run-must-pass.ts'
 import { declares, targetSchema } from '../target/schema.ts'
 
-/** A fault of the record -> what finds it. */
-const FAULTS = { 'logs-the-requested': 'LOG-02', 'doubles-on-record': 'USE-02' }
+/** Must-fail gateway -> the check that finds it. */
+const MUST_FAIL = { 'logs-the-requested': 'LOG-02', 'doubles-on-record': 'USE-02' }
 const LOGGED = ['LOG-01', 'LOG-02', 'LOG-04', 'LOG-06', 'LOG-07', 'USE-02']
 
 test('records are found by an id in the body (LOG-02, LOG-04, LOG-06, LOG-07, TELL-03, USE-02)', async () => {
@@ -25,7 +25,7 @@ test('records are found by being new where nothing tells them (LOG-02, LOG-04, L
 })
 
 test('a wrong record is found although nothing tells whose it is (LOG-02, USE-02)', async () => {
-  for (const [fault, id] of Object.entries(FAULTS)) {
+  for (const [fault, id] of Object.entries(MUST_FAIL)) {
     const { observability, ...target } = targetOf(fault)
     const { request_id: _, ...headers } = observability.headers
     const { results } = await conform({

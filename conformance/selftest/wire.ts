@@ -231,7 +231,7 @@ export interface GatewayHooks {
   readonly ignoresLeaving?: boolean
   /** True if the provider is read at full speed, whatever the client does. */
   readonly ignoresSlowness?: boolean
-  /** Faults between the gateway and its providers: bytes of an answer as they come, or the request. */
+  /** Changes between the gateway and its providers: bytes of an answer as they come, or the request. */
   upstream?: {
     request?(wanted: Wanted, context: HookContext): void | Promise<void>
     responseStart?(start: ResponseStart, context: HookContext): void

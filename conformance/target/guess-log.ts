@@ -51,7 +51,7 @@ export function guessLog(
 const isRecord = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Returns every value with its JSON pointer, outer ones first; lists as a whole, or only what is no list. */
+/** Returns every value with its JSON pointer, outermost first: either lists as a whole, or everything except lists. */
 function leaves(json: unknown, pointer = '', lists = false, depth = 0): [pointer: string, value: unknown][] {
   if (Array.isArray(json)) return lists ? [[pointer, json]] : []
   if (typeof json !== 'object' || json === null) return [[pointer, json]]

@@ -3,6 +3,7 @@
 // requirements` prints the table.
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { readRequirements } from '../../conformance/requirements/requirements.ts'
 
 /** Parts of the contract that this table covers. */
 const PARTS = [
@@ -64,7 +65,12 @@ export function requirementsPage(root: string): { page: string; problems: string
   const tests: NamedTest[] = globSync('{src,mocks,conformance,scripts}/**/*{.,.slow-}test.ts', { cwd: root })
     .sort()
     .flatMap((file) => testNamesIn(readFileSync(join(root, file), 'utf8')).map((name) => ({ file, name })))
-  return tableOf(requirements, tests, GAPS)
+  const checked = readRequirements().requirements.flatMap(({ check }) =>
+    check === undefined
+      ? []
+      : [{ file: 'waybill conform', name: `the suite, run on Waybill itself (${check})` }],
+  )
+  return tableOf(requirements, [...tests, ...checked], GAPS)
 }
 
 /** Returns the page and the problems for these requirements, tests and known gaps. Pure. */

@@ -254,7 +254,7 @@ function transcripts(of: string, proof: Proof | undefined, room: number): Readon
 const isExchange = (seen: SeenExchange | SeenEntry): seen is SeenExchange => 'request' in seen
 
 const CORRECTIONS = `<section id="corrections"><h2>A correction, or another gateway</h2>
-<p>A wrong accusation is the worst bug that this page can have. Three ways, the shortest first:</p>
+<p>A wrong verdict is the worst bug that this page can have. Three ways, the shortest first:</p>
 <ul>
 <li><b>Something here is wrong, or repaired meanwhile.</b> Open an issue with the name of the gateway, its version and the requirement (<code>FLOW-06</code>), and what the gateway does. A doubt counts for the gateway.</li>
 <li><b>The gateway was set up wrongly, or can do more.</b> Its target file is <code>conformance/targets/NAME.yaml</code>. Change it, run <code>waybill conform NAME --profile observable --report report</code> (or, in a clone, <code>npm run gateways -- NAME</code>), and send the file with <code>report/summary.md</code>.</li>

@@ -325,7 +325,7 @@ describe('a baseline', () => {
 
   before(async () => {
     const file = write(
-      `extends: ${TARGETS}/waybill.yaml\nstart: { inproc: selftest/fault-gateway#advertises }\n`,
+      `extends: ${TARGETS}/waybill.yaml\nstart: { inproc: selftest/in-process#advertises }\n`,
     )
     const { code, out } = await waybill('conform', file, '--only', 'TELL-05', 'CAT-01', '--report', report)
     assert.match(out, /not conformant: 1 failed: TELL-05/)

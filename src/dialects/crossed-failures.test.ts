@@ -281,7 +281,7 @@ test('a translated stream that is silent gets a ping within 30 s; one of the sam
   t.mock.timers.reset()
 })
 
-test('a request that is nested too deeply to be written anew is a 400, on record and no fault of ours; nothing is sent', async (t) => {
+test('a request that is nested too deeply to be rewritten gets a 400, is recorded, and is not logged as an internal error; nothing is sent', async (t) => {
   const errors: string[] = []
   const log = { ...SILENT, error: (_: object, text: string) => void errors.push(text) }
   const gateway = await crossedGateway(t, 'chat', answer(), { options: { log } })

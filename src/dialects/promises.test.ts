@@ -1,7 +1,6 @@
-// Both promises for every way in beside chat: what is read or refused causes no inference; whatever a body, a path or a query holds,
-// every inference is on record and every error has the one shape of its dialect; who leaves half-way is on record too. Chat is in
-// src/fuzz, kills of all of them are in src/test/sigkill.test.ts. Over 250 lines, because half of it is a table: what random
-// requests of each dialect look like.
+// Both promises for every dialect except chat: a read or a refused request causes no inference; whatever a body, a path
+// or a query holds, every inference is on record and every error has the one shape of its dialect; a client that
+// disconnects early is recorded, too. Chat is in src/test/fuzz.test.ts, kills of all dialects in src/test/sigkill.test.ts.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -268,7 +267,7 @@ for (const [name, way] of Object.entries(WAYS)) {
     assert.equal(gateway.received(), 0)
   })
 
-  test(`${name}: whatever is sent: one shape of errors, no inference where it is refused, one on record where it is not (FAIL-06, LOG-07, PURE-07)`, async (t) => {
+  test(`${name}: any request: errors have one shape; a refused request causes no inference, an accepted one is recorded (FAIL-06, LOG-07, PURE-07)`, async (t) => {
     t.diagnostic(`seed ${SEED}, ${CASES} cases (WAYBILL_FUZZ_SEED=${SEED} repeats them)`)
     const gateway = await testGateway(t, {
       providers: {

@@ -140,7 +140,7 @@ for (const [name, first, then] of SLOW)
     await stillServes(gateway)
   })
 
-test('a client that is slow within its time is served, and the answer may take longer than the request (FAIL-06)', async (t) => {
+test('a slow client that stays within its time limit is served, and the answer may take longer than the request (FAIL-06)', async (t) => {
   const gateway = await testGateway(t, {
     server: 'headers_timeout: 2s, request_timeout: 2s',
     providers: {

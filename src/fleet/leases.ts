@@ -53,7 +53,7 @@ interface Lease {
   granted: number
   /** The whole budget, according to the last call. */
   budget: number
-  /** Spending up to each of the last seconds, newest last. */
+  /** Cumulative spending at each recent second, newest last. */
   history: number[]
   asking: Promise<Uncovered | null> | null
   /** Sum that the waiting calls need. */

@@ -85,7 +85,7 @@ test('fleet migrate, status and forget: the tables, who takes part, and an end f
   )
 })
 
-test('retention drops whole days with their sums, and doctor misses a day that has no partition (FLEET-13)', {
+test('retention drops whole days with their sums, and doctor reports a day without a partition (FLEET-13)', {
   skip,
 }, async (t) => {
   const link = openShared(t, await freshDatabase('empty'))

@@ -46,11 +46,11 @@ export function pageFiles(): Promise<URL> {
 
 export interface Tab {
   readonly page: Page
-  /** What the browser complained of so far. */
+  /** Errors that the browser has reported so far. */
   readonly complaints: string[]
 }
 
-/** Opens an address in a fresh profile. When the test ends, nothing may have been complained of. */
+/** Opens an address in a fresh profile. When the test ends, no error may have been reported. */
 export async function openTab(
   t: TestContext,
   url: string,

@@ -1,4 +1,4 @@
-// Must-fail gateways with faults in several dialects other than chat, in translations, or in embeddings.
+// Must-fail gateways that are wrong in several dialects other than chat, in translations, or in embeddings.
 
 import {
   eachBody,

@@ -9,7 +9,7 @@ import { callIn, changeJson, failWith, onRead, referenceWith } from '../gateway.
 
 /** Directories in which a second process was refused. */
 const refused = new Set<string>()
-/** True until the fault has happened, once per run: the gateway is started and ended several times. */
+/** True until it has gone wrong, once per run: the gateway is started and ended several times. */
 let first = true
 
 export const mustFail = {

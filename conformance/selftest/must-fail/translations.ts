@@ -1,4 +1,4 @@
-// Must-fail gateways with faults in translated calls only, while native ones are right: in what the client
+// Must-fail gateways that are wrong in translated calls only, while native ones are right: in what the client
 // reads, or in the provider's request. Also those that lose a part of a native request.
 
 import { eachResult, isMessages, isResponses, until, withoutMember } from '../dialect-hooks.ts'

@@ -48,7 +48,7 @@ async function ask({ get }: TestGateway, more: object, headers: Record<string, s
   return { ...answer, provider: told.get('x-gateway-provider'), id: told.get('x-gateway-request-id') }
 }
 
-test('a turn goes on where its thread is, also after a restart, whatever the strategy and the rules (STATE-01)', async (t) => {
+test('a turn continues at the provider that holds its thread, even after a restart, whatever the strategy and the rules (STATE-01)', async (t) => {
   const data = temporaryDirectory(t)
   const config = `routes: { ${route('round-robin')}, ruled: { targets: [ { model: alpha/m, tier: small }, { model: beta/m, tier: large } ], rules: [ { when: { tools: false }, use: { tier: large } } ] } }\nresilience: { cooldown: 0s }`
   const gateway = await start(t, { data, config })

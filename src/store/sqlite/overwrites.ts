@@ -86,7 +86,7 @@ export function watchOverwrites(
   const isWhole = (): boolean =>
     words[0] === LAYOUT && isSame(words, words.subarray(HEADER_WORDS), 0, HEADER_WORDS)
 
-  /** True if the index is older than it was, or another one of the same age. */
+  /** True if the index is older than before, or a different one of the same age. */
   function isSetBack(): boolean {
     if (before[0] !== LAYOUT) return false
     const since = (words[COMMITS]! - before[COMMITS]!) | 0 // it may overflow
