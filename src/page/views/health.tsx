@@ -31,57 +31,10 @@ export function HealthView() {
       <ReadTrouble error={error} retry={reload} />
       {data && (
         <>
-          <section class="panel">
-            <h2>Findings</h2>
-            <ul class="findings">
-              {data.findings.map(({ verdict, text }) => (
-                <li key={text}>
-                  <State state={verdict} />
-                  <span>{text}</span>
-                </li>
-              ))}
-            </ul>
-            <p class="note">
-              <code>waybill doctor</code> checks the disk, too: owner and modes of the files, free space, the
-              database.
-            </p>
-          </section>
+          <Findings findings={data.findings} />
           <div class="columns">
-            <section class="panel">
-              <h2>
-                Record <small>durability {data.record.durability}</small>
-              </h2>
-              <ul class="amounts">
-                {data.record.caps.map(({ name, have, cap }) => (
-                  <li key={name}>
-                    <span class="name">{CAPS[name].title}</span>
-                    <span class="note" />
-                    <span class="number">
-                      {CAPS[name].show(have)} of {CAPS[name].show(cap)}
-                    </span>
-                    <span class={`meter${have > cap * 0.9 ? ' near' : ''}`} aria-hidden="true">
-                      <span style={{ width: `${Math.min(100, (100 * have) / cap)}%` }} />
-                    </span>
-                  </li>
-                ))}
-              </ul>
-              <p class="note">
-                The newest {format.count(data.record.artifacts.keep)} calls keep their exchange, up to{' '}
-                {format.bytes(data.record.artifacts.bytes)},{' '}
-                {data.record.artifacts.bodies ? 'with' : 'without'} bodies.
-              </p>
-            </section>
-            <section class="panel">
-              <h2>Prices</h2>
-              <p>
-                {data.prices.table}, of {data.prices.date}: {age(data.prices.date)} days old.
-              </p>
-              <p class="note">
-                {data.prices.own === 0
-                  ? 'The configuration sets no price of its own.'
-                  : `The configuration sets the price of ${data.prices.own} models, and these take precedence.`}
-              </p>
-            </section>
+            <Caps record={data.record} />
+            <Prices prices={data.prices} />
           </div>
         </>
       )}
@@ -95,6 +48,73 @@ export function HealthView() {
         )}
       </section>
     </>
+  )
+}
+
+/** Shows the findings with their verdicts. */
+function Findings({ findings }: Pick<HealthAnswer, 'findings'>) {
+  return (
+    <section class="panel">
+      <h2>Findings</h2>
+      <ul class="findings">
+        {findings.map(({ verdict, text }) => (
+          <li key={text}>
+            <State state={verdict} />
+            <span>{text}</span>
+          </li>
+        ))}
+      </ul>
+      <p class="note">
+        <code>waybill doctor</code> checks the disk, too: owner and modes of the files, free space, the
+        database.
+      </p>
+    </section>
+  )
+}
+
+/** Shows how full the record is. */
+function Caps({ record }: Pick<HealthAnswer, 'record'>) {
+  return (
+    <section class="panel">
+      <h2>
+        Record <small>durability {record.durability}</small>
+      </h2>
+      <ul class="amounts">
+        {record.caps.map(({ name, have, cap }) => (
+          <li key={name}>
+            <span class="name">{CAPS[name].title}</span>
+            <span class="note" />
+            <span class="number">
+              {CAPS[name].show(have)} of {CAPS[name].show(cap)}
+            </span>
+            <span class={`meter${have > cap * 0.9 ? ' near' : ''}`} aria-hidden="true">
+              <span style={{ width: `${Math.min(100, (100 * have) / cap)}%` }} />
+            </span>
+          </li>
+        ))}
+      </ul>
+      <p class="note">
+        The newest {format.count(record.artifacts.keep)} calls keep their exchange, up to{' '}
+        {format.bytes(record.artifacts.bytes)}, {record.artifacts.bodies ? 'with' : 'without'} bodies.
+      </p>
+    </section>
+  )
+}
+
+/** Shows the source of the prices, and their age. */
+function Prices({ prices }: Pick<HealthAnswer, 'prices'>) {
+  return (
+    <section class="panel">
+      <h2>Prices</h2>
+      <p>
+        {prices.table}, of {prices.date}: {age(prices.date)} days old.
+      </p>
+      <p class="note">
+        {prices.own === 0
+          ? 'The configuration sets no price of its own.'
+          : `The configuration sets the price of ${prices.own} models, and these take precedence.`}
+      </p>
+    </section>
   )
 }
 
