@@ -35,40 +35,13 @@ export function openCallReads(link: Link): Pick<Reads, 'list' | 'listText' | 'fi
         [...values, low, high, most],
       )
     const rows: Row[] = []
-    for (const [begin, end] of (await hoursOf(filter, from, to)) ?? [[from, to]]) {
+    for (const [begin, end] of (await hoursOf(link, filter, from, to)) ?? [[from, to]]) {
       rows.push(...(await page(begin > from ? begin : from, end < to ? end : to, limit + 1 - rows.length)))
       if (rows.length > limit) break
     }
     const data = rows.slice(0, limit).map(toRecord)
     const has_more = rows.length > limit
     return { data, has_more, next_cursor: has_more ? data.at(-1)!.id : null }
-  }
-
-  /** Returns the ranges of ids that may hold a matching row, newest first; null if the sums cannot tell. */
-  async function hoursOf(filter: CallFilter, from: string, to: string): Promise<[string, string][] | null> {
-    const { session_id, agent_id, client, error_code, state, status, fallbacks } = filter
-    if (session_id !== undefined || error_code !== undefined || client !== undefined || isAside(filter))
-      return null
-    if (agent_id !== undefined && agent_id !== 'none') return null
-    if (state === 'routed' || state === 'streaming') return null // an index leads to open calls
-    const labels = Object.entries(SERIES).filter(([field]) => filter[field as keyof CallFilter] !== undefined)
-    const failed = status === 'error' || (state !== undefined && state !== 'completed')
-    if (labels.length === 0 && !failed && fallbacks === undefined) return null
-    const found = await link.query<{ hour: number }>(
-      `SELECT hour FROM (
-         SELECT hour FROM waybill.usage_hours WHERE hour >= ? AND hour <= ?
-           ${failed ? 'AND failed > 0' : ''} ${fallbacks === undefined ? '' : 'AND fell_back > 0'} ${labels.map(([, column]) => `AND ${column} = ?`).join(' ')}
-         UNION SELECT created_at / ${HOUR} FROM waybill.calls WHERE completed_at IS NULL AND id >= ? AND id < ?
-       ) AS hours ORDER BY hour DESC`,
-      [
-        Math.floor(timeOfId(from) / HOUR),
-        Math.min(Math.floor(timeOfId(to) / HOUR), 2 ** 40),
-        ...labels.map(([field]) => filter[field as keyof CallFilter]),
-        from,
-        to,
-      ],
-    )
-    return found.map(({ hour }) => [lowestId(hour * HOUR), lowestId((hour + 1) * HOUR)])
   }
 
   return {
@@ -103,4 +76,36 @@ export function openCallReads(link: Link): Pick<Reads, 'list' | 'listText' | 'fi
       return { ...toRecord(row), attempt_log, artifact: { available: false, bytes: 0 } }
     },
   }
+}
+
+/** Returns the ranges of ids that may hold a matching row, newest first; null if the sums cannot tell. */
+async function hoursOf(
+  link: Link,
+  filter: CallFilter,
+  from: string,
+  to: string,
+): Promise<[string, string][] | null> {
+  const { session_id, agent_id, client, error_code, state, status, fallbacks } = filter
+  if (session_id !== undefined || error_code !== undefined || client !== undefined || isAside(filter))
+    return null
+  if (agent_id !== undefined && agent_id !== 'none') return null
+  if (state === 'routed' || state === 'streaming') return null // an index leads to open calls
+  const labels = Object.entries(SERIES).filter(([field]) => filter[field as keyof CallFilter] !== undefined)
+  const failed = status === 'error' || (state !== undefined && state !== 'completed')
+  if (labels.length === 0 && !failed && fallbacks === undefined) return null
+  const found = await link.query<{ hour: number }>(
+    `SELECT hour FROM (
+       SELECT hour FROM waybill.usage_hours WHERE hour >= ? AND hour <= ?
+         ${failed ? 'AND failed > 0' : ''} ${fallbacks === undefined ? '' : 'AND fell_back > 0'} ${labels.map(([, column]) => `AND ${column} = ?`).join(' ')}
+       UNION SELECT created_at / ${HOUR} FROM waybill.calls WHERE completed_at IS NULL AND id >= ? AND id < ?
+     ) AS hours ORDER BY hour DESC`,
+    [
+      Math.floor(timeOfId(from) / HOUR),
+      Math.min(Math.floor(timeOfId(to) / HOUR), 2 ** 40),
+      ...labels.map(([field]) => filter[field as keyof CallFilter]),
+      from,
+      to,
+    ],
+  )
+  return found.map(({ hour }) => [lowestId(hour * HOUR), lowestId((hour + 1) * HOUR)])
 }
