@@ -45,26 +45,7 @@ export async function openIn({ root, directory, home, path, env: more, onOutput 
     from.reduce((changed, port, n) => changed.replaceAll(new RegExp(`\\b${port}\\b`, 'g'), to[n]!), text)
   const there = (text: string) => swap(text, PORTS, free)
   const back = (text: string) => swap(text, free, PORTS).replaceAll(directory, '/home/you/project')
-  const env = {
-    PATH: path.join(delimiter),
-    HOME: home,
-    LANG: 'C.UTF-8',
-    NO_COLOR: '1',
-    COLUMNS: '100',
-    WAYBILL_PORT: free[0]!,
-    WAYBILL_URL: `http://127.0.0.1:${free[0]}`,
-    // Access to registries on this machine, and compilers' caches, to avoid building again.
-    ...Object.fromEntries(
-      Object.entries(process.env).filter(([name]) => /^npm_config_|CERT|_proxy$|^GOPROXY$/i.test(name)),
-    ),
-    npm_config_userconfig: process.env.npm_config_userconfig ?? join(process.env.HOME ?? '', '.npmrc'),
-    GOCACHE: process.env.GOCACHE ?? join(process.env.HOME ?? '', '.cache/go-build'),
-    PYTHONDONTWRITEBYTECODE: '1',
-    // No command of a page may install anything on the machine itself.
-    PIP_REQUIRE_VIRTUALENV: '1',
-    npm_config_prefix: join(home, 'npm'),
-    ...more,
-  }
+  const env = { ...environmentOf(home, path, free[0]!), ...more }
   const running: ChildProcess[] = []
 
   async function run(block: CommandBlock): Promise<void> {
@@ -127,6 +108,27 @@ export async function openIn({ root, directory, home, path, env: more, onOutput 
   }
   return { run, close }
 }
+
+/** Returns the environment of every command, without what its page adds. */
+const environmentOf = (home: string, path: readonly string[], port: string): NodeJS.ProcessEnv => ({
+  PATH: path.join(delimiter),
+  HOME: home,
+  LANG: 'C.UTF-8',
+  NO_COLOR: '1',
+  COLUMNS: '100',
+  WAYBILL_PORT: port,
+  WAYBILL_URL: `http://127.0.0.1:${port}`,
+  // Access to registries on this machine, and compilers' caches, to avoid building again.
+  ...Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => /^npm_config_|CERT|_proxy$|^GOPROXY$/i.test(name)),
+  ),
+  npm_config_userconfig: process.env.npm_config_userconfig ?? join(process.env.HOME ?? '', '.npmrc'),
+  GOCACHE: process.env.GOCACHE ?? join(process.env.HOME ?? '', '.cache/go-build'),
+  PYTHONDONTWRITEBYTECODE: '1',
+  // No command of a page may install anything on the machine itself.
+  PIP_REQUIRE_VIRTUALENV: '1',
+  npm_config_prefix: join(home, 'npm'),
+})
 
 /** Prelude of every command: one stream for all output, and exported variables persist. */
 const PRELUDE = `exec 2>&1
