@@ -45,11 +45,11 @@ export interface RollUps {
 
 export function openRollUps(db: Database): RollUps {
   const statements = prepareStatements(db)
-  const { findSeries, addSeries, addHour, addSession, addLatency, firstOf, countCalls } = statements
+  const { addHour, addSession, addLatency, firstOf, countCalls } = statements
   const { dropLatencies, dropHour, dropSession, dropSeries, dropPrices } = statements
   let calls = countCalls.get()!
 
-  const seriesIds = new Map<string, number>()
+  const series = createSeriesIds(statements)
   /** Sessions that certainly have a row. */
   const begun = new Set<string>()
   let hours = new Map<string, Cell<[hour: number, series: number]>>()
@@ -57,17 +57,6 @@ export function openRollUps(db: Database): RollUps {
   let latencies = new Map<string, { readonly key: [number, string, string, number]; calls: number }>()
   let dropping = false
 
-  const seriesOf = (call: ClosedCall): number => {
-    const labels = LABELS.map((label) => call[label])
-    const name = JSON.stringify(labels)
-    let id = seriesIds.get(name)
-    if (id === undefined) {
-      id = findSeries.get(...labels) ?? addSeries.get(...labels)!
-      if (seriesIds.size > 10_000) seriesIds.clear() // clients choose direct ids
-      seriesIds.set(name, id)
-    }
-    return id
-  }
   const clear = () => {
     hours = new Map()
     sessions = new Map()
@@ -83,8 +72,8 @@ export function openRollUps(db: Database): RollUps {
       calls += sign
       if (sign < 0) dropping = true
       const hour = Math.floor(timeOfId(call.id) / HOUR)
-      const series = seriesOf(call)
-      add(cell(hours, `${hour} ${series}`, [hour, series]), call, sign)
+      const id = series.idOf(call)
+      add(cell(hours, `${hour} ${id}`, [hour, id]), call, sign)
       const key = String(call.key_name ?? '')
       const step = stepOf(call)
       if (step !== null) {
@@ -118,16 +107,41 @@ export function openRollUps(db: Database): RollUps {
           dropLatencies.run(key[0])
           if (dropSeries.run({ id: key[1] }).changes === 0) continue
           dropPrices.run()
-          seriesIds.clear()
+          series.forget()
         }
       }
       clear()
     },
     forget() {
       clear()
-      seriesIds.clear()
+      series.forget()
       begun.clear()
       calls = countCalls.get()! // last, because it may fail too
+    },
+  }
+}
+
+/** Finds the series of calls, or adds them, and remembers their ids. */
+function createSeriesIds({
+  findSeries,
+  addSeries,
+}: Pick<ReturnType<typeof prepareStatements>, 'findSeries' | 'addSeries'>) {
+  const ids = new Map<string, number>()
+  return {
+    idOf(call: ClosedCall): number {
+      const labels = LABELS.map((label) => call[label])
+      const name = JSON.stringify(labels)
+      let id = ids.get(name)
+      if (id === undefined) {
+        id = findSeries.get(...labels) ?? addSeries.get(...labels)!
+        if (ids.size > 10_000) ids.clear() // clients choose direct ids
+        ids.set(name, id)
+      }
+      return id
+    },
+    /** Call when a series may be gone. */
+    forget(): void {
+      ids.clear()
     },
   }
 }
