@@ -46,9 +46,7 @@ export function openRetention(
 ): Retention {
   const pageSize = db.pragma('page_size', { simple: true }) as number
   const canShrink = db.pragma('auto_vacuum', { simple: true }) === 2
-  const walBytes = walShare(limits.bytes)
-  db.pragma(`wal_autocheckpoint = ${Math.floor(Math.min(walBytes / 2 / pageSize, 1_000))}`)
-  db.pragma(`journal_size_limit = ${Math.floor(walBytes)}`)
+  const shortenLog = limitLog(db, walShare(limits.bytes), pageSize)
   const mostPages = Math.floor(databaseShare(limits.bytes) / pageSize)
   const mostUsed = Math.floor(deletesFrom(limits.bytes) / pageSize)
 
@@ -87,7 +85,6 @@ export function openRetention(
 
   let expired = ''
   let looked = 0
-  let checkpointAt = 0
 
   return {
     expire(before) {
@@ -109,19 +106,6 @@ export function openRetention(
     },
   }
 
-  /** SQLite restarts the log only in a moment without readers, and there may be none. */
-  function shortenLog(): void {
-    if (performance.now() < checkpointAt) return
-    if ((statSync(`${db.name}-wal`, { throwIfNoEntry: false })?.size ?? 0) <= walBytes) return
-    db.pragma(`busy_timeout = ${READERS_MS}`)
-    try {
-      const [{ busy }] = db.pragma('wal_checkpoint(TRUNCATE)') as [{ busy: number }]
-      if (busy !== 0) checkpointAt = performance.now() + AGAIN_MS
-    } finally {
-      db.pragma(`busy_timeout = ${BUSY_MS}`)
-    }
-  }
-
   function removeTooMuch(): boolean {
     shortenLog()
     if (removeOldest(expired, CALLS_A_STEP)) return true
@@ -131,6 +115,25 @@ export function openRetention(
     if (!canShrink || free === 0 || (all <= mostPages && free <= all / 4)) return false
     db.exec(`PRAGMA incremental_vacuum(${PAGES_A_STEP})`)
     return true
+  }
+}
+
+/** Sets the maximum size of the write-ahead log, and returns the function that empties a log beyond it. */
+function limitLog(db: Database, walBytes: number, pageSize: number): () => void {
+  db.pragma(`wal_autocheckpoint = ${Math.floor(Math.min(walBytes / 2 / pageSize, 1_000))}`)
+  db.pragma(`journal_size_limit = ${Math.floor(walBytes)}`)
+  let checkpointAt = 0
+  // SQLite restarts the log only in a moment without readers, and there may be none.
+  return () => {
+    if (performance.now() < checkpointAt) return
+    if ((statSync(`${db.name}-wal`, { throwIfNoEntry: false })?.size ?? 0) <= walBytes) return
+    db.pragma(`busy_timeout = ${READERS_MS}`)
+    try {
+      const [{ busy }] = db.pragma('wal_checkpoint(TRUNCATE)') as [{ busy: number }]
+      if (busy !== 0) checkpointAt = performance.now() + AGAIN_MS
+    } finally {
+      db.pragma(`busy_timeout = ${BUSY_MS}`)
+    }
   }
 }
 
