@@ -59,7 +59,6 @@ export function CallsView() {
     },
     [],
   )
-  const names = Object.keys(filter)
   const isShown = mistake === null && error?.status !== 400
   const isEmpty = isFresh && rows.length === 0 && error === null && isShown
   const hasMore = (data?.has_more ?? false) || rows.length >= PAGE_ROWS
@@ -83,25 +82,8 @@ export function CallsView() {
       </header>
       <FilterBar filter={filter} input={input} />
       {mistake ? <Wrong mistake={mistake} /> : <ReadTrouble error={error} retry={reload} />}
-      <p class="waiting" aria-live="polite">
-        {waiting > 0 && (
-          <button type="button" onClick={show}>
-            {waiting >= PAGE_ROWS ? `${PAGE_ROWS} or more` : waiting} new {waiting === 1 ? 'call' : 'calls'}
-          </button>
-        )}
-      </p>
-      {isEmpty && names.length > 0 && (
-        <Empty title="No call on record matches">
-          <p>
-            <a href={hrefWith({ ...cleared(filter) })}>Remove the filters</a> to see all calls.
-          </p>
-        </Empty>
-      )}
-      {isEmpty && names.length === 0 && (
-        <Empty title={cursor === null ? 'No call is on record yet' : 'There are no older calls'}>
-          {cursor === null && <FirstCall />}
-        </Empty>
-      )}
+      <Waiting count={waiting} show={show} />
+      {isEmpty && <NoCalls filter={filter} isFirstPage={cursor === null} />}
       {rows.length > 0 && isShown && (
         <CallTable
           rows={rows}
@@ -120,6 +102,36 @@ export function CallsView() {
         )}
       </nav>
     </div>
+  )
+}
+
+/** Says why there are no calls, and how to get some. */
+function NoCalls({ filter, isFirstPage }: { filter: Filter; isFirstPage: boolean }) {
+  if (Object.keys(filter).length > 0)
+    return (
+      <Empty title="No call on record matches">
+        <p>
+          <a href={hrefWith({ ...cleared(filter) })}>Remove the filters</a> to see all calls.
+        </p>
+      </Empty>
+    )
+  return (
+    <Empty title={isFirstPage ? 'No call is on record yet' : 'There are no older calls'}>
+      {isFirstPage && <FirstCall />}
+    </Empty>
+  )
+}
+
+/** Offers to show the calls that came in since the list was last shown. */
+function Waiting({ count, show }: { count: number; show: () => void }) {
+  return (
+    <p class="waiting" aria-live="polite">
+      {count > 0 && (
+        <button type="button" onClick={show}>
+          {count >= PAGE_ROWS ? `${PAGE_ROWS} or more` : count} new {count === 1 ? 'call' : 'calls'}
+        </button>
+      )}
+    </p>
   )
 }
 
