@@ -120,14 +120,12 @@ export function createWorld({
   const gates = createGates()
   const threads = createThreads()
   let turns = 0
-  let onTheWay = 0
-  let settled = Promise.withResolvers<void>()
-  settled.resolve()
+  const underWay = countUnderWay()
 
   const stage: MockControls = {
     entries: book.entries,
     seen: (nonce, timeoutMs = 5000) => book.seen(nonce, timeoutMs),
-    settled: () => settled.promise,
+    settled: underWay.settled,
     script: scripts.put,
     release: gates.release,
     watchFor: secrets.watchFor,
@@ -142,29 +140,15 @@ export function createWorld({
 
   function receive(incoming: Incoming, place: ProviderMatch | null): Reception {
     const read = readRequest(incoming, place, threads)
-    const { provider, endpoint, request, wants, kind, turn } = read
+    const { provider, request, wants, kind, turn } = read
     const { method, path, text } = request
     const nonce = nonceIn(turn ? JSON.stringify(request.json) : text)
     const scripted = nonce ? scripts.next(nonce, { provider: provider.name, model: wants.model, kind }) : null
     const byName = scripted?.scenario ?? scenarioOfModel(wants.model, request.json)
-    const scenario = byName ?? (wants.tools ? 'tools' : 'plain')
-    const strict = scripted?.strict || findScenario(scenario)?.scenario.strict || false
-    const right = keys === 'any' ? null : key(read.provider.name)
+    const asked = matchRequestOf(incoming, place, read, byName)
+    const strict = scripted?.strict || findScenario(asked.scenario)?.scenario.strict || false
+    const right = keys === 'any' ? null : key(provider.name)
     const verdict = verdictOn(incoming, place, read, { key: right, strict })
-    const address = incoming.url.origin + incoming.url.pathname
-    const asked: MatchRequest = {
-      provider,
-      endpoint,
-      method,
-      path,
-      wants,
-      body: request.json,
-      offered: findScenario(scenario)?.scenario.callsTools ? offeredTools(request.json) : [],
-      scenario,
-      named: byName !== null,
-      matches: matchesOf(read, place, byName),
-      address,
-    }
     const chosen = answerTo(asked, verdict, scripted, stock, place !== null)
     // Each turn of a thread has its own id, by which it is continued.
     const own = turn ? `${`${++turns}`.padStart(4, '0')}${nonce ?? ''}` : nonce
@@ -189,11 +173,50 @@ export function createWorld({
       answer,
     })
     book.enter(entry)
-    if (onTheWay++ === 0) settled = Promise.withResolvers()
-    return { answer, note: notesOn(entry, answer, () => --onTheWay === 0 && settled.resolve()) }
+    return { answer, note: notesOn(entry, answer, underWay.begin()) }
   }
 
   return { stage, providers, key, gate: gates.wait, receive }
+}
+
+/** Counts the answers under way. `begin` returns the function to call at the end of one. */
+function countUnderWay(): { begin(): () => void; settled(): Promise<void> } {
+  let count = 0
+  let none = Promise.withResolvers<void>()
+  none.resolve()
+  return {
+    begin() {
+      if (count++ === 0) none = Promise.withResolvers()
+      return () => {
+        if (--count === 0) none.resolve()
+      }
+    },
+    settled: () => none.promise,
+  }
+}
+
+/** Describes a request for the choice of its answer. `byName` is the scenario that it names. */
+function matchRequestOf(
+  { url }: Incoming,
+  place: ProviderMatch | null,
+  read: Read,
+  byName: string | null,
+): MatchRequest {
+  const { provider, endpoint, request, wants } = read
+  const scenario = byName ?? (wants.tools ? 'tools' : 'plain')
+  return {
+    provider,
+    endpoint,
+    method: request.method,
+    path: request.path,
+    wants,
+    body: request.json,
+    offered: findScenario(scenario)?.scenario.callsTools ? offeredTools(request.json) : [],
+    scenario,
+    named: byName !== null,
+    matches: matchesOf(read, place, byName),
+    address: url.origin + url.pathname,
+  }
 }
 
 /** Describes a request for the search of recordings: where its provider keeps them, and by which scenario. */
