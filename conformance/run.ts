@@ -128,27 +128,11 @@ export async function conform({
       worker.remainder(index === 0 ? REMAINDER : `${REMAINDER}-${index + 1}`),
     )
     for (const remainder of await Promise.all(remainders)) keep(remainder)
-    const counts = await Promise.all(workers.map((worker) => worker.inferences()))
-    const [first] = workers
-    const run: RunFile = {
-      format: 2,
-      suite: SUITE,
-      profile,
-      target: first!.target,
-      started_at: startedAt,
-      ended_at: clock(),
-      only: only ? [...only] : null,
-      disabled: { ...disabled },
-      quick,
-      inferences: counts.reduce((sum, count) => sum + count, 0),
-      stopped,
-      environment: { node: process.version, platform: `${process.platform} ${process.arch}` },
-      reproduce,
-    }
-    const clean: RunFile = JSON.parse(first!.redact(JSON.stringify(run)))
-    const results = judge(clean, evidence, requirements)
-    if (directory !== undefined) write(directory, 'run.json', clean)
-    return { results, run: clean, evidence }
+    const asked = { profile, only, disabled, quick, reproduce }
+    const run = await describeRun(workers, asked, startedAt, stopped)
+    const results = judge(run, evidence, requirements)
+    if (directory !== undefined) write(directory, 'run.json', run)
+    return { results, run, evidence }
   } finally {
     clearTimeout(clockwork)
     for (const worker of workers) await worker.close()
@@ -199,6 +183,41 @@ async function openWorkers(
     })
     workers.push(worker)
   } while (workers.length < count)
+}
+
+/** Describes a run at its end, without the secrets of its target. */
+async function describeRun(
+  workers: readonly Worker[],
+  {
+    profile,
+    only,
+    disabled,
+    quick,
+    reproduce,
+  }: Required<Pick<ConformOptions, 'profile' | 'disabled' | 'quick' | 'reproduce'>> & {
+    readonly only: readonly string[] | undefined
+  },
+  startedAt: number,
+  stopped: string | null,
+): Promise<RunFile> {
+  const counts = await Promise.all(workers.map((worker) => worker.inferences()))
+  const { target, redact } = workers[0]!
+  const run: RunFile = {
+    format: 2,
+    suite: SUITE,
+    profile,
+    target,
+    started_at: startedAt,
+    ended_at: clock(),
+    only: only ? [...only] : null,
+    disabled: { ...disabled },
+    quick,
+    inferences: counts.reduce((sum, count) => sum + count, 0),
+    stopped,
+    environment: { node: process.version, platform: `${process.platform} ${process.arch}` },
+    reproduce,
+  }
+  return JSON.parse(redact(JSON.stringify(run)))
 }
 
 /** So few checks need no better estimate. */
