@@ -84,7 +84,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
     now,
   } satisfies LeaseDeps)
 
-  const digestsSeen = new Set<string>()
+  const warnOfOthers = createConfigWarning(log)
   async function beat(): Promise<void> {
     const month = monthOf(now())
     const seen = spool.looking()
@@ -100,17 +100,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
     leases.heard(told.pulse.granted, month)
     spentElsewhere = told.pulse.spentElsewhere
     lastLive = told.pulse.live.length
-    for (const { name: other, config } of told.pulse.live) {
-      if (config === digest || digestsSeen.has(`${other} ${config} ${digest}`)) continue
-      digestsSeen.add(`${other} ${config} ${digest}`)
-      log.warn({ instance: other }, 'another instance of the fleet has a different configuration')
-    }
-  }
-  let stopped = false
-  const timer = { next: undefined as NodeJS.Timeout | undefined }
-  const keepBeating = async () => {
-    await beat()
-    if (!stopped) timer.next = setTimeout(keepBeating, PULSE_MS)
+    warnOfOthers(told.pulse.live, digest)
   }
 
   const refusal = (): string | null => {
@@ -120,17 +110,13 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
     const full = spool.full(now())
     return full && `the shared log does not accept calls (${link.failure ?? 'it is behind'}): ${full}`
   }
-  const until = Date.now() + START_MS
-  do {
-    await thread.ask('ship', null, START_MS).catch(() => {})
-    await beat()
-  } while (standing === null && Date.now() < until)
+  await firstBeats(thread, beat, () => standing !== null)
   const first = standing as Standing | null
   if (first?.refused) {
     await thread.stop()
     throw new Error(`cannot take part in the fleet: ${first.refused}`)
   }
-  timer.next = setTimeout(keepBeating, PULSE_MS)
+  const stopBeating = keepBeating(beat)
 
   return {
     name,
@@ -151,10 +137,48 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
       digest = digestOf(config)
     },
     async close() {
-      stopped = true
-      clearTimeout(timer.next)
+      stopBeating()
       await link.close()
     },
+  }
+}
+
+/** Returns a function that warns of each other configuration in the fleet, once for each of ours. */
+function createConfigWarning(log: FleetOptions['log']): (live: Fleet['instances'], digest: string) => void {
+  const digestsSeen = new Set<string>()
+  return (live, digest) => {
+    for (const { name: other, config } of live) {
+      if (config === digest || digestsSeen.has(`${other} ${config} ${digest}`)) continue
+      digestsSeen.add(`${other} ${config} ${digest}`)
+      log.warn({ instance: other }, 'another instance of the fleet has a different configuration')
+    }
+  }
+}
+
+/** Ships and beats until the shared log has told how this instance stands, or cannot be reached for a while. */
+async function firstBeats(
+  thread: FleetThread,
+  beat: () => Promise<void>,
+  isTold: () => boolean,
+): Promise<void> {
+  const until = Date.now() + START_MS
+  do {
+    await thread.ask('ship', null, START_MS).catch(() => {})
+    await beat()
+  } while (!isTold() && Date.now() < until)
+}
+
+/** Beats again and again, each time a while after the last beat ended. Returns the function that stops it. */
+function keepBeating(beat: () => Promise<void>): () => void {
+  let stopped = false
+  let timer = setTimeout(next, PULSE_MS)
+  async function next(): Promise<void> {
+    await beat()
+    if (!stopped) timer = setTimeout(next, PULSE_MS)
+  }
+  return () => {
+    stopped = true
+    clearTimeout(timer)
   }
 }
 
