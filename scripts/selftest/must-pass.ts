@@ -1,7 +1,7 @@
 // `npm run selftest -- must-pass`: checks that the conformance suite fails no gateway that is unusual but
 // correct. Runs all of them, some at a time, and writes docs/selftest/must-pass.json. NAME… runs only these
-// and writes nothing, --check runs all and writes nothing, --sample N tries N of them (see sample.ts) and
-// writes nothing. Exit 1 if one was wrongly failed, even if it passes when run again alone.
+// and writes nothing (with --update their rows), --check runs all and writes nothing, --sample N tries N of them
+// (see sample.ts) and writes nothing. Exit 1 if one was wrongly failed, even if it passes when run again alone.
 import { fork } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util'
 import { fileOf, mustPass } from '../../conformance/selftest/must-pass/registry.ts'
 import { type MustPassResult, tryMustPass } from '../../conformance/selftest/run-must-pass.ts'
 import { onlyOption } from './only.ts'
-import { type MustPassResults, writeMustPass } from './results.ts'
+import { type MustPassResults, readMustPass, writeMustPass } from './results.ts'
 import { type Sample, sample } from './sample.ts'
 
 /** Number of processes, with one gateway each. They mostly wait: for windows, cool-downs and gates. */
@@ -21,6 +21,7 @@ const { values, positionals } = parseArgs({
     check: { type: 'boolean', default: false },
     sample: { type: 'string' },
     only: { type: 'string', multiple: true },
+    update: { type: 'boolean', default: false },
   },
   allowPositionals: true,
 })
@@ -88,6 +89,10 @@ for (const { name } of results.filter((each) => each.wronglyFailed.size > 0)) {
 const wronglyFailed = results.filter((each) => each.wronglyFailed.size > 0)
 const seconds = ((performance.now() - began) / 1000).toFixed(0)
 if (positionals.length === 0 && !values.check && !only && !drawn) writeMustPass(toResults())
+else if (values.update) {
+  const { whole_run, gateways } = readMustPass()
+  writeMustPass({ whole_run, gateways: { ...gateways, ...toResults().gateways } })
+}
 process.stdout.write(
   `${count} must-pass gateways in ${seconds} s; wrongly failed: ${wronglyFailed.map(({ name }) => name).join(', ') || 'none'}${onlyAlone.length > 0 ? `; of these only on a busy machine: ${onlyAlone.join(', ')}` : ''}\n`,
 )

@@ -160,6 +160,20 @@ export const mustFail = {
       }
     },
   },
+  'fails-with-short-time-outs': {
+    what: 'With short time-outs, every call is answered with an error, and no provider is called.',
+    caughtBy: ['FAIL-05/calls-reach-a-provider'],
+    hooks: () => {
+      let isShort = false
+      return {
+        config(text) {
+          isShort = text.includes('stream_first_event: 2s')
+          return text
+        },
+        request: (wanted) => (isShort && callIn(wanted) ? failWith(502) : undefined),
+      }
+    },
+  },
   'stumbles-after-long-bodies': {
     what: 'The call after a body that was too large fails.',
     caughtBy: ['FAIL-03/works-afterwards'],
