@@ -1,4 +1,4 @@
-// One cause behind many failures is said once, and every failed finding says how its call was answered.
+// A cause that many failures share is reported once, and every failed finding names the answer to its call.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Evidence } from '../evidence/evidence.ts'

@@ -223,7 +223,7 @@ test('what an earlier run left in the same directory is no evidence (SUITE-03)',
   assert.equal(outcome, 'harness-error')
 })
 
-/** Carries out a check of this test's own, on a mock that nobody calls. */
+/** Carries out a check that this test defines, with a mock that gets no calls. */
 async function carriedOut(t: TestContext, own: Pick<Check, 'timeout' | 'exercise'>, more: object = {}) {
   const mock = await createMockProviders({})
   t.after(() => mock.close())

@@ -9,7 +9,7 @@ import { judge, type RunFile } from './judge.ts'
 
 const target = readTarget(join(ownTargets, 'waybill.yaml'))
 
-/** What is said of DIAL-02, whose call lost its version on the way to the provider. */
+/** Returns the verdict on DIAL-02 for a call that lost its version on the way to the provider. */
 function verdict(suite: string) {
   const run: RunFile = {
     ...{ format: 2, suite, profile: 'core', target, started_at: 0, ended_at: 20_000 },

@@ -198,7 +198,7 @@ export class Container {
     return { say: (line) => stream.write(`${line}\n`), heard }
   }
 
-  /** Copies files into its directory, writable by every user, because it may run as any. */
+  /** Copies files into its directory, writable by every user: the container may run as any of them. */
   async put(files: Readonly<Record<string, string>>): Promise<void> {
     await inScratch(async (scratch) => {
       const top = join(scratch, DIRECTORY)

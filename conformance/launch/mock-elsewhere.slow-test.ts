@@ -32,7 +32,7 @@ test('a gateway that trusts the authority of a mock with TLS is held to the cont
   assert.equal(verdicts.length, only.length)
 })
 
-test('values name the mock as it was said, and the file of its authority goes with it', async () => {
+test('values contain the configured name of the mock, and the file of its authority', async () => {
   const target = { ...readTarget(file), mock_tls: true, mock_name: 'gateway.example' }
   const { values, close } = await startMock(target)
   assert.match(values['mock.openai.base_url']!, /^https:\/\/gateway\.example:\d+\/openai\/v1$/)
@@ -41,7 +41,7 @@ test('values name the mock as it was said, and the file of its authority goes wi
   assert.throws(() => readFileSync(values['mock.ca']!), { code: 'ENOENT' })
 })
 
-test('it is loopback where nothing is said; every address needs a name; an image has its own', () => {
+test('the mock listens on loopback by default; listening on all addresses needs a name; an image brings its own', () => {
   const rest = { name: 'x', providers: { openai: {} }, models: { call: 'm' } }
   const url = { url: 'http://127.0.0.1:1' }
   const of = (more: object) => targetSchema.safeParse({ ...rest, start: url, ...more })

@@ -25,7 +25,7 @@ export class TargetError extends Error {
 }
 
 /** Fields of earlier versions. */
-const RENAMED: Renames = {
+export const RENAMED_FIELDS: Renames = {
   tells: 'observability',
   has: 'capabilities',
   surfaces: 'dialects',
@@ -40,7 +40,7 @@ const PLACEHOLDER = '{{mock.'
 
 /** Returns a target file's text with the current names, and how many old ones it had. */
 export function withCurrentNames(text: string): { text: string; count: number } {
-  const renamed = withNewNames(text, RENAMED)
+  const renamed = withNewNames(text, RENAMED_FIELDS)
   const [first, ...others] = renamed.text.split(OLD_PLACEHOLDER)
   return { text: [first, ...others].join(PLACEHOLDER), count: renamed.count + others.length }
 }
@@ -88,7 +88,7 @@ function problemsIn(given: Readonly<Record<string, unknown>>): Problem[] {
 /** Reports the names of earlier versions. */
 function oldNames({ file, text }: Source): Problem[] {
   const remedy = `waybill target check --fix ${file}`
-  const problems = renamedProblems(text, RENAMED, remedy)
+  const problems = renamedProblems(text, RENAMED_FIELDS, remedy)
   const offset = text.indexOf(OLD_PLACEHOLDER)
   if (offset === -1) return problems
   const message = `placeholders begin with ${PLACEHOLDER} now; \`${remedy}\` renames them`

@@ -1,4 +1,4 @@
-// `waybill mock` as a process of its own, as anybody would run it.
+// `waybill mock` as a separate process, as a user runs it.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
