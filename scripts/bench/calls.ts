@@ -1,16 +1,16 @@
 // `npm run bench`: the cost of Waybill, compared with a bare proxy and another gateway, all in one run and in
 // turns. The record is full from the start, so each new call deletes one. `--quick` tries the bench itself
 // and writes nothing; `--profile` shows where Waybill's time goes; `--beside DIR` adds the build of another
-// checkout and writes nothing; `--rounds N` makes it shorter. `--paired DIR` compares only the main thread's
-// processor time per call with that of another checkout's build, in pairs of rounds (40, or `--rounds N`); it
-// fails if a call takes over 3 % more.
+// checkout and writes nothing; `--rounds N` makes it shorter. `--paired DIR` compares the main thread's processor
+// time per call with that of another checkout's build, in pairs of rounds (40, or `--rounds N`) at 32 connections
+// (or `--connections N`), beside the bare proxy; it fails if a call takes over 3 % more.
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import Database from 'better-sqlite3'
 import { fillRecord } from './fill.ts'
-import { paired } from './paired.ts'
+import { type Paired, paired } from './paired.ts'
 import { useOf } from './process.ts'
 import { printProfiles } from './profile.ts'
 import { type Disk, report } from './report.ts'
@@ -30,6 +30,7 @@ const {
   beside,
   paired: base,
   rounds,
+  connections = '32',
 } = parseArgs({
   options: {
     quick: { type: 'boolean' },
@@ -37,6 +38,7 @@ const {
     beside: { type: 'string' },
     paired: { type: 'string' },
     rounds: { type: 'string' },
+    connections: { type: 'string' },
   },
 }).values
 const ROUNDS = Number(rounds ?? (quick ? 2 : 7))
@@ -106,38 +108,52 @@ async function runBench(): Promise<void> {
   else publish(text)
 }
 
-/** Compares the main thread's time per call of this build and the one in `base`, in turns. */
+/** Compares a call of this build with one of the build in `base`, and both with the bare proxy, in turns. */
 async function runPaired(base: string): Promise<void> {
   const upstream = await start(startUpstream())
-  const [here, there] = await Promise.all(
-    [{ name: 'here' }, { name: 'base', root: resolve(base) }].map(async (build) => {
-      const place = mkdtempSync(join(directory, `${build.name}-`))
-      fillRecord(place, CALLS)
-      return start(startBenchWaybill(upstream, place, build))
-    }),
-  )
-  for (const target of [here!, there!]) console.log(`${target.name}: ${target.about}`)
-  const round = async (target: BenchTarget): Promise<number> => {
-    const { main, badStatus, socketErrors } = await wrk(target, 32, 1)
-    if (main === null) throw new Error('bench: this system does not report the processor time of a thread')
-    if (badStatus + socketErrors > 0) throw new Error(`bench: ${target.name} answered with errors`)
-    return main
+  const bare = await start(startBareProxy(upstream))
+  const builds = [{ name: 'here' }, { name: 'base', root: resolve(base) }]
+  const targets = [bare]
+  for (const build of builds) {
+    const place = mkdtempSync(join(directory, `${build.name}-`))
+    fillRecord(place, CALLS)
+    targets.push(await start(startBenchWaybill(upstream, place, build)))
   }
-  for (const target of [here!, there!, here!, there!]) await round(target) // warms up V8
-  const differences: number[] = []
-  for (let pair = 0; pair < Number(rounds ?? 40); pair++) {
-    const order = pair % 2 === 0 ? [here!, there!] : [there!, here!]
-    const times = new Map<BenchTarget, number>()
-    for (const target of order) times.set(target, await round(target))
-    const [now, before] = [times.get(here!)!, times.get(there!)!]
-    differences.push(now / before - 1)
-    console.log(`${pair + 1}: ${now.toFixed(1)} µs here, ${before.toFixed(1)} µs base`)
+  for (const target of targets) console.log(`${target.name}: ${target.about}`)
+  const figures = new Map(targets.map(({ name }) => [name, [] as (Round & { main: number; all: number })[]]))
+  const round = async (target: BenchTarget) => {
+    const { main, all, ...rest } = await wrk(target, Number(connections), 1)
+    if (main === null || all === null)
+      throw new Error('bench: this system does not report the processor time of a thread')
+    if (rest.badStatus + rest.socketErrors > 0) throw new Error(`bench: ${target.name} answered with errors`)
+    return { main, all, ...rest }
   }
-  const { median, low, high } = paired(differences)
+  for (const target of [...targets, ...targets, ...targets]) await round(target) // warms up V8
+  for (let pair = 0; pair < Number(rounds ?? 40); pair++)
+    for (const target of pair % 2 === 0 ? targets : targets.toReversed())
+      figures.get(target.name)!.push(await round(target))
+  printPaired(figures)
+}
+
+type PairedFigures = ReadonlyMap<string, readonly (Round & { main: number; all: number })[]>
+
+/** Prints how `here` compares with `base`, and both with the bare proxy. */
+function printPaired(figures: PairedFigures): void {
+  const [bare, here, base] = ['bare proxy', 'here', 'base'].map((name) => figures.get(name)!)
+  const compare = (what: 'main' | 'all' | 'perSecond' | 'p50' | 'resident', a: typeof here, b: typeof here) =>
+    paired(a!.map((round, index) => round[what]! / b![index]![what]! - 1))
+  const times = ({ median, low, high }: Paired) =>
+    `${(median + 1).toFixed(2)} (${(low + 1).toFixed(2)} to ${(high + 1).toFixed(2)})`
+  const labels = { main: 'main thread per call', all: 'process per call', perSecond: 'calls per second' }
+  for (const [what, label] of Object.entries(labels) as [keyof typeof labels, string][])
+    console.log(
+      `${label}: ${times(compare(what, here, bare))} × bare; base ${times(compare(what, base, bare))} × bare; ${times(compare(what, here, base))} × base`,
+    )
+  const { median, low, high } = compare('main', here, base)
   const percent = (share: number) => `${(share * 100).toFixed(1)} %`
   const verdict = high <= 0.03 ? 'at most 3 %' : low > 0.03 ? 'MORE THAN 3 %' : 'undecided: take more rounds'
   console.log(
-    `main thread per call: ${percent(median)} (${percent(low)} to ${percent(high)}, ${differences.length} pairs): ${verdict}`,
+    `main thread against base: ${percent(median)} (${percent(low)} to ${percent(high)}, ${here!.length} pairs, ${connections} connections): ${verdict}`,
   )
   if (median > 0.03) process.exitCode = 1
 }

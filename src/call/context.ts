@@ -17,7 +17,7 @@ export interface CallContext {
   /** Providers answer from recordings. */
   readonly replay: boolean
   readonly router: Router
-  readonly store: Pick<Store, 'write' | 'saveArtifact'> & {
+  readonly store: Pick<Store, 'open' | 'write' | 'saveArtifact'> & {
     readonly calls: Pick<Store['calls'], 'makerOf'>
   }
   /** Prices in force when the call arrived: a reload does not change its cost. */

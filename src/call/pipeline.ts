@@ -257,19 +257,25 @@ class OpenCall implements Answering, SendListener {
 
   /** Puts the call on record before a byte of it leaves. Refuses it if that fails. */
   begin(): void {
-    this.context.store.write({ kind: 'open', call: this.call, route: this.route }).then(
-      this.guard(() => this.#run()),
-      (cause) => {
-        this.#tracker.over()
-        const message = 'The call was refused: it could not be recorded.'
-        this.#arrival.refuse(new GatewayError('log_unavailable', message, { cause }))
-      },
-    )
+    this.context.store.open({ kind: 'open', call: this.call, route: this.route }, (cause) => {
+      if (cause) this.#refuse(cause)
+      else this.#run()
+    })
+  }
+
+  #refuse(cause: Error): void {
+    this.#tracker.over()
+    const message = 'The call was refused: it could not be recorded.'
+    this.#arrival.refuse(new GatewayError('log_unavailable', message, { cause }))
   }
 
   #run(): void {
-    if (this.#hit) answerCached(this.#hit, this)
-    else sendToProvider(this.request, this.route, this.#sendOptions())
+    try {
+      if (this.#hit) answerCached(this.#hit, this)
+      else sendToProvider(this.request, this.route, this.#sendOptions())
+    } catch (thrown) {
+      this.fault(thrown)
+    }
   }
 
   sent(result: SendResult): void {

@@ -38,6 +38,7 @@ export interface FleetOptions {
 
 export interface Fleet {
   readonly name: string
+  readonly open: Store['open']
   readonly write: Store['write']
   readonly reads: Reads
   /** Returns why no call can be accepted at present; null if calls are. */
@@ -120,7 +121,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
 
   return {
     name,
-    write: writeThrough(options, link, refusal, spool.began),
+    ...writeThrough(options, link, refusal, spool.began),
     reads: readShared(journal, thread),
     refusal,
     failure: () => standing?.refused ?? link.failure,
@@ -237,29 +238,37 @@ function startLink(options: FleetOptions, digest: () => string): Link {
   }
 }
 
-/** Makes a fleet's `write`: into the journal and, with `shared`, into the shared log before it resolves. */
+/** Makes a fleet's `open` and `write`: into the journal and, with `shared`, into the shared log as well. */
 function writeThrough(
   { journal, shared, now }: FleetOptions,
   link: Link,
   refusal: () => string | null,
   onBegin: () => void,
-): Store['write'] {
-  return async (what) => {
-    if (what.kind === 'streaming' || what.kind === 'close') return journal.write(what)
-    if (what.kind === 'open') {
+): Pick<Store, 'open' | 'write'> {
+  const share = async () => {
+    if (link.failure !== null) throw new Error(link.failure)
+    await link.thread.ask('ship', null, SHARED_MS)
+  }
+  return {
+    open(opening, done) {
       const why = refusal()
-      if (why !== null) throw new Error(why)
+      if (why !== null) return done(new Error(why))
       onBegin()
-    }
-    await journal.write(what)
-    if (!shared) return
-    try {
-      if (link.failure !== null) throw new Error(link.failure)
-      await link.thread.ask('ship', null, SHARED_MS)
-    } catch (error) {
-      if (what.kind === 'open') void journal.write(refusedEnd(what, now()))
-      throw error
-    }
+      journal.open(opening, (error) => {
+        if (error || !shared) return done(error)
+        share().then(
+          () => done(null),
+          (error) => {
+            void journal.write(refusedEnd(opening, now()))
+            done(error)
+          },
+        )
+      })
+    },
+    async write(what) {
+      await journal.write(what)
+      if (what.kind === 'next' && shared) await share()
+    },
   }
 }
 

@@ -84,7 +84,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const connections = createConnections(options.wire)
   const reserved = (keyName: string) => reservations.reserved(keyName)
   const fleet = inFleet && (await joinFleet(inFleet, options, { now, log, reserved, store, routingState }))
-  const reservations = createReservations(fleet?.write ?? store.write)
+  const reservations = createReservations(fleet ?? store)
   const accounts = createAccounts({ store, fleet, reserved, now })
   /** Returns why no call can be accepted or recorded. */
   const storeFailure = () => store.failure ?? fleet?.refusal() ?? null
@@ -93,7 +93,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     telemetry && (await traceCalls(telemetry, options.telemetryHeaders, inFleet?.instance, store, log))
   const observers: Observer[] = [meters, logCalls(log), feed]
   if (traces) observers.push({ closed: ({ call }) => traces.ended(call) })
-  const write = watchWrites(reservations.write, observers, (error) =>
+  const watched = watchWrites(reservations, observers, (error) =>
     log.error(errorFields(error, context().callContext.mask), 'a call could not be logged or counted'),
   )
   const calls = fleet?.reads ?? store.calls
@@ -121,7 +121,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     },
     callParts: {
       ...{ replay, now, onFault: onInternalError, tracing: telemetry ?? null },
-      store: { write, saveArtifact: store.saveArtifact, calls },
+      store: { ...watched, saveArtifact: store.saveArtifact, calls },
     },
   })
   const url = await listen(server, bind).catch(async (error) => {

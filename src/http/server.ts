@@ -110,14 +110,28 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
     connectionsCheckingInterval: Math.min(1_000, headersTimeout, requestTimeout),
     requireHostHeader: false, // Node's own refusal has no body
   })
-  // Without the third argument polka handles the request to its end, unlike in its types.
-  serveInTurn(server, createApp(options).handler as unknown as RequestListener)
+  serveInTurn(server, createHandler(options))
   server.on('clientError', answerBrokenRequest)
   return server
 }
 
+/** Returns the listener for all requests. A call to the path of an endpoint itself needs no search for it. */
+function createHandler<Read, Live>(options: ServerOptions<Read, Live>): RequestListener {
+  const ArrivedCall = arrivedCallsOf(options)
+  // Without the third argument polka handles the request to its end, unlike in its types.
+  const search = createApp(options, ArrivedCall).handler as unknown as RequestListener
+  const endpoints = new Map(options.calls.map((endpoint) => [endpoint.path, endpoint]))
+  return (request, response) => {
+    const endpoint = request.method === 'POST' ? endpoints.get(request.url!) : undefined
+    if (endpoint) new ArrivedCall(endpoint, request, response, NO_PLACES).handle()
+    else search(request, response)
+  }
+}
+
+type CallArrivals<Live> = ReturnType<typeof arrivedCallsOf<unknown, Live>>
+
 /** Mounts all endpoints. */
-function createApp<Read, Live>(options: ServerOptions<Read, Live>): Polka {
+function createApp<Read, Live>(options: ServerOptions<Read, Live>, ArrivedCall: CallArrivals<Live>): Polka {
   const { calls, nowhere } = options
   const doors = createDoors(options)
   const { admit } = doors
@@ -135,7 +149,7 @@ function createApp<Read, Live>(options: ServerOptions<Read, Live>): Polka {
     onNoMatch: (request, response) => (isReader(request) ? lostReader : nothingHere)(request, response),
   })
   // Calls first: polka tries paths in order.
-  mountCalls(app, options, doors)
+  mountCalls(app, options, doors, ArrivedCall)
   mountReads(app, options, doors)
   mountOthers(app, options, doors)
   return app
@@ -145,11 +159,14 @@ function mountCalls<Read, Live>(
   app: Polka,
   options: ServerOptions<Read, Live>,
   { notAllowed }: Doors<Read, Live>,
+  ArrivedCall: CallArrivals<Live>,
 ): void {
-  const ArrivedCall = arrivedCallsOf(options)
   for (const endpoint of options.calls) {
     const path = patternOf(endpoint.path)
-    app.post(path, (request, response) => new ArrivedCall(endpoint, request, response).handle())
+    app.post(path, (request, response) => {
+      const places = { ...placesOf(request), keyInQuery: keyIn(request, endpoint.keyParameter) }
+      new ArrivedCall(endpoint, request, response, places).handle()
+    })
     app.all(path, notAllowed({ wording: endpoint, keyParameter: endpoint.keyParameter }, 'POST, OPTIONS'))
   }
 }
@@ -198,7 +215,7 @@ function mountOthers<Read, Live>(
 
 /** Throws if a request is not admitted, whatever its caller. `places`: its sender's parts of the URL. */
 function look<Read, Live>(
-  request: Request,
+  request: IncomingMessage,
   places: string,
   { guard, keyGuard }: RequestContext<Read, Live>,
   keyParameter?: string,
@@ -283,21 +300,27 @@ function arrivedCallsOf<Read, Live>(options: ServerOptions<Read, Live>) {
   return class ArrivedCall implements Admitted {
     readonly requestId = idOf(now())
     readonly path: string
-    readonly request: Request
+    readonly request: IncomingMessage
     readonly rest: string
     readonly query: string
     caller!: Caller
     slot!: CallSlot
     readonly #endpoint: CallEndpoint<Live>
     readonly #response: ServerResponse
+    readonly #keyInQuery: unknown
     readonly #context = context()
 
-    constructor(endpoint: CallEndpoint<Live>, request: Request, response: ServerResponse) {
+    constructor(
+      endpoint: CallEndpoint<Live>,
+      request: IncomingMessage,
+      response: ServerResponse,
+      { rest, query, keyInQuery }: CallPlaces,
+    ) {
       this.path = endpoint.path
       this.request = request
-      const { rest, query } = placesOf(request)
       this.rest = rest
       this.query = query
+      this.#keyInQuery = keyInQuery
       this.#endpoint = endpoint
       this.#response = response
     }
@@ -307,8 +330,7 @@ function arrivedCallsOf<Read, Live>(options: ServerOptions<Read, Live>) {
         const { keyParameter } = this.#endpoint
         const { rest, query } = this
         look(this.request, query === '' ? rest : `${rest}?${query}`, this.#context, keyParameter)
-        const keyInQuery = keyIn(this.request, keyParameter)
-        this.caller = this.#context.authenticate(this.request, 'call', keyInQuery)
+        this.caller = this.#context.authenticate(this.request, 'call', this.#keyInQuery)
         this.slot = slots.take(this.caller.name)
         this.#endpoint.handle(this, this.#response, this.#context.callContext)
       } catch (thrown) {
@@ -343,6 +365,13 @@ const placesOf = ({ params, search }: Request): Pick<AdmittedRead, 'rest' | 'que
   rest: params.rest ?? params['*'] ?? '',
   query: search?.slice(1) ?? '',
 })
+
+/** Parts of a call's URL that its sender chose. */
+interface CallPlaces extends Pick<AdmittedRead, 'rest' | 'query'> {
+  readonly keyInQuery: unknown
+}
+
+const NO_PLACES: CallPlaces = { rest: '', query: '', keyInQuery: undefined }
 
 /** polka supports `*` only as a whole segment. */
 function patternOf(path: string): string | RegExp {

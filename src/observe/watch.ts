@@ -48,15 +48,15 @@ export interface Observer {
 }
 
 /**
- * Returns the store's `write` with observers of each write. An observer's exception goes to `onFault` only:
- * observers must never keep the record from being written.
+ * Returns the store's `open` and `write` with observers of each write. An observer's exception goes to `onFault`
+ * only: observers must never keep the record from being written.
  */
 export function watchWrites(
-  write: Store['write'],
+  { open, write }: Pick<Store, 'open' | 'write'>,
   observers: readonly Observer[],
   onFault: (error: unknown) => void,
-): Store['write'] {
-  const open = new Map<string, WatchedCall>()
+): Pick<Store, 'open' | 'write'> {
+  const calls = new Map<string, WatchedCall>()
   const tell = (say: (observer: Observer) => void) => {
     for (const observer of observers) {
       try {
@@ -68,8 +68,8 @@ export function watchWrites(
   }
   const tellEnd = (write: Extract<Write, { kind: 'close' }>) => {
     const { id, outcome, requestsSent, target, ended } = write
-    const watched = open.get(id)
-    open.delete(id)
+    const watched = calls.get(id)
+    calls.delete(id)
     const [cost, savedUsd] = [costOfCall(write), savedOfCall(write)]
     const end = { target, outcome, requestsSent, cost, savedUsd, closing: write }
     tell((observer) => {
@@ -78,45 +78,52 @@ export function watchWrites(
     })
   }
 
-  const tellWhenWritten = async (what: Extract<Write, { kind: 'open' | 'next' }>) => {
+  const writeNext = async (next: Extract<Write, { kind: 'next' }>) => {
     const began = performance.now()
-    await write(what)
+    await write(next)
     const ms = performance.now() - began
-    if (what.kind === 'open') {
-      const { call, route } = what
-      const requestsSent = call.cache === 'HIT' ? 0 : 1
-      const watched = { call, route, fallbacks: 0, target: route.candidates[0], requestsSent, ttftMs: null }
-      open.set(call.id, watched)
-      tell((observer) => {
-        observer.recorded?.(ms)
-        observer.opened?.(watched)
-      })
-    } else {
-      const before = open.get(what.id)
-      const { fallbacks, target } = what
-      const watched = before && { ...before, fallbacks, target, requestsSent: what.requestsSent + 1 }
-      if (watched) open.set(what.id, watched)
-      tell((observer) => {
-        observer.recorded?.(ms)
-        observer.attempted?.(what.ended)
-        if (watched && watched.fallbacks > before.fallbacks) observer.fellBack?.(watched)
-        if (watched) observer.changed?.(watched)
-      })
-    }
+    const before = calls.get(next.id)
+    const { fallbacks, target } = next
+    const watched = before && { ...before, fallbacks, target, requestsSent: next.requestsSent + 1 }
+    if (watched) calls.set(next.id, watched)
+    tell((observer) => {
+      observer.recorded?.(ms)
+      observer.attempted?.(next.ended)
+      if (watched && watched.fallbacks > before.fallbacks) observer.fellBack?.(watched)
+      if (watched) observer.changed?.(watched)
+    })
   }
 
-  return (what) => {
-    if (what.kind === 'open' || what.kind === 'next') return tellWhenWritten(what)
-    const written = write(what)
-    if (what.kind === 'close') tellEnd(what)
-    else if (what.kind === 'streaming') {
-      const before = open.get(what.id)
-      if (before) {
-        const watched = { ...before, ttftMs: what.ttftMs }
-        open.set(what.id, watched)
-        tell((observer) => observer.changed?.(watched))
+  return {
+    open(opening, done) {
+      const began = performance.now()
+      open(opening, (error) => {
+        if (error) return done(error)
+        const ms = performance.now() - began
+        const { call, route } = opening
+        const requestsSent = call.cache === 'HIT' ? 0 : 1
+        const watched = { call, route, fallbacks: 0, target: route.candidates[0], requestsSent, ttftMs: null }
+        calls.set(call.id, watched)
+        tell((observer) => {
+          observer.recorded?.(ms)
+          observer.opened?.(watched)
+        })
+        done(null)
+      })
+    },
+    write(what) {
+      if (what.kind === 'next') return writeNext(what)
+      const written = write(what)
+      if (what.kind === 'close') tellEnd(what)
+      else {
+        const before = calls.get(what.id)
+        if (before) {
+          const watched = { ...before, ttftMs: what.ttftMs }
+          calls.set(what.id, watched)
+          tell((observer) => observer.changed?.(watched))
+        }
       }
-    }
-    return written
+      return written
+    },
   }
 }

@@ -273,6 +273,7 @@ const MOVES_ON = [408, 409, 425, 429]
 function judge(result: AttemptResult, target: Target, { providers, dialect }: SendOptions): AttemptResult {
   if (result.kind === 'stream') return result
   if (result.kind === 'failure') return { ...result, message: `${targetId(target)}: ${result.message}` }
+  if (result.parsed) return result
   const { status, body } = result
   const error = () => providerErrorIn(body, providers.get(target.provider)!.dialects.get(dialect)!)
   // Google answers a wrong key with 400 and names the error inside.

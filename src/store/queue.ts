@@ -1,7 +1,8 @@
-// Joins the writes of many calls into transactions: one batch in flight at a time. Openings go at once,
-// because calls wait for them; closings wait for others to join. While nothing can be written, calls are
-// refused at once. Knows no SQL; `commit` is a parameter.
-import type { Write } from './writes.ts'
+// Joins the writes of many calls into transactions. Openings go at once, because calls wait for them: those of
+// a turn of the event loop together, on this thread if nobody else is writing, else in the next batch for the
+// writer thread. Closings wait for others to join; one batch is in flight at a time. While nothing can be
+// written, calls are refused at once. Knows no SQL; both ways to commit are parameters.
+import type { Opening, Write } from './writes.ts'
 
 /**
  * Commits a batch. Resolves with null or, if some of its writes were refused, with the reason for each (null:
@@ -9,10 +10,18 @@ import type { Write } from './writes.ts'
  */
 export type Commit = (batch: Write[]) => Promise<readonly (string | null)[] | null>
 
-interface Waiting {
-  readonly write: Write
-  readonly resolve: () => void
-  readonly reject: (error: Error) => void
+/**
+ * Commits openings on this thread, all or none, without waiting for a lock. Returns false if it did not: then
+ * the writer thread has to. Throws if it is unknown what was written.
+ */
+export type CommitHere = (openings: readonly Opening[]) => boolean
+
+/** Called when a write is committed, or with the reason why it cannot be. */
+export type Done = (error: Error | null) => void
+
+interface Waiting<What = Write> {
+  readonly write: What
+  readonly done: Done
 }
 
 /**
@@ -23,6 +32,12 @@ interface Waiting {
 const LINGER_MS = 10
 const MAX_LINGERING = 128
 
+/** Maximum openings of a turn that are committed here: for more, waking the writer thread is cheaper. */
+const MAX_HERE = 1
+
+/** Maximum closings that wait while openings are committed here: beyond it, calls go at the writer's pace. */
+const MAX_WAITING_CLOSINGS = 1_024
+
 /** Delay before a failed closing write, or a failed attempt to write at all, is retried, ms. */
 const RETRY_MS = 250
 
@@ -30,12 +45,16 @@ const RETRY_MS = 250
 const STUCK_MS = 1_000
 
 /**
- * `add` resolves when the write is committed. An opening write that fails is rejected, so that its call can
- * be refused; a closing write is retried until it succeeds, because its call has happened.
+ * An opening write that fails is rejected, so that its call can be refused; a closing write is retried until it
+ * succeeds, because its call has happened.
  */
 export class WriteQueue {
   readonly #commit: Commit
+  readonly #commitHere: CommitHere
   readonly #onFailure: (message: string) => void
+  /** Openings of this turn of the event loop. */
+  #fresh: Waiting<Opening>[] = []
+  /** Openings for the writer thread. */
   #openings: Waiting[] = []
   #closings: Waiting[] = []
   /** The closings go with the next batch. */
@@ -54,8 +73,13 @@ export class WriteQueue {
   #closed = false
 
   /** `onFailure` is called when writing begins to fail. */
-  constructor(commit: Commit, onFailure: (message: string) => void = () => {}) {
+  constructor(
+    commit: Commit,
+    onFailure: (message: string) => void = () => {},
+    commitHere: CommitHere = () => false,
+  ) {
     this.#commit = commit
+    this.#commitHere = commitHere
     this.#onFailure = onFailure
   }
 
@@ -64,9 +88,20 @@ export class WriteQueue {
     return this.#failure
   }
 
-  add(write: Write): Promise<void> {
+  /** Takes the opening of a call. */
+  open(write: Opening, done: Done): void {
+    if (this.#refusal !== null) {
+      done(new Error(this.#refusal))
+      return
+    }
+    this.#fresh.push({ write, done })
+    if (this.#fresh.length === 1) setImmediate(() => this.#commitFresh())
+  }
+
+  /** Takes any other write; resolves when it is committed. */
+  add(write: Exclude<Write, Opening>): Promise<void> {
     return new Promise((resolve, reject) => {
-      const added = { write, resolve, reject }
+      const added = { write, done: (error: Error | null) => (error ? reject(error) : resolve()) }
       if (this.#refusal === null) {
         ;(isOpening(write) ? this.#openings : this.#closings).push(added)
         this.#schedule()
@@ -96,6 +131,7 @@ export class WriteQueue {
   async drain(graceMs: number): Promise<void> {
     const deadline = Date.now() + graceMs
     this.#closing = true
+    this.#commitFresh()
     do {
       this.#schedule()
       await within(this.#running, deadline - Date.now())
@@ -111,7 +147,29 @@ export class WriteQueue {
   }
 
   get #isEmpty(): boolean {
-    return this.#openings.length === 0 && this.#closings.length === 0
+    return this.#fresh.length === 0 && this.#openings.length === 0 && this.#closings.length === 0
+  }
+
+  #commitFresh(): void {
+    const fresh = this.#fresh
+    this.#fresh = []
+    if (fresh.length === 0) return
+    let isWritten = false
+    try {
+      const isQuiet = this.#running === null && fresh.length <= MAX_HERE
+      const isHere = isQuiet && this.#refusal === null && this.#closings.length < MAX_WAITING_CLOSINGS
+      isWritten = isHere && this.#commitHere(fresh.map(({ write }) => write))
+    } catch (error) {
+      this.#refuse(fresh, error as Error)
+      this.#tryLater()
+      return
+    }
+    if (isWritten) for (const { done } of fresh) done(null)
+    else {
+      this.#openings.push(...fresh)
+      if (this.#refusal === null) this.#start()
+      else this.#refuseOpenings(new Error(this.#refusal))
+    }
   }
 
   #schedule(): void {
@@ -175,8 +233,8 @@ export class WriteQueue {
     let failure: string | null = null
     for (const [index, each] of batch.entries()) {
       const reason = reasons?.[index] ?? null
-      if (reason === null) each.resolve()
-      else if (isOpening(each.write)) each.reject(new Error(reason))
+      if (reason === null) each.done(null)
+      else if (isOpening(each.write)) each.done(new Error(reason))
       else {
         this.#unwritten.push(each)
         failure = reason
@@ -189,14 +247,14 @@ export class WriteQueue {
   #refuse(batch: readonly Waiting[], error: Error): void {
     this.#refusal = error.message
     for (const each of batch)
-      if (isOpening(each.write)) each.reject(error)
+      if (isOpening(each.write)) each.done(error)
       else this.#unwritten.push(each)
     this.#refuseOpenings(error)
     this.#fail(error.message)
   }
 
   #refuseOpenings(error: Error): void {
-    for (const each of this.#openings) each.reject(error)
+    for (const each of this.#openings) each.done(error)
     this.#openings = []
   }
 

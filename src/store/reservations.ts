@@ -4,7 +4,7 @@
 import type { Claim } from '../core/budget.ts'
 import { usedNothing } from '../core/call.ts'
 import type { Store } from './store.ts'
-import type { EndedAttempt, Write } from './writes.ts'
+import type { EndedAttempt } from './writes.ts'
 
 export interface Reservations {
   /** Returns US dollars reserved for the open calls of a key. */
@@ -13,11 +13,12 @@ export interface Reservations {
   add(claim: Claim): void
   /** Ends the work for a call. If it was opened, its end releases the reservation. */
   forget(callId: string): void
-  /** The store's `write`. */
+  /** The store's own. */
+  readonly open: Store['open']
   readonly write: Store['write']
 }
 
-export function createReservations(write: Store['write']): Reservations {
+export function createReservations({ open, write }: Pick<Store, 'open' | 'write'>): Reservations {
   const claims = new Map<string, Claim>()
   /** Calls whose opening is or was being written. */
   const opened = new Set<string>()
@@ -43,23 +44,24 @@ export function createReservations(write: Store['write']): Reservations {
     forget(callId) {
       if (!opened.has(callId)) drop(callId)
     },
+    open(opening, done) {
+      const { id } = opening.call
+      const claim = claims.get(id)
+      if (!claim) return open(opening, done)
+      opened.add(id)
+      open({ ...opening, reserved: claim.usd }, (error) => {
+        if (error) drop(id)
+        done(error)
+      })
+    },
     write(what) {
-      const claim = claims.get(what.kind === 'open' ? what.call.id : what.id)
+      const claim = claims.get(what.id)
       return claim ? writeClaimed(what, claim) : write(what)
     },
   }
 
-  async function writeClaimed(what: Write, claim: Claim): Promise<void> {
+  async function writeClaimed(what: Parameters<Store['write']>[0], claim: Claim): Promise<void> {
     if (what.kind === 'streaming') return write(what)
-    if (what.kind === 'open') {
-      opened.add(what.call.id)
-      try {
-        return await write({ ...what, reserved: claim.usd })
-      } catch (error) {
-        drop(what.call.id)
-        throw error
-      }
-    }
     const charge = what.ended && what.cost.usd === null ? chargeOf(what.ended, claim) : 0
     await write({ ...what, charge })
     if (what.kind === 'close') drop(what.id) // only now, or it would not count meanwhile

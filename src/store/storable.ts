@@ -2,18 +2,16 @@
 // count, status or amount becomes unknown, texts are cut. Pure; knows the writes and no database.
 import type { Tokens } from '../core/call.ts'
 import { type Cost, UNKNOWN_USAGE } from '../pricing/pricing.ts'
-import type { EndedAttempt, Write } from './writes.ts'
+import type { EndedAttempt, Opening, Write } from './writes.ts'
 
 /** Maximum characters of a provider's text on record. */
 const MAX_TEXT_LENGTH = 256
 /** Maximum cost of an attempt, US dollars. */
 const MAX_USD = 1e9
 
-/** Returns the write as it can be recorded; `open` comes from the gateway itself and stays as it is. */
-export function storable(write: Write): Write {
+/** Returns the write as it can be recorded. An opening comes from the gateway itself and is recorded as it is. */
+export function storable(write: Exclude<Write, Opening>): Exclude<Write, Opening> {
   switch (write.kind) {
-    case 'open':
-      return write
     case 'streaming':
       return { ...write, ttftMs: amount(write.ttftMs) ?? 0 }
     case 'next':

@@ -2,15 +2,18 @@
 
 import type { TracedCall } from '../core/tracing.ts'
 import type { ArtifactLimits, MakeArtifact } from './artifact-buffer.ts'
+import type { Done } from './queue.ts'
 import type { Reads, RetentionLimits } from './reads.ts'
-import type { Write } from './writes.ts'
+import type { Opening, Write } from './writes.ts'
 
 export interface Store {
+  /** Puts a call on record; `done` gets an error if it cannot be: then nothing may be sent. */
+  open(opening: Opening, done: Done): void
   /**
-   * Resolves when the write is committed. `open` and `next` reject if it cannot be: then nothing may be sent.
-   * `streaming` and `close` never reject, they are retried until they succeed.
+   * Resolves when the write is committed. `next` rejects if it cannot be: then nothing may be sent. `streaming`
+   * and `close` never reject, they are retried until they succeed.
    */
-  write(write: Write): Promise<void>
+  write(write: Exclude<Write, Opening>): Promise<void>
   /** Stores the artifact of a call whose `close` was written. `weight`: bytes of memory it retains. */
   saveArtifact(callId: string, weight: number, make: MakeArtifact): void
   /** Reads of the record. */

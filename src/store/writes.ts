@@ -12,6 +12,15 @@ export interface EndedAttempt extends AttemptEnd {
   readonly target: Pick<Target, 'provider' | 'model'>
 }
 
+/** The opening of a call. */
+export interface Opening {
+  readonly kind: 'open'
+  readonly call: Call
+  readonly route: Route
+  /** US dollars reserved in its key's budget; absent without a budget. */
+  readonly reserved?: number
+}
+
 /**
  * - `open`: the call is routed, and its first attempt is about to be sent unless the cache has the answer.
  * - `next`: an attempt failed and another is about to be sent.
@@ -19,13 +28,7 @@ export interface EndedAttempt extends AttemptEnd {
  * - `close`: the call is over; `ended` is its last attempt, null if there was none.
  */
 export type Write =
-  | {
-      readonly kind: 'open'
-      readonly call: Call
-      readonly route: Route
-      /** US dollars reserved in its key's budget; absent without a budget. */
-      readonly reserved?: number
-    }
+  | Opening
   | {
       readonly kind: 'next'
       readonly id: string

@@ -147,7 +147,8 @@ export async function testGateway(t: TestContext, setup: Setup = {}): Promise<Te
 }
 
 /** One route over one provider. */
-const AUTO = 'routes: { auto: { targets: [ { model: alpha/model-a, tier: balanced } ] } }'
+/** `auto` is alpha/model-a. */
+export const AUTO = 'routes: { auto: { targets: [ { model: alpha/model-a, tier: balanced } ] } }'
 
 /** `auto` tries alpha/model-a, then beta/model-b. */
 export const TWO_TARGETS =

@@ -2,8 +2,8 @@
 // lost with the process, or the next start opens other files. SQLite names the log after the target of a link
 // to a database, and opens no log that is a link, so a link counts as another file, even one that leads to
 // the same. Knows paths and inodes, no SQL.
-import { type BigIntStats, lstatSync, readlinkSync } from 'node:fs'
-import { basename } from 'node:path'
+import { type BigIntStats, lstatSync, readlinkSync, statSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
 
 /** A file as it was when the store was opened. */
 interface OpenFile {
@@ -50,6 +50,34 @@ export function lostFile(files: OpenFiles): string | null {
   }
   return null
 }
+
+/** Time for which a change of a directory may leave its times as they are, because their clock is coarse, ms. */
+const COARSE_MS = 100
+
+/** Returns `lostFile` for one directory, which looks at its files only if a name in it may have changed. */
+export function watchNames(files: OpenFiles): () => string | null {
+  const directory = dirname(files[0]!.path)
+  let seen: BigIntStats | null = null
+  return () => {
+    const now = stateOf(directory)
+    if (now && seen && NAMED_BY.every((field) => now[field] === seen![field])) return null
+    const lost = lostFile(files)
+    const isOld = now !== null && Date.now() - Number(now.ctimeMs) > COARSE_MS
+    seen = lost === null && isOld ? now : null
+    return lost
+  }
+}
+
+/** Null if it cannot be looked at. */
+function stateOf(directory: string): BigIntStats | null {
+  try {
+    return statSync(directory, { bigint: true })
+  } catch {
+    return null
+  }
+}
+
+const NAMED_BY = ['dev', 'ino', 'mtimeNs', 'ctimeNs'] as const
 
 function changeOf({ path, device, inode }: OpenFile): string | null {
   let found: BigIntStats | undefined

@@ -4,12 +4,12 @@ import assert from 'node:assert/strict'
 import { statSync } from 'node:fs'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import Database from 'better-sqlite3'
 import type { Script } from '../../../mocks/test-upstream.ts'
 import { DONE, fail, stream } from '../../../mocks/test-upstream.ts'
 import { idOf } from '../../core/call.ts'
 import { ask, slowness, temporaryDirectory, testGateway } from '../../test/test-gateway.ts'
-import type { Write } from '../writes.ts'
 import { databaseFile } from './open.ts'
 import { openStore } from './open-store.ts'
 import { checkReferences, checkRollUps } from './test-database.ts'
@@ -263,12 +263,12 @@ test('whatever a write says of a provider, it is on record and so is the next on
     }
     ids.push(call.id)
     const decision = { cause: 'priority', skipped: [] }
-    await store.write({
+    await promisify(store.open)({
       kind: 'open',
       call,
       route: { name: 'auto', strategy: 'priority', candidates: [target], decision },
     })
-    const next: Write = {
+    const next: Parameters<typeof store.write>[0] = {
       ...{
         kind: 'next',
         id: call.id,

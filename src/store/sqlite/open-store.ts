@@ -15,6 +15,7 @@ import type { Journal, StoreOptions } from '../store.ts'
 import { openCallLogs } from './call-logs.ts'
 import { lostFile, noteFiles, type OpenFiles } from './data-files.ts'
 import { claim, databaseFile, isDamage, openPaths, refusal } from './open.ts'
+import { type Here, openHere } from './open-here.ts'
 import { closeDescriptors, openDescriptors } from './overwrites.ts'
 import { openReader } from './reads.ts'
 import { openSpending } from './spending.ts'
@@ -57,12 +58,15 @@ export async function openStore(options: StoreOptions): Promise<Journal> {
   const asking = askUnlessDamaged(writer, onFailure)
   const { ask, noteDamage } = asking
   let clock = now
+  let here: Here | null = null
   const expire = () => ask({ expire: clock() - retention.days * DAY })
   try {
     await ask('[]') // answered when the thread is up and has written something
     await ask({ artifacts: [] }) // there may be more than the present limit
     clock = guardClock({ now, elapsed }, lastSure(openCallLogs(db)))
     await expire()
+    // A full sync would keep all streams waiting, and a fleet's calls go to the shared log as well.
+    if (durability === 'process' && !fleet) here = openHere(file, files, descriptors)
   } catch (cause) {
     db.close()
     await writer.stop()
@@ -70,21 +74,19 @@ export async function openStore(options: StoreOptions): Promise<Journal> {
     release()
     throw refusal(directory, cause)
   }
-  const queue = new WriteQueue(
-    async (batch) => (await ask(JSON.stringify(batch))) as Awaited<ReturnType<Commit>>,
-    onFailure,
+  const queue = new WriteQueue(committing(ask), onFailure, (openings) =>
+    asking.damage === null && writer.failure === null ? (here?.commit(openings) ?? false) : false,
   )
   const seen = async () => {
     asking.refuseDamage()
-    const lost = lostFile(files)
-    if (lost !== null) throw new Error(lost)
+    refuseLost(files)
     await queue.flush()
   }
   const reader = openReader({ file, files }, seen, noteDamage, noteDeath)
   const artifactBuffer = new ArtifactBuffer(artifacts, (artifacts) => ask({ artifacts }))
   const expiry = setInterval(() => expire().catch((error) => onFailure(error.message)), EXPIRY_MS)
   const watch = watchFiles(files, queue, ask)
-  const { write, openCalls } = writeTo(queue, now)
+  const { open, write, openCalls } = writeTo(queue, now)
   isOpen = true
 
   let closing: Promise<void> | null = null
@@ -98,6 +100,7 @@ export async function openStore(options: StoreOptions): Promise<Journal> {
     const isLost = asking.damage !== null || lostFile(files) !== null
     await queue.drain(isLost ? 1 : Math.max(1, deadline - Date.now()))
     await artifactBuffer.drain()
+    here?.close()
     // The last connection to close removes the write-ahead log. A read-only one cannot, and must not if the
     // log no longer belongs to the database.
     const writesOn = asking.damage === null
@@ -110,6 +113,7 @@ export async function openStore(options: StoreOptions): Promise<Journal> {
   }
 
   return {
+    open,
     write,
     interrupted,
     saveArtifact: (callId, weight, make) => artifactBuffer.add(callId, weight, make),
@@ -126,6 +130,17 @@ export async function openStore(options: StoreOptions): Promise<Journal> {
     },
     close: (graceMs = 5_000) => (closing ??= close(graceMs)),
   }
+}
+
+/** Hands batches to the writer thread. */
+const committing =
+  (ask: (request: WriterRequest) => Promise<unknown>): Commit =>
+  async (batch) =>
+    (await ask(JSON.stringify(batch))) as Awaited<ReturnType<Commit>>
+
+function refuseLost(files: OpenFiles): void {
+  const lost = lostFile(files)
+  if (lost !== null) throw new Error(lost)
 }
 
 /** Bounds the bytes of artifacts, which could otherwise fill the database and push out the calls. */
@@ -194,22 +209,22 @@ function askUnlessDamaged(
   }
 }
 
-/** Makes the `write` of a store, which counts open calls. */
+/** Makes the `open` and `write` of a store, which count open calls. */
 function writeTo(queue: WriteQueue, now: () => number) {
-  let open = 0
-  const write: Journal['write'] = (said) => {
-    const write = storable(said)
-    if (write.kind === 'close') open--
-    const written = queue.add(write)
-    if (write.kind !== 'open') return written
-    open++
-    return written.catch((error) => {
-      open--
-      if (error instanceof UnansweredError) void queue.add(refusedEnd(write, now()))
-      throw error
+  let openCalls = 0
+  const write: Journal['write'] = (write) => {
+    if (write.kind === 'close') openCalls--
+    return queue.add(storable(write))
+  }
+  const open: Journal['open'] = (opening, done) => {
+    openCalls++
+    queue.open(opening, (error) => {
+      if (error) openCalls--
+      if (error instanceof UnansweredError) void queue.add(refusedEnd(opening, now()))
+      done(error)
     })
   }
-  return { write, openCalls: () => open }
+  return { open, write, openCalls: () => openCalls }
 }
 
 /** Adds artifacts that are not written yet to the reads. */

@@ -55,6 +55,13 @@ const RESERVED_PAGES = 1
 const PIECES = 16
 const PIECE_BYTES = 256
 
+/** Returns the number of frames in the log. */
+export function framesOf({ index }: Descriptors): number {
+  const word = new Uint32Array(1)
+  readSync(index, word, 0, word.byteLength, FRAMES * word.byteLength)
+  return word[0]!
+}
+
 export type Overwritten = 'database' | 'log' | 'index'
 
 /**

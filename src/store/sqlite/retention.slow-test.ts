@@ -7,6 +7,7 @@ import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import Database from 'better-sqlite3'
 import { type Call, idOf, type Route } from '../../core/call.ts'
 import { createPricer } from '../../pricing/pricing.ts'
@@ -42,7 +43,7 @@ async function make(store: Store, count: number, at: (call: number) => number): 
 
 async function one(store: Store, number: number, at: number): Promise<string> {
   const { call, route } = routed(number, at)
-  await store.write({ kind: 'open', call, route })
+  await promisify(store.open)({ kind: 'open', call, route })
   const tokens = {
     source: 'reported' as const,
     input: 1000 + number,
@@ -138,7 +139,7 @@ test('no more rows than allowed stay, and nothing is left of the others (LIFE-03
   const store = await openStore(options(data, { retention: { rows: 300, days: 30, bytes: 1024 * MIB } }))
   const begin = Date.now() - 10 * 3_600_000
   const first = routed(1, begin - 1)
-  await store.write({ kind: 'open', ...first })
+  await promisify(store.open)({ kind: 'open', ...first })
   await make(store, 3_000, (call) => begin + call * 10_000)
   await settled(store)
   const { data: rows } = await store.calls.list({}, { limit: 200 })
@@ -285,7 +286,7 @@ test('a smaller cap shrinks the file, and calls do not wait for it (LIFE-03)', a
   const waits: number[] = []
   for (let call = 0; call < 100; call++) {
     const start = performance.now()
-    await store.write({ kind: 'open', ...routed(call, Date.now()) })
+    await promisify(store.open)({ kind: 'open', ...routed(call, Date.now()) })
     waits.push(performance.now() - start)
   }
   await settled(store)
@@ -370,7 +371,7 @@ test('a write that comes late does not open a closed call again (LOG-04, LOG-10)
   other.exec(`CREATE TRIGGER full BEFORE UPDATE ON call_logs WHEN new.state = 'streaming'
     BEGIN SELECT RAISE(FAIL, 'database or disk is full'); END`)
   const { call, route } = routed(17, Date.now())
-  await store.write({ kind: 'open', call, route })
+  await promisify(store.open)({ kind: 'open', call, route })
   void store.write({ kind: 'streaming', id: call.id, ttftMs: 3 })
   while (store.failure === null) await sleep(2)
   await store.write({

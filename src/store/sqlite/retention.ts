@@ -23,6 +23,8 @@ const AGAIN_MS = 1_000
 export interface Retention {
   /** Marks calls made before this moment, ms since the epoch, for deletion. */
   expire(before: number): void
+  /** True if the next step cannot wait. */
+  isUrgent(): boolean
   /** Does a little of the pending work, in a transaction of its own. Returns false if there is none. */
   step(): boolean
 }
@@ -37,16 +39,18 @@ const DELETION_SHARE = 0.9
 /** Returns the used bytes of the database from which calls are deleted for their size, for this limit. */
 export const deletesFrom = (bytes: number): number => databaseShare(bytes) * DELETION_SHARE
 
-/** Sets the maximum size of the write-ahead log, and returns the work between batches. */
+/** Returns the work between batches. */
 export function openRetention(
   db: Database,
   limits: RetentionLimits,
   rollUps: RollUps,
+  /** Returns the number of frames in the write-ahead log. */
+  frames: () => number,
   fleet = false,
 ): Retention {
   const pageSize = db.pragma('page_size', { simple: true }) as number
   const canShrink = db.pragma('auto_vacuum', { simple: true }) === 2
-  const shortenLog = limitLog(db, walShare(limits.bytes), pageSize)
+  const log = keepLogShort(db, walShare(limits.bytes), pageSize, frames)
   const mostPages = Math.floor(databaseShare(limits.bytes) / pageSize)
   const mostUsed = Math.floor(deletesFrom(limits.bytes) / pageSize)
 
@@ -58,19 +62,7 @@ export function openRetention(
   const oldest = db.prepare<[string, number], ClosedCall>(
     `SELECT ${CLOSED_CALL} FROM call_logs WHERE completed_at IS NOT NULL AND id < ? ${fleet ? UNSHIPPED_STAY : ''} ORDER BY id LIMIT ?`,
   )
-  const ofCall = [
-    'DELETE FROM artifacts WHERE call_id = ?',
-    'DELETE FROM call_attempts WHERE call_id = ?',
-    'DELETE FROM call_logs WHERE id = ?',
-  ].map((sql) => db.prepare(sql))
-
-  const remove = db.transaction((calls: readonly ClosedCall[]) => {
-    for (const call of calls) {
-      rollUps.count(call, -1)
-      for (const statement of ofCall) statement.run(call.id)
-    }
-    rollUps.settle()
-  })
+  const remove = prepareRemoval(db, rollUps)
   const removeOldest = (before: string, most: number): boolean => {
     const calls = oldest.all(before, most)
     if (calls.length === 0) return false
@@ -87,11 +79,13 @@ export function openRetention(
   let looked = 0
 
   return {
+    isUrgent: log.isLong,
     expire(before) {
       expired = idAt(before)
       looked = 0
     },
     step() {
+      if (log.isLong()) log.fold()
       if (rollUps.calls > limits.rows - MAX_OPEN_CALLS) {
         const excess = rollUps.calls + openCalls.get()! - limits.rows
         if (excess > 0 && removeOldest(EVERY_ID, Math.min(excess, CALLS_A_STEP))) {
@@ -107,7 +101,7 @@ export function openRetention(
   }
 
   function removeTooMuch(): boolean {
-    shortenLog()
+    log.empty()
     if (removeOldest(expired, CALLS_A_STEP)) return true
     const [all, free] = [pages.get()!, freePages.get()!]
     if (all - free > mostUsed && removeOldest(EVERY_ID, CALLS_A_STEP)) return true
@@ -118,23 +112,59 @@ export function openRetention(
   }
 }
 
-/** Sets the maximum size of the write-ahead log, and returns the function that empties a log beyond it. */
-function limitLog(db: Database, walBytes: number, pageSize: number): () => void {
-  db.pragma(`wal_autocheckpoint = ${Math.floor(Math.min(walBytes / 2 / pageSize, 1_000))}`)
-  db.pragma(`journal_size_limit = ${Math.floor(walBytes)}`)
-  let checkpointAt = 0
-  // SQLite restarts the log only in a moment without readers, and there may be none.
-  return () => {
-    if (performance.now() < checkpointAt) return
-    if ((statSync(`${db.name}-wal`, { throwIfNoEntry: false })?.size ?? 0) <= walBytes) return
-    db.pragma(`busy_timeout = ${READERS_MS}`)
-    try {
-      const [{ busy }] = db.pragma('wal_checkpoint(TRUNCATE)') as [{ busy: number }]
-      if (busy !== 0) checkpointAt = performance.now() + AGAIN_MS
-    } finally {
-      db.pragma(`busy_timeout = ${BUSY_MS}`)
+/** Prepares the removal of closed calls, in one transaction. */
+function prepareRemoval(db: Database, rollUps: RollUps) {
+  const ofCall = [
+    'DELETE FROM artifacts WHERE call_id = ?',
+    'DELETE FROM call_attempts WHERE call_id = ?',
+    'DELETE FROM call_logs WHERE id = ?',
+  ].map((sql) => db.prepare(sql))
+  return db.transaction((calls: readonly ClosedCall[]) => {
+    for (const call of calls) {
+      rollUps.count(call, -1)
+      for (const statement of ofCall) statement.run(call.id)
     }
+    rollUps.settle()
+  })
+}
+
+/**
+ * Keeps the write-ahead log short. SQLite begins a log that is in the database again with the next write, which
+ * waits for the disk: that is one of ours here, and no opening on the main thread.
+ */
+function keepLogShort(db: Database, walBytes: number, pageSize: number, frames: () => number) {
+  const most = Math.floor(Math.min(walBytes / 2 / pageSize, 1_000))
+  const schema = db.pragma('user_version', { simple: true })
+  db.pragma('wal_autocheckpoint = 0')
+  db.pragma(`journal_size_limit = ${Math.floor(walBytes)}`)
+  let emptyAt = 0
+  const checkpoint = (how: 'PASSIVE' | 'TRUNCATE'): boolean => {
+    const [{ busy, log, checkpointed }] = db.pragma(`wal_checkpoint(${how})`) as [Checkpoint]
+    if (log === checkpointed) db.pragma(`user_version = ${schema}`)
+    return busy === 0
   }
+  return {
+    isLong: () => frames() >= most,
+    fold: () => void checkpoint('PASSIVE'),
+    /** Empties a log beyond `walBytes`: it begins again only in a moment without readers, and there may be none. */
+    empty() {
+      if (performance.now() < emptyAt) return
+      if ((statSync(`${db.name}-wal`, { throwIfNoEntry: false })?.size ?? 0) <= walBytes) return
+      db.pragma(`busy_timeout = ${READERS_MS}`)
+      try {
+        if (!checkpoint('TRUNCATE')) emptyAt = performance.now() + AGAIN_MS
+      } finally {
+        db.pragma(`busy_timeout = ${BUSY_MS}`)
+      }
+    },
+  }
+}
+
+/** SQLite's answer; `log` and `checkpointed` in frames. */
+interface Checkpoint {
+  readonly busy: number
+  readonly log: number
+  readonly checkpointed: number
 }
 
 /** Calls that the shared log has not received are nowhere else. */

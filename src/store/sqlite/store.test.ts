@@ -6,14 +6,21 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import Database from 'better-sqlite3'
 import { answer, chunk, stream, streamed } from '../../../mocks/test-upstream.ts'
 import { ask, providerKey, slowness, temporaryDirectory, testGateway } from '../../test/test-gateway.ts'
-import { WriteQueue } from '../queue.ts'
-import type { Write } from '../writes.ts'
+import { type Done, WriteQueue } from '../queue.ts'
+import type { Opening } from '../writes.ts'
 import { StoreError } from './errors.ts'
 import { databaseFile } from './open.ts'
 import { openStore } from './open-store.ts'
+
+/** Any write but an opening. */
+type Ending = Parameters<WriteQueue['add']>[0]
+
+const opened = (queue: WriteQueue): Promise<void> =>
+  promisify((done: Done) => queue.open({ kind: 'open' } as Opening, done))()
 
 const options = (directory: string, now = Date.now) => ({
   directory,
@@ -116,10 +123,11 @@ test('a file that is no database, or is of a newer schema, is refused and left a
 test('what a killed process left open is interrupted and unknown at the next start (LIFE-01)', async (t) => {
   const data = temporaryDirectory(t)
   const script = `
+    import { promisify } from 'node:util'
     import { openStore } from ${JSON.stringify(new URL('./open-store.ts', import.meta.url).href)}
     const store = await openStore({ ...${JSON.stringify(options(data))}, now: Date.now })
     const call = { id: '01900000-0000-7000-8000-000000000001', createdAt: 1, endpoint: '/x', requestedModel: 'auto', sessionId: null, agentId: null, purpose: 'main', keyName: null, stream: true, cache: 'BYPASS' }
-    await store.write({ kind: 'open', call, route: { name: 'auto', strategy: 'priority', candidates: [{ provider: 'p', model: 'm', tier: null, weight: 1 }], decision: { cause: 'priority', skipped: [] } } })
+    await promisify(store.open)({ kind: 'open', call, route: { name: 'auto', strategy: 'priority', candidates: [{ provider: 'p', model: 'm', tier: null, weight: 1 }], decision: { cause: 'priority', skipped: [] } } })
     process.kill(process.pid, 'SIGKILL')`
   const file = join(temporaryDirectory(t), 'victim.mjs')
   writeFileSync(file, script)
@@ -147,7 +155,7 @@ test('openings go in the batch of their turn, closings together and in order beh
     inFlight--
     return null
   })
-  const write = (kind: Write['kind'], id: string) => queue.add({ kind, id } as Write)
+  const write = (kind: Ending['kind'], id: string) => queue.add({ kind, id } as Ending)
   const first = [write('close', 'a'), write('next', 'b'), write('next', 'c')]
   await sleep(2)
   const second = [write('next', 'd'), write('close', 'e')]
@@ -174,7 +182,7 @@ test('a closing write that can never succeed holds up no other', async () => {
     written.push(...ids.filter((id) => id !== 'poison'))
     return ids.map((id) => (id === 'poison' ? 'datatype mismatch' : null))
   })
-  const write = (kind: Write['kind'], id: string) => queue.add({ kind, id } as Write)
+  const write = (kind: Ending['kind'], id: string) => queue.add({ kind, id } as Ending)
   void write('close', 'poison')
   await Promise.all([write('next', 'a'), write('close', 'b')])
   await sleep(300)
@@ -189,7 +197,7 @@ test('where nothing can be written, no call waits for the refusals of the others
     tries++
     throw new Error('database is locked')
   })
-  const writes = Array.from({ length: 50 }, () => queue.add({ kind: 'open' } as Write))
+  const writes = Array.from({ length: 50 }, () => opened(queue))
   for (const { status } of await Promise.allSettled(writes)) assert.equal(status, 'rejected')
   assert.equal(tries, 1)
   await queue.drain(1)
@@ -205,16 +213,16 @@ test('while a batch does not end, calls are refused and reads wait no longer; it
       }),
     (why) => said.push(why),
   )
-  const first = queue.add({ kind: 'open' } as Write)
+  const first = opened(queue)
   await sleep(20)
-  const meanwhile = queue.add({ kind: 'next' } as Write)
-  const closing = queue.add({ kind: 'close' } as Write)
+  const meanwhile = queue.add({ kind: 'next' } as Ending)
+  const closing = queue.add({ kind: 'close' } as Ending)
   const begun = performance.now()
   const [, refused] = await Promise.allSettled([queue.flush(), meanwhile])
   assert.equal(refused.status, 'rejected')
   assert.ok(performance.now() - begun < 2_000 * slowness())
   assert.match(queue.failure!, /nothing has been written for 1000 ms/)
-  await assert.rejects(queue.add({ kind: 'open' } as Write), /nothing has been written/)
+  await assert.rejects(opened(queue), /nothing has been written/)
   await queue.flush()
   assert.equal(said.length, 1)
   end()
@@ -266,8 +274,8 @@ test('what cannot be written is tried again, and given up when the time for it i
     tries++
     throw new Error('disk full')
   })
-  await assert.rejects(queue.add({ kind: 'next' } as Write), /disk full/)
-  void queue.add({ kind: 'close' } as Write)
+  await assert.rejects(queue.add({ kind: 'next' } as Ending), /disk full/)
+  void queue.add({ kind: 'close' } as Ending)
   await queue.drain(1_500) // six tries on a machine that has nothing else to do
   assert.ok(tries >= 3, `${tries} tries`)
   assert.equal(queue.failure, 'disk full')

@@ -7,12 +7,14 @@ import { createHash } from 'node:crypto'
 import { renameSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import type { Worker } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import { answer, fail } from '../../../mocks/test-upstream.ts'
 import { idOf } from '../../core/call.ts'
 import { SILENT } from '../../core/process-log.ts'
 import {
+  AUTO,
   ask,
   type Setup,
   type TestGateway,
@@ -158,8 +160,47 @@ keys: [ { name: ann, role: admin, digest: "sha256:${digest}" } ]`,
   checkRollUps(db)
 })
 
+for (const durability of ['process', 'full'] as const)
+  test(`with durability ${durability}, a single call is recorded ${durability === 'full' ? 'by the writer thread' : 'without waking a thread'} before it leaves (LOG-01)`, async (t) => {
+    let asked = 0
+    const countRequests = (worker: Worker) => {
+      const { postMessage } = worker
+      worker.postMessage = (...given: Parameters<typeof postMessage>) => {
+        if (typeof given[0] === 'string') asked++
+        postMessage.apply(worker, given)
+      }
+    }
+    process.on('worker', countRequests)
+    t.after(() => process.off('worker', countRequests))
+    let askedBefore = 0
+    let open = 0
+    const gateway = await testGateway(t, {
+      config: `${AUTO}\ndurability: ${durability}`,
+      providers: {
+        alpha(response, received) {
+          askedBefore = asked
+          const db = new Database(databaseFile(gateway.data), { readonly: true })
+          open = db
+            .prepare('SELECT count(*) FROM call_logs WHERE completed_at IS NULL')
+            .pluck()
+            .get() as number
+          db.close()
+          answer()(response, received)
+        },
+      },
+    })
+    await gateway.get('/readyz')
+    await sleep(100)
+    asked = 0
+    assert.equal((await gateway.chat(ask('auto'))).status, 200)
+    assert.deepEqual({ askedBefore, open }, { askedBefore: durability === 'full' ? 1 : 0, open: 1 })
+  })
+
+/** Every opening goes through the thread. */
+const BY_THE_WRITER = 'durability: full'
+
 test('a call whose writer dies over its opening is refused, and what is on record of it says so (LOG-01, LOG-07)', async (t) => {
-  const gateway = await mortal(t)
+  const gateway = await mortal(t, { config: `${AUTO}\n${BY_THE_WRITER}` })
   gateway.endOver('writer', 1)
   const { status, json } = await gateway.chat(ask('auto'))
   assert.deepEqual([status, json.error.code, gateway.received()], [503, 'log_unavailable', 0])
@@ -175,7 +216,7 @@ test('a call whose writer dies over its opening is refused, and what is on recor
 
 test('an attempt that was refused because its writer died over it is not taken for one that was made (LOG-02, LOG-05)', async (t) => {
   const gateway = await mortal(t, {
-    config: TWO_TARGETS,
+    config: `${TWO_TARGETS}\n${BY_THE_WRITER}`,
     providers: { alpha: fail(500), beta: answer() },
   })
   gateway.endOver('writer', 2)
@@ -255,7 +296,7 @@ test('an end that is written twice is charged once (LOG-07)', async (t) => {
     },
   }
   const decision = { cause: 'priority', skipped: [] }
-  await store.write({
+  await promisify(store.open)({
     kind: 'open',
     call,
     route: { name: 'auto', strategy: 'priority', candidates: [target], decision },

@@ -11,9 +11,31 @@ import {
 } from '../../core/record.ts'
 import type { Cost } from '../../pricing/pricing.ts'
 import { writingOf } from '../sql/columns.ts'
-import type { EndedAttempt, Write } from '../writes.ts'
+import type { EndedAttempt, Opening, Write } from '../writes.ts'
 import { CLOSED_CALL, type ClosedCall, type RollUps } from './roll-ups.ts'
 import { prepareSpending } from './spending.ts'
+
+/** Prepares the statements of an opening on a connection; returns the function that runs one, no transaction. */
+export function prepareOpenings(db: Database): (opening: Opening) => void {
+  const columns = writingOf<CallOpening>(CALL_FIELDS, 'open')
+  const openCall = db.prepare(`INSERT INTO call_logs ${inserting(columns.columns)}`)
+  const begin = prepareAttempts(db)
+  const { reserve } = prepareSpending(db)
+  return (opening) => {
+    const { call, route, reserved } = opening
+    openCall.run(...columns.values(opening))
+    if (reserved !== undefined) reserve(call.id, reserved)
+    if (call.cache !== 'HIT') begin(call.id, 1, route.candidates[0], call.createdAt)
+  }
+}
+
+/** Prepares the opening of an attempt. */
+function prepareAttempts(db: Database) {
+  const columns = writingOf<AttemptOpening>(ATTEMPT_FIELDS, 'open')
+  const openAttempt = db.prepare(`INSERT INTO call_attempts ${inserting(['call_id', ...columns.columns])}`)
+  return (id: string, n: number, target: AttemptOpening['target'], at: number) =>
+    openAttempt.run(id, ...columns.values({ n, target, at }))
+}
 
 /** Prepares the statements on a connection; returns the function that runs one write, no transaction. */
 export function prepareWrites(db: Database, rollUps: RollUps): (write: Write) => void {
@@ -23,15 +45,9 @@ export function prepareWrites(db: Database, rollUps: RollUps): (write: Write) =>
     .pluck()
   const priceId = (snapshot: string) => findPrice.get(snapshot) ?? addPrice.get(snapshot)!
 
-  const callOpening = writingOf<CallOpening>(CALL_FIELDS, 'open')
   const callClosing = writingOf<CallClosing>(CALL_FIELDS, 'close', priceId)
-  const attemptOpening = writingOf<AttemptOpening>(ATTEMPT_FIELDS, 'open')
   const attemptClosing = writingOf<AttemptClosing>(ATTEMPT_FIELDS, 'close')
 
-  const openCall = db.prepare(`INSERT INTO call_logs ${inserting(callOpening.columns)}`)
-  const openAttempt = db.prepare(
-    `INSERT INTO call_attempts ${inserting(['call_id', ...attemptOpening.columns])}`,
-  )
   const closeAttempt = db.prepare(
     `UPDATE call_attempts SET ${setting(attemptClosing.columns)} WHERE call_id = ? AND n = ? AND outcome = 'open'`,
   )
@@ -47,10 +63,9 @@ export function prepareWrites(db: Database, rollUps: RollUps): (write: Write) =>
   const closeCall = db.prepare<unknown[], ClosedCall>(
     `UPDATE call_logs SET ${setting(callClosing.columns)} WHERE id = ? AND completed_at IS NULL RETURNING ${CLOSED_CALL}`,
   )
-  const { spend, charge, noteUnknown, reserve, release } = prepareSpending(db)
-
-  const begin = (id: string, n: number, target: AttemptOpening['target'], at: number) =>
-    openAttempt.run(id, ...attemptOpening.values({ n, target, at }))
+  const { spend, charge, noteUnknown, release } = prepareSpending(db)
+  const open = prepareOpenings(db)
+  const begin = prepareAttempts(db)
   const end = (id: string, at: number, ended: EndedAttempt, cost: Cost, estimated = 0) => {
     const { changes } = closeAttempt.run(...attemptClosing.values({ at, ended, cost }), id, ended.n)
     // It may have been written before: a writer that died may or may not have committed its last batch.
@@ -62,13 +77,9 @@ export function prepareWrites(db: Database, rollUps: RollUps): (write: Write) =>
 
   return (write) => {
     switch (write.kind) {
-      case 'open': {
-        const { call, route } = write
-        openCall.run(...callOpening.values(write))
-        if (write.reserved !== undefined) reserve(call.id, write.reserved)
-        if (call.cache !== 'HIT') begin(call.id, 1, route.candidates[0], call.createdAt)
+      case 'open':
+        open(write)
         return
-      }
       case 'next': {
         const { id, at, ended, cost, target, fallbacks, requestsSent } = write
         end(id, at, ended, cost, write.charge)

@@ -14,7 +14,7 @@ import { openArtifactRing } from './artifacts.ts'
 import { lostFile, type OpenFiles } from './data-files.ts'
 import { BUSY_MS, isDamage, SPOILT } from './open.ts'
 import { fillOutbox } from './outbox.ts'
-import { type Descriptors, type Overwritten, watchOverwrites } from './overwrites.ts'
+import { type Descriptors, framesOf, type Overwritten, watchOverwrites } from './overwrites.ts'
 import { openRetention } from './retention.ts'
 import { openRollUps } from './roll-ups.ts'
 import { answerRequests, UnansweredError } from './thread.ts'
@@ -59,7 +59,7 @@ const overwritten = watchOverwrites(descriptors, pageSize)
 const rollUps = openRollUps(db)
 const run = prepareWrites(db, rollUps)
 const ring = openArtifactRing(db, artifacts)
-const retention = openRetention(db, limits, rollUps, fleet)
+const retention = openRetention(db, limits, rollUps, () => framesOf(descriptors), fleet)
 if (fleet) fillOutbox(db)
 const letGo = db.prepare('DELETE FROM outbox WHERE seq <= ?')
 let damaged: string | null = null
@@ -94,7 +94,7 @@ function answer(request: WriterRequest): unknown {
     note(error)
     throw error
   } finally {
-    cleanSoon()
+    cleanSoon(retention.isUrgent())
   }
 }
 
@@ -217,12 +217,11 @@ function expire(before: number): void {
 /** Delay of cleaning up, ms: many calls share a step, and no opening waits behind it. */
 const CLEAN_MS = 20
 
-/** Never before the answer. `atOnce`: there is more to do, after any requests that arrived meanwhile. */
+/** Never before the answer. `atOnce`: it cannot wait, but for any requests that arrived meanwhile. */
 function cleanSoon(atOnce = false): void {
-  if (cleaning) return
-  cleaning = true
   if (atOnce) setImmediate(clean)
-  else setTimeout(clean, CLEAN_MS)
+  else if (!cleaning) setTimeout(clean, CLEAN_MS)
+  cleaning = true
 }
 
 function clean(): void {
