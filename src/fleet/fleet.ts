@@ -3,8 +3,9 @@
 // state. Owns the thread that talks to PostgreSQL; knows no SQL. Loaded only with `fleet:`.
 import { GatewayError } from '../core/errors.ts'
 import type { Log } from '../core/process-log.ts'
-import type { ReadName, Reads } from '../store/reads.ts'
+import type { Reads } from '../store/reads.ts'
 import { refusedEnd } from '../store/refused-end.ts'
+import type { SharedLogOptions, SharedReads } from '../store/shared-log.ts'
 import type { Journal, Spent, Store } from '../store/store.ts'
 import { digestOf, locationDigest } from './identity.ts'
 import { createLeases, type LeaseDeps, type Leases, monthOf } from './leases.ts'
@@ -13,11 +14,7 @@ import { createFleetRates, type FleetRates } from './rates.ts'
 import { createSpool, type SpoolLimits } from './spool.ts'
 import { type FleetThread, startFleetThread } from './thread.ts'
 
-export interface FleetOptions {
-  /** Connection string; a secret. */
-  readonly url: string
-  readonly tls: 'verify' | 'off'
-  readonly ca?: string | undefined
+export interface FleetOptions extends SharedLogOptions {
   readonly name: string
   readonly version: string
   /** True if calls must be in the shared log before a byte leaves. */
@@ -206,7 +203,7 @@ function startLink(options: FleetOptions, digest: () => string): Link {
   const thread: FleetThread = startFleetThread(
     () => ({
       file: journal.file,
-      link: { url: options.url, tls: options.tls, ca: options.ca },
+      log: { url: options.url, tls: options.tls, ca: options.ca },
       identity: { name, place: locationDigest(journal.file), version: options.version },
       config: digest(),
       days: options.days,
@@ -266,7 +263,7 @@ function writeThrough(
 /** Reads from the shared log once it has everything of this instance; artifacts come from its own journal. */
 function readShared(journal: Journal, thread: FleetThread): Reads {
   const read =
-    (name: Exclude<ReadName, 'artifact' | 'fill'>) =>
+    (name: keyof SharedReads) =>
     async (...args: readonly unknown[]) => {
       try {
         await journal.settle()
