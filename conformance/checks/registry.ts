@@ -6,7 +6,6 @@ import type { Check } from '../runner/check.ts'
 import { catalogNamesModels } from './CAT-01.ts'
 import { catalogHasTypes } from './CAT-02.ts'
 import { catalogIsConstant } from './CAT-03.ts'
-import { entryEqualsItsPlace } from './CAT-04.ts'
 import { countsNeverSpend } from './CNT-01.ts'
 import { countsAreRight } from './CNT-02.ts'
 import { failedCountsCoolNothing } from './CNT-03.ts'
@@ -175,7 +174,6 @@ const all: readonly Check[] = [
   catalogNamesModels,
   catalogHasTypes,
   catalogIsConstant,
-  entryEqualsItsPlace,
   sameBody,
   unknownPartsArrive,
   sameStream,

@@ -44,16 +44,6 @@ export const mustFail = {
           : body,
     },
   },
-  'entry-of-another-owner': {
-    what: 'A model that is read alone has another owner than in the list.',
-    caughtBy: ['CAT-04'],
-    hooks: {
-      body: (body, { path }) =>
-        path.startsWith('/v1/models/')
-          ? changeJson(body, (json) => ({ ...json, owned_by: 'someone-else' }))
-          : body,
-    },
-  },
   'no-routes-in-the-catalog': {
     what: 'Routes are not listed.',
     caughtBy: ['CAT-01'],
