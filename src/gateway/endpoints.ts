@@ -14,7 +14,6 @@ import { live } from '../endpoints/live.ts'
 import { metrics } from '../endpoints/metrics.ts'
 import { model, models } from '../endpoints/models.ts'
 import { openapi } from '../endpoints/openapi.ts'
-import { programs } from '../endpoints/programs.ts'
 import { publicModel, publicModels } from '../endpoints/public-models.ts'
 import { readyz } from '../endpoints/readyz.ts'
 import { recordings } from '../endpoints/recordings.ts'
@@ -44,7 +43,6 @@ export const READS = [
   refusedCalls,
   usageLogs,
   usageHistory,
-  programs,
   sessions,
   sessionRead,
   autoRouting,

@@ -91,14 +91,6 @@ export interface UsageReads {
   targets(span: Span, keyName?: string): TargetUsage[]
   /** `bucketMs` divides a day or is one; with `keyName` only calls of this gateway key. */
   history(span: Span, bucketMs: number, by?: UsageKey, keyName?: string): History
-  /** Programs that made calls, most calls first. */
-  programs(span: Span, keyName?: string): readonly ProgramCalls[]
-}
-
-export interface ProgramCalls {
-  /** Null for calls without a `User-Agent`. */
-  readonly client: string | null
-  readonly calls: number
 }
 
 export interface Share {
@@ -211,7 +203,6 @@ const NAMES: Readonly<Record<ReadName, true>> = {
   artifact: true,
   history: true,
   targets: true,
-  programs: true,
   fill: true,
   routing: true,
   sessions: true,

@@ -1,6 +1,6 @@
 // Sums the calls of a span of time over all instances: whole hours from the sums, the rest at both ends and
 // the open calls from the rows. Cannot write.
-import type { ProgramCalls, Reads, Span } from '../reads.ts'
+import type { Reads, Span } from '../reads.ts'
 import {
   COLUMN_OF,
   type GroupBy,
@@ -25,7 +25,7 @@ const READ_MS = 20_000
 
 type Row = Readonly<Record<string, GroupKey>>
 
-export function openSpanReads(link: Link): Pick<Reads, 'history' | 'targets' | 'programs' | 'routing'> {
+export function openSpanReads(link: Link): Pick<Reads, 'history' | 'targets' | 'routing'> {
   async function groups(
     span: Span,
     keyName: string | undefined,
@@ -86,13 +86,6 @@ export function openSpanReads(link: Link): Pick<Reads, 'history' | 'targets' | '
   return {
     history: async (span, bucketMs, by, keyName) =>
       historyOf(await groups(span, keyName, by ? ['@start', COLUMN_OF[by]] : ['@start'], bucketMs), by),
-    programs: ({ since, until }, keyName) =>
-      link.query<ProgramCalls>(
-        `SELECT client, count(*) AS calls FROM waybill.calls WHERE id >= ? AND id < ? AND ${OWN}
-           GROUP BY client ORDER BY calls DESC, client`,
-        [lowestId(since), lowestId(until), keyName ?? null, keyName ?? null],
-        READ_MS,
-      ),
     targets: async (span, keyName) => targetsOf(await groups(span, keyName, TARGET_KEYS)),
     routing: async (span, keyName) =>
       sharesOf(
