@@ -60,15 +60,7 @@ const baseUrl = z.url({ protocol: /^https?$/ }).superRefine((text, context) => {
 export const MODEL_TYPES = ['chat', 'embedding', 'image'] as const
 
 /** All dialects; `dialects/registry.ts` holds an entry for each. */
-export const DIALECT_NAMES = [
-  'chat',
-  'messages',
-  'responses',
-  'embeddings',
-  'images',
-  'gemini',
-  'rerank',
-] as const
+export const DIALECT_NAMES = ['chat', 'messages', 'responses', 'embeddings', 'images', 'gemini'] as const
 
 /** Groups of dialects by owner. `openai` leaves out those that only OpenAI itself serves. */
 const ALIASES: Readonly<Record<string, readonly string[]>> = {

@@ -6,12 +6,11 @@ import { embeddings } from './embeddings/embeddings.ts'
 import { gemini } from './gemini/gemini.ts'
 import { images } from './images/images.ts'
 import { messages } from './messages/messages.ts'
-import { rerank } from './rerank/rerank.ts'
 import { responses } from './responses/responses.ts'
 
 export type Dialects = Readonly<Record<string, Dialect>>
 
-export const DIALECTS = { chat, messages, responses, embeddings, images, gemini, rerank } satisfies Record<
+export const DIALECTS = { chat, messages, responses, embeddings, images, gemini } satisfies Record<
   (typeof DIALECT_NAMES)[number],
   Dialect
 >
