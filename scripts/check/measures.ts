@@ -10,7 +10,7 @@ const FUNCTION =
 const NOT_A_FUNCTION = /^\s*(?:if|for|while|switch|catch|return|else|do|with|const|let)\b(?!.*=>)/
 /** Files of one kind, in which a name has one role: the dialects, the installs of other gateways, and the like. */
 const SIBLINGS =
-  /^(src\/dialects\/)(?:chat|messages|responses|gemini|embeddings|images|toy)\/.*|^(scripts\/gateways\/installs|conformance\/selftest\/must-\w+)\/.*/
+  /^(src\/dialects\/)[^/]+\/.*|^(scripts\/gateways\/installs|conformance\/selftest\/must-\w+)\/.*/
 const NOUN_CLAUSE = /^(?:What|Whether|Where|Who|Which|Nobody)\b/
 
 export interface LongFunction {

@@ -1,14 +1,14 @@
-// Table of what providers store and requests refer to, from the tables of the dialects. Gemini's names are
-// shown in one case.
-import { kept as chat } from '../../src/dialects/chat/kept.ts'
-import { kept as gemini } from '../../src/dialects/gemini/kept.ts'
-import { kept as messages } from '../../src/dialects/messages/kept.ts'
-import { kept as responses } from '../../src/dialects/responses/kept.ts'
+// Table of what providers store and requests refer to, from the dialects. A name that may be written in two
+// cases is shown in one.
+import { DIALECTS, type Dialects } from '../../src/dialects/registry.ts'
 
 export function keptTable(): string {
-  const rows = Object.entries({ chat, messages, responses, gemini }).flatMap(([dialect, kinds]) =>
-    kinds.map(({ what, at, onRecord, isConversation, refusal, instead }) => {
-      const shown = at.filter((place) => dialect !== 'gemini' || !place.join().includes('_'))
+  const rows = Object.entries<Dialects[string]>(DIALECTS).flatMap(([dialect, { client }]) =>
+    (client.kept ?? []).map(({ what, at, onRecord, isConversation, refusal, instead }) => {
+      const places = new Set(at.map((place) => place.join('.')))
+      const shown = at.filter(
+        (place) => !place.join().includes('_') || !places.has(camelCase(place.join('.'))),
+      )
       const where = shown.map((place) => `\`${place.join('.').replaceAll('.*', '[]')}\``).join(', ')
       const untranslated = isConversation || refusal ? 'refused' : 'a loss'
       return `| ${dialect} | ${what} | ${where} | ${onRecord ? 'yes' : 'no'} | ${untranslated} | ${instead} |`
@@ -20,3 +20,5 @@ export function keptTable(): string {
     ...rows,
   ].join('\n')
 }
+
+const camelCase = (name: string): string => name.replace(/_(\w)/g, (_, letter) => letter.toUpperCase())

@@ -13,11 +13,12 @@ import { readRecordings, recordingJsonSchema } from '../../mocks/recording/forma
 import { scenarios } from '../../mocks/scenarios/registry.ts'
 import { configJsonSchema } from '../../src/config/schema.ts'
 import { ATTEMPT_FIELDS, CALL_FIELDS } from '../../src/core/record.ts'
-import { CALLS, OTHERS, READS } from '../../src/gateway/endpoints.ts'
 import { rowsOf } from '../agents/pages.ts'
 import { TESTED_AGENTS } from '../agents/table.ts'
 import { commandsPage } from './commands-page.ts'
 import { configurationPage } from './configuration.ts'
+import { endpointsTable, endpointsTableWithOrigin } from './endpoints-table.ts'
+import { exitCodesOfConform, exitCodesTable } from './exit-codes.ts'
 import { fieldsTable } from './fields-table.ts'
 import { keptTable } from './kept-table.ts'
 import { lossesPage } from './losses-page.ts'
@@ -49,16 +50,6 @@ function between(file: string, mark: string, inner: string, text = textOf(file))
   return `${text.slice(0, from + begin.length)}\n${inner}\n${text.slice(to)}`
 }
 
-const row = (method: string, { path, summary }: { path: string; summary: string }) =>
-  `| ${method} | \`${path.replace('*', '{id}')}\` | ${summary} |`
-const endpoints = [
-  '| method | path | what |',
-  '|---|---|---|',
-  ...CALLS.map((each) => row('POST', each)),
-  ...READS.map((each) => row('GET', each)),
-  ...OTHERS.map((each) => row(each.method, each)),
-]
-
 const scenarioTable = [
   '| scenario | what happens | shape |',
   '|---|---|---|',
@@ -68,21 +59,27 @@ const scenarioTable = [
 ]
 
 const contract = 'docs/contract.md'
-const [callTable, attemptTable] = [fieldsTable(CALL_FIELDS), fieldsTable(ATTEMPT_FIELDS)]
-
-put('docs/api.md', between('docs/api.md', 'endpoints', endpoints.join('\n')))
+put('docs/api.md', between('docs/api.md', 'endpoints', endpointsTable()))
 put('recordings/README.md', between('recordings/README.md', 'table', recordingsTable(readRecordings())))
 put('recordings/README.md', between('recordings/README.md', 'origins', originsSentence(readRecordings())))
 put('mocks/README.md', between('mocks/README.md', 'scenarios', scenarioTable.join('\n')))
-const withRecord = between(contract, 'record', callTable, between(contract, 'attempt', attemptTable))
-put(contract, between(contract, 'kept', keptTable(), withRecord))
+const contractTables = {
+  endpoints: endpointsTableWithOrigin(),
+  record: fieldsTable(CALL_FIELDS),
+  attempt: fieldsTable(ATTEMPT_FIELDS),
+  kept: keptTable(),
+  'exit-codes': exitCodesOfConform(),
+}
+for (const [mark, table] of Object.entries(contractTables)) put(contract, between(contract, mark, table))
 for (const { name, title } of TESTED_AGENTS) {
   const [page, all] = [`docs/agents/${name}.md`, textOf('docs/agents.md')]
   const seen = between(page, 'seen', rowsOf(all, 'agents', title))
   put(page, between(page, 'crossed', rowsOf(all, 'agents-crossed', title), seen))
 }
 put('docs/results.schema.json', `${JSON.stringify(z.toJSONSchema(resultsSchema), null, 2)}\n`)
-put('docs/command-line.md', between('docs/command-line.md', 'commands', commandsPage()))
+const withCommands = between('docs/command-line.md', 'commands', commandsPage())
+put('docs/command-line.md', between('docs/command-line.md', 'exit-codes', exitCodesTable(), withCommands))
+put('docs/conformance.md', between('docs/conformance.md', 'exit-codes', exitCodesOfConform()))
 put('docs/losses.md', lossesPage())
 put('docs/status-line.svg', statusLinePicture())
 put('docs/troubleshooting.md', troubleshootingPage())

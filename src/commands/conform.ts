@@ -28,7 +28,7 @@ import { type MockAddress, withMock, written } from './mock-options.ts'
 import { complain as complainLine } from './output.ts'
 import { UsageError } from './usage-error.ts'
 
-/** Exit codes, contract "Exit codes of conform". */
+/** Exit codes; `exit-codes.ts` has their meanings. */
 const CONFORMANT = 0
 const NOT_CONFORMANT = 1
 const USAGE = 2

@@ -1,10 +1,7 @@
 // Findings of `waybill doctor` about the log that several gateways share. Changes nothing.
 import type { Config } from '../config/load.ts'
 import type { Finding } from '../core/findings.ts'
-import { listInstances } from '../store/postgres/forget.ts'
-import { openLink } from '../store/postgres/link.ts'
-import { missingDays } from '../store/postgres/retention.ts'
-import { comingDays, lookAtSchema } from '../store/postgres/schema.ts'
+import { openSharedLog } from '../store/postgres/shared-log.ts'
 import { cleanLabel } from '../terminal/clean.ts'
 
 export async function fleetFindings(
@@ -13,9 +10,9 @@ export async function fleetFindings(
 ): Promise<Finding[]> {
   const address = env[url.slice(1)]?.trim()
   if (!address) return [] // its absence has been reported already
-  const link = openLink({ url: address, tls, ca }, 'doctor')
+  const log = openSharedLog({ url: address, tls, ca }, 'doctor')
   try {
-    const { version, problem } = await lookAtSchema(link)
+    const { version, problem } = await log.schema()
     if (problem !== null)
       return [
         {
@@ -23,8 +20,8 @@ export async function fleetFindings(
           text: `${problem}; \`waybill fleet migrate\` or the first start creates what is missing`,
         },
       ]
-    const missing = await missingDays(link, comingDays(Date.now()).slice(0, 2))
-    const instances = await listInstances(link)
+    const missing = await log.missingDays()
+    const instances = await log.instances()
     const gone = instances.filter(({ alive, open, backlog }) => !alive && open + backlog > 0)
     const configs = new Set(instances.filter(({ alive }) => alive).map(({ config }) => config))
     return [
@@ -58,6 +55,6 @@ export async function fleetFindings(
   } catch (error) {
     return [{ verdict: 'BAD', text: `the shared log does not answer: ${(error as Error).message}` }]
   } finally {
-    await link.close()
+    await log.close()
   }
 }

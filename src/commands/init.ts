@@ -5,6 +5,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { PREFERENCES, PRESETS, type Preference, type Preset, STRATEGY_FOR } from '../config/presets.ts'
+import { DIALECTS } from '../dialects/registry.ts'
 import { clean } from '../terminal/clean.ts'
 import { nearest } from '../yaml/nearest.ts'
 import { AGENTS } from './agent-table.ts'
@@ -104,22 +105,10 @@ function preferenceOf(text: string): Preference {
   return found
 }
 
-/** Returns the request for a provider's list of models in a dialect. */
-function listOf(
-  dialect: Preset['dialect'][number],
-  key: string,
-): { path: string; headers: Record<string, string> } {
-  if (dialect === 'messages')
-    return { path: '/v1/models', headers: { 'x-api-key': key, 'anthropic-version': '2023-06-01' } }
-  if (dialect === 'gemini')
-    return { path: '/v1beta/models?pageSize=1000', headers: { 'x-goog-api-key': key } }
-  return { path: '/models', headers: { authorization: `Bearer ${key}` } }
-}
-
 /** Requests the list of models, for which no provider charges; returns the result in a line. */
 async function tried({ name, dialect, baseUrl, keyVariable, models }: Preset, key?: string): Promise<string> {
   if (!key) return `- ${name}: ${keyVariable} is not set; set it before you start`
-  const { path, headers } = listOf(dialect[0]!, key)
+  const { path, headers } = DIALECTS[dialect[0]!].modelList(key)
   const url = `${baseUrl}${path}`
   try {
     const response = await fetch(url, { headers, signal: AbortSignal.timeout(LIST_MS), redirect: 'error' })

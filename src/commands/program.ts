@@ -19,6 +19,7 @@ import {
   addServe,
   addUi,
 } from './entries/running.ts'
+import { EXIT_CODES, exitCodesOf } from './exit-codes.ts'
 import { complain, forgiveLeavingReaders, reasonOf } from './output.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -78,8 +79,13 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
     .addHelpText('after', '\nExit codes: 0 success, 1 failure, 2 wrong usage or configuration.')
   const config = ['-c, --config <file>', 'configuration file', env.WAYBILL_CONFIG ?? 'waybill.yaml'] as const
   for (const add of COMMANDS) add(program, { env, config, finish })
+  for (const name of Object.keys(EXIT_CODES))
+    commandOf(program, name).addHelpText('after', `\nExit codes: ${exitCodesOf(name).replaceAll('`', '')}.`)
   return program
 }
+
+const commandOf = (program: Command, name: string): Command =>
+  name.split(' ').reduce((above, word) => above.commands.find((each) => each.name() === word)!, program)
 
 /** Runs a command line and returns its exit code; a user's mistake is one line on stderr per problem. */
 export async function run(args: readonly string[], env: Env): Promise<number> {

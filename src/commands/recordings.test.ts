@@ -239,7 +239,7 @@ test('an import that keeps nothing ends with 1, a wrong call with 2, and --help 
   const { out, run } = foreign(t)
   assert.equal(run('notes.txt').status, 1)
   assert.equal(waybill('recordings', 'import', '--out', out).status, 2)
-  assert.match(waybill('recordings', 'import', '--help').stdout, /Exit codes: 0 .*, 1 .*, 2 /s)
+  assert.match(waybill('recordings', 'import', '--help').stdout, /Exit codes: 0 .*; 1 .*; 2 /)
 })
 
 test('a file that names no host is imported for the provider that is said', (t) => {

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ConfigError, parseConfig } from './load.ts'
+import { DIALECT_NAMES, STRATEGIES } from './schema.ts'
 
 const PROVIDER = 'providers: { openai: { dialect: openai, base_url: https://api.openai.com/v1 } }\n'
 const digest = `"sha256:${'0'.repeat(64)}"`
@@ -54,8 +55,8 @@ const TABLE: Record<string, readonly [string, readonly string[]]> = {
   'values that are none of a list': [
     `providers: { openai: { dialect: openia, base_url: https://api.openai.com/v1 } }\nroutes: { auto: { strategy: priorty, targets: [ { model: openai/x } ] } }\ndurability: maybe\n`,
     [
-      'w.yaml:1:33 providers.openai.dialect: must be one of openai, anthropic, chat, messages, responses, embeddings, images, gemini, or a list of them',
-      'w.yaml:2:29 routes.auto.strategy: must be one of priority, weighted, round-robin, random, cheapest, fastest, least-busy; did you mean priority?',
+      `w.yaml:1:33 providers.openai.dialect: must be one of openai, anthropic, ${DIALECT_NAMES.join(', ')}, or a list of them`,
+      `w.yaml:2:29 routes.auto.strategy: must be one of ${STRATEGIES.join(', ')}; did you mean priority?`,
       'w.yaml:3:13 durability: must be one of process, full, shared',
     ],
   ],

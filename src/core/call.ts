@@ -88,6 +88,23 @@ export interface Call {
   readonly replayed: boolean
 }
 
+/** Returns a call of which only the id, and with it the time, is known. */
+export const emptyCall = (id: string): Call => ({
+  id,
+  createdAt: timeOfId(id),
+  endpoint: '',
+  requestedModel: '',
+  sessionId: null,
+  agentId: null,
+  purpose: 'main',
+  client: null,
+  traceparent: null,
+  keyName: null,
+  stream: false,
+  cache: 'BYPASS',
+  replayed: false,
+})
+
 /**
  * Purpose of a call, as far as its client reveals it: a turn of the main conversation; a background task such
  * as a title or a classifier; a turn of a subagent; the summary of a conversation that grew too long.

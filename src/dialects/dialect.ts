@@ -1,6 +1,5 @@
 // A dialect: one wire format, on the client side and on the provider side. Each has a folder here and a line
-// in registry.ts. The path of a call names none; lists of models, the output limit in core/budget.ts and
-// `waybill init` still do.
+// in registry.ts. Code elsewhere names none; only the formats of the catalog in endpoints/models.ts do.
 
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ZodType } from 'zod'
@@ -16,6 +15,8 @@ import type { StreamEvent } from './stream-event.ts'
 export interface Dialect {
   readonly client: ClientDialect
   readonly upstream: UpstreamDialect
+  /** Returns the request for a provider's list of models, below its base URL; no provider charges for it. */
+  modelList(key: string): { readonly path: string; readonly headers: Readonly<Record<string, string>> }
   /** Its translation; absent if its clients reach only providers of the same dialect. */
   readonly blocks?: DialectBlocks
 }

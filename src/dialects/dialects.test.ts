@@ -1,7 +1,9 @@
 // One table over every dialect: bytes -> events, errors, odd usage, requests. What is asked here must hold for any.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { claimOf } from '../core/budget.ts'
 import { GatewayError } from '../core/errors.ts'
+import type { Pricer } from '../pricing/pricing.ts'
 import { EventReader } from '../providers/event-reader.ts'
 import type { ClientRequest } from './client-request.ts'
 import type { Dialect } from './dialect.ts'
@@ -108,6 +110,15 @@ for (const [name, dialect, samples] of ALL) {
         (error) => error instanceof GatewayError && error.code === 'invalid_request' && error.param !== null,
         text,
       )
+  })
+
+  test(`${name}: a budget sets aside the output that a request asks for`, (t) => {
+    if (samples.limit === null) return t.skip('its requests set no limit')
+    const body = { ...JSON.parse(samples.request('m', false)), ...samples.limit(777) }
+    const target = { provider: 'alpha', model: 'm', tier: null, weight: 1 }
+    const price: Pricer = (_, tokens) => ({ usd: tokens?.output ?? null, missing: [], price: null })
+    const call = { callId: 'c', keyName: 'ann', targets: [target], textTokens: 1, body, price, at: 0 }
+    assert.equal(claimOf(call).usd, 777)
   })
 
   test(`${name}: a cached answer is known by what the request means`, () => {

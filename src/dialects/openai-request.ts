@@ -1,6 +1,6 @@
-// Makes the provider's request for OpenAI dialects that differ only in the end of their path.
+// Makes the provider's requests for OpenAI dialects, which differ only in the end of their path.
 import { spliceMembers } from '../json/splice.ts'
-import type { UpstreamDialect } from './dialect.ts'
+import type { Dialect, UpstreamDialect } from './dialect.ts'
 
 /** Keeps every byte of the client's body except its model. */
 export const requestTo =
@@ -16,3 +16,8 @@ export const requestTo =
       body: spliceMembers(text, { model: JSON.stringify(model) }),
     }
   }
+
+export const modelList: Dialect['modelList'] = (key) => ({
+  path: '/models',
+  headers: { authorization: `Bearer ${key}` },
+})

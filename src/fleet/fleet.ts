@@ -3,8 +3,9 @@
 // state. Owns the thread that talks to PostgreSQL; knows no SQL. Loaded only with `fleet:`.
 import { GatewayError } from '../core/errors.ts'
 import type { Log } from '../core/process-log.ts'
-import type { ReadName, Reads } from '../store/reads.ts'
+import { type Reads, readsThrough } from '../store/reads.ts'
 import { refusedEnd } from '../store/refused-end.ts'
+import type { SharedLogOptions, SharedReads } from '../store/shared-log.ts'
 import type { Journal, Spent, Store } from '../store/store.ts'
 import { digestOf, locationDigest } from './identity.ts'
 import { createLeases, type LeaseDeps, type Leases, monthOf } from './leases.ts'
@@ -13,11 +14,7 @@ import { createFleetRates, type FleetRates } from './rates.ts'
 import { createSpool, type SpoolLimits } from './spool.ts'
 import { type FleetThread, startFleetThread } from './thread.ts'
 
-export interface FleetOptions {
-  /** Connection string; a secret. */
-  readonly url: string
-  readonly tls: 'verify' | 'off'
-  readonly ca?: string | undefined
+export interface FleetOptions extends SharedLogOptions {
   readonly name: string
   readonly version: string
   /** True if calls must be in the shared log before a byte leaves. */
@@ -207,7 +204,7 @@ function startLink(options: FleetOptions, digest: () => string): Link {
   const thread: FleetThread = startFleetThread(
     () => ({
       file: journal.file,
-      link: { url: options.url, tls: options.tls, ca: options.ca },
+      log: { url: options.url, tls: options.tls, ca: options.ca },
       identity: { name, place: locationDigest(journal.file), version: options.version },
       config: digest(),
       days: options.days,
@@ -274,42 +271,30 @@ function writeThrough(
 
 /** Reads from the shared log once it has everything of this instance; artifacts come from its own journal. */
 function readShared(journal: Journal, thread: FleetThread): Reads {
-  const read =
-    (name: Exclude<ReadName, 'artifact' | 'fill'>) =>
-    async (...args: readonly unknown[]) => {
-      try {
-        await journal.settle()
-        await thread.ask('ship', null, SHARED_MS)
-        return await thread.ask('read', { name, args }, READ_MS)
-      } catch (cause) {
-        throw new GatewayError(
-          'log_unavailable',
-          'The shared log cannot be read; use scope=instance for what this gateway has on record.',
-          { cause },
-        )
-      }
+  const shared: Reads = readsThrough(async (name, args) => {
+    try {
+      await journal.settle()
+      await thread.ask('ship', null, SHARED_MS)
+      return await thread.ask('read', { name: name as keyof SharedReads, args }, READ_MS)
+    } catch (cause) {
+      throw new GatewayError(
+        'log_unavailable',
+        'The shared log cannot be read; use scope=instance for what this gateway has on record.',
+        { cause },
+      )
     }
-  const find = read('find') as Reads['find']
-  const makerOf = read('makerOf') as Reads['makerOf']
+  })
   return {
-    list: read('list') as Reads['list'],
-    listText: read('listText') as Reads['listText'],
-    history: read('history') as Reads['history'],
-    targets: read('targets') as Reads['targets'],
-    dearest: read('dearest') as Reads['dearest'],
-    // Each instance has its own retention.
+    ...shared,
+    // Each instance has its own retention, and keeps the artifacts of its own calls.
     fill: journal.calls.fill,
-    routing: read('routing') as Reads['routing'],
-    sessions: read('sessions') as Reads['sessions'],
-    session: read('session') as Reads['session'],
+    artifact: journal.calls.artifact,
     async makerOf(made, id, keyName) {
       const own = await journal.calls.makerOf(made, id, keyName)
-      return own ?? makerOf(made, id, keyName)
+      return own ?? shared.makerOf(made, id, keyName)
     },
-    // Artifacts stay with the instance that made the call.
-    artifact: journal.calls.artifact,
     async find(id, keyName) {
-      const found = await find(id, keyName)
+      const found = await shared.find(id, keyName)
       const own = found && (await journal.calls.find(id, keyName))
       return own ? { ...found, artifact: own.artifact } : found
     },

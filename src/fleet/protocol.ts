@@ -1,15 +1,19 @@
 // The messages between the gateway and the thread that talks to the shared log. Types only.
 
-import type { Beat, Identity, Pulse } from '../store/postgres/instances.ts'
-import type { LeaseRequest } from '../store/postgres/leases.ts'
-import type { LinkOptions } from '../store/postgres/link.ts'
-import type { RateRequest } from '../store/postgres/rates.ts'
-import type { ReadName } from '../store/reads.ts'
+import type {
+  Beat,
+  Identity,
+  LeaseRequest,
+  Pulse,
+  RateRequest,
+  SharedLogOptions,
+  SharedReads,
+} from '../store/shared-log.ts'
 
 export interface WorkerData {
   /** File of the journal. */
   readonly file: string
-  readonly link: LinkOptions
+  readonly log: SharedLogOptions
   readonly identity: Omit<Identity, 'id'>
   readonly config: string
   /** Days for which calls stay in the shared log. */
@@ -36,10 +40,7 @@ export interface Standing {
 export interface Asks {
   /** Resolves when all present entries of the journal are in the shared log. */
   ship: [null, null]
-  read: [
-    { readonly name: Exclude<ReadName, 'artifact' | 'fill'>; readonly args: readonly unknown[] },
-    unknown,
-  ]
+  read: [{ readonly name: keyof SharedReads; readonly args: readonly unknown[] }, unknown]
   /** Never rejects for an unreachable shared log: then `pulse` is null. */
   pulse: [PulseRequest, Standing]
   lease: [Omit<LeaseRequest, 'live'>, number | null]

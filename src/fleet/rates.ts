@@ -1,7 +1,7 @@
 // Limits a key's rate over the whole fleet. While the shared log is unavailable, applies the configured
 // fallback: this instance's share of the rate, or no limit. Counts how often that happened.
 import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible'
-import type { RateRequest } from '../store/postgres/rates.ts'
+import type { RateRequest } from '../store/shared-log.ts'
 
 export interface FleetRates {
   /** Returns null if the call passes, else the time to wait, ms. */

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Link, openLink } from '../store/postgres/link.ts'
-import { comingDays, createTables, makePartitions } from '../store/postgres/schema.ts'
+import { openSharedLog } from '../store/postgres/shared-log.ts'
 import { type Setup, slowness, type TestGateway, testGateway } from '../test/test-gateway.ts'
 import { NO_POSTGRES, startPostgres, type TestPostgres } from '../test/test-postgres.ts'
 
@@ -22,10 +22,10 @@ export function fleetTests(settings: Readonly<Record<string, string>> = {}): Fle
   if (!skip) {
     before(async () => {
       postgres = await startPostgres(settings)
-      const link = openLink({ url: await postgres.database('with_tables'), tls: 'verify' }, 'test')
-      await createTables(link)
-      await makePartitions(link, comingDays(Date.now()))
-      await link.close()
+      const log = openSharedLog({ url: await postgres.database('with_tables'), tls: 'verify' })
+      await log.migrate()
+      await log.makeDays()
+      await log.close()
     })
     after(() => postgres.end())
   }

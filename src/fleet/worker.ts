@@ -1,18 +1,9 @@
 // The thread that talks to the shared log: ships the calls of the journal, reads from the log, and reports
-// once a second that this gateway is alive. Three connections, so that none waits for another: calls, reads,
-// and urgent short requests. Only reads the journal. Loaded only with `fleet:`.
+// once a second that this gateway is alive. Only reads the journal. Loaded only with `fleet:`.
 import { parentPort, workerData } from 'node:worker_threads'
 import Database from 'better-sqlite3'
-import { openCallReads } from '../store/postgres/call-reads.ts'
-import { type Pulse, pulse, register, reportStop } from '../store/postgres/instances.ts'
-import { takeLease } from '../store/postgres/leases.ts'
-import { type LinkError, openLink } from '../store/postgres/link.ts'
-import { openRates } from '../store/postgres/rates.ts'
-import { dropEmptySessions, dropOldDays } from '../store/postgres/retention.ts'
-import { comingDays, createTables, lookAtSchema, makePartitions } from '../store/postgres/schema.ts'
-import { openSessionReads } from '../store/postgres/session-reads.ts'
-import { type Sender, ship } from '../store/postgres/ship.ts'
-import { openSpanReads } from '../store/postgres/span-reads.ts'
+import { openSharedLog } from '../store/postgres/shared-log.ts'
+import type { Pulse, Sender } from '../store/shared-log.ts'
 import { openOutbox } from '../store/sqlite/outbox.ts'
 import type { AskName, Asks, FleetReply, FleetRequest, Standing, WorkerData } from './protocol.ts'
 
@@ -22,7 +13,7 @@ const SHIP_MS = 200
 const MAX_ENTRIES = 500
 const HOUR = 3_600_000
 
-const { file, link: options, identity, config, days, shipped: begin } = workerData as WorkerData
+const { file, log: options, identity, config, days, shipped: begin } = workerData as WorkerData
 const port = parentPort!
 const say = (said: FleetReply): void => port.postMessage(said)
 
@@ -37,11 +28,7 @@ const usedBytes = () => {
   return (pages! - free!) * size!
 }
 
-const shipLink = openLink(options, 'ship')
-const readLink = openLink(options, 'read')
-const pulseLink = openLink(options, 'pulse')
-const reads = { ...openCallReads(readLink), ...openSpanReads(readLink), ...openSessionReads(readLink) }
-const consume = openRates(pulseLink)
+const log = openSharedLog(options)
 
 let sender: Sender | null = null
 let refused: string | null = null
@@ -53,14 +40,12 @@ let live = 1
 /** Joins the fleet: creates tables, coming days and its own entry. */
 async function join(): Promise<Sender> {
   if (sender) return sender
-  const { problem } = await lookAtSchema(shipLink)
-  if (problem !== null) await createTables(shipLink)
-  const after = await lookAtSchema(shipLink)
-  if (after.problem !== null) throw new Error(after.problem)
-  const start = await register(shipLink, { ...identity, id }, config)
+  const { problem } = await log.migrate()
+  if (problem !== null) throw new Error(problem)
+  const start = await log.register({ ...identity, id }, config)
   refused = typeof start === 'string' ? start : null
   if (typeof start === 'string') throw new Error(start)
-  await makePartitions(shipLink, comingDays(Date.now()))
+  await log.makeDays()
   sender = { instance: id, start }
   return sender
 }
@@ -85,7 +70,7 @@ async function shipAll(): Promise<void> {
       while (shipped < target) {
         const unshipped = outbox.read(shipped, MAX_ENTRIES)
         if (!unshipped) break
-        await ship(shipLink, from, unshipped)
+        await log.ship(from, unshipped)
         shipped = unshipped.until
         say({ shipped })
       }
@@ -114,17 +99,15 @@ const timer = setInterval(() => void shipNow().catch(() => {}), SHIP_MS)
 const hourly = setInterval(() => void tidy(), HOUR)
 setTimeout(() => void tidy(), 5_000).unref()
 
-/** Creates the partitions of coming days and drops old ones. */
+/** Makes room for the coming days and drops old ones. */
 async function tidy(): Promise<void> {
   if (!sender) return
   try {
-    await makePartitions(shipLink, comingDays(Date.now()))
-    const dropped = await dropOldDays(readLink, Date.now(), days)
-    if (dropped.length === 0) return
-    say({ note: `dropped ${dropped.join(', ')}, which were older than ${days} days` })
-    await dropEmptySessions(readLink, Date.now(), days)
+    await log.makeDays()
+    const dropped = await log.dropOldDays(days)
+    if (dropped.length > 0) say({ note: `dropped ${dropped.join(', ')}, which were older than ${days} days` })
   } catch (error) {
-    say({ note: `the days of the shared log could not be tidied: ${(error as LinkError).message}` })
+    say({ note: `the days of the shared log could not be tidied: ${(error as Error).message}` })
   }
 }
 
@@ -133,7 +116,7 @@ async function beat(ask: Asks['pulse'][0]): Promise<Standing> {
   let told: Pulse | null = null
   if (sender)
     try {
-      told = await pulse(pulseLink, sender, { ...ask, backlog: backlog.calls })
+      told = await log.pulse(sender, { ...ask, backlog: backlog.calls })
       live = Math.max(1, told.live.length)
       if (!told.isCurrent) {
         refused = 'another process has taken its place in the fleet'
@@ -153,21 +136,22 @@ const answers: { [Name in AskName]: (ask: Asks[Name][0]) => Promise<Asks[Name][1
     await shipNow()
     return null
   },
-  read: async ({ name, args }) => (reads[name] as (...args: readonly unknown[]) => Promise<unknown>)(...args),
+  read: async ({ name, args }) =>
+    (log.reads[name] as (...args: readonly unknown[]) => Promise<unknown>)(...args),
   pulse: beat,
-  lease: async (ask) => takeLease(pulseLink, present(), { ...ask, live }),
+  lease: async (ask) => log.takeLease(present(), { ...ask, live }),
   async rate(ask) {
     present()
-    return consume(ask)
+    return log.consumeRate(ask)
   },
   async stop() {
     clearInterval(timer)
     clearInterval(hourly)
     if (sender && failure === null) {
       await shipNow().catch(() => {}) // the rest is shipped at the next start
-      await reportStop(shipLink, sender).catch(() => {})
+      await log.reportStop(sender).catch(() => {})
     }
-    await Promise.all([shipLink.close(), readLink.close(), pulseLink.close()])
+    await log.close()
     db.close()
     return null
   },

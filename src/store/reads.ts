@@ -194,6 +194,28 @@ export type Reads = {
   readonly [Each in ReadName]: (...args: Parameters<AllReads[Each]>) => Promise<ReturnType<AllReads[Each]>>
 }
 
+/** Every read, so that none is missing where they are passed on. */
+const NAMES: Readonly<Record<ReadName, true>> = {
+  list: true,
+  listText: true,
+  find: true,
+  makerOf: true,
+  artifact: true,
+  history: true,
+  targets: true,
+  fill: true,
+  routing: true,
+  sessions: true,
+  session: true,
+  dearest: true,
+}
+
+/** Returns reads that are made elsewhere, such as in a thread, by `read`. */
+export const readsThrough = (read: (name: ReadName, args: readonly unknown[]) => Promise<unknown>): Reads =>
+  Object.fromEntries(
+    Object.keys(NAMES).map((name) => [name, (...args: unknown[]) => read(name as ReadName, args)]),
+  ) as unknown as Reads
+
 export interface RetentionLimits {
   readonly rows: number
   /** Size of the database and write-ahead log together. */

@@ -13,22 +13,9 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { Agent, request } from 'undici'
-import {
-  answer,
-  chunk,
-  DONE,
-  fail,
-  type Received,
-  type Script,
-  stream,
-  usageChunk,
-} from '../../mocks/test-upstream.ts'
-import { samples as embeddings } from '../dialects/embeddings/test-samples.ts'
-import { samples as gemini } from '../dialects/gemini/test-samples.ts'
-import { samples as images } from '../dialects/images/test-samples.ts'
-import { samples as messages } from '../dialects/messages/test-samples.ts'
-import { samples as responses } from '../dialects/responses/test-samples.ts'
-import type { Samples } from '../dialects/test-sample-type.ts'
+import { fail, type Received, type Script, stream } from '../../mocks/test-upstream.ts'
+import { DIALECTS } from '../dialects/registry.ts'
+import { ALL } from '../dialects/test-samples.ts'
 import { ENVIRONMENT } from './test-cli.ts'
 import { IS_FULL } from './test-size.ts'
 
@@ -204,8 +191,13 @@ async function drive(gateway: KillableGateway, random: () => number): Promise<Ma
   return seen
 }
 
+/** The dialects that a configuration may name. */
+const SPOKEN = ALL.filter(([name]) => name in DIALECTS)
+type Samples = (typeof ALL)[number][2]
+
 interface Plan {
-  readonly dialect: keyof typeof ENDPOINTS
+  /** Number of the dialect in SPOKEN. */
+  readonly dialect: number
   readonly model: string
   readonly stream: boolean
   /** The client goes away at the first event. */
@@ -215,42 +207,20 @@ interface Plan {
 function planOf(random: () => number): Plan {
   const dice = random()
   const model = dice < 0.1 ? 'limited' : dice < 0.2 ? 'broken' : dice < 0.6 ? 'plain' : 'alpha/direct'
-  const stream = random() < 0.4
-  const named = random()
-  const dialect = DICE[Math.floor(named * DICE.length)]!
+  const dialect = Math.floor(random() * SPOKEN.length)
+  const stream = random() < 0.4 && SPOKEN[dialect]![2].stream('m') !== ''
   return { dialect, model, stream, leaves: stream && random() < 0.1 }
 }
 
-const ENDPOINTS = {
-  chat: '/v1/chat/completions',
-  messages: '/v1/messages',
-  responses: '/v1/responses',
-  gemini: '/v1beta/models/',
-  embeddings: '/v1/embeddings',
-  images: '/v1/images/generations',
+/** Where a call goes, and its body, which holds its nonce and its dialect for the provider. */
+function requestOf({ dialect, model, stream }: Plan, nonce: string): { path: string; body: string } {
+  const [, { client }, samples] = SPOKEN[dialect]!
+  const { path, rest, query } = samples.arrival?.(model, stream) ?? { path: client.path, rest: '', query: '' }
+  const body = samples.request(model, stream).replace('{"a": 1.0}', JSON.stringify({ nonce, dialect }))
+  return { path: `${path.replace('*', rest)}?${query}`, body }
 }
 
-/** How often each is called, of ten. */
-const DICE = 'chat chat chat messages messages responses responses gemini embeddings images'.split(
-  ' ',
-) as (keyof typeof ENDPOINTS)[]
-
-/** Where a call goes, and what it says: its nonce. */
-function requestOf({ dialect, model, stream }: Plan, nonce: string): { path: string; body: object } {
-  const path = ENDPOINTS[dialect]
-  const said = [{ role: 'user', content: nonce }]
-  if (dialect === 'images') return { path, body: { model, prompt: nonce, stream } }
-  if (dialect === 'embeddings') return { path, body: { model, input: [{ content: nonce }] } }
-  if (dialect === 'gemini') {
-    const verb = stream ? 'streamGenerateContent?alt=sse' : 'generateContent'
-    return { path: `${path}${model}:${verb}`, body: { contents: said } }
-  }
-  return { path, body: { model, stream, [dialect === 'responses' ? 'input' : 'messages']: said } }
-}
-
-/** How a stream ends, in each dialect that has one. */
-const WHOLE_STREAM =
-  /(data: \[DONE\]|"type":"message_stop"\}|"type":"(response|image_generation)\.completed".*|"finishReason":"STOP".*)\r?\n\r?\n$/
+const eventsOf = (samples: Samples): string[] => samples.stream('m').split(/(?<=\n\r?\n)/)
 
 async function call(
   url: string,
@@ -264,7 +234,7 @@ async function call(
     const { statusCode, headers, body } = await request(url + path, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-gateway-session-id': nonce },
-      body: JSON.stringify(asked),
+      body: asked,
       dispatcher,
     })
     requestId = (headers['x-gateway-request-id'] as string | undefined) ?? null
@@ -274,8 +244,8 @@ async function call(
       text += part
     }
     if (statusCode !== 200) return { result: `status ${statusCode}`, requestId }
-    const whole = text.endsWith('}') || WHOLE_STREAM.test(text)
-    return { result: whole ? 'whole' : 'broken', requestId }
+    const end = plan.stream ? eventsOf(SPOKEN[plan.dialect]![2]).at(-1)! : '}'
+    return { result: text.endsWith(end) ? 'whole' : 'broken', requestId }
   } catch {
     return { result: 'broken', requestId }
   }
@@ -291,26 +261,16 @@ async function startProviders(t: TestContext, random: () => number) {
     incoming.on('end', () => {
       const text = Buffer.concat(chunks).toString('utf8')
       const json = JSON.parse(text)
+      const { nonce, dialect } = json.unknown as { nonce: string; dialect: number }
       const model: string = json.model ?? /\/models\/(\w+):/.exec(incoming.url!)![1]
-      const isStream = json.stream || incoming.url!.endsWith('alt=sse')
-      const nonce: string = json.prompt ?? (json.messages ?? json.input ?? json.contents)[0].content
+      const isStream = json.stream === true || incoming.url!.endsWith('alt=sse')
       const inferences = ledger.get(nonce) ?? []
       ledger.set(nonce, [...inferences, { provider: incoming.url!.split('/')[1]!, model }])
       const received: Received = { path: incoming.url!, headers: incoming.headers, text, json }
       const pause = () => random() * 6
       if (model === 'limited') fail(429)(response, received)
       else if (model === 'broken') fail(500)(response, received)
-      else if (incoming.url!.endsWith('/messages')) say(messages, model, isStream, pause, response, received)
-      else if (incoming.url!.endsWith('/responses'))
-        say(responses, model, isStream, pause, response, received)
-      else if (incoming.url!.endsWith('/generations')) say(images, model, isStream, pause, response, received)
-      else if (incoming.url!.endsWith('/embeddings')) say(embeddings, model, false, pause, response, received)
-      else if (incoming.url!.includes('/models/')) say(gemini, model, isStream, pause, response, received)
-      else if (!isStream) setTimeout(() => answer()(response, received), random() < 0.5 ? 0 : pause())
-      else {
-        const words = ['one', ' two', ' three'].flatMap((content) => [chunk({ content }), pause()])
-        stream(...words, chunk({}, { finish_reason: 'stop' }), usageChunk(), DONE)(response, received)
-      }
+      else say(SPOKEN[dialect]![2], isStream, pause, response, received)
     })
   })
   server.keepAliveTimeout = 0 // never closes a connection that the gateway may be about to use
@@ -322,20 +282,15 @@ async function startProviders(t: TestContext, random: () => number) {
   return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, ledger }
 }
 
-/** The same in another dialect: cut into events where it is streamed. */
+/** Answers in a dialect: event by event where it is streamed, else at once or after a while. */
 const say = (
   samples: Samples,
-  model: string,
   isStream: boolean,
   pause: () => number,
   ...[response, received]: Parameters<Script>
 ): void => {
-  const events = samples
-    .stream(model)
-    .split(/(?<=\n\r?\n)/)
-    .flatMap((event) => [event, pause()])
-  if (isStream) stream(...events)(response, received)
-  else setTimeout(() => response.end(samples.answer(model, {})), pause())
+  if (isStream) stream(...eventsOf(samples).flatMap((event) => [event, pause()]))(response, received)
+  else setTimeout(() => response.end(samples.answer('m', {})), pause() < 3 ? 0 : pause())
 }
 
 /** The gateway as a process of its own, which can be started again on the same data directory. */
@@ -359,8 +314,8 @@ class KillableGateway {
       `server: { port: 0 }
 data: .
 providers:
-  alpha: { dialect: [chat, messages, responses, gemini, embeddings, images], base_url: ${origin}/alpha }
-  beta: { dialect: [chat, messages, responses, gemini, embeddings, images], base_url: ${origin}/beta }
+  alpha: { dialect: [${Object.keys(DIALECTS)}], base_url: ${origin}/alpha }
+  beta: { dialect: [${Object.keys(DIALECTS)}], base_url: ${origin}/beta }
 routes:
   plain: { targets: [ { model: alpha/plain } ] }
   limited: { embeddings: any_model, targets: [ { model: alpha/limited }, { model: beta/spare } ] }

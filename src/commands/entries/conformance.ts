@@ -20,10 +20,6 @@ export const addConform: CommandEntry = (program, { finish }) => {
     .option('--mock-name <name>', 'name by which the gateway reaches the mock')
     .option('--mock-tls', 'the mock speaks TLS; {{mock.ca}} is the certificate to trust')
     .addHelpText('after', example('waybill conform my-gateway.yaml --profile core --report report'))
-    .addHelpText(
-      'after',
-      '\nExit codes: 0 conformant, 1 not conformant, 2 wrong usage, 3 the target or the suite failed, 4 the baseline is stale.',
-    )
     .action(async (target, { list, ...options }, command) => {
       if (list) return (await import('../explain.ts')).printRequirements()
       if (target === undefined) command.error("error: missing required argument 'target'")
@@ -51,10 +47,6 @@ export const addTarget: CommandEntry = (program, { finish }) => {
     .option('--mock-name <name>', 'name by which the gateway reaches the mock')
     .option('--mock-tls', 'the mock speaks TLS; {{mock.ca}} is the certificate to trust')
     .addHelpText('after', example('waybill target check my-gateway.yaml'))
-    .addHelpText(
-      'after',
-      '\nExit codes: 0 the gateway matches the file, 1 it does not, 2 the file is wrong, 3 the gateway cannot be started or reached.',
-    )
     .action(async (file, options) => finish(await (await import('../target-check.ts')).check(file, options)))
   target
     .command('init [file]')
@@ -74,10 +66,6 @@ export const addTarget: CommandEntry = (program, { finish }) => {
     .addHelpText(
       'after',
       example('waybill target init my-gateway.yaml --start http://127.0.0.1:8080 --call gpt-5-mini'),
-    )
-    .addHelpText(
-      'after',
-      '\nExit codes: 0 written, 2 wrong usage, 3 written, but the gateway could not be tried.',
     )
     .action(async (file = 'target.yaml', options) =>
       finish(await (await import('../target-init.ts')).initTarget(file, options)),

@@ -40,7 +40,6 @@ export const addRecordings: CommandEntry = (program) => {
     .requiredOption('--out <dir>', 'where recordings are written')
     .option('--provider <name>', 'provider of the recordings, for files that name no host (httpmock)')
     .addHelpText('after', example('waybill recordings import cassettes/*.yaml --out recordings'))
-    .addHelpText('after', '\nExit codes: 0 everything is imported, 1 something was refused, 2 wrong usage.')
     .action(async (files, options) => (await import('../recordings.ts')).importFiles({ files, ...options }))
 }
 

@@ -7,6 +7,7 @@ const choice = (delta: object, finish_reason: string | null = null) => [{ index:
 export const samples: Samples = {
   request: (model, stream) =>
     `{"model": ${JSON.stringify(model)}, "messages": [{"role":"user","content":"hi"}], "stream": ${stream}, "seed": 18446744073709551616, "unknown": {"a": 1.0}}`,
+  limit: (max_completion_tokens) => ({ max_completion_tokens }),
   noRequests: [
     '{}',
     '{"model":7,"messages":[]}',

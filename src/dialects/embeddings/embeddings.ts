@@ -1,6 +1,7 @@
 // OpenAI's embeddings: texts or tokens in, vectors out.
 import type { Dialect } from '../dialect.ts'
+import { modelList } from '../openai-request.ts'
 import { client } from './client.ts'
 import { upstream } from './upstream.ts'
 
-export const embeddings = { client, upstream } satisfies Dialect
+export const embeddings = { client, upstream, modelList } satisfies Dialect

@@ -5,6 +5,7 @@ import type { Samples } from '../test-sample-type.ts'
 export const samples: Samples = {
   request: (model) =>
     `{"model": ${JSON.stringify(model)}, "input": ["hi", "ho"], "encoding_format": "base64", "seed": 18446744073709551616, "unknown": {"a": 1.0}}`,
+  limit: null,
   noRequests: [
     '{}',
     '{"model":7,"input":"x"}',

@@ -2,6 +2,6 @@
 import type { Dialect } from '../dialect.ts'
 import { blocks } from './blocks.ts'
 import { client } from './client.ts'
-import { upstream } from './upstream.ts'
+import { modelList, upstream } from './upstream.ts'
 
-export const gemini = { client, upstream, blocks } satisfies Dialect
+export const gemini = { client, upstream, modelList, blocks } satisfies Dialect

@@ -14,6 +14,7 @@ export const samples: Samples = {
     rest: model,
     query: stream ? 'alt=sse' : '',
   }),
+  limit: (maxOutputTokens) => ({ generationConfig: { maxOutputTokens } }),
   noRequests: ['{}', '{"contents":"x"}', '{"contents":{}}', '{"contents":null}'],
   answer: (modelVersion, usageMetadata) =>
     JSON.stringify({

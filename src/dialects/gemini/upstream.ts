@@ -2,7 +2,7 @@
 // "Generating content".
 import { EMPTY_EVENT, type ParsedEvent, type Tokens } from '../../core/call.ts'
 import { spliceMembers } from '../../json/splice.ts'
-import type { StreamReader, UpstreamDialect } from '../dialect.ts'
+import type { Dialect, StreamReader, UpstreamDialect } from '../dialect.ts'
 import { isObject, type Json, member, tokenCount } from '../json.ts'
 import type { StreamEvent } from '../stream-event.ts'
 import { mergeTokens } from '../usage.ts'
@@ -27,6 +27,11 @@ const requestTo: UpstreamDialect['request'] = (
     body: withModel(text, model),
   }
 }
+
+export const modelList: Dialect['modelList'] = (key) => ({
+  path: '/v1beta/models?pageSize=1000',
+  headers: { 'x-goog-api-key': key },
+})
 
 export const upstream = {
   relayedHeaders: /^(x-request-id|x-ratelimit-.+|x-gemini-.+)$/,

@@ -1,6 +1,7 @@
 // OpenAI's images: a text in, pictures out.
 import type { Dialect } from '../dialect.ts'
+import { modelList } from '../openai-request.ts'
 import { client } from './client.ts'
 import { upstream } from './upstream.ts'
 
-export const images = { client, upstream } satisfies Dialect
+export const images = { client, upstream, modelList } satisfies Dialect

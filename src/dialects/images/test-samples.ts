@@ -8,6 +8,7 @@ const event = (json: { type: string; [name: string]: unknown }) =>
 export const samples: Samples = {
   request: (model, stream) =>
     `{"model": ${JSON.stringify(model)}, "prompt": "a waybill", "stream": ${stream}, "seed": 18446744073709551616, "unknown": {"a": 1.0}}`,
+  limit: null,
   noRequests: [
     '{}',
     '{"model":7,"prompt":"x"}',

@@ -2,7 +2,7 @@
 // reference, "Messages", "Streaming", "Versions".
 import { EMPTY_EVENT, type ParsedEvent, type ProviderError } from '../../core/call.ts'
 import { spliceMembers } from '../../json/splice.ts'
-import type { StreamReader, UpstreamDialect } from '../dialect.ts'
+import type { Dialect, StreamReader, UpstreamDialect } from '../dialect.ts'
 import { withoutForeignReasoning } from '../foreign-reasoning.ts'
 import { isObject, type Json, member, tokenCount } from '../json.ts'
 import type { StreamEvent } from '../stream-event.ts'
@@ -27,6 +27,11 @@ const requestTo =
       body: spliceMembers(withoutForeignReasoning(text, FAMILY), { model: JSON.stringify(model) }),
     }
   }
+
+export const modelList: Dialect['modelList'] = (key) => ({
+  path: '/v1/models',
+  headers: { 'x-api-key': key, 'anthropic-version': VERSION },
+})
 
 export const upstream = {
   // Of Anthropic's headers, only the operator's organization is private.

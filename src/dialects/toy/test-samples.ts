@@ -6,6 +6,7 @@ const event = (name: string, json: object) => `event: ${name}\ndata: ${JSON.stri
 export const samples: Samples = {
   request: (model, stream) =>
     `{"say": "hi", "voice": ${JSON.stringify(model)}, "live": ${stream}, "seed": 18446744073709551616, "unknown": {"a": 1.0}}`,
+  limit: null,
   noRequests: ['{}', '{"voice":7,"say":""}', '{"voice":"","say":""}', '{"voice":"m","say":[]}'],
   answer: (model, usage) => JSON.stringify({ voice: model, said: 'x', ...usage }),
   stream: (model) =>

@@ -225,6 +225,7 @@ test('a client that leaves: the provider’s stream is closed, and the record ha
 test('a dialect that throws: before the record nothing leaks, after it the record is closed', async (t) => {
   const faults = { cacheIdentity: false, request: false }
   const broken = {
+    ...toy,
     client: {
       ...toy.client,
       cacheIdentity: (request: Parameters<typeof toy.client.cacheIdentity>[0]) => {

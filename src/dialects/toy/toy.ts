@@ -112,4 +112,6 @@ function readToyError(json: unknown): ProviderError | null {
   }
 }
 
-export const toy = { client, upstream } satisfies Dialect
+const modelList: Dialect['modelList'] = (key) => ({ path: '/toy/voices', headers: { 'x-toy-key': key } })
+
+export const toy = { client, upstream, modelList } satisfies Dialect

@@ -1,25 +1,11 @@
 // Removes an instance that will not come back because its data directory is lost: its open calls end as
 // interrupted, and the rest of its leases is returned. Only calls that it had not shipped are lost.
 import type { AttemptRecord } from '../../core/record.ts'
+import type { KnownInstance, Unshipped } from '../shared-log.ts'
 import type { Row } from '../sql/columns.ts'
-import type { Unshipped } from '../sqlite/outbox.ts'
 import { INTERRUPTED_COST_MISSING } from '../writes.ts'
 import type { Link } from './link.ts'
 import { ship } from './ship.ts'
-
-export interface KnownInstance {
-  readonly id: string
-  readonly name: string
-  readonly alive: boolean
-  readonly start: number
-  /** ISO 8601. */
-  readonly seen_at: string
-  readonly version: string
-  readonly config: string
-  readonly backlog: number
-  /** Its open calls in the shared log. */
-  readonly open: number
-}
 
 export const listInstances = (link: Link): Promise<KnownInstance[]> =>
   link.query<KnownInstance>(

@@ -1,23 +1,11 @@
 // The gateways that share the log: registration, liveness, and one exchange per second in one round trip:
 // cooldowns in and out, returned leases, and a check that their configurations are the same.
-import type { Spent } from '../store.ts'
+import type { Beat, Identity, Pulse, Sender } from '../shared-log.ts'
 import type { Link } from './link.ts'
-import type { Sender } from './ship.ts'
 
 /** Time without a sign of life after which an instance counts as dead, s. */
 const ALIVE_S = 10
 
-export interface Identity {
-  /** Id of the journal: its rows, sums and leases belong to it. */
-  readonly id: string
-  /** Name for people. */
-  readonly name: string
-  /** Location of its data directory; a copy of it is elsewhere. */
-  readonly place: string
-  readonly version: string
-}
-
-/** Registers. Returns the number of this start of the instance, or in words why it may not join. */
 export async function register(
   link: Link,
   { id, name, place, version }: Identity,
@@ -44,30 +32,12 @@ export async function register(
     : `another gateway runs on a copy of this data directory (instance ${id}); give this one an empty directory`
 }
 
-/** Reports an orderly stop, so that the next start need not wait. */
-export const reportStop = (link: Link, { instance, start }: Sender): Promise<unknown> =>
-  link.query(`UPDATE waybill.instances SET place = '' WHERE id = ? AND start = ?`, [instance, start], 1_000)
-
-export interface Beat {
-  readonly config: string
-  readonly backlog: number
-  /** Targets that failed here since the last exchange, and for how long to pass them over, ms. */
-  readonly cooled: readonly { readonly target: string; readonly ms: number }[]
-  /** Unused money of a lease; of one key at a time, so that no two instances wait for each other. */
-  readonly back: { readonly keyName: string; readonly month: string; readonly usd: number } | null
-  readonly month: string
-}
-
-export interface Pulse {
-  /** False: another process has taken this instance's place. */
-  readonly isCurrent: boolean
-  /** Target -> rest of its cooldown, ms. */
-  readonly cooling: Readonly<Record<string, number>>
-  readonly live: readonly { readonly name: string; readonly config: string }[]
-  /** Total that this instance may spend this month, by key. */
-  readonly granted: Readonly<Record<string, number>>
-  /** Spending that the other instances have reported this month, by key. */
-  readonly spentElsewhere: Readonly<Record<string, Spent>>
+export async function reportStop(link: Link, { instance, start }: Sender): Promise<void> {
+  await link.query(
+    `UPDATE waybill.instances SET place = '' WHERE id = ? AND start = ?`,
+    [instance, start],
+    1_000,
+  )
 }
 
 export async function pulse(

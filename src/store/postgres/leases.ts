@@ -1,24 +1,9 @@
 // Leases a part of a key's budget to one instance by one conditional update, so that all parts together stay
 // within the budget under concurrent requests; the last one may be less than requested. Only the instance
 // itself can return what it was granted in a month.
+import type { LeaseRequest, Sender } from '../shared-log.ts'
 import type { Link } from './link.ts'
-import type { Sender } from './ship.ts'
 
-export interface LeaseRequest {
-  readonly keyName: string
-  readonly month: string
-  /** The whole budget, US dollars. */
-  readonly budget: number
-  /** Minimum; less is granted only if no more is left. */
-  readonly need: number
-  /** Maximum. */
-  readonly want: number
-  /** This much is granted while it lasts; beyond it a quarter of the rest, divided by the instances. */
-  readonly step: number
-  readonly live: number
-}
-
-/** Returns the total that the instance may spend in the month, US dollars; null if nothing is left. */
 export async function takeLease(
   link: Link,
   { instance }: Sender,

@@ -8,7 +8,8 @@ import { after, before, type TestContext, test } from 'node:test'
 import { certify } from '../../../mocks/server/certificate.ts'
 import { temporaryDirectory } from '../../test/test-gateway.ts'
 import { NO_POSTGRES, startPostgres, type TestPostgres } from '../../test/test-postgres.ts'
-import { type LinkOptions, openLink } from './link.ts'
+import type { SharedLogOptions } from '../shared-log.ts'
+import { openLink } from './link.ts'
 
 const skip = NO_POSTGRES
 const PASSWORD = 'hunter2hunter2'
@@ -57,7 +58,7 @@ const file = (t: TestContext, text: string): string => {
 /** Whether the connection is encrypted; rejects where there is none. */
 async function encrypted(
   t: TestContext,
-  options: Omit<LinkOptions, 'tls'> & Partial<LinkOptions>,
+  options: Omit<SharedLogOptions, 'tls'> & Partial<SharedLogOptions>,
 ): Promise<boolean> {
   const link = openLink({ tls: 'verify', ...options }, 'tls')
   t.after(() => link.close())

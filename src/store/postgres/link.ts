@@ -4,15 +4,7 @@
 // message.
 import pg from 'pg'
 import { readBounded } from '../../shared/bounded-file.ts'
-
-export interface LinkOptions {
-  /** `postgresql://user:password@host:port/database`; `?host=/directory` for a socket. A secret. */
-  readonly url: string
-  /** off: a connection to another machine may be unencrypted. */
-  readonly tls: 'verify' | 'off'
-  /** File of certificates to trust instead of the usual ones. */
-  readonly ca?: string | undefined
-}
+import type { SharedLogOptions } from '../shared-log.ts'
 
 /** A statement failed, or was not answered. */
 export class LinkError extends Error {
@@ -44,7 +36,7 @@ const types = {
   }) as typeof pg.types.getTypeParser,
 }
 
-export function openLink(options: LinkOptions, name: string): Link {
+export function openLink(options: SharedLogOptions, name: string): Link {
   let client: pg.Client | null = null
   let last: Promise<unknown> = Promise.resolve()
   let closed = false
@@ -117,7 +109,7 @@ export function openLink(options: LinkOptions, name: string): Link {
 const MAX_CA_BYTES = 2 ** 20
 
 /** Returns the settings for pg. Beyond this machine, or with a CA, it checks certificates unless disabled. */
-function settingsOf({ url, tls, ca }: LinkOptions): pg.ClientConfig {
+function settingsOf({ url, tls, ca }: SharedLogOptions): pg.ClientConfig {
   const parsed = addressOf(url)
   return {
     ...parsed,
@@ -143,7 +135,7 @@ const addressOf = (text: string) => {
 const isHere = (host: string): boolean =>
   host.startsWith('/') || host === 'localhost' || host === '::1' || /^127(\.\d+){3}$/.test(host)
 
-function withoutAddress(message: string, { url }: LinkOptions): string {
+function withoutAddress(message: string, { url }: SharedLogOptions): string {
   const { password } = addressOf(url)
   const bare = message.replaceAll(url, '[address]')
   return password ? bare.replaceAll(password, '[password]') : bare

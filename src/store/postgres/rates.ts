@@ -1,19 +1,10 @@
 // Counts a key's calls in a window for all instances, by the rate limiter's own PostgreSQL backend: one
 // upsert per call, none for a key that has used up its window.
 import { RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible'
+import type { SharedLog } from '../shared-log.ts'
 import type { Link } from './link.ts'
 
-export interface RateRequest {
-  readonly keyName: string
-  readonly requests: number
-  /** Length of the window, ms. */
-  readonly per: number
-}
-
-/** Returns null if the call passes, else the time to wait, ms. Rejects if the database cannot be reached. */
-export type ConsumeRate = (request: RateRequest) => Promise<number | null>
-
-export function openRates(link: Link): ConsumeRate {
+export function openRates(link: Link): SharedLog['consumeRate'] {
   const limiters = new Map<string, RateLimiterPostgres>()
   // The library names its statements, which a pooler in transaction mode mixes up.
   const client = {

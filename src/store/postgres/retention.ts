@@ -51,7 +51,7 @@ export async function dropEmptySessions(link: Link, now: number, days: number): 
   }
 }
 
-/** Returns the days from today on that lack a partition although calls could come; for `doctor`. */
+/** Returns the partitions of these days that do not exist. */
 export async function missingDays(link: Link, days: readonly number[]): Promise<string[]> {
   const names = days.map((day) => partitionOf(day).name)
   const there = await link.query<{ name: string }>(

@@ -4,6 +4,7 @@
 // partition key.
 import { idAt } from '../../core/call.ts'
 import { CALL_FIELDS } from '../../core/record.ts'
+import type { SharedSchema } from '../shared-log.ts'
 import { columnsOf } from '../sql/columns.ts'
 import { SUM_COLUMNS } from '../sql/usage-sum.ts'
 import type { Link } from './link.ts'
@@ -163,8 +164,7 @@ const INDEXES = [
 /** Version of the tables that this release creates. */
 export const SHARED_SCHEMA_VERSION = STEPS.length
 
-/** Returns the version found, and why this release cannot work with it, for an operator; null if it can. */
-export async function lookAtSchema(link: Link): Promise<{ version: number; problem: string | null }> {
+export async function lookAtSchema(link: Link): Promise<SharedSchema> {
   const [there] = await link.query<{ table: string | null }>(
     `SELECT to_regclass('waybill.schema')::text AS table`,
   )

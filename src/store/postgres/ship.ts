@@ -3,8 +3,8 @@
 // statement that closes it adds it to the sums, so the sums equal the rows. Sums belong to the instance, so
 // no two instances write the same one.
 
+import type { Sender, Unshipped } from '../shared-log.ts'
 import { SUM_COLUMNS } from '../sql/usage-sum.ts'
-import type { Unshipped } from '../sqlite/outbox.ts'
 import { type Link, LinkError } from './link.ts'
 import { CALL_COLUMNS, makePartitions, SERIES, SHARED_LABELS } from './schema.ts'
 import { LATENCY_STEP, SUMS } from './sums.ts'
@@ -53,12 +53,6 @@ WITH given AS (
     WHERE (excluded.usd, excluded.unknown_attempts) > (k.usd, k.unknown_attempts)
 )
 SELECT count(*) AS rows FROM put`
-
-/** An instance, and the number of its start. */
-export interface Sender {
-  readonly instance: string
-  readonly start: number
-}
 
 /** A later start of an instance outranks every revision of an earlier one. */
 const PER_START = 2n ** 40n

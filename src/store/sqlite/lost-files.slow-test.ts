@@ -449,13 +449,11 @@ test('log and shared memory deleted, then SIGKILL: every call is on record (LIFE
 const VICTIM = (data: string) => `
   import { promisify } from 'node:util'
   import { openStore } from ${JSON.stringify(new URL('./open-store.ts', import.meta.url).href)}
-  import { idOf } from ${JSON.stringify(new URL('../../core/call.ts', import.meta.url).href)}
+  import { emptyCall, idOf } from ${JSON.stringify(new URL('../../core/call.ts', import.meta.url).href)}
   const store = await openStore({ ...${JSON.stringify(options(data))}, now: Date.now, onFailure: () => console.log('failed') })
   const target = { provider: 'p', model: 'm', tier: null, weight: 1 }
   for (let n = 0; n < 50; n++) {
-    const at = Date.now()
-    const call = { id: idOf(at), createdAt: at, endpoint: '/x', requestedModel: 'auto', sessionId: null, agentId: null, purpose: 'main', keyName: null, stream: true, cache: 'BYPASS', replayed: false }
-    await promisify(store.open)({ kind: 'open', call, route: { name: 'auto', strategy: 'priority', candidates: [target], decision: { cause: 'priority', skipped: [] } } })
+    await promisify(store.open)({ kind: 'open', call: emptyCall(idOf(Date.now())), route: { name: 'auto', strategy: 'priority', candidates: [target], decision: { cause: 'priority', skipped: [] } } })
   }
   console.log('recorded')
   setInterval(() => {}, 1_000)`

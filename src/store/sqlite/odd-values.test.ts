@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import Database from 'better-sqlite3'
 import type { Script } from '../../../mocks/test-upstream.ts'
 import { DONE, fail, stream } from '../../../mocks/test-upstream.ts'
-import { idOf } from '../../core/call.ts'
+import { emptyCall, idOf } from '../../core/call.ts'
 import { ask, slowness, temporaryDirectory, testGateway } from '../../test/test-gateway.ts'
 import { databaseFile } from './open.ts'
 import { openStore } from './open-store.ts'
@@ -247,20 +247,7 @@ test('whatever a write says of a provider, it is on record and so is the next on
   const pending: Promise<void>[] = []
   for (let n = 0; n < 400; n++) {
     const at = Date.now()
-    const call = {
-      ...{ id: idOf(at), createdAt: at, endpoint: '/v1/chat/completions', requestedModel: 'auto' },
-      ...{
-        sessionId: null,
-        agentId: null,
-        purpose: 'main' as const,
-        client: null,
-        traceparent: null,
-        keyName: 'ann',
-        stream: false,
-        cache: 'BYPASS' as const,
-        replayed: false,
-      },
-    }
+    const call = { ...emptyCall(idOf(at)), requestedModel: 'auto', keyName: 'ann' }
     ids.push(call.id)
     const decision = { cause: 'priority', skipped: [] }
     await promisify(store.open)({

@@ -3,6 +3,7 @@
 // knows of it, and without a fleet nothing is written. Knows no network.
 import type { Database } from 'better-sqlite3'
 import { ATTEMPT_FIELDS, type AttemptRecord } from '../../core/record.ts'
+import type { Unshipped } from '../shared-log.ts'
 import { type Row, readerOf } from '../sql/columns.ts'
 
 /** Makes this connection add an entry for each changed call. An attempt changes only with its call. */
@@ -10,23 +11,6 @@ export function fillOutbox(db: Database): void {
   for (const change of ['INSERT', 'UPDATE'])
     db.exec(`CREATE TEMP TRIGGER outbox_${change} AFTER ${change} ON call_logs
       BEGIN INSERT INTO outbox (call_id) VALUES (new.id); END`)
-}
-
-/** Calls of a range of the outbox in their present state, and the keys' spending so far. */
-export interface Unshipped {
-  /** Last outbox entry that was read. */
-  readonly until: number
-  /** Grows with every change of the journal: of two states of a row, the larger number is the later one. */
-  readonly revision: number
-  /** Columns of `call_logs`, the price as JSON text. */
-  readonly calls: readonly (Row & { readonly id: string; readonly attempt_log: readonly AttemptRecord[] })[]
-  readonly spending: readonly {
-    readonly key_name: string
-    readonly month: string
-    readonly usd: number
-    readonly estimated_usd: number
-    readonly unknown_attempts: number
-  }[]
 }
 
 export interface Outbox {

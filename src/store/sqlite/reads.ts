@@ -2,7 +2,7 @@
 
 import type { Database } from 'better-sqlite3'
 import { GatewayError } from '../../core/errors.ts'
-import type { AllReads, ReadName, Reads } from '../reads.ts'
+import { type AllReads, type ReadName, type Reads, readsThrough } from '../reads.ts'
 import { openArtifactReads } from './artifacts.ts'
 import { openCallLogs } from './call-logs.ts'
 import type { OpenFiles } from './data-files.ts'
@@ -49,41 +49,21 @@ export function openReader(
   onDeath: (reason: string) => void,
 ): Reader {
   let thread: Thread | null = null
-  const read =
-    (name: ReadName) =>
-    async (...args: readonly unknown[]) => {
-      try {
-        await ready()
-        thread ??= startThread('reader', data, onDeath)
-        return await thread.ask([name, args] satisfies Read)
-      } catch (error) {
-        onFailure(error as ThreadError)
-        const { message, code } = error as ThreadError
-        throw new GatewayError(
-          'log_unavailable',
-          'The request log cannot be read; the process log says why.',
-          {
-            cause: new ThreadError(`the request log cannot be read: ${message}`, code),
-          },
-        )
-      }
+  const reads = readsThrough(async (name, args) => {
+    try {
+      await ready()
+      thread ??= startThread('reader', data, onDeath)
+      return await thread.ask([name, args] satisfies Read)
+    } catch (error) {
+      onFailure(error as ThreadError)
+      const { message, code } = error as ThreadError
+      throw new GatewayError('log_unavailable', 'The request log cannot be read; the process log says why.', {
+        cause: new ThreadError(`the request log cannot be read: ${message}`, code),
+      })
     }
-  const reads: { readonly [Each in ReadName]: ReturnType<typeof read> } = {
-    list: read('list'),
-    listText: read('listText'),
-    find: read('find'),
-    makerOf: read('makerOf'),
-    artifact: read('artifact'),
-    history: read('history'),
-    targets: read('targets'),
-    fill: read('fill'),
-    routing: read('routing'),
-    sessions: read('sessions'),
-    session: read('session'),
-    dearest: read('dearest'),
-  }
+  })
   return {
-    reads: reads as unknown as Reads,
+    reads,
     get failure() {
       return thread?.failure ?? null
     },

@@ -9,7 +9,7 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import Database from 'better-sqlite3'
-import { type Call, idOf, type Route } from '../../core/call.ts'
+import { type Call, emptyCall, idOf, type Route } from '../../core/call.ts'
 import { createPricer } from '../../pricing/pricing.ts'
 import { ask, temporaryDirectory, testGateway } from '../../test/test-gateway.ts'
 import type { Store, StoreOptions } from '../store.ts'
@@ -81,19 +81,10 @@ function routed(number: number, at: number): { call: Call; route: Route } {
   const target = { provider: 'p', model: `m${number % 3}`, tier: null, weight: 1 }
   return {
     call: {
-      id: idOf(at),
-      createdAt: at,
-      endpoint: '/v1/chat/completions',
+      ...emptyCall(idOf(at)),
       requestedModel: 'auto',
       sessionId: number % 4 === 0 ? null : `s-${Math.floor(number / 30)}`,
-      agentId: null,
-      purpose: 'main' as const,
-      client: null,
-      traceparent: null,
       keyName: number % 2 === 0 ? 'laptop' : null,
-      stream: false,
-      cache: 'BYPASS',
-      replayed: false,
     },
     route: {
       name: 'auto',

@@ -124,10 +124,10 @@ test('what a killed process left open is interrupted and unknown at the next sta
   const data = temporaryDirectory(t)
   const script = `
     import { promisify } from 'node:util'
+    import { emptyCall } from ${JSON.stringify(new URL('../../core/call.ts', import.meta.url).href)}
     import { openStore } from ${JSON.stringify(new URL('./open-store.ts', import.meta.url).href)}
     const store = await openStore({ ...${JSON.stringify(options(data))}, now: Date.now })
-    const call = { id: '01900000-0000-7000-8000-000000000001', createdAt: 1, endpoint: '/x', requestedModel: 'auto', sessionId: null, agentId: null, purpose: 'main', keyName: null, stream: true, cache: 'BYPASS' }
-    await promisify(store.open)({ kind: 'open', call, route: { name: 'auto', strategy: 'priority', candidates: [{ provider: 'p', model: 'm', tier: null, weight: 1 }], decision: { cause: 'priority', skipped: [] } } })
+    await promisify(store.open)({ kind: 'open', call: emptyCall('01900000-0000-7000-8000-000000000001'), route: { name: 'auto', strategy: 'priority', candidates: [{ provider: 'p', model: 'm', tier: null, weight: 1 }], decision: { cause: 'priority', skipped: [] } } })
     process.kill(process.pid, 'SIGKILL')`
   const file = join(temporaryDirectory(t), 'victim.mjs')
   writeFileSync(file, script)

@@ -11,7 +11,7 @@ import { promisify } from 'node:util'
 import type { Worker } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import { answer, fail } from '../../../mocks/test-upstream.ts'
-import { idOf } from '../../core/call.ts'
+import { emptyCall, idOf } from '../../core/call.ts'
 import { SILENT } from '../../core/process-log.ts'
 import {
   AUTO,
@@ -281,20 +281,7 @@ test('an end that is written twice is charged once (LOG-07)', async (t) => {
   t.after(() => store.close())
   const target = { provider: 'p', model: 'm', tier: null, weight: 1 }
   const at = Date.now()
-  const call = {
-    ...{ id: idOf(at), createdAt: at, endpoint: '/v1/chat/completions', requestedModel: 'auto' },
-    ...{
-      sessionId: null,
-      agentId: null,
-      purpose: 'main' as const,
-      client: null,
-      traceparent: null,
-      keyName: 'ann',
-      stream: false,
-      cache: 'BYPASS' as const,
-      replayed: false,
-    },
-  }
+  const call = { ...emptyCall(idOf(at)), requestedModel: 'auto', keyName: 'ann' }
   const decision = { cause: 'priority', skipped: [] }
   await promisify(store.open)({
     kind: 'open',

@@ -4,6 +4,7 @@
 import { fstatSync } from 'node:fs'
 import { workerData } from 'node:worker_threads'
 import Database from 'better-sqlite3'
+import { emptyCall } from '../../core/call.ts'
 import { UNKNOWN_USAGE } from '../../pricing/pricing.ts'
 import type { Artifact, ArtifactLimits } from '../artifact-buffer.ts'
 import type { RetentionLimits } from '../reads.ts'
@@ -246,20 +247,7 @@ const NO_CALL = '00000000-0000-7000-8000-000000000000'
 const PROOF: readonly Write[] = [
   {
     kind: 'open',
-    call: {
-      ...{
-        id: NO_CALL,
-        createdAt: 0,
-        endpoint: '',
-        requestedModel: '',
-        sessionId: null,
-        agentId: null,
-        purpose: 'main',
-        client: null,
-        traceparent: null,
-      },
-      ...{ keyName: null, stream: false, cache: 'BYPASS', replayed: false },
-    },
+    call: emptyCall(NO_CALL),
     route: { name: null, strategy: '', candidates: [NOBODY], decision: { cause: '', skipped: [] } },
   },
   {

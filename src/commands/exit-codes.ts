@@ -1,0 +1,84 @@
+// The exit codes of every command, for its help and for the documentation.
+
+/** Meanings of exit code 0, 1, 2 …; null for a code that is not used. */
+type Meanings = readonly (string | null)[]
+
+const USAGE = 'wrong usage'
+const CONFIG = 'wrong usage or configuration'
+const SILENT = 'the gateway does not answer, or refuses'
+
+/** Full name of a command -> its exit codes. */
+export const EXIT_CODES: Readonly<Record<string, Meanings>> = {
+  serve: ['stopped on request (SIGTERM, Ctrl-C)', 'it could not start', CONFIG],
+  routes: ['shown', 'the gateway that `--url` names does not answer', CONFIG],
+  record: ['stopped on request', 'it could not start', CONFIG],
+  'recordings list': ['shown', 'they cannot be read', USAGE],
+  'recordings verify': ['all are valid', 'some are not, or they cannot be read', USAGE],
+  'recordings import': ['everything was imported or already there', 'something was refused', USAGE],
+  logs: ['shown; with `--follow`, ended with Ctrl-C', SILENT, CONFIG],
+  sessions: ['shown', SILENT, CONFIG],
+  export: ['written', SILENT, CONFIG],
+  run: [
+    "the program's own exit code, whatever it is; 128 plus the number of the signal that ended it",
+    'the program cannot be run, or the gateway does not answer',
+    CONFIG,
+  ],
+  ui: ['opened, or the address was printed', SILENT, CONFIG],
+  mcp: ['stdin ended', 'it could not start, or a message on stdin is longer than 10 MiB', CONFIG],
+  completion: ['printed', 'it could not be written', USAGE],
+  'config check': [
+    'the configuration is valid',
+    'it cannot be checked',
+    'it is invalid; one line for each problem',
+  ],
+  'fleet status': ['printed', 'the shared log does not answer, or has no tables', CONFIG],
+  'fleet migrate': ['the tables are there', 'the shared log does not answer, or refuses', CONFIG],
+  'fleet forget': [
+    'forgotten',
+    'the shared log does not answer',
+    'no such gateway, or it is alive; wrong usage or configuration',
+  ],
+  init: ['the file was written', 'it could not be written', 'wrong usage, or the file already exists'],
+  'key list': ['shown', SILENT, CONFIG],
+  'key new': ['the key was written', 'it could not be written', USAGE],
+  mock: ['stopped on request; with `--list`, shown', 'it could not start', USAGE],
+  doctor: ['all is well', 'something is BAD', USAGE],
+  statusline: [
+    'always for a client, because it would otherwise blank the row',
+    null,
+    'a word that is no option and no command',
+  ],
+  'statusline install': [
+    'installed',
+    "the settings cannot be read or written, or contain another program's line",
+    USAGE,
+  ],
+  'statusline uninstall': ['removed, or was not there', 'the settings cannot be read or written', USAGE],
+  'statusline doctor': ['all is well', 'something is BAD', USAGE],
+  conform: [
+    'conformant, or every failure is in the baseline',
+    'a requirement failed',
+    'the command line, the target file or the baseline is wrong',
+    'the gateway cannot be started or reached, its calls do not arrive at the mock, or the suite failed',
+    'the baseline is stale',
+  ],
+  'conform explain': ['explained', null, 'there is no such requirement'],
+  'target check': [
+    'the gateway matches the file',
+    'it does not',
+    'the file is wrong',
+    'it cannot be started or reached',
+  ],
+  'target init': ['written', null, USAGE, 'written, but the gateway could not be tried'],
+  judge: [
+    'conformant',
+    'not conformant',
+    'wrong usage, or there is no evidence',
+    'the evidence cannot be judged',
+    'the baseline is stale',
+  ],
+}
+
+/** Returns the exit codes of a command in one line. */
+export const exitCodesOf = (name: string): string =>
+  EXIT_CODES[name]!.flatMap((meaning, code) => (meaning === null ? [] : [`${code} ${meaning}`])).join('; ')

@@ -1,0 +1,41 @@
+// Shared parts of the requests that promises.test.ts tries on every dialect; each dialect has its own in its folder.
+import fc from 'fast-check'
+
+export interface Fuzz {
+  /** Headers that identify a client of the dialect. */
+  readonly headers: Readonly<Record<string, string>>
+  /** Path and query of a call; those that match `count` count tokens. */
+  readonly path: fc.Arbitrary<string>
+  readonly count?: RegExp
+  /** The provider's answer to a count. */
+  readonly counted?: string
+  /** Paths of the provider's that the gateway does not have. */
+  readonly beside: readonly string[]
+  readonly body: fc.Arbitrary<object>
+  /** Returns true if an error has the format of the dialect, and the request id in it. */
+  readonly error: (json: any, status: number) => { shaped: boolean; id: string }
+  /** True if every event of a stream reports the usage so far. */
+  readonly countsAlways?: true
+}
+
+export const json = fc.jsonValue()
+export const text = fc.string({ unit: 'binary' })
+export const model = fc.constantFrom(
+  'auto',
+  'auto',
+  'auto',
+  'alpha/m',
+  'alpha/n',
+  'alpha/',
+  'nowhere',
+  '__proto__',
+  'gpt-x',
+)
+export const streamed = fc.constantFrom(true, false, null)
+export const openAiError: Fuzz['error'] = ({ error, request_id: id, ...rest }) => ({
+  shaped:
+    Object.keys(rest).length === 0 &&
+    Object.keys(error).join() === 'message,type,param,code' &&
+    error.message !== '',
+  id,
+})

@@ -1,0 +1,47 @@
+// The shared log in PostgreSQL. Three connections, so that none waits for another: calls, reads, and urgent
+// short requests; each is made when it is first needed.
+import type { SharedLog, SharedLogOptions } from '../shared-log.ts'
+import { openCallReads } from './call-reads.ts'
+import { forget, listInstances } from './forget.ts'
+import { pulse, register, reportStop } from './instances.ts'
+import { takeLease } from './leases.ts'
+import { openLink } from './link.ts'
+import { openRates } from './rates.ts'
+import { dropEmptySessions, dropOldDays, missingDays } from './retention.ts'
+import { comingDays, createTables, lookAtSchema, makePartitions } from './schema.ts'
+import { openSessionReads } from './session-reads.ts'
+import { ship } from './ship.ts'
+import { openSpanReads } from './span-reads.ts'
+
+/** `name`: of the connections, for the database's own list of them. */
+export function openSharedLog(options: SharedLogOptions, name = ''): SharedLog {
+  const shipLink = openLink(options, name || 'ship')
+  const readLink = openLink(options, name || 'read')
+  const pulseLink = openLink(options, name || 'pulse')
+  return {
+    reads: { ...openCallReads(readLink), ...openSpanReads(readLink), ...openSessionReads(readLink) },
+    schema: () => lookAtSchema(shipLink),
+    async migrate() {
+      await createTables(shipLink)
+      return lookAtSchema(shipLink)
+    },
+    makeDays: () => makePartitions(shipLink, comingDays(Date.now())),
+    missingDays: () => missingDays(shipLink, comingDays(Date.now()).slice(0, 2)),
+    async dropOldDays(days) {
+      const dropped = await dropOldDays(readLink, Date.now(), days)
+      if (dropped.length > 0) await dropEmptySessions(readLink, Date.now(), days)
+      return dropped
+    },
+    register: (identity, config) => register(shipLink, identity, config),
+    ship: (sender, unshipped) => ship(shipLink, sender, unshipped),
+    pulse: (sender, beat) => pulse(pulseLink, sender, beat),
+    takeLease: (sender, request) => takeLease(pulseLink, sender, request),
+    consumeRate: openRates(pulseLink),
+    reportStop: (sender) => reportStop(shipLink, sender),
+    instances: () => listInstances(shipLink),
+    forget: (instance) => forget(shipLink, instance, Date.now()),
+    async close() {
+      await Promise.all([shipLink.close(), readLink.close(), pulseLink.close()])
+    },
+  }
+}

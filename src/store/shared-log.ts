@@ -1,0 +1,147 @@
+// The log that several gateways share, as the fleet and the commands see it. Knows no database;
+// `postgres/shared-log.ts` implements it.
+import type { AttemptRecord } from '../core/record.ts'
+import type { Reads } from './reads.ts'
+import type { Row } from './sql/columns.ts'
+import type { Spent } from './store.ts'
+
+export interface SharedLogOptions {
+  /** `postgresql://user:password@host:port/database`; `?host=/directory` for a socket. A secret. */
+  readonly url: string
+  /** off: a connection to another machine may be unencrypted. */
+  readonly tls: 'verify' | 'off'
+  /** File of certificates to trust instead of the usual ones. */
+  readonly ca?: string | undefined
+}
+
+export interface Identity {
+  /** Id of the journal: its rows, sums and leases belong to it. */
+  readonly id: string
+  /** Name for people. */
+  readonly name: string
+  /** Location of its data directory; a copy of it is elsewhere. */
+  readonly place: string
+  readonly version: string
+}
+
+/** An instance, and the number of its start. */
+export interface Sender {
+  readonly instance: string
+  readonly start: number
+}
+
+/** Calls of a range of the outbox in their present state, and the keys' spending so far. */
+export interface Unshipped {
+  /** Last outbox entry that was read. */
+  readonly until: number
+  /** Grows with every change of the journal: of two states of a row, the larger number is the later one. */
+  readonly revision: number
+  /** Columns of `call_logs`, the price as JSON text. */
+  readonly calls: readonly (Row & { readonly id: string; readonly attempt_log: readonly AttemptRecord[] })[]
+  readonly spending: readonly {
+    readonly key_name: string
+    readonly month: string
+    readonly usd: number
+    readonly estimated_usd: number
+    readonly unknown_attempts: number
+  }[]
+}
+
+export interface Beat {
+  readonly config: string
+  readonly backlog: number
+  /** Targets that failed here since the last exchange, and for how long to pass them over, ms. */
+  readonly cooled: readonly { readonly target: string; readonly ms: number }[]
+  /** Unused money of a lease; of one key at a time, so that no two instances wait for each other. */
+  readonly back: { readonly keyName: string; readonly month: string; readonly usd: number } | null
+  readonly month: string
+}
+
+export interface Pulse {
+  /** False: another process has taken this instance's place. */
+  readonly isCurrent: boolean
+  /** Target -> rest of its cooldown, ms. */
+  readonly cooling: Readonly<Record<string, number>>
+  readonly live: readonly { readonly name: string; readonly config: string }[]
+  /** Total that this instance may spend this month, by key. */
+  readonly granted: Readonly<Record<string, number>>
+  /** Spending that the other instances have reported this month, by key. */
+  readonly spentElsewhere: Readonly<Record<string, Spent>>
+}
+
+export interface LeaseRequest {
+  readonly keyName: string
+  readonly month: string
+  /** The whole budget, US dollars. */
+  readonly budget: number
+  /** Minimum; less is granted only if no more is left. */
+  readonly need: number
+  /** Maximum. */
+  readonly want: number
+  /** This much is granted while it lasts; beyond it a quarter of the rest, divided by the instances. */
+  readonly step: number
+  readonly live: number
+}
+
+export interface RateRequest {
+  readonly keyName: string
+  readonly requests: number
+  /** Length of the window, ms. */
+  readonly per: number
+}
+
+export interface KnownInstance {
+  readonly id: string
+  readonly name: string
+  readonly alive: boolean
+  readonly start: number
+  /** ISO 8601. */
+  readonly seen_at: string
+  readonly version: string
+  readonly config: string
+  readonly backlog: number
+  /** Its open calls in the shared log. */
+  readonly open: number
+}
+
+export interface SharedSchema {
+  /** The version found; 0 if there are no tables. */
+  readonly version: number
+  /** Why this release cannot work with it, for an operator; null if it can. */
+  readonly problem: string | null
+}
+
+/** Artifacts and retention are each instance's own. */
+export type SharedReads = Omit<Reads, 'artifact' | 'fill'>
+
+/** Every method rejects if the log cannot be reached. */
+export interface SharedLog {
+  readonly reads: SharedReads
+  schema(): Promise<SharedSchema>
+  /**
+   * Creates what is missing; several instances may try at once, one does it. Changes nothing if everything
+   * exists or a newer release was here. Returns the schema afterwards.
+   */
+  migrate(): Promise<SharedSchema>
+  /** Makes room for the calls of today and the coming days. */
+  makeDays(): Promise<void>
+  /** Returns today and tomorrow, as far as there is no room for their calls. */
+  missingDays(): Promise<string[]>
+  /** Deletes what is older than `days`. Returns what was dropped. */
+  dropOldDays(days: number): Promise<string[]>
+  /** Registers. Returns the number of this start of the instance, or in words why it may not join. */
+  register(identity: Identity, config: string): Promise<number | string>
+  /** Writes calls; safe to repeat. When it rejects, it is unknown if they arrived. */
+  ship(sender: Sender, unshipped: Unshipped): Promise<void>
+  pulse(sender: Sender, beat: Beat): Promise<Pulse>
+  /** Returns the total that the instance may spend in the month, US dollars; null if nothing is left. */
+  takeLease(sender: Sender, request: LeaseRequest): Promise<number | null>
+  /** Returns null if the call passes, else the time to wait, ms. */
+  consumeRate(request: RateRequest): Promise<number | null>
+  /** Reports an orderly stop, so that the next start need not wait. */
+  reportStop(sender: Sender): Promise<void>
+  instances(): Promise<KnownInstance[]>
+  /** Removes an instance that will not come back. Returns how many of its calls were open. */
+  forget(instance: KnownInstance): Promise<number>
+  close(): Promise<void>
+}
