@@ -10,10 +10,13 @@ const raw = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON
 const keepSpelling: Reviver = (_key, value, { source }) =>
   typeof value === 'number' && source !== undefined && String(value) !== source ? raw(source) : value
 
+/** Returns true if JSON.parse loses nothing. */
+export const isExact = (text: string): boolean => !INEXACT.test(text)
+
 export const parseExact = (text: string): unknown =>
-  INEXACT.test(text)
-    ? JSON.parse(text, keepSpelling as (key: string, value: unknown) => unknown)
-    : JSON.parse(text)
+  isExact(text)
+    ? JSON.parse(text)
+    : JSON.parse(text, keepSpelling as (key: string, value: unknown) => unknown)
 
 /** Parses the arguments of a call; null if they are not an object. Empty arguments are an empty object. */
 export function argumentsOf(args: string): Json | null {

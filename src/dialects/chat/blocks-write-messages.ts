@@ -12,6 +12,7 @@ import {
   textOfBlocks,
 } from '../blocks.ts'
 import { isObject, type Json } from '../json.ts'
+import { parseExact } from '../json-exact.ts'
 import { idForMistral } from '../tool-ids.ts'
 
 export function messagesOf(turns: readonly Turn[], peer: Peer, losses: Losses): object[] {
@@ -85,7 +86,7 @@ function assistantFor(blocks: readonly Block[], { family, takesReasoning }: Peer
 /** Returns the detail as sent, see `detailOf` of requests; in a stream, its text came separately. */
 function detailOf(bytes: string, text: string): Json | null {
   try {
-    const detail: unknown = JSON.parse(bytes)
+    const detail = parseExact(bytes)
     if (!isObject(detail)) return null
     return detail.type === 'reasoning.text' ? { ...detail, text } : detail
   } catch {

@@ -14,7 +14,7 @@ import {
   textOfBlocks,
 } from '../blocks.ts'
 import { isObject, listOrEmpty } from '../json.ts'
-import { argumentsOf } from '../json-exact.ts'
+import { argumentsOf, parseExact } from '../json-exact.ts'
 import { idForProvider } from '../tool-ids.ts'
 import { unsealed } from './blocks-items.ts'
 
@@ -160,7 +160,7 @@ function resultFor(block: ResultBlock, kind: CallKind = 'function', losses: Loss
 
 function toolsIn(text: string): readonly unknown[] {
   try {
-    return listOrEmpty(JSON.parse(text))
+    return listOrEmpty(parseExact(text))
   } catch {
     return []
   }
