@@ -56,7 +56,10 @@ export interface LedgerEntry {
   readonly problems: readonly string[]
   /** Lower-case names; the values of credentials are `***`. */
   readonly headers: Readonly<Record<string, string>>
-  /** Request as JSON, planted secrets and known keys masked; null if it has none. */
+  /**
+   * Request as JSON, planted secrets and known keys masked; null if it has none. An integer that a double cannot
+   * hold is a string of its digits.
+   */
   readonly body: unknown
   readonly answer: LedgerAnswer
   /** Time at which the other side closed the connection before the answer was complete, or null. */

@@ -1,5 +1,5 @@
 // Event of a stream, parsed once for all readers.
-import { isExact, parseExact } from './json-exact.ts'
+import { isExact, parseExact } from '../shared/exact-json.ts'
 
 /** One event of a stream, by the rules of Server-Sent Events. */
 export class StreamEvent {

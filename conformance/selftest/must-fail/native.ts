@@ -1,7 +1,7 @@
 // Must-fail gateways for messages and responses at a provider of the same dialect: calls, errors and records.
 
 import { eachBlock, eachEvent, isMessages, isResponses, withoutMember } from '../dialect-hooks.ts'
-import { type MustFail, onRead } from '../gateway.ts'
+import { type MustFail, onRead, roundNumbers } from '../gateway.ts'
 import { changeRequest, type Json } from '../translated-hooks.ts'
 
 const lost = (is: typeof isMessages, name: string) => changeRequest(is, (json) => withoutMember(json, name))
@@ -38,6 +38,24 @@ export const mustFail = {
     hooks: {
       request({ headers }) {
         for (const name of Object.keys(headers)) if (name.startsWith('openai-')) delete headers[name]
+      },
+    },
+  },
+  'long-numbers-are-rounded-on-the-way': {
+    what: 'Integers in a request of messages reach a provider of messages as those of a double.',
+    caughtBy: ['DIAL-01/same-body'],
+    hooks: {
+      request(wanted) {
+        if (isMessages(wanted)) wanted.body = Buffer.from(roundNumbers(wanted.body.toString()))
+      },
+    },
+  },
+  'long-numbers-of-responses-are-rounded': {
+    what: 'Integers in a request of responses reach a provider of responses as those of a double.',
+    caughtBy: ['DIAL-01@responses/same-body'],
+    hooks: {
+      request(wanted) {
+        if (isResponses(wanted)) wanted.body = Buffer.from(roundNumbers(wanted.body.toString()))
       },
     },
   },

@@ -1,13 +1,13 @@
 // Gateways that write events of a stream in an unusual way that the standard of server-sent events allows.
 
 import type { MustPass } from '../gateway.ts'
-import { changeEvent } from '../gateway.ts'
+import { changeEvent, parseJson } from '../gateway.ts'
 
 /** Parses the data of an event; null for comments and the end mark. */
 // biome-ignore lint/suspicious/noExplicitAny: foreign JSON
 const jsonIn = (event: string): any => {
   const data = /^data: (\{.*)$/m.exec(event)?.[1]
-  return data === undefined ? null : JSON.parse(data)
+  return data === undefined ? null : parseJson(data)
 }
 
 /** Rewrites each event from its JSON. */

@@ -1,6 +1,7 @@
 // Converts turns of blocks to chat messages. Format: OpenAI API reference, "Chat". Writes the form that most
 // servers accept: a lone text as a plain string, tool results as texts, images in a user's message.
 import type { Losses } from '../../core/losses.ts'
+import { parseExact } from '../../shared/exact-json.ts'
 import {
   type Block,
   type CallBlock,
@@ -12,7 +13,6 @@ import {
   textOfBlocks,
 } from '../blocks.ts'
 import { isObject, type Json } from '../json.ts'
-import { parseExact } from '../json-exact.ts'
 import { idForMistral } from '../tool-ids.ts'
 
 export function messagesOf(turns: readonly Turn[], peer: Peer, losses: Losses): object[] {

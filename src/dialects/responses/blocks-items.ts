@@ -1,10 +1,10 @@
 // Converts items of responses to blocks: in `input` of a request and in `output` of an answer. Format: OpenAI
 // API reference, "Responses". Never throws for an unknown format.
 import type { Loss, Losses } from '../../core/losses.ts'
+import { parseExact } from '../../shared/exact-json.ts'
 import type { Block, CallBlock, Opaque, ReasoningBlock, Source, Turn } from '../blocks.ts'
 import { unpackOpaque } from '../carrier.ts'
 import { isObject, type Json, listOrEmpty, member, textOf } from '../json.ts'
-import { parseExact } from '../json-exact.ts'
 import { originalId } from '../tool-ids.ts'
 
 /** Tool name of the search for tools. */

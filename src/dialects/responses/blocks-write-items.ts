@@ -1,6 +1,7 @@
 // Converts turns of blocks to items of `input` in a responses request. Format: OpenAI API reference,
 // "Responses".
 import type { Losses } from '../../core/losses.ts'
+import { parseExact } from '../../shared/exact-json.ts'
 import {
   type Block,
   type CallBlock,
@@ -13,8 +14,8 @@ import {
   type Turn,
   textOfBlocks,
 } from '../blocks.ts'
+import { argumentsOf } from '../call-arguments.ts'
 import { isObject, listOrEmpty } from '../json.ts'
-import { argumentsOf, parseExact } from '../json-exact.ts'
 import { idForProvider } from '../tool-ids.ts'
 import { unsealed } from './blocks-items.ts'
 
