@@ -21,6 +21,7 @@ import { purposeIsOnRecord } from './DIAL-10.ts'
 import { sameAtEveryTarget } from './DIAL-11.ts'
 import { saidTwiceAgrees } from './DIAL-12.ts'
 import { wishesArrive } from './DIAL-13.ts'
+import { unknownMembersArrive } from './DIAL-14.ts'
 import { vectorsArrive } from './EMB-01.ts'
 import { errorShape } from './FAIL-01.ts'
 import { malformedIs4xx } from './FAIL-02.ts'
@@ -204,6 +205,7 @@ const all: readonly Check[] = [
   sameAtEveryTarget,
   saidTwiceAgrees,
   wishesArrive,
+  unknownMembersArrive,
   endsAreTranslated,
   inputHoldsTheCache,
   streamHasUsage,
