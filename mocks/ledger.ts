@@ -85,5 +85,9 @@ export const ledgerNow = (): number => performance.timeOrigin + performance.now(
 /** Returns the first nonce in a text, without the word before it. */
 export const nonceIn = (text: string): string | null => NONCE.exec(text)?.[1] ?? null
 
+/** Returns the last nonce in a text: a conversation's first ones are those of earlier turns. */
+export const lastNonceIn = (text: string): string | null =>
+  nonceIn(text.slice(Math.max(0, text.lastIndexOf('waybill-nonce-'))))
+
 /** Formats a nonce for a prompt. */
 export const writeNonce = (nonce: string): string => `waybill-nonce-${nonce}`

@@ -101,6 +101,9 @@ import { turnState } from './RSP-11.ts'
 import { compactionIsNative } from './RSP-12.ts'
 import { kindsOnRecord } from './RSP-13.ts'
 import { refusedReasoning } from './RSP-14.ts'
+import { threadsStay } from './STATE-01.ts'
+import { threadsAreHeldOrRefused } from './STATE-02.ts'
+import { storedObjectsStay } from './STATE-03.ts'
 import { headersAfterFallback } from './TELL-02.ts'
 import { idFindsTheRecord } from './TELL-03.ts'
 import { closedSets } from './TELL-04.ts'
@@ -206,6 +209,9 @@ const all: readonly Check[] = [
   saidTwiceAgrees,
   wishesArrive,
   unknownMembersArrive,
+  threadsStay,
+  threadsAreHeldOrRefused,
+  storedObjectsStay,
   endsAreTranslated,
   inputHoldsTheCache,
   streamHasUsage,

@@ -38,6 +38,31 @@ export const mustPass = {
       ],
     },
   },
+  'holds-threads-itself': {
+    what: 'Every model can hold a thread: the gateway stores it, and sends the provider all of it.',
+    on: ['messages'],
+    hooks: () => {
+      const threads = new Map<unknown, readonly Json[]>()
+      const turns = new WeakMap<Wanted, readonly Json[]>()
+      return {
+        request(wanted) {
+          if (!isMessages(wanted) || !wanted.body.includes('"thread"')) return
+          const { thread, ...json } = parseJson(wanted.body.toString('utf8'))
+          if (!thread) return
+          const before = thread.type === 'continue' ? threads.get(thread.previous_message_id) : []
+          if (!before) return { ...errorOf('this thread is not known'), status: 404 }
+          const messages = [...before, ...json.messages]
+          turns.set(wanted, messages)
+          wanted.body = Buffer.from(JSON.stringify({ ...json, messages }))
+        },
+        body(body, wanted) {
+          const { id, role, content } = turns.has(wanted) ? parseJson(body) : {}
+          if (id !== undefined) threads.set(id, [...turns.get(wanted)!, { role, content }])
+          return body
+        },
+      }
+    },
+  },
   'rounds-long-numbers': {
     what: 'Integers of whole messages and in requests are those of a double, as RFC 8259 allows.',
     on: ['messages'],
