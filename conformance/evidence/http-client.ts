@@ -45,8 +45,12 @@ export interface OpenExchange {
   resume(): void
 }
 
-/** Maximum bytes of one answer, after decompression. The longest that a check makes has a third of it. */
+/** Maximum bytes of one answer, after decompression, unless the provider sent much itself. */
 export const MAX_BODY = 12 * 2 ** 20
+/** An answer may have this many times the bytes that the provider sent: gateways write more around each event. */
+const MAX_GROWTH = 16
+/** Maximum bytes of an answer whatever the provider sent: all of it is held in memory. */
+const MAX_GROWN_BODY = 96 * 2 ** 20
 /** Maximum bytes of the headers of one answer. */
 const MAX_HEADERS = 2 ** 16
 /** Bytes that are kept of an answer that is too long. */
@@ -67,6 +71,8 @@ export interface SendRequestOptions {
   readonly ca?: string | undefined
   /** Budget shared with other requests; the answer that exhausts it ends as `too_long`. */
   readonly budget?: ByteBudget
+  /** Returns the bytes that the provider has sent for this request so far. */
+  readonly sentByProvider?: () => Promise<number>
 }
 
 /** Resolves with true when the text passes the test, with false when it cannot any more, or after `ms`. */
@@ -117,12 +123,16 @@ export function sendRequest(
   baseUrl: string,
   outgoing: Outgoing,
   timeout: number,
-  { ca, budget = { left: Number.POSITIVE_INFINITY } }: SendRequestOptions = {},
+  {
+    ca,
+    budget = { left: Number.POSITIVE_INFINITY },
+    sentByProvider = async () => 0,
+  }: SendRequestOptions = {},
 ): OpenExchange {
   const url = new URL(baseUrl)
   const at = clock()
   const pieces: Buffer[] = []
-  let left = MAX_BODY
+  let [allowed, left] = [MAX_BODY, MAX_BODY]
   const chunks: [number, number][] = []
   const waiting = new Set<() => void>()
   let headAt: number | null = null
@@ -164,6 +174,18 @@ export function sendRequest(
     decoded?.destroy()
   }
 
+  /** Lets an answer grow with the provider's; ends it if that is not why it is long. */
+  async function extend(body: Readable): Promise<void> {
+    body.pause()
+    const more = Math.min(MAX_GROWTH * (await sentByProvider()), MAX_GROWN_BODY) - allowed
+    if (end !== null) return
+    if (more + left < 0) return finish('too_long', `the answer is longer than ${allowed / 2 ** 20} MiB`)
+    allowed += more
+    left += more
+    budget.left += more
+    body.resume()
+  }
+
   const request = (url.protocol === 'https:' ? httpsRequest : httpRequest)(
     requestOptions(url, outgoing, ca),
     (incoming) => {
@@ -175,11 +197,11 @@ export function sendRequest(
         if (end !== null) return
         left -= piece.length + PIECE_OVERHEAD
         budget.left -= piece.length + PIECE_OVERHEAD
-        if (left < 0) return finish('too_long', `the answer is longer than ${MAX_BODY / 2 ** 20} MiB`)
         if (budget.left < 0) return finish('too_long', 'the answers of one check together are too long')
         pieces.push(piece)
         chunks.push([piece.length, clock()])
         look()
+        if (left < 0) void extend(body)
       })
       body.on('end', () => finish(incoming.complete ? 'complete' : 'cut'))
       if (body !== incoming) body.on('error', (cause: Error) => finish('cut', cause.message))

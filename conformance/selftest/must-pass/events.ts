@@ -19,6 +19,10 @@ const written =
   }
 
 export const mustPass = {
+  'pads-its-events': {
+    what: 'A comment of 1,400 bytes hides the length of each event, so that a long stream is eight times as long.',
+    hooks: { event: (event) => [`: ${'x'.repeat(1_400)}\n\n`, event] },
+  },
   'data-without-a-space': {
     what: 'There is no space after `data:`; the standard removes at most one.',
     hooks: { event: (event) => [event.replace(/^data: /gm, 'data:')] },
