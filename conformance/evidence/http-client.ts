@@ -118,21 +118,51 @@ function failureOf(
   return [isAnswered ? 'cut' : 'refused', code ? `${code}: ${message}` : message]
 }
 
+interface BodyLimit {
+  /** Returns true if the answers that share the budget are too long together. */
+  isSpent(): boolean
+  /** Counts bytes; returns true if the answer is longer than is allowed so far. */
+  take(bytes: number): boolean
+  /** Lets an answer grow with the provider's; returns why it is too long if that is not the reason. */
+  extended(body: Readable): Promise<string | null>
+}
+
+function openLimit({
+  budget = { left: Number.POSITIVE_INFINITY },
+  sentByProvider = async () => 0,
+}: SendRequestOptions): BodyLimit {
+  let [allowed, left] = [MAX_BODY, MAX_BODY]
+  return {
+    isSpent: () => budget.left < 0,
+    take(bytes) {
+      left -= bytes
+      budget.left -= bytes
+      return left < 0
+    },
+    async extended(body) {
+      body.pause()
+      const more = Math.min(MAX_GROWTH * (await sentByProvider()), MAX_GROWN_BODY) - allowed
+      if (more + left < 0) return `the answer is longer than ${allowed / 2 ** 20} MiB`
+      allowed += more
+      left += more
+      budget.left += more
+      body.resume()
+      return null
+    },
+  }
+}
+
 /** Sends a request. It ends after `timeout` ms, or when its answer is too long. */
 export function sendRequest(
   baseUrl: string,
   outgoing: Outgoing,
   timeout: number,
-  {
-    ca,
-    budget = { left: Number.POSITIVE_INFINITY },
-    sentByProvider = async () => 0,
-  }: SendRequestOptions = {},
+  { ca, ...limits }: SendRequestOptions = {},
 ): OpenExchange {
   const url = new URL(baseUrl)
   const at = clock()
   const pieces: Buffer[] = []
-  let [allowed, left] = [MAX_BODY, MAX_BODY]
+  const limit = openLimit(limits)
   const chunks: [number, number][] = []
   const waiting = new Set<() => void>()
   let headAt: number | null = null
@@ -174,18 +204,6 @@ export function sendRequest(
     decoded?.destroy()
   }
 
-  /** Lets an answer grow with the provider's; ends it if that is not why it is long. */
-  async function extend(body: Readable): Promise<void> {
-    body.pause()
-    const more = Math.min(MAX_GROWTH * (await sentByProvider()), MAX_GROWN_BODY) - allowed
-    if (end !== null) return
-    if (more + left < 0) return finish('too_long', `the answer is longer than ${allowed / 2 ** 20} MiB`)
-    allowed += more
-    left += more
-    budget.left += more
-    body.resume()
-  }
-
   const request = (url.protocol === 'https:' ? httpsRequest : httpRequest)(
     requestOptions(url, outgoing, ca),
     (incoming) => {
@@ -195,13 +213,12 @@ export function sendRequest(
       decoded = body
       body.on('data', (piece: Buffer) => {
         if (end !== null) return
-        left -= piece.length + PIECE_OVERHEAD
-        budget.left -= piece.length + PIECE_OVERHEAD
-        if (budget.left < 0) return finish('too_long', 'the answers of one check together are too long')
+        const isOver = limit.take(piece.length + PIECE_OVERHEAD)
+        if (limit.isSpent()) return finish('too_long', 'the answers of one check together are too long')
         pieces.push(piece)
         chunks.push([piece.length, clock()])
         look()
-        if (left < 0) void extend(body)
+        if (isOver) void limit.extended(body).then((why) => why === null || finish('too_long', why))
       })
       body.on('end', () => finish(incoming.complete ? 'complete' : 'cut'))
       if (body !== incoming) body.on('error', (cause: Error) => finish('cut', cause.message))
