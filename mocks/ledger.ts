@@ -56,7 +56,10 @@ export interface LedgerEntry {
   readonly problems: readonly string[]
   /** Lower-case names; the values of credentials are `***`. */
   readonly headers: Readonly<Record<string, string>>
-  /** Request as JSON, planted secrets and known keys masked; null if it has none. */
+  /**
+   * Request as JSON, planted secrets and known keys masked; null if it has none. An integer that a double cannot
+   * hold is a string of its digits.
+   */
   readonly body: unknown
   readonly answer: LedgerAnswer
   /** Time at which the other side closed the connection before the answer was complete, or null. */
@@ -81,6 +84,10 @@ export const ledgerNow = (): number => performance.timeOrigin + performance.now(
 
 /** Returns the first nonce in a text, without the word before it. */
 export const nonceIn = (text: string): string | null => NONCE.exec(text)?.[1] ?? null
+
+/** Returns the last nonce in a text: a conversation's first ones are those of earlier turns. */
+export const lastNonceIn = (text: string): string | null =>
+  nonceIn(text.slice(Math.max(0, text.lastIndexOf('waybill-nonce-'))))
 
 /** Formats a nonce for a prompt. */
 export const writeNonce = (nonce: string): string => `waybill-nonce-${nonce}`

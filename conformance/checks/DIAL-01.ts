@@ -1,6 +1,7 @@
 // DIAL-01: If the provider speaks the client's dialect, the body that it receives differs from the body that the
 // client sent only in `model`.
 import { isDeepStrictEqual } from 'node:util'
+import { parseExact } from '../../src/shared/exact-json.ts'
 import type { DialectName } from '../dialects/dialect.ts'
 import { refs, servedBy } from '../dialects/lookup.ts'
 import { isCrossed } from '../dialects/registry.ts'
@@ -10,6 +11,10 @@ import { type Check, finding } from '../runner/check.ts'
 
 /** `with` is one of BODIES. */
 const call = step<{ with: string; stream: boolean }>('call')
+
+/** Integer that a double cannot hold, as JSON.stringify writes it. */
+const LONG = parseExact('9007199254740993')
+const LONG_SCHEMA = { type: 'object', properties: { order: { type: 'integer', maximum: LONG } } }
 
 /** Members that dialects have in common, in addition to those that each needs. */
 const MORE = {
@@ -62,6 +67,23 @@ const OF_MESSAGES = {
       },
     ],
   },
+  'long numbers': {
+    tools: [{ name: 'find_order', input_schema: LONG_SCHEMA }],
+    messages: [
+      { role: 'user', content: 'Which order?' },
+      {
+        role: 'assistant',
+        content: [{ type: 'tool_use', id: 'toolu_1', name: 'find_order', input: { order: LONG } }],
+      },
+      {
+        role: 'user',
+        content: [
+          { type: 'tool_result', tool_use_id: 'toolu_1', content: 'found' },
+          { type: 'text', text: 'Go on. {nonce}' },
+        ],
+      },
+    ],
+  },
   sampling: { stop_sequences: ['<<end>>'], top_k: 7, top_p: 0.9, service_tier: 'standard_only' },
   'a system prompt as text': { system: 'You know the roads.' },
   'context management': {
@@ -103,6 +125,10 @@ const OF_RESPONSES = {
         ],
       },
     ],
+  },
+  'long numbers': {
+    tools: [{ type: 'function', name: 'find_order', parameters: LONG_SCHEMA, strict: false }],
+    x_waybill_probe: LONG,
   },
   'input as one text': { input: 'Go on. {nonce}' },
   sampling: { top_p: 0.9, top_logprobs: 2, user: 'a-user' },

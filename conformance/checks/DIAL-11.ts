@@ -1,5 +1,6 @@
-// DIAL-11: At every target, streamed or not, the client gets what the provider said: text, tool calls, end and usage;
-// reasoning, if it arrives, is the provider's (Waybill: it arrives if both dialects show it).
+// DIAL-11: At every target, streamed or not, the client gets what the provider said: text, tool calls, end and
+// usage; reasoning, if it arrives, is the provider's (Waybill: it arrives if both dialects show it). Integers in a
+// call's arguments should keep all their digits (Waybill: must).
 
 import { modelsOf, refs, servedBy } from '../dialects/lookup.ts'
 import { readAnswer, readSent } from '../dialects/registry.ts'
@@ -17,6 +18,9 @@ const SCENARIOS = [
   ...['plain', 'tools-parallel', 'finish-tool-calls', 'reasoning'],
   ...['finish-length', 'usage-cached'],
 ]
+
+/** RFC 8259, section 6, promises no more digits than a double holds, so other gateways may round. */
+export const LONG_NUMBERS = 'tools-long-numbers'
 
 /**
  * Compares thoughts. They may be missing: not every dialect has them, not every client asks. Different
@@ -42,7 +46,7 @@ export const sameAtEveryTarget = {
   timeout: 90_000,
   async exercise(session) {
     for (const model of modelsOf(session))
-      for (const scenario of SCENARIOS)
+      for (const scenario of [...SCENARIOS, LONG_NUMBERS])
         for (const stream of [false, true])
           await session.chat(answerStep.with({ model, scenario, stream }), {
             ...{ model, stream, script: [{ scenario }] },
@@ -55,6 +59,10 @@ export const sameAtEveryTarget = {
       const entry = servedBy(evidence, exchange)
       if (entry === null)
         return [doubt('same-answer', `"${stepText(exchange)}" reached no provider`, refs(exchange))]
+      if (exchange.details.scenario === LONG_NUMBERS)
+        return [
+          { ...sameAnswer(evidence, exchange, ['tools']), id: 'long-numbers-keep-digits', advice: true },
+        ]
       return [
         sameAnswer(evidence, exchange, ['content', 'tools', 'finish']),
         ...(exchange.details.stream ? [sameAs('same-end', 'end', exchange, judging)] : []),

@@ -8,7 +8,7 @@ import { stepText } from '../evidence/step.ts'
 import { listed } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
 import { type Contradictions, contradictions } from './agreement.ts'
-import { answerStep } from './DIAL-11.ts'
+import { answerStep, LONG_NUMBERS } from './DIAL-11.ts'
 
 const QUESTIONS: Readonly<Record<keyof Contradictions, readonly [id: string, expected: string]>> = {
   texts: ['deltas-make-the-whole', 'the same in deltas, finished parts and the last event'],
@@ -23,6 +23,7 @@ export const saidTwiceAgrees = {
   shares: 'DIAL-11',
   judge: ({ evidence }) =>
     answerStep.in(evidence).flatMap((exchange) => {
+      if (exchange.details.scenario === LONG_NUMBERS) return []
       const { name } = dialectOf(exchange)
       const entry = servedBy(evidence, exchange)
       const got = contradictions(name, exchange.body)

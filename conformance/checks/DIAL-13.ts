@@ -10,7 +10,7 @@ import type { Exchange } from '../evidence/evidence.ts'
 import { type AnyJson, jsonOf } from '../evidence/reading.ts'
 import { step, stepText } from '../evidence/step.ts'
 import { type Check, doubt, finding } from '../runner/check.ts'
-import { type AskedFor, askedFor } from './asked.ts'
+import { type AskedFor, askedFor, namesLoss } from './asked.ts'
 
 /** `what` is one of WISHES. */
 const call = step<{ model: string; what: string; stream: boolean }>('call')
@@ -399,14 +399,12 @@ const LOOKS: Readonly<Record<Wish, readonly [finding: string, expected: string, 
 /** Wishes that a dialect cannot express. */
 const WITHOUT: Readonly<Partial<Record<DialectName, readonly Wish[]>>> = { responses: ['stop'] }
 
-/** Returns true if the call is refused before anything is sent, or the answer names the loss. */
+/** Returns true if the call is refused before anything is sent. */
 const isRefused = (evidence: Parameters<typeof requestsOf>[0], exchange: Exchange): boolean =>
   exchange.status !== null &&
   exchange.status >= 400 &&
   exchange.status < 500 &&
   requestsOf(evidence, exchange).length === 0
-const namesLoss = ({ headers }: Exchange): boolean =>
-  Object.entries(headers).some(([name, value]) => /loss|dropped|warning/.test(name) && value !== '')
 
 export const wishesArrive = {
   id: 'DIAL-13',

@@ -2,6 +2,7 @@
 // translation can be compared. Pure.
 
 import type { DialectName } from '../dialects/dialect.ts'
+import type { Exchange } from '../evidence/evidence.ts'
 import type { AnyJson } from '../evidence/reading.ts'
 
 export interface AskedFor {
@@ -152,3 +153,7 @@ const READERS: Readonly<Partial<Record<DialectName, (body: AnyJson) => AskedFor>
 /** Returns null for an unknown dialect. */
 export const askedFor = (dialect: DialectName, body: unknown): AskedFor | null =>
   READERS[dialect]?.((body ?? {}) as AnyJson) ?? null
+
+/** Returns true if a header of the answer names something that a translation left out. */
+export const namesLoss = ({ headers }: Exchange): boolean =>
+  Object.entries(headers).some(([name, value]) => /loss|dropped|warning/.test(name) && value !== '')

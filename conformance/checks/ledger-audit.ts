@@ -2,7 +2,7 @@
 // whole ledger, not a window, so that spending between checks and slow spending also count. Pure.
 import { isDeepStrictEqual } from 'node:util'
 import { type LedgerEntry, nonceIn } from '../../mocks/ledger.ts'
-import { isRefused } from '../dialects/lookup.ts'
+import { isRefused, nonceOf } from '../dialects/lookup.ts'
 import { providerDialectOf, readSent } from '../dialects/registry.ts'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
@@ -35,7 +35,8 @@ export function auditLedger(all: ReadonlyMap<string, Evidence>, target: Target):
     const anonymous = new Map<Exchange, AuditedCall>()
     for (const entry of evidence.ledger) {
       if (entry.kind !== 'inference' || isFreeProbe(evidence, entry)) continue
-      const call = entry.nonce === null ? withoutNonce(evidence, entry, anonymous) : calls.get(entry.nonce)
+      const nonce = nonceOf(entry)
+      const call = nonce === null ? withoutNonce(evidence, entry, anonymous) : calls.get(nonce)
       if (call) call.entries.push(entry)
       else if (isBackground(target, entry)) background.push(entry)
       else if (!isRefused(entry)) foreign.push({ entry, check: evidence.check })

@@ -21,6 +21,7 @@ import { purposeIsOnRecord } from './DIAL-10.ts'
 import { sameAtEveryTarget } from './DIAL-11.ts'
 import { saidTwiceAgrees } from './DIAL-12.ts'
 import { wishesArrive } from './DIAL-13.ts'
+import { unknownMembersArrive } from './DIAL-14.ts'
 import { vectorsArrive } from './EMB-01.ts'
 import { errorShape } from './FAIL-01.ts'
 import { malformedIs4xx } from './FAIL-02.ts'
@@ -100,6 +101,9 @@ import { turnState } from './RSP-11.ts'
 import { compactionIsNative } from './RSP-12.ts'
 import { kindsOnRecord } from './RSP-13.ts'
 import { refusedReasoning } from './RSP-14.ts'
+import { threadsStay } from './STATE-01.ts'
+import { threadsAreHeldOrRefused } from './STATE-02.ts'
+import { storedObjectsStay } from './STATE-03.ts'
 import { headersAfterFallback } from './TELL-02.ts'
 import { idFindsTheRecord } from './TELL-03.ts'
 import { closedSets } from './TELL-04.ts'
@@ -204,6 +208,10 @@ const all: readonly Check[] = [
   sameAtEveryTarget,
   saidTwiceAgrees,
   wishesArrive,
+  unknownMembersArrive,
+  threadsStay,
+  threadsAreHeldOrRefused,
+  storedObjectsStay,
   endsAreTranslated,
   inputHoldsTheCache,
   streamHasUsage,

@@ -1,6 +1,6 @@
 // Lookups in evidence for judges: the ledger entries of a call, the names of a provider, the records of a
 // log. Pure.
-import type { LedgerEntry } from '../../mocks/ledger.ts'
+import { type LedgerEntry, lastNonceIn } from '../../mocks/ledger.ts'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'
 import { at, jsonOf, readEvents } from '../evidence/reading.ts'
 import type { Target } from '../target/schema.ts'
@@ -10,12 +10,25 @@ import { areDifferent } from './scripted.ts'
 export const isRedirect = ({ status, headers }: Pick<Exchange, 'status' | 'headers'>): boolean =>
   status !== null && status >= 300 && status < 400 && headers.location !== undefined
 
+const nonces = new WeakMap<LedgerEntry, string | null>()
+
+/** Returns the nonce of the call that caused a request, also if the provider gets earlier turns with it. */
+export function nonceOf(entry: LedgerEntry): string | null {
+  if (entry.nonce === null) return null
+  let nonce = nonces.get(entry)
+  if (nonce === undefined) {
+    nonce = lastNonceIn(JSON.stringify(entry.body ?? null)) ?? entry.nonce
+    nonces.set(entry, nonce)
+  }
+  return nonce
+}
+
 /** Returns the requests that a call caused at the mock, in order. */
 export const requestsOf = (
   { ledger }: Pick<Evidence, 'ledger'>,
   { nonce }: Pick<Exchange, 'nonce'>,
 ): LedgerEntry[] =>
-  nonce === null ? [] : ledger.filter((entry) => entry.nonce === nonce && entry.kind === 'inference')
+  nonce === null ? [] : ledger.filter((entry) => entry.kind === 'inference' && nonceOf(entry) === nonce)
 
 const isWell = ({ answer }: LedgerEntry): boolean =>
   answer.status != null && answer.status >= 200 && answer.status < 300

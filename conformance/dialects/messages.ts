@@ -1,5 +1,6 @@
 // Messages (Anthropic): how the suite calls them and reads answers, like the official client:
 // `message_start`, blocks by index, `message_delta`, `message_stop`. Pure.
+import { parseExactIntegers } from '../../src/shared/exact-json.ts'
 import { type AnyJson, at, jsonOf, readEvents } from '../evidence/reading.ts'
 import type { Dialect, Reading } from './dialect.ts'
 
@@ -41,13 +42,13 @@ function merged(usages: readonly AnyJson[]): unknown[] {
 }
 
 function read(body: string): Reading {
-  const whole = jsonOf(body)
+  const whole = jsonOf(body, parseExactIntegers)
   if (whole !== undefined)
     return readingOf(eventsFrom(whole as AnyJson), { done: 0, afterDone: false, unreadable: 0 })
   const events: AnyJson[] = []
   let [done, unreadable, afterDone] = [0, 0, false]
   for (const { event, data } of readEvents(body)) {
-    const json = jsonOf(data) as AnyJson | undefined
+    const json = jsonOf(data, parseExactIntegers) as AnyJson | undefined
     afterDone ||= done > 0 && PARTS.has(json?.type)
     if (json === undefined) unreadable += PARTS.has(event ?? '') ? 1 : 0
     else events.push(json)

@@ -45,8 +45,12 @@ export interface OpenExchange {
   resume(): void
 }
 
-/** Maximum bytes of one answer, after decompression. The longest that a check makes has a third of it. */
+/** Maximum bytes of one answer, after decompression, unless the provider sent much itself. */
 export const MAX_BODY = 12 * 2 ** 20
+/** An answer may have this many times the bytes that the provider sent: gateways write more around each event. */
+const MAX_GROWTH = 16
+/** Maximum bytes of an answer whatever the provider sent: all of it is held in memory. */
+const MAX_GROWN_BODY = 96 * 2 ** 20
 /** Maximum bytes of the headers of one answer. */
 const MAX_HEADERS = 2 ** 16
 /** Bytes that are kept of an answer that is too long. */
@@ -67,6 +71,8 @@ export interface SendRequestOptions {
   readonly ca?: string | undefined
   /** Budget shared with other requests; the answer that exhausts it ends as `too_long`. */
   readonly budget?: ByteBudget
+  /** Returns the bytes that the provider has sent for this request so far. */
+  readonly sentByProvider?: () => Promise<number>
 }
 
 /** Resolves with true when the text passes the test, with false when it cannot any more, or after `ms`. */
@@ -112,17 +118,51 @@ function failureOf(
   return [isAnswered ? 'cut' : 'refused', code ? `${code}: ${message}` : message]
 }
 
+interface BodyLimit {
+  /** Returns true if the answers that share the budget are too long together. */
+  isSpent(): boolean
+  /** Counts bytes; returns true if the answer is longer than is allowed so far. */
+  take(bytes: number): boolean
+  /** Lets an answer grow with the provider's; returns why it is too long if that is not the reason. */
+  extended(body: Readable): Promise<string | null>
+}
+
+function openLimit({
+  budget = { left: Number.POSITIVE_INFINITY },
+  sentByProvider = async () => 0,
+}: SendRequestOptions): BodyLimit {
+  let [allowed, left] = [MAX_BODY, MAX_BODY]
+  return {
+    isSpent: () => budget.left < 0,
+    take(bytes) {
+      left -= bytes
+      budget.left -= bytes
+      return left < 0
+    },
+    async extended(body) {
+      body.pause()
+      const more = Math.min(MAX_GROWTH * (await sentByProvider()), MAX_GROWN_BODY) - allowed
+      if (more + left < 0) return `the answer is longer than ${allowed / 2 ** 20} MiB`
+      allowed += more
+      left += more
+      budget.left += more
+      body.resume()
+      return null
+    },
+  }
+}
+
 /** Sends a request. It ends after `timeout` ms, or when its answer is too long. */
 export function sendRequest(
   baseUrl: string,
   outgoing: Outgoing,
   timeout: number,
-  { ca, budget = { left: Number.POSITIVE_INFINITY } }: SendRequestOptions = {},
+  { ca, ...limits }: SendRequestOptions = {},
 ): OpenExchange {
   const url = new URL(baseUrl)
   const at = clock()
   const pieces: Buffer[] = []
-  let left = MAX_BODY
+  const limit = openLimit(limits)
   const chunks: [number, number][] = []
   const waiting = new Set<() => void>()
   let headAt: number | null = null
@@ -173,13 +213,12 @@ export function sendRequest(
       decoded = body
       body.on('data', (piece: Buffer) => {
         if (end !== null) return
-        left -= piece.length + PIECE_OVERHEAD
-        budget.left -= piece.length + PIECE_OVERHEAD
-        if (left < 0) return finish('too_long', `the answer is longer than ${MAX_BODY / 2 ** 20} MiB`)
-        if (budget.left < 0) return finish('too_long', 'the answers of one check together are too long')
+        const isOver = limit.take(piece.length + PIECE_OVERHEAD)
+        if (limit.isSpent()) return finish('too_long', 'the answers of one check together are too long')
         pieces.push(piece)
         chunks.push([piece.length, clock()])
         look()
+        if (isOver) void limit.extended(body).then((why) => why === null || finish('too_long', why))
       })
       body.on('end', () => finish(incoming.complete ? 'complete' : 'cut'))
       if (body !== incoming) body.on('error', (cause: Error) => finish('cut', cause.message))

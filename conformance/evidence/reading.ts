@@ -1,6 +1,7 @@
 // Reads evidence for judges: JSON, JSON pointers, events of a stream. The meaning of an answer is up to its
 // dialect. Pure.
 import { createParser } from 'eventsource-parser'
+import { parseWithDigits } from '../../src/shared/exact-json.ts'
 
 /** Maximum depth of objects and lists. */
 const MAX_DEPTH = 256
@@ -29,25 +30,19 @@ function isTooDeep(json: string): boolean {
   return false
 }
 
-/** Digits that a double may not hold. */
-const LONG_NUMBER = /\d{16}/
-
 /**
  * Parses a body as JSON; undefined if it is none. Ignores a byte order mark, as clients do, and turns an
  * integer that a double cannot hold into a string of its digits, so that two ids stay distinct.
  */
-export function jsonOf(body: string): unknown {
+export function jsonOf(body: string, parse = parseWithDigits): unknown {
   try {
     const text = body.charCodeAt(0) === 0xfeff ? body.slice(1) : body
     if (text.length > MAX_DEPTH && isTooDeep(text)) return undefined
-    return LONG_NUMBER.test(text) ? JSON.parse(text, exactInteger) : JSON.parse(text)
+    return parse(text)
   } catch {
     return undefined
   }
 }
-
-const exactInteger = (_: string, value: unknown, { source }: { source?: string } = {}): unknown =>
-  typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(source ?? '') ? source : value
 
 /**
  * Returns a JSON text in a form for comparison: order of fields, white space, escapes and spelling of numbers

@@ -49,7 +49,7 @@ export const entry = (
   canaries: [],
   problems: [],
   headers: {},
-  body: { messages: [{ content: writeNonce(NONCE) }] },
+  body: { messages: [{ content: writeNonce(over.nonce ?? NONCE) }] },
   answer: {
     from: 'script',
     status: 200,

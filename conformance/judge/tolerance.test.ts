@@ -290,3 +290,24 @@ test('a stream that one model holds back leaves its own question open, and no ot
     )
   }
 })
+
+test('a gateway that needs seconds to stop without a stream may need them with one (LIFE-02)', () => {
+  const body = 'data: {"choices":[{"index":0,"delta":{"content":"onetwo"}}]}\n\ndata: [DONE]\n\n'
+  const exchanges = [
+    exchange({ n: 1, step: 'open', body }),
+    exchange({ n: 2, step: 'new', status: 503 }),
+    exchange({ n: 3, step: 'record of #1', body: '{"state":"completed"}' }),
+  ]
+  const stops = (idle: number, after: number) =>
+    checks
+      .get('LIFE-02')!
+      .judge({
+        evidence: {
+          ...{ exchanges, ledger: [], facts: {} },
+          marks: { idle_stop: 0, idle_stopped: idle, stream_end: 0, stopped: after },
+        } as unknown as Evidence,
+        ...{ all: new Map(), target: target(), waybill: true },
+      })
+      .find(({ id }) => id === 'ends-in-time')!.ok
+  assert.deepEqual([stops(4_000, 9_000), stops(100, 9_000)], [true, false])
+})

@@ -6,7 +6,7 @@ import type { LedgerEntry } from '../../mocks/ledger.ts'
 import { writeNonce } from '../../mocks/ledger.ts'
 import type { ScriptedAnswer } from '../../mocks/server/script.ts'
 import type { Dialect } from '../dialects/dialect.ts'
-import { idsIn, isRedirect, listRequest, requestIdOf, theOne } from '../dialects/lookup.ts'
+import { idsIn, isRedirect, listRequest, nonceOf, requestIdOf, theOne } from '../dialects/lookup.ts'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'
 import {
   type ByteBudget,
@@ -14,6 +14,7 @@ import {
   type OpenExchange,
   type Outgoing,
   type Seen,
+  type SendRequestOptions,
   sendRequest,
 } from '../evidence/http-client.ts'
 import { at } from '../evidence/reading.ts'
@@ -402,7 +403,10 @@ export class CheckContext {
     if (this.#closed) throw new Error('the check is over')
     if (this.#withoutEnd >= MAX_WITHOUT_END)
       this.untestable(`${this.#withoutEnd} answers in a row had no end within their time`)
-    const open = this.#send(outgoing, timeout, this.#budget)
+    const open = this.#send(outgoing, timeout, {
+      budget: this.#budget,
+      sentByProvider: () => this.#sentFor(nonce),
+    })
     const n = ++this.#count
     const done = open.done.then((seen) => this.#keep(step, nonce, outgoing, seen, n))
     this.#pending.push(done)
@@ -426,10 +430,16 @@ export class CheckContext {
     return this.#send({ ...request, headers }, CALL_TIMEOUT_MS).done
   }
 
+  /** Returns the bytes that the mock has sent for a call so far. */
+  async #sentFor(nonce: string): Promise<number> {
+    const entries = nonce === '' ? [] : (await this.soFar()).ledger
+    return entries.reduce((sum, entry) => sum + (nonceOf(entry) === nonce ? entry.answer.bytes : 0), 0)
+  }
+
   /** Resolves a path against the base URL; a complete URL goes elsewhere. */
-  #send({ path, ...outgoing }: Outgoing, timeout: number, budget?: ByteBudget): OpenExchange {
+  #send({ path, ...outgoing }: Outgoing, timeout: number, more: SendRequestOptions = {}): OpenExchange {
     const { ca, baseUrl } = this.running
-    const options = { ca, ...(budget && { budget }) }
+    const options = { ca, ...more }
     if (!/^https?:/.test(path)) return sendRequest(baseUrl, { ...outgoing, path }, timeout, options)
     const { origin, pathname, search } = new URL(path)
     return sendRequest(origin, { ...outgoing, path: pathname + search }, timeout, options)

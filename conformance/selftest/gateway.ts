@@ -7,6 +7,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { parse } from 'yaml'
+import { parseExactIntegers } from '../../src/shared/exact-json.ts'
+import type { AnyJson } from '../evidence/reading.ts'
 import type { InProcess } from '../launch/in-process.ts'
 import type { Further } from '../requirements/applicability.ts'
 import type { Target } from '../target/schema.ts'
@@ -17,11 +19,14 @@ import { forward, pass, startBetween, type Wanted } from './wire.ts'
 /** Path of calls. */
 export const CHAT = '/v1/chat/completions'
 
+/** Parses JSON so that writing it again changes no integer. */
+export const parseJson = (text: string): AnyJson => parseExactIntegers(text) as AnyJson
+
 /** Parses a call; null for anything else. */
 export function callIn({ method, path, body }: Wanted): Record<string, unknown> | null {
   if (method !== 'POST' || path !== CHAT) return null
   try {
-    const call = JSON.parse(body.toString('utf8'))
+    const call = parseJson(body.toString('utf8'))
     return typeof call === 'object' ? call : null
   } catch {
     return null
@@ -41,7 +46,7 @@ export function changeEvent(
 ): readonly string[] {
   const data = /^data: (\{.*)$/m.exec(event)?.[1]
   if (data === undefined) return [event]
-  const changed = change(JSON.parse(data))
+  const changed = change(parseJson(data))
   return changed === null ? [] : [event.replace(data, () => JSON.stringify(changed))]
 }
 
@@ -51,7 +56,16 @@ export function changeJson(
   change: (json: Record<string, any>) => unknown,
 ): string {
   try {
-    return JSON.stringify(change(JSON.parse(body)))
+    return JSON.stringify(change(parseJson(body)))
+  } catch {
+    return body
+  }
+}
+
+/** Writes JSON again with numbers as a double holds them. */
+export function roundNumbers(body: string): string {
+  try {
+    return JSON.stringify(JSON.parse(body))
   } catch {
     return body
   }

@@ -1,6 +1,8 @@
 // Anthropic: messages in blocks, streams of named events with a ping near the start, token counts, and errors
 // with their own type. A key comes in `x-api-key`, or as a bearer token.
+
 import { z } from 'zod'
+import { parseExact } from '../../src/shared/exact-json.ts'
 import {
   type Arrived,
   bearer,
@@ -62,7 +64,7 @@ function blocksOf({ reasoning, text, calls }: ModelOutput): Block[] {
     })
   for (const { id, name, arguments: pieces } of calls)
     blocks.push({
-      whole: { type: 'tool_use', id, name, input: JSON.parse(pieces.join('') || '{}') },
+      whole: { type: 'tool_use', id, name, input: parseExact(pieces.join('') || '{}') },
       start: { type: 'tool_use', id, name, input: {} },
       deltas: pieces.map((partial_json) => ({ type: 'input_json_delta', partial_json })),
     })

@@ -1,6 +1,8 @@
 // Gemini: model and method are in the path, lines of a stream end in CR and LF, every event carries the usage
 // so far, a bad key is a 400, and the wait after a 429 is in the body.
+
 import { z } from 'zod'
+import { parseExact } from '../../src/shared/exact-json.ts'
 import type {
   Arrived,
   Endpoint,
@@ -36,7 +38,7 @@ const usageOf = ({ input, output, cached, reasoning }: MockUsage) => ({
 
 /** Returns a call as one part: it is never split, even in a stream. */
 const callPart = ({ name, arguments: pieces }: ModelOutput['calls'][number]) => ({
-  functionCall: { name, args: JSON.parse(pieces.join('') || '{}') },
+  functionCall: { name, args: parseExact(pieces.join('') || '{}') },
 })
 
 const answer = (said: ModelOutput, parts: readonly object[], last: boolean) => ({

@@ -55,6 +55,16 @@ export const speeches: Readonly<Record<string, Scenario>> = {
   }),
   tools: calling('one tool call, its arguments in pieces', ['Vienna'], []),
   'tools-parallel': calling('three tool calls in one turn', ['Vienna', 'São Paulo', '東京'], []),
+  'tools-long-numbers': {
+    description: 'one tool call with integers that a double cannot hold',
+    shape: DIALECT,
+    callsTools: true,
+    play(scene) {
+      const pieces = ['{"order":90071992', '54740993,"lines":[18446744073709551615]}']
+      const calls = [{ id: 'call_1', name: 'find_order', arguments: pieces }]
+      return speak(scene, say(scene, { text: [], calls, finish: 'tool_calls' }))
+    },
+  },
   reasoning: spoken('thoughts before the text, where the provider shows them, and their tokens', {
     reasoning: ['Somebody', ' greets.', ' Greet', ' back.'],
     usage: { ...PLAIN_USAGE, output: 19, reasoning: 12 },

@@ -1,5 +1,6 @@
 // Storage of the ledger: entries are written when a request has arrived, filled in while it is answered, and
 // read with every secret masked. Knows no provider and no wire.
+import { parseWithDigits } from '../../src/shared/exact-json.ts'
 import type { LedgerAnswer, LedgerEntry } from '../ledger.ts'
 import type { Secrets } from './secrets.ts'
 
@@ -119,7 +120,7 @@ const maskNull = (mask: (text: string) => string, text: string | null): string |
 /** Parses a body. One that is no JSON, or nested too deeply to be written again, stays text. */
 function parse(text: string): unknown {
   try {
-    const json: unknown = JSON.parse(text)
+    const json = parseWithDigits(text)
     if ((text.match(/[[{]/g)?.length ?? 0) > 1000) JSON.stringify(json)
     return json
   } catch {

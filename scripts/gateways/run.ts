@@ -36,7 +36,9 @@ for (const name of positionals) {
   const report = join(scratch, 'reports', name)
   rmSync(report, { recursive: true, force: true })
   const trouble = await run(name, peer, report)
-  keepOutcome(name, { report, trouble, scratch })
+  if (keepOutcome(name, { report, trouble, scratch })) continue
+  process.stderr.write(`gateways: ${name}: the run ended before its first check; the earlier result stays\n`)
+  process.exitCode = 3
 }
 if (!values.keep)
   for (const name of positionals)

@@ -9,7 +9,7 @@ import { curl } from '../../conformance/report/curl.ts'
 import { block, brief, escapeText, MARKS, page, prose, slug } from '../../conformance/report/markup.ts'
 import { entryLines, exchangeOf, link } from '../../conformance/report/transcript.ts'
 import { readRequirements } from '../../conformance/requirements/requirements.ts'
-import { NOTED, type readAbsent, type readNotes, type StoredRun } from './scoreboard.ts'
+import { EMPTY_CELL, NOTED, type readAbsent, type readNotes, type StoredRun } from './scoreboard.ts'
 import type { Proof, SeenEntry, SeenExchange } from './scoreboard-evidence.ts'
 
 type Notes = ReturnType<typeof readNotes>
@@ -75,7 +75,7 @@ export function scoreboardHtml(
 <details class="card"><summary>How to read it</summary>
 <ul>
 <li>It is no ranking. The requirements are what we think a router owes its users; these projects set out to do other things as well, and some requirements they never promised. A column with many – has been asked less, not answered better.</li>
-<li>${mark('pass')} holds. ${mark('fail')} does not hold (MUST). ${mark('warn')} does not hold (SHOULD). ${mark('untestable')} could not be tried, although the target file declares it. ${mark('not-applicable')} not applicable: the target file declares nothing that could be tested, because the documentation of the gateway promises nothing there. It says nothing, neither good nor bad. An empty cell was not tested in that run.</li>
+<li>${mark('pass')} holds. ${mark('fail')} does not hold (MUST). ${mark('warn')} does not hold (SHOULD). ${mark('untestable')} could not be tried, although the target file declares it. ${mark('not-applicable')} not applicable: the target file declares nothing that could be tested, because the documentation of the gateway promises nothing there. It says nothing, neither good nor bad. ${EMPTY_CELL}</li>
 <li>Each ran on loopback, on one busy machine, against mock providers, not real ones. None was sealed: calls to other destinations than the mock would not have been seen.</li>
 <li>Each failure was looked at in the transcript before it was published. The excerpts here are cut; the evidence beside this page is longer.</li>
 <li>Is something wrong? <a href="#corrections">Send a correction, or a target file.</a></li>

@@ -1,9 +1,18 @@
 // The scoreboard publishes no failure that was not looked at, and its evidence is there and small.
 import assert from 'node:assert/strict'
-import { statSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Evidence, Exchange } from '../../conformance/evidence/evidence.ts'
-import { NOTED as bad, readNotes, readOutcomes, scoreboardPage, withoutPath } from './scoreboard.ts'
+import {
+  NOTED as bad,
+  keepOutcome,
+  readNotes,
+  readOutcomes,
+  scoreboardPage,
+  withoutPath,
+} from './scoreboard.ts'
 import { proofOf, proofsFile, provenNames, readProofs } from './scoreboard-evidence.ts'
 
 const outcomes = readOutcomes()
@@ -27,6 +36,20 @@ const EXCHANGE: Exchange = {
 const BLANK: Omit<Evidence, 'check' | 'exchanges'> = {
   ...{ started_at: 0, ended_at: 1, ledger: [], marks: {}, facts: {}, untestable: null, harness_error: null },
 }
+
+test('a run that ends before its first check replaces no result, and is stored where there is none', (t) => {
+  const scratch = mkdtempSync(join(tmpdir(), 'waybill-board-'))
+  t.after(() => rmSync(scratch, { recursive: true }))
+  const file = join(scratch, 'litellm.json')
+  const failed = (trouble: string) => keepOutcome('litellm', { report: scratch, trouble, scratch }, file)
+  const stored = () => JSON.parse(readFileSync(file, 'utf8'))
+  for (const trouble of ['no port\n  at x', 'no key']) assert.equal(failed(trouble), true)
+  assert.deepEqual([stored().results, stored().trouble], [null, 'no key'])
+  const good = JSON.stringify(outcomes.find(({ name }) => name === 'litellm'))
+  writeFileSync(file, good)
+  assert.equal(failed('no port'), false)
+  assert.equal(readFileSync(file, 'utf8'), good)
+})
 
 test('every published failure has been looked at, and every note is about one', () => {
   assert.ok(outcomes.length >= 5)

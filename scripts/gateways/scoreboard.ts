@@ -1,6 +1,6 @@
 // Builds the scoreboard from docs/scoreboard: one small file for each gateway, its evidence
 // (scoreboard-evidence.ts), and notes.yaml (one sentence per failure). Runs nothing.
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parse } from 'yaml'
@@ -9,7 +9,7 @@ import type { Results, Verdict } from '../../conformance/judge/judge.ts'
 import { rejudge } from '../../conformance/judge/rejudge.ts'
 import { readTarget } from '../../conformance/target/read.ts'
 import { CAPABILITIES, declares } from '../../conformance/target/schema.ts'
-import { keepProofs, proofsFile } from './scoreboard-evidence.ts'
+import { keepProofs } from './scoreboard-evidence.ts'
 
 const docs = fileURLToPath(new URL('../../docs/', import.meta.url))
 const board = join(docs, 'scoreboard')
@@ -85,16 +85,23 @@ interface Run {
   readonly scratch: string
 }
 
-/** Stores the result of a run. */
-export function keepOutcome(name: string, { report, trouble, scratch }: Run): void {
+/**
+ * Stores the result of a run; `file` is where. A run that ended before its first check shows nothing about the
+ * gateway, so it replaces no earlier result; returns false then.
+ */
+export function keepOutcome(
+  name: string,
+  { report, trouble, scratch }: Run,
+  file = join(board, `${name}.json`),
+): boolean {
   const placeless = withoutPath(scratch)
   const { name: title, version = '', homepage = '' } = readTarget(targetFile(name))
   const known = { name, title, version, homepage }
   const write = (outcome: StoredRun): void =>
-    writeFileSync(join(board, `${name}.json`), placeless(`${JSON.stringify(outcome, null, 2)}\n`))
+    writeFileSync(file, placeless(`${JSON.stringify(outcome, null, 2)}\n`))
   if (!existsSync(join(report, 'results.json'))) {
+    if (existsSync(file) && JSON.parse(readFileSync(file, 'utf8')).results !== null) return false
     const date = new Date().toISOString().slice(0, 10)
-    rmSync(proofsFile(name), { force: true })
     write({
       ...known,
       date,
@@ -104,7 +111,7 @@ export function keepOutcome(name: string, { report, trouble, scratch }: Run): vo
       trouble: firstLine(trouble),
       verdicts: [],
     })
-    return
+    return true
   }
   const kept = rejudge(report)
   const { suite, target } = kept.run
@@ -119,6 +126,7 @@ export function keepOutcome(name: string, { report, trouble, scratch }: Run): vo
     verdicts: verdicts.map(({ id, slug, level, outcome, reason }) => ({ id, slug, level, outcome, reason })),
   })
   keepProofs(name, kept, placeless)
+  return true
 }
 
 /** Removes a path from JSON, even if a text was cut in the middle of it. */
@@ -134,6 +142,10 @@ export function withoutPath(path: string): (json: string) => string {
 const targetFile = (name: string): string =>
   fileURLToPath(new URL(`../../conformance/targets/${name}.yaml`, import.meta.url))
 const firstLine = (text: string): string => text.trim().split('\n')[0]!.slice(0, 280)
+
+/** Meaning of a cell without a sign. */
+export const EMPTY_CELL =
+  'An empty cell was not tested in that run: the gateway does not serve the dialect, or the suite that made the column did not have this check yet.'
 
 /** Returns the page. Pure. */
 export function scoreboardPage(
@@ -153,7 +165,7 @@ export function scoreboardPage(
     'How to read it:',
     '',
     '- It is no ranking. The requirements are what we think a router owes its users; these projects set out to do other things as well, and some requirements they never promised. A column with many `–` has been asked less, not answered better.',
-    '- `✓` holds. `✗` does not hold (MUST). `!` does not hold (SHOULD). `–` not applicable: the target file declares nothing that could be tested, because the documentation of the gateway promises nothing there. It says nothing, neither good nor bad. An empty cell was not tested in that run: the dialect is not served, or the suite that made the column did not ask yet. The levels are those of today.',
+    `- \`✓\` holds. \`✗\` does not hold (MUST). \`!\` does not hold (SHOULD). \`–\` not applicable: the target file declares nothing that could be tested, because the documentation of the gateway promises nothing there. It says nothing, neither good nor bad. ${EMPTY_CELL} The levels are those of today.`,
     '- Each ran on loopback, on one busy machine, against mock providers, not against real ones. None was sealed: calls to other destinations than the mock would not have been seen.',
     '- Each thing that did not hold was looked at in the transcript before it was published, and the sentence below says what is there. What is behind each verdict, cut to the exchanges in question, is in `docs/scoreboard/evidence/NAME.jsonl.gz`, a line for each requirement: `zcat NAME.jsonl.gz | jq \'select(.id == "FAIL-02")\'`. Is it our mistake, or repaired meanwhile? Open an issue; a wrong accusation is the worst bug that this page can have.',
     '',

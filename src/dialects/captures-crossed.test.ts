@@ -5,8 +5,8 @@ import { test } from 'node:test'
 import type { Interaction } from '../../mocks/import/interaction.ts'
 import { atLeast, capturedCalls, withoutCaptures } from '../../mocks/import/test-captures.ts'
 import type { Loss } from '../core/losses.ts'
+import { parseExact } from '../shared/exact-json.ts'
 import { isObject } from './json.ts'
-import { parseExact } from './json-exact.ts'
 import { compareAnswers, compareRequests, type Finding } from './test-comparison.ts'
 import {
   asBlocks,

@@ -1,9 +1,10 @@
 // Prepares a request for a provider of the client's own dialect whose history holds reasoning of another
 // family, marked on its way to the client (carrier.ts). Foreign reasoning is removed, because the provider
 // would refuse it as a forged signature. A request without such marks is not even parsed.
+
+import { parseExact } from '../shared/exact-json.ts'
 import { mayHoldCarriers, unpackOpaque } from './carrier.ts'
 import { isObject } from './json.ts'
-import { parseExact } from './json-exact.ts'
 
 type Open = Record<string, unknown>
 

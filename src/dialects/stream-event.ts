@@ -1,4 +1,5 @@
 // Event of a stream, parsed once for all readers.
+import { isExact, parseExact } from '../shared/exact-json.ts'
 
 /** One event of a stream, by the rules of Server-Sent Events. */
 export class StreamEvent {
@@ -19,5 +20,10 @@ export class StreamEvent {
   json(): unknown {
     this.#json ??= JSON.parse(this.data)
     return this.#json
+  }
+
+  /** Returns the data as JSON to be written again: numbers keep their spelling. */
+  exactJson(): unknown {
+    return isExact(this.data) ? this.json() : parseExact(this.data)
   }
 }

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Tokens } from '../core/call.ts'
 import type { Loss } from '../core/losses.ts'
 import type { Block, CallBlock, Conversation, Turn } from './blocks.ts'
-import { argumentsOf } from './json-exact.ts'
+import { argumentsOf } from './call-arguments.ts'
 import type { Read } from './test-crossing.ts'
 
 export type Kind =

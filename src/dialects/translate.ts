@@ -4,6 +4,7 @@
 import type { ParsedEvent, ProviderError } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
 import { type Loss, Losses } from '../core/losses.ts'
+import { parseExact } from '../shared/exact-json.ts'
 import { type Block, type Conversation, type DialectBlocks, NO_SAMPLING, type Peer } from './blocks.ts'
 import type { ClientRequest } from './client-request.ts'
 import type {
@@ -15,7 +16,6 @@ import type {
   UpstreamDialect,
 } from './dialect.ts'
 import type { Json } from './json.ts'
-import { parseExact } from './json-exact.ts'
 import { ToolNames, unwrapInput } from './tool-names.ts'
 import { endOf, TranslatedStream } from './translate-stream.ts'
 

@@ -1,8 +1,16 @@
-// Must-fail gateways for messages and responses at a provider of the same dialect: calls, errors and records.
+// Must-fail gateways for calls at a provider of the same dialect: calls, errors and records.
 
-import { eachBlock, eachEvent, isMessages, isResponses, withoutMember } from '../dialect-hooks.ts'
-import { type MustFail, onRead } from '../gateway.ts'
-import { changeRequest, type Json } from '../translated-hooks.ts'
+import {
+  eachBlock,
+  eachBody,
+  eachEvent,
+  type Is,
+  isMessages,
+  isResponses,
+  withoutMember,
+} from '../dialect-hooks.ts'
+import { type MustFail, onRead, roundNumbers } from '../gateway.ts'
+import { changeRequest, isChat, type Json } from '../translated-hooks.ts'
 
 const lost = (is: typeof isMessages, name: string) => changeRequest(is, (json) => withoutMember(json, name))
 
@@ -13,7 +21,58 @@ const recorded = (endpoint: string, change: (record: Json) => object) =>
     return Array.isArray(json.data) ? { ...json, data: json.data.map(one) } : one(json)
   })
 
+/** Returns a value without the members of these names, at any depth. */
+const withoutNamed = (names: RegExp, value: unknown): unknown => {
+  if (typeof value !== 'object' || value === null || 'rawJSON' in value) return value
+  if (Array.isArray(value)) return value.map((each) => withoutNamed(names, each))
+  const kept = Object.entries(value).filter(([name]) => !names.test(name))
+  return Object.fromEntries(kept.map(([name, each]) => [name, withoutNamed(names, each)]))
+}
+
+/** Leaves members out of whole answers, or of the events of streams. */
+const leftOut = (is: Is, names: RegExp, where: 'whole' | 'streamed') =>
+  where === 'whole'
+    ? { body: eachBody(is, (json) => withoutNamed(names, json)) }
+    : { event: eachEvent(is, (json) => withoutNamed(names, json) as object) }
+
+const PROBE = /^x_waybill_probe$/
+
 export const mustFail = {
+  'unknown-members-of-chat-are-left-out': {
+    what: 'Members of a whole answer of chat that the gateway does not know are left out.',
+    caughtBy: ['DIAL-14/unknown-members-arrive'],
+    hooks: leftOut(isChat, PROBE, 'whole'),
+  },
+  'unknown-members-of-chunks-are-left-out': {
+    what: 'Members of chunks that the gateway does not know are left out.',
+    caughtBy: ['DIAL-14/unknown-members-arrive'],
+    hooks: leftOut(isChat, PROBE, 'streamed'),
+  },
+  'unknown-members-of-messages-are-left-out': {
+    what: 'Members of a whole message that the gateway does not know are left out.',
+    caughtBy: ['DIAL-14@messages/unknown-members-arrive'],
+    hooks: leftOut(isMessages, PROBE, 'whole'),
+  },
+  'unknown-members-of-responses-are-left-out': {
+    what: 'Members of the events of responses that the gateway does not know are left out.',
+    caughtBy: ['DIAL-14@responses/unknown-members-arrive'],
+    hooks: leftOut(isResponses, PROBE, 'streamed'),
+  },
+  'sources-of-chunks-are-left-out': {
+    what: 'Annotations of chunks are left out.',
+    caughtBy: ['DIAL-14/sources-arrive'],
+    hooks: leftOut(isChat, /^annotations$/, 'streamed'),
+  },
+  'sources-of-messages-are-left-out': {
+    what: 'Citations of a whole message are left out.',
+    caughtBy: ['DIAL-14@messages/sources-arrive'],
+    hooks: leftOut(isMessages, /^citations$/, 'whole'),
+  },
+  'sources-of-responses-are-left-out': {
+    what: 'Annotations of a whole response are left out.',
+    caughtBy: ['DIAL-14@responses/sources-arrive'],
+    hooks: leftOut(isResponses, /^annotations$/, 'whole'),
+  },
   'betas-are-left-out': {
     what: 'The header anthropic-beta does not reach a provider of messages.',
     caughtBy: ['DIAL-02/unknown-parts-arrive'],
@@ -38,6 +97,24 @@ export const mustFail = {
     hooks: {
       request({ headers }) {
         for (const name of Object.keys(headers)) if (name.startsWith('openai-')) delete headers[name]
+      },
+    },
+  },
+  'long-numbers-are-rounded-on-the-way': {
+    what: 'Integers in a request of messages reach a provider of messages as those of a double.',
+    caughtBy: ['DIAL-01/same-body'],
+    hooks: {
+      request(wanted) {
+        if (isMessages(wanted)) wanted.body = Buffer.from(roundNumbers(wanted.body.toString()))
+      },
+    },
+  },
+  'long-numbers-of-responses-are-rounded': {
+    what: 'Integers in a request of responses reach a provider of responses as those of a double.',
+    caughtBy: ['DIAL-01@responses/same-body'],
+    hooks: {
+      request(wanted) {
+        if (isResponses(wanted)) wanted.body = Buffer.from(roundNumbers(wanted.body.toString()))
       },
     },
   },

@@ -1,7 +1,7 @@
 // Must-fail gateways that translate answers of messages, or token counts, wrongly.
 
 import { cleanEnd, eachCallOf, isCount, isMessages, withoutMember } from '../dialect-hooks.ts'
-import { changeEvent, type MustFail } from '../gateway.ts'
+import { changeEvent, type MustFail, roundNumbers } from '../gateway.ts'
 import { changeAnswer, changeRequest, type Json, oneLater, toChat } from '../translated-hooks.ts'
 import type { Wanted } from '../wire.ts'
 
@@ -46,6 +46,37 @@ export const mustFail = {
             ...(before && !event.includes('"content_block_stop"') ? [before] : []),
             ...(held.has(wanted) ? [] : [event]),
           ]
+        },
+      }
+    },
+  },
+  'long-numbers-are-rounded': {
+    what: 'Integers in the input of a call of a translated message that is not streamed are those of a double.',
+    caughtBy: ['DIAL-11@messages/long-numbers-keep-digits'],
+    hooks: {
+      body: (body, wanted) => (here(wanted) ? roundNumbers(body) : body),
+    },
+  },
+  'long-numbers-are-rounded-in-streams': {
+    what: 'Integers in the parts of a call’s input of a translated stream are those of a double.',
+    caughtBy: ['DIAL-11@messages/long-numbers-keep-digits'],
+    hooks: () => {
+      const held = new WeakMap<Wanted, string>()
+      return {
+        event(event, _, wanted) {
+          if (!here(wanted)) return [event]
+          const part = /"partial_json":("(?:[^"\\]|\\.)*")/.exec(event)?.[1]
+          const before = held.get(wanted) ?? ''
+          if (part !== undefined) {
+            held.set(wanted, before + JSON.parse(part))
+            return []
+          }
+          if (before === '' || !event.includes('"content_block_stop"')) return [event]
+          held.delete(wanted)
+          const delta = { type: 'input_json_delta', partial_json: roundNumbers(before) }
+          const { index } = JSON.parse(/^data: (.*)$/m.exec(event)![1]!)
+          const data = JSON.stringify({ type: 'content_block_delta', index, delta })
+          return [`event: content_block_delta\ndata: ${data}\n\n`, event]
         },
       }
     },

@@ -1,7 +1,7 @@
 // Gateways with unusual whole answers and names.
 
 import type { MustPass } from '../gateway.ts'
-import { CHAT, changeEvent, changeJson } from '../gateway.ts'
+import { CHAT, changeEvent, changeJson, parseJson } from '../gateway.ts'
 
 let made = 1_700_000_000
 
@@ -60,7 +60,7 @@ export const mustPass = {
     hooks: {
       body(body) {
         try {
-          const json = JSON.parse(body)
+          const json = parseJson(body)
           return JSON.stringify(
             Array.isArray(json) ? json : Object.fromEntries(Object.entries(json).reverse()),
             null,

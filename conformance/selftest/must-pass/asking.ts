@@ -1,7 +1,7 @@
 // Gateways that call their providers in an unusual way.
 
 import type { MustPass } from '../gateway.ts'
-import { changeJson } from '../gateway.ts'
+import { changeJson, parseJson } from '../gateway.ts'
 import type { GatewayHooks } from '../wire.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: foreign JSON
@@ -84,7 +84,7 @@ export const mustPass = {
                 ...tool,
                 function: {
                   ...tool.function,
-                  arguments: JSON.stringify(JSON.parse(tool.function.arguments), null, 1),
+                  arguments: JSON.stringify(parseJson(tool.function.arguments), null, 1),
                 },
               })),
             }

@@ -1,7 +1,7 @@
 // Gateways whose answers have ordinary content in unusual members.
 
 import type { MustPass } from '../gateway.ts'
-import { callIn, changeEvent, changeJson } from '../gateway.ts'
+import { callIn, changeEvent, changeJson, parseJson } from '../gateway.ts'
 import type { Wanted } from '../wire.ts'
 
 /** JSON of unknown shape. */
@@ -139,7 +139,7 @@ const more = (usage: Json): Json => ({
 
 const spaced = (call: Json): Json => ({
   ...call,
-  function: { ...call.function, arguments: JSON.stringify(JSON.parse(call.function.arguments), null, 1) },
+  function: { ...call.function, arguments: JSON.stringify(parseJson(call.function.arguments), null, 1) },
 })
 
 const finishOnly = (event: string): readonly string[] =>

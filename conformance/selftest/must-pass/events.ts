@@ -1,13 +1,13 @@
 // Gateways that write events of a stream in an unusual way that the standard of server-sent events allows.
 
 import type { MustPass } from '../gateway.ts'
-import { changeEvent } from '../gateway.ts'
+import { changeEvent, parseJson } from '../gateway.ts'
 
 /** Parses the data of an event; null for comments and the end mark. */
 // biome-ignore lint/suspicious/noExplicitAny: foreign JSON
 const jsonIn = (event: string): any => {
   const data = /^data: (\{.*)$/m.exec(event)?.[1]
-  return data === undefined ? null : JSON.parse(data)
+  return data === undefined ? null : parseJson(data)
 }
 
 /** Rewrites each event from its JSON. */
@@ -19,6 +19,10 @@ const written =
   }
 
 export const mustPass = {
+  'pads-its-events': {
+    what: 'A comment of 1,400 bytes hides the length of each event, so that a long stream is eight times as long.',
+    hooks: { event: (event) => [`: ${'x'.repeat(1_400)}\n\n`, event] },
+  },
   'data-without-a-space': {
     what: 'There is no space after `data:`; the standard removes at most one.',
     hooks: { event: (event) => [event.replace(/^data: /gm, 'data:')] },

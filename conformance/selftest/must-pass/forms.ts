@@ -1,9 +1,13 @@
 // Gateways that write the same value in another form: JSON, numbers, dates, ids, content codings.
 
 import type { MustPass } from '../gateway.ts'
-import { CHAT, callIn, changeEvent, changeJson } from '../gateway.ts'
+import { CHAT, callIn, changeEvent, changeJson, parseJson } from '../gateway.ts'
 import type { GatewayHooks } from '../wire.ts'
 import { chatOnly, likeChat } from './dialects.ts'
+
+/** Returns true for a value with members; a long integer that keeps its digits has none. */
+const isOpen = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !('rawJSON' in value)
 
 /**
  * Writes unusual JSON: fields in reverse order, `\/` and `\u0065` for two characters, optionally `1e0` for 1.
@@ -13,7 +17,7 @@ function oddly(value: unknown, numbers = false): string {
   if (typeof value === 'string')
     return JSON.stringify(value).replaceAll('/', '\\/').replaceAll('e', '\\u0065')
   if (typeof value === 'number' && numbers) return Number.isInteger(value) ? `${value}.0e0` : `${value}00`
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  if (!isOpen(value)) return JSON.stringify(value)
   const members = Object.entries(value).reverse()
   return `{ ${members.map(([name, each]) => `${oddly(name)} : ${oddly(each, numbers)}`).join(' , ')} }`
 }
@@ -22,11 +26,11 @@ function oddly(value: unknown, numbers = false): string {
 // biome-ignore lint/suspicious/noExplicitAny: foreign JSON
 function oddArguments(value: any): any {
   if (Array.isArray(value)) return value.map(oddArguments)
-  if (typeof value !== 'object' || value === null) return value
+  if (!isOpen(value)) return value
   return Object.fromEntries(
     Object.entries(value).map(([name, each]) => {
       if (name === 'arguments' && typeof each === 'string' && each.startsWith('{'))
-        return [name, oddly(JSON.parse(each), true)]
+        return [name, oddly(parseJson(each), true)]
       return [name, oddArguments(each)]
     }),
   )
@@ -38,7 +42,7 @@ const writtenOddly: GatewayHooks = {
   body(body, { path }) {
     if (!isAnswer(path)) return body
     try {
-      return oddly(oddArguments(JSON.parse(body)))
+      return oddly(oddArguments(parseJson(body)))
     } catch {
       return body
     }
@@ -53,7 +57,7 @@ const streamedOddly: GatewayHooks = {
   config: chatOnly,
   event(event, _, { path }) {
     const data = /^data: (\{.*)$/m.exec(event)?.[1]
-    return [data !== undefined && isCall(path) ? event.replace(data, () => oddly(JSON.parse(data))) : event]
+    return [data !== undefined && isCall(path) ? event.replace(data, () => oddly(parseJson(data))) : event]
   },
 }
 

@@ -2,7 +2,7 @@
 
 import { eachBody, eachEvent, type Is, isCount, isMessages } from '../dialect-hooks.ts'
 import type { MustPass } from '../gateway.ts'
-import { changeEvent, changeJson } from '../gateway.ts'
+import { changeEvent, changeJson, parseJson, roundNumbers } from '../gateway.ts'
 import { type Json, toChat } from '../translated-hooks.ts'
 import type { Wanted } from '../wire.ts'
 
@@ -38,6 +38,42 @@ export const mustPass = {
       ],
     },
   },
+  'holds-threads-itself': {
+    what: 'Every model can hold a thread: the gateway stores it, and sends the provider all of it.',
+    on: ['messages'],
+    hooks: () => {
+      const threads = new Map<unknown, readonly Json[]>()
+      const turns = new WeakMap<Wanted, readonly Json[]>()
+      return {
+        request(wanted) {
+          if (!isMessages(wanted) || !wanted.body.includes('"thread"')) return
+          const { thread, ...json } = parseJson(wanted.body.toString('utf8'))
+          if (!thread) return
+          const before = thread.type === 'continue' ? threads.get(thread.previous_message_id) : []
+          if (!before) return { ...errorOf('this thread is not known'), status: 404 }
+          const messages = [...before, ...json.messages]
+          turns.set(wanted, messages)
+          wanted.body = Buffer.from(JSON.stringify({ ...json, messages }))
+        },
+        body(body, wanted) {
+          const { id, role, content } = turns.has(wanted) ? parseJson(body) : {}
+          if (id !== undefined) threads.set(id, [...turns.get(wanted)!, { role, content }])
+          return body
+        },
+      }
+    },
+  },
+  'rounds-long-numbers': {
+    what: 'Integers of whole messages and in requests are those of a double, as RFC 8259 allows.',
+    on: ['messages'],
+    mayWarn: ['DIAL-01', 'DIAL-11@messages'],
+    hooks: {
+      request(wanted) {
+        if (isMessages(wanted)) wanted.body = Buffer.from(roundNumbers(wanted.body.toString()))
+      },
+      body: (body, wanted) => (isMessages(wanted) ? roundNumbers(body) : body),
+    },
+  },
   'messages-with-bare-colons': {
     what: 'Lines of messages have no space behind the colon and end with CR alone.',
     on: ['messages'],
@@ -56,7 +92,7 @@ export const mustPass = {
       event: (event, _, wanted) => [
         isMessages(wanted)
           ? event.replace(/^data: (.*)$/m, (_, json) =>
-              JSON.stringify(JSON.parse(json), null, 2).replace(/^/gm, 'data: '),
+              JSON.stringify(parseJson(json), null, 2).replace(/^/gm, 'data: '),
             )
           : event,
       ],
@@ -78,7 +114,7 @@ export const mustPass = {
     hooks: {
       event: (event, _, wanted) => {
         if (!isMessages(wanted) || !event.includes('"text_delta"')) return [event]
-        const json = JSON.parse(/^data: (.*)$/m.exec(event)![1]!)
+        const json = parseJson(/^data: (.*)$/m.exec(event)![1]!)
         return [...json.delta.text].map((text) => eventOf({ ...json, delta: { ...json.delta, text } }))
       },
     },
@@ -91,7 +127,7 @@ export const mustPass = {
       return {
         event(event, _, wanted) {
           if (!here(wanted)) return [event]
-          const json = JSON.parse(/^data: (.*)$/m.exec(event)?.[1] ?? '{}')
+          const json = parseJson(/^data: (.*)$/m.exec(event)?.[1] ?? '{}')
           if (json.delta?.type === 'input_json_delta') {
             held.set(wanted, (held.get(wanted) ?? '') + json.delta.partial_json)
             return []
@@ -111,7 +147,7 @@ export const mustPass = {
     hooks: {
       event: (event, _, wanted) => {
         if (!here(wanted) || !event.includes('"input_json_delta"')) return [event]
-        const json = JSON.parse(/^data: (.*)$/m.exec(event)![1]!)
+        const json = parseJson(/^data: (.*)$/m.exec(event)![1]!)
         const empty = eventOf({ ...json, delta: { type: 'input_json_delta', partial_json: '' } })
         return [empty, event, empty]
       },

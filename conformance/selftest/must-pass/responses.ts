@@ -2,7 +2,7 @@
 
 import { eachBody, type Is, isResponses } from '../dialect-hooks.ts'
 import type { MustPass } from '../gateway.ts'
-import { changeJson } from '../gateway.ts'
+import { changeJson, parseJson } from '../gateway.ts'
 import { type Json, toChat } from '../translated-hooks.ts'
 import type { Wanted } from '../wire.ts'
 
@@ -15,7 +15,7 @@ const renumbered = (is: Is, change: (json: Json, wanted: Wanted) => readonly Jso
     event(event: string, _: number, wanted: Wanted): readonly string[] {
       const data = /^data: (\{.*)$/m.exec(event)?.[1]
       if (!is(wanted) || data === undefined) return [event]
-      return change(JSON.parse(data), wanted).map((json) => {
+      return change(parseJson(data), wanted).map((json) => {
         const sequence_number = numbers.get(wanted) ?? 0
         numbers.set(wanted, sequence_number + 1)
         return `event: ${json.type}\ndata: ${JSON.stringify({ ...json, sequence_number })}\n\n`

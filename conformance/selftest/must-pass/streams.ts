@@ -1,7 +1,7 @@
 // Gateways with unusual streams.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { MustPass } from '../gateway.ts'
-import { changeEvent } from '../gateway.ts'
+import { changeEvent, parseJson } from '../gateway.ts'
 import type { Wanted } from '../wire.ts'
 
 /** Splits each piece of text into two. */
@@ -51,7 +51,7 @@ export const mustPass = {
     hooks: {
       event(event, _, wanted) {
         const held = heldOf.get(wanted)
-        const json = /^data: \{/m.test(event) ? JSON.parse(/^data: (.*)$/m.exec(event)![1]!) : null
+        const json = /^data: \{/m.test(event) ? parseJson(/^data: (.*)$/m.exec(event)![1]!) : null
         if (json?.choices?.[0]?.finish_reason != null && held === undefined) {
           heldOf.set(wanted, event)
           return []

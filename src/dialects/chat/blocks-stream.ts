@@ -30,7 +30,7 @@ export class ChatReader implements BlockReader {
 
   read(event: StreamEvent): readonly BlockEvent[] {
     if (event.data.trim() === '[DONE]') return []
-    const choice = listOrEmpty(member(event.json(), 'choices')).find(
+    const choice = listOrEmpty(member(event.exactJson(), 'choices')).find(
       (each) => (member(each, 'index') ?? 0) === 0,
     )
     if (!isObject(choice)) return []

@@ -1,6 +1,7 @@
 // Converts turns of blocks to chat messages. Format: OpenAI API reference, "Chat". Writes the form that most
 // servers accept: a lone text as a plain string, tool results as texts, images in a user's message.
 import type { Losses } from '../../core/losses.ts'
+import { parseExact } from '../../shared/exact-json.ts'
 import {
   type Block,
   type CallBlock,
@@ -85,7 +86,7 @@ function assistantFor(blocks: readonly Block[], { family, takesReasoning }: Peer
 /** Returns the detail as sent, see `detailOf` of requests; in a stream, its text came separately. */
 function detailOf(bytes: string, text: string): Json | null {
   try {
-    const detail: unknown = JSON.parse(bytes)
+    const detail = parseExact(bytes)
     if (!isObject(detail)) return null
     return detail.type === 'reasoning.text' ? { ...detail, text } : detail
   } catch {

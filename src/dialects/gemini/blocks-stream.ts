@@ -23,7 +23,7 @@ export class GeminiReader implements BlockReader {
   }
 
   read(event: StreamEvent): readonly BlockEvent[] {
-    const json = event.json()
+    const json = event.exactJson()
     if (!isObject(json)) return []
     const events: BlockEvent[] = []
     // Another gateway's carrier, made for clients that drop thoughts, repeats their text.

@@ -2,8 +2,8 @@
 // "Function calling", "Thought signatures".
 import type { Losses } from '../../core/losses.ts'
 import { type Block, type Peer, type ResultBlock, type Source, textOfBlocks } from '../blocks.ts'
+import { argumentsOf } from '../call-arguments.ts'
 import type { Json } from '../json.ts'
-import { argumentsOf } from '../json-exact.ts'
 import { NO_SIGNATURE, Signer } from './signatures.ts'
 
 export interface PartWriting {

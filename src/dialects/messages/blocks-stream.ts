@@ -26,7 +26,7 @@ export class MessagesReader implements BlockReader {
     const { name, data } = event
     // Unknown events are not read: they may hold anything.
     if ((name !== '' && !KNOWN.test(name)) || data.trim() === '[DONE]') return []
-    const json = event.json()
+    const json = event.exactJson()
     if (!isObject(json)) return []
     const key = typeof json.index === 'number' ? json.index : -1
     switch (json.type) {

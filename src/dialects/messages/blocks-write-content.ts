@@ -2,7 +2,7 @@
 // "Extended thinking".
 import type { Losses } from '../../core/losses.ts'
 import type { Block, Peer, ResultBlock, Source } from '../blocks.ts'
-import { argumentsOf } from '../json-exact.ts'
+import { argumentsOf } from '../call-arguments.ts'
 import { idForProvider } from '../tool-ids.ts'
 import { REDACTED } from './blocks-content.ts'
 

@@ -1,6 +1,7 @@
 // Converts items of responses to blocks: in `input` of a request and in `output` of an answer. Format: OpenAI
 // API reference, "Responses". Never throws for an unknown format.
 import type { Loss, Losses } from '../../core/losses.ts'
+import { parseExact } from '../../shared/exact-json.ts'
 import type { Block, CallBlock, Opaque, ReasoningBlock, Source, Turn } from '../blocks.ts'
 import { unpackOpaque } from '../carrier.ts'
 import { isObject, type Json, listOrEmpty, member, textOf } from '../json.ts'
@@ -101,7 +102,7 @@ function sealOf({ id, summary, encrypted_content: sealed }: Json, family: string
 /** Returns the members of the item that `sealOf` packed; null for any other text. */
 export function unsealed(bytes: string): Json | null {
   try {
-    const json: unknown = JSON.parse(bytes)
+    const json = parseExact(bytes)
     return isObject(json) && typeof json.encrypted_content === 'string' ? json : null
   } catch {
     return null

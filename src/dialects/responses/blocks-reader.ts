@@ -39,7 +39,7 @@ export class ResponsesReader implements BlockReader {
   read(event: StreamEvent): readonly BlockEvent[] {
     const { name, data } = event
     if ((name !== '' && !name.startsWith('response.')) || data.trim() === '[DONE]') return []
-    const json = event.json()
+    const json = event.exactJson()
     if (!isObject(json)) return []
     const out: BlockEvent[] = []
     this.#read(String(json.type ?? name), json, out)

@@ -1,6 +1,7 @@
 // Converts turns of blocks to items of `input` in a responses request. Format: OpenAI API reference,
 // "Responses".
 import type { Losses } from '../../core/losses.ts'
+import { parseExact } from '../../shared/exact-json.ts'
 import {
   type Block,
   type CallBlock,
@@ -13,8 +14,8 @@ import {
   type Turn,
   textOfBlocks,
 } from '../blocks.ts'
+import { argumentsOf } from '../call-arguments.ts'
 import { isObject, listOrEmpty } from '../json.ts'
-import { argumentsOf } from '../json-exact.ts'
 import { idForProvider } from '../tool-ids.ts'
 import { unsealed } from './blocks-items.ts'
 
@@ -160,7 +161,7 @@ function resultFor(block: ResultBlock, kind: CallKind = 'function', losses: Loss
 
 function toolsIn(text: string): readonly unknown[] {
   try {
-    return listOrEmpty(JSON.parse(text))
+    return listOrEmpty(parseExact(text))
   } catch {
     return []
   }

@@ -1,0 +1,185 @@
+// DIAL-14: If the provider speaks the client's dialect, the client gets the members of an answer that the gateway
+// does not know, and the sources that it names (annotations and citations), streamed or not.
+import { isDeepStrictEqual } from 'node:util'
+import type { ScriptedAnswer } from '../../mocks/server/script.ts'
+import type { DialectName } from '../dialects/dialect.ts'
+import { refs, servedBy } from '../dialects/lookup.ts'
+import { isCrossed } from '../dialects/registry.ts'
+import { type AnyJson, jsonOf, readEvents } from '../evidence/reading.ts'
+import { step, stepText } from '../evidence/step.ts'
+import { listed } from '../evidence/wording.ts'
+import { type Check, doubt, finding } from '../runner/check.ts'
+import { message } from './messages.ts'
+import { response } from './responses.ts'
+
+const call = step<{ stream: boolean }>('call')
+
+/** Member that no gateway knows, at one place of an answer. */
+const unknown = (place: string) => ({ x_waybill_probe: { place, deep: [1, null, 'two'] } })
+
+const TEXT = 'It begins at the ford.'
+const SOURCE = { url: 'https://roads.example/ford', title: 'The ford' }
+const SPAN = { start_index: 0, end_index: 21 }
+
+interface Answers {
+  readonly whole: object
+  readonly events: readonly AnyJson[]
+}
+
+/** Provider's answer of each dialect, with a source that it cites. */
+const ANSWERS: Readonly<Partial<Record<DialectName, Answers>>> = {
+  chat: ofChat(),
+  messages: ofMessages(),
+  responses: ofResponses(),
+}
+
+function ofChat(): Answers {
+  const annotations = [{ type: 'url_citation', url_citation: { ...SOURCE, ...SPAN } }]
+  const head = { id: 'chatcmpl-synthetic', created: 1, model: 'synthetic' }
+  const chunk = (delta: object, finish_reason: string | null, place: string) => ({
+    ...{ ...head, object: 'chat.completion.chunk', ...unknown(place) },
+    choices: [{ index: 0, delta, finish_reason, ...unknown(`${place}, choice`) }],
+  })
+  const said = { role: 'assistant', content: TEXT, ...unknown('message'), annotations }
+  return {
+    whole: {
+      ...{ ...head, object: 'chat.completion', ...unknown('answer') },
+      choices: [{ index: 0, message: said, finish_reason: 'stop', ...unknown('choice') }],
+      usage: { prompt_tokens: 5, completion_tokens: 5, total_tokens: 10, ...unknown('usage') },
+    },
+    events: [
+      chunk({ role: 'assistant', content: TEXT, ...unknown('delta') }, null, 'first chunk'),
+      chunk({ annotations }, null, 'chunk with the source'),
+      chunk({}, 'stop', 'last chunk'),
+    ],
+  }
+}
+
+function ofMessages(): Answers {
+  const citation = {
+    ...{ type: 'web_search_result_location', ...SOURCE, cited_text: TEXT, encrypted_index: 'c2VhbGVk/+==' },
+  }
+  const usage = { input_tokens: 5, output_tokens: 5, ...unknown('usage') }
+  const text = { type: 'text', text: TEXT, ...unknown('block'), citations: [citation] }
+  const delta = (each: object) => ({ type: 'content_block_delta', index: 0, delta: each })
+  return {
+    whole: message({ content: [text], usage, ...unknown('answer') }),
+    events: [
+      { type: 'message_start', message: message({ content: [], stop_reason: null, ...unknown('message') }) },
+      {
+        ...{ type: 'content_block_start', index: 0 },
+        content_block: { type: 'text', text: '', citations: [], ...unknown('block') },
+      },
+      delta({ type: 'text_delta', text: TEXT, ...unknown('delta') }),
+      delta({ type: 'citations_delta', citation }),
+      { type: 'content_block_stop', index: 0 },
+      {
+        ...{ type: 'message_delta', usage },
+        delta: { stop_reason: 'end_turn', stop_sequence: null, ...unknown('end') },
+      },
+      { type: 'message_stop' },
+    ],
+  }
+}
+
+function ofResponses(): Answers {
+  const annotation = { type: 'url_citation', ...SOURCE, ...SPAN }
+  const at = { output_index: 0, item_id: 'msg_1' }
+  const part = {
+    ...{ type: 'output_text', text: TEXT, logprobs: [], annotations: [annotation] },
+    ...unknown('part'),
+  }
+  const item = {
+    ...{ id: 'msg_1', type: 'message', role: 'assistant', status: 'completed', content: [part] },
+    ...unknown('item'),
+  }
+  const whole = { ...response(), output: [item], ...unknown('answer') }
+  const begun = { ...whole, status: 'in_progress', output: [], usage: null }
+  const events = [
+    { type: 'response.created', response: begun },
+    { type: 'response.in_progress', response: begun },
+    { type: 'response.output_item.added', ...at, item: { ...item, status: 'in_progress', content: [] } },
+    {
+      ...{ type: 'response.content_part.added', ...at, content_index: 0 },
+      part: { ...part, text: '', annotations: [] },
+    },
+    {
+      ...{ type: 'response.output_text.delta', ...at, content_index: 0, delta: TEXT, logprobs: [] },
+      ...unknown('delta'),
+    },
+    {
+      ...{ type: 'response.output_text.annotation.added', ...at, content_index: 0, annotation_index: 0 },
+      annotation,
+    },
+    { type: 'response.output_text.done', ...at, content_index: 0, text: TEXT, logprobs: [] },
+    { type: 'response.content_part.done', ...at, content_index: 0, part },
+    { type: 'response.output_item.done', ...at, item },
+    { type: 'response.completed', response: whole },
+  ]
+  return { whole, events: events.map((each, sequence_number) => ({ ...each, sequence_number })) }
+}
+
+const scriptOf = ({ whole, events }: Answers, stream: boolean): ScriptedAnswer[] => {
+  if (!stream) return [{ body: whole }]
+  const steps = events.map((data) => ({
+    raw: `${data.type ? `event: ${data.type}\n` : ''}data: ${JSON.stringify(data)}\n\n`,
+  }))
+  return [{ events: events[0]!.type ? steps : [...steps, { data: '[DONE]' }] }]
+}
+
+/** Members with one of these names, each with the names that lead to it. */
+type Found = readonly (readonly [path: string, value: unknown])[]
+
+function membersIn(value: unknown, names: RegExp, path = ''): Found {
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([name, each]): Found => {
+    const isEmpty = Array.isArray(each) && each.length === 0
+    if (names.test(name)) return isEmpty ? [] : [[path, each]]
+    return membersIn(each, names, Array.isArray(value) ? path : `${path}/${name}`)
+  })
+}
+
+/** Returns these members of a whole answer or of the events of a stream. */
+function membersOf(body: string, names: RegExp): Found {
+  const whole = jsonOf(body)
+  const parts = whole === undefined ? readEvents(body).map(({ data }) => jsonOf(data)) : [whole]
+  return parts.flatMap((part) => {
+    const type = (part as AnyJson | null | undefined)?.type
+    return membersIn(part, names, typeof type === 'string' ? type : '')
+  })
+}
+
+const QUESTIONS = [
+  ['unknown-members-arrive', /^x_waybill_probe$/, 'unknown members'],
+  ['sources-arrive', /^(annotations?|citations?)$/, 'sources'],
+] as const
+
+export const unknownMembersArrive = {
+  id: 'DIAL-14',
+  relays: true,
+  async exercise(session) {
+    const answers = ANSWERS[session.dialect.name]
+    if (!answers) return
+    for (const stream of [false, true])
+      await session.chat(call.with({ stream }), { stream, script: scriptOf(answers, stream) })
+  },
+  judge: ({ evidence }) =>
+    call.in(evidence).flatMap((exchange) => {
+      const entry = servedBy(evidence, exchange)
+      const see = refs(exchange, entry)
+      if (entry && isCrossed(exchange, entry)) return []
+      return QUESTIONS.map(([id, names, what]) => {
+        const sent = membersOf(entry?.answer.body ?? '', names)
+        if (sent.length === 0) return doubt(id, `"${stepText(exchange)}" reached no provider`, see)
+        const got = membersOf(exchange.body, names)
+        const lost = sent.filter((one) => !got.some((other) => isDeepStrictEqual(one, other)))
+        return finding(
+          id,
+          lost.length === 0,
+          `of ${sent.length} ${what} of "${stepText(exchange)}", those that were changed or lost`,
+          { expected: 'none', actual: listed(lost.slice(0, 4).map(([path]) => path || '/')) },
+          see,
+        )
+      })
+    }),
+} satisfies Check

@@ -1,0 +1,65 @@
+// STATE-03: A call that names something else that a provider keeps (a container, a file, a conversation, a stored
+// prompt, an item, a vector store, a skill, cached content) goes to no provider but the one that keeps it; where a
+// route has several that may, and the gateway does not know which does, the call is refused without an inference. A
+// translation may leave out what holds no part of the conversation, if it names the loss in a header.
+import type { DialectName } from '../dialects/dialect.ts'
+import { modelsOf, ref, refs, requestsOf, where } from '../dialects/lookup.ts'
+import { isCrossed } from '../dialects/registry.ts'
+import { step, stepText } from '../evidence/step.ts'
+import { endText, listed } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
+import { namesLoss } from './asked.ts'
+import { isAnswered, isRefused } from './STATE-01.ts'
+
+/** `what` is one of OBJECTS. */
+const call = step<{ model: string; what: string }>('call')
+
+/** Mark within each id. */
+const MARK = 'of_nobody_waybill'
+
+/** The only object here that holds no part of the conversation. */
+const CONTAINER = 'a container'
+
+/** Objects that only a provider of this dialect can have stored, as a request names them. */
+const OBJECTS: Readonly<Partial<Record<DialectName, Readonly<Record<string, object>>>>> = {
+  messages: { [CONTAINER]: { container: `container_${MARK}` } },
+  responses: {
+    'a conversation': { conversation: `conv_${MARK}` },
+    'a stored prompt': { prompt: { id: `pmpt_${MARK}` } },
+    'an item': {
+      input: [
+        { type: 'item_reference', id: `msg_${MARK}` },
+        { role: 'user', content: 'Go on. {nonce}' },
+      ],
+    },
+  },
+}
+
+export const storedObjectsStay = {
+  id: 'STATE-03',
+  needs: ['messages'],
+  dialect: 'messages',
+  async exercise(session) {
+    for (const [what, body] of Object.entries(OBJECTS[session.dialect.name] ?? {}))
+      for (const model of modelsOf(session)) await session.chat(call.with({ model, what }), { model, body })
+  },
+  judge: ({ evidence }) =>
+    call.in(evidence).map((exchange) => {
+      const entries = requestsOf(evidence, exchange)
+      const answered = entries.filter(isAnswered)
+      const others = answered.filter(
+        (entry) => isCrossed(exchange, entry) || !JSON.stringify(entry.body).includes(MARK),
+      )
+      return finding(
+        'only-its-keeper-is-asked',
+        (others.length === 0 && (answered.length > 0 || isRefused(exchange, entries))) ||
+          (exchange.details.what === CONTAINER && namesLoss(exchange)),
+        `who was asked in "${stepText(exchange)}"`,
+        {
+          expected: 'a provider that may have it, with its id, or nobody, and a 4xx',
+          actual: `${endText(exchange)}; without it, or where it cannot be: ${listed(others.map(where), 'nobody')}`,
+        },
+        [...refs(exchange), ...entries.map(ref)],
+      )
+    }),
+} satisfies Check

@@ -1,0 +1,46 @@
+// Must-fail gateways that lose what a provider stores: threads and other objects that a request only names.
+
+import { isMessages, isResponses, withoutMember } from '../dialect-hooks.ts'
+import type { MustFail } from '../gateway.ts'
+import { changeRequest, type Json } from '../translated-hooks.ts'
+
+const isContinued = ({ thread }: Json): boolean => thread?.type === 'continue'
+const GROQ = 'groq/openai/gpt-oss-120b'
+
+export const mustFail = {
+  'threads-go-on-elsewhere': {
+    what: 'A turn that continues a thread goes to another provider, without the thread.',
+    caughtBy: ['STATE-01/thread-stays', 'STATE-02/no-turn-loses-its-history'],
+    hooks: changeRequest(isMessages, (json) =>
+      isContinued(json) ? { ...withoutMember(json, 'thread'), model: GROQ } : json,
+    ),
+  },
+  'threads-are-not-known': {
+    what: 'The field thread is dropped, natively and in translations.',
+    caughtBy: [
+      'STATE-01/thread-stays',
+      'STATE-01/unknown-thread-is-refused',
+      'STATE-02/no-turn-loses-its-history',
+      'STATE-02/refused-in-its-words',
+    ],
+    hooks: changeRequest(isMessages, (json) => withoutMember(json, 'thread')),
+  },
+  'threads-are-refused-in-other-words': {
+    what: 'Clients cannot tell that a thread is not supported: the code of the error is missing.',
+    caughtBy: ['STATE-02/refused-in-its-words'],
+    hooks: {
+      body: (body, wanted) =>
+        isMessages(wanted) ? body.replace('"thread_unsupported_request"', '"invalid_request"') : body,
+    },
+  },
+  'conversations-are-left-out': {
+    what: 'The fields conversation and prompt are dropped at every model.',
+    caughtBy: ['STATE-03@responses/only-its-keeper-is-asked'],
+    hooks: changeRequest(isResponses, (json) => withoutMember(withoutMember(json, 'conversation'), 'prompt')),
+  },
+  'containers-are-left-out': {
+    what: 'The field container is dropped at every model, and nothing names the loss.',
+    caughtBy: ['STATE-03/only-its-keeper-is-asked'],
+    hooks: changeRequest(isMessages, (json) => withoutMember(json, 'container')),
+  },
+} satisfies Readonly<Record<string, MustFail>>
