@@ -5,7 +5,8 @@ import { openAiRefusal, openAiWants } from '../dialects/openai-chat.ts'
 import { othersRecorded } from '../dialects/openai-like.ts'
 import { type LedgerEntry, nonceIn, type RequestKind } from '../ledger.ts'
 import { classify, hasToolResult, scenarioIn } from '../matching/classify.ts'
-import { createMatcher, type MatchInput } from '../matching/match.ts'
+import { conversationOf } from '../matching/conversation.ts'
+import { type Asked, createMatcher, type MatchInput } from '../matching/match.ts'
 import {
   type Arrived,
   bearer,
@@ -16,6 +17,7 @@ import {
 } from '../provider.ts'
 import type { ProviderMatch } from '../providers/find.ts'
 import { providers as builtIn } from '../providers/registry.ts'
+import { digesterForReplay } from '../recording/digest-key.ts'
 import { ownRecordings, type Recording, readRecordings } from '../recording/format.ts'
 import type { Pace } from '../recording/replay.ts'
 import { hostName } from '../redaction/paths.ts'
@@ -25,7 +27,7 @@ import { refusalOf } from '../scenarios/scenario.ts'
 import { withOwnId } from './fresh-ids.ts'
 import { createGates, type Gates } from './gates.ts'
 import { createLedgerBook } from './ledger-book.ts'
-import { notesOn, openEntry } from './ledger-entry.ts'
+import { type Noted, notesOn, openEntry } from './ledger-entry.ts'
 import { type MatchRequest, noEndpoint, pickAnswer, type Stock } from './pick-answer.ts'
 import type { Notes } from './respond.ts'
 import { createScripts, type ParsedAnswer, type ScriptedAnswer } from './script.ts'
@@ -43,6 +45,11 @@ export interface WorldOptions {
    * `recordings`, because a made-up answer would let a test pass that should fail.
    */
   readonly invent?: boolean
+  /**
+   * True if a recording may answer that has the same last message and the fewest differences before it.
+   * Default: only one that said the same.
+   */
+  readonly similar?: boolean
   /**
    * Provider name -> its valid key; default `sk-mock-key-of-NAME`, formatted like a key so that gateways
    * recognise it. `any`: every key is valid, and so is none.
@@ -103,6 +110,7 @@ export function createWorld({
   recordings = ownRecordings,
   pace = 'none',
   invent = recordings === ownRecordings,
+  similar = false,
   keys,
   canaries = {},
 }: WorldOptions = {}): World {
@@ -110,6 +118,12 @@ export function createWorld({
   const providers = [...builtIn, ...othersRecorded(known, builtIn)]
   let find = createMatcher(known)
   const folder = typeof recordings === 'string' && recordings !== ownRecordings ? recordings : null
+  const digester = digesterForReplay(folder, known)
+  const contentOf = ({ request, wants }: Read, at: number): Omit<Asked, 'places'> => ({
+    said: digester?.(request.json, at) ?? null,
+    spoken: { model: wants.model, parts: conversationOf(request.json)?.parts ?? [] },
+    similar,
+  })
   const stock: Stock = { find: (asked) => find(asked), pace, invent, folder }
   const key = (provider: string): string =>
     (keys !== 'any' && keys?.[provider]) || `sk-mock-key-of-${provider}`
@@ -141,11 +155,11 @@ export function createWorld({
   function receive(incoming: Incoming, place: ProviderMatch | null): Reception {
     const read = readRequest(incoming, place, threads)
     const { provider, request, wants, kind, turn } = read
-    const { method, path, text } = request
+    const { text } = request
     const nonce = nonceIn(turn ? JSON.stringify(request.json) : text)
     const scripted = nonce ? scripts.next(nonce, { provider: provider.name, model: wants.model, kind }) : null
     const byName = scripted?.scenario ?? scenarioOfModel(wants.model, request.json)
-    const asked = matchRequestOf(incoming, place, read, byName)
+    const asked = matchRequestOf(incoming, place, read, byName, contentOf(read, incoming.at))
     const strict = scripted?.strict || findScenario(asked.scenario)?.scenario.strict || false
     const right = keys === 'any' ? null : key(provider.name)
     const verdict = verdictOn(incoming, place, read, { key: right, strict })
@@ -155,28 +169,35 @@ export function createWorld({
     const answer = own === null ? chosen : withOwnId(chosen, own)
     turn?.keep(answer)
 
-    const entry = openEntry({
-      kind,
-      at: incoming.at,
-      provider: provider.name,
-      method,
-      path: incoming.path,
-      query: incoming.url.search.slice(1),
-      endpoint: path,
-      wants,
-      nonce,
-      verdict,
-      canaries: secrets.found([incoming.url.href, ...Object.values(incoming.headers), text]),
-      headers: incoming.headers,
-      text,
-      shown: provider.credential(request),
-      answer,
-    })
+    const canaries = secrets.found([incoming.url.href, ...Object.values(incoming.headers), text])
+    const entry = entryOf(incoming, read, { nonce, verdict, canaries, answer })
     book.enter(entry)
     return { answer, note: notesOn(entry, answer, underWay.begin()) }
   }
 
   return { stage, providers, key, gate: gates.wait, receive }
+}
+
+/** Opens the ledger's entry of a request. */
+function entryOf(
+  { at, path, url, headers }: Incoming,
+  { provider, request, wants, kind }: Read,
+  judged: Pick<Noted, 'nonce' | 'verdict' | 'canaries' | 'answer'>,
+): ReturnType<typeof openEntry> {
+  return openEntry({
+    ...judged,
+    kind,
+    at,
+    provider: provider.name,
+    method: request.method,
+    path,
+    query: url.search.slice(1),
+    endpoint: request.path,
+    wants,
+    headers,
+    text: request.text,
+    shown: provider.credential(request),
+  })
 }
 
 /** Counts the answers under way. `begin` returns the function to call at the end of one. */
@@ -201,6 +222,7 @@ function matchRequestOf(
   place: ProviderMatch | null,
   read: Read,
   byName: string | null,
+  content: Omit<Asked, 'places'>,
 ): MatchRequest {
   const { provider, endpoint, request, wants } = read
   const scenario = byName ?? (wants.tools ? 'tools' : 'plain')
@@ -214,7 +236,7 @@ function matchRequestOf(
     offered: findScenario(scenario)?.scenario.callsTools ? offeredTools(request.json) : [],
     scenario,
     named: byName !== null,
-    matches: matchesOf(read, place, byName),
+    criteria: { places: matchesOf(read, place, byName), ...content },
     address: url.origin + url.pathname,
   }
 }

@@ -2,7 +2,7 @@
 // script's turn, which is passed in. A scenario that was not named is played only if made-up answers are
 // allowed.
 import { bytesOf, type MockAnswer, type Part, wholeAnswer } from '../answer.ts'
-import type { createMatcher, MatchInput, Miss } from '../matching/match.ts'
+import type { Asked, createMatcher, Miss } from '../matching/match.ts'
 import { type Endpoint, event, type MockProvider, type ProviderRefusal, type Wants } from '../provider.ts'
 import type { Recording } from '../recording/format.ts'
 import { answerFrom, type Pace } from '../recording/replay.ts'
@@ -25,8 +25,8 @@ export interface MatchRequest {
   readonly scenario: string
   /** True if the model id or a script names the scenario. */
   readonly named: boolean
-  /** Criteria for its recording, in order of preference. */
-  readonly matches: readonly MatchInput[]
+  /** Criteria for its recording. */
+  readonly criteria: Asked
   /** Without the query, which may contain a key. */
   readonly address: string
 }
@@ -53,7 +53,7 @@ export function pickAnswer(asked: MatchRequest, scripted: ParsedAnswer | null, s
     const spoken = speak(scene, say(scene, wordsOf(scripted.say)))
     if (spoken) return { ...spoken, from: 'script' }
   }
-  const found = stock.find(asked.matches)
+  const found = stock.find(asked.criteria)
   const mayInvent = asked.named || stock.invent
   const recorded = 'bytes' in found ? recordedAnswer(found, asked, stock) : null
   if (recorded) return recorded
@@ -167,15 +167,16 @@ const kindOf = (status: number): ProviderRefusal =>
   KINDS[status] ?? (status >= 500 ? 'server_error' : 'invalid_request')
 
 const noRecording = (asked: MatchRequest, miss: Miss, stock: Stock): MockAnswer =>
-  missing(asked, nearest(miss), stock)
+  missing(asked, nearest(miss), stock, miss.tied && 'ambiguous_recording')
 
 /** Returns a 400, because a retry would not help, here or elsewhere: a gateway relays it to its client. */
 function missing(
-  { provider, matches, method, wants, scenario, named, address }: MatchRequest,
+  { provider, criteria, method, wants, scenario, named, address }: MatchRequest,
   difference: string,
   { folder, invent }: Stock,
+  code = 'no_recording',
 ): MockAnswer {
-  const known = provider.endpoints.length > 0 ? matches[0]?.provider : 'NAME'
+  const known = provider.endpoints.length > 0 ? criteria.places[0]?.provider : 'NAME'
   const command = `waybill record --provider ${known} --out ${folder ?? 'recordings'}`
   const remedy = `Record it: ${command}.${invent ? '' : ' Or have it made up: --invent (in a test: invent: true).'}`
   const message = [
@@ -186,20 +187,24 @@ function missing(
       : remedy,
   ].join(' ')
   return wholeAnswer('no recording', 400, {
-    error: { message, type: 'replay_error', param: null, code: 'no_recording' },
+    error: { message, type: 'replay_error', param: null, code },
   })
 }
 
 /** Returns the provider's own error for an unknown path, with the nearest recording (REC-02). */
 export function noEndpoint(asked: MatchRequest, stock: Stock): MockAnswer {
-  const found = stock.find(asked.matches)
+  const found = stock.find(asked.criteria)
   if ('bytes' in found) return answerFrom(found, stock.pace)
   const message = `Unknown request URL: ${asked.method} ${asked.address}. ${nearest(found)}`
   return { ...refuseLike(asked, 'unknown_path', message), from: 'refusal' }
 }
 
-const nearest = ({ nearest: one, differs }: Miss): string =>
-  one ? `The nearest is ${one.name}; it differs in ${differs.join(', ')}.` : 'There are no recordings at all.'
+const nearest = ({ nearest: one, differs, tied }: Miss): string =>
+  tied
+    ? `These are equally near, and their answers differ: ${tied.join(', ')}. Mask less, or delete those that are not meant.`
+    : one
+      ? `The nearest is ${one.name}; it differs in ${differs.join(', ')}.`
+      : 'There are no recordings at all.'
 
 const parsed = (bytes: Uint8Array): unknown => {
   try {
