@@ -52,9 +52,12 @@ export function findSimilar(candidates: readonly SaidRecording[], { said }: Dige
 }
 
 /** Finds the recordings whose conditions hold. */
-export function findByCondition(candidates: readonly Recording[], spoken: Spoken): ContentHits {
+export function findByCondition(candidates: readonly Recording[], spoken: () => Spoken): ContentHits {
+  const conditional = candidates.filter(({ request }) => request.when)
+  if (conditional.length === 0) return NO_HITS
+  const read = spoken()
   return oneOf(
-    candidates.filter(({ request }) => request.when && holds(request.when, spoken)),
+    conditional.filter(({ request }) => holds(request.when!, read)),
     ({ request }) => canonical(request.when),
   )
 }

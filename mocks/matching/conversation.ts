@@ -40,9 +40,17 @@ const IGNORED = [
   ...['prompt_cache_key', 'prompt_cache_retention', 'safety_identifier', 'background', 'client_metadata'],
 ]
 
-/** Returns the conversation of a request's body; null for a body that is no JSON object. */
+/** Returns the conversation of a request's body; null if it is no JSON object, or nested too deeply to be read. */
 export function conversationOf(body: unknown): Conversation | null {
-  if (!isObject(body)) return null
+  try {
+    return isObject(body) ? read(body) : null
+  } catch (error) {
+    if (error instanceof RangeError) return null
+    throw error
+  }
+}
+
+function read(body: Json): Conversation {
   const reader = new Reader()
   for (const name of ['system', 'instructions', 'systemInstruction', 'system_instruction'])
     reader.content('system', body[name])

@@ -31,8 +31,8 @@ export interface Asked {
   readonly places: readonly MatchInput[]
   /** What was said; null or absent if that is not compared. */
   readonly said?: DigestedRequest | null
-  /** For recordings with conditions. */
-  readonly spoken?: Spoken
+  /** Reads it for recordings with conditions. */
+  readonly spoken?: () => Spoken
   /** True if a recording of something similar may answer. */
   readonly similar?: boolean
 }

@@ -121,7 +121,7 @@ export function createWorld({
   const digester = digesterForReplay(folder, known)
   const contentOf = ({ request, wants }: Read, at: number): Omit<Asked, 'places'> => ({
     said: digester?.(request.json, at) ?? null,
-    spoken: { model: wants.model, parts: conversationOf(request.json)?.parts ?? [] },
+    spoken: () => ({ model: wants.model, parts: conversationOf(request.json)?.parts ?? [] }),
     similar,
   })
   const stock: Stock = { find: (asked) => find(asked), pace, invent, folder }
