@@ -1,10 +1,10 @@
 // Control port of the mock: the same stage as in a process, over HTTP and JSON. For programs on this machine
 // only: a request with a foreign Host or Origin comes from a web page, and is refused.
 import { createServer, type IncomingMessage, type Server } from 'node:http'
-import { ZodError, z } from 'zod'
+import { z } from 'zod'
 import { type LedgerPage, ledgerNow } from '../ledger.ts'
 import type { MockControls } from './core.ts'
-import { fieldOf } from './validate.ts'
+import { ScriptError } from './script.ts'
 
 /** Input of a route: the matches of its path, the query, and the body as text. */
 interface ControlRequest {
@@ -35,9 +35,10 @@ export function createControlServer(stage: Controlled, connections: () => number
     ['GET', /^\/healthz$/, () => ({ ok: true })],
     ['GET', /^\/ledger$/, ({ query }) => page(stage, query, connections())],
     ['DELETE', /^\/ledger$/, () => stage.clear()],
+    ['POST', /^\/answers$/, ({ text }) => stage.answer(json(text))],
     ['PUT', /^\/script\/([0-9a-f]{16})$/, ({ name, text }) => stage.script(name, json(text))],
     ['POST', /^\/release\/([^/]+)$/, ({ name }) => stage.release(name)],
-    ['PUT', /^\/reachable$/, ({ text }) => stage.setReachable(z.boolean().parse(json(text)))],
+    ['PUT', /^\/reachable$/, ({ text }) => stage.setReachable(booleanIn(text))],
     ['PUT', /^\/canary\/([^/]+)$/, ({ name, text }) => watchFor(stage, name, text)],
   ]
   // Same time-out as the provider port: a client that polls rarely must not meet a closing connection.
@@ -50,8 +51,8 @@ export function createControlServer(stage: Controlled, connections: () => number
       if (body === undefined) status = 204
     } catch (error) {
       const { message } = error as Error
-      status = error instanceof RefusedError ? error.status : error instanceof ZodError ? 400 : 500
-      body = JSON.stringify({ error: { message: error instanceof ZodError ? problemsOf(error) : message } })
+      status = error instanceof RefusedError ? error.status : error instanceof ScriptError ? 400 : 500
+      body = JSON.stringify({ error: { message } })
     }
     if (body === undefined) response.writeHead(status).end()
     else response.writeHead(status, { 'content-type': 'application/json' }).end(body)
@@ -69,10 +70,6 @@ function told(value: unknown): string | undefined {
   }
 }
 
-/** Formats problems in one line: `[0].events[1]: …; …`. */
-const problemsOf = ({ issues }: ZodError): string =>
-  issues.map(({ path, message }) => `${fieldOf(path) || 'the script'}: ${message}`).join('; ')
-
 async function answer(routes: readonly Route[], request: IncomingMessage): Promise<unknown> {
   const url = new URL(request.url ?? '/', 'http://control')
   const here = routes.filter(([, path]) => path.test(url.pathname))
@@ -80,7 +77,7 @@ async function answer(routes: readonly Route[], request: IncomingMessage): Promi
   if (here.length === 0)
     throw new RefusedError(
       404,
-      `There is nothing at ${url.pathname}; see GET /ledger, DELETE /ledger, PUT /script/{nonce of 16 hex digits}, POST /release/{gate}, PUT /reachable, PUT /canary/{name}.`,
+      `There is nothing at ${url.pathname}; see GET /ledger, DELETE /ledger, POST /answers, PUT /script/{nonce of 16 hex digits}, POST /release/{gate}, PUT /reachable, PUT /canary/{name}.`,
     )
   if (!route)
     throw new RefusedError(405, `Use ${here.map(([method]) => method).join(' or ')} at ${url.pathname}.`)
@@ -95,6 +92,12 @@ function page(stage: MockControls, query: URLSearchParams, connections: number):
   const since = sinceSchema.safeParse(query.get('since') ?? 0)
   if (!since.success) throw new RefusedError(400, 'since must be the number of an entry: ?since=12')
   return { entries: stage.entries(since.data), connections, now: ledgerNow() }
+}
+
+function booleanIn(text: string): boolean {
+  const value: unknown = json(text)
+  if (typeof value !== 'boolean') throw new RefusedError(400, 'The body must be true or false.')
+  return value
 }
 
 function watchFor(stage: MockControls, name: string, secret: string): void {

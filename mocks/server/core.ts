@@ -67,6 +67,11 @@ export interface MockControls {
   seen(nonce: string, timeoutMs?: number): Promise<LedgerEntry>
   /** Sets the answers to requests with a nonce. Throws if it is no valid script. */
   script(nonce: string, answers: readonly ScriptedAnswer[]): void
+  /**
+   * Answers the next call, whatever it says, or the next ones in their order; with `when` only calls for which
+   * that holds; with `times: 'every'` all that nothing else answers. Throws if it is no valid answer.
+   */
+  answer(answers: ScriptedAnswer | readonly ScriptedAnswer[]): void
   /** Resolves when no answer is under way, and all are fully recorded. */
   settled(): Promise<void>
   /** Opens a gate; it stays open. */
@@ -141,6 +146,7 @@ export function createWorld({
     seen: (nonce, timeoutMs = 5000) => book.seen(nonce, timeoutMs),
     settled: underWay.settled,
     script: scripts.put,
+    answer: scripts.add,
     release: gates.release,
     watchFor: secrets.watchFor,
     clear() {
@@ -157,7 +163,8 @@ export function createWorld({
     const { provider, request, wants, kind, turn } = read
     const { text } = request
     const nonce = nonceIn(turn ? JSON.stringify(request.json) : text)
-    const scripted = nonce ? scripts.next(nonce, { provider: provider.name, model: wants.model, kind }) : null
+    const { model } = wants
+    const scripted = scripts.next(nonce, { provider: provider.name, model, kind, body: request.json })
     const byName = scripted?.scenario ?? scenarioOfModel(wants.model, request.json)
     const asked = matchRequestOf(incoming, place, read, byName, contentOf(read, incoming.at))
     const strict = scripted?.strict || findScenario(asked.scenario)?.scenario.strict || false

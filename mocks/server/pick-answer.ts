@@ -1,12 +1,22 @@
 // Chooses the answer to a request: a script, a recording, or a scenario, in this order. Pure, except for the
 // script's turn, which is passed in. A scenario that was not named is played only if made-up answers are
 // allowed.
+
+import { hash } from 'node:crypto'
 import { bytesOf, type MockAnswer, type Part, wholeAnswer } from '../answer.ts'
 import type { Asked, createMatcher, Miss } from '../matching/match.ts'
-import { type Endpoint, event, type MockProvider, type ProviderRefusal, type Wants } from '../provider.ts'
+import {
+  type Endpoint,
+  event,
+  type MockProvider,
+  type ModelOutput,
+  type ProviderRefusal,
+  type ToolCall,
+  type Wants,
+} from '../provider.ts'
 import type { Recording } from '../recording/format.ts'
 import { answerFrom, type Pace } from '../recording/replay.ts'
-import type { OfferedTool } from '../scenarios/offered-tools.ts'
+import { type OfferedTool, offeredTools, sampleOf } from '../scenarios/offered-tools.ts'
 import { findScenario } from '../scenarios/registry.ts'
 import { refuseLike, type Scene, say, speak } from '../scenarios/scenario.ts'
 import type { ParsedAnswer } from './script.ts'
@@ -43,6 +53,11 @@ export interface Stock {
 
 /** Returns the answer, otherwise a 400 that names the nearest recording (REC-02). */
 export function pickAnswer(asked: MatchRequest, scripted: ParsedAnswer | null, stock: Stock): MockAnswer {
+  const answer = pickAtOnce(asked, scripted, stock)
+  return scripted?.wait ? { ...answer, parts: [{ wait: scripted.wait }, ...answer.parts] } : answer
+}
+
+function pickAtOnce(asked: MatchRequest, scripted: ParsedAnswer | null, stock: Stock): MockAnswer {
   if (scripted && (scripted.status !== undefined || scripted.body !== undefined || scripted.events))
     return speltOut(scripted, asked)
 
@@ -50,7 +65,9 @@ export function pickAnswer(asked: MatchRequest, scripted: ParsedAnswer | null, s
   const speech = endpoint?.speech ?? null
   const scene = { provider, wants, offered, speech, number: 0 }
   if (scripted?.say) {
-    const spoken = speak(scene, say(scene, wordsOf(scripted.say)))
+    const output = wordsOf(scripted.say, asked.body)
+    if ('mistake' in output) return mistaken(output.mistake)
+    const spoken = speak(scene, say(scene, output))
     if (spoken) return { ...spoken, from: 'script' }
   }
   const found = stock.find(asked.criteria)
@@ -115,18 +132,48 @@ function speltOut(
   return wholeAnswer('script', status, body ?? '', lowerCase(headers))
 }
 
-/** Converts output for a provider's encoder; arguments are split into two pieces. */
-function wordsOf({ reasoning, text, calls }: NonNullable<ParsedAnswer['say']>) {
+type Output = Pick<ModelOutput, 'reasoning' | 'text' | 'calls' | 'finish'>
+
+/** Converts output for a provider's encoder; or says why the script does not fit the request. */
+function wordsOf(
+  { reasoning, text, calls }: NonNullable<ParsedAnswer['say']>,
+  body: unknown,
+): Output | { readonly mistake: string } {
+  const made = calls.map((call, index) => callOf(call, index, body))
+  const mistake = made.find((one) => typeof one === 'string')
+  if (mistake !== undefined) return { mistake }
   return {
     reasoning: reasoning ? [reasoning] : [],
     text: text ? [text] : [],
-    calls: calls.map(({ id, name, arguments: object }) => {
-      const json = JSON.stringify(object)
-      return { id, name, arguments: [json.slice(0, json.length >> 1), json.slice(json.length >> 1)] }
-    }),
-    finish: calls.length > 0 ? ('tool_calls' as const) : ('stop' as const),
+    calls: made.filter((one) => typeof one !== 'string'),
+    finish: calls.length > 0 ? 'tool_calls' : 'stop',
   }
 }
+
+/** Makes a call, its arguments in two pieces; or says which tool is missing. */
+function callOf(
+  { id, name, arguments: given }: NonNullable<ParsedAnswer['say']>['calls'][number],
+  index: number,
+  body: unknown,
+): ToolCall | string {
+  const offered = offeredTools(body)
+  const tool = name === undefined ? offered[0] : offered.find((one) => one.name === name)
+  const toolName = name ?? tool?.name
+  if (toolName === undefined || (given === undefined && !tool)) {
+    const names = offered.map((one) => one.name).join(', ') || 'none'
+    return `The script calls ${toolName === undefined ? 'a tool' : `the tool ${JSON.stringify(toolName)}`}, but the request offers ${names}. Correct the name, or script its arguments.`
+  }
+  const json = JSON.stringify(given ?? sampleOf(tool?.schema))
+  return {
+    // Another one in each turn of a conversation, and the same in each run.
+    id: id ?? `call_${hash('sha256', `${index} ${JSON.stringify(body)}`).slice(0, 24)}`,
+    name: toolName,
+    arguments: [json.slice(0, json.length >> 1), json.slice(json.length >> 1)],
+  }
+}
+
+const mistaken = (message: string): MockAnswer =>
+  wholeAnswer('script', 400, { error: { message, type: 'script_error', param: null, code: 'script_error' } })
 
 const lowerCase = (headers: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
