@@ -87,6 +87,7 @@ test('a ledger that is too long for one answer is refused, and the mock lives on
   const server = createControlServer(
     { ...(stage as unknown as MockControls), setReachable: async () => {} },
     () => 0,
+    () => assert.fail('no context'),
   ).listen(0, '127.0.0.1')
   t.after(() => server.close())
   await once(server, 'listening')

@@ -30,16 +30,23 @@ class RefusedError extends Error {
 const sinceSchema = z.coerce.number().int().nonnegative()
 
 /** Creates a server that is not listening yet. */
-export function createControlServer(stage: Controlled, connections: () => number): Server {
-  const routes: readonly Route[] = [
-    ['GET', /^\/healthz$/, () => ({ ok: true })],
+export function createControlServer(
+  stage: Controlled,
+  connections: () => number,
+  contextOf: (name: string) => MockControls,
+): Server {
+  const routesOf = (stage: MockControls): readonly Route[] => [
     ['GET', /^\/ledger$/, ({ query }) => page(stage, query, connections())],
     ['DELETE', /^\/ledger$/, () => stage.clear()],
     ['POST', /^\/answers$/, ({ text }) => stage.answer(json(text))],
     ['PUT', /^\/script\/([0-9a-f]{16})$/, ({ name, text }) => stage.script(name, json(text))],
     ['POST', /^\/release\/([^/]+)$/, ({ name }) => stage.release(name)],
-    ['PUT', /^\/reachable$/, ({ text }) => stage.setReachable(booleanIn(text))],
     ['PUT', /^\/canary\/([^/]+)$/, ({ name, text }) => watchFor(stage, name, text)],
+  ]
+  const ofAll: readonly Route[] = [
+    ['GET', /^\/healthz$/, () => ({ ok: true })],
+    ['PUT', /^\/reachable$/, ({ text }) => stage.setReachable(booleanIn(text))],
+    ...routesOf(stage),
   ]
   // Same time-out as the provider port: a client that polls rarely must not meet a closing connection.
   return createServer({ keepAliveTimeout: 300_000 }, async (request, response) => {
@@ -47,7 +54,9 @@ export function createControlServer(stage: Controlled, connections: () => number
     let body: string | undefined
     try {
       refuseForeigners(request)
-      body = told(await answer(routes, request))
+      const { context, path, query } = addressOf(request)
+      const routes = context === null ? ofAll : routesOf(contextOf(context))
+      body = told(await answer(routes, request, path, query))
       if (body === undefined) status = 204
     } catch (error) {
       const { message } = error as Error
@@ -70,22 +79,35 @@ function told(value: unknown): string | undefined {
   }
 }
 
-async function answer(routes: readonly Route[], request: IncomingMessage): Promise<unknown> {
-  const url = new URL(request.url ?? '/', 'http://control')
-  const here = routes.filter(([, path]) => path.test(url.pathname))
+/** Splits an address: `/t/NAME/ledger` is that of a context. */
+function addressOf({ url = '/' }: IncomingMessage) {
+  const { pathname, searchParams: query } = new URL(url, 'http://control')
+  const [, name, path] = /^\/t\/([^/]+)(\/.*)$/.exec(pathname) ?? []
+  return name === undefined || path === undefined
+    ? { context: null, path: pathname, query }
+    : { context: decoded(name), path, query }
+}
+
+async function answer(
+  routes: readonly Route[],
+  request: IncomingMessage,
+  pathname: string,
+  query: URLSearchParams,
+): Promise<unknown> {
+  const here = routes.filter(([, path]) => path.test(pathname))
   const route = here.find(([method]) => method === request.method)
   if (here.length === 0)
     throw new RefusedError(
       404,
-      `There is nothing at ${url.pathname}; see GET /ledger, DELETE /ledger, POST /answers, PUT /script/{nonce of 16 hex digits}, POST /release/{gate}, PUT /reachable, PUT /canary/{name}.`,
+      `There is nothing at ${pathname}; see GET /ledger, DELETE /ledger, POST /answers, PUT /script/{nonce of 16 hex digits}, POST /release/{gate}, PUT /reachable, PUT /canary/{name}; of one test: /t/{name}/ledger and so on.`,
     )
   if (!route)
-    throw new RefusedError(405, `Use ${here.map(([method]) => method).join(' or ')} at ${url.pathname}.`)
+    throw new RefusedError(405, `Use ${here.map(([method]) => method).join(' or ')} at ${pathname}.`)
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk as Buffer)
   const [, path, act] = route
-  const name = decoded(path.exec(url.pathname)?.[1] ?? '')
-  return act({ name, query: url.searchParams, text: Buffer.concat(chunks).toString('utf8') })
+  const name = decoded(path.exec(pathname)?.[1] ?? '')
+  return act({ name, query, text: Buffer.concat(chunks).toString('utf8') })
 }
 
 function page(stage: MockControls, query: URLSearchParams, connections: number): LedgerPage {
