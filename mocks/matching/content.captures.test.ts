@@ -2,8 +2,7 @@
 // others, and every request as its client would send it on another day. Nothing of them is written.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import type { Interaction } from '../import/interaction.ts'
-import { atLeast, capturedCalls, withoutCaptures } from '../import/test-captures.ts'
+import { atLeast, type Capture, capturedCalls, withoutCaptures } from '../import/test-captures.ts'
 import { placeAt } from '../providers/find.ts'
 import { providers } from '../providers/registry.ts'
 import type { Recording } from '../recording/format.ts'
@@ -23,7 +22,7 @@ interface Call {
   readonly recording: Recording
 }
 
-function callOf({ name, interaction }: { name: string; interaction: Interaction }): Call[] {
+function callOf({ name, interaction }: Capture, index: number): Call[] {
   const { url, host, path, method, requestBody, responseHeaders, status, responseBody } = interaction
   const body = parse(requestBody)
   const at = Date.parse(responseHeaders.date ?? '2026-01-01')
@@ -33,7 +32,7 @@ function callOf({ name, interaction }: { name: string; interaction: Interaction 
   const provider = found?.provider.name ?? hostName(host)
   const place = classify({ provider, method, path: found?.path ?? path, body: requestBody })
   const { endpoint, model, stream, scenario } = place
-  const request = { method, path, model, stream, scenario, said: digested.said }
+  const request = { method, path, model, stream, scenario, order: index + 1, said: digested.said }
   const recording = { name, provider, endpoint, request, response: { status }, bytes: responseBody }
   return [
     { folder: name.split('/')[0]!, place, body, at, digested, recording: recording as unknown as Recording },

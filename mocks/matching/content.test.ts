@@ -63,6 +63,29 @@ async function asking(t: TestContext, recordings: readonly Recording[], options 
   }
 }
 
+test('two recordings of one request with different answers and no order are an error that names both (REC-06)', async (t) => {
+  const messages = [user('twice')]
+  const ask = await asking(t, [recorded('one', { messages }), recorded('two', { messages })])
+  assert.match(await ask(...messages), /^ambiguous_recording: .* openai\/one, openai\/two\./)
+})
+
+test('a prompt of 2 MB is found again, and another one of 2 MB is not taken for it (REC-06)', async (t) => {
+  const long = 'The tide rises and falls. '.repeat(80_000)
+  const ask = await asking(t, [recorded('long', { messages: [user(long)] })])
+  assert.equal(await ask(user(long)), 'long')
+  assert.match(await ask(user(`${long.slice(0, -3)}?`)), /^no_recording: .{1,1000}$/)
+})
+
+test('a loop that asks 10,000 times gets the same answer each time (REC-06)', async (t) => {
+  const messages = [user('Are we there yet?')]
+  const ask = await asking(t, [recorded('no', { messages }), recorded('other', { messages: [user('?')] })])
+  const answers = new Map<string, number>()
+  for (let round = 0; round < 200; round++)
+    for (const answer of await Promise.all(Array.from({ length: 50 }, () => ask(...messages))))
+      answers.set(answer, (answers.get(answer) ?? 0) + 1)
+  assert.deepEqual([...answers], [['no', 10_000]])
+})
+
 const UUIDS = ['11111111-2222-4333-8444-555555555555', '66666666-7777-4888-8999-000000000000']
 const about = (id: string) => user(`Read the document ${id}.`)
 

@@ -6,6 +6,7 @@ import {
   findSaid,
   findSimilar,
   hasSaid,
+  haveOneAnswer,
   NO_HITS,
   wordDifferences,
 } from './content.ts'
@@ -84,11 +85,14 @@ export function match(
     ]
     for (const choose of choices) {
       const found = choose()
-      if ('tied' in found) return { nearest: null, differs: [], tied: found.tied.map(({ name }) => name) }
-      const taking = found.hits.toSorted((a, b) => turnOf(a) - turnOf(b))
+      if ('tied' in found) return tieOf(found.tied)
+      const named = found.hits.filter(({ request }) => request.model !== null)
+      const taking = (named.length > 0 ? named : found.hits).toSorted((a, b) => turnOf(a) - turnOf(b))
       const turn = taking.length > 1 ? count(JSON.stringify(taking.map(({ name }) => name))) : 1
       const hit = taking[Math.min(turn, taking.length) - 1]
-      if (hit) return hit
+      if (!hit) continue
+      const rivals = taking.filter((one) => turnOf(one) === turnOf(hit))
+      return haveOneAnswer(rivals) ? hit : tieOf(rivals)
     }
     const plain = hits.filter(({ request }) => !request.said && !request.when)
     const named = plain.filter(({ request }) => request.model !== null)
@@ -99,6 +103,12 @@ export function match(
   }
   return missed(recordings, places, said)
 }
+
+const tieOf = (tied: readonly Recording[]): Miss => ({
+  nearest: null,
+  differs: [],
+  tied: tied.map(({ name }) => name),
+})
 
 /** Finds the nearest recording: by the fields first, then by what was said. */
 function missed(

@@ -356,6 +356,40 @@ test('a key that a stream has split in two is found, and nothing is written (REC
   assert.deepEqual(readRecordings(out), [])
 })
 
+const edits: [string, (head: any) => void, RegExp][] = [
+  ['no digests', (head) => delete head.request.said.parts, /\.json: request\.said\.parts: /],
+  [
+    'a word for a digest',
+    (head) => (head.request.said.parts[0].digest = 'x'),
+    /parts\.0\.digest: is not a digest/,
+  ],
+  ['a role that there is not', (head) => (head.request.said.parts[0].role = 'boss'), /parts\.0\.role: /],
+  ['an older format', (head) => (head.format = 1), /format: is 1, but the recording has members of format 2/],
+  ['a newer format', (head) => (head.format = 3), /format: /],
+  [
+    'a broken pattern',
+    (head) => (head.request.when = { user: { pattern: '(' } }),
+    /request\.when\.user.*regular expression/,
+  ],
+  ['an empty condition', (head) => (head.request.when = {}), /request\.when: needs one of user/],
+  ['nonsense in its place', (head) => (head.request.said = 'hello'), /request\.said: /],
+]
+
+test('a recording that was edited into nonsense is refused with its file and field (REC-06)', async (t) => {
+  const out = await record(t, { only: ['france'] })
+  const file = join(out, `${readRecordings(out)[0]!.name}.json`)
+  const right = readFileSync(file, 'utf8')
+  for (const [name, edit, message] of edits) {
+    const head = JSON.parse(right)
+    edit(head)
+    writeFileSync(file, JSON.stringify(head))
+    await assert.rejects(createMockProviders({ recordings: out }), message, name)
+    assert.match(verifyRecordings(out).join('\n'), message, name)
+  }
+  writeFileSync(file, right.slice(0, right.length / 2))
+  await assert.rejects(createMockProviders({ recordings: out }), /is not JSON/)
+})
+
 test('the package keeps no answers in its own folder, which is published (REC-01)', () => {
   for (const dir of [ownRecordings, join(ownRecordings, 'openai')])
     assert.throws(() => keepIn(dir, { keepAnswers: true }), /belongs to the package/)
