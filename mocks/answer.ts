@@ -94,7 +94,7 @@ export const whenAborted = (signal: AbortSignal): Promise<void> =>
 /** Returns the headers with the framing of the body: its length if known, else chunks. */
 export function framed({ headers, parts }: MockAnswer): Record<string, string> {
   if ('content-length' in headers || 'transfer-encoding' in headers) return { ...headers }
-  const [only, ...others] = parts
+  const [only, ...others] = parts.filter((part) => !('wait' in part)) // a wait changes no framing
   const length =
     only === undefined ? 0 : only instanceof Uint8Array && others.length === 0 ? only.length : null
   return length === null

@@ -2,7 +2,13 @@
 
 export type { LedgerAnswer, LedgerEntry, LedgerPage, RequestKind } from './ledger.ts'
 export { writeNonce } from './ledger.ts'
-export { createMockProviders, type MockOptions, type MockProviders } from './server/create.ts'
+export type { MockContext } from './server/core.ts'
+export {
+  createMockProviders,
+  type MockOptions,
+  type MockProviders,
+  type MockServerContext,
+} from './server/create.ts'
 export { type Interception, type InterceptOptions, interceptProviders } from './server/intercept.ts'
 export type { ScriptedAnswer, ScriptStep as Step } from './server/script.ts'
 

@@ -1,5 +1,5 @@
-// The first example of the README runs as it stands there, but for the package's name; all of them satisfy a strict
-// type checker.
+// The tests in the README run as they stand there, but for the package's name; all examples satisfy a strict type
+// checker.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -10,17 +10,22 @@ import { fileURLToPath } from 'node:url'
 
 test('the README speaks the truth', (t) => {
   const readme = readFileSync(new URL('./README.md', import.meta.url), 'utf8')
-  const example = /```ts\n([\s\S]*?)```/.exec(readme)![1]!
+  const examples = [...readme.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code]) => code!)
+  const tests = examples.filter((code) => code.includes("from 'node:test'"))
   const directory = mkdtempSync(join(tmpdir(), 'waybill-readme-'))
   t.after(() => rmSync(directory, { recursive: true }))
-  const file = join(directory, 'example.mts')
-  writeFileSync(file, example.replace('waybill/mocks', new URL('./library.ts', import.meta.url).href))
+  const library = new URL('./library.ts', import.meta.url).href
+  const files = tests.map((code, i) => {
+    const file = join(directory, `example${i}.mts`)
+    writeFileSync(file, code.replace('waybill/mocks', library))
+    return file
+  })
   const env = { ...process.env, NODE_TEST_CONTEXT: undefined } // a run of its own, not a part of this one
-  const { stdout } = spawnSync(process.execPath, ['--test', '--test-reporter=tap', file], {
+  const { stdout } = spawnSync(process.execPath, ['--test', '--test-reporter=tap', ...files], {
     encoding: 'utf8',
     env,
   })
-  assert.match(stdout, /^# pass 1$/m)
+  assert.match(stdout, /^# pass 3$/m)
   assert.match(stdout, /^# fail 0$/m)
 })
 

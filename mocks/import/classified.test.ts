@@ -46,14 +46,16 @@ function imported(t: TestContext, exchanges: readonly Exchange[]) {
     ask({ url, method = 'POST', body }: Pick<Exchange, 'url' | 'method' | 'body'>) {
       const address = new URL(url)
       const place = placeAt(providers, address)
-      const found = find([
-        classify({
-          provider: place?.provider.name ?? hostName(address.host),
-          method,
-          path: place?.path ?? address.pathname,
-          body: body === undefined ? null : JSON.stringify(body),
-        }),
-      ])
+      const found = find({
+        places: [
+          classify({
+            provider: place?.provider.name ?? hostName(address.host),
+            method,
+            path: place?.path ?? address.pathname,
+            body: body === undefined ? null : JSON.stringify(body),
+          }),
+        ],
+      })
       if (!('bytes' in found)) throw new Error(`not found: ${url}: ${found.differs.join(', ')}`)
       return { status: found.response.status, json: JSON.parse(Buffer.from(found.bytes).toString()) }
     },

@@ -6,7 +6,7 @@ import { readBounded } from '../../src/shared/bounded-file.ts'
 import { placeAt } from '../providers/find.ts'
 import { providers } from '../providers/registry.ts'
 import { MAX_FILE_BYTES, scanRecordings } from '../recording/format.ts'
-import { chunksByEvent, type Draft, draftRecording, writeRecording } from '../recording/make.ts'
+import { chunksByEvent, type Draft, draftRecording, type Keep, writeRecording } from '../recording/make.ts'
 import { apiVersionOf } from '../recording/recorder.ts'
 import { NOTE, UNDATED } from '../recording/verify-head.ts'
 import { hostName } from '../redaction/paths.ts'
@@ -36,6 +36,8 @@ export interface ImportOptions {
   readonly today: string
   /** Provider of recordings whose file names no host. */
   readonly provider?: string | undefined
+  /** Keeps the answers, and the requests as digests; absent: their text is blanked. */
+  readonly keep?: Pick<Keep, 'digester' | 'text'> | undefined
   /** Called before each exchange, with its number and how many the file has. */
   readonly onExchange?: (file: string, exchange: number, of: number) => void
 }
@@ -116,7 +118,7 @@ function sourcesIn(dir: string): Map<string, string[]> {
 /** Converts a foreign exchange to a redacted recording. Throws if it cannot be one. */
 export function draftImport(
   interaction: Interaction,
-  { shape, today, provider }: { shape: string; today: string; provider?: string | undefined },
+  { shape, today, provider, keep }: Pick<ImportOptions, 'today' | 'provider' | 'keep'> & { shape: string },
 ): Draft {
   const { responseHeaders, responseBody } = interaction
   const day = new Date(responseHeaders.date ?? '')
@@ -129,6 +131,7 @@ export function draftImport(
     shape,
     note: dated ? NOTE : `${NOTE} ${UNDATED}`,
     secrets: [],
+    keep: keep && { ...keep, at: dated ? day.getTime() : Date.parse(today) },
   })
 }
 

@@ -109,16 +109,18 @@ function textOf({ responseBody }: Interaction): string | null {
 async function ask(recording: Recording): Promise<Buffer[]> {
   const { provider, endpoint, request } = recording
   const { method, model, stream, scenario } = request
-  const found = createMatcher([recording])([
-    {
-      provider,
-      endpoint,
-      method,
-      model,
-      stream: stream ?? false,
-      scenario,
-    },
-  ])
+  const found = createMatcher([recording])({
+    places: [
+      {
+        provider,
+        endpoint,
+        method,
+        model,
+        stream: stream ?? false,
+        scenario,
+      },
+    ],
+  })
   assert.ok('bytes' in found, 'differs' in found ? found.differs.join() : '')
   const chunks: Buffer[] = []
   for await (const chunk of (await replay(found, 'none')).body!) chunks.push(Buffer.from(chunk))

@@ -52,33 +52,32 @@ const cases: [string, Partial<MatchInput>, string][] = [
 
 for (const [sentence, difference, name] of cases)
   test(sentence, () => {
-    const found = match(all, [{ ...asked, ...difference }])
+    const found = match(all, { places: [{ ...asked, ...difference }] })
     assert.equal('bytes' in found && found.name, name)
   })
 
 test('a miss names the nearest recording and what differs (REC-02)', () => {
-  const found = match(all, [{ ...asked, model: 'thinker', scenario: '418' }])
+  const found = match(all, { places: [{ ...asked, model: 'thinker', scenario: '418' }] })
   assert.ok('differs' in found)
   assert.equal(found.nearest?.name, 'openai/plain')
   assert.deepEqual(found.differs, ['scenario "418" (recorded: "plain")'])
 })
 
 test('another scenario of the same endpoint is nearer than another provider', () => {
-  const found = match(
-    [recording('groq/tools', { scenario: 'tools' }), recording('openai/plain')],
-    [{ ...asked, scenario: 'tools' }],
-  )
+  const found = match([recording('groq/tools', { scenario: 'tools' }), recording('openai/plain')], {
+    places: [{ ...asked, scenario: 'tools' }],
+  })
   assert.equal('nearest' in found && found.nearest?.name, 'openai/plain')
 })
 
 test('without recordings there is no nearest', () => {
-  assert.deepEqual(match([], [asked]), { nearest: null, differs: [] })
+  assert.deepEqual(match([], { places: [asked] }), { nearest: null, differs: [] })
 })
 
 const names = (recordings: Recording[], requests: Partial<MatchInput>[]) => {
   const matcher = createMatcher(recordings)
   return requests.map((difference) => {
-    const found = matcher([{ ...asked, ...difference }])
+    const found = matcher({ places: [{ ...asked, ...difference }] })
     return 'bytes' in found && found.name
   })
 }

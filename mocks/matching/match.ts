@@ -1,5 +1,17 @@
 // Finds the recording that answers a request. Pure: knows recordings and criteria, nothing of HTTP or MSW.
 import type { Recording } from '../recording/format.ts'
+import {
+  distanceTo,
+  findByCondition,
+  findSaid,
+  findSimilar,
+  hasSaid,
+  haveOneAnswer,
+  NO_HITS,
+  wordDifferences,
+} from './content.ts'
+import type { DigestedRequest } from './digest.ts'
+import type { Spoken } from './predicate.ts'
 
 /** Criteria by which recordings are chosen. */
 export interface MatchInput {
@@ -14,70 +26,123 @@ export interface MatchInput {
   readonly scenario: string
 }
 
+/** Request, as far as the choice of a recording needs it. */
+export interface Asked {
+  /** Criteria by folder: a provider may have several, and the first hit wins. */
+  readonly places: readonly MatchInput[]
+  /** What was said; null or absent if that is not compared. */
+  readonly said?: DigestedRequest | null
+  /** Reads it for recordings with conditions. */
+  readonly spoken?: () => Spoken
+  /** True if a recording of something similar may answer. */
+  readonly similar?: boolean
+}
+
 /** Closest recording to a request without a match, and the differences. */
 export interface Miss {
   readonly nearest: Recording | null
   readonly differs: readonly string[]
+  /** Names of recordings that are equally near and have different answers. */
+  readonly tied?: readonly string[]
 }
 
 /** Fields in the order in which a reader looks for the difference: the first says most. */
 const fields = ['provider', 'method', 'endpoint', 'scenario', 'stream', 'model'] as const
 
-/**
- * Creates the matcher of one replay session. It counts the requests of each kind, so that recordings with an
- * order take turns.
- */
-export function createMatcher(
-  recordings: readonly Recording[],
-): (asked: readonly MatchInput[]) => Recording | Miss {
+/** Returns how often this group of requests was counted, this one included. */
+type Count = (group: string) => number
+
+/** Creates the matcher of one replay session. It counts the requests, so that recordings take turns. */
+export function createMatcher(recordings: readonly Recording[]): (asked: Asked) => Recording | Miss {
   const counts = new Map<string, number>()
-  return (asked) => {
-    const kind = JSON.stringify(asked.map((one) => fields.map((field) => one[field])))
-    const nth = (counts.get(kind) ?? 0) + 1
-    counts.set(kind, nth)
-    return match(recordings, asked, nth)
+  const count: Count = (group) => {
+    const nth = (counts.get(group) ?? 0) + 1
+    counts.set(group, nth)
+    return nth
   }
+  return (asked) => match(recordings, asked, count)
 }
 
 /**
- * Returns the recording for the `nth` request of its kind. One that names the model goes before one for any
- * model (`model: null`); `stream: null` answers both; of those with an order the latest whose turn has come.
- * There may be several inputs, because a provider may have several folders: the first hit wins.
+ * Returns the recording of a request: the one of what was said, otherwise one whose conditions hold, otherwise
+ * something similar if that is wanted, otherwise one that has neither digests nor conditions. Those of the
+ * same take turns in their order. One that names the model goes before one for any model (`model: null`);
+ * `stream: null` answers both.
  */
 export function match(
   recordings: readonly Recording[],
-  asked: readonly MatchInput[],
-  nth = 1,
+  asked: Asked,
+  count: Count = () => 1,
 ): Recording | Miss {
-  for (const place of asked) {
+  const { places, said = null, spoken, similar } = asked
+  for (const place of places) {
     const hits = recordings.filter((recording) => fields.every((field) => agrees(recording, place, field)))
-    const named = hits.filter(({ request }) => request.model !== null)
-    const hit = inTurn(named.length > 0 ? named : hits, nth)
+    const withSaid = hits.filter(hasSaid)
+    const choices = [
+      () => (said ? findSaid(withSaid, said) : NO_HITS),
+      () => (spoken ? findByCondition(hits, spoken) : NO_HITS),
+      () => (said && similar ? findSimilar(withSaid, said) : NO_HITS),
+    ]
+    for (const choose of choices) {
+      const found = choose()
+      if ('tied' in found) return tieOf(found.tied)
+      const named = found.hits.filter(({ request }) => request.model !== null)
+      const taking = (named.length > 0 ? named : found.hits).toSorted((a, b) => turnOf(a) - turnOf(b))
+      const turn = taking.length > 1 ? count(JSON.stringify(taking.map(({ name }) => name))) : 1
+      const hit = taking[Math.min(turn, taking.length) - 1]
+      if (!hit) continue
+      const rivals = taking.filter((one) => turnOf(one) === turnOf(hit))
+      return haveOneAnswer(rivals) ? hit : tieOf(rivals)
+    }
+    const plain = hits.filter(({ request }) => !request.said && !request.when)
+    const named = plain.filter(({ request }) => request.model !== null)
+    const hit = inTurn(named.length > 0 ? named : plain, () =>
+      count(JSON.stringify(places.map((one) => fields.map((field) => one[field])))),
+    )
     if (hit) return hit
   }
+  return missed(recordings, places, said)
+}
 
+const tieOf = (tied: readonly Recording[]): Miss => ({
+  nearest: null,
+  differs: [],
+  tied: tied.map(({ name }) => name),
+})
+
+/** Finds the nearest recording: by the fields first, then by what was said. */
+function missed(
+  recordings: readonly Recording[],
+  places: readonly MatchInput[],
+  said: DigestedRequest | null,
+): Miss {
   const differing = recordings.flatMap((recording) =>
-    asked.map((place) => ({
+    places.map((place) => ({
       recording,
       place,
       fields: fields.filter((field) => !agrees(recording, place, field)),
+      distance: said && hasSaid(recording) ? distanceTo(recording, said.said) : 0,
     })),
   )
-  const [nearest] = differing.sort((a, b) => weight(a.fields) - weight(b.fields))
+  const [nearest] = differing.sort((a, b) => weight(a.fields) - weight(b.fields) || a.distance - b.distance)
   if (!nearest) return { nearest: null, differs: [] }
+  const { recording, place } = nearest
+  const words = nearest.fields.map(
+    (field) =>
+      `${field} ${JSON.stringify(place[field])} (recorded: ${JSON.stringify(recorded(recording, field))})`,
+  )
   return {
-    nearest: nearest.recording,
-    differs: nearest.fields.map(
-      (field) =>
-        `${field} ${JSON.stringify(nearest.place[field])} (recorded: ${JSON.stringify(recorded(nearest.recording, field))})`,
-    ),
+    nearest: recording,
+    differs: words.length === 0 && said && hasSaid(recording) ? wordDifferences(recording, said) : words,
   }
 }
 
 const turnOf = ({ request }: Recording): number => request.order ?? 1
 
 /** Picks by turn: after the last one it repeats, before the first one the first is used. */
-function inTurn(hits: readonly Recording[], nth: number): Recording | undefined {
+function inTurn(hits: readonly Recording[], count: () => number): Recording | undefined {
+  if (hits.length === 0) return undefined
+  const nth = count()
   const turns = hits.map(turnOf)
   const come = turns.filter((turn) => turn <= nth)
   const due = come.length > 0 ? Math.max(...come) : Math.min(...turns)

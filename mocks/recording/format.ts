@@ -1,13 +1,18 @@
-// Recording format, version 1: its schema, and how the JSON file and its body file are read. Knows files.
+// Recording format, versions 1 and 2: its schema, and how the JSON file and its body file are read. Knows files.
 // Does not know requests, providers or MSW. recordings/README.md describes the format.
 import { type Dirent, readdirSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 import { z } from 'zod'
 import { readBounded } from '../../src/shared/bounded-file.ts'
 import { packageFile } from '../../src/shared/package-root.ts'
+import { saidSchema } from '../matching/digest.ts'
+import { predicateSchema } from '../matching/predicate.ts'
 
 /** Maximum bytes of a file that is read. */
 export const MAX_FILE_BYTES = 128 * 2 ** 20
+
+/** Folder of the digest key and the masks, inside a folder of recordings. */
+export const SETTINGS_FOLDER = '.waybill'
 
 /** Directory of the recordings that come with the package. */
 export const ownRecordings = packageFile('recordings')
@@ -21,7 +26,7 @@ export const isKeptHeader = (name: string): boolean =>
   )
 
 const headShape = z.strictObject({
-  format: z.literal(1),
+  format: z.literal([1, 2]).describe('2 for a recording that keeps its answer.'),
   provider: z.string().min(1).describe("The folder's name."),
   endpoint: z
     .string()
@@ -42,6 +47,12 @@ const headShape = z.strictObject({
       .record(z.string(), z.int().nonnegative())
       .optional()
       .describe("The request's fields: name, and bytes of the value as JSON. Unknown names are blanked."),
+    said: saidSchema
+      .optional()
+      .describe('Keyed digests of what was said, by which the recording is found. Format 2.'),
+    when: predicateSchema
+      .optional()
+      .describe('Conditions on what was said, written by hand: it answers where they hold. Format 2.'),
   }),
   response: z.strictObject({
     status: z.int().min(200).max(599),
@@ -64,6 +75,7 @@ const headShape = z.strictObject({
   redaction: z
     .strictObject({
       version: z.literal(1),
+      keeps: z.literal('answer').optional().describe('What the model said was not replaced. Format 2.'),
       replaced: z.int().nonnegative().describe("Bytes of the answer's body that were replaced."),
       looked_for: z
         .int()
@@ -75,10 +87,18 @@ const headShape = z.strictObject({
     .describe('The proof that what belonged to others is gone; a recorded exchange has it.'),
 })
 
-const headSchema = headShape.refine(({ origin, redaction }) => origin !== 'recorded' || redaction, {
-  path: ['redaction'],
-  message: 'is missing, so it is unknown whether it was redacted; record or import it again',
-})
+const headSchema = headShape
+  .refine(({ origin, redaction }) => origin !== 'recorded' || redaction, {
+    path: ['redaction'],
+    message: 'is missing, so it is unknown whether it was redacted; record or import it again',
+  })
+  .refine(
+    ({ format, request, redaction }) => format === 2 || !(request.said || request.when || redaction?.keeps),
+    {
+      path: ['format'],
+      message: 'is 1, but the recording has members of format 2; change it to 2',
+    },
+  )
 
 /**
  * Returns the JSON Schema of a recording's JSON file, for editors and other programs; written to
@@ -113,6 +133,7 @@ export function scanRecordings(dir: string): {
   const files = filesBelow(dir)
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(join(dir, '/').length).replaceAll('\\', '/'))
+    .filter((name) => !name.startsWith(`${SETTINGS_FOLDER}/`))
     .sort()
   const recordings: Recording[] = []
   const problems: string[] = []

@@ -6,9 +6,18 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path'
 import type { Interaction } from '../import/interaction.ts'
 import { classify } from '../matching/classify.ts'
+import type { Digester, Said } from '../matching/digest.ts'
+import { blank } from '../redaction/blank-text.ts'
 import { redact } from '../redaction/exchange.ts'
-import { findCredential, findValue, findWord, type SecretContent } from '../redaction/leaks.ts'
+import {
+  findCredential,
+  findValue,
+  findWord,
+  replaceCredentials,
+  type SecretContent,
+} from '../redaction/leaks.ts'
 import { deploymentName } from '../redaction/paths.ts'
+import { joinedPieces } from '../redaction/tool-arguments.ts'
 import type { RecordingHead } from './format.ts'
 
 /** Facts that the exchange itself does not contain. */
@@ -27,6 +36,17 @@ export interface RecordingSource {
   readonly scenario?: string
   /** Keys and planted texts that must not be found, in addition to the exchange's own secrets. */
   readonly secrets: Iterable<string>
+  /** Absent if the answer's text is blanked. */
+  readonly keep?: Keep | undefined
+}
+
+/** Makes a recording keep its answer, and find it by what was said. */
+export interface Keep {
+  readonly digester: Digester
+  /** True if the request's texts are kept, too, masked. */
+  readonly text: boolean
+  /** Time of the request, ms since the epoch. */
+  readonly at: number
 }
 
 /** Recording without a name. */
@@ -66,6 +86,7 @@ export function draftRecording(exchange: Interaction, source: RecordingSource): 
   const { method, path, fields, headers, body, replaced, secrets } = redact(
     exchange,
     atAzure ? 'azure' : provider,
+    { keepsAnswer: source.keep !== undefined, known: source.secrets },
   )
   const asked = classify({
     provider,
@@ -78,8 +99,9 @@ export function draftRecording(exchange: Interaction, source: RecordingSource): 
     ...secrets.values,
     ...Array.from(source.secrets, (value) => [value, 'a known secret'] as const),
   ])
+  const said = source.keep && exchange.method === 'POST' ? saidIn(exchange, source.keep, values) : null
   const head: RecordingHead = {
-    format: 1,
+    format: source.keep ? 2 : 1,
     provider,
     endpoint: asked.endpoint,
     request: {
@@ -89,6 +111,7 @@ export function draftRecording(exchange: Interaction, source: RecordingSource): 
       stream: method === 'GET' ? null : asked.stream,
       scenario: source.scenario ?? (TURN.test(asked.scenario) ? asked.scenario : 'plain'),
       ...(Object.keys(fields).length > 0 && { fields }),
+      ...(said && { said }),
     },
     response: {
       status: exchange.status,
@@ -101,9 +124,40 @@ export function draftRecording(exchange: Interaction, source: RecordingSource): 
     api_version: isVersion(source.apiVersion) ? source.apiVersion : 'not named',
     shape: source.shape,
     ...(source.note !== undefined && { note: source.note }),
-    redaction: { version: 1, replaced, looked_for: values.size + secrets.words.size, found: 0 },
+    redaction: {
+      version: 1,
+      ...(source.keep && { keeps: 'answer' as const }),
+      replaced,
+      looked_for: values.size + secrets.words.size,
+      found: 0,
+    },
   }
   return { head, bytes: body, secrets: { values, words: secrets.words } }
+}
+
+/** Digests what was said; with `text` also keeps it, without anything private. */
+function saidIn(
+  { requestBody }: Interaction,
+  { digester, text, at }: Keep,
+  values: SecretContent['values'],
+): Said | null {
+  const digested = digester(parsed(requestBody), at)
+  if (!digested || !text) return digested?.said ?? null
+  const clean = (part: string) =>
+    [...values.keys()].reduce(
+      (rest, value) => rest.replaceAll(value, blank(value)),
+      replaceCredentials(part, blank),
+    )
+  const parts = digested.said.parts.map((part, i) => ({ ...part, text: clean(digested.texts[i]!) }))
+  return { ...digested.said, parts }
+}
+
+const parsed = (text: string | null): unknown => {
+  try {
+    return JSON.parse(text ?? '')
+  } catch {
+    return undefined
+  }
 }
 
 /**
@@ -121,7 +175,7 @@ export function writeRecording(dir: string, { head, bytes, secrets }: Draft): st
     const name = nameOf(stem, order)
     const request = { ...head.request, ...(order > 1 && { order }) }
     const body = `${name}${suffixOf(head)}`
-    const json = `${compactChunks(JSON.stringify({ ...head, request, response: { ...head.response, body } }, null, 2))}\n`
+    const json = `${compact(JSON.stringify({ ...head, request, response: { ...head.response, body } }, null, 2))}\n`
     refuseSecrets(head, json, bytes, secrets)
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     // Exclusive: never overwrites a file. The JSON file comes last, because it is worthless without a body.
@@ -187,19 +241,29 @@ function refuseSecrets(
   const refuse = (reason: string) => {
     throw new Error(`not written, because ${reason}`)
   }
-  for (const [where, text] of [['head', json] as const, ['body', body] as const]) {
+  const kept = head.redaction?.keeps !== undefined
+  // A stream may have split a secret in two, which only the joined text shows.
+  const whole = kept ? joinedPieces(body) : ''
+  for (const [where, text] of [
+    ['head', json],
+    ['body', body],
+    ['text, joined,', whole],
+  ] as const) {
     const at = findCredential(text)
     if (at !== null) refuse(`its ${where} contains what looks like a credential at byte ${at}`)
     const value = findValue(text, values)
     if (value) refuse(`its ${where} contains a secret: ${value}`)
   }
   const { path, model, fields } = head.request
-  if (findWord(`${body} ${JSON.stringify([head.endpoint, path, model, fields])}`, words))
+  if (findWord(`${kept ? '' : body} ${JSON.stringify([head.endpoint, path, model, fields])}`, words))
     refuse('a word of the prompt or the answer is left')
 }
 
-/** Puts each chunk on one line instead of four. */
-const compactChunks = (json: string): string => json.replace(/\[\s+(\d+),\s+([\d.]+)\s+\]/g, '[$1, $2]')
+/** Puts each chunk, and each part of what was said, on one line instead of four. */
+const compact = (json: string): string =>
+  json
+    .replace(/\[\s+(\d+),\s+([\d.]+)\s+\]/g, '[$1, $2]')
+    .replace(/\{\s+("role": [^{}]*?)\s+\}/g, (_, members) => `{ ${members.replaceAll(/\n\s+/g, ' ')} }`)
 
 const slug = (text: string): string => text.replace(/[^\w.-]+/g, '-').replace(/^-+|-+$/g, '')
 

@@ -5,7 +5,7 @@ import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } fro
 import type { Dispatcher } from 'undici'
 import { createMask } from '../../src/shared/redact.ts'
 import { providers } from '../providers/registry.ts'
-import { chunksByEvent, draftRecording, writeRecording } from './make.ts'
+import { chunksByEvent, draftRecording, type Keep, writeRecording } from './make.ts'
 
 export interface RecorderOptions {
   readonly provider: string
@@ -17,6 +17,8 @@ export interface RecorderOptions {
   readonly scenario?: string | undefined
   /** Keys and planted texts that must not be in any recording. */
   readonly secrets: readonly string[]
+  /** Keeps the answers, and the requests as digests; absent: their text is blanked. */
+  readonly keep?: Pick<Keep, 'digester' | 'text'> | undefined
   /** Milliseconds since the epoch. */
   readonly now: () => number
   /** Called with the name of each recording. */
@@ -49,6 +51,7 @@ class Watched implements Dispatcher.DispatchHandler {
   #status = 0
   #headers: IncomingHttpHeaders = {}
   #last: number
+  readonly #at: number
   readonly #pieces: Buffer[] = []
   readonly #chunks: [number, number][] = []
 
@@ -62,7 +65,8 @@ class Watched implements Dispatcher.DispatchHandler {
     this.#handler = handler
     this.#options = options
     this.#basePath = basePath
-    this.#last = options.now()
+    this.#at = options.now()
+    this.#last = this.#at
   }
 
   onRequestStart(...args: Parameters<Handler['onRequestStart']>): void {
@@ -100,7 +104,7 @@ class Watched implements Dispatcher.DispatchHandler {
   }
 
   #keep(): void {
-    const { provider, out, scenario, secrets, now, onRecorded } = this.#options
+    const { provider, out, scenario, secrets, keep, now, onRecorded } = this.#options
     try {
       const { origin, path, method, headers, body } = this.#request
       const responseHeaders = flat(this.#headers)
@@ -131,6 +135,7 @@ class Watched implements Dispatcher.DispatchHandler {
         }),
         ...(scenario !== undefined && { scenario }),
         secrets,
+        keep: keep && { ...keep, at: this.#at },
       })
       onRecorded(writeRecording(out, draft))
     } catch (error) {

@@ -2,9 +2,11 @@
 // REC-04). Knows files and the rules of redaction. Repairs nothing.
 import { join } from 'node:path'
 import { readBounded } from '../../src/shared/bounded-file.ts'
+import { idOf } from '../matching/digest.ts'
 import { redactAnswer } from '../redaction/exchange.ts'
 import { findCredential } from '../redaction/leaks.ts'
 import { createPlaceholders } from '../redaction/placeholders.ts'
+import { keyProblem } from './digest-key.ts'
 import { bodyFile, MAX_FILE_BYTES, ownRecordings, type Recording, scanRecordings } from './format.ts'
 import { holdsOnly, liveTraces, wrongInHead } from './verify-head.ts'
 
@@ -31,11 +33,17 @@ export function verifyRecordings(dir: string = ownRecordings): string[] {
       problems.push(`${file}: ${(error as Error).message}`)
     }
   }
+  const open = keyProblem(dir)
+  if (open) problems.push(open)
   const seen = new Map<string, string>()
   for (const recording of recordings) {
     const { name, provider, endpoint, request } = recording
     const { method, model, stream, scenario, order } = request
-    const key = JSON.stringify([provider, method, endpoint, model, stream, scenario, order])
+    const said = request.said && idOf(request.said, 'exact')
+    const key = JSON.stringify([
+      ...[provider, method, endpoint, model, stream, scenario, order],
+      ...[said, request.when],
+    ])
     const first = seen.get(key)
     if (first)
       problems.push(
@@ -80,7 +88,7 @@ export function agedRecordings(dir: string, months: number, now: Date): string[]
 }
 
 /** Returns what redaction would still change: it changes nothing that is already redacted. */
-function unredacted({ provider, request, response, bytes }: Recording): string | null {
+function unredacted({ provider, request, response, bytes, redaction }: Recording): string | null {
   const { method, path } = request
   try {
     const { headers, body } = redactAnswer(
@@ -90,6 +98,7 @@ function unredacted({ provider, request, response, bytes }: Recording): string |
         headers: response.headers,
         body: bytes,
         provider,
+        keepsAnswer: redaction?.keeps !== undefined,
       },
       undefined,
       createPlaceholders(true),

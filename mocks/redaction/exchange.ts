@@ -7,7 +7,7 @@ import { isKeptHeader } from '../recording/format.ts'
 import { blank } from './blank-text.ts'
 import { type Redaction, redactJson } from './json.ts'
 import type { SecretContent } from './leaks.ts'
-import { longWords } from './leaks.ts'
+import { longWords, replaceCredentials } from './leaks.ts'
 import { namesItsModels, redactPath } from './paths.ts'
 import { createPlaceholders, placeholderOf } from './placeholders.ts'
 import { planPieces } from './tool-arguments.ts'
@@ -40,8 +40,23 @@ const CREDENTIAL = /^header .*(?:auth|api-key|cookie|secret|signature)/
 /** Pieces that reveal nothing: a recorder's own placeholder, and a date, as in `api-version=2024-10-21`. */
 const PUBLIC_PIECE = /^(?:REDACTED|\d{4}-\d\d-\d\d$)/
 
-/** Redacts an exchange. Throws if the answer's body is no UTF-8 text, which could not be checked. */
-export function redact(exchange: Interaction, provider = ''): Redacted {
+/** Attributes of a cookie, which are no secrets. */
+const COOKIE_ATTRIBUTE = /^(?:HttpOnly|SameSite)$/i
+
+/** Ids of providers inside a text, such as the number of a request in the message of an error. */
+const ID_IN_TEXT =
+  /\b(?:chatcmpl|msg|resp|call|toolu|srvtoolu|req|gen|run|file|batch|thread)[-_](?=\w{0,60}\d)(?!REDACTED)\w{12,}/g
+
+/**
+ * Redacts an exchange. With `keepsAnswer`, what the model said stays, except what `known` and the exchange
+ * itself hold of credentials and private names. Throws if the answer's body is no UTF-8 text, which could not
+ * be checked.
+ */
+export function redact(
+  exchange: Interaction,
+  provider = '',
+  { keepsAnswer = false, known = [] as Iterable<string> } = {},
+): Redacted {
   const { method, path, requestBody, responseHeaders, responseBody } = exchange
   const values = new Map(privateValues(exchange))
   const texts: string[] = []
@@ -65,7 +80,10 @@ export function redact(exchange: Interaction, provider = ''): Redacted {
       namesItsModels: namesItsModels(provider),
     })
   else if (requestBody !== null) texts.push(requestBody)
-  const answer = redactAnswer({ method, path, headers: responseHeaders, body: responseBody, provider }, watch)
+  const answer = redactAnswer(
+    { method, path, headers: responseHeaders, body: responseBody, provider, keepsAnswer },
+    watch,
+  )
   for (const id of [...ids, ...answer.ids])
     if (id.length >= 12 && placeholderOf(id) !== id) values.set(id, 'an id')
   const names: string[] = []
@@ -73,15 +91,30 @@ export function redact(exchange: Interaction, provider = ''): Redacted {
   for (const name of names) if (isTelling(name)) values.set(name, 'a name in the path')
   for (const [value, what] of values)
     if (models.has(value.toLowerCase()) && !CREDENTIAL.test(what)) values.delete(value)
+  const body = keepsAnswer ? withoutValues(answer.body, [...known, ...values.keys()]) : answer.body
   return {
     method,
     path: kept,
     fields: asked === null ? {} : fieldsOf(asked),
     headers: answer.headers,
-    body: answer.body,
-    replaced: answer.body.reduce((sum, byte, at) => sum + Number(byte !== responseBody[at]), 0),
+    body,
+    replaced: body.reduce((sum, byte, at) => sum + Number(byte !== responseBody[at]), 0),
     secrets: { values, words: wordsOf(texts, models) },
   }
+}
+
+/** Replaces private values in an answer that is kept, by text of the same length. */
+function withoutValues(body: Buffer, values: readonly string[]): Buffer {
+  let text = body.toString('utf8')
+  for (const value of values) {
+    if (COOKIE_ATTRIBUTE.test(value)) continue
+    const replacement = placeholderOf(value)
+    const same = Buffer.byteLength(replacement) === Buffer.byteLength(value)
+    for (const written of new Set([value, JSON.stringify(value).slice(1, -1)]))
+      if (text.includes(written))
+        text = text.replaceAll(written, same && written === value ? replacement : blank(written))
+  }
+  return Buffer.from(text)
 }
 
 /**
@@ -94,6 +127,8 @@ export interface RedactableAnswer {
   readonly body: Uint8Array
   /** Folder; absent for a provider whose model names are the same for everyone. */
   readonly provider?: string
+  /** True if what the model said is kept. */
+  readonly keepsAnswer?: boolean
 }
 
 type Watch = Pick<Redaction, 'onBlanked' | 'onModel'>
@@ -103,17 +138,21 @@ type Watch = Pick<Redaction, 'onBlanked' | 'onModel'>
  * `redact`.
  */
 export function redactAnswer(
-  { method, path, headers, body, provider = '' }: RedactableAnswer,
+  { method, path, headers, body, provider = '', keepsAnswer = false }: RedactableAnswer,
   watch: Watch = { onBlanked: () => {}, onModel: () => {} },
   place = createPlaceholders(),
 ): { readonly headers: Record<string, string>; readonly body: Buffer; readonly ids: readonly string[] } {
   const ids: string[] = []
+  const placeholder = (id: string) => {
+    ids.push(id)
+    return place(id)
+  }
   const redaction: Redaction = {
     ...watch,
-    placeholder(id) {
-      ids.push(id)
-      return place(id)
-    },
+    placeholder,
+    keep: keepsAnswer
+      ? (text) => replaceCredentials(text, blank).replace(ID_IN_TEXT, placeholder)
+      : undefined,
     listsModels: method === 'GET' && /(^|\/)models(\/|$)/.test(path),
     namesItsModels: namesItsModels(provider),
   }

@@ -17,6 +17,8 @@ export interface Redaction {
   readonly namesItsModels: boolean
   /** Returns the replacement for the next piece of a stream's arguments; null if unknown. */
   readonly nextPiece?: (piece: string) => string | null
+  /** Cleans a text that the model said, which is kept; absent if no text is kept. */
+  readonly keep?: ((text: string) => string) | undefined
 }
 
 /** Fields with an enumerated value, which is kept if it consists of known words. */
@@ -33,6 +35,14 @@ const COUNT =
   /^(?:.*index|created|.*_at|n|code|status|status_?code|sequence_number|num_.*|.*_count|.*[a-z]Count|.*_requests|(?!max|token$).*tokens?|.*token_?count|.*_tokens_details)$/i
 /** Known fields below which everything belongs to the user: names, numbers and booleans too. */
 const FREE = /^(?:input|args|arguments|parameters|metadata|properties|variables|schema|.*_schema|logit_bias)$/
+/** Fields of an answer that hold what the model said, or name what it called. */
+const SAID =
+  /^(?:content|text|delta|refusal|transcript|thinking|reasoning|reasoning_content|summary|arguments|partial_json|name|message|title|url|revised_prompt|b64_json|embedding|token)$/
+/** Those below which everything was said by the model: arguments, and numbers of a vector. */
+const SAID_BELOW = /^(?:input|args|arguments|embedding|logprobs)$/
+/** Fields in which an answer repeats its request; below `text` only where that is an object. */
+const ECHO =
+  /^(?:instructions|metadata|tools|tool_choice|user|prompt|safety_identifier|prompt_cache_key|response_format|text|previous_response_id|conversation)$/
 /** Returns true if the text of a field is JSON, or a piece of it. */
 export const isPiece = (field: string, eventType: string): boolean =>
   /^(?:arguments|partial_json)$/.test(field) || (field === 'delta' && /arguments/.test(eventType))
@@ -45,6 +55,8 @@ interface Frame {
   /** True if everything below is blanked, including field names. */
   readonly free: boolean
   readonly counts: boolean
+  /** True if the model said everything below, so that it is kept; false below what repeats the request. */
+  readonly said: boolean | null
   /** Field of the next value; an array passes on its own field. */
   field: string
   awaitsName: boolean
@@ -53,7 +65,7 @@ interface Frame {
   readonly forms: Map<string, number>
 }
 
-const frameOf = (frame: Pick<Frame, 'array' | 'free' | 'counts' | 'field'>): Frame => ({
+const frameOf = (frame: Pick<Frame, 'array' | 'free' | 'counts' | 'said' | 'field'>): Frame => ({
   ...frame,
   awaitsName: !frame.array,
   names: new Map(),
@@ -73,10 +85,10 @@ const SILENT = { onBlanked: () => {}, onModel: () => {}, listsModels: false, nam
 
 function redactBelow(json: string, redaction: Redaction, free: boolean): string {
   const eventType = eventTypeOf(json)
-  const stack = [frameOf({ array: true, free, counts: false, field: '' })]
+  const stack = [frameOf({ array: true, free, counts: false, said: null, field: '' })]
   return json.replace(/"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],]|[^\s"{}[\],:]+/g, (token) => {
     const frame = stack.at(-1)!
-    if (token === '{' || token === '[') stack.push(below(frame, token === '['))
+    if (token === '{' || token === '[') stack.push(below(frame, token === '[', redaction))
     else if (token === '}' || token === ']') stack.pop()
     else if (token === ',') frame.awaitsName = !frame.array
     else if (frame.awaitsName) {
@@ -89,17 +101,26 @@ function redactBelow(json: string, redaction: Redaction, free: boolean): string 
 }
 
 /** Returns true if name and value of the current field must be blanked: below a free one, or unknown. */
-const isFree = ({ free, field }: Frame): boolean => free || (field !== '' && !isStructural(field))
+const isFree = ({ free, said, field }: Frame): boolean =>
+  !said && (free || (field !== '' && !isStructural(field)))
 
-function below(frame: Frame, array: boolean): Frame {
+function below(frame: Frame, array: boolean, { keep }: Redaction): Frame {
   const { counts, field } = frame
-  const free = isFree(frame) || (!counts && FREE.test(field))
+  const said = keep && !isFree(frame) ? saidBelow(frame, array) : frame.said
+  const free = !said && (isFree(frame) || (!counts && FREE.test(field)))
   return frameOf({
     array,
     free,
     counts: !free && (counts || COUNTS.test(field)),
+    said,
     field: array ? field : '',
   })
+}
+
+function saidBelow({ said, field }: Frame, array: boolean): boolean | null {
+  if (said !== null) return said
+  if (SAID_BELOW.test(field)) return true
+  return ECHO.test(field) && !(array && field === 'text') ? false : null
 }
 
 /** Blanks a name; two names of one object stay distinct. */
@@ -118,6 +139,8 @@ function blankName(name: string, { names, forms }: Frame): string {
 function text(token: string, frame: Frame, eventType: string, redaction: Redaction): string {
   const { field } = frame
   const value: string = JSON.parse(token)
+  const { keep } = redaction
+  if (keep && frame.said) return quoted(token, keep, SILENT)
   const isModel = MODEL.test(field) || (redaction.listsModels && /^(?:id|name)$/.test(field))
   if (!isFree(frame)) {
     if (WORDS.test(field) && (isStructural(value) || /^\d{1,6}$/.test(value))) return token
@@ -133,19 +156,25 @@ function text(token: string, frame: Frame, eventType: string, redaction: Redacti
       if (ID.test(field)) return JSON.stringify(redaction.placeholder(value))
     }
   }
+  if (keep && frame.said !== false && !isFree(frame) && SAID.test(field)) return quoted(token, keep, SILENT)
   const piece = isPiece(field, eventType)
   const next = piece ? (redaction.nextPiece?.(value) ?? null) : null
   const change = next !== null ? () => next : isJson(value) ? blankJson : piece ? blankJsonText : blank
   return quoted(token, change, redaction)
 }
 
-function quoted(token: string, change: (text: string) => string, redaction: Redaction): string {
+function quoted(
+  token: string,
+  change: (text: string) => string,
+  redaction: Pick<Redaction, 'onBlanked'>,
+): string {
   redaction.onBlanked(JSON.parse(token))
   return `"${blankInString(token.slice(1, -1), change)}"`
 }
 
 /** Redacts a number, or one of the three literals, keeping its length. */
 function scalar(token: string, frame: Frame): string {
+  if (frame.said) return token
   if (!/\d/.test(token)) return isFree(frame) ? blankJsonText(token) : token
   const counts = !isFree(frame) && (frame.counts || COUNT.test(frame.field))
   return counts ? token : token.replace(/\d/g, '1')

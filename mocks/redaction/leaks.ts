@@ -5,6 +5,10 @@
 const credential =
   /\b(?:sk|rk|pk|gsk|xai|hf|ghp|glpat)[-_][\w-]{16,}|\bBearer\s+(?!REDACTED)[\w.~+/-]{12,}|\b(?:org|proj|user)[-_][A-Za-z0-9]{16,}|\bAIza[\w-]{30,}|\bAKIA[A-Z0-9]{16}\b|\beyJ[\w-]{10,}\.eyJ[\w-]{10,}/
 
+/** Replaces every likely credential in a text. */
+export const replaceCredentials = (text: string, change: (found: string) => string): string =>
+  text.replace(new RegExp(credential, 'g'), change)
+
 /** Returns the offset of a likely credential, or null. */
 export const findCredential = (text: string): number | null => credential.exec(text)?.index ?? null
 

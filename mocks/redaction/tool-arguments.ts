@@ -33,6 +33,21 @@ export function planPieces(events: readonly string[]): (piece: string) => string
   }
 }
 
+/** Joins the texts that a stream sends in pieces, each with those of its own place. */
+export function joinedPieces(body: string): string {
+  const joined = new Map<string, string>()
+  const add = (value: unknown, place: string): void => {
+    if (typeof value === 'string') joined.set(place, (joined.get(place) ?? '') + value)
+    else if (typeof value === 'object' && value !== null) {
+      const { index, output_index } = value as { index?: unknown; output_index?: unknown }
+      for (const [name, inner] of Object.entries(value))
+        add(inner, `${place} ${index ?? ''} ${output_index ?? ''} ${name}`)
+    }
+  }
+  for (const [, data] of body.matchAll(/^data: ?(.*)$/gm)) if (isJson(data!)) add(JSON.parse(data!), '')
+  return [...joined.values()].join('\n')
+}
+
 /** Collects each piece in a value, with the indexes of its choice, call and block. */
 function collect(
   value: unknown,

@@ -47,7 +47,7 @@ test('what makes no sense is an error in JSON that says what to do', async (t) =
     ['POST', '/ledger', null, 405, /Use GET or DELETE/],
     ['PUT', '/script/short', '[]', 404, /16 hex digits/],
     ['PUT', `/script/${NONCE}`, '{', 400, /not JSON/],
-    ['PUT', `/script/${NONCE}`, '[]', 400, /Too small/],
+    ['PUT', `/script/${NONCE}`, '[]', 400, /^the script: needs at least one answer$/],
     ['PUT', `/script/${NONCE}`, '[{"stauts":200}]', 400, /stauts/],
     [
       'PUT',
@@ -87,6 +87,7 @@ test('a ledger that is too long for one answer is refused, and the mock lives on
   const server = createControlServer(
     { ...(stage as unknown as MockControls), setReachable: async () => {} },
     () => 0,
+    () => assert.fail('no context'),
   ).listen(0, '127.0.0.1')
   t.after(() => server.close())
   await once(server, 'listening')

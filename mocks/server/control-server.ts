@@ -1,10 +1,10 @@
 // Control port of the mock: the same stage as in a process, over HTTP and JSON. For programs on this machine
 // only: a request with a foreign Host or Origin comes from a web page, and is refused.
 import { createServer, type IncomingMessage, type Server } from 'node:http'
-import { ZodError, z } from 'zod'
+import { z } from 'zod'
 import { type LedgerPage, ledgerNow } from '../ledger.ts'
 import type { MockControls } from './core.ts'
-import { fieldOf } from './validate.ts'
+import { ScriptError } from './script.ts'
 
 /** Input of a route: the matches of its path, the query, and the body as text. */
 interface ControlRequest {
@@ -30,15 +30,23 @@ class RefusedError extends Error {
 const sinceSchema = z.coerce.number().int().nonnegative()
 
 /** Creates a server that is not listening yet. */
-export function createControlServer(stage: Controlled, connections: () => number): Server {
-  const routes: readonly Route[] = [
-    ['GET', /^\/healthz$/, () => ({ ok: true })],
+export function createControlServer(
+  stage: Controlled,
+  connections: () => number,
+  contextOf: (name: string) => MockControls,
+): Server {
+  const routesOf = (stage: MockControls): readonly Route[] => [
     ['GET', /^\/ledger$/, ({ query }) => page(stage, query, connections())],
     ['DELETE', /^\/ledger$/, () => stage.clear()],
+    ['POST', /^\/answers$/, ({ text }) => stage.answer(json(text))],
     ['PUT', /^\/script\/([0-9a-f]{16})$/, ({ name, text }) => stage.script(name, json(text))],
     ['POST', /^\/release\/([^/]+)$/, ({ name }) => stage.release(name)],
-    ['PUT', /^\/reachable$/, ({ text }) => stage.setReachable(z.boolean().parse(json(text)))],
     ['PUT', /^\/canary\/([^/]+)$/, ({ name, text }) => watchFor(stage, name, text)],
+  ]
+  const ofAll: readonly Route[] = [
+    ['GET', /^\/healthz$/, () => ({ ok: true })],
+    ['PUT', /^\/reachable$/, ({ text }) => stage.setReachable(booleanIn(text))],
+    ...routesOf(stage),
   ]
   // Same time-out as the provider port: a client that polls rarely must not meet a closing connection.
   return createServer({ keepAliveTimeout: 300_000 }, async (request, response) => {
@@ -46,12 +54,14 @@ export function createControlServer(stage: Controlled, connections: () => number
     let body: string | undefined
     try {
       refuseForeigners(request)
-      body = told(await answer(routes, request))
+      const { context, path, query } = addressOf(request)
+      const routes = context === null ? ofAll : routesOf(contextOf(context))
+      body = told(await answer(routes, request, path, query))
       if (body === undefined) status = 204
     } catch (error) {
       const { message } = error as Error
-      status = error instanceof RefusedError ? error.status : error instanceof ZodError ? 400 : 500
-      body = JSON.stringify({ error: { message: error instanceof ZodError ? problemsOf(error) : message } })
+      status = error instanceof RefusedError ? error.status : error instanceof ScriptError ? 400 : 500
+      body = JSON.stringify({ error: { message } })
     }
     if (body === undefined) response.writeHead(status).end()
     else response.writeHead(status, { 'content-type': 'application/json' }).end(body)
@@ -69,32 +79,47 @@ function told(value: unknown): string | undefined {
   }
 }
 
-/** Formats problems in one line: `[0].events[1]: …; …`. */
-const problemsOf = ({ issues }: ZodError): string =>
-  issues.map(({ path, message }) => `${fieldOf(path) || 'the script'}: ${message}`).join('; ')
+/** Splits an address: `/t/NAME/ledger` is that of a context. */
+function addressOf({ url = '/' }: IncomingMessage) {
+  const { pathname, searchParams: query } = new URL(url, 'http://control')
+  const [, name, path] = /^\/t\/([^/]+)(\/.*)$/.exec(pathname) ?? []
+  return name === undefined || path === undefined
+    ? { context: null, path: pathname, query }
+    : { context: decoded(name), path, query }
+}
 
-async function answer(routes: readonly Route[], request: IncomingMessage): Promise<unknown> {
-  const url = new URL(request.url ?? '/', 'http://control')
-  const here = routes.filter(([, path]) => path.test(url.pathname))
+async function answer(
+  routes: readonly Route[],
+  request: IncomingMessage,
+  pathname: string,
+  query: URLSearchParams,
+): Promise<unknown> {
+  const here = routes.filter(([, path]) => path.test(pathname))
   const route = here.find(([method]) => method === request.method)
   if (here.length === 0)
     throw new RefusedError(
       404,
-      `There is nothing at ${url.pathname}; see GET /ledger, DELETE /ledger, PUT /script/{nonce of 16 hex digits}, POST /release/{gate}, PUT /reachable, PUT /canary/{name}.`,
+      `There is nothing at ${pathname}; see GET /ledger, DELETE /ledger, POST /answers, PUT /script/{nonce of 16 hex digits}, POST /release/{gate}, PUT /reachable, PUT /canary/{name}; of one test: /t/{name}/ledger and so on.`,
     )
   if (!route)
-    throw new RefusedError(405, `Use ${here.map(([method]) => method).join(' or ')} at ${url.pathname}.`)
+    throw new RefusedError(405, `Use ${here.map(([method]) => method).join(' or ')} at ${pathname}.`)
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk as Buffer)
   const [, path, act] = route
-  const name = decoded(path.exec(url.pathname)?.[1] ?? '')
-  return act({ name, query: url.searchParams, text: Buffer.concat(chunks).toString('utf8') })
+  const name = decoded(path.exec(pathname)?.[1] ?? '')
+  return act({ name, query, text: Buffer.concat(chunks).toString('utf8') })
 }
 
 function page(stage: MockControls, query: URLSearchParams, connections: number): LedgerPage {
   const since = sinceSchema.safeParse(query.get('since') ?? 0)
   if (!since.success) throw new RefusedError(400, 'since must be the number of an entry: ?since=12')
   return { entries: stage.entries(since.data), connections, now: ledgerNow() }
+}
+
+function booleanIn(text: string): boolean {
+  const value: unknown = json(text)
+  if (typeof value !== 'boolean') throw new RefusedError(400, 'The body must be true or false.')
+  return value
 }
 
 function watchFor(stage: MockControls, name: string, secret: string): void {

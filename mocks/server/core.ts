@@ -5,7 +5,9 @@ import { openAiRefusal, openAiWants } from '../dialects/openai-chat.ts'
 import { othersRecorded } from '../dialects/openai-like.ts'
 import { type LedgerEntry, nonceIn, type RequestKind } from '../ledger.ts'
 import { classify, hasToolResult, scenarioIn } from '../matching/classify.ts'
-import { createMatcher, type MatchInput } from '../matching/match.ts'
+import { conversationOf } from '../matching/conversation.ts'
+import type { Digester } from '../matching/digest.ts'
+import { type Asked, createMatcher, type MatchInput } from '../matching/match.ts'
 import {
   type Arrived,
   bearer,
@@ -16,6 +18,7 @@ import {
 } from '../provider.ts'
 import type { ProviderMatch } from '../providers/find.ts'
 import { providers as builtIn } from '../providers/registry.ts'
+import { digesterForReplay } from '../recording/digest-key.ts'
 import { ownRecordings, type Recording, readRecordings } from '../recording/format.ts'
 import type { Pace } from '../recording/replay.ts'
 import { hostName } from '../redaction/paths.ts'
@@ -25,11 +28,11 @@ import { refusalOf } from '../scenarios/scenario.ts'
 import { withOwnId } from './fresh-ids.ts'
 import { createGates, type Gates } from './gates.ts'
 import { createLedgerBook } from './ledger-book.ts'
-import { notesOn, openEntry } from './ledger-entry.ts'
+import { type Noted, notesOn, openEntry } from './ledger-entry.ts'
 import { type MatchRequest, noEndpoint, pickAnswer, type Stock } from './pick-answer.ts'
 import type { Notes } from './respond.ts'
 import { createScripts, type ParsedAnswer, type ScriptedAnswer } from './script.ts'
-import { createSecrets } from './secrets.ts'
+import { createSecrets, type Secrets } from './secrets.ts'
 import { createThreads, type ThreadTurn } from './threads.ts'
 import { NO_CREDENTIAL, type Validation, validate } from './validate.ts'
 
@@ -43,6 +46,11 @@ export interface WorldOptions {
    * `recordings`, because a made-up answer would let a test pass that should fail.
    */
   readonly invent?: boolean
+  /**
+   * True if a recording may answer that has the same last message and the fewest differences before it.
+   * Default: only one that said the same.
+   */
+  readonly similar?: boolean
   /**
    * Provider name -> its valid key; default `sk-mock-key-of-NAME`, formatted like a key so that gateways
    * recognise it. `any`: every key is valid, and so is none.
@@ -60,6 +68,11 @@ export interface MockControls {
   seen(nonce: string, timeoutMs?: number): Promise<LedgerEntry>
   /** Sets the answers to requests with a nonce. Throws if it is no valid script. */
   script(nonce: string, answers: readonly ScriptedAnswer[]): void
+  /**
+   * Answers the next call, whatever it says, or the next ones in their order; with `when` only calls for which
+   * that holds; with `times: 'every'` all that nothing else answers. Throws if it is no valid answer.
+   */
+  answer(answers: ScriptedAnswer | readonly ScriptedAnswer[]): void
   /** Resolves when no answer is under way, and all are fully recorded. */
   settled(): Promise<void>
   /** Opens a gate; it stays open. */
@@ -82,39 +95,136 @@ export interface Incoming {
   readonly text: string | null
   /** Time at which its headers arrived. */
   readonly at: number
+  /** Name of the context in its address, if there is one. */
+  readonly context?: string | null
 }
 
 export interface Reception {
   readonly answer: MockAnswer
   readonly note: Notes
+  readonly gate: Gates['wait']
+}
+
+/** Part of the mock that belongs to one test: requests with its name see and change nothing else. */
+export interface MockContext extends MockControls {
+  readonly name: string
+  /** Headers that put a request into the context, for clients that can send some. */
+  readonly headers: Readonly<Record<string, string>>
+  /** Returns a provider's key that puts a request into the context. */
+  key(provider: string): string
 }
 
 export interface World {
+  /** Of the requests that name no context. */
   readonly stage: MockControls
   readonly providers: readonly MockProvider[]
-  readonly gate: Gates['wait']
   key(provider: string): string
+  /** Returns the context of this name. */
+  context(name: string): MockContext
+  /** Clears every context, so that nothing is held back. */
+  clearAll(): void
   /** Judges, records and answers. `place` is null if the address belongs to no provider. */
   receive(incoming: Incoming, place: ProviderMatch | null): Reception
 }
+
+/** Header that names the context of a request. */
+const CONTEXT_HEADER = 'x-waybill-test'
+
+/** Maximum number of contexts; the one that was used least recently is dropped first. */
+const MAX_CONTEXTS = 10_000
 
 /** Creates the core. Throws if recordings cannot be read. */
 export function createWorld({
   recordings = ownRecordings,
   pace = 'none',
   invent = recordings === ownRecordings,
+  similar = false,
   keys,
   canaries = {},
 }: WorldOptions = {}): World {
   const known = typeof recordings === 'string' ? readRecordings(recordings) : recordings
   const providers = [...builtIn, ...othersRecorded(known, builtIn)]
-  let find = createMatcher(known)
   const folder = typeof recordings === 'string' && recordings !== ownRecordings ? recordings : null
-  const stock: Stock = { find: (asked) => find(asked), pace, invent, folder }
   const key = (provider: string): string =>
     (keys !== 'any' && keys?.[provider]) || `sk-mock-key-of-${provider}`
   const secrets = createSecrets(providers.map(({ name }) => key(name)))
   for (const [name, secret] of Object.entries(canaries)) secrets.watchFor(name, secret)
+  const shared: Shared = {
+    ...{ known, pace, invent, similar, folder, secrets },
+    digester: digesterForReplay(folder, known),
+    keyFor: (provider) => (keys === 'any' ? null : key(provider)),
+  }
+  const root = createContext(shared, null)
+  const contexts = new Map<string, Context>()
+
+  function contextOf(name: string): Context {
+    const context = contexts.get(name) ?? createContext(shared, name)
+    contexts.delete(name)
+    contexts.set(name, context) // the last one is the one that was used last
+    if (contexts.size > MAX_CONTEXTS) contexts.delete(contexts.keys().next().value!)
+    return context
+  }
+
+  return {
+    stage: root.stage,
+    providers,
+    key,
+    context: (name) => ({
+      ...contextOf(name).stage,
+      name,
+      headers: { [CONTEXT_HEADER]: name },
+      key: (provider) => contextKey(key(provider), name),
+    }),
+    clearAll() {
+      for (const { stage } of [root, ...contexts.values()]) stage.clear()
+    },
+    receive(incoming, place) {
+      const name =
+        incoming.headers[CONTEXT_HEADER] ?? incoming.context ?? contextInKey(incoming, place, shared.keyFor)
+      return (name ? contextOf(name) : root).receive(incoming, place)
+    },
+  }
+}
+
+/** Returns the key that a provider accepts in a context, and that names it. */
+const contextKey = (key: string, name: string): string => `${key}-t-${name}`
+
+/** Returns the context that the credential of a request names, or null. */
+function contextInKey(
+  { method, url, headers }: Incoming,
+  place: ProviderMatch | null,
+  keyFor: Shared['keyFor'],
+): string | null {
+  if (!place) return null
+  const { provider, path } = place
+  const key = keyFor(provider.name)
+  if (key === null) return null
+  const request = { method, path, query: url.searchParams, headers, text: '', json: undefined }
+  const front = contextKey(key, '')
+  const shown = provider.credential(request)
+  return shown?.startsWith(front) ? shown.slice(front.length) : null
+}
+
+/** Properties that all contexts of a mock have in common. */
+interface Shared extends Omit<Stock, 'find'> {
+  readonly known: readonly Recording[]
+  readonly similar: boolean
+  readonly digester: Digester | null
+  readonly secrets: Secrets
+  /** Returns the valid key of a provider; null if any is valid. */
+  keyFor(provider: string): string | null
+}
+
+interface Context {
+  readonly stage: MockControls
+  receive(incoming: Incoming, place: ProviderMatch | null): Reception
+}
+
+/** Creates the ledger, the scripts, the gates and the turns of one test, or of all that name none. */
+function createContext(shared: Shared, name: string | null): Context {
+  const { known, digester, similar, secrets, keyFor } = shared
+  let find = createMatcher(known)
+  const stock: Stock = { ...shared, find: (asked) => find(asked) }
   const book = createLedgerBook(secrets)
   const scripts = createScripts()
   const gates = createGates()
@@ -127,6 +237,7 @@ export function createWorld({
     seen: (nonce, timeoutMs = 5000) => book.seen(nonce, timeoutMs),
     settled: underWay.settled,
     script: scripts.put,
+    answer: scripts.add,
     release: gates.release,
     watchFor: secrets.watchFor,
     clear() {
@@ -138,45 +249,61 @@ export function createWorld({
     },
   }
 
+  const contentOf = ({ request, wants }: Read, at: number): Omit<Asked, 'places'> => ({
+    said: digester?.(request.json, at) ?? null,
+    spoken: () => ({ model: wants.model, parts: conversationOf(request.json)?.parts ?? [] }),
+    similar,
+  })
+
   function receive(incoming: Incoming, place: ProviderMatch | null): Reception {
     const read = readRequest(incoming, place, threads)
     const { provider, request, wants, kind, turn } = read
-    const { method, path, text } = request
+    const { text } = request
     const nonce = nonceIn(turn ? JSON.stringify(request.json) : text)
-    const scripted = nonce ? scripts.next(nonce, { provider: provider.name, model: wants.model, kind }) : null
+    const { model } = wants
+    const scripted = scripts.next(nonce, { provider: provider.name, model, kind, body: request.json })
     const byName = scripted?.scenario ?? scenarioOfModel(wants.model, request.json)
-    const asked = matchRequestOf(incoming, place, read, byName)
+    const asked = matchRequestOf(incoming, place, read, byName, contentOf(read, incoming.at))
     const strict = scripted?.strict || findScenario(asked.scenario)?.scenario.strict || false
-    const right = keys === 'any' ? null : key(provider.name)
+    const valid = keyFor(provider.name)
+    const own = name === null || valid === null ? null : contextKey(valid, name)
+    const right = own !== null && provider.credential(request) === own ? own : valid
     const verdict = verdictOn(incoming, place, read, { key: right, strict })
     const chosen = answerTo(asked, verdict, scripted, stock, place !== null)
     // Each turn of a thread has its own id, by which it is continued.
-    const own = turn ? `${`${++turns}`.padStart(4, '0')}${nonce ?? ''}` : nonce
-    const answer = own === null ? chosen : withOwnId(chosen, own)
+    const id = turn ? `${`${++turns}`.padStart(4, '0')}${nonce ?? ''}` : nonce
+    const answer = id === null ? chosen : withOwnId(chosen, id)
     turn?.keep(answer)
 
-    const entry = openEntry({
-      kind,
-      at: incoming.at,
-      provider: provider.name,
-      method,
-      path: incoming.path,
-      query: incoming.url.search.slice(1),
-      endpoint: path,
-      wants,
-      nonce,
-      verdict,
-      canaries: secrets.found([incoming.url.href, ...Object.values(incoming.headers), text]),
-      headers: incoming.headers,
-      text,
-      shown: provider.credential(request),
-      answer,
-    })
+    const canaries = secrets.found([incoming.url.href, ...Object.values(incoming.headers), text])
+    const entry = entryOf(incoming, read, { nonce, verdict, canaries, answer })
     book.enter(entry)
-    return { answer, note: notesOn(entry, answer, underWay.begin()) }
+    return { answer, note: notesOn(entry, answer, underWay.begin()), gate: gates.wait }
   }
 
-  return { stage, providers, key, gate: gates.wait, receive }
+  return { stage, receive }
+}
+
+/** Opens the ledger's entry of a request. */
+function entryOf(
+  { at, path, url, headers }: Incoming,
+  { provider, request, wants, kind }: Read,
+  judged: Pick<Noted, 'nonce' | 'verdict' | 'canaries' | 'answer'>,
+): ReturnType<typeof openEntry> {
+  return openEntry({
+    ...judged,
+    kind,
+    at,
+    provider: provider.name,
+    method: request.method,
+    path,
+    query: url.search.slice(1),
+    endpoint: request.path,
+    wants,
+    headers,
+    text: request.text,
+    shown: provider.credential(request),
+  })
 }
 
 /** Counts the answers under way. `begin` returns the function to call at the end of one. */
@@ -201,6 +328,7 @@ function matchRequestOf(
   place: ProviderMatch | null,
   read: Read,
   byName: string | null,
+  content: Omit<Asked, 'places'>,
 ): MatchRequest {
   const { provider, endpoint, request, wants } = read
   const scenario = byName ?? (wants.tools ? 'tools' : 'plain')
@@ -214,7 +342,7 @@ function matchRequestOf(
     offered: findScenario(scenario)?.scenario.callsTools ? offeredTools(request.json) : [],
     scenario,
     named: byName !== null,
-    matches: matchesOf(read, place, byName),
+    criteria: { places: matchesOf(read, place, byName), ...content },
     address: url.origin + url.pathname,
   }
 }

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createControlServer } from './control-server.ts'
-import { createWorld, type MockControls, type WorldOptions } from './core.ts'
+import { createWorld, type MockContext, type MockControls, type WorldOptions } from './core.ts'
 import { createMockServer } from './http-server.ts'
 
 export interface MockOptions extends WorldOptions {
@@ -20,6 +20,13 @@ export interface MockOptions extends WorldOptions {
   readonly controlPort?: number
 }
 
+/** Context of one test, with its own addresses. */
+export interface MockServerContext extends MockContext {
+  readonly url: string
+  /** Returns a provider's base URL in this context: `http://127.0.0.1:PORT/t/NAME/openai/v1`. */
+  baseUrl(provider: string): string
+}
+
 export interface MockProviders extends MockControls {
   /** `http://127.0.0.1:PORT`, for a gateway that takes an origin only. */
   readonly url: string
@@ -29,6 +36,11 @@ export interface MockProviders extends MockControls {
   baseUrl(provider: string): string
   /** Returns the key that a provider accepts. */
   key(provider: string): string
+  /**
+   * Returns the part of the mock that belongs to one test: its ledger, scripts, gates and turns. A request is
+   * put into it by its base URL, its header or its key, one of which is enough.
+   */
+  context(name: string): MockServerContext
   /** TCP connections accepted so far, used or not. */
   readonly connections: number
   /** Refuses connections and resets open ones (false), or listens on the same port again (true). */
@@ -62,9 +74,9 @@ export async function createMockProviders({
     if (reachable) await listen(server, bound, host)
     else await stop(server)
   }
-  const control = createControlServer({ ...world.stage, setReachable }, () => connections)
+  const control = createControlServer({ ...world.stage, setReachable }, () => connections, world.context)
   const close = async () => {
-    world.stage.clear() // held answers would keep their connections open
+    world.clearAll() // held answers would keep their connections open
     await Promise.all([stop(server), stop(control)])
   }
   try {
@@ -75,6 +87,11 @@ export async function createMockProviders({
     throw error
   }
 
+  const basePathOf = (name: string): string => {
+    const provider = world.providers.find((one) => one.name === name)
+    if (!provider) throw new Error(`there is no provider "${name}"`)
+    return `/${name}${provider.basePaths[0]}`
+  }
   const bound = (server.address() as AddressInfo).port
   const url = addressOf(server, name, tls && 'https')
   return {
@@ -82,12 +99,16 @@ export async function createMockProviders({
     url,
     controlUrl: addressOf(control),
     providers: world.providers.map(({ name }) => name),
-    baseUrl(name) {
-      const provider = world.providers.find((one) => one.name === name)
-      if (!provider) throw new Error(`there is no provider "${name}"`)
-      return `${url}/${name}${provider.basePaths[0]}`
-    },
+    baseUrl: (provider) => url + basePathOf(provider),
     key: world.key,
+    context(name) {
+      const contextUrl = `${url}/t/${encodeURIComponent(name)}`
+      return {
+        ...world.context(name),
+        url: contextUrl,
+        baseUrl: (provider) => contextUrl + basePathOf(provider),
+      }
+    },
     get connections() {
       return connections
     },

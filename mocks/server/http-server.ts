@@ -39,14 +39,14 @@ async function serve(world: World, request: IncomingMessage, response: ServerRes
   const at = ledgerNow()
   const text = await textOf(request).catch(() => null) // left before its end, or longer than any text
   const method = request.method ?? 'GET'
-  const path = pathOf(request)
+  const { context, path } = contextOf(pathOf(request))
   const place = placeUnder(world.providers, method, path)
   const url = new URL(`${place.provider.origin}${place.basePath}/${place.path}${search(request.url)}`)
   const headers = Object.fromEntries(
     Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
   )
-  const incoming = { method, url, path, headers, text, at }
-  const { answer, note } = world.receive(incoming, place)
+  const incoming = { method, url, path, headers, text, at, context }
+  const { answer, note, gate } = world.receive(incoming, place)
 
   const left = new AbortController()
   let weClosed = false
@@ -62,7 +62,7 @@ async function serve(world: World, request: IncomingMessage, response: ServerRes
     const outlet = outletTo(response, answer, () => {
       weClosed = true
     })
-    await perform(answer, outlet, { gate: world.gate, gone: left.signal }, note)
+    await perform(answer, outlet, { gate, gone: left.signal }, note)
     if (left.signal.aborted) response.destroy()
   } finally {
     note.done()
@@ -113,6 +113,17 @@ function outletTo(response: ServerResponse, answer: MockAnswer, closing: () => v
         below.get(`${socket.remoteAddress} ${socket.remotePort}`)?.resetAndDestroy()
       else socket?.resetAndDestroy()
     },
+  }
+}
+
+/** Splits the name of a test's context from a path: `/t/NAME/v1/chat/completions`. */
+function contextOf(path: string): { context: string | null; path: string } {
+  const [, name, rest] = /^\/t\/([^/]+)(\/.*)$/.exec(path) ?? []
+  if (name === undefined || rest === undefined) return { context: null, path }
+  try {
+    return { context: decodeURIComponent(name), path: rest }
+  } catch {
+    return { context: name, path: rest }
   }
 }
 

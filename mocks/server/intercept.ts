@@ -6,7 +6,7 @@ import { http } from 'msw'
 import { defineNetwork, InterceptorSource } from 'msw/experimental'
 import { ledgerNow } from '../ledger.ts'
 import { type Configured, matchProvider } from '../providers/find.ts'
-import { createWorld, type MockControls, type World, type WorldOptions } from './core.ts'
+import { createWorld, type MockContext, type MockControls, type World, type WorldOptions } from './core.ts'
 import { respond } from './respond.ts'
 
 /** Defaults: `keys` `any`, `pace` `recorded`. */
@@ -21,6 +21,8 @@ let active = false
 
 /** Active interception: requests and answers, until `dispose()`. */
 export interface Interception extends MockControls {
+  /** Returns the part of the mock that belongs to one test; its `headers` put a request into it. */
+  context(name: string): MockContext
   dispose(): void
 }
 
@@ -54,6 +56,7 @@ export function interceptProviders({
   active = true
   return {
     ...world.stage,
+    context: world.context,
     dispose() {
       if (!active) return
       active = false
@@ -75,7 +78,7 @@ export async function answerRequest(
   const headers = Object.fromEntries(request.headers)
   const incoming = { method, url, path: url.pathname, headers, text: await request.text(), at }
   const reception = world.receive(incoming, matchProvider(world.providers, configured, method, url))
-  return respond(reception, { gate: world.gate, gone: request.signal })
+  return respond(reception, { gate: reception.gate, gone: request.signal })
 }
 
 /**

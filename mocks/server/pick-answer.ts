@@ -1,12 +1,22 @@
 // Chooses the answer to a request: a script, a recording, or a scenario, in this order. Pure, except for the
 // script's turn, which is passed in. A scenario that was not named is played only if made-up answers are
 // allowed.
+
+import { hash } from 'node:crypto'
 import { bytesOf, type MockAnswer, type Part, wholeAnswer } from '../answer.ts'
-import type { createMatcher, MatchInput, Miss } from '../matching/match.ts'
-import { type Endpoint, event, type MockProvider, type ProviderRefusal, type Wants } from '../provider.ts'
+import type { Asked, createMatcher, Miss } from '../matching/match.ts'
+import {
+  type Endpoint,
+  event,
+  type MockProvider,
+  type ModelOutput,
+  type ProviderRefusal,
+  type ToolCall,
+  type Wants,
+} from '../provider.ts'
 import type { Recording } from '../recording/format.ts'
 import { answerFrom, type Pace } from '../recording/replay.ts'
-import type { OfferedTool } from '../scenarios/offered-tools.ts'
+import { type OfferedTool, offeredTools, sampleOf } from '../scenarios/offered-tools.ts'
 import { findScenario } from '../scenarios/registry.ts'
 import { refuseLike, type Scene, say, speak } from '../scenarios/scenario.ts'
 import type { ParsedAnswer } from './script.ts'
@@ -25,8 +35,8 @@ export interface MatchRequest {
   readonly scenario: string
   /** True if the model id or a script names the scenario. */
   readonly named: boolean
-  /** Criteria for its recording, in order of preference. */
-  readonly matches: readonly MatchInput[]
+  /** Criteria for its recording. */
+  readonly criteria: Asked
   /** Without the query, which may contain a key. */
   readonly address: string
 }
@@ -43,6 +53,11 @@ export interface Stock {
 
 /** Returns the answer, otherwise a 400 that names the nearest recording (REC-02). */
 export function pickAnswer(asked: MatchRequest, scripted: ParsedAnswer | null, stock: Stock): MockAnswer {
+  const answer = pickAtOnce(asked, scripted, stock)
+  return scripted?.wait ? { ...answer, parts: [{ wait: scripted.wait }, ...answer.parts] } : answer
+}
+
+function pickAtOnce(asked: MatchRequest, scripted: ParsedAnswer | null, stock: Stock): MockAnswer {
   if (scripted && (scripted.status !== undefined || scripted.body !== undefined || scripted.events))
     return speltOut(scripted, asked)
 
@@ -50,10 +65,12 @@ export function pickAnswer(asked: MatchRequest, scripted: ParsedAnswer | null, s
   const speech = endpoint?.speech ?? null
   const scene = { provider, wants, offered, speech, number: 0 }
   if (scripted?.say) {
-    const spoken = speak(scene, say(scene, wordsOf(scripted.say)))
+    const output = wordsOf(scripted.say, asked.body)
+    if ('mistake' in output) return mistaken(output.mistake)
+    const spoken = speak(scene, say(scene, output))
     if (spoken) return { ...spoken, from: 'script' }
   }
-  const found = stock.find(asked.matches)
+  const found = stock.find(asked.criteria)
   const mayInvent = asked.named || stock.invent
   const recorded = 'bytes' in found ? recordedAnswer(found, asked, stock) : null
   if (recorded) return recorded
@@ -115,18 +132,48 @@ function speltOut(
   return wholeAnswer('script', status, body ?? '', lowerCase(headers))
 }
 
-/** Converts output for a provider's encoder; arguments are split into two pieces. */
-function wordsOf({ reasoning, text, calls }: NonNullable<ParsedAnswer['say']>) {
+type Output = Pick<ModelOutput, 'reasoning' | 'text' | 'calls' | 'finish'>
+
+/** Converts output for a provider's encoder; or says why the script does not fit the request. */
+function wordsOf(
+  { reasoning, text, calls }: NonNullable<ParsedAnswer['say']>,
+  body: unknown,
+): Output | { readonly mistake: string } {
+  const made = calls.map((call, index) => callOf(call, index, body))
+  const mistake = made.find((one) => typeof one === 'string')
+  if (mistake !== undefined) return { mistake }
   return {
     reasoning: reasoning ? [reasoning] : [],
     text: text ? [text] : [],
-    calls: calls.map(({ id, name, arguments: object }) => {
-      const json = JSON.stringify(object)
-      return { id, name, arguments: [json.slice(0, json.length >> 1), json.slice(json.length >> 1)] }
-    }),
-    finish: calls.length > 0 ? ('tool_calls' as const) : ('stop' as const),
+    calls: made.filter((one) => typeof one !== 'string'),
+    finish: calls.length > 0 ? 'tool_calls' : 'stop',
   }
 }
+
+/** Makes a call, its arguments in two pieces; or says which tool is missing. */
+function callOf(
+  { id, name, arguments: given }: NonNullable<ParsedAnswer['say']>['calls'][number],
+  index: number,
+  body: unknown,
+): ToolCall | string {
+  const offered = offeredTools(body)
+  const tool = name === undefined ? offered[0] : offered.find((one) => one.name === name)
+  const toolName = name ?? tool?.name
+  if (toolName === undefined || (given === undefined && !tool)) {
+    const names = offered.map((one) => one.name).join(', ') || 'none'
+    return `The script calls ${toolName === undefined ? 'a tool' : `the tool ${JSON.stringify(toolName)}`}, but the request offers ${names}. Correct the name, or script its arguments.`
+  }
+  const json = JSON.stringify(given ?? sampleOf(tool?.schema))
+  return {
+    // Another one in each turn of a conversation, and the same in each run.
+    id: id ?? `call_${hash('sha256', `${index} ${JSON.stringify(body)}`).slice(0, 24)}`,
+    name: toolName,
+    arguments: [json.slice(0, json.length >> 1), json.slice(json.length >> 1)],
+  }
+}
+
+const mistaken = (message: string): MockAnswer =>
+  wholeAnswer('script', 400, { error: { message, type: 'script_error', param: null, code: 'script_error' } })
 
 const lowerCase = (headers: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
@@ -167,15 +214,16 @@ const kindOf = (status: number): ProviderRefusal =>
   KINDS[status] ?? (status >= 500 ? 'server_error' : 'invalid_request')
 
 const noRecording = (asked: MatchRequest, miss: Miss, stock: Stock): MockAnswer =>
-  missing(asked, nearest(miss), stock)
+  missing(asked, nearest(miss), stock, miss.tied && 'ambiguous_recording')
 
 /** Returns a 400, because a retry would not help, here or elsewhere: a gateway relays it to its client. */
 function missing(
-  { provider, matches, method, wants, scenario, named, address }: MatchRequest,
+  { provider, criteria, method, wants, scenario, named, address }: MatchRequest,
   difference: string,
   { folder, invent }: Stock,
+  code = 'no_recording',
 ): MockAnswer {
-  const known = provider.endpoints.length > 0 ? matches[0]?.provider : 'NAME'
+  const known = provider.endpoints.length > 0 ? criteria.places[0]?.provider : 'NAME'
   const command = `waybill record --provider ${known} --out ${folder ?? 'recordings'}`
   const remedy = `Record it: ${command}.${invent ? '' : ' Or have it made up: --invent (in a test: invent: true).'}`
   const message = [
@@ -186,20 +234,24 @@ function missing(
       : remedy,
   ].join(' ')
   return wholeAnswer('no recording', 400, {
-    error: { message, type: 'replay_error', param: null, code: 'no_recording' },
+    error: { message, type: 'replay_error', param: null, code },
   })
 }
 
 /** Returns the provider's own error for an unknown path, with the nearest recording (REC-02). */
 export function noEndpoint(asked: MatchRequest, stock: Stock): MockAnswer {
-  const found = stock.find(asked.matches)
+  const found = stock.find(asked.criteria)
   if ('bytes' in found) return answerFrom(found, stock.pace)
   const message = `Unknown request URL: ${asked.method} ${asked.address}. ${nearest(found)}`
   return { ...refuseLike(asked, 'unknown_path', message), from: 'refusal' }
 }
 
-const nearest = ({ nearest: one, differs }: Miss): string =>
-  one ? `The nearest is ${one.name}; it differs in ${differs.join(', ')}.` : 'There are no recordings at all.'
+const nearest = ({ nearest: one, differs, tied }: Miss): string =>
+  tied
+    ? `These are equally near, and their answers differ: ${tied.join(', ')}. Mask less, or delete those that are not meant.`
+    : one
+      ? `The nearest is ${one.name}; it differs in ${differs.join(', ')}.`
+      : 'There are no recordings at all.'
 
 const parsed = (bytes: Uint8Array): unknown => {
   try {

@@ -1,7 +1,10 @@
-// Scripts: the answers to a call with a nonce, the format of `PUT /script/{nonce}`, and whose turn it is.
-// Knows no server.
-import { z } from 'zod'
+// Scripts: the answers to calls with a nonce or without, the format of `PUT /script/{nonce}` and of
+// `POST /answers`, and whose turn it is. Knows no server.
+import { type ZodError, z } from 'zod'
 import type { RequestKind } from '../ledger.ts'
+import { conversationOf, type Part } from '../matching/conversation.ts'
+import { holds, predicateSchema } from '../matching/predicate.ts'
+import { fieldOf } from './validate.ts'
 
 /** Step of an explicit stream. */
 const step = z.union(
@@ -36,15 +39,35 @@ const said = z.strictObject({
   calls: z
     .array(
       z.strictObject({
-        id: z.string().min(1),
-        name: z.string().min(1),
-        arguments: z.record(z.string(), z.unknown()),
+        /** Default: another one in each call. */
+        id: z.string().min(1).optional(),
+        /** Default: the first tool that the request offers. */
+        name: z.string().min(1).optional(),
+        /** Default: made from the schema of the tool that the request offers under this name. */
+        arguments: z.record(z.string(), z.unknown()).optional(),
       }),
     )
     .default([]),
 })
 
+/** Call, as far as the `when` of a script may look at it. */
+export interface ScriptedCall {
+  readonly provider: string
+  readonly model: string | null
+  readonly kind: RequestKind
+  /** Body as JSON; undefined if it is not JSON. */
+  readonly body: unknown
+  /** Texts, calls and results of its conversation, in order. */
+  readonly parts: readonly Part[]
+}
+
+type CallTest = (call: ScriptedCall) => boolean
+
+const TIMES = 'takes a whole number from 1 on, or "every"'
+
 const answerSchema = z.strictObject({
+  /** Answers only calls for which this holds: conditions, or, within a process, a function of the call. */
+  when: z.union([z.custom<CallTest>((value) => typeof value === 'function'), predicateSchema]).optional(),
   /** Answers only requests to this provider, or for this model; others use the next answer that fits. */
   provider: z.string().optional(),
   model: z.string().optional(),
@@ -66,8 +89,13 @@ const answerSchema = z.strictObject({
   refusal: z.string().optional(),
   /** … or explicit stream. */
   events: z.array(step).optional(),
-  /** Number of requests that it answers before the next takes over; the last one has no limit. */
-  times: z.int().positive().default(1),
+  /** Pause in ms before anything is sent, the status included. */
+  wait: z.number().nonnegative().optional(),
+  /**
+   * Number of requests that it answers before the next takes over, or `every`. The last one of a nonce has no
+   * limit.
+   */
+  times: z.union([z.int().min(1, TIMES), z.literal('every')], TIMES).default(1),
   /**
    * Keeps to the provider and model of the first request that it answered: it answers all further ones of
    * these, and no others.
@@ -76,20 +104,56 @@ const answerSchema = z.strictObject({
 })
 
 /** Answers for the requests of one call, in order: the first attempt gets the first, and so on. */
-const scriptSchema = z.array(answerSchema).min(1)
+const scriptSchema = z.array(answerSchema, 'takes a list of answers').min(1, 'needs at least one answer')
+
+/** Script that makes no sense, each problem with its field. */
+export class ScriptError extends Error {
+  constructor({ issues }: ZodError) {
+    super(issues.map((issue) => `${fieldOf(issue.path) || 'the script'}: ${wordIssue(issue)}`).join('; '))
+  }
+}
+
+function parseScript(script: unknown): Turn[] {
+  const { data, error } = scriptSchema.safeParse(script, { reportInput: true })
+  if (error) throw new ScriptError(error)
+  return data.map((answer) => ({ answer, used: 0, target: null }))
+}
+
+const TYPE_WORDS: Readonly<Record<string, string>> = {
+  record: 'an object such as {"city": "Bern"}',
+  object: 'an object',
+  array: 'a list',
+  string: 'a text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+}
+
+function wordIssue(issue: ZodError['issues'][number]): string {
+  if (issue.code === 'unrecognized_keys') {
+    const names = issue.keys.map((name) => JSON.stringify(name)).join(', ')
+    const known = issue.path.length === 1 ? `; known are ${Object.keys(answerSchema.shape).join(', ')}` : ''
+    return `${names} is not known here${known}`
+  }
+  if (issue.code === 'invalid_type' && issue.message.startsWith('Invalid input')) {
+    if (issue.input === undefined) return 'is missing'
+    const given = Array.isArray(issue.input) ? 'array' : issue.input === null ? 'null' : typeof issue.input
+    return `takes ${TYPE_WORDS[issue.expected] ?? issue.expected}, not ${TYPE_WORDS[given]?.replace(/ such as .*/, '') ?? given}`
+  }
+  return issue.message.replace(/^[A-Z](?=[a-z])/, (first) => first.toLowerCase())
+}
 
 export type ScriptStep = z.input<typeof step>
 export type ScriptedAnswer = z.input<typeof answerSchema>
 export type ParsedAnswer = z.output<typeof answerSchema>
 
 export interface Scripts {
-  /** Replaces the script of this nonce. Throws a ZodError if it is invalid. */
+  /** Replaces the script of this nonce. Throws a ScriptError if it is invalid. */
   put(nonce: string, script: unknown): void
-  /** Returns and uses up the answer whose turn it is; null if no script fits the request. */
-  next(
-    nonce: string,
-    asked: { readonly provider: string; readonly model: string | null; readonly kind: RequestKind },
-  ): ParsedAnswer | null
+  /** Adds answers to calls without a nonce. Throws a ScriptError if they are invalid. */
+  add(answers: unknown): void
+  /** Returns and uses up the answer whose turn it is; null if no script fits the call. */
+  next(nonce: string | null, call: Omit<ScriptedCall, 'parts'>): ParsedAnswer | null
   clear(): void
 }
 
@@ -103,29 +167,67 @@ interface Turn {
 
 export function createScripts(): Scripts {
   const scripts = new Map<string, Turn[]>()
+  let open: Turn[] = []
   return {
-    put(nonce, script) {
-      scripts.set(
-        nonce,
-        scriptSchema.parse(script).map((answer) => ({ answer, used: 0, target: null })),
-      )
+    put: (nonce, script) => void scripts.set(nonce, parseScript(script)),
+    add(answers) {
+      open.push(...parseScript(Array.isArray(answers) ? answers : [answers]))
     },
-    next(nonce, { provider, model, kind }) {
-      const asked = JSON.stringify([provider, model])
-      const fitting = (scripts.get(nonce) ?? []).filter(
-        ({ answer, target }) =>
-          (answer.provider === undefined || answer.provider === provider) &&
-          (answer.model === undefined || answer.model === model) &&
-          answer.kind === kind &&
-          (target === null || target === asked),
-      )
-      const turn =
-        fitting.find(({ answer, used, target }) => target !== null || used < answer.times) ?? fitting.at(-1)
+    next(nonce, call) {
+      const asked = JSON.stringify([call.provider, call.model])
+      const isFitting = fitting(call, asked)
+      let turn: Turn | undefined
+      try {
+        const own = nonce === null ? [] : (scripts.get(nonce) ?? []).filter(isFitting)
+        turn = own.find(isDue) ?? own.at(-1) ?? dueOf(open.filter(isFitting))
+      } catch (error) {
+        return failed(error as Error) // a function of the user
+      }
       if (!turn) return null
       turn.used++
       if (turn.answer.same_target) turn.target = asked
       return turn.answer
     },
-    clear: () => scripts.clear(),
+    clear() {
+      scripts.clear()
+      open = []
+    },
   }
 }
+
+const failed = ({ message }: Error): ParsedAnswer =>
+  answerSchema.parse({
+    status: 400,
+    body: {
+      error: {
+        message: `The function "when" of a script failed: ${message}. Correct it.`,
+        type: 'script_error',
+        param: null,
+        code: 'script_error',
+      },
+    },
+  })
+
+/** Returns a test of answers: are they meant for this call? */
+function fitting(call: Omit<ScriptedCall, 'parts'>, asked: string): (turn: Turn) => boolean {
+  let parts: readonly Part[] | undefined
+  const read = (): ScriptedCall => {
+    parts ??= conversationOf(call.body)?.parts ?? []
+    return { ...call, parts }
+  }
+  return ({ answer, target }) =>
+    (answer.provider === undefined || answer.provider === call.provider) &&
+    (answer.model === undefined || answer.model === call.model) &&
+    answer.kind === call.kind &&
+    (target === null || target === asked) &&
+    (answer.when === undefined ||
+      (typeof answer.when === 'function' ? answer.when(read()) : holds(answer.when, read())))
+}
+
+const isDue = ({ answer: { times }, used, target }: Turn): boolean =>
+  target !== null || times === 'every' || used < times
+
+/** Picks of the answers without a nonce: those with a limit in their order, then the latest for every call. */
+const dueOf = (turns: readonly Turn[]): Turn | undefined =>
+  turns.find((turn) => turn.answer.times !== 'every' && isDue(turn)) ??
+  turns.findLast(({ answer }) => answer.times === 'every')

@@ -11,6 +11,8 @@ export interface MockCommand {
   readonly recordings?: string
   /** Invents answers that the user's own recordings lack. */
   readonly invent?: boolean
+  /** Lets a recording answer that only ends like the request. */
+  readonly similar?: boolean
   readonly json?: boolean
   /** Only prints the scenarios. */
   readonly list?: boolean

@@ -1,6 +1,7 @@
 // `waybill record`: the gateway against a live provider, with a redacted recording of each exchange.
 
 import { accessSync, constants, mkdirSync } from 'node:fs'
+import { keepIn } from '../../mocks/recording/digest-key.ts'
 import { createRecorder } from '../../mocks/recording/recorder.ts'
 import { loadConfig } from '../config/load.ts'
 import { curlExample } from '../dialects/chat/example.ts'
@@ -16,6 +17,8 @@ export interface RecordOptions {
   readonly port?: string
   readonly scenario?: string
   readonly canary?: readonly string[]
+  readonly keepAnswers?: boolean
+  readonly keepText?: boolean
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
@@ -32,6 +35,7 @@ export async function record(options: RecordOptions): Promise<void> {
   if (scenario !== undefined && !/^[\w-]+$/.test(scenario))
     throw new UsageError(`--scenario takes letters, digits, "_" and "-", as in a model id, not "${scenario}"`)
   makeFolder(out) // now, before anything is spent
+  const keep = keepIn(out, options)
   const say = (line: string) => process.stdout.write(`${line}\n`)
   let recorded = 0
   let refused = 0
@@ -44,6 +48,7 @@ export async function record(options: RecordOptions): Promise<void> {
       out,
       scenario,
       secrets: [...loaded.secrets.values(), ...canary],
+      keep,
       now: Date.now,
       onRecorded(name) {
         recorded++
@@ -56,7 +61,7 @@ export async function record(options: RecordOptions): Promise<void> {
     }),
     log,
   })
-  say(greeting(gateway.url, provider, target.base_url, out))
+  say(greeting(gateway.url, provider, target.base_url, `${out}, ${keptWords(options)}`))
 
   await new Promise((resolve) => {
     for (const name of ['SIGINT', 'SIGTERM']) process.once(name, resolve)
@@ -69,6 +74,13 @@ export async function record(options: RecordOptions): Promise<void> {
   }
   if (refused > 0) throw new Error(`${refused} of ${recorded + refused} exchanges were not recorded`)
 }
+
+const keptWords = ({ keepAnswers, keepText }: RecordOptions): string =>
+  keepText
+    ? 'with the texts of requests and answers; keys, ids and hosts are redacted'
+    : keepAnswers
+      ? 'with their answers; requests as digests; keys, ids and hosts are redacted'
+      : 'redacted: all text is blanked (--keep-answers keeps the answers)'
 
 function makeFolder(out: string): void {
   try {
@@ -83,7 +95,7 @@ const greeting = (url: string, provider: string, baseUrl: string, out: string): 
   LIVE TRAFFIC: every call reaches a real provider and costs money.
 
 Waybill listens on ${url}
-Exchanges with ${provider} (${baseUrl}) are recorded in ${out}, redacted.
+Exchanges with ${provider} (${baseUrl}) are recorded in ${out}.
 Calls to other providers are not recorded, and cost money too. Stop with Ctrl-C.
 
 Ask:

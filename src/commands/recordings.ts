@@ -1,6 +1,8 @@
 // `waybill recordings`: lists, verifies and imports recordings. Reads and writes files; reaches no provider.
+import { mkdirSync } from 'node:fs'
 import { type Imported, importRecordings } from '../../mocks/import/import.ts'
 import { providers } from '../../mocks/providers/registry.ts'
+import { type KeepOptions, keepIn } from '../../mocks/recording/digest-key.ts'
 import {
   ownRecordings,
   type Recording,
@@ -77,11 +79,12 @@ export function importFiles({
   files,
   out,
   provider,
+  ...keeping
 }: {
   files: readonly string[]
   out: string
   provider?: string
-}): void {
+} & KeepOptions): void {
   const names = providers.map(({ name }) => name)
   // A host has a dot.
   if (provider !== undefined && !provider.includes('.') && !names.includes(provider)) {
@@ -90,10 +93,12 @@ export function importFiles({
       `--provider: there is no ${JSON.stringify(provider)}; ${near === null ? `there are: ${names.join(', ')}, or a host such as api.cohere.com` : `did you mean ${near}?`}`,
     )
   }
+  if (keeping.keepAnswers || keeping.keepText) mkdirSync(out, { recursive: true, mode: 0o700 })
+  const keep = keepIn(out, keeping)
   const shared = sharedFolder(files)
   const today = new Date().toISOString().slice(0, 10)
   const { onExchange, clear } = importProgress()
-  const imported = importRecordings(files, { out, today, provider, onExchange })
+  const imported = importRecordings(files, { out, today, provider, keep, onExchange })
   clear()
   const done = imported.map((one) => ({ ...one, file: one.file.slice(shared.length) }))
   for (const { file, written, known, refused } of done) {

@@ -3,11 +3,12 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import OpenAI from 'openai'
+import { ownRecordings } from '../../mocks/recording/format.ts'
 import { createMockProviders } from '../../mocks/server/create.ts'
 import {
   answer,
@@ -106,6 +107,48 @@ for (const [name, path] of [
     assert.match(text, /"content":"xxxx".*"content":"xxx xxxxx".*\[DONE\]/s)
     await replay.stop()
   })
+
+test('with --keep-answers each call gets the answer to what it said, in another order, and the key must be there (REC-06)', async (t) => {
+  const capitals: Script = (response, received) =>
+    answer(received.text.includes('Italy') ? 'Rome.' : 'Paris.')(response, received)
+  const { config, out, provider } = await providerAt(t, 'together', '/v1', capitals)
+  const args = ['record', '--provider', 'together', '-c', config, '--out', out, '--keep-answers']
+  const recording = await started(t, ...args)
+  const asked = (place: string) => ({ messages: [{ role: 'user', content: `The capital of ${place}?` }] })
+  for (const place of ['France', 'Italy']) await recording.chat('auto', asked(place))
+  await recording.stop()
+  assert.match(
+    recording.output(),
+    /with their answers; requests as digests; keys, ids and hosts are redacted/,
+  )
+  await provider.close()
+
+  const replay = await started(t, 'serve', '--replay', out, '-c', config)
+  for (const [place, capital] of [
+    ['Italy', 'Rome.'],
+    ['France', 'Paris.'],
+    ['Italy', 'Rome.'],
+  ] as const)
+    assert.equal(
+      JSON.parse((await replay.chat('auto', asked(place))).text).choices[0].message.content,
+      capital,
+    )
+  assert.match((await replay.chat('auto', asked('Peru'))).text, /it differs in part 1, the user text/)
+  await replay.stop()
+
+  rmSync(join(out, '.waybill/digest-key'))
+  const { code, stderr } = await runCli(['mock', '--recordings', out, '--port', '0', '--control-port', '0'])
+  assert.equal(code, 1)
+  assert.match(
+    stderr,
+    /^waybill: these recordings are found by keyed digests, and their key is missing: [^\n]+\n$/,
+  )
+  const own = await runCli([...args.slice(0, 6), ownRecordings, '--keep-answers'], {
+    env: { KEY: 'sk-of-the-operator' },
+  })
+  assert.equal(own.code, 1)
+  assert.match(own.stderr, /^waybill: [^\n]+ belongs to the package, which is published/)
+})
 
 test('a call without a recording is an error that names the nearest and the command, and is made up on demand only (REC-02)', async (t) => {
   const { config, out, provider } = await providerAt(t, 'together', '/v1')

@@ -115,6 +115,11 @@ export class StartedMockContainer extends AbstractStartedContainer {
     await this.#control('PUT', `/script/${nonce}`, JSON.stringify(answers))
   }
 
+  /** Answers the next calls, whatever they say; with `when` or `times: 'every'` others. */
+  async answer(answers: ScriptedAnswer | readonly ScriptedAnswer[]): Promise<void> {
+    await this.#control('POST', '/answers', JSON.stringify(answers))
+  }
+
   /** Releases everything that a script holds at this gate. */
   async release(gate: string): Promise<void> {
     await this.#control('POST', `/release/${encodeURIComponent(gate)}`)

@@ -22,6 +22,11 @@ test('a text is summarized by one valid call', async () => {
   assert.equal(more.length, 0)
 })
 
+test('the model says what the test wants', async () => {
+  mock.answer({ say: { text: 'Goods on paper.' } }) // to the next call, whatever it says
+  assert.equal(await summarize('A waybill lists goods.', at('gpt-5.4')), 'Goods on paper.')
+})
+
 test('a busy provider is said in plain words', async () => {
   await assert.rejects(summarize('Anything.', at('scenario-429')), /^Error: the provider is busy/)
 })

@@ -12,7 +12,9 @@ export const addRecord: CommandEntry = (program, { env, config }) => {
     .option('-p, --port <number>', 'port to listen on; default: from the configuration', portText)
     .option('--scenario <name>', 'name of what is recorded; default: plain, tools or the status')
     .option('--canary <text...>', 'texts from your prompts that must not appear in what is written')
-    .addHelpText('after', example('waybill record --provider openai --out recordings'))
+    .option('--keep-answers', 'keep what the models said, and requests as keyed digests that find it again')
+    .option('--keep-text', 'keep the texts of the requests, too, so that people can read them')
+    .addHelpText('after', example('waybill record --provider openai --out recordings --keep-answers'))
     .action(async (options) => (await import('../record.ts')).record({ ...options, env }))
 }
 
@@ -39,6 +41,8 @@ export const addRecordings: CommandEntry = (program) => {
     .description('turn vcrpy, Ruby VCR, go-vcr, HAR and httpmock files into redacted recordings')
     .requiredOption('--out <dir>', 'where recordings are written')
     .option('--provider <name>', 'provider of the recordings, for files that name no host (httpmock)')
+    .option('--keep-answers', 'keep what the models said, and requests as keyed digests that find it again')
+    .option('--keep-text', 'keep the texts of the requests, too, so that people can read them')
     .addHelpText('after', example('waybill recordings import cassettes/*.yaml --out recordings'))
     .action(async (files, options) => (await import('../recordings.ts')).importFiles({ files, ...options }))
 }
@@ -56,6 +60,7 @@ export const addMock: CommandEntry = (program) => {
     )
     .option('--host <address>', 'address to listen on; the control port stays on 127.0.0.1', '127.0.0.1')
     .option('--recordings <dir>', 'recordings to answer from; default: those of the package')
+    .option('--similar', 'with --recordings: let the nearest one answer if its last message is the same')
     .option('--invent', 'with --recordings: make up an answer if there is no recording; default: an error')
     .addOption(
       new Option('--pace <pace>', 'how fast answers come').choices(['recorded', 'none']).default('none'),

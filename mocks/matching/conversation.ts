@@ -1,0 +1,273 @@
+// A request's conversation in one form for every dialect: parts in order, tools by name, and the settings that
+// are left. Ids are replaced by positions, so that the same conversation reads the same on every run. Pure;
+// knows the fields of the dialects, and no provider, digest or recording.
+import { hash } from 'node:crypto'
+import { offeredTools } from '../scenarios/offered-tools.ts'
+
+export const ROLES = ['system', 'user', 'assistant', 'tool'] as const
+export const KINDS = ['text', 'reasoning', 'call', 'result', 'image', 'file', 'other'] as const
+
+/** One text, call, result or file of a message. */
+export interface Part {
+  readonly role: (typeof ROLES)[number]
+  readonly kind: (typeof KINDS)[number]
+  /** Its content; of an image or a file its SHA-256, or its address. */
+  readonly text: string
+}
+
+export interface Conversation {
+  readonly parts: readonly Part[]
+  readonly tools: readonly { readonly name: string; readonly definition: string }[]
+  /** Every other field that can change the answer, as JSON. */
+  readonly settings: Readonly<Record<string, string>>
+}
+
+type Json = Readonly<Record<string, unknown>>
+type Role = Part['role']
+
+const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+
+/** Fields that hold the conversation. */
+const SPOKEN = [
+  ...['system', 'instructions', 'systemInstruction', 'system_instruction', 'prompt', 'previous_response_id'],
+  ...['messages', 'input', 'contents', 'tools', 'functions'],
+]
+/** Fields that change who pays, where it is kept or how it is sent, but not what is answered. */
+const IGNORED = [
+  ...['model', 'stream', 'stream_options', 'user', 'metadata', 'store', 'service_tier', 'thread', 'include'],
+  ...['prompt_cache_key', 'prompt_cache_retention', 'safety_identifier', 'background', 'client_metadata'],
+]
+
+/** Returns the conversation of a request's body; null if it is no JSON object, or nested too deeply to be read. */
+export function conversationOf(body: unknown): Conversation | null {
+  try {
+    return isObject(body) ? read(body) : null
+  } catch (error) {
+    if (error instanceof RangeError) return null
+    throw error
+  }
+}
+
+function read(body: Json): Conversation {
+  const reader = new Reader()
+  for (const name of ['system', 'instructions', 'systemInstruction', 'system_instruction'])
+    reader.content('system', body[name])
+  if (typeof body.previous_response_id === 'string')
+    reader.add('system', 'other', `continues ${body.previous_response_id}`)
+  reader.content('user', body.prompt)
+  for (const message of list(body.messages)) reader.message(message)
+  for (const turn of list(body.contents)) reader.message(turn)
+  if (Array.isArray(body.input)) for (const item of body.input) reader.message(item)
+  else reader.content('user', body.input)
+  const others = Object.entries(body).filter(
+    ([name, value]) =>
+      !SPOKEN.includes(name) && !IGNORED.includes(name) && value !== null && value !== undefined,
+  )
+  return {
+    parts: reader.inOrder(),
+    tools: toolsOf(body),
+    settings: Object.fromEntries(others.map(([name, value]) => [name, canonical(value)]).sort()),
+  }
+}
+
+/** Reads the tools, sorted by name, because their order changes from run to run; without descriptions. */
+function toolsOf(body: Json): Conversation['tools'] {
+  const named = offeredTools(body).map(({ name, schema }) => ({ name, definition: canonical(schema) }))
+  const hosted = list(body.tools).filter(isObject)
+  for (const { type } of hosted)
+    if (
+      typeof type === 'string' &&
+      !/^(?:function|custom|namespace)$/.test(type) &&
+      named.every((one) => one.name !== type)
+    )
+      named.push({ name: type, definition: '' })
+  return named.sort((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+class Reader {
+  readonly #parts: { part: Part; call: number }[] = []
+  readonly #calls = new Map<string, number>()
+
+  add(role: Role, kind: Part['kind'], text: string, call = -1): void {
+    const clean = text.replaceAll('\r\n', '\n').trim()
+    if (clean !== '') this.#parts.push({ part: { role, kind, text: clean }, call })
+  }
+
+  /** Returns the parts; results that follow each other in the order of their calls, which run in parallel. */
+  inOrder(): Part[] {
+    const parts = [...this.#parts]
+    for (let from = 0; from < parts.length; from++) {
+      let to = from
+      while (parts[to]?.part.kind === 'result') to++
+      if (to > from) parts.splice(from, to - from, ...parts.slice(from, to).sort((a, b) => a.call - b.call))
+      from = Math.max(from, to - 1)
+    }
+    return parts.map(({ part }) => part)
+  }
+
+  /** Reads a message, an item of responses, or a turn of Gemini. */
+  message(message: unknown): void {
+    if (!isObject(message)) this.content('user', message)
+    else if (message.role === 'tool' || message.role === 'function')
+      this.result(message.tool_call_id ?? message.name, message.content)
+    else if (message.role === undefined && message.type !== undefined && message.type !== 'message')
+      this.block('user', message)
+    else this.#spoken(message, roleOf(message.role))
+  }
+
+  #spoken(message: Json, role: Role): void {
+    for (const field of ['reasoning_content', 'reasoning']) this.text(role, 'reasoning', message[field])
+    this.content(role, message.content ?? message.parts)
+    this.text(role, 'text', message.refusal)
+    for (const call of list(message.tool_calls).filter(isObject)) {
+      const called = isObject(call.function) ? call.function : isObject(call.custom) ? call.custom : call
+      this.call(call.id, called.name, called.arguments ?? called.input)
+    }
+    if (isObject(message.function_call))
+      this.call(undefined, message.function_call.name, message.function_call.arguments)
+  }
+
+  content(role: Role, content: unknown): void {
+    if (typeof content === 'string') this.add(role, 'text', content)
+    else if (Array.isArray(content) && content.every((one) => typeof one === 'number'))
+      this.add(role, 'other', canonical(content)) // tokens
+    else if (Array.isArray(content)) for (const block of content) this.block(role, block)
+    else if (isObject(content) && Array.isArray(content.parts)) this.content(role, content.parts)
+    else if (isObject(content)) this.block(role, content)
+  }
+
+  block(role: Role, block: unknown): void {
+    if (!isObject(block)) this.content(role, block)
+    else (BLOCKS[geminiType(block) ?? String(block.type)] ?? readOther)(this, block, role)
+  }
+
+  text(role: Role, kind: Part['kind'], text: unknown): void {
+    if (typeof text === 'string') this.add(role, kind, text)
+  }
+
+  call(id: unknown, name: unknown, given: unknown): void {
+    if (typeof id === 'string') this.#calls.set(id, this.#calls.size)
+    this.add('assistant', 'call', `${String(name)}(${canonical(parsed(given))})`)
+  }
+
+  result(id: unknown, content: unknown): void {
+    const inner = new Reader()
+    inner.content('tool', content)
+    const texts = inner.inOrder().map(({ kind, text }) => (kind === 'text' ? text : `[${kind} ${text}]`))
+    this.add('tool', 'result', texts.join('\n') || '(empty)', this.#calls.get(String(id)) ?? -1)
+  }
+}
+
+type ReadBlock = (reader: Reader, block: Json, role: Role) => void
+
+/** Parts of Gemini have no type; the member says what they are. */
+const geminiType = (block: Json): string | undefined =>
+  ['functionCall', 'function_call', 'functionResponse', 'function_response'].find((name) =>
+    isObject(block[name]),
+  )
+
+const readGeminiCall: ReadBlock = (reader, block) => {
+  const { id, name, args } = (block.functionCall ?? block.function_call) as Json
+  reader.call(id, name, args)
+}
+const readGeminiResult: ReadBlock = (reader, block) => {
+  const { id, name, response } = (block.functionResponse ?? block.function_response) as Json
+  reader.result(id ?? name, canonical(response))
+}
+const readToolUse: ReadBlock = (reader, { id, name, input }) => reader.call(id, name, input)
+const readCallItem: ReadBlock = (reader, block) =>
+  reader.call(block.call_id, block.name, block.arguments ?? block.input)
+const readOutputItem: ReadBlock = (reader, { call_id, output }) => reader.result(call_id, output)
+
+const BLOCKS: Readonly<Record<string, ReadBlock>> = {
+  functionCall: readGeminiCall,
+  function_call: (reader, block) =>
+    isObject(block.function_call)
+      ? readGeminiCall(reader, block, 'assistant')
+      : readCallItem(reader, block, 'assistant'),
+  functionResponse: readGeminiResult,
+  function_response: readGeminiResult,
+  tool_use: readToolUse,
+  server_tool_use: readToolUse,
+  tool_result: (reader, { tool_use_id, content }) => reader.result(tool_use_id, content),
+  custom_tool_call: readCallItem,
+  function_call_output: readOutputItem,
+  custom_tool_call_output: readOutputItem,
+  thinking: (reader, { thinking }) => reader.text('assistant', 'reasoning', thinking),
+  redacted_thinking() {}, // encrypted, and different in every run
+  reasoning(reader, { summary, content }) {
+    for (const one of [...list(summary), ...list(content)])
+      if (isObject(one)) reader.text('assistant', 'reasoning', one.text)
+  },
+  refusal: (reader, { refusal }, role) => reader.text(role, 'text', refusal),
+}
+
+const readOther: ReadBlock = (reader, block, role) => {
+  const file = fileIn(block)
+  if (typeof block.text === 'string')
+    reader.add(role, block.thought === true ? 'reasoning' : 'text', block.text)
+  else if (file) reader.add(role, file.kind, file.text)
+  else reader.add(role, 'other', canonical(withoutIds(block)))
+}
+
+const roleOf = (name: unknown): Role =>
+  name === 'assistant' || name === 'model'
+    ? 'assistant'
+    : name === 'system' || name === 'developer'
+      ? 'system'
+      : 'user'
+
+/** Returns an image or another file of a block: by its content if that is sent along, otherwise by its address. */
+function fileIn(block: Json): { kind: 'image' | 'file'; text: string } | null {
+  const inner = [block, block.source, block.image_url, block.inlineData, block.inline_data, block.input_audio]
+  const holders = [...inner, block.file, block.fileData, block.file_data].filter(isObject)
+  const values = holders.flatMap(
+    ({ data, url, image_url, file_data, file_url, fileUri, file_uri, file_id }) => [
+      ...[data, file_data, url, image_url, file_url, fileUri, file_uri, file_id],
+    ],
+  )
+  const value = values.find((one) => typeof one === 'string')
+  if (value === undefined) return null
+  const kind = /image/.test(
+    `${block.type} ${holders.map(({ mimeType, mime_type }) => mimeType ?? mime_type).join()}`,
+  )
+    ? 'image'
+    : 'file'
+  const encoded = /^data:[^,]*,/.test(value) ? value.slice(value.indexOf(',') + 1) : value
+  const isContent = encoded !== value || holders.some((one) => one.data === value || one.file_data === value)
+  return { kind, text: isContent ? `sha256 ${hash('sha256', Buffer.from(encoded, 'base64'))}` : value }
+}
+
+/** Leaves out what differs in every run: ids, encrypted content, and marks for the cache. */
+const withoutIds = (block: Json): Json =>
+  JSON.parse(
+    JSON.stringify(block, (name, value) =>
+      /^(?:id|.*_id|status|cache_control|signature|thoughtSignature|encrypted_content)$/.test(name)
+        ? undefined
+        : value,
+    ),
+  )
+
+const parsed = (given: unknown): unknown => {
+  if (typeof given !== 'string') return given ?? {}
+  try {
+    return JSON.parse(given || '{}')
+  } catch {
+    return given
+  }
+}
+
+/** Formats a value as JSON with sorted names; lines of texts end in LF. */
+export function canonical(value: unknown): string {
+  return (
+    JSON.stringify(value, (_, inner) =>
+      isObject(inner)
+        ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+        : typeof inner === 'string'
+          ? inner.replaceAll('\r\n', '\n')
+          : inner,
+    ) ?? 'null'
+  )
+}

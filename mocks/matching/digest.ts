@@ -1,0 +1,122 @@
+// What a request said, as keyed digests: enough to recognise it, not to read it. Pure; the key is given.
+// Whoever holds the key can test guesses.
+import { createHmac, hash } from 'node:crypto'
+import { z } from 'zod'
+import { isStructural } from '../redaction/vocabulary.ts'
+import { type Conversation, conversationOf, KINDS, type Part, ROLES } from './conversation.ts'
+import { createVolatileMask } from './mask.ts'
+
+const digest = z.string().regex(/^[\da-f]{16}$/, 'is not a digest of 16 hex digits; record it again')
+
+/** Member `said` of a recording's request. */
+export const saidSchema = z.strictObject({
+  key: digest.describe('Names the key of the digests, without revealing it.'),
+  rules: z.literal(1).describe('Version of the rules by which a request is read and masked.'),
+  parts: z
+    .array(
+      z.strictObject({
+        role: z.enum(ROLES),
+        kind: z.enum(KINDS),
+        digest: digest.describe('Of the text with its volatile parts masked.'),
+        exact: digest.optional().describe('Of the text as it was, if anything in it was masked.'),
+        shape: digest.optional().describe("Of a result's structure."),
+        text: z.string().optional().describe('The masked text, with --keep-text.'),
+      }),
+    )
+    .describe('Texts, calls, results and files of the conversation, in order.'),
+  tools: z.array(digest).describe('Name and schema of each tool that is offered, in no order.'),
+  settings: z.record(z.string(), digest).describe('Each other field that can change the answer.'),
+})
+
+export type Said = z.infer<typeof saidSchema>
+
+/** Request, digested, with what is needed to say what differs. */
+export interface DigestedRequest {
+  readonly said: Said
+  /** Masked text of each part. */
+  readonly texts: readonly string[]
+  /** Name of each tool, in the order of `said.tools`. */
+  readonly tools: readonly string[]
+  readonly parts: readonly Part[]
+}
+
+/** Digests a request's body that arrived at `now`. Null for a body that is no JSON object. */
+export type Digester = (body: unknown, now: number) => DigestedRequest | null
+
+const hmac = (key: string, text: string): string =>
+  createHmac('sha256', key).update(text).digest('hex').slice(0, 16)
+
+/** Returns the name of a key: one key has always the same, and it reveals nothing of it. */
+export const keyName = (key: string): string => hmac(key, 'waybill recordings: name of the key')
+
+/** Creates the digester of a key. `masks` are the user's own patterns of what changes from run to run. */
+export function createDigester(key: string, masks: readonly RegExp[] = []): Digester {
+  const name = keyName(key)
+  return (body, now) => {
+    const conversation = conversationOf(body)
+    if (!conversation) return null
+    const mask = createVolatileMask(now, masks)
+    const { parts } = conversation
+    const texts = parts.map(({ kind, text }) => (kind === 'image' ? text : mask(text)))
+    const tools = conversation.tools.map((tool) => ({
+      name: tool.name,
+      digest: hmac(key, JSON.stringify(['tool', tool.name, tool.definition])),
+    }))
+    return {
+      said: {
+        key: name,
+        rules: 1,
+        parts: parts.map(({ role, kind, text }, i) => ({
+          role,
+          kind,
+          digest: hmac(key, `${role} ${kind} ${texts[i]}`),
+          ...(texts[i] !== text && { exact: hmac(key, `${role} ${kind} ${text}`) }),
+          ...(kind === 'result' && { shape: hmac(key, shapeOf(text)) }),
+        })),
+        tools: tools.map((tool) => tool.digest),
+        settings: settingsOf(conversation, key),
+      },
+      texts,
+      tools: tools.map((tool) => tool.name),
+      parts,
+    }
+  }
+}
+
+/** Digests the settings. Names that are not the interface's could reveal something, and share one digest. */
+function settingsOf({ settings }: Conversation, key: string): Said['settings'] {
+  const known = Object.entries(settings).filter(([name]) => isStructural(name))
+  const others = Object.entries(settings).filter(([name]) => !isStructural(name))
+  const all = others.length > 0 ? [...known, ['others', JSON.stringify(others)] as const] : known
+  return Object.fromEntries(all.map(([name, value]) => [name, hmac(key, `${name} ${value}`)]))
+}
+
+/** Returns the structure of a result that is JSON: names and types; otherwise that it is text. */
+function shapeOf(text: string): string {
+  try {
+    return JSON.stringify(typesOf(JSON.parse(text)))
+  } catch {
+    return 'text'
+  }
+}
+
+function typesOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.slice(0, 1).map(typesOf)
+  if (typeof value !== 'object' || value === null) return typeof value
+  return Object.entries(value)
+    .map(([name, inner]) => [name, typesOf(inner)])
+    .sort(([a], [b]) => (String(a) < String(b) ? -1 : 1))
+}
+
+/**
+ * Returns an id that is equal for two requests that said the same: `exact` to the letter, `masked` but for
+ * what changes from run to run.
+ */
+export function idOf({ parts, tools, settings }: Said, how: 'exact' | 'masked'): string {
+  const own = parts.map((part) => [
+    part.role,
+    part.kind,
+    how === 'exact' ? (part.exact ?? part.digest) : part.digest,
+  ])
+  return hash('sha256', JSON.stringify([own, [...tools].sort(), Object.entries(settings).sort()]))
+}

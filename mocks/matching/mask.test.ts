@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { createVolatileMask, suspectIn } from './mask.ts'
+
+const NOW = Date.parse('2026-11-23T14:03:22Z')
+
+const cases: [text: string, masked: string][] = [
+  ['Today is 2026-11-23.', 'Today is <date>.'],
+  ['Today is Monday, November 23, 2026.', 'Today is <date>.'],
+  ['on 23 Nov 2026 and 11/23/2026 and 23.11.2026', 'on <date> and <date> and <date>'],
+  ['at 2026-11-23T14:03:22.123Z', 'at <date>'],
+  ['Mon Nov 23 2026 14:03:22 GMT+0000 (Coordinated Universal Time)', '<date>'],
+  ['clocks elsewhere: 2026-11-24', 'clocks elsewhere: <date>'],
+  ['The treaty of 2024-05-01 stays.', 'The treaty of 2024-05-01 stays.'],
+  ['in the year 2026', 'in the year 2026'],
+  ['1795442602 and 1795442602123', '<time> and <time>'],
+  ['1234567890 is a number', '1234567890 is a number'],
+  ['a 11111111-2222-4333-8444-555555555555 b 66666666-7777-4888-8999-000000000000', 'a <id 1> b <id 2>'],
+  ['call_a1b2c3d4e5 and again call_a1b2c3d4e5', '<id 1> and again <id 1>'],
+  ['commit 0123456789abcdef0123456789abcdef01234567', 'commit <id 1>'],
+  ['the tool_definitions of call_weather', 'the tool_definitions of call_weather'],
+  ['see /home/ann/work/app/src/main.ts', 'see <folder>/main.ts'],
+  ['in /tmp/run-8161', 'in <folder>'],
+  ['cwd /srv/a/b, file /srv/a/b/c.ts', 'cwd <folder>, file <folder>/c.ts'],
+  [String.raw`open C:\Users\Ann\app\main.ts`, 'open <folder>/main.ts'],
+  ['and/or 1/2 a/b/c', 'and/or 1/2 a/b/c'],
+  ['https://example.com/a/b/c', 'https://example.com/a/b/c'],
+  ['http://127.0.0.1:43121/v1', 'http://127.0.0.1:<port>/v1'],
+]
+for (const [text, masked] of cases)
+  test(`masked: ${text}`, () => {
+    assert.equal(createVolatileMask(NOW)(text), masked)
+  })
+
+test('what may change and is not masked is named; ordinary text is not', () => {
+  assert.equal(suspectIn('It is 14:03.'), '14:03')
+  assert.equal(suspectIn('on 2024-05-01'), '2024-05-01')
+  assert.equal(suspectIn('order 123456789'), '123456789')
+  assert.equal(suspectIn('What is the capital of France?'), null)
+})
+
+test('the time for a text of 2 MB stays within bounds, whatever it consists of', () => {
+  for (const piece of [
+    'a',
+    'a1',
+    'A1b2',
+    '/a',
+    '/a/b',
+    '\\',
+    '1/',
+    'call_',
+    '12:34 ',
+    'aB3-',
+    '2026-11-2',
+    'é',
+  ]) {
+    const text = piece.repeat(Math.ceil(2 ** 21 / piece.length))
+    const began = performance.now()
+    createVolatileMask(NOW)(text)
+    suspectIn(text)
+    const ms = performance.now() - began
+    assert.ok(ms < 5000, `${JSON.stringify(piece)}: ${ms} ms`)
+  }
+})

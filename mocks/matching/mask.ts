@@ -1,0 +1,111 @@
+// Masks the parts of a text that differ from run to run although the same was said: the day's date, ids,
+// directories, ports of this machine. Pure; the time is given. A date other than the day's stays: it is content.
+
+/** Days by which a date may differ from the request's own and still be its date: clocks of other time zones. */
+const NEAR_DAYS = 1
+const DAY_MS = 86_400_000
+
+const MONTHS =
+  'Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?'
+const WEEKDAY = '(?:(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?,? )?'
+const CLOCK = '\\d{1,2}:\\d\\d(?::\\d\\d(?:[.,]\\d{1,9})?)?(?: ?[AaPp]\\.?[Mm]\\.?)?'
+const ZONE = '(?: ?(?:Z|UTC|GMT|[A-Z]{3,4})?(?:[+-]\\d\\d:?\\d\\d)?(?: \\([A-Za-z ]{1,40}\\))?)?'
+const TIME = `(?:(?:T|,? (?:at )?)${CLOCK}${ZONE})?`
+
+/** Dates as they are usually written, each with the groups year, month, day, and maybe a time after it. */
+const DATES: readonly RegExp[] = [
+  new RegExp(`\\b(?<y>\\d{4})[-/.](?<m>\\d\\d)[-/.](?<d>\\d\\d)(?!\\d)${TIME}`, 'g'),
+  new RegExp(`\\b(?<d>\\d{1,2})[/.](?<m>\\d{1,2})[/.](?<y>\\d{4})\\b${TIME}`, 'g'),
+  new RegExp(
+    `\\b${WEEKDAY}(?<m>${MONTHS})\\.? (?<d>\\d{1,2})(?:st|nd|rd|th)?(?: ${CLOCK}${ZONE})?,? (?<y>\\d{4})\\b${TIME}`,
+    'gi',
+  ),
+  new RegExp(
+    `\\b${WEEKDAY}(?<d>\\d{1,2})(?:st|nd|rd|th)?\\.? (?<m>${MONTHS})\\.?,? (?<y>\\d{4})\\b${TIME}`,
+    'gi',
+  ),
+]
+const EPOCH = /\b1\d{9}(?:\d{3})?\b/g
+
+/** Ids of machines: UUIDs, ids of providers with their prefix, hashes, long tokens of mixed characters. */
+const IDS: readonly RegExp[] = [
+  /\b[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}\b/gi,
+  /\b(?:chatcmpl|msg|resp|rs|fc|call|toolu|srvtoolu|tool|req|gen|run|file|batch|thread|item|conv|session)[-_](?=[\w-]{0,60}\d)[\w-]{6,}/g,
+  /\b(?=[a-f]{0,30}\d)[\da-f]{16,}\b/gi,
+  /\b(?=[\w-]{0,60}\d)(?=[\w-]{0,60}[A-Z])(?=[\w-]{0,60}[a-z])[\w-]{24,200}\b/g,
+]
+
+/** Absolute paths of two segments or more, of both kinds of systems. */
+const PATHS =
+  /(?<![\w.:/~<>\\-])(?:file:\/\/)?(?:~|\/[\w.@+-]+)(?:\/[\w.@+-]+)+\/?|\b[A-Za-z]:(?:\\{1,2}[\w.@+ -]+)+/g
+/** Folders that hold one folder for each user or each run. */
+const SHARED =
+  /^(?:\/private)?(?:\/(?:home|Users|tmp|var\/tmp|workspaces?)|\/var\/folders\/.*|[A-Za-z]:\/Users)$/
+
+const PORT = /\b(localhost|127\.0\.0\.1|\[::1\]):\d{2,5}\b/g
+
+/**
+ * Creates the mask of one request: the same id gets the same number throughout. `own` are the user's patterns.
+ */
+export function createVolatileMask(now: number, own: readonly RegExp[] = []): (text: string) => string {
+  const ids = new Map<string, number>()
+  const numbered = (id: string): string => {
+    if (!ids.has(id)) ids.set(id, ids.size + 1)
+    return `<id ${ids.get(id)}>`
+  }
+  return (text) => {
+    let masked = own.reduce((rest, pattern) => rest.replace(pattern, '<masked>'), text)
+    for (const pattern of DATES)
+      masked = masked.replace(pattern, (...found) => (isNow(found.at(-1), now) ? '<date>' : found[0]))
+    masked = withoutFolders(masked).replace(EPOCH, (digits) => {
+      const ms = digits.length === 10 ? Number(digits) * 1000 : Number(digits)
+      return Math.abs(ms - now) < 2 * DAY_MS ? '<time>' : digits
+    })
+    for (const pattern of IDS) masked = masked.replace(pattern, numbered)
+    return masked.replace(PORT, '$1:<port>')
+  }
+}
+
+function isNow({ y, m, d }: Record<string, string>, now: number): boolean {
+  const month = /^\d/.test(m!) ? Number(m) : 1 + MONTH_NAMES.indexOf(m!.slice(0, 3).toLowerCase())
+  const today = Math.floor(now / DAY_MS)
+  const isNear = (month: number, day: number) =>
+    Math.abs(Date.UTC(Number(y), month - 1, day) / DAY_MS - today) <= NEAR_DAYS
+  return isNear(month, Number(d)) || (/^\d/.test(m!) && isNear(Number(d), month))
+}
+
+const MONTH_NAMES = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
+
+/** Keeps of an absolute path its last segment; of a folder that holds other paths of the text nothing. */
+function withoutFolders(text: string): string {
+  const plain = (path: string) =>
+    path
+      .replace(/^file:\/\//, '')
+      .replace(/\\+/g, '/')
+      .replace(/\/$/, '')
+  const folders = new Set<string>()
+  for (const [path] of text.matchAll(PATHS)) {
+    const whole = plain(path)
+    for (let at = whole.lastIndexOf('/'); at > 0; at = whole.lastIndexOf('/', at - 1))
+      folders.add(whole.slice(0, at))
+  }
+  return text.replace(PATHS, (path) => {
+    const whole = plain(path)
+    const at = whole.lastIndexOf('/')
+    const isFolder = folders.has(whole) || SHARED.test(whole.slice(0, at))
+    return isFolder ? '<folder>' : `<folder>/${whole.slice(at + 1)}`
+  })
+}
+
+/** Texts that probably differ in the next run and are not masked: times of day, other dates, long numbers. */
+const SUSPECTS = new RegExp(
+  [
+    `\\b${CLOCK}\\b`,
+    ...DATES.map(({ source }) => source.replaceAll(/\(\?<[ymd]>/g, '(?:')),
+    '\\b\\d{6,}\\b',
+  ].join('|'),
+  'i',
+)
+
+/** Returns the first part of a masked text that may be volatile, or null. */
+export const suspectIn = (masked: string): string | null => SUSPECTS.exec(masked)?.[0].trim() ?? null

@@ -1,0 +1,150 @@
+// Scripts for calls that the test does not write itself, over a real socket: no nonce stands in their prompts.
+import assert from 'node:assert/strict'
+import test, { type TestContext } from 'node:test'
+import type { ScriptedAnswer } from './script.ts'
+import { ask, chatBody, mockFor } from './test-mock.ts'
+
+const say = (text: string): ScriptedAnswer => ({ say: { text } })
+
+async function scripted(t: TestContext) {
+  const mock = await mockFor(t)
+  return {
+    mock,
+    async said(prompt = 'Where to?', more: object = {}): Promise<any> {
+      const { choices, error } = (await (await ask(mock, chatBody('m', more, prompt))).json()) as any
+      return error?.message ?? choices[0].message.tool_calls ?? choices[0].message.content
+    },
+  }
+}
+
+test('the next calls get their answers in order, and then the usual ones come again', async (t) => {
+  const { mock, said } = await scripted(t)
+  mock.answer([say('one'), { ...say('two'), times: 2 }])
+  mock.answer(say('three'))
+  const answers: string[] = []
+  for (let i = 0; i < 4; i++) answers.push(await said())
+  assert.deepEqual(answers, ['one', 'two', 'two', 'three'])
+  assert.match(await said(), /recorded answer/)
+})
+
+test('an answer for every call stays until clear, and lets those for the next call go first', async (t) => {
+  const { mock, said } = await scripted(t)
+  mock.answer({ ...say('always'), times: 'every' })
+  assert.deepEqual([await said(), await said()], ['always', 'always'])
+  mock.answer(say('once'))
+  mock.answer({ ...say('later'), times: 'every' })
+  assert.deepEqual([await said(), await said()], ['once', 'later'])
+  mock.clear()
+  assert.match(await said(), /recorded answer/)
+})
+
+test('a condition or a function chooses the calls; one that fails is an error that says so', async (t) => {
+  const { mock, said } = await scripted(t)
+  mock.answer([
+    { ...say('Sunny.'), when: { user: 'weather' }, times: 'every' },
+    { ...say('Deep.'), when: ({ parts }) => parts.some(({ text }) => text.length > 100), times: 'every' },
+  ])
+  assert.equal(await said('How is the weather?'), 'Sunny.')
+  assert.equal(await said('x'.repeat(101)), 'Deep.')
+  assert.match(await said('Where to?'), /recorded answer/)
+  mock.answer({
+    ...say('never'),
+    when: () => {
+      throw new Error('no such luck')
+    },
+  })
+  assert.equal(await said(), 'The function "when" of a script failed: no such luck. Correct it.')
+})
+
+test('other kinds of requests use up no answer', async (t) => {
+  const { mock, said } = await scripted(t)
+  mock.answer(say('kept'))
+  const models = await fetch(`${mock.baseUrl('openai')}/models`, {
+    headers: { authorization: `Bearer ${mock.key('openai')}` },
+  })
+  assert.equal(models.status, 200)
+  assert.equal(await said(), 'kept')
+})
+
+test('a whole answer waits, with its length stated as ever', async (t) => {
+  const { mock } = await scripted(t)
+  for (const answer of [
+    { ...say('late'), wait: 60 },
+    { status: 503, wait: 60 },
+  ] as ScriptedAnswer[]) {
+    mock.answer(answer)
+    const began = performance.now()
+    const response = await ask(mock, chatBody('m'))
+    assert.ok(performance.now() - began >= 59)
+    assert.equal(Number(response.headers.get('content-length')), (await response.text()).length)
+  }
+})
+
+const tools = [
+  {
+    type: 'function',
+    function: {
+      name: 'get_tides',
+      parameters: {
+        type: 'object',
+        properties: { harbour: { type: 'string', enum: ['Genoa'] }, days: { type: 'integer', minimum: 2 } },
+        required: ['harbour', 'days'],
+      },
+    },
+  },
+]
+
+test('a call takes its tool, its arguments and its id from the request', async (t) => {
+  const { mock, said } = await scripted(t)
+  mock.answer([
+    { say: { calls: [{}] } },
+    { say: { calls: [{ name: 'get_tides' }, { name: 'other', arguments: { a: 1 } }] } },
+  ])
+  const [call] = await said('first', { tools })
+  assert.equal(call.function.name, 'get_tides')
+  assert.deepEqual(JSON.parse(call.function.arguments), { harbour: 'Genoa', days: 2 })
+  const [tides, other] = await said('second', { tools })
+  assert.deepEqual([tides.function.name, other.function.arguments], ['get_tides', '{"a":1}'])
+  assert.equal(new Set([call.id, tides.id, other.id]).size, 3)
+  mock.answer([{ say: { calls: [{ name: 'get_tide' }] } }, { say: { calls: [{}] } }])
+  assert.match(
+    await said('third', { tools }),
+    /calls the tool "get_tide", but the request offers get_tides\./,
+  )
+  assert.match(await said('fourth'), /calls a tool, but the request offers none\./)
+})
+
+const mistakes: [string, unknown, RegExp][] = [
+  [
+    'a member that is not known',
+    { wiat: 5 },
+    /^\[0\]: "wiat" is not known here; known are when, provider, .*wait/,
+  ],
+  [
+    'text for arguments',
+    { say: { calls: [{ arguments: '{}' }] } },
+    /^\[0\]\.say\.calls\[0\]\.arguments: takes an object such as \{"city": "Bern"\}, not a text$/,
+  ],
+  ['text for a number', { wait: 'long' }, /^\[0\]\.wait: takes a number, not a text$/],
+  ['times 0', { times: 0 }, /^\[0\]\.times: takes a whole number from 1 on, or "every"$/],
+  ['no condition', { when: {} }, /^\[0\]\.when: .*needs one of user, system, tool_result, turn, model/],
+  ['a broken pattern', { when: { user: { pattern: '(' } } }, /^\[0\]\.when.*is no regular expression/],
+  ['an empty list', [], /^the script: needs at least one answer$/],
+  ['no object', 'plain', /^\[0\]: takes an object, not a text$/],
+]
+for (const [name, script, message] of mistakes)
+  test(`a script with ${name} is refused, with its field, in the process and on the control port`, async (t) => {
+    const { mock } = await scripted(t)
+    assert.throws(() => mock.answer(script as ScriptedAnswer), { message })
+    const body = JSON.stringify(script)
+    const response = await fetch(`${mock.controlUrl}/answers`, { method: 'POST', body })
+    assert.equal(response.status, 400)
+    assert.match(((await response.json()) as any).error.message, message)
+  })
+
+test('the control port takes answers, too', async (t) => {
+  const { mock, said } = await scripted(t)
+  const body = JSON.stringify({ ...say('over the port'), when: { turn: 1 } })
+  assert.equal((await fetch(`${mock.controlUrl}/answers`, { method: 'POST', body })).status, 204)
+  assert.equal(await said(), 'over the port')
+})
