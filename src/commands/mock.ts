@@ -11,6 +11,8 @@ export interface MockCommand {
   readonly recordings?: string
   /** Invents answers that the user's own recordings lack. */
   readonly invent?: boolean
+  /** Lets pass what the requested model would refuse. */
+  readonly lenient?: boolean
   readonly json?: boolean
   /** Only prints the scenarios. */
   readonly list?: boolean

@@ -58,6 +58,7 @@ export const addMock: CommandEntry = (program) => {
     .option('--host <address>', 'address to listen on; the control port stays on 127.0.0.1', '127.0.0.1')
     .option('--recordings <dir>', 'recordings to answer from; default: those of the package')
     .option('--invent', 'with --recordings: make up an answer if there is no recording; default: an error')
+    .option('--lenient', 'let pass what the requested model would refuse, and models that do not exist')
     .addOption(
       new Option('--pace <pace>', 'how fast answers come').choices(['recorded', 'none']).default('none'),
     )
