@@ -135,8 +135,11 @@ export interface MockProvider {
   lacks?(request: Arrived): { readonly problem: string; readonly refused: RefusedRequest } | null
   /** True if it stores conversations between turns, see server/threads.ts. */
   readonly holdsThreads?: true
-  /** Formats an error with the status that the provider really sends. `param`: the offending field. */
-  refusal(kind: ProviderRefusal, message: string, param?: string): RefusedRequest
+  /**
+   * Formats an error with the status that the provider really sends. `param`: the offending field; `code`:
+   * OpenAI's, if it is not that of the kind.
+   */
+  refusal(kind: ProviderRefusal, message: string, param?: string, code?: string): RefusedRequest
   /** Formats the message for an invalid body field; default as OpenAI. */
   invalidField?(field: string, issue: Issue): string
   /** Returns the message for an unknown top-level field; null if such fields are ignored. */

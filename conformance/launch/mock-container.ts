@@ -51,7 +51,7 @@ export async function startMockContainer(
   port: number,
 ): Promise<MockInContainer> {
   const url = `http://${NAME}:${port || PORT}`
-  const command = ['mock', '--host', '0.0.0.0', '--port', `${port || PORT}`]
+  const command = ['mock', '--host', '0.0.0.0', '--port', `${port || PORT}`, '--lenient']
   const container = await containers.create({
     image,
     command: [...command, '--control-port', `${CONTROL_PORT}`, '--json'],

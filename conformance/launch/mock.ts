@@ -50,11 +50,15 @@ async function startHere({
   mock_tls,
 }: Target): Promise<RunMock> {
   const tls = mock_tls ? certify([...new Set([name ?? host, host, 'localhost', '127.0.0.1', '::1'])]) : null
-  const here = await createMockProviders({ host, port, ...(name && { name }), ...(tls && { tls }) }).catch(
-    (cause: Error) => {
-      throw new StartError(`the mock cannot start: ${cause.message}`, { cause })
-    },
-  )
+  const here = await createMockProviders({
+    host,
+    port,
+    lenient: true,
+    ...(name && { name }),
+    ...(tls && { tls }),
+  }).catch((cause: Error) => {
+    throw new StartError(`the mock cannot start: ${cause.message}`, { cause })
+  })
   const run = { control: controlOf(here), values: valuesOf(here), here, containers: null, close: here.close }
   if (tls === null) return run
   const directory = mkdtempSync(join(tmpdir(), 'waybill-mock-'))

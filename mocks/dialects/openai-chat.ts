@@ -221,7 +221,13 @@ const REFUSALS = {
 } as const satisfies Record<ProviderRefusal, readonly [number, string, string | null]>
 
 /** Formats OpenAI's error: `{error: {message, type, param, code}}`. */
-export function openAiRefusal(kind: ProviderRefusal, message: string, param?: string): RefusedRequest {
-  const [status, type, code] = REFUSALS[kind]
-  return { status, headers: {}, body: { error: { message, type, param: param ?? null, code } } }
+export function openAiRefusal(
+  kind: ProviderRefusal,
+  message: string,
+  param?: string,
+  code?: string,
+): RefusedRequest {
+  const [status, type, usual] = REFUSALS[kind]
+  const error = { message, type, param: param ?? null, code: code ?? usual }
+  return { status, headers: {}, body: { error } }
 }

@@ -8,7 +8,7 @@ import { fitEmbeddings } from '../recording/fit.ts'
 import { createMockProviders } from '../server/create.ts'
 import { offeredTools, sampleOf } from './offered-tools.ts'
 
-const mock = await createMockProviders()
+const mock = await createMockProviders({ lenient: true })
 test.after(() => mock.close())
 const openai = new OpenAI({
   baseURL: mock.baseUrl('openai'),

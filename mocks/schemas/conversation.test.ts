@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { createMockProviders } from '../server/create.ts'
 
-const mock = await createMockProviders()
+const mock = await createMockProviders({ lenient: true })
 test.after(() => mock.close())
 
 const user = { role: 'user', content: 'Where to?' }

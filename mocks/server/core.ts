@@ -1,5 +1,6 @@
 // Core of the mock: receives a request, judges it, writes it into the ledger, and chooses its answer. Both
 // transports (interception and the port) use it, so that they give the same answers.
+import { type FactTable, packageTable } from '../../src/models/facts.ts'
 import type { MockAnswer } from '../answer.ts'
 import { openAiRefusal, openAiWants } from '../dialects/openai-chat.ts'
 import { othersRecorded } from '../dialects/openai-like.ts'
@@ -8,12 +9,14 @@ import { classify, hasToolResult, scenarioIn } from '../matching/classify.ts'
 import { conversationOf } from '../matching/conversation.ts'
 import type { Digester } from '../matching/digest.ts'
 import { type Asked, createMatcher, type MatchInput } from '../matching/match.ts'
+import { createModelJudge, type ModelJudge } from '../models/judge.ts'
 import {
   type Arrived,
   bearer,
   type Endpoint,
   endpointOf,
   type MockProvider,
+  type RefusedRequest,
   type Wants,
 } from '../provider.ts'
 import type { ProviderMatch } from '../providers/find.ts'
@@ -56,6 +59,13 @@ export interface WorldOptions {
    * recognise it. `any`: every key is valid, and so is none.
    */
   readonly keys?: Readonly<Record<string, string>> | 'any'
+  /**
+   * True if models are not judged: every name is known, and every model takes everything. Otherwise a request
+   * that the model would refuse is refused, in the provider's words. Default: false.
+   */
+  readonly lenient?: boolean
+  /** Returns what is known of models; called for each request. Default: what comes with the package. */
+  readonly facts?: () => FactTable
   /** Name -> a secret that must not reach a provider. */
   readonly canaries?: Readonly<Record<string, string>>
 }
@@ -140,17 +150,19 @@ export function createWorld({
   invent = recordings === ownRecordings,
   similar = false,
   keys,
+  lenient = false,
+  facts = packageTable,
   canaries = {},
 }: WorldOptions = {}): World {
   const known = typeof recordings === 'string' ? readRecordings(recordings) : recordings
   const providers = [...builtIn, ...othersRecorded(known, builtIn)]
   const folder = typeof recordings === 'string' && recordings !== ownRecordings ? recordings : null
-  const key = (provider: string): string =>
-    (keys !== 'any' && keys?.[provider]) || `sk-mock-key-of-${provider}`
+  const key = (name: string) => (keys !== 'any' && keys?.[name]) || `sk-mock-key-of-${name}`
   const secrets = createSecrets(providers.map(({ name }) => key(name)))
   for (const [name, secret] of Object.entries(canaries)) secrets.watchFor(name, secret)
   const shared: Shared = {
     ...{ known, pace, invent, similar, folder, secrets },
+    judgeModel: lenient ? null : createModelJudge(known, facts),
     digester: digesterForReplay(folder, known),
     keyFor: (provider) => (keys === 'any' ? null : key(provider)),
   }
@@ -210,6 +222,7 @@ interface Shared extends Omit<Stock, 'find'> {
   readonly known: readonly Recording[]
   readonly similar: boolean
   readonly digester: Digester | null
+  readonly judgeModel: ModelJudge | null
   readonly secrets: Secrets
   /** Returns the valid key of a provider; null if any is valid. */
   keyFor(provider: string): string | null
@@ -222,7 +235,7 @@ interface Context {
 
 /** Creates the ledger, the scripts, the gates and the turns of one test, or of all that name none. */
 function createContext(shared: Shared, name: string | null): Context {
-  const { known, digester, similar, secrets, keyFor } = shared
+  const { known, digester, similar, secrets, keyFor, judgeModel } = shared
   let find = createMatcher(known)
   const stock: Stock = { ...shared, find: (asked) => find(asked) }
   const book = createLedgerBook(secrets)
@@ -268,7 +281,7 @@ function createContext(shared: Shared, name: string | null): Context {
     const valid = keyFor(provider.name)
     const own = name === null || valid === null ? null : contextKey(valid, name)
     const right = own !== null && provider.credential(request) === own ? own : valid
-    const verdict = verdictOn(incoming, place, read, { key: right, strict })
+    const verdict = verdictOn(incoming, place, read, { key: right, strict, judgeModel })
     const chosen = answerTo(asked, verdict, scripted, stock, place !== null)
     // Each turn of a thread has its own id, by which it is continued.
     const id = turn ? `${`${++turns}`.padStart(4, '0')}${nonce ?? ''}` : nonce
@@ -362,20 +375,34 @@ function matchesOf(
   })
 }
 
+interface Verdict extends Validation {
+  /** The model's refusal; null if it takes the request. */
+  readonly unfit: RefusedRequest | null
+}
+
 /** Judges a request before an answer is chosen. */
 function verdictOn(
   incoming: Incoming,
   place: ProviderMatch | null,
   read: Read,
-  by: { readonly key: string | null; readonly strict: boolean },
-): Validation {
+  by: { readonly key: string | null; readonly strict: boolean; readonly judgeModel: ModelJudge | null },
+): Verdict {
   if (incoming.text === null) return BROKE_OFF
   if (!place) return UNJUDGED
   const verdict = validate(read.provider, read.endpoint, read.request, by)
   const lost = read.turn?.refused
-  if (!lost) return verdict
+  const names = (place.kept ?? []).map((kept) => kept.provider)
+  const asked = { model: read.wants.model, body: read.request.json, names }
+  // A body that is wrong for every model is not judged for one.
+  const unfit = verdict.refused ? null : (by.judgeModel?.(read.provider, read.endpoint, asked) ?? null)
   const { problems, refused } = verdict
-  return { ...verdict, problems: [...problems, lost.problem], refused: refused ?? lost.refused }
+  return {
+    ...verdict,
+    problems: [...problems, ...[lost, unfit].flatMap((each) => each?.problem ?? [])],
+    // A folder of recordings knows better which models there are.
+    refused: refused ?? lost?.refused ?? (unfit?.isUnknown ? unfit.refused : null),
+    unfit: unfit?.isUnknown ? null : (unfit?.refused ?? null),
+  }
 }
 
 /** Returns the scenario that a model id names. A tool with a result is not called again. */
@@ -419,13 +446,13 @@ function readRequest(
 }
 
 /** Verdict for a host that belongs to no provider and has no rules; only interception sees one. */
-const UNJUDGED: Validation = { credential: 'absent', problems: [], refused: null }
+const UNJUDGED: Verdict = { credential: 'absent', problems: [], refused: null, unfit: null }
 
-const BROKE_OFF: Validation = { ...UNJUDGED, problems: ['the request broke off before its end'] }
+const BROKE_OFF: Verdict = { ...UNJUDGED, problems: ['the request broke off before its end'] }
 
 function answerTo(
   asked: MatchRequest,
-  { refused, credential, problems }: Validation,
+  { refused, unfit, credential, problems }: Verdict,
   scripted: ParsedAnswer | null,
   stock: Stock,
   known: boolean,
@@ -434,6 +461,7 @@ function answerTo(
   // valid key.
   const badKey = credential === 'mismatch' || problems.includes(NO_CREDENTIAL)
   if (refused && (stock.invent || asked.named || badKey)) return { ...refusalOf(refused), from: 'refusal' }
+  if (unfit) return { ...refusalOf(unfit), from: 'model' }
   if (known && !asked.endpoint) return noEndpoint(asked, stock)
   return pickAnswer(asked, scripted, stock)
 }

@@ -3,9 +3,9 @@ import { connect, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 import { createMockProviders, type MockOptions, type MockProviders } from './create.ts'
 
-/** Ended with the test. */
+/** Ended with the test. Takes invented names of models. */
 export async function mockFor(t: TestContext, options: MockOptions = {}): Promise<MockProviders> {
-  const mock = await createMockProviders(options)
+  const mock = await createMockProviders({ lenient: true, ...options })
   t.after(() => mock.close())
   return mock
 }

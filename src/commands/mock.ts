@@ -13,6 +13,8 @@ export interface MockCommand {
   readonly invent?: boolean
   /** Lets a recording answer that only ends like the request. */
   readonly similar?: boolean
+  /** Lets pass what the requested model would refuse. */
+  readonly lenient?: boolean
   readonly json?: boolean
   /** Only prints the scenarios. */
   readonly list?: boolean

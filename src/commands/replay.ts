@@ -8,18 +8,36 @@ import { ownRecordings, type Recording, readRecordings } from '../../mocks/recor
 import { interceptProviders } from '../../mocks/server/intercept.ts'
 import type { Config } from '../config/load.ts'
 import type { Recordings } from '../gateway/create-gateway.ts'
+import { type FactTable, factTableOf, packageTable } from '../models/facts.ts'
 
 export interface Replay extends Recordings {
   dispose(): void
 }
 
 /** `directory`: true for the package's recordings. `config` is called per request. Throws if unreadable. */
-export function startReplay(directory: string | true, invent: boolean, config: () => Config): Replay {
+export function startReplay(
+  directory: string | true,
+  { invent, lenient }: { readonly invent: boolean; readonly lenient: boolean },
+  config: () => Config,
+): Replay {
   const recordings = directory === true ? ownRecordings : directory
   const known = readRecordings(recordings)
   const providers = () =>
     Object.fromEntries(Object.entries(config().providers).map(([name, { base_url }]) => [name, base_url]))
-  const { dispose } = interceptProviders({ loopback: 'recorded', recordings, invent, providers })
+  let [tableOf, table]: [Config | null, FactTable] = [null, packageTable()]
+  const facts = () => {
+    const now = config()
+    if (now !== tableOf) [tableOf, table] = [now, factTableOf(now)]
+    return table
+  }
+  const { dispose } = interceptProviders({
+    loopback: 'recorded',
+    recordings,
+    invent,
+    lenient,
+    facts,
+    providers,
+  })
   const missing = Object.entries(providers())
     .filter(([name, base]) => !isKept(builtIn, known, name, base))
     .map(([name]) => name)

@@ -15,6 +15,7 @@ export interface ServeOptions {
   readonly replay?: string | true
   /** Replay invents missing answers. */
   readonly invent?: boolean
+  readonly lenient?: boolean
   readonly logLevel?: string
   readonly env: Readonly<Record<string, string | undefined>>
 }
@@ -35,6 +36,7 @@ export async function serve({
   port,
   replay,
   invent = false,
+  lenient = false,
   logLevel,
   env,
 }: ServeOptions): Promise<void> {
@@ -54,8 +56,12 @@ export async function serve({
   let { config } = loaded
   if (invent && !replaying)
     throw new UsageError('--invent needs --replay; live providers answer for themselves')
+  if (lenient && !replaying)
+    throw new UsageError('--lenient needs --replay; live models refuse what they refuse')
   const replayed =
-    replay === undefined ? null : (await import('./replay.ts')).startReplay(replay, invent, () => config)
+    replay === undefined
+      ? null
+      : (await import('./replay.ts')).startReplay(replay, { invent, lenient }, () => config)
   const terminal = process.stdout.isTTY === true
   const { log, close: closeLog } = await openLog(level, { pretty: terminal, colour: !isColourless(env) })
   const gateway = await createGateway({

@@ -4,6 +4,7 @@
 import { z } from 'zod'
 import { LOSSES, type Loss } from '../core/losses.ts'
 import { TRACE_PARENTS } from '../core/tracing.ts'
+import { ownFacts } from '../models/facts.ts'
 import type { JsonSchema } from '../yaml/json-schema.ts'
 
 const UNITS: Record<string, number> = {
@@ -148,6 +149,11 @@ const model = z.strictObject({
     })
     .default({})
     .describe('What it accepts. Only `false` keeps calls away from it.'),
+  accepts: ownFacts
+    .optional()
+    .describe(
+      'What it accepts beyond that: translated calls are written accordingly. It takes precedence over the built-in facts; the name may hold `*`. See [What models accept](models.md).',
+    ),
   price: price.optional().describe('US dollars per million tokens. Default: the built-in table.'),
 })
 

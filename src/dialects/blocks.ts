@@ -4,6 +4,7 @@
 // dialect that cannot write it names the loss (losses.ts).
 import type { Tokens } from '../core/call.ts'
 import type { Loss, Losses } from '../core/losses.ts'
+import type { Facts } from '../models/facts.ts'
 import type { ClientRequest } from './client-request.ts'
 import type { Json } from './json.ts'
 import type { StreamEvent } from './stream-event.ts'
@@ -231,6 +232,8 @@ export interface Peer {
   readonly host: string
   /** Requested model. */
   readonly model: string
+  /** What is known of this model. */
+  readonly facts: Facts
   /** False: it has refused our reasoning, so neither earlier reasoning nor a reasoning setting is written. */
   readonly takesReasoning: boolean
 }

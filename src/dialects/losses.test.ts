@@ -15,8 +15,11 @@ const dialectOf = (name: string) => {
 }
 
 function lossesOf({ from, to, request = {}, answer, forwarded = [] }: LossCase): readonly string[] {
-  const translation = translating(dialectOf(from), dialectOf(to), { family: 'own', host: 'localhost' })
-    .translation!()
+  const translation = translating(dialectOf(from), dialectOf(to), {
+    family: 'own',
+    host: 'localhost',
+    factsOf: () => ({}),
+  }).translation!()
   const text = JSON.stringify({ ...PLAIN_REQUESTS[from], ...request })
   translation.request({ model: 'm', stream: false, text, wantsUsage: true, forwarded, query: '' }, 'm', {
     basePath: '',

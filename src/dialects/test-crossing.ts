@@ -45,7 +45,11 @@ export function crossed(
     family = OWN_FAMILY,
   } = {},
 ): { translation: Translation; sent: Json } {
-  const upstream = translating(dialectOf(client), dialectOf(provider), { family, host: 'localhost' })
+  const upstream = translating(dialectOf(client), dialectOf(provider), {
+    family,
+    host: 'localhost',
+    factsOf: () => ({}),
+  })
   const translation = upstream.translation!()
   const text = JSON.stringify({ ...PLAIN_REQUESTS[client], ...request })
   const { body } = translation.request(
@@ -60,6 +64,7 @@ export const peer = (family = OWN_FAMILY): Peer => ({
   family,
   host: 'localhost',
   model: 'm',
+  facts: {},
   takesReasoning: true,
 })
 

@@ -4,6 +4,7 @@
 import type { ParsedEvent, ProviderError } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
 import { type Loss, Losses } from '../core/losses.ts'
+import type { Facts } from '../models/facts.ts'
 import { parseExact } from '../shared/exact-json.ts'
 import { type Block, type Conversation, type DialectBlocks, NO_SAMPLING, type Peer } from './blocks.ts'
 import type { ClientRequest } from './client-request.ts'
@@ -18,6 +19,12 @@ import type {
 import type { Json } from './json.ts'
 import { ToolNames, unwrapInput } from './tool-names.ts'
 import { endOf, TranslatedStream } from './translate-stream.ts'
+
+/** A provider to translate for. */
+export interface PeerProvider extends Pick<Peer, 'family' | 'host'> {
+  /** Returns what is known of one of its models. */
+  readonly factsOf: (model: string) => Facts
+}
 
 /** A dialect that can be translated. */
 export type Translatable = Dialect & { readonly blocks: DialectBlocks }
@@ -38,16 +45,24 @@ export const canTranslate =
 export function upstreamsOf(
   dialects: Readonly<Record<string, Dialect>>,
   spoken: readonly string[],
-  {
-    name,
-    family,
-    host,
-  }: { readonly name: string; readonly family: string | undefined; readonly host: string },
+  provider: {
+    readonly name: string
+    readonly family: string | undefined
+    readonly host: string
+    /** Returns what is known of one of its models, asked in a dialect. */
+    readonly factsOf: (model: string, dialect: string) => Facts
+  },
 ): Map<string, UpstreamDialect> {
   const upstreams = new Map(spoken.map((each) => [each, dialects[each]!.upstream]))
-  const to = spoken.map((each) => dialects[each]).find(isTranslatable)
-  if (!to) return upstreams
-  const peer = { family: family ?? to.blocks.family ?? name, host }
+  const dialect = spoken.find((each) => isTranslatable(dialects[each]))
+  if (dialect === undefined) return upstreams
+  const { name, family, host, factsOf } = provider
+  const to = dialects[dialect] as Translatable
+  const peer = {
+    family: family ?? to.blocks.family ?? name,
+    host,
+    factsOf: (model: string) => factsOf(model, dialect),
+  }
   for (const [each, from] of Object.entries(dialects))
     if (!upstreams.has(each) && isTranslatable(from)) upstreams.set(each, translating(from, to, peer))
   return upstreams
@@ -64,7 +79,7 @@ export function plainLosses(
     const translation = upstream.translation?.()
     const blocks = dialects[name]?.blocks
     if (!translation || !blocks) continue
-    const peer = { family: '', host: '', model, takesReasoning: true }
+    const peer = { family: '', host: '', model, facts: {}, takesReasoning: true }
     const text = JSON.stringify(blocks.writeRequest(PLAIN, peer, new Losses()))
     const request = { model, stream: false, text, wantsUsage: true, forwarded: [], query: '' }
     translation.request(request, model, { basePath: '', key: null })
@@ -88,11 +103,7 @@ const PLAIN: Conversation = {
 }
 
 /** Translates from clients that speak `from` to a provider that speaks `to`. */
-export function translating(
-  from: Translatable,
-  to: Translatable,
-  provider: Pick<Peer, 'family' | 'host'>,
-): UpstreamDialect {
+export function translating(from: Translatable, to: Translatable, provider: PeerProvider): UpstreamDialect {
   /** Models that have refused our reasoning, until the configuration is reloaded. */
   const refusers = new Set<string>()
   const make = () => new OneTranslation(from, to, provider, refusers)
@@ -116,7 +127,7 @@ class OneTranslation implements Translation {
   readonly relayedHeaders = NONE
   readonly #from: Translatable
   readonly #to: Translatable
-  readonly #provider: Pick<Peer, 'family' | 'host'>
+  readonly #provider: PeerProvider
   readonly #refusers: Set<string>
   readonly #losses = new Losses()
   #peer!: Peer
@@ -125,12 +136,7 @@ class OneTranslation implements Translation {
   #names!: ToolNames
   #askedToReason = false
 
-  constructor(
-    from: Translatable,
-    to: Translatable,
-    provider: Pick<Peer, 'family' | 'host'>,
-    refusers: Set<string>,
-  ) {
+  constructor(from: Translatable, to: Translatable, provider: PeerProvider, refusers: Set<string>) {
     this.#from = from
     this.#to = to
     this.#provider = provider
@@ -155,7 +161,9 @@ class OneTranslation implements Translation {
     const [from, to] = [this.#from.blocks, this.#to.blocks]
     this.#wantsUsage = request.wantsUsage
     this.#path = request.path
-    this.#peer = { ...this.#provider, model, takesReasoning: !this.#refusers.has(model) }
+    const { family, host, factsOf } = this.#provider
+    const facts = factsOf(model)
+    this.#peer = { family, host, model, facts, takesReasoning: !this.#refusers.has(model) }
     const asked = from.parseRequest(parseExact(text) as Json, request, this.#losses)
     this.#askedToReason = mentionsReasoning(asked)
     this.#names = new ToolNames(asked.tools, to.tools)

@@ -15,10 +15,10 @@ export interface CatalogEntry {
   readonly type: (typeof MODEL_TYPES)[number] | 'route'
 }
 
-/** Returns routes first, then every model that a route or `models` names. */
+/** Returns routes first, then every model that a route or `models` names; a pattern names none. */
 export function catalog({ routes, models }: Config): CatalogEntry[] {
   const targets = Object.values(routes).flatMap((route) => route.targets.map((target) => target.model))
-  const ids = new Set([...Object.keys(models), ...targets])
+  const ids = new Set([...Object.keys(models).filter((id) => !id.includes('*')), ...targets])
   return [
     ...Object.keys(routes).map((id) => entry(id, 'waybill', 'route')),
     ...[...ids]

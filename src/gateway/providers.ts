@@ -3,20 +3,31 @@ import type { Config, Loaded, ProviderConfig } from '../config/load.ts'
 import { DIALECTS, type Dialects } from '../dialects/registry.ts'
 import { canTranslate, plainLosses, upstreamsOf } from '../dialects/translate.ts'
 import type { ReadContext } from '../endpoints/context.ts'
+import { type FactTable, factTableOf } from '../models/facts.ts'
 import type { Connections } from '../providers/connections.ts'
 import type { Provider } from '../providers/send.ts'
 import { createKeySearch } from '../shared/redact.ts'
 
 /** Returns how clients of each dialect reach a provider. */
-function spokenFor(dialects: Dialects, name: string, { dialect, base_url, family }: ProviderConfig) {
-  return upstreamsOf(dialects, dialect, { name, family, host: new URL(base_url).hostname })
+function spokenFor(
+  dialects: Dialects,
+  name: string,
+  { dialect, base_url, family }: ProviderConfig,
+  facts: FactTable,
+) {
+  const factsOf = (model: string, spoken: string) => facts.of(name, model, spoken)
+  return upstreamsOf(dialects, dialect, { name, family, host: new URL(base_url).hostname, factsOf })
 }
 
 /** Returns a function that finds the losses of plain text at a target, by the client's dialect. */
 export const plainLossesIn =
   (config: Config, dialects: Dialects = DIALECTS): ReadContext['plainLosses'] =>
   ({ provider, model }) =>
-    plainLosses(dialects, spokenFor(dialects, provider, config.providers[provider]!), model)
+    plainLosses(
+      dialects,
+      spokenFor(dialects, provider, config.providers[provider]!, factTableOf(config)),
+      model,
+    )
 export const translatable = canTranslate(DIALECTS)
 
 /** Returns the providers of a configuration, by name. */
@@ -26,13 +37,14 @@ export function connect(
   dialects: Dialects,
   connections: Connections,
 ): Map<string, Provider> {
+  const facts = factTableOf(config)
   const entries = Object.entries(config.providers).map(([name, provider]): [string, Provider] => {
     const { origin, pathname } = new URL(provider.base_url)
     const key = secrets.get(name) ?? null
     return [
       name,
       {
-        dialects: spokenFor(dialects, name, provider),
+        dialects: spokenFor(dialects, name, provider, facts),
         dispatcher: connections.to(origin, config.resilience.connect),
         origin,
         basePath: pathname.replace(/\/+$/, ''),

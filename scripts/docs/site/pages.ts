@@ -14,6 +14,7 @@ export const PAGES: Readonly<Record<string, Readonly<Record<string, string>>>> =
     'docs/api.md': 'Endpoints and headers',
     'docs/troubleshooting.md': 'Errors, and what to do',
     'docs/command-line.md': 'Commands',
+    'docs/models.md': 'What models accept',
     'docs/losses.md': 'What a translation loses',
   },
   'Coding agents': {

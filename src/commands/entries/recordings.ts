@@ -62,6 +62,7 @@ export const addMock: CommandEntry = (program) => {
     .option('--recordings <dir>', 'recordings to answer from; default: those of the package')
     .option('--similar', 'with --recordings: let the nearest one answer if its last message is the same')
     .option('--invent', 'with --recordings: make up an answer if there is no recording; default: an error')
+    .option('--lenient', 'let pass what the requested model would refuse, and models that do not exist')
     .addOption(
       new Option('--pace <pace>', 'how fast answers come').choices(['recorded', 'none']).default('none'),
     )

@@ -1,11 +1,10 @@
 // Converts blocks to a chat request. Format: OpenAI API reference, "Chat".
 
 import type { Losses } from '../../core/losses.ts'
+import { acceptedEffort, acceptedLimit, acceptedSampling, isOff } from '../accepted.ts'
 import {
   type Conversation,
-  effortOfBudget,
   namedSchema,
-  nearestEffort,
   type Peer,
   type Sampling,
   type Tool,
@@ -23,9 +22,11 @@ const EXTRAS = new Set(
 const isOpenAi = (host: string): boolean => /(^|\.)openai(\.azure)?\.com$/.test(host)
 
 export function writeRequest(asked: Conversation, peer: Peer, losses: Losses): Record<string, unknown> {
-  const { turns, tools, choice, parallel, maxTokens, stop, user, extras } = asked
+  const { turns, tools, choice, parallel, stop, user, extras } = asked
+  const { facts } = peer
   const body: Record<string, unknown> = { messages: messagesOf(turns, peer, losses) }
-  if (maxTokens !== null) body[isOpenAi(peer.host) ? 'max_completion_tokens' : 'max_tokens'] = maxTokens
+  const limit = facts.chat_limit ?? (isOpenAi(peer.host) ? 'max_completion_tokens' : 'max_tokens')
+  if (asked.maxTokens !== null) body[limit] = acceptedLimit(asked.maxTokens, facts, losses)
   if (tools.length > 0) {
     body.tools = tools.map((tool) => toolFor(tool, losses))
     if (choice)
@@ -37,9 +38,10 @@ export function writeRequest(asked: Conversation, peer: Peer, losses: Losses): R
   if (stop.length > 0) body.stop = stop.slice(0, MAX_STOPS)
   if (stop.length > MAX_STOPS) losses.add('stop')
   losses.of(asked.sampling.topK, 'sampling.top_k')
-  writeSampling(body, asked.sampling)
-  const effort = effortFor(asked.reasoning, peer, losses)
+  const effort = effortFor(asked, peer, losses)
   if (effort !== null) body.reasoning_effort = effort
+  const thinks = effort === null ? facts.thinks_unasked === 'yes' : effort !== 'none'
+  writeSampling(body, acceptedSampling(asked.sampling, facts, thinks, losses))
   const format = formatFor(asked.format)
   if (format) body.response_format = format
   if (user !== null) body.user = user
@@ -68,24 +70,22 @@ function formatFor(format: Conversation['format']): object | null {
 
 const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh']
 
-function effortFor(
-  { effort, budget, on }: Conversation['reasoning'],
-  peer: Peer,
-  losses: Losses,
-): string | null {
+function effortFor({ reasoning, tools }: Conversation, peer: Peer, losses: Losses): string | null {
+  const { facts } = peer
+  const { effort, budget, on } = reasoning
+  const wished = effort ?? budget
+  if (tools.length > 0 && facts.chat_tools === 'effort_none') {
+    if (!isOff(reasoning)) losses.of(wished, 'effort')
+    return 'none'
+  }
   if (!peer.takesReasoning) {
-    losses.of(effort ?? budget, 'effort')
+    losses.of(wished, 'effort')
     return null
   }
-  if (effort !== null) {
-    losses.of(budget, 'thinking.budget')
-    return nearestEffort(effort, EFFORTS, losses)
-  }
-  // Most servers have no setting for either.
-  if (on !== null && budget === null) losses.add(on ? 'effort' : 'thinking.off')
-  if (budget === null || on === false) return null
-  losses.add('thinking.budget')
-  return effortOfBudget(budget)
+  if (wished === null && on === true) losses.add('effort')
+  // Most servers have no setting for it.
+  const words = on === false && effort === null ? [] : EFFORTS
+  return acceptedEffort(reasoning, facts, words, losses)
 }
 
 function toolFor({ kind, name, description, schema, strict, cache, grammar }: Tool, losses: Losses): object {

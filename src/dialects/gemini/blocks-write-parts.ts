@@ -80,13 +80,11 @@ function dataFor(source: Exclude<Source, { kind: 'text' }>, losses: Losses): Jso
   return []
 }
 
-/** Models since 3 refuse a turn whose first call has no signature, which another model's call cannot have. */
+/** Some models refuse a turn whose first call has no signature, which another model's call cannot have. */
 export function withSignedCall(parts: readonly Json[], peer: Peer): Json[] {
-  const first = isSince3(peer) ? parts.findIndex((part) => 'functionCall' in part) : -1
+  const first = peer.facts.signatures === 'calls' ? parts.findIndex((part) => 'functionCall' in part) : -1
   return parts.map((part, n) => (n === first ? { thoughtSignature: NO_SIGNATURE, ...part } : part))
 }
-
-export const isSince3 = ({ model }: Peer): boolean => /gemini-([3-9]|\d\d)/.test(model)
 
 function resultFor({ id, blocks, error }: ResultBlock, writing: PartWriting): Json[] {
   const { peer, names, losses } = writing
@@ -98,8 +96,9 @@ function resultFor({ id, blocks, error }: ResultBlock, writing: PartWriting): Js
     else if (block.type === 'unknown') losses.add(block.loss)
     else if (block.type !== 'text') losses.add('unknown.block')
   }
-  // Models since 3 accept pictures and files inside a result; for older ones they follow it.
-  const isInside = media.length > 0 && isSince3(peer) && media.every((part) => 'inlineData' in part)
+  // Where a result cannot hold pictures and files, they follow it.
+  const isInside =
+    media.length > 0 && peer.facts.result_media === 'yes' && media.every((part) => 'inlineData' in part)
   if (media.length > 0 && !isInside) losses.add('tool_result.media')
   const response = error ? { error: text } : { output: text }
   const said = { id, name: names.get(id) ?? id, response, ...(isInside && { parts: media }) }

@@ -2,18 +2,18 @@
 // calling", "Thought signatures", "Thinking". Meets Google's rules for a conversation: alternating roles, a
 // name on every result, signatures on the parts that they belong to.
 import type { Losses } from '../../core/losses.ts'
+import { acceptedEffort, acceptedLimit, acceptedSampling, isOff } from '../accepted.ts'
 import {
   type Block,
   budgetOfEffort,
   type Conversation,
-  nearestEffort,
   type Peer,
   type Tool,
   type Turn,
   writeExtras,
 } from '../blocks.ts'
 import type { Json } from '../json.ts'
-import { isSince3, partsFor, withSignedCall } from './blocks-write-parts.ts'
+import { partsFor, withSignedCall } from './blocks-write-parts.ts'
 
 const EXTRAS = new Set(['safetySettings', 'labels', 'cachedContent', 'serviceTier'])
 const MAX_STOPS = 5
@@ -89,9 +89,15 @@ function configFor(
   peer: Peer,
   losses: Losses,
 ): Record<string, unknown> {
-  const { temperature, topP, topK, seed, presencePenalty, frequencyPenalty } = sampling
+  const thinkingConfig = thinkingFor(reasoning, peer, losses)
+  const { temperature, topP, topK, seed, presencePenalty, frequencyPenalty } = acceptedSampling(
+    sampling,
+    peer.facts,
+    thinkingConfig?.thinkingBudget !== 0,
+    losses,
+  )
   const said = {
-    maxOutputTokens: maxTokens,
+    maxOutputTokens: acceptedLimit(maxTokens, peer.facts, losses),
     temperature,
     topP,
     topK,
@@ -99,7 +105,7 @@ function configFor(
     presencePenalty,
     frequencyPenalty,
     stopSequences: stop.length > 0 ? stop.slice(0, MAX_STOPS) : null,
-    thinkingConfig: thinkingFor(reasoning, peer, losses),
+    thinkingConfig,
   }
   if (stop.length > MAX_STOPS) losses.add('stop')
   const config: Record<string, unknown> = {}
@@ -112,43 +118,39 @@ function configFor(
   return config
 }
 
-/** Largest budget that every thinking model accepts, tokens. */
-const MAX_BUDGET_TOKENS = 24_576
+/** Budgets that every thinking model accepts, tokens. */
+const BUDGET_TOKENS = [1, 24_576] as const
 const LEVELS = ['minimal', 'low', 'medium', 'high']
 
-/** Models since 3 accept a level, older ones a number of tokens; 0 switches thinking off if possible. */
+/** Asks for thinking by level or by budget, as the model accepts it; 0 switches it off if possible. */
 function thinkingFor(
-  { effort, budget, on }: Conversation['reasoning'],
-  peer: Peer,
+  wish: Conversation['reasoning'],
+  { facts, takesReasoning }: Peer,
   losses: Losses,
 ): Json | null {
+  const { effort, budget, on } = wish
   if (effort === null && budget === null && on === null) return null
-  if (!peer.takesReasoning) {
+  if (!takesReasoning) {
     losses.add('effort')
     return null
   }
-  const isOff = on === false || effort === 'none'
-  if (isSince3(peer)) {
-    if (isOff) {
-      losses.add('thinking.off')
-      return { thinkingLevel: 'minimal' }
+  const { thinking = ['budget', 'off'], budget: range = BUDGET_TOKENS } = facts
+  if (isOff(wish) && thinking.includes('off')) return { thinkingBudget: 0 }
+  if (thinking.includes('level') && (budget === null || isOff(wish))) {
+    const thinkingLevel = acceptedEffort(wish, facts, LEVELS, losses)
+    return {
+      ...(!isOff(wish) && { includeThoughts: true }),
+      ...(thinkingLevel !== null && { thinkingLevel }),
     }
-    if (budget !== null) return { includeThoughts: true, thinkingBudget: clamped(budget, losses) }
-    const level = effort === null ? null : nearestEffort(effort, LEVELS, losses)
-    return { includeThoughts: true, ...(level !== null && { thinkingLevel: level }) }
   }
-  if (isOff) return { thinkingBudget: 0 }
-  if (budget !== null) return { includeThoughts: true, thinkingBudget: clamped(budget, losses) }
-  if (effort === null) return { includeThoughts: true }
-  losses.add('effort') // a level becomes a number of tokens
-  const tokens = budgetOfEffort(effort)
-  return {
-    includeThoughts: true,
-    ...(tokens !== null && { thinkingBudget: Math.min(tokens, MAX_BUDGET_TOKENS) }),
+  if (isOff(wish)) {
+    losses.add('thinking.off')
+    return { thinkingBudget: range[0] }
   }
-}
-
-function clamped(budget: number, losses: Losses): number {
-  if (budget > MAX_BUDGET_TOKENS) losses.add('thinking.budget')
-  return Math.min(budget, MAX_BUDGET_TOKENS)
+  if (budget === null && effort !== null) losses.add('effort') // a level becomes a number of tokens
+  const tokens = budget ?? (effort === null ? null : budgetOfEffort(effort))
+  if (tokens === null) return { includeThoughts: true }
+  const thinkingBudget = Math.max(range[0], Math.min(tokens, range[1]))
+  if (budget !== null && budget !== thinkingBudget) losses.add('thinking.budget')
+  return { includeThoughts: true, thinkingBudget }
 }

@@ -3,10 +3,12 @@
 // thinking only if it can continue.
 
 import type { Losses } from '../../core/losses.ts'
+import { acceptedChoice, acceptedEffort, acceptedLimit, acceptedSampling, isOff } from '../accepted.ts'
 import {
   type Block,
   budgetOfEffort,
   type Conversation,
+  nearestEffort,
   type Peer,
   type Tool,
   type Turn,
@@ -29,7 +31,9 @@ const EXTRAS = new Set([
 ])
 
 export function writeRequest(asked: Conversation, peer: Peer, losses: Losses): Record<string, unknown> {
-  const { turns, tools, choice, parallel, maxTokens, stop, format, user, extras } = asked
+  const { turns, tools, parallel, maxTokens, stop, format, user, extras } = asked
+  const { facts } = peer
+  const choice = acceptedChoice(asked.choice, facts, losses)
   const begin = turns.findIndex(({ role }) => role === 'user' || role === 'assistant')
   const [before, after] = begin < 0 ? [turns, []] : [turns.slice(0, begin), turns.slice(begin)]
   if (turns.some(({ role }) => role === 'developer')) losses.add('role.developer')
@@ -41,7 +45,7 @@ export function writeRequest(asked: Conversation, peer: Peer, losses: Losses): R
     content: blocks.flatMap((block) => blockFor(block, peer, losses)),
   }))
   const body: Record<string, unknown> = {
-    max_tokens: maxTokens ?? DEFAULT_MAX_TOKENS,
+    max_tokens: acceptedLimit(maxTokens ?? DEFAULT_MAX_TOKENS, facts, losses),
     messages: messages.filter(({ content }) => content.length > 0),
   }
   const system = before.flatMap(({ blocks }) => blocks).flatMap((block) => textFor(block, losses))
@@ -50,8 +54,8 @@ export function writeRequest(asked: Conversation, peer: Peer, losses: Losses): R
   const toolChoice = choiceFor(choice, parallel, tools.length > 0)
   if (toolChoice) body.tool_choice = toolChoice
   if (stop.length > 0) body.stop_sequences = stop
-  writeReasoning(body, { ...asked, turns: after, peer }, losses)
-  writeSampling(body, asked.sampling, losses)
+  writeReasoning(body, { ...asked, choice, turns: after, peer }, losses)
+  writeSampling(body, acceptedSampling(asked.sampling, facts, thinks(body), losses), losses)
   if (format?.type === 'schema') losses.of(format.name ?? format.strict, 'format.name')
   if (format?.type === 'schema')
     body.output_config = {
@@ -117,38 +121,60 @@ function choiceFor(
 /** Minimum thinking budget, tokens. */
 const MIN_BUDGET_TOKENS = 1_024
 
-/** Asks for thinking if allowed: not with a forced tool, nor in a turn with calls that lost its thinking. */
-function writeReasoning(
-  body: Record<string, unknown>,
-  {
-    reasoning: { effort, budget, on },
-    turns,
-    choice,
-    peer,
-  }: Pick<Conversation, 'reasoning' | 'turns' | 'choice'> & { peer: Peer },
-  losses: Losses,
-): void {
-  if (effort === 'none' || on === false) {
+type Wished = Pick<Conversation, 'reasoning' | 'turns' | 'choice'> & { readonly peer: Peer }
+
+/** Asks for thinking in the form that the model accepts; of a model without facts, by a budget. */
+function writeReasoning(body: Record<string, unknown>, wished: Wished, losses: Losses): void {
+  const { reasoning, peer } = wished
+  const { effort, budget, on } = reasoning
+  const { thinking: taken = ['budget', 'off'], efforts = [] } = peer.facts
+  if (effort === null && budget === null && on === null) return
+  if (!peer.takesReasoning) {
+    losses.add(isOff(reasoning) ? 'thinking.off' : effort === null ? 'thinking.budget' : 'effort')
+    return
+  }
+  if (isOff(reasoning) && taken.includes('off')) {
     body.thinking = { type: 'disabled' }
     return
   }
-  if (effort === null && budget === null && on === null) return
-  if (effort !== null && budget === null && budgetOfEffort(effort) === null) {
-    losses.add('effort')
+  if (isOff(reasoning) && taken.includes('between_tools')) {
+    losses.add('thinking.off')
+    body.thinking = { type: 'between_tools' }
     return
   }
-  const forced = choice?.type === 'required' || choice?.type === 'tool'
-  if (!peer.takesReasoning || forced || !canGoOn(turns, peer)) {
+  const isExact = effort === null && budget !== null && taken.includes('budget') && takesBudget(wished)
+  if (!taken.includes('adaptive') || isExact) {
+    writeBudget(body, wished, losses)
+    return
+  }
+  body.thinking = { type: 'adaptive' }
+  const level = acceptedEffort(reasoning, peer.facts, efforts, losses)
+  if (level !== null) body.output_config = { effort: level }
+}
+
+/** A budget goes neither with a forced tool, nor in a turn with calls that lost its thinking. */
+function takesBudget({ choice, turns, peer }: Wished): boolean {
+  return choice?.type !== 'required' && choice?.type !== 'tool' && canGoOn(turns, peer)
+}
+
+function writeBudget(body: Record<string, unknown>, wished: Wished, losses: Losses): void {
+  const { reasoning, peer } = wished
+  const { effort, budget } = reasoning
+  const { efforts = [], output = Number.POSITIVE_INFINITY } = peer.facts
+  const tokensOfEffort = budgetOfEffort(effort ?? 'medium')
+  if ((budget === null && tokensOfEffort === null) || !takesBudget(wished)) {
     losses.add(effort === null ? 'thinking.budget' : 'effort')
     return
   }
-  if (budget === null) losses.add('effort') // a level becomes a number of tokens
-  const wanted = budget ?? budgetOfEffort(effort ?? 'medium')!
+  if (efforts.length > 0 && effort !== null)
+    body.output_config = { effort: nearestEffort(effort, efforts, losses) }
+  else if (budget === null) losses.add('effort') // a level becomes a number of tokens
+  const wanted = budget ?? tokensOfEffort!
   const most = body.max_tokens as number
   const tokens = Math.max(MIN_BUDGET_TOKENS, Math.min(wanted, most - MIN_BUDGET_TOKENS))
   if (most <= tokens) {
     losses.add('max_tokens')
-    body.max_tokens = tokens + most
+    body.max_tokens = Math.min(tokens + most, output)
   }
   if (budget !== null && tokens !== budget) losses.add('thinking.budget')
   body.thinking = { type: 'enabled', budget_tokens: tokens }
@@ -165,22 +191,25 @@ function canGoOn(turns: readonly Turn[], { family }: Peer): boolean {
   )
 }
 
+const thinks = ({ thinking }: Record<string, unknown>): boolean =>
+  thinking !== undefined && (thinking as { type: string }).type !== 'disabled'
+
 function writeSampling(
   body: Record<string, unknown>,
   sampling: Conversation['sampling'],
   losses: Losses,
 ): void {
   const { temperature, topP, topK } = sampling
-  const thinks = body.thinking !== undefined && (body.thinking as { type: string }).type !== 'disabled'
-  if (temperature !== null && thinks && temperature !== 1) losses.add('sampling.temperature')
+  const isThinking = thinks(body)
+  if (temperature !== null && isThinking && temperature !== 1) losses.add('sampling.temperature')
   else if (temperature !== null) {
     body.temperature = Math.min(temperature, 1)
     if (temperature > 1) losses.add('sampling.temperature')
   }
   // Newer models accept only one of the two.
-  if (topP !== null && (thinks || temperature !== null)) losses.add('sampling.temperature')
+  if (topP !== null && (isThinking || temperature !== null)) losses.add('sampling.temperature')
   else if (topP !== null) body.top_p = topP
-  if (topK !== null && thinks) losses.add('sampling.top_k')
+  if (topK !== null && isThinking) losses.add('sampling.top_k')
   else if (topK !== null) body.top_k = topK
   withoutSeedAndPenalties(sampling, losses)
 }

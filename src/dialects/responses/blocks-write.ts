@@ -1,13 +1,12 @@
 // Converts blocks to a responses request. Format: OpenAI API reference, "Responses". Stores nothing at the
 // provider unless the client asked for it, so reasoning is requested in a form that can be sent back.
 import type { Losses } from '../../core/losses.ts'
+import { acceptedEffort, acceptedLimit, acceptedSampling } from '../accepted.ts'
 import {
   type Block,
   type CallKind,
   type Conversation,
-  effortOfBudget,
   namedSchema,
-  nearestEffort,
   type Peer,
   type Tool,
   type Turn,
@@ -28,7 +27,9 @@ const EXTRAS = new Set(
 const MIN_OUTPUT_TOKENS = 16
 
 export function writeRequest(asked: Conversation, peer: Peer, losses: Losses): Record<string, unknown> {
-  const { turns, tools, choice, parallel, maxTokens, stop, sampling, user, extras } = asked
+  const { turns, tools, choice, parallel, stop, user, extras } = asked
+  const { facts } = peer
+  const maxTokens = acceptedLimit(asked.maxTokens, facts, losses)
   const [first, ...others] = turns
   const isPrompt = first?.role === 'system' && first.blocks.every(({ type }) => type === 'text')
   const kinds = new Map<string, CallKind>()
@@ -47,11 +48,13 @@ export function writeRequest(asked: Conversation, peer: Peer, losses: Losses): R
     if (parallel !== null) body.parallel_tool_calls = parallel
   }
   if (stop.length > 0) losses.add('stop')
-  losses.of(sampling.topK, 'sampling.top_k')
-  withoutSeedAndPenalties(sampling, losses)
-  if (sampling.temperature !== null) body.temperature = sampling.temperature
-  if (sampling.topP !== null) body.top_p = sampling.topP
-  writeReasoning(body, asked.reasoning, turns, peer, losses)
+  losses.of(asked.sampling.topK, 'sampling.top_k')
+  withoutSeedAndPenalties(asked.sampling, losses)
+  const effort = writeReasoning(body, asked.reasoning, turns, peer, losses)
+  const thinks = effort === null ? facts.thinks_unasked === 'yes' : effort !== 'none'
+  const { temperature, topP } = acceptedSampling(asked.sampling, facts, thinks, losses)
+  if (temperature !== null) body.temperature = temperature
+  if (topP !== null) body.top_p = topP
   const format = formatFor(asked.format)
   if (format) body.text = { format }
   if (user !== null) body.user = user
@@ -70,34 +73,27 @@ function formatFor(format: Conversation['format']): object | null {
 
 const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh']
 
+/** Returns the level of effort that it writes. */
 function writeReasoning(
   body: Record<string, unknown>,
-  { effort, budget, on }: Conversation['reasoning'],
+  wish: Conversation['reasoning'],
   turns: readonly Turn[],
-  { family, takesReasoning }: Peer,
+  { family, facts, takesReasoning }: Peer,
   losses: Losses,
-): void {
+): string | null {
   if (!takesReasoning) {
-    losses.of(effort ?? budget, 'effort')
-    return
+    losses.of(wish.effort ?? wish.budget, 'effort')
+    return null
   }
-  if (effort !== null) losses.of(budget, 'thinking.budget')
-  else if (budget !== null && on !== false) losses.add('thinking.budget')
-  const word =
-    effort !== null
-      ? nearestEffort(effort, EFFORTS, losses)
-      : on === false
-        ? 'none'
-        : budget === null
-          ? null
-          : effortOfBudget(budget)
-  if (word !== null || on === true)
+  const word = acceptedEffort(wish, facts, EFFORTS, losses)
+  if (word !== null || wish.on === true)
     body.reasoning = { ...(word === null ? {} : { effort: word }), summary: 'auto' }
   const goesOn = turns.some(({ blocks }) => blocks.some((block) => isOwn(block, family)))
   // Models that do not reason refuse this.
   if ((body.reasoning !== undefined && word !== 'none') || goesOn)
     body.include = ['reasoning.encrypted_content']
   if (word === 'none') body.reasoning = { effort: word }
+  return word
 }
 
 const isOwn = (block: Block, family: string): boolean =>

@@ -18,7 +18,7 @@ import { streamOf } from './test-samples.ts'
 const RUNS = Number(process.env.WAYBILL_FUZZ ?? (IS_FULL ? 2_000 : 200))
 const SEED = Number(process.env.WAYBILL_FUZZ_SEED ?? Date.now() % 2 ** 31)
 const options = { numRuns: RUNS, seed: SEED }
-const PEER: Peer = { family: 'openai', host: 'localhost', model: 'm', takesReasoning: true }
+const PEER: Peer = { family: 'openai', host: 'localhost', model: 'm', facts: {}, takesReasoning: true }
 
 const word = fc.string({ minLength: 1, maxLength: 12, unit: 'grapheme' })
 const name = fc.stringMatching(/^[a-z][a-z_]{0,8}$/)
@@ -186,8 +186,11 @@ function crossed(
   sse: string,
   size: number,
 ) {
-  const translation = translating(DIALECTS[from], DIALECTS[to], { family: 'f', host: 'localhost' })
-    .translation!()
+  const translation = translating(DIALECTS[from], DIALECTS[to], {
+    family: 'f',
+    host: 'localhost',
+    factsOf: () => ({}),
+  }).translation!()
   const request = JSON.stringify({ model: 'm', input: 'x', messages: [], max_tokens: 99, tools: [] })
   translation.request(
     { model: 'm', stream: true, text: request, wantsUsage: true, forwarded: [], query: '' },

@@ -1,0 +1,29 @@
+// Judges a request as its model does: what a provider refuses although the request is valid. Reads the facts about
+// models (src/models); knows the dialects' fields and the providers' words, but no model.
+import type { Facts } from '../../src/models/facts.ts'
+import { geminiProblem } from './gemini.ts'
+import { messagesProblem } from './messages.ts'
+import { chatProblem, responsesProblem } from './openai.ts'
+import type { Fields, ModelProblem } from './problem.ts'
+
+const BY_ENDPOINT: Readonly<
+  Record<string, (body: Fields, facts: Facts, model: string) => ModelProblem | null>
+> = {
+  messages: messagesProblem,
+  'messages/count_tokens': ({ max_tokens: _, messages, ...body }, facts, model) =>
+    messagesProblem({ ...body, messages: [] }, facts, model),
+  'chat/completions': chatProblem,
+  responses: responsesProblem,
+  'models/{model}:generateContent': geminiProblem,
+}
+
+/** Returns the first reason to refuse a request to an endpoint; null if the model takes it, as far as is known. */
+export function modelProblem(
+  endpoint: string,
+  model: string,
+  body: unknown,
+  facts: Facts,
+): ModelProblem | null {
+  const judge = BY_ENDPOINT[endpoint]
+  return judge && typeof body === 'object' && body !== null ? judge(body as Fields, facts, model) : null
+}

@@ -1,0 +1,62 @@
+// What Gemini's models refuse, in Google's words.
+import type { Facts } from '../../src/models/facts.ts'
+import type { Fields, ModelProblem } from './problem.ts'
+
+export function geminiProblem(body: Fields, facts: Facts): ModelProblem | null {
+  const message =
+    thinkingProblem(body.generationConfig?.thinkingConfig ?? {}, facts) ??
+    (facts.signatures === 'calls' ? signatureProblem(body.contents) : null) ??
+    schemaProblem(body.tools, facts.schema_refused ?? [])
+  return message === null ? null : { message }
+}
+
+function thinkingProblem(
+  { thinkingLevel: level, thinkingBudget: budget }: Fields,
+  { thinking, efforts, budget: range }: Facts,
+): string | null {
+  if (level !== undefined && budget !== undefined)
+    return 'You can only set one of thinking budget and thinking level.'
+  if (level !== undefined) {
+    const isTaken = thinking?.includes('level') && (!efforts || efforts.includes(level.toLowerCase()))
+    return thinking && !isTaken ? 'Thinking level is not supported for this model.' : null
+  }
+  if (budget === 0 && thinking && !thinking.includes('off'))
+    return 'Budget 0 is invalid. This model only works in thinking mode.'
+  return range && budget > 0 && (budget < range[0] || budget > range[1])
+    ? `The thinking budget ${budget} is invalid. Please choose a value between ${range[0]} and ${range[1]}.`
+    : null
+}
+
+/** Looks at the first call of each step since the user last spoke: further calls of a step have no signature. */
+function signatureProblem(contents: unknown): string | null {
+  if (!Array.isArray(contents)) return null
+  const isSaid = ({ role, parts }: Fields) =>
+    role !== 'model' && !parts?.some((part: Fields) => 'functionResponse' in part)
+  for (const [position, { parts }] of contents.slice(contents.findLastIndex(isSaid) + 1).entries()) {
+    const first = parts?.find((part: Fields) => 'functionCall' in part)
+    if (first && !first.thoughtSignature)
+      return `Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and missing thought_signature may lead to degraded model performance. Additional data, function call \`default_api:${first.functionCall.name}\` , position ${position + 1}.`
+  }
+  return null
+}
+
+function schemaProblem(tools: unknown, refused: readonly string[]): string | null {
+  if (!Array.isArray(tools)) return null
+  for (const [at, { functionDeclarations = [] }] of tools.entries())
+    for (const [index, { parameters }] of functionDeclarations.entries()) {
+      const word = refused.find((each) => holdsKey(parameters, each))
+      if (word !== undefined)
+        return `Invalid JSON payload received. Unknown name "${word}" at 'tools[${at}].function_declarations[${index}].parameters': Cannot find field.`
+    }
+  return null
+}
+
+/** Returns true if a schema holds this word, not as the name of a property. */
+function holdsKey(schema: unknown, word: string): boolean {
+  if (typeof schema !== 'object' || schema === null) return false
+  return Object.entries(schema).some(([name, value]) =>
+    name === 'properties' && typeof value === 'object' && value !== null
+      ? Object.values(value).some((each) => holdsKey(each, word))
+      : name === word || holdsKey(value, word),
+  )
+}

@@ -1,0 +1,59 @@
+// Refuses what the requested model would refuse, and models that the provider does not have. Joins the facts about
+// models with the check of a request; does not know how an accepted request will be answered.
+import { type FactTable, isNamed } from '../../src/models/facts.ts'
+import { scenarioIn } from '../matching/classify.ts'
+import type { Endpoint, MockProvider, RefusedRequest } from '../provider.ts'
+import type { Recording } from '../recording/format.ts'
+import { modelProblem } from './check.ts'
+
+export interface ModelVerdict {
+  /** As the ledger shows it. */
+  readonly problem: string
+  readonly refused: RefusedRequest
+  /** True if the provider has no such model. */
+  readonly isUnknown: boolean
+}
+
+export type ModelJudge = (
+  provider: MockProvider,
+  endpoint: Endpoint | null,
+  asked: {
+    readonly model: string | null
+    readonly body: unknown
+    /** Names under which the provider is configured. */
+    readonly names?: readonly string[]
+  },
+) => ModelVerdict | null
+
+/** Messages of providers for a model that they do not have. Other providers' models are not all listed. */
+const UNKNOWN_MODEL: Readonly<Record<string, (model: string) => string>> = {
+  anthropic: (model) => `model: ${model}`,
+  openai: (model) => `The model \`${model}\` does not exist or you do not have access to it.`,
+  gemini: (model) =>
+    `models/${model} is not found for API version v1beta, or is not supported for generateContent. Call ListModels to see the list of available models and their supported methods.`,
+}
+
+/** Creates the judge. A recorded model is known, and so is a scenario. `table` is asked for each request. */
+export function createModelJudge(recordings: readonly Recording[], table: () => FactTable): ModelJudge {
+  const recorded = recordings.flatMap(({ request: { model } }) => (typeof model === 'string' ? [model] : []))
+  return (provider, endpoint, { model, body, names = [] }) => {
+    if (!endpoint || model === null || scenarioIn(model) !== null) return null
+    const facts = table()
+    const unknown = UNKNOWN_MODEL[provider.name]
+    const isKnown = () => isNamed(new Set([...recorded, ...facts.models.map((each) => each.model)]), model)
+    if (unknown && endpoint.speech && !isKnown())
+      return {
+        problem: `unknown model: ${model}`,
+        refused: provider.refusal('unknown_model', unknown(model), 'model'),
+        isUnknown: true,
+      }
+    const found = modelProblem(endpoint.name, model, body, facts.of([...names, provider.name], model, null))
+    return (
+      found && {
+        problem: `${model} refuses: ${found.message}`,
+        refused: provider.refusal('invalid_request', found.message, found.param, found.code),
+        isUnknown: false,
+      }
+    )
+  }
+}

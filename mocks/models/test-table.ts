@@ -1,0 +1,414 @@
+// Requests to current models, and what becomes of them: written by hand from providers' documentation and from
+// reported refusals, not from the facts in src/models. The mocks must agree with every row.
+import type { Fields } from './problem.ts'
+
+/** Where a row comes from. A: Anthropic's documentation; R: reported refusals; O: OpenAI's; G: Google's; X: others. */
+export type Source = 'A' | 'R' | 'O' | 'G' | 'X'
+
+export interface Row {
+  readonly provider: string
+  /** Path below the base path; a Gemini model is put into it. */
+  readonly endpoint: string
+  readonly model: string
+  readonly body: Fields
+  /** Words of the refusal; null if the request is accepted. */
+  readonly refused: string | null
+  readonly status: number
+  readonly source: Source
+}
+
+type Case = readonly [models: string, body: Fields, refused: string | null, source: Source, status?: number]
+
+/** Makes a row for each model of each case; `whole` makes the request from the fields that matter. */
+const rows = (
+  provider: string,
+  endpoint: string,
+  whole: (fields: Fields) => Fields,
+  cases: readonly Case[],
+): Row[] =>
+  cases.flatMap(([models, body, refused, source, status = refused === null ? 200 : 400]) =>
+    models.split(' ').map((model) => ({
+      provider,
+      endpoint,
+      model,
+      body: whole({ ...body, model }),
+      refused,
+      status,
+      source,
+    })),
+  )
+
+const ASKED = [{ role: 'user', content: 'Where to?' }]
+const SCHEMA = { type: 'object', properties: { city: { type: 'string' } } }
+const TOOL = { name: 'weather', description: 'Tells the weather.', input_schema: SCHEMA }
+const FUNCTION = { type: 'function', function: { name: 'weather', parameters: SCHEMA } }
+
+const E = { thinking: { type: 'enabled', budget_tokens: 2048 } }
+const A = { thinking: { type: 'adaptive' } }
+const D = { thinking: { type: 'disabled' } }
+const B = { thinking: { type: 'between_tools' } }
+const effort = (level: string) => ({ output_config: { effort: level } })
+const FORCED = { tools: [TOOL], tool_choice: { type: 'any' } }
+const NAMED = { tools: [TOOL], tool_choice: { type: 'tool', name: 'weather' } }
+const PREFILL = { messages: [...ASKED, { role: 'assistant', content: 'To' }] }
+const NO_E = '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive"'
+const NO_A = 'adaptive thinking is not supported on this model'
+const NO_D = '"thinking.type.disabled" is not supported for this model.'
+const NO_B = '"thinking.type.between_tools" is not supported for this model.'
+const NO_EFFORT = 'This model does not support the effort parameter.'
+const NO_FORCED = 'tool_choice: type "tool" and "any" are not supported for this model.'
+const NO_FORCED_E = 'Thinking may not be enabled when tool_choice forces tool use.'
+const NO_PREFILL = 'This model does not support assistant message prefill.'
+const NO_T = '`temperature` is deprecated for this model.'
+const OVER = 'which is the maximum allowed number of output tokens'
+/** Text of about so many tokens. */
+const long = (tokens: number) => ({ messages: [{ role: 'user', content: 'word '.repeat(tokens * 0.8) }] })
+
+const MESSAGES = rows(
+  'anthropic',
+  'messages',
+  (fields) => ({ max_tokens: 4096, messages: ASKED, ...fields }),
+  [
+    ['claude-fable-5-1 claude-mythos-5-1 claude-fable-5 claude-mythos-5 claude-opus-5-5', E, NO_E, 'A'],
+    [
+      'claude-sonnet-5-5 claude-haiku-5-5 claude-opus-5 claude-sonnet-5 claude-opus-4-8 claude-opus-4-7',
+      E,
+      NO_E,
+      'A',
+    ],
+    [
+      'claude-opus-4-6 claude-sonnet-4-6 claude-opus-4-5 claude-sonnet-4-5 claude-haiku-4-5 claude-opus-4-1',
+      E,
+      null,
+      'A',
+    ],
+    [
+      'claude-fable-5-1 claude-fable-5 claude-opus-5-5 claude-sonnet-5-5 claude-haiku-5-5 claude-opus-5',
+      A,
+      null,
+      'A',
+    ],
+    ['claude-sonnet-5 claude-opus-4-8 claude-opus-4-7 claude-opus-4-6 claude-sonnet-4-6', A, null, 'A'],
+    ['claude-opus-4-5 claude-sonnet-4-5 claude-haiku-4-5 claude-opus-4-1', A, NO_A, 'A'],
+    ['claude-fable-5-1 claude-fable-5 claude-mythos-5 claude-opus-5-5', D, NO_D, 'A'],
+    ['claude-sonnet-5-5', D, 'Use "thinking.type.between_tools" for the lowest thinking setting', 'A'],
+    [
+      'claude-haiku-5-5 claude-opus-5 claude-sonnet-5 claude-opus-4-8 claude-sonnet-4-6 claude-haiku-4-5',
+      D,
+      null,
+      'A',
+    ],
+    [
+      'claude-haiku-5-5 claude-opus-5',
+      { ...D, ...effort('xhigh') },
+      "output_config.effort 'xhigh' is not supported when thinking is disabled on this model.",
+      'R',
+    ],
+    ['claude-haiku-5-5 claude-opus-5', { ...D, ...effort('high') }, null, 'A'],
+    ['claude-sonnet-5', { ...D, ...effort('max') }, null, 'A'],
+    ['claude-sonnet-5-5', B, null, 'A'],
+    ['claude-sonnet-5-5', { ...B, ...effort('high') }, null, 'A'],
+    ['claude-sonnet-5-5', { ...B, ...effort('max') }, "output_config.effort 'max' is not supported", 'R'],
+    [
+      'claude-sonnet-5-5',
+      { thinking: { type: 'between_tools', display: 'omitted' } },
+      'Extra inputs are not permitted',
+      'A',
+    ],
+    [
+      'claude-fable-5-1 claude-opus-5-5 claude-haiku-5-5 claude-opus-5 claude-sonnet-5 claude-opus-4-6 claude-haiku-4-5',
+      B,
+      NO_B,
+      'R',
+    ],
+    [
+      'claude-fable-5-1 claude-fable-5 claude-opus-5-5 claude-sonnet-5-5 claude-haiku-5-5 claude-opus-5 claude-opus-4-8',
+      effort('max'),
+      null,
+      'A',
+    ],
+    ['claude-opus-4-6 claude-sonnet-4-6', effort('max'), null, 'A'],
+    ['claude-opus-4-6', effort('xhigh'), 'output_config.effort', 'A'],
+    [
+      'claude-fable-5-1 claude-fable-5 claude-opus-5-5 claude-sonnet-5-5 claude-haiku-5-5 claude-opus-5 claude-opus-4-7',
+      effort('minimal'),
+      'output_config.effort',
+      'A',
+    ],
+    ['claude-opus-4-5', effort('high'), null, 'A'],
+    ['claude-opus-4-5', effort('max'), 'output_config.effort', 'A'],
+    ['claude-sonnet-4-5 claude-haiku-4-5 claude-opus-4-1', effort('low'), NO_EFFORT, 'R'],
+    [
+      'claude-fable-5-1 claude-fable-5 claude-opus-5-5 claude-sonnet-5-5 claude-haiku-5-5 claude-opus-5',
+      { temperature: 0.5 },
+      NO_T,
+      'R',
+    ],
+    ['claude-sonnet-5 claude-opus-4-8 claude-opus-4-7', { temperature: 0.5 }, NO_T, 'R'],
+    ['claude-opus-5-5 claude-sonnet-5', { top_p: 0.5 }, '`top_p` is deprecated for this model.', 'R'],
+    ['claude-opus-5 claude-haiku-5-5', { top_k: 5 }, '`top_k` is deprecated for this model.', 'R'],
+    ['claude-haiku-5-5', { temperature: 1 }, null, 'A'],
+    ['claude-haiku-5-5', { top_p: 0.99 }, null, 'A'],
+    ['claude-haiku-5-5', { temperature: 1, top_p: 0.99 }, '`top_p`', 'A'],
+    ['claude-opus-4-6 claude-opus-4-5 claude-sonnet-4-5 claude-opus-4-1', { temperature: 0.5 }, null, 'A'],
+    [
+      'claude-opus-4-6 claude-opus-4-5 claude-sonnet-4-5 claude-opus-4-1',
+      { ...E, temperature: 0.5 },
+      '`temperature` may only be set to 1 when thinking is enabled.',
+      'R',
+    ],
+    ['claude-opus-4-6 claude-haiku-4-5', { ...E, top_p: 0.5 }, '`top_p` must be unset', 'R'],
+    [
+      'claude-sonnet-4-5 claude-haiku-4-5',
+      { temperature: 0.5, top_p: 0.5 },
+      '`temperature` and `top_p` cannot both be specified for this model',
+      'R',
+    ],
+    ['claude-opus-4-6 claude-opus-4-5', { temperature: 0.5, top_p: 0.5 }, null, 'R'],
+    ['claude-fable-5-1 claude-opus-5-5 claude-sonnet-5-5', FORCED, NO_FORCED, 'A'],
+    ['claude-opus-5-5 claude-sonnet-5-5', NAMED, NO_FORCED, 'A'],
+    [
+      'claude-fable-5 claude-haiku-5-5 claude-opus-5 claude-sonnet-5 claude-opus-4-8 claude-opus-4-7 claude-opus-4-6',
+      FORCED,
+      null,
+      'A',
+    ],
+    [
+      'claude-opus-4-6 claude-opus-4-5 claude-sonnet-4-5 claude-opus-4-1',
+      { ...E, ...FORCED },
+      NO_FORCED_E,
+      'R',
+    ],
+    ['claude-opus-5-5', { tools: [TOOL], tool_choice: { type: 'auto' } }, null, 'A'],
+    [
+      'claude-fable-5-1 claude-fable-5 claude-opus-5-5 claude-sonnet-5-5 claude-haiku-5-5 claude-opus-5 claude-opus-4-8',
+      PREFILL,
+      NO_PREFILL,
+      'A',
+    ],
+    ['claude-opus-4-6', PREFILL, NO_PREFILL, 'A'],
+    ['claude-opus-4-5 claude-sonnet-4-5 claude-opus-4-1', PREFILL, null, 'A'],
+    ['claude-opus-4-5 claude-haiku-4-5 claude-opus-4-1', { ...E, ...PREFILL }, NO_PREFILL, 'A'],
+    [
+      'claude-fable-5-1 claude-fable-5 claude-opus-5-5 claude-sonnet-5-5 claude-haiku-5-5 claude-opus-5 claude-opus-4-8 claude-opus-4-6',
+      { max_tokens: 128_001 },
+      `128001 > 128000, ${OVER}`,
+      'R',
+    ],
+    ['claude-opus-5-5 claude-opus-4-6', { max_tokens: 128_000 }, null, 'A'],
+    [
+      'claude-opus-4-5 claude-sonnet-4-5 claude-haiku-4-5',
+      { max_tokens: 64_001 },
+      `64001 > 64000, ${OVER}`,
+      'R',
+    ],
+    ['claude-opus-4-1', { max_tokens: 32_001 }, `32001 > 32000, ${OVER}`, 'R'],
+    [
+      'claude-haiku-4-5',
+      { ...E, max_tokens: 2048 },
+      '`max_tokens` must be greater than `thinking.budget_tokens`.',
+      'R',
+    ],
+    ['claude-opus-4-5 claude-haiku-4-5 claude-opus-4-1', long(201_000), 'prompt is too long: ', 'R'],
+    ['claude-opus-4-6 claude-opus-5-5', long(201_000), null, 'A'],
+    [
+      'claude-fable-5-1 claude-fable-5 claude-opus-5-5 claude-sonnet-5-5 claude-haiku-5-5 claude-opus-5 claude-opus-4-8 claude-opus-4-6',
+      long(1_001_000),
+      'prompt is too long: ',
+      'R',
+    ],
+    [
+      'claude-opus-5-5 claude-sonnet-5-5',
+      { tools: [{ type: 'computer_20251124', name: 'computer' }] },
+      'does not support tool types: computer_20251124',
+      'A',
+    ],
+    ['claude-opus-5', { tools: [{ type: 'computer_20251124', name: 'computer' }] }, null, 'A'],
+    ['claude-mythos-5-1 claude-mythos-5 claude-sonnet-4-6 claude-haiku-4-5-20251001', {}, null, 'A'],
+    ['claude-3-7-sonnet-20250219 claude-of-nobody', {}, 'model: claude-', 'A', 404],
+  ],
+)
+
+const COUNTED = rows('anthropic', 'messages/count_tokens', (fields) => ({ messages: ASKED, ...fields }), [
+  ['claude-opus-5-5 claude-sonnet-5-5', FORCED, NO_FORCED, 'A'],
+  ['claude-opus-5', FORCED, null, 'A'],
+])
+
+const NO_SAMPLING = "Unsupported parameter: 'temperature' is not supported with this model."
+const NO_TOOLS = 'Please use /v1/responses instead.'
+const NO_TOOLS_UNLESS = "To use function tools, use /v1/responses or set reasoning_effort to 'none'."
+const NO_MAX = "Unsupported parameter: 'max_tokens' is not supported with this model."
+const COOL = { temperature: 0.5 }
+const TOOLS = { tools: [FUNCTION] }
+const level = (reasoning_effort: string) => ({ reasoning_effort })
+
+const CHAT = rows('openai', 'chat/completions', (fields) => ({ messages: ASKED, ...fields }), [
+  ['gpt-6-sol gpt-6-luna gpt-5.6-sol gpt-5.6-terra gpt-5.6-luna', TOOLS, NO_TOOLS_UNLESS, 'R'],
+  ['gpt-6-sol gpt-5.6-sol', { ...TOOLS, ...level('low') }, NO_TOOLS_UNLESS, 'R'],
+  ['gpt-6-sol gpt-6-luna gpt-5.6-sol', { ...TOOLS, ...level('none') }, null, 'R'],
+  ['gpt-6-astra gpt-6.1-sol gpt-5.5 gpt-5.4 gpt-5.4-mini gpt-5.4-nano', TOOLS, NO_TOOLS, 'R'],
+  [
+    'gpt-5.4',
+    { ...TOOLS, ...level('low') },
+    'Function tools with reasoning_effort are not supported for gpt-5.4 in /v1/chat/completions.',
+    'R',
+  ],
+  ['gpt-5.1 gpt-5 gpt-5-mini o3 o4-mini gpt-4.1', TOOLS, null, 'R'],
+  [
+    'gpt-6-astra gpt-6.1-sol',
+    level('none'),
+    "'reasoning_effort' does not support 'none' with this model.",
+    'R',
+  ],
+  [
+    'gpt-6-sol gpt-5.6-sol gpt-5.4',
+    level('minimal'),
+    "'reasoning_effort' does not support 'minimal' with this model.",
+    'R',
+  ],
+  ['gpt-6-sol gpt-5.6-sol gpt-6-astra', level('max'), null, 'R'],
+  ['gpt-5.4 gpt-5.2 gpt-5.1 gpt-5 o3', level('max'), "does not support 'max' with this model.", 'R'],
+  ['gpt-5.1 gpt-5 o3', level('xhigh'), "does not support 'xhigh' with this model.", 'R'],
+  ['gpt-5 gpt-5-mini gpt-5-nano o3 o4-mini', level('none'), "does not support 'none' with this model.", 'R'],
+  ['gpt-5 gpt-5-nano', level('minimal'), null, 'R'],
+  ['gpt-5', level('none'), "Supported values are: 'minimal', 'low', 'medium', and 'high'.", 'R'],
+  ['gpt-6-sol gpt-6-luna gpt-5.6-sol', COOL, NO_SAMPLING, 'R'],
+  ['gpt-6-sol gpt-5.6-sol gpt-5.5 gpt-5.2 gpt-5.1', { ...COOL, ...level('low') }, NO_SAMPLING, 'R'],
+  ['gpt-6-sol gpt-5.6-sol gpt-5.4 gpt-5.2 gpt-5.1', { ...COOL, ...level('none') }, null, 'R'],
+  ['gpt-6-astra gpt-6.1-sol o3 o4-mini', COOL, NO_SAMPLING, 'R'],
+  [
+    'gpt-5 gpt-5-mini',
+    COOL,
+    "'temperature' does not support 0.5 with this model. Only the default (1) value is supported.",
+    'R',
+  ],
+  ['gpt-5', { temperature: 1 }, null, 'R'],
+  ['gpt-6-sol', { top_p: 0.5 }, "Unsupported parameter: 'top_p'", 'R'],
+  ['gpt-6-sol gpt-6.1-sol gpt-5.6-sol gpt-5.4 gpt-5.2 gpt-5.1 gpt-5 o3', { max_tokens: 50 }, NO_MAX, 'R'],
+  ['gpt-6-sol gpt-5.4 gpt-5-mini', { max_completion_tokens: 50 }, null, 'R'],
+  ['gpt-4.1 gpt-4o gpt-4o-mini', { max_tokens: 50, ...COOL, ...TOOLS }, null, 'R'],
+  ['gpt-6.1-terra gpt-6-rosalind gpt-5.5-pro gpt-4.1-mini gpt-4.1-nano gpt-5.4-2026-03-05', {}, null, 'O'],
+  ['gpt-5.3-codex', TOOLS, null, 'R'],
+  ['gpt-3.5-turbo gpt-of-nobody', {}, 'does not exist or you do not have access to it.', 'O', 404],
+])
+
+const think = (word: string) => ({ reasoning: { effort: word } })
+
+const RESPONSES = rows('openai', 'responses', (fields) => ({ input: 'Where to?', ...fields }), [
+  [
+    'gpt-6-sol gpt-6.1-sol gpt-5.6-sol gpt-5.4',
+    { tools: [{ type: 'function', name: 'weather', parameters: SCHEMA, strict: false }] },
+    null,
+    'R',
+  ],
+  ['gpt-6-astra gpt-6.1-sol', think('none'), "'reasoning.effort' does not support 'none'", 'R'],
+  ['gpt-6-sol gpt-5.6-sol', think('max'), null, 'R'],
+  ['gpt-5.3-codex gpt-5.2-codex', think('none'), "'reasoning.effort' does not support 'none'", 'R'],
+  ['gpt-5.3-codex gpt-5.2-codex', think('xhigh'), null, 'R'],
+  ['gpt-5.3-codex gpt-5.2-codex gpt-6-sol gpt-5.6-sol', COOL, NO_SAMPLING, 'R'],
+  ['gpt-6-sol', { ...COOL, ...think('none') }, null, 'R'],
+  ['gpt-5.4', { ...COOL, ...think('high') }, NO_SAMPLING, 'R'],
+  ['gpt-of-nobody', {}, 'does not exist or you do not have access to it.', 'O', 404],
+])
+
+const budget = (tokens: number) => ({ generationConfig: { thinkingConfig: { thinkingBudget: tokens } } })
+const thinks = (word: string) => ({ generationConfig: { thinkingConfig: { thinkingLevel: word } } })
+const NO_LEVEL = 'Thinking level is not supported for this model.'
+const NO_OFF = 'Budget 0 is invalid. This model only works in thinking mode.'
+const called = (signature: object) => ({
+  contents: [
+    { role: 'user', parts: [{ text: 'Where to?' }] },
+    { role: 'model', parts: [{ functionCall: { name: 'weather', args: {} }, ...signature }] },
+    { role: 'user', parts: [{ functionResponse: { name: 'weather', response: { output: 'rain' } } }] },
+  ],
+})
+const strict = (field: string) => ({
+  tools: [
+    { functionDeclarations: [{ name: 'weather', [field]: { ...SCHEMA, additionalProperties: false } }] },
+  ],
+})
+
+const GEMINI = rows(
+  'gemini',
+  'models/{model}:generateContent',
+  ({ model: _, ...fields }) => ({ contents: [{ role: 'user', parts: [{ text: 'Where to?' }] }], ...fields }),
+  [
+    ['gemini-2.5-pro', budget(0), NO_OFF, 'R'],
+    ['gemini-2.5-flash gemini-2.5-flash-lite', budget(0), null, 'G'],
+    ['gemini-2.5-pro gemini-2.5-flash gemini-2.5-flash-lite', budget(-1), null, 'G'],
+    ['gemini-2.5-pro gemini-2.5-flash-lite', budget(100), 'The thinking budget 100 is invalid.', 'G'],
+    ['gemini-2.5-flash gemini-2.5-flash-lite', budget(30_000), 'The thinking budget 30000 is invalid.', 'G'],
+    ['gemini-2.5-pro', budget(30_000), null, 'G'],
+    ['gemini-2.5-pro gemini-2.5-flash gemini-2.5-flash-lite', thinks('LOW'), NO_LEVEL, 'R'],
+    ['gemini-3-pro-preview gemini-3.1-pro-preview', budget(0), NO_OFF, 'R'],
+    ['gemini-3-pro-preview gemini-3-pro', thinks('MEDIUM'), NO_LEVEL, 'G'],
+    [
+      'gemini-3-pro-preview gemini-3.1-pro gemini-3-flash-preview gemini-3.8-flash',
+      thinks('HIGH'),
+      null,
+      'G',
+    ],
+    [
+      'gemini-3.1-pro-preview gemini-3.1-pro gemini-3.7-flash gemini-3.8-flash',
+      thinks('MINIMAL'),
+      NO_LEVEL,
+      'G',
+    ],
+    ['gemini-3.1-pro gemini-3.7-flash', thinks('MEDIUM'), null, 'G'],
+    ['gemini-3-flash-preview gemini-3-flash gemini-3.5-flash gemini-3.6-flash', thinks('MINIMAL'), null, 'G'],
+    ['gemini-3-flash gemini-3.5-flash', thinks('XHIGH'), NO_LEVEL, 'G'],
+    [
+      'gemini-3-pro-preview gemini-3-flash-preview gemini-3.8-flash',
+      called({}),
+      'Function call is missing a thought_signature in functionCall parts.',
+      'R',
+    ],
+    ['gemini-3-pro-preview gemini-3.8-flash', called({ thoughtSignature: 'c2lnbmVk' }), null, 'R'],
+    ['gemini-2.5-pro gemini-2.5-flash', called({}), null, 'R'],
+    ['gemini-2.5-pro gemini-3.1-pro', strict('parameters'), 'Unknown name "additionalProperties"', 'R'],
+    ['gemini-2.5-pro gemini-3.1-pro', strict('parametersJsonSchema'), null, 'G'],
+    ['gemini-of-nobody', {}, 'models/gemini-of-nobody is not found', 'G', 404],
+  ],
+)
+
+const CALLED = [
+  ...ASKED,
+  {
+    role: 'assistant',
+    content: null,
+    tool_calls: [{ id: 'c1', type: 'function', function: { name: 'weather', arguments: '{}' } }],
+  },
+  { role: 'tool', tool_call_id: 'c1', content: 'rain' },
+]
+const OTHERS = [
+  ...rows('xai', 'chat/completions', (fields) => ({ messages: ASKED, ...fields }), [
+    ['grok-4.5', level('none'), "does not support 'none' with this model.", 'X'],
+    ['grok-4.5', level('high'), null, 'X'],
+    [
+      'grok-4 grok-4-1-fast grok-code-fast-1',
+      level('low'),
+      'Model does not support parameter reasoningEffort',
+      'X',
+    ],
+  ]),
+  ...rows('deepseek', 'chat/completions', (fields) => ({ messages: CALLED, ...fields }), [
+    [
+      'deepseek-v4-pro deepseek-v4-flash',
+      {},
+      'The reasoning_content in the thinking mode must be passed back to the API',
+      'X',
+    ],
+    ['deepseek-v4-pro', { thinking: { type: 'disabled' } }, null, 'X'],
+    [
+      'deepseek-v4-flash',
+      {
+        messages: CALLED.map((each) => ('tool_calls' in each ? { ...each, reasoning_content: 'Hm.' } : each)),
+      },
+      null,
+      'X',
+    ],
+  ]),
+]
+
+/** Every row: a request to one model. */
+export const TABLE: readonly Row[] = [...MESSAGES, ...COUNTED, ...CHAT, ...RESPONSES, ...GEMINI, ...OTHERS]

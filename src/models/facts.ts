@@ -1,0 +1,301 @@
+// Facts about models: limits, and what each accepts. Reads the lines of models.yaml and of a user's own, and finds
+// those for a model. Knows no model by name, no dialect and no provider.
+import { readFileSync } from 'node:fs'
+import { LineCounter, parseDocument } from 'yaml'
+import { z } from 'zod'
+import { packageFile } from '../shared/package-root.ts'
+
+const tokens = z.int().positive()
+const yesNo = z.enum(['yes', 'no'])
+const unlessThinking = z.enum(['yes', 'no', 'without_thinking'])
+export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
+const effort = z.enum(EFFORTS)
+
+/** What may be said of a model. Anything that is not said is unknown: it refuses and changes nothing. */
+const FACTS = {
+  context: tokens.describe('The longest input that it accepts, in tokens.'),
+  output: tokens.describe('The largest limit of output that may be asked, in tokens.'),
+  thinking: z
+    .array(z.enum(['budget', 'level', 'adaptive', 'off', 'between_tools']))
+    .describe('How thinking may be asked for; without `off` it cannot be switched off.'),
+  budget: z.tuple([tokens, tokens]).describe('The smallest and the largest budget for thinking, in tokens.'),
+  efforts: z.array(effort).describe('The levels of effort that it accepts; [] if it refuses them all.'),
+  off_up_to: effort.describe('The highest level of effort that goes with thinking switched off.'),
+  thinks_unasked: yesNo.describe('It thinks if the request says nothing of it.'),
+  sampling: z
+    .enum(['any', 'none', 'default', 'without_thinking', 'one_without_thinking'])
+    .describe(
+      'temperature, top_p and top_k: any, none, only their defaults, only without thinking, or of temperature and top_p only one.',
+    ),
+  forced_tools: unlessThinking.describe('A tool choice that forces a call.'),
+  prefill: unlessThinking.describe('A conversation that ends with the beginning of the answer.'),
+  chat_tools: z
+    .enum(['yes', 'no', 'effort_none'])
+    .describe(
+      'Tools in chat completions; if `no` they need responses, with `effort_none` they go with that effort.',
+    ),
+  chat_limit: z
+    .enum(['max_tokens', 'max_completion_tokens'])
+    .describe('The only name of the output limit that it accepts in chat completions.'),
+  signatures: z
+    .enum(['calls', 'reasoning'])
+    .describe('What must come back with a call: the signature of the call, or the text of the reasoning.'),
+  result_media: yesNo.describe('Images and documents inside the result of a tool.'),
+  schema_refused: z
+    .array(z.string().min(1))
+    .describe('Words of JSON Schema that it refuses in `parameters` of a tool.'),
+  refused_tools: z.array(z.string().min(1)).describe('Types of built-in tools that it refuses.'),
+} as const
+
+const factsSchema = z.strictObject(FACTS).partial()
+const like = z.string().min(1).describe('A model whose facts it shares, as far as it has none of its own.')
+/** Facts of one model in a user's configuration; `context` is a setting of its own there. */
+export const ownFacts = factsSchema.omit({ context: true }).extend({ like: like.optional() })
+/** The verified facts about a model; a missing one is unknown. */
+export type Facts = Readonly<z.output<typeof factsSchema>>
+export type FactName = keyof Facts
+
+const list = z
+  .union([z.string().min(1), z.array(z.string().min(1)).min(1)])
+  .transform((each) => [each].flat())
+const statement = factsSchema.extend({
+  provider: z.string().min(1),
+  model: list,
+  like: like.optional(),
+  source: list,
+  unverified: z.literal(true).optional(),
+})
+/** One line: some facts about one or more models of a provider. */
+export type FactLine = z.output<typeof statement>
+
+const fileSchema = z.strictObject({
+  /** Dialects in which each provider serves the models: facts hold for other providers that speak one of them. */
+  providers: z.record(z.string(), z.array(z.string())).default({}),
+  sources: z.record(z.string(), z.strictObject({ title: z.string().min(1), date: z.iso.date() })).default({}),
+  models: z.array(statement),
+})
+
+/** A mistake in a file of facts: the file, the line, the field, and what it must be. */
+export class FactsError extends Error {}
+
+/** Lines of one origin. */
+export interface FactLayer {
+  readonly origin: 'configuration' | 'synced' | 'package'
+  readonly lines: readonly FactLine[]
+  /** Dialects of each provider whose facts hold for others, too. */
+  readonly providers: Readonly<Record<string, readonly string[]>>
+  /** Title and date of each source. */
+  readonly sources: Readonly<Record<string, { readonly title: string; readonly date: string }>>
+}
+
+/** Reads a file of facts. Throws FactsError at its first mistake. */
+export function parseFacts(text: string, file: string, origin: FactLayer['origin']): FactLayer {
+  const lineCounter = new LineCounter()
+  const document = parseDocument(text, { lineCounter, prettyErrors: false })
+  const lineAt = (path: readonly PropertyKey[]): number => {
+    for (let end = path.length; end > 0; end--) {
+      const node = document.getIn(path.slice(0, end), true) as
+        | { range?: [number, number, number] }
+        | undefined
+      if (node?.range) return lineCounter.linePos(node.range[0]).line
+    }
+    return 1
+  }
+  const [broken] = document.errors
+  if (broken) throw new FactsError(`${file}:${lineCounter.linePos(broken.pos[0]).line}: ${broken.message}`)
+  const { data, error } = fileSchema.safeParse(document.toJS())
+  const issue = error?.issues[0]
+  if (issue) throw new FactsError(`${file}:${lineAt(issue.path)}: ${issue.path.join('.')}: ${issue.message}`)
+  const { models, providers, sources } = data!
+  for (const [index, { source }] of models.entries()) {
+    const missing = source.find((each) => !Object.hasOwn(sources, each))
+    if (missing !== undefined)
+      throw new FactsError(
+        `${file}:${lineAt(['models', index])}: models.${index}.source: "${missing}" is not under sources`,
+      )
+  }
+  return { origin, lines: models, providers, sources }
+}
+
+/** A fact with its origin, for a person. */
+export interface Statement {
+  readonly fact: FactName
+  readonly value: unknown
+  readonly origin: FactLayer['origin']
+  /** Name as the line has it: exact, or a pattern. */
+  readonly name: string
+  readonly source: string
+  readonly date: string
+  readonly unverified: boolean
+}
+
+export interface FactTable {
+  /**
+   * Returns the verified facts about a provider's model; the provider may have several names. Asked in a dialect, those of a provider that serves it in
+   * this dialect hold, too.
+   */
+  of(provider: string | readonly string[], model: string, dialect: string | null): Facts
+  /** Returns everything that is said of it, also what is unverified, the strongest first. */
+  statements(
+    provider: string | readonly string[],
+    model: string,
+    dialect: string | null,
+  ): readonly Statement[]
+  /** Returns the models that are named exactly, by provider. */
+  readonly models: readonly { readonly provider: string; readonly model: string }[]
+}
+
+/** Maximum models whose facts are remembered: their names come from clients. */
+const MAX_REMEMBERED = 1_000
+
+/** Maximum models through which `like` leads. */
+const MAX_LIKES = 4
+
+/** Joins layers; the first is the strongest. */
+export function createFactTable(layers: readonly FactLayer[]): FactTable {
+  const remembered = new Map<string, Facts>()
+  const said = (asked: Asked, likes: number): Statement[] =>
+    layers.flatMap((layer) =>
+      linesFor(layer, asked).flatMap(({ line, name }) => {
+        const { like } = line
+        const further =
+          like === undefined || likes >= MAX_LIKES ? [] : said({ ...asked, model: like }, likes + 1)
+        return [...statementsOf(line, name, layer), ...further]
+      }),
+    )
+  const statements: FactTable['statements'] = (provider, model, dialect) =>
+    said({ provider, model, dialect }, 0)
+  return {
+    statements,
+    models: layers.flatMap(({ lines }) =>
+      lines.flatMap(({ provider, model }) =>
+        model.filter((name) => !isPattern(name)).map((name) => ({ provider, model: name })),
+      ),
+    ),
+    of(provider, model, dialect) {
+      const key = JSON.stringify([provider, model, dialect])
+      const known = remembered.get(key)
+      if (known) return known
+      const facts: Record<string, unknown> = {}
+      for (const { fact, value, unverified } of statements(provider, model, dialect))
+        if (!unverified) facts[fact] ??= value
+      if (remembered.size >= MAX_REMEMBERED) remembered.clear()
+      remembered.set(key, facts)
+      return facts
+    },
+  }
+}
+
+/** Returns true if an exact name stands for the model, in any of its forms. */
+export const isNamed = (names: ReadonlySet<string>, model: string): boolean =>
+  formsOf(model).some((form) => names.has(form))
+
+const isPattern = (name: string): boolean => name.includes('*')
+
+interface Found {
+  readonly line: FactLine
+  readonly name: string
+  readonly isOwn: boolean
+}
+
+interface Asked {
+  readonly provider: string | readonly string[]
+  readonly model: string
+  readonly dialect: string | null
+}
+
+/** Returns the lines for a model: its provider's before others', exact names before patterns, long ones first. */
+function linesFor(layer: FactLayer, { provider, model, dialect }: Asked): Found[] {
+  const forms = formsOf(model)
+  const found = layer.lines.flatMap((line): Found[] => {
+    const isOwn = [provider].flat().includes(line.provider)
+    if (!isOwn && !(dialect !== null && layer.providers[line.provider]?.includes(dialect))) return []
+    const name = line.model.filter((each) => forms.some((form) => fits(each, form))).toSorted(byStrength)[0]
+    return name === undefined ? [] : [{ line, name, isOwn }]
+  })
+  return found.toSorted((a, b) => Number(b.isOwn) - Number(a.isOwn) || byStrength(a.name, b.name))
+}
+
+const byStrength = (a: string, b: string): number =>
+  Number(isPattern(a)) - Number(isPattern(b)) || b.length - a.length
+
+function fits(name: string, form: string): boolean {
+  if (!isPattern(name)) return name === form
+  const [first = '', ...rest] = name.split('*')
+  if (!form.startsWith(first)) return false
+  let at = first.length
+  for (const [index, piece] of rest.entries()) {
+    if (index === rest.length - 1) return form.length - at >= piece.length && form.endsWith(piece)
+    const next = form.indexOf(piece, at)
+    if (next < 0) return false
+    at = next + piece.length
+  }
+  return true
+}
+
+/** Date or version at the end of a name: -20260724, @20260724, -2026-07-24, -v1:0. */
+const VERSION = /(?:[-@](?:\d{8}|\d{4}-\d\d-\d\d))?(?:-v\d+)?(?::\d+\w*)?$/
+
+/** Returns the names under which a model may be listed: as it is, without its prefix, and without its version. */
+function formsOf(model: string): string[] {
+  const bare = model.slice(model.lastIndexOf('/') + 1).replace(/^(?:[a-z]+\.)+/, '')
+  return [...new Set([model, bare, bare.replace(VERSION, '')])]
+}
+
+function statementsOf(line: FactLine, name: string, { origin, sources }: FactLayer): Statement[] {
+  const { provider: _, model: __, like: ___, source, unverified = false, ...facts } = line
+  const from = source.map((each) => sources[each]!)
+  return Object.entries(facts).map(([fact, value]) => ({
+    fact: fact as FactName,
+    value,
+    origin,
+    name,
+    source: from.map(({ title }) => title).join('; '),
+    date:
+      from
+        .map(({ date }) => date)
+        .toSorted()
+        .at(-1) ?? '',
+    unverified,
+  }))
+}
+
+/** Models of a configuration, by provider/model. */
+type ConfiguredModels = Readonly<
+  Record<
+    string,
+    { readonly context?: number | undefined; readonly accepts?: z.output<typeof ownFacts> | undefined }
+  >
+>
+
+/** Returns the table of the package's facts and a configuration's, which are stronger. */
+export const factTableOf = ({ models }: { readonly models: ConfiguredModels }): FactTable =>
+  createFactTable([configuredFacts(models), packageFacts()])
+
+function configuredFacts(models: ConfiguredModels): FactLayer {
+  const lines = Object.entries(models).flatMap(([id, { context, accepts }]): FactLine[] => {
+    const [provider = '', ...name] = id.split('/')
+    const facts = { ...accepts, ...(context !== undefined && { context }) }
+    return Object.keys(facts).length === 0
+      ? []
+      : [{ ...facts, provider, model: [name.join('/')], source: ['configuration'] }]
+  })
+  const sources = { configuration: { title: 'the configuration', date: '' } }
+  return { origin: 'configuration', lines, providers: {}, sources }
+}
+
+const FILE = 'src/models/models.yaml'
+let own: FactLayer | undefined
+let table: FactTable | undefined
+
+/** Returns the facts that come with the package. */
+export function packageFacts(): FactLayer {
+  own ??= parseFacts(readFileSync(packageFile(FILE), 'utf8'), FILE, 'package')
+  return own
+}
+
+/** Returns the table of these facts alone. */
+export function packageTable(): FactTable {
+  table ??= createFactTable([packageFacts()])
+  return table
+}
