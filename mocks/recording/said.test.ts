@@ -217,7 +217,7 @@ test('a miss names the nearest recording and what differs; nothing else answers 
       { ...france, messages: [france.messages[0], { role: 'user', content: 'And of Peru?' }] },
       /plain; it differs in part 2, the user text "And of Peru\?"\./,
     ],
-    [{ ...france, temperature: 0 }, /it differs in temperature \(not recorded\)\./],
+    [{ ...france, seed: 7 }, /it differs in seed \(not recorded\)\./],
     [{ ...france, messages: france.messages.slice(1) }, /it differs in part 1, .* 1 more part\./],
     [
       { ...weather, tools: [...TOOLS, { type: 'function', function: { name: 'get_wind' } }] },
