@@ -111,7 +111,7 @@ test('of the captures no request gets the answer to another one, and each gets i
   assert.ok(sum('requests') > atLeast(700), `only ${sum('requests')} requests`)
   assert.deepEqual([sum('misses'), sum('wrong'), sum('falsely')], [0, 0, 0])
 
-  /** Compared without the rules under test: the requests' own members, to the letter, but for ids. */
+  /** The members of a request without its ids, to compare requests without the rules under test. */
   function isSame(recording: Recording, call: Call): boolean {
     const other = calls.find((one) => one.recording === recording)!
     return plain(other.body) === plain(call.body)

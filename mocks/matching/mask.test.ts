@@ -19,7 +19,7 @@ const cases: [text: string, masked: string][] = [
   ['call_a1b2c3d4e5 and again call_a1b2c3d4e5', '<id 1> and again <id 1>'],
   ['commit 0123456789abcdef0123456789abcdef01234567', 'commit <id 1>'],
   ['the tool_definitions of call_weather', 'the tool_definitions of call_weather'],
-  ['see /home/ann/work/app/src/main.ts', 'see <folder>/main.ts'],
+  ['see /home/ann/app/src/main.ts', 'see <folder>/main.ts'],
   ['in /tmp/run-8161', 'in <folder>'],
   ['cwd /srv/a/b, file /srv/a/b/c.ts', 'cwd <folder>, file <folder>/c.ts'],
   [String.raw`open C:\Users\Ann\app\main.ts`, 'open <folder>/main.ts'],

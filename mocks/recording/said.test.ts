@@ -161,7 +161,7 @@ const written = (out: string) =>
 test('what was recorded answers on another day, in another folder and order (REC-06)', async (t) => {
   const out = await record(t)
   const ask = await replaying(t, out)
-  const asked = questions(Date.now(), '/srv/work/elsewhere')
+  const asked = questions(Date.now(), '/srv/elsewhere/project')
   const said = async (body: object) => (await ask(body)).json?.choices[0].message
   assert.equal((await said(asked.italy)).content, ANSWERS.Italy)
   assert.equal((await said(asked.france)).content, ANSWERS.France)
@@ -211,7 +211,7 @@ test('with --keep-text the request can be read, without its key, date and folder
 test('a miss names the nearest recording and what differs; nothing else answers (REC-02, REC-06)', async (t) => {
   const out = await record(t, { only: ['france', 'weather'] })
   const ask = await replaying(t, out)
-  const { france, weather } = questions(Date.now(), '/srv/work/elsewhere')
+  const { france, weather } = questions(Date.now(), '/srv/elsewhere/project')
   const misses: [object, RegExp][] = [
     [
       { ...france, messages: [france.messages[0], { role: 'user', content: 'And of Peru?' }] },
@@ -243,7 +243,7 @@ test('a pattern in .waybill/masks makes two runs the same; one that is no patter
   writeFileSync(masks, '# the time of day\n\\b\\d\\d:\\d\\d\\b\n')
   await record(t, { out, only: ['time'] })
   const ask = await replaying(t, out)
-  const { time } = questions(Date.now(), '/srv/work/elsewhere')
+  const { time } = questions(Date.now(), '/srv/elsewhere/project')
   const later = [time.messages[0], { role: 'user', content: 'It is 23:59 in France. Which capital?' }]
   assert.equal((await ask({ ...time, messages: later })).json.choices[0].message.content, ANSWERS.France)
   writeFileSync(masks, '(\n')

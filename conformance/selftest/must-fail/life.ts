@@ -9,7 +9,7 @@ import { callIn, changeJson, failWith, onRead, referenceWith } from '../gateway.
 
 /** Directories in which a second process was refused. */
 const refused = new Set<string>()
-/** Times that the gateway that lingers was told to stop. */
+/** Number of times that the slow gateway was told to stop. */
 let stops = 0
 
 export const mustFail = {
