@@ -61,7 +61,7 @@ function pack(): string {
   )
   const unwanted = files.filter(
     ({ path }) =>
-      /\.test\.|-test\.|\.map$|^(src|mocks|scripts)\/(?!README)/.test(path) && !path.startsWith('examples/'),
+      /\.test\.|-test\.|\.map$|^(src|mocks|scripts)\/.*\.tsx?$/.test(path) && !path.startsWith('examples/'),
   )
   assert.deepEqual(unwanted, [], 'no sources, tests or maps in the package')
   // Target files that only work in a clone of the repository.
