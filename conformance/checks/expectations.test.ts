@@ -137,7 +137,7 @@ for (const [what, expected, good, bad, says] of CASES)
     assert.match(found(bad).actual!, says)
   })
 
-test('nothing that the provider sent is nothing to compare with, and fails', () => {
+test('a comparison fails if the provider sent nothing', () => {
   const of = seen({ body: '{}' }, sent('{}'))
   for (const same of ['answer', 'content', 'tools', 'end', 'usage'] as const) {
     const judging = { evidence: of, all: new Map(), target, waybill: false }

@@ -44,7 +44,7 @@ const found = (dialect: DialectName, body: string): string[] =>
     all.length > 0 ? [question] : [],
   )
 
-test('what an answer says twice may be written otherwise, and must mean the same (DIAL-12)', () => {
+test('repeated parts of an answer may be spelled differently but must mean the same (DIAL-12)', () => {
   assert.deepEqual(found('responses', calling(TOLD)), [])
   assert.deepEqual(found('responses', calling('{"at":"1.0"}')), [], 'arguments are JSON')
   assert.deepEqual(found('responses', calling('{"at":1}')), ['texts'])

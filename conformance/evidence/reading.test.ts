@@ -14,7 +14,7 @@ const same = (one: string, other: string): boolean => {
   }
 }
 
-test('JSON is compared by what it means', () => {
+test('JSON is compared by its meaning', () => {
   for (const [one, other] of [
     ['{"a":1,"b":[2]}', '{ "b" : [ 2.0 ], "a" : 1e0 }'],
     ['1000', '1E+3'],
@@ -35,7 +35,7 @@ test('JSON is compared by what it means', () => {
     assert.ok(!same(one, other), `${one} and ${other}`)
 })
 
-test('an integer that no double holds keeps its digits, and a byte order mark is no part of JSON', () => {
+test('an integer beyond 2^53 keeps its digits, and a byte order mark is skipped', () => {
   assert.deepEqual(jsonOf('\ufeff{"id":9007199254740993,"n":17}'), { id: '9007199254740993', n: 17 })
 })
 

@@ -21,7 +21,7 @@ test('a share is plausible in the middle, implausible far out, and a sure one ha
   assert.ok(!isPlausible(239, 240, 1))
 })
 
-test('what comes by itself is told from what was caused, or is not (PURE-01)', () => {
+test('background calls are told apart from caused ones, or the check says that it cannot (PURE-01)', () => {
   assert.ok(!isToldApart(0, 0))
   assert.ok(isToldApart(1, 0))
   assert.ok(!isToldApart(3, 2))

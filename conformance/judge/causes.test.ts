@@ -78,7 +78,7 @@ test('a failed finding says the status of the call that it is about, once', () =
       if (!ok) assert.equal(actual.match(/#\d was answered with 500 /g)?.length, 1, `${id}: ${actual}`)
 })
 
-test('fewer than three failures of a kind are no common cause, and a failure on purpose is none', () => {
+test('fewer than three failures of a kind, or a failure on purpose, make no common cause', () => {
   const two = judge(run, new Map([...all].slice(0, 2)), readRequirements())
   assert.deepEqual(two.causes, [])
   const meant = new Map(
@@ -93,7 +93,7 @@ test('fewer than three failures of a kind are no common cause, and a failure on 
   assert.deepEqual(judge(run, meant, readRequirements()).causes, [])
 })
 
-test('what failed over the whole run is shown with its exchanges', () => {
+test('failures of the whole run are shown with their exchanges', () => {
   const twice = evidence([exchange()], [entry(), entry()], { check: 'ROUTE-01' })
   const kept = new Map([
     ['ROUTE-01', twice],
@@ -108,7 +108,7 @@ test('what failed over the whole run is shown with its exchanges', () => {
   for (const anchor of anchors) assert.ok(page.includes(`id="${anchor}"`), anchor)
 })
 
-test('a refusal of a wrong key, which checks show on purpose, is no cause of other failures', () => {
+test('a refused wrong key, which checks send on purpose, does not count as the cause of other failures', () => {
   const refused = (check: string): Evidence =>
     evidence(
       [

@@ -69,7 +69,7 @@ after(() => rmSync(root, { recursive: true, force: true }))
 
 const read = (...path: string[]): string => readFileSync(join(root, ...path), 'utf8')
 
-test('the reference passes what was asked for, and that is partial: --only is never conformant (SUITE-02)', () => {
+test('the reference passes the requested checks, and the result is partial: --only is never conformant (SUITE-02)', () => {
   const outcomes = passed.results.verdicts.filter(({ id }) => ONLY.includes(id))
   assert.deepEqual(
     outcomes.filter(({ outcome }) => outcome !== 'pass'),
@@ -89,7 +89,7 @@ test('every inference at the mock is accounted to a check, or to the first call 
   assert.deepEqual(more, [])
 })
 
-test('checks that ran at the same time saw nothing of each other (SUITE-01)', () => {
+test('checks that run at the same time do not see each other’s calls (SUITE-01)', () => {
   const all = [...passed.evidence.values()]
   const beside = (one: Evidence) =>
     all.filter((other) => other.started_at < one.ended_at && other.ended_at > one.started_at)
@@ -107,7 +107,7 @@ test('checks that ran at the same time saw nothing of each other (SUITE-01)', ()
   }
 })
 
-test('what goes wrong in the suite beside another check ends the run, and nothing is left open', async () => {
+test('an error in the suite itself ends the run and leaves nothing open', async () => {
   const origins: string[] = []
   const target = { ...reference, reset: [{ method: 'POST', path: '/no-such-endpoint', headers: {} }] }
   const onMock = ({ url }: { url: string }) => void origins.push(url)
@@ -193,7 +193,7 @@ for (const [what, check, change] of CHANGES)
     assert.equal(outcome, 'fail', reason)
   })
 
-test('evidence without exchanges, or with none of its own, never passes (SUITE-02)', (t) => {
+test('evidence without exchanges never passes (SUITE-02)', (t) => {
   for (const id of ONLY) {
     const { outcome } = tampered(t, id, (evidence) => Object.assign(evidence, { exchanges: [], ledger: [] }))
     assert.notEqual(outcome, 'pass', id)
@@ -218,7 +218,7 @@ test('a request id that appears twice in a log without single records is found (
   assert.equal(outcome(), false)
 })
 
-test('what an earlier run left in the same directory is no evidence (SUITE-03)', (t) => {
+test('files of an earlier run in the same directory do not count as evidence (SUITE-03)', (t) => {
   const { outcome } = tampered(t, 'CAT-01', (evidence) => Object.assign(evidence, { started_at: 0 }))
   assert.equal(outcome, 'harness-error')
 })
@@ -256,7 +256,7 @@ test('a target that keeps an exercise waiting is untestable, and the exercise as
   assert.deepEqual([harness_error, exchanges, asked], [null, [], 1])
 })
 
-test('what the target file itself asks to wait for is no time of the target’s (SUITE-02)', async (t) => {
+test('waits that the target file asks for do not count as the target’s time (SUITE-02)', async (t) => {
   const log = { ...reference.observability.log!, lag_ms: 400 }
   const { state: _, ...fields } = log.fields
   const more = {
@@ -276,7 +276,7 @@ test('what the target file itself asks to wait for is no time of the target’s 
   assert.deepEqual([untestable, harness_error, exchanges.length], [null, null, 5])
 })
 
-test('a directory that holds no run is said in one sentence', (t) => {
+test('a directory without a run gives a one-line error', (t) => {
   const empty = mkdtempSync(join(root, 'empty-'))
   t.after(() => rmSync(empty, { recursive: true }))
   assert.throws(() => rejudge(empty), EvidenceError)
@@ -295,7 +295,7 @@ test('untestable counts as failed, a skip is never a pass (SUITE-02)', (t) => {
   assert.equal(failed.results.conclusion, 'not conformant')
 })
 
-test('what leaves the question open is untestable, unless something else fails (SUITE-02)', (t) => {
+test('a check with an open question is untestable, unless another finding fails (SUITE-02)', (t) => {
   const called = ({ exchanges }: Evidence, stream: boolean) =>
     exchanges.find(({ details }) => details.stream === stream)!
   const stays = (evidence: Evidence) => {
@@ -312,7 +312,7 @@ test('what leaves the question open is untestable, unless something else fails (
   assert.equal(both.outcome, 'fail')
 })
 
-test('what did not survive a check has not passed it, whatever the check is about (SUITE-02)', (t) => {
+test('a gateway that does not survive a check fails it, whatever the check tests (SUITE-02)', (t) => {
   const gone = (evidence: Evidence) => Object.assign(evidence.facts, { gone: 'it ended.' })
   const { outcome, reason } = tampered(t, 'KEEP-01', gone)
   assert.deepEqual([outcome, reason], ['untestable', 'it did not survive the check: it ended.'])
@@ -371,7 +371,7 @@ test('a finding has an id that is the same in every run', () => {
   assert.deepEqual(ids(passed), ids(failed), 'whether it holds or not')
 })
 
-test('every finding says what was expected and what was seen, whether it holds or not', () => {
+test('every finding says what was expected and what was seen, true or false', () => {
   const found = [...passed.results.verdicts, ...failed.results.verdicts].flatMap(({ findings }) => findings)
   const silent = found.filter(({ doubt, expected, actual }) => !doubt && !(expected && actual))
   assert.ok(found.length > 100)
@@ -381,7 +381,7 @@ test('every finding says what was expected and what was seen, whether it holds o
   )
 })
 
-test('junit.xml has a child element for whatever is no pass', () => {
+test('junit.xml has a child element for every result that did not pass', () => {
   const xml = read('bad', 'junit.xml')
   const cases = [...xml.matchAll(/<testcase .*?(?:\/>|<\/testcase>)/gs)].map(([text]) => text)
   assert.ok(cases.length > failed.results.verdicts.length, 'one for each finding')
@@ -425,7 +425,7 @@ test('no report holds a hostile name as markup', () => {
   assert.ok(!read('bad', 'junit.xml').includes('<script'))
 })
 
-test('nothing that a run leaves behind holds a secret (KEEP-01)', () => {
+test('no file of a run holds a secret (KEEP-01)', () => {
   const names = ['run.json', 'results.json', 'junit.xml', 'index.html', 'summary.md', 'badge.json']
   for (const directory of ['good', 'bad'])
     for (const name of [

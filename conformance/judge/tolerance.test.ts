@@ -58,7 +58,7 @@ function holds(id: string, evidence: Partial<Evidence>, of = target(), waybill =
     .every(({ ok }) => ok)
 }
 
-test('a provider key that the client itself sends is no secret from the client (KEEP-01)', () => {
+test('a provider key that the client itself sends may reach the client (KEEP-01)', () => {
   const body = 'Incorrect API key: [secret:mock.openai.key]'
   const exchanges = [exchange({ step: 'a provider echoes a key', nonce: 'a', body })]
   const ledger = [entry({ kind: 'inference', answer: { status: 401 } })]
@@ -141,7 +141,7 @@ test('a stream whose head is out before its provider is silent may end with an e
   assert.ok(!holds('FAIL-05', streamed(`data: ${error}\n\n`), slow, true))
 })
 
-test('a router that draws by chance may resolve to another target each time, one that takes turns may not (PURE-04)', () => {
+test('a random router may resolve to another target each time, one that takes turns may not (PURE-04)', () => {
   const resolving = target({
     models: { logical: [{ id: 'auto', targets: [{ provider: 'openai', model: 'a' }] }] },
     capabilities: { resolve: { path: '/resolve', provider: '/p', model: '/m' }, probe_interval_ms: 0 },
@@ -195,7 +195,7 @@ test('background traffic neither fails a gateway nor clears it (PURE-01, PURE-03
   assert.deepEqual(doubted('PURE-03', 'metadata', 5, 15), [true])
 })
 
-test('of two targets that are asked at once the one that answered has served (TELL-01)', () => {
+test('of two targets called at once, the one that answered has served (TELL-01)', () => {
   const telling = target({ observability: { headers: { model: 'x-model' } } })
   const ledger = [
     entry({ answer: { status: 200 } }),

@@ -57,7 +57,7 @@ test('a worker that sets out on its own holds no pipe open either', async (t) =>
   await assertPipes(before)
 })
 
-test('a worker whose supervisor ends first when both are asked to has the time to end by itself', async (t) => {
+test('a worker whose supervisor ends first still has time to end by itself', async (t) => {
   const slowly = `process.on('SIGTERM', () => setTimeout(() => { console.log('done'); process.exit() }, 1000)); ${FOREVER}`
   const { supervisor, pid } = await startAbove(t, slowly, 'wait')
   await supervisor.stop('politely')

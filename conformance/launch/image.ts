@@ -20,7 +20,7 @@ export function containerHome(containers: Containers, port: number): Home {
       read: (name) => container().look((copy) => filesIn(copy).read(name)),
       write: (files) => container().put(files),
     },
-    async furnish({ start, env }, files) {
+    async writeFiles({ start, env }, files) {
       if (!('image' in start)) throw new StartError('only an image runs in a container')
       made = await containers.create({ image: start.image, command: start.command, env, port })
       await made.put(files)

@@ -58,7 +58,7 @@ export interface Home {
   readonly port: number
   readonly files: Files
   /** Writes the files. Must come first. Rejects with StartError. */
-  furnish(target: Target, files: Readonly<Record<string, string>>): Promise<void>
+  writeFiles(target: Target, files: Readonly<Record<string, string>>): Promise<void>
   /** Starts it, and again on the same files after it has ended. Rejects with StartError. */
   run(target: Target): Promise<Process>
   /** Starts a second process on the same files while the first one runs. Rejects with StartError. */

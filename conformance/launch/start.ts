@@ -138,7 +138,7 @@ async function startIn(
   const reader = uses('key.admin') || uses('digest.admin') ? made['key.admin']! : client
   if (given !== null) secrets.set('key.client', given)
 
-  await home.furnish(target, { ...target.files, ...(variant !== null && target.variants[variant]?.files) })
+  await home.writeFiles(target, { ...target.files, ...(variant !== null && target.variants[variant]?.files) })
   let running: Process | null = null
   let baseUrl = ''
   let disposed = false
@@ -244,7 +244,7 @@ async function homeHere(): Promise<Home> {
     dir: directory,
     port,
     files,
-    furnish: (_, given) => files.write(given),
+    writeFiles: (_, given) => files.write(given),
     run,
     runBeside: run,
     async remove() {

@@ -70,7 +70,7 @@ test('names of secrets are variables, wherever they stand', () => {
   ])
 })
 
-test('the script of a call goes to the mock as it was; without one there is no line', () => {
+test('the script of a call goes to the mock unchanged; a call without a script has no line for it', () => {
   const answers = [{ status: 401, body: { error: { message: "it's [secret:mock.openai.key]" } } }]
   const line = scriptCommand(exchange({}, { nonce: '0123456789abcdef', script: answers }))!
   const [, , url, , body] = wordsOf(line)

@@ -54,7 +54,7 @@ const REPORTS: readonly [name: string, write: (results: Results) => string][] = 
 ]
 
 for (const [name, write] of REPORTS) {
-  test(`${name}: nothing steers it or turns its text around`, () => {
+  test(`${name}: hostile text cannot send control codes or reverse the line`, () => {
     for (const character of STEERING) {
       const text = write(results(`before${character}after`))
       assert.equal(text.replace(/\n/g, '').match(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u), null, JSON.stringify(text))

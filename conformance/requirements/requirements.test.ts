@@ -60,7 +60,7 @@ const CAPABILITIES: Readonly<Record<string, Capability>> = {
   embeddings: 'embeddings',
 }
 
-test('what a requirement needs by the contract, its check needs from the target file', () => {
+test('a check needs the parts of the target file that its row in the contract needs', () => {
   for (const { id, needs, check } of requirements.filter((each) => each.needs && each.check))
     for (const need of needs!.split(', ')) {
       const capability = CAPABILITIES[need]

@@ -33,7 +33,7 @@ test('two at once take half the time, and never less than the longest one', () =
   assert.equal(timeLeft(['FLOW-06', 'FLOW-06x', 'FLOW-06y'], 2, { earlier, now: () => 0 }).left(), 4_000)
 })
 
-test('what was not tried before is estimated as on the reference', () => {
+test('a check that never ran is estimated by its time on the reference', () => {
   assert.ok(timeLeft(['PURE-02'], 1, { earlier: null, now: () => 0 }).left() >= 60_000)
   assert.ok(timeLeft(['PURE-02'], 1, { quick: true, earlier: null, now: () => 0 }).left() < 10_000)
   assert.ok(timeLeft(['KEEP-01'], 1, { earlier, now: () => 0 }).left() >= 1_000)

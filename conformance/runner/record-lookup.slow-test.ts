@@ -17,14 +17,14 @@ test('records are found by an id in the body (LOG-02, LOG-04, LOG-06, LOG-07, TE
   for (const id of [...LOGGED, 'TELL-03']) assert.equal(outcomes.get(id), 'pass', id)
 })
 
-test('records are found by being new where nothing tells them (LOG-02, LOG-04, LOG-06, LOG-07, USE-02)', async () => {
+test('records are found by being new if nothing identifies them (LOG-02, LOG-04, LOG-06, LOG-07, USE-02)', async () => {
   const { outcomes, wronglyFailed } = await tryMustPass('tells-no-id', [...LOGGED, 'TELL-03'])
   assert.deepEqual(wronglyFailed, new Map())
   for (const id of LOGGED) assert.equal(outcomes.get(id), 'pass', id)
   assert.equal(outcomes.get('TELL-03'), 'not-applicable')
 })
 
-test('a wrong record is found although nothing tells whose it is (LOG-02, USE-02)', async () => {
+test('a wrong record is found although nothing identifies its call (LOG-02, USE-02)', async () => {
   for (const [fault, id] of Object.entries(MUST_FAIL)) {
     const { observability, ...target } = targetOf(fault)
     const { request_id: _, ...headers } = observability.headers
@@ -46,7 +46,7 @@ test('keys are shown in the header that the file names (KEEP-02, KEEP-03)', asyn
   for (const id of only) assert.equal(outcomes.get(id), 'pass', id)
 })
 
-test('what finds a record, and what an answer tells, are declared apart', () => {
+test('the target file declares apart how to find a record and what the answer’s headers say', () => {
   const of = (observability: object) =>
     targetSchema.parse({
       name: 'x',

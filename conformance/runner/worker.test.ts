@@ -44,7 +44,7 @@ const gateway = (first: string, more: object = {}): Target =>
     ...more,
   })
 
-test('what a gateway of any worker says at its end is kept without its keys (KEEP-01)', async () => {
+test('the last output of a gateway is stored without its keys, whichever worker ran it (KEEP-01)', async () => {
   const mark = JSON.stringify(join(root, 'first'))
   const dies = `if (q.method === 'POST') try {
       if (!state.started) require('fs').writeFileSync(${mark}, '', { flag: 'wx' })
@@ -68,7 +68,7 @@ test('what a gateway of any worker says at its end is kept without its keys (KEE
   assert.doesNotMatch(readFileSync(join(directory, 'run.json'), 'utf8'), /wbconformclient/)
 })
 
-test('what a gateway says that does not start is told without its keys (KEEP-01)', async () => {
+test('the output of a gateway that does not start is shown without its keys (KEEP-01)', async () => {
   const says = `console.log('{{key.client}}', '{{mock.openai.key}}')`
   const { start: _, ...rest } = gateway('')
   const refuses = { ...rest, start: { command: ['{{node}}', '-e', says] } }
@@ -86,7 +86,7 @@ test('what a gateway says that does not start is told without its keys (KEEP-01)
         !/wbconformclient|mock-key/.test(thrown.message),
     )
 })
-test('a gateway that dies of the look after a hostile check has not come through that check (SUITE-02)', async () => {
+test('a gateway that dies of the preflight after a hostile check fails that check (SUITE-02)', async () => {
   const late = `if (state.dying && q.method === 'GET') return r.end('{}', () => setTimeout(() => process.exit(9), 1))
     if (q.method === 'POST' && !text.includes('"content":"Where')) {
       state.dying = true
@@ -119,7 +119,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-test('an instance that is under way when its exercise is given up is gone before the next check', async (t) => {
+test('an instance that is still starting when its exercise is given up has ended before the next check', async (t) => {
   const file = join(root, 'given-up')
   const nothing = () => {}
   const worker = await openWorker({

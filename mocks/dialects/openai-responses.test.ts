@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { openAiResponses } from './openai-responses.ts'
 
-test('a tool that has answered is not asked again, also where a message before it names no type', () => {
+test('a tool that has answered is not called again, also if a message before it has no type', () => {
   const wants = (input: unknown) =>
     openAiResponses.wants(
       {

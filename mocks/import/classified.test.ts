@@ -159,7 +159,7 @@ test('a session is followed by short ids too (REC-03)', (t) => {
   }
 })
 
-test('what a request says in passing is not kept: versions and models of nobody’s (REC-01)', (t) => {
+test('incidental versions and models in a request are removed (REC-01)', (t) => {
   for (const { url, body } of [
     { url: `${chat}?api-version=acme-merger-7`, body: { model: 'gpt-5-mini' } },
     { url: 'https://x.openai.azure.com/openai/v1/chat/completions', body: { model: 'scenario-acme-merger' } },

@@ -224,7 +224,7 @@ test('one bad exchange is refused by name, the others are read', () => {
   assert.ok(json(har()))
 })
 
-test('what would unpack to too much, or is too large, is refused by name within bounded memory', () => {
+test('a file that is too large, packed or unpacked, is refused by name within bounded memory', () => {
   const bomb = gzipSync(Buffer.alloc(200_000_000, 'x'))
   const double = gzipSync(bomb)
   for (const [name, bytes] of [

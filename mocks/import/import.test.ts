@@ -29,7 +29,7 @@ test('a host that is a way out of the folder is only a name (REC-01)', (t) => {
   }
 })
 
-test('name and password in an address are no part of its host (REC-01)', (t) => {
+test('the host leaves out the name and password of an address (REC-01)', (t) => {
   const { written, out } = imported(t, 'https://ada:hunter2pass@llm.example.com/v1/chat')
   assert.match(written[0]!, /^host-[\da-f]{3}\/v1-chat-name-\d{3}-plain$/)
   assert.doesNotMatch(readFileSync(join(out, `${written[0]}.json`), 'utf8'), /ada|hunter2/)

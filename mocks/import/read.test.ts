@@ -149,7 +149,7 @@ test('HAR: a compressed body in base64 pieces, a header that comes twice', () =>
   assert.equal(one?.responseBody.toString(), answer)
 })
 
-test('what is no recording is refused with the name of the file', () => {
+test('a file that is not a recording is refused by name', () => {
   assert.throws(() => readForeign('notes.txt', 'hello'), /^Error: notes\.txt: no known recording format/)
   assert.throws(() => readForeign('a.yaml', 'hello: 1'), /^Error: a\.yaml: no known recording format/)
   assert.throws(() => readForeign('a.har', '{"log":{}}'), /^Error: a\.har: log\.entries is not a list[^\n]+$/)

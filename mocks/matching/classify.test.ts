@@ -118,7 +118,7 @@ for (const [provider, path, body, is] of requests)
     assert.deepEqual([endpoint, model, stream, scenario], is)
   })
 
-test('what names its owner gets a placeholder, and asking with that gives the same (REC-01, REC-02)', () => {
+test('a name that identifies its owner becomes a placeholder, and a request with that name gives the same (REC-01, REC-02)', () => {
   const asked: [provider: string, path: string, model: string | undefined][] = [
     ['azure', 'deployments/acme-payroll-assistant/chat/completions', undefined],
     ['azure', 'chat/completions', 'acme-gpt'],

@@ -89,7 +89,7 @@ test('a loop that asks 10,000 times gets the same answer each time (REC-06)', as
 const UUIDS = ['11111111-2222-4333-8444-555555555555', '66666666-7777-4888-8999-000000000000']
 const about = (id: string) => user(`Read the document ${id}.`)
 
-test('a request to the letter goes before one that differs in its volatile parts (REC-06)', async (t) => {
+test('an exact match goes before a request that differs in its volatile parts (REC-06)', async (t) => {
   const ask = await asking(t, [
     recorded('first', { messages: [about(UUIDS[0]!)] }),
     recorded('second', { messages: [about(UUIDS[1]!)] }),
@@ -113,7 +113,7 @@ test('the same request asked again takes turns, whatever is asked in between (RE
   assert.deepEqual(answers, ['once', 'other', 'twice', 'twice'])
 })
 
-test('something similar answers only where that is asked for, and ends alike (REC-06)', async (t) => {
+test('a similar recording answers only if similar answers are enabled, and ends alike (REC-06)', async (t) => {
   const recordings = [
     recorded('short', { messages: [system('Be short.'), user('one'), assistant('1'), user('why?')] }),
     recorded('long', { messages: [system('Be long.'), user('two'), assistant('2'), user('why?')] }),
@@ -169,7 +169,7 @@ for (const [name, when, messages, isHit] of conditions)
     else assert.match(answer, /^no_recording/)
   })
 
-test('what was said goes before conditions, conditions before a turn; two conditions that hold tie (REC-06)', async (t) => {
+test('the conversation goes before conditions, conditions before a turn; two conditions that match tie (REC-06)', async (t) => {
   const ask = await asking(t, [
     recorded('in turn', {}),
     recorded('condition', { when: { user: 'tide' } }),

@@ -32,7 +32,7 @@ for (const [text, masked] of cases)
     assert.equal(createVolatileMask(NOW)(text), masked)
   })
 
-test('what may change and is not masked is named; ordinary text is not', () => {
+test('unmasked values that may change are named; ordinary text is not', () => {
   assert.equal(suspectIn('It is 14:03.'), '14:03')
   assert.equal(suspectIn('on 2024-05-01'), '2024-05-01')
   assert.equal(suspectIn('order 123456789'), '123456789')

@@ -70,7 +70,7 @@ test('another scenario of the same endpoint is nearer than another provider', ()
   assert.equal('nearest' in found && found.nearest?.name, 'openai/plain')
 })
 
-test('without recordings there is no nearest', () => {
+test('an empty set of recordings has no nearest one', () => {
   assert.deepEqual(match([], { places: [asked] }), { nearest: null, differs: [] })
 })
 
@@ -96,7 +96,7 @@ test('recordings with an order answer in their turn, and the last one goes on', 
   ])
 })
 
-test('each kind of request has turns of its own, and each session begins anew', () => {
+test('each kind of request counts its own turns, and each session starts again', () => {
   const turns = [recording('openai/first'), recording('openai/second', { order: 2 })]
   const requests = [{}, { model: 'another' }, {}, { model: 'another' }]
   const expected = ['openai/first', 'openai/first', 'openai/second', 'openai/second']
@@ -104,7 +104,7 @@ test('each kind of request has turns of its own, and each session begins anew', 
   assert.deepEqual(names(turns, requests), expected)
 })
 
-test('an order alone makes no miss, and the named model goes before the order', () => {
+test('a call in another order still matches, and the named model goes before the order', () => {
   assert.deepEqual(names([recording('openai/later', { order: 4 })], [{}]), ['openai/later'])
   const named = [recording('openai/any', { order: 2 }), recording('openai/named', { model: 'any-model' })]
   assert.deepEqual(names(named, [{}, {}]), ['openai/named', 'openai/named'])

@@ -88,7 +88,7 @@ test('an unverified line refuses nothing, and is listed', () => {
   assert.equal(packageTable().of('openai', 'gpt-5.3-codex', null).chat_tools, undefined)
 })
 
-test('a lenient mock takes what the model refuses, and any name', async (t) => {
+test('a lenient mock accepts requests that the model refuses, and any model name', async (t) => {
   const mock = await createMockProviders({ lenient: true })
   t.after(() => mock.close())
   for (const model of ['gpt-6-sol', 'gpt-of-nobody']) {

@@ -40,7 +40,7 @@ const spoken = ({ speech }: Endpoint, said: ModelOutput, stream: boolean): strin
 
 for (const provider of providers)
   for (const endpoint of provider.endpoints.filter(({ speech }) => speech !== null))
-    test(`what ${provider.name} says at ${endpoint.name} has no field that its recordings lack`, (t) => {
+    test(`${provider.name} at ${endpoint.name} sends only fields that its recordings have`, (t) => {
       for (const [turn, said] of Object.entries(turns))
         for (const stream of [false, true]) {
           const body = spoken(endpoint, said, stream)

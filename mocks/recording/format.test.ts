@@ -61,7 +61,7 @@ test('a recording is read with its name and bytes', (t) => {
   assert.equal(Buffer.from(recording!.bytes).toString(), '{}')
 })
 
-test('a problem is told with its file and field', (t) => {
+test('a problem is reported with its file and field', (t) => {
   const wrong = {
     ...head,
     date: 'yesterday',

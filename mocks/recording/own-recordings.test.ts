@@ -46,7 +46,7 @@ async function asking(options: InterceptOptions, url: string, body: unknown = ch
 
 const OPENAI = 'https://api.openai.com/v1/chat/completions'
 
-test('a folder of recordings answers nothing that is not in it, unless it is told to', async () => {
+test('a folder of recordings answers only requests that are in it, unless an option says otherwise', async () => {
   const recordings = [recorded('openai/other', { model: 'model-b' })]
   const { status, text } = await asking({ recordings }, OPENAI)
   assert.equal(status, 400)
@@ -73,14 +73,14 @@ const addresses: [string, string, string][] = [
 const providers = () => Object.fromEntries(addresses.map(([name, base]) => [name, base]))
 
 for (const [name, base, address] of addresses)
-  test(`what ${name} answered is found at ${base}`, async () => {
+  test(`the recorded answer of ${name} is found at ${base}`, async () => {
     const recordings = addresses.map(([each]) => recorded(`${each}/plain`, { text: `{"of":"${each}"}` }))
     const { status, text } = await asking({ recordings, providers }, address)
     assert.equal(status, 200, text)
     assert.deepEqual(JSON.parse(text), { of: name })
   })
 
-test('what a mock provider or a host is recorded under answers where the configured name has nothing', async () => {
+test('recordings of a mock provider or a host answer if the configured name has none', async () => {
   const own = [recorded('work/other', { model: 'model-b' })]
   for (const [folder, address, endpoint] of [
     ['openai', OPENAI, 'chat/completions'],
@@ -98,7 +98,7 @@ test('two names of one address: the recordings of both answer', async () => {
   assert.match((await asking({ recordings, providers: both }, OPENAI)).text, /second/)
 })
 
-test('what the provider itself answered goes before what a mock would refuse', async () => {
+test('the provider’s own recorded answer goes before a mock’s refusal', async () => {
   const invalid = { model: 'model-a', messages: 'none' }
   const recordings = [recorded('openai/400', { status: 400, text: '{"error":"as it came"}' })]
   const { status, text, entries } = await asking({ recordings }, OPENAI, invalid)
@@ -114,7 +114,7 @@ test('a recorded error takes its turn among the answers', async () => {
   )
 })
 
-test('the mock stands in for every provider that was recorded, also for one that is not built in', async (t) => {
+test('the mock serves every provider that was recorded, also providers that are not built in', async (t) => {
   const recordings = [
     recorded('together/plain', { path: '/team/v1/chat/completions', text: '{"of":"together"}' }),
     recorded('together/stream', { path: '/team/v1/chat/completions', stream: true, model: 'model-b' }),

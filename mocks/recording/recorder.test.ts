@@ -118,7 +118,7 @@ const LEAKY_HEADERS = {
   'x-debug-authorization': `Basic ${Buffer.from(`user:${KEY}`).toString('base64')}`,
 }
 
-test('a stream is kept with its bytes, boundaries and pace, and nothing of what was said (REC-01, REC-03)', async (t) => {
+test('a stream keeps its bytes, boundaries and pace, and none of its text (REC-01, REC-03)', async (t) => {
   let sent: Buffer[] = []
   const { gateway, out, refused, recorded } = await recording(t, (response, { json, headers }) => {
     const prompt = (json.messages as { content: string }[])[0]!.content
@@ -259,7 +259,7 @@ test('a whole answer, an error and a compressed one are kept without their texts
   )
 })
 
-test('several of a kind are replayed in the order in which they were recorded, and none is written over', async (t) => {
+test('several of a kind are replayed in the order in which they were recorded, and none is overwritten', async (t) => {
   const { gateway, out, recorded } = await recording(t, answer(), { provider: 'openai' })
   for (const content of ['a', 'bb', 'ccc']) {
     gateway.upstream.alpha!.script = answer(content)

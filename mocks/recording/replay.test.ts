@@ -60,7 +60,7 @@ test('cancelling ends the wait for the next chunk', async () => {
   await reader.cancel() // a timer of a minute would now keep the test from ending
 })
 
-test('status and headers are kept and the end of the body is told (REC-03)', async () => {
+test('status, headers and the end of the body are kept (REC-03)', async () => {
   const one = await replay(stream(Buffer.from('ab'), [[2, 0]]), 'none')
   assert.deepEqual(Object.fromEntries(one.headers), {
     'content-type': 'text/event-stream',

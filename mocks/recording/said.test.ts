@@ -158,7 +158,7 @@ const written = (out: string) =>
     .map((file) => `${file}\n${readFileSync(join(out, file), 'utf8')}`)
     .join('\n')
 
-test('what was recorded answers on another day, in another folder and order (REC-06)', async (t) => {
+test('a recorded request is found on another day, in another folder and order (REC-06)', async (t) => {
   const out = await record(t)
   const ask = await replaying(t, out)
   const asked = questions(Date.now(), '/srv/elsewhere/project')
@@ -178,7 +178,7 @@ test('what was recorded answers on another day, in another folder and order (REC
   assert.equal((await said(withResult(shuffled, call, 'snow'))).content, ANSWERS.snow)
 })
 
-test('an answer that is kept has no key, id or cookie, and what was asked stands nowhere (REC-01, REC-06)', async (t) => {
+test('a stored answer has no key, id or cookie, and its request is stored nowhere (REC-01, REC-06)', async (t) => {
   const out = await record(t)
   const text = written(out)
   for (const secret of [KEY, COOKIE, 'chatcmpl-AbCdEf', 'call_Xy1', 'Harbourmaster', 'capital of', 'snow'])
@@ -236,7 +236,7 @@ test('a miss names the nearest recording and what differs; nothing else answers 
   }
 })
 
-test('a pattern in .waybill/masks makes two runs the same; one that is no pattern is an error (REC-06)', async (t) => {
+test('a pattern in .waybill/masks makes two runs the same; an invalid pattern is an error (REC-06)', async (t) => {
   const out = temporaryDirectory(t)
   const masks = join(out, '.waybill/masks')
   mkdirSync(join(out, '.waybill'))
@@ -293,7 +293,7 @@ async function recordOne(t: TestContext, path: string, body: object, script: Scr
   return { out, refused }
 }
 
-test('where an answer repeats its request, it is blanked; what the model said and called is kept (REC-01, REC-06)', async (t) => {
+test('parts of an answer that repeat the request are blanked; the model’s text and calls stay (REC-01, REC-06)', async (t) => {
   const { out, refused } = await recordOne(
     t,
     'responses',

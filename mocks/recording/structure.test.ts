@@ -24,7 +24,7 @@ test('a body is the set of its paths and their types', () => {
   ])
 })
 
-test('a stream tells its kinds of events, their order and its comments', () => {
+test('a stream’s structure has its kinds of events, their order and its comments', () => {
   const facts = shapeOf(
     stream(
       ': WAIT',
@@ -49,14 +49,14 @@ test('a stream tells its kinds of events, their order and its comments', () => {
   )
 })
 
-test('answers are told apart by kind', () => {
+test('kinds of answers differ in structure', () => {
   assert.equal(kindOf(whole({}, 429)), 'error 429')
   assert.equal(kindOf(whole({ choices: [{ message: { tool_calls: [], reasoning: null } }] })), 'whole')
   assert.equal(kindOf(whole({ choices: [{ message: { tool_calls: [{ id: 'a' }] } }] })), 'whole + tools')
   assert.equal(kindOf(stream(': WAIT', delta({ reasoning_content: 'hm' }))), 'stream + reasoning')
 })
 
-test('the other dialects are told apart too', () => {
+test('kinds of answers differ in the other dialects, too', () => {
   const kinds = {
     'whole + tools': [
       { content: [{ type: 'tool_use', name: 'a', input: { thought: 1 } }] },
@@ -75,7 +75,7 @@ test('the other dialects are told apart too', () => {
     for (const body of bodies) assert.equal(kindOf(whole(body)), kind, JSON.stringify(body))
 })
 
-test('an event of another dialect is named by what it carries', () => {
+test('an event of another dialect is named after its content', () => {
   const kinds = (...events: object[]) =>
     [...shapeOf(stream(...events))].filter((fact) => fact.includes(', then '))
   assert.deepEqual(
@@ -106,7 +106,7 @@ test('an event of another dialect is named by what it carries', () => {
   )
 })
 
-test('what a tool is given is its own business', () => {
+test('the arguments of a tool do not count', () => {
   const facts = shapeOf(whole({ content: [{ type: 'tool_use', input: { city: 'Oslo', days: 3 } }] }))
   assert.ok(facts.has('body content[].input object'))
   assert.ok(![...facts].some((fact) => fact.includes('city')))

@@ -218,7 +218,7 @@ for (const [left, change, answer] of unmarked)
     assert.match(problems.join('\n'), /: origin: /)
   })
 
-test('found: a name of its own that tells what the answer was about (REC-01)', (t) => {
+test('found: a name that says what the answer was about (REC-01)', (t) => {
   const problems = verifyRecordings(
     folder(t, {
       'acme-merger.json': { ...head, response: { ...head.response, body: 'acme-merger.body.json' } },
@@ -228,7 +228,7 @@ test('found: a name of its own that tells what the answer was about (REC-01)', (
   assert.match(problems.join('\n'), /: its name is not the one .*; call it chat-completions-plain$/)
 })
 
-test('found: a body file whose name tells what the answer was about (REC-01)', (t) => {
+test('found: a body file whose name says what the answer was about (REC-01)', (t) => {
   const problems = verifyRecordings(
     folder(t, {
       'chat-completions-plain.json': {
@@ -279,7 +279,7 @@ test('found: a body without a head, and two heads for one request', (t) => {
   )
 })
 
-test('what is older than so many months is named, and what is not is not', (t) => {
+test('only recordings older than the given number of months are named', (t) => {
   const dir = folder(t, { 'chat-completions-plain.json': head, 'chat-completions-plain.body.json': body })
   assert.deepEqual(agedRecordings(dir, 6, new Date('2027-05-21T00:00:00Z')), [])
   assert.deepEqual(agedRecordings(dir, 6, new Date('2027-05-22T00:00:00Z')), [

@@ -48,7 +48,7 @@ for (const value of kept)
     assert.equal(redacted(JSON.stringify(value)), JSON.stringify(value))
   })
 
-test('what only looks closed goes: somebody’s words in the same fields (REC-01)', () => {
+test('text that only looks like a known value is removed from the same fields (REC-01)', () => {
   for (const value of [
     { provider: 'Acme Harbour Gateway' },
     { provider: 'ada@acme.example' },

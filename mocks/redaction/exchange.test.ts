@@ -136,7 +136,7 @@ test('headers are kept by name and by form', () => {
   })
 })
 
-test('of a request only method, path, names and sizes are left', () => {
+test('a redacted request keeps only its method, path, names and sizes', () => {
   const { path, fields } = redact(
     exchange({
       path: '/v1/projects/harbour-7/locations/eu/models/gemini-2.5-flash:streamGenerateContent',
@@ -157,7 +157,7 @@ test('a project that is called like the model is a project (REC-01)', () => {
   assert.equal(path, '/v1/projects/REDACTED_000133/publishers/google/models/gemini-pro:generateContent')
 })
 
-test('a key is looked for even where a model is called the same; the date of an interface is no secret (REC-01)', () => {
+test('a key is found even if a model has the same name; the date of an interface is not a secret (REC-01)', () => {
   const { secrets } = redact(
     exchange({
       url: 'https://api.example.com/v1/x?api-version=2024-10-21',
@@ -174,7 +174,7 @@ test('an answer of many megabytes is redacted (REC-01)', () => {
   assert.equal(body.includes('BwcH'), false)
 })
 
-test('what must not be found is known: credentials, cookies, query values, ids and long words', () => {
+test('the values that must not be found are listed: credentials, cookies, query values, ids and long words', () => {
   const { secrets } = redact(
     exchange({
       url: 'https://api.example.com/v1/x?key=AIplanted12&v=1',
@@ -197,14 +197,14 @@ test('what must not be found is known: credentials, cookies, query values, ids a
   assert.deepEqual([...secrets.words], ['lighthouse', 'seagulls', 'naturally'])
 })
 
-test('a body that is no text is refused', () => {
+test('a binary body is refused', () => {
   assert.throws(
     () => redact(exchange({ responseBody: Buffer.from([0xff, 0xd8, 0xff]) })),
     /is not UTF-8 text/,
   )
 })
 
-test('whatever the body: the same length, JSON stays JSON, and redacting twice changes nothing', () => {
+test('any body keeps its length, JSON stays JSON, and redacting twice changes nothing', () => {
   const text = fc.string({ unit: 'grapheme' })
   const value = fc.letrec((tie) => ({
     any: fc.oneof(text, fc.double(), fc.boolean(), fc.constant(null), tie('list'), tie('object')),

@@ -181,7 +181,7 @@ test('embeddings: a vector for each input, in the length and the form that were 
   }
 })
 
-test('embeddings: what was recorded stays as it is, in another form too', async () => {
+test('embeddings keep their recorded numbers, also in another encoding', async () => {
   const ask = (encoding_format: 'float' | 'base64') =>
     openai.embeddings.create({ model: 'text-embedding-3-small', input: 'a', dimensions: 8, encoding_format })
   const floats = (await ask('float')).data[0]!.embedding

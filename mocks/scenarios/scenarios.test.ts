@@ -221,7 +221,7 @@ test('the faults break where their names say', async (t) => {
   assert.equal((await wire(t, 'scenario-reset-at-once')).text, '')
 })
 
-test('what breaks a connection breaks a request inside the process too', async () => {
+test('a fault that breaks connections also breaks intercepted requests', async () => {
   const world = createWorld({ recordings: [] })
   const askInside = (name: string) =>
     answerRequest(

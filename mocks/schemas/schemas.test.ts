@@ -78,7 +78,7 @@ const table: [string, z.ZodObject, object, Record<string, object>][] = [
 ]
 
 for (const [name, schema, right, wrongs] of table)
-  test(`${name}: what is right passes, what is wrong names its field`, () => {
+  test(`${name}: valid requests pass, and an invalid one names its field`, () => {
     assert.deepEqual(schema.safeParse(right).error?.issues, undefined)
     for (const [field, wrong] of Object.entries(wrongs))
       assert.deepEqual(
@@ -87,7 +87,7 @@ for (const [name, schema, right, wrongs] of table)
       )
   })
 
-test('what real clients sent and real providers took is valid, and holds no unknown field', {
+test('requests of real clients that real providers accepted are valid and have no unknown field', {
   skip: withoutCaptures,
 }, (t) => {
   let valid = 0

@@ -56,7 +56,7 @@ test('of 200 tests at once, each gets its own answers, order, gate and ledger', 
   assert.equal(mock.entries().length, 1)
 })
 
-test('clear of one test leaves the others alone, and lets go only what it holds', async (t) => {
+test('clear of one test leaves the others alone, and releases only its own held answers', async (t) => {
   const mock = await mockFor(t)
   const [one, two] = [mock.context('one'), mock.context('two')]
   for (const own of [one, two]) own.answer({ events: [{ data: 1 }, { gate: 'g' }, { data: 2 }] })

@@ -40,7 +40,7 @@ test('scripts, gates, canaries and the ledger are there for programs in any lang
   assert.deepEqual(mock.entries(), [])
 })
 
-test('what makes no sense is an error in JSON that says what to do', async (t) => {
+test('an invalid request gets a JSON error that says what to do', async (t) => {
   const mock = await mockFor(t)
   const cases: [string, string, string | null, number, RegExp][] = [
     ['GET', '/nothing', null, 404, /GET \/ledger/],

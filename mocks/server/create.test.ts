@@ -14,7 +14,7 @@ import { ask, askRaw, chatBody, drain, mockFor } from './test-mock.ts'
 const NONCE = '0123456789abcdef'
 const prompt = `Say this: ${writeNonce(NONCE)}, please.`
 
-test('an entry tells what arrived and how it was answered', async (t) => {
+test('a ledger entry says what arrived and how it was answered', async (t) => {
   const mock = await mockFor(t)
   const before = ledgerNow()
   const response = await ask(mock, chatBody('gpt-4o-mini', { temperature: 1 }, prompt))
@@ -182,7 +182,7 @@ test('a script answers the attempts of a call in their order, by provider and mo
   assert.equal((await ask(mock, chatBody('m-1'))).status, 200)
 })
 
-test('an answer that keeps to one target goes to the one that asked first, whichever it is', async (t) => {
+test('an answer that keeps to one target goes to the target that was called first', async (t) => {
   const mock = await mockFor(t)
   for (const [first, second] of [
     ['openai', 'groq'],
@@ -238,7 +238,7 @@ test('an empty event sends the head alone', async (t) => {
   assert.equal(await response.text(), 'data: x\n\n')
 })
 
-test('planted secrets are found wherever they arrive, and told nowhere (KEEP-02)', async (t) => {
+test('planted secrets are found wherever they arrive, and printed nowhere (KEEP-02)', async (t) => {
   const client = 'gw-client-key "of" the caller'
   const mock = await mockFor(t, { canaries: { client } })
   mock.watchFor('prompt', 'a planted prompt')
@@ -389,7 +389,7 @@ test('inside a process and on the port the same request gets the same bytes', as
   assert.deepEqual(stripped(world.stage), stripped(mock))
 })
 
-test('clear forgets entries, scripts and gates, and lets go what is held; numbers go on', async (t) => {
+test('clear forgets entries, scripts and gates, and releases held answers; numbers go on', async (t) => {
   const mock = await mockFor(t)
   mock.script(NONCE, [{ events: [{ gate: 'g' }, { data: 'x' }] }])
   const held = ask(mock, chatBody('m', { stream: true }, prompt))

@@ -26,7 +26,7 @@ test('ids of tool calls, short ids of scripts and answers without one stay', () 
     assert.deepEqual(told(withOwnId(answer(text), 'abcdef0123456789')), [text])
 })
 
-test('the mock gives each call that carries a nonce an id of its own, and what it sent is in the ledger', async (t) => {
+test('the mock gives each call with a nonce its own id, and the ledger has what the mock sent', async (t) => {
   const mock = await mockFor(t)
   const call = async (prompt: string) => {
     const answer = await ask(mock, chatBody('gpt-5-mini', {}, prompt))

@@ -147,7 +147,7 @@ test('an official client understands the answers', async (t) => {
   )
 })
 
-test('what nobody recorded is a 400 that names the nearest, without the query', async (t) => {
+test('a request without a recording gets a 400 that names the nearest one, without the query', async (t) => {
   const pool = intercepted(t, 'none')
   const { status, text } = await dispatch(pool, {
     ...chat({ model: 'scenario-418' }),

@@ -24,7 +24,7 @@ const entry = (text: string) =>
     answer: { from: 'plain', status: 200, headers: {}, parts: [] },
   })
 
-test('what it holds is bounded, and the numbers say what is gone', () => {
+test('the ledger is bounded, and its counters say how much was dropped', () => {
   const book = createLedgerBook(createSecrets([]), 1024 * 1024)
   for (let i = 0; i < 2000; i++) book.enter(entry('x'.repeat(10_000)))
   const kept = book.entries()
@@ -37,7 +37,7 @@ test('what it holds is bounded, and the numbers say what is gone', () => {
   )
 })
 
-test('a body without JSON is told as text, one without a body as null', () => {
+test('a body without JSON is stored as text, a missing body as null', () => {
   const book = createLedgerBook(createSecrets([]))
   for (const text of ['', '{"a":[1]}', 'no JSON']) book.enter(entry(text))
   assert.deepEqual(

@@ -98,7 +98,7 @@ test('a thought comes before the text, whole and streamed, with its signature', 
   }
 })
 
-test('what a scenario says arrives as well: cached tokens, a cut by the limit, many pings', async () => {
+test('scenarios reach the client: cached tokens, a cut by the limit, many pings', async () => {
   const cached = await client.messages.create({ ...ask, model: 'scenario-usage-cached' })
   assert.deepEqual([cached.usage.input_tokens, cached.usage.cache_read_input_tokens], [128, 1920])
   const cut = await client.messages.stream({ ...ask, model: 'scenario-finish-length' }).finalMessage()
@@ -158,12 +158,12 @@ test('an error is the class that the client has for it, with type, words and req
       )
 })
 
-test('a stream that breaks, and one that fails, end in an error', async () => {
+test('a stream that breaks or fails ends in an error', async () => {
   for (const model of ['scenario-cut-after-3', 'scenario-error-in-stream'])
     await assert.rejects(client.messages.stream({ ...ask, model }).finalMessage(), Anthropic.AnthropicError)
 })
 
-test('what is not valid, a missing version and a wrong key are refused as this provider words it', async () => {
+test('an invalid request, a missing version and a wrong key are refused in this provider’s words', async () => {
   const refused = async (attempt: Promise<unknown>) => {
     const error = await attempt.catch((thrown) => thrown)
     assert.ok(error instanceof Anthropic.APIError, String(error))

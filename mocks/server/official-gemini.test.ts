@@ -75,7 +75,7 @@ test('function calls: one and two, whole and streamed, then an answer to their r
   assert.match(text!, /recorded answer/)
 })
 
-test('a thought is told apart from the text, whole and streamed', async () => {
+test('thoughts and text arrive as different parts, whole and streamed', async () => {
   const request = {
     ...ask,
     model: 'scenario-reasoning',
@@ -98,7 +98,7 @@ test('a thought is told apart from the text, whole and streamed', async () => {
   assert.equal(whole.usageMetadata!.thoughtsTokenCount, 52)
 })
 
-test('what a scenario says arrives as well: cached tokens, a cut by the limit, odd boundaries', async () => {
+test('scenarios reach the client: cached tokens, a cut by the limit, odd boundaries', async () => {
   const cached = await models.generateContent({ ...ask, model: 'scenario-usage-cached' })
   assert.equal(cached.usageMetadata!.cachedContentTokenCount, 1920)
   const cut = await models.generateContent({ ...ask, model: 'scenario-finish-length' })
@@ -143,7 +143,7 @@ test('an error has the status and the words of the provider', async () => {
   }
 })
 
-test('what is not valid is a 400, and so is a wrong key', async () => {
+test('an invalid request is a 400, and so is a wrong key', async () => {
   const tooHot = await models.generateContent({ ...ask, config: { temperature: 3 } }).catch((error) => error)
   assert.ok(tooHot instanceof ApiError)
   assert.equal(tooHot.status, 400)

@@ -110,7 +110,7 @@ test('responses: a text and a stream', async () => {
   assert.match(text, /Viele Grüße/)
 })
 
-test('responses: function calls, reasoning, and what a scenario says', async () => {
+test('responses: function calls, reasoning, and scenarios', async () => {
   const called = await client.responses.create({
     model: 'gpt-4o-mini',
     input: 'Where to?',
@@ -195,7 +195,7 @@ test('an error is the class that the client has for it, with the words of the pr
   assert.equal(limited.code, 'rate_limit_exceeded')
 })
 
-test('a stream that breaks, and one that fails, end in an error', async () => {
+test('a stream that breaks or fails ends in an error', async () => {
   const chat = (model: string) => client.chat.completions.stream({ ...ask, model }).done()
   const responses = (model: string) => client.responses.stream({ model, input: 'Where to?' }).done()
   for (const start of [chat, responses]) await assert.rejects(start('scenario-cut-after-3'), /terminated/)
@@ -209,7 +209,7 @@ test('a stream that breaks, and one that fails, end in an error', async () => {
   })
 })
 
-test('what is not valid is refused with the field that is to blame, and a wrong key as a wrong key', async () => {
+test('an invalid request is refused with the field that is to blame, a wrong key as a wrong key', async () => {
   const tooHot = await client.responses
     .create({ model: 'gpt-4o-mini', input: 'Where to?', temperature: 3 })
     .catch((error) => error)

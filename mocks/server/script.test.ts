@@ -38,7 +38,7 @@ test('an answer for every call stays until clear, and lets those for the next ca
   assert.match(await said(), /recorded answer/)
 })
 
-test('a condition or a function chooses the calls; one that fails is an error that says so', async (t) => {
+test('a condition or a function chooses the calls; a condition that throws gives an error that says so', async (t) => {
   const { mock, said } = await scripted(t)
   mock.answer([
     { ...say('Sunny.'), when: { user: 'weather' }, times: 'every' },

@@ -67,7 +67,7 @@ test('a thread that it does not hold, or that another credential made, is not fo
   assert.equal((await send(foreign)).type, 'message')
 })
 
-test('a message is continued once, and a turn that repeats what the thread holds is refused', async () => {
+test('a message can be continued once, and a turn that repeats the thread’s content is refused', async () => {
   const { id } = await send({ type: 'create' }, { system: 'Be brief.' })
   const thread = { type: 'continue', previous_message_id: id }
   const code = (error: any) => error.error.error.details.error_code

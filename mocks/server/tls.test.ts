@@ -30,7 +30,7 @@ const chat = (model: string, stream = false) => ({
   messages: [{ role: 'user', content: 'Where do you go?' }],
 })
 
-test('the certificate holds for its names, is signed by its authority, and that one by itself', () => {
+test('the certificate is valid for its names and signed by its authority, which signed itself', () => {
   const { ca, cert } = certify(NAMES)
   const [leaf, authority] = [new X509Certificate(cert), new X509Certificate(ca)]
   assert.ok(leaf.verify(authority.publicKey))
@@ -44,7 +44,7 @@ test('the certificate holds for its names, is signed by its authority, and that 
   assert.ok(leaf.validToDate.getTime() > Date.now() && leaf.validFromDate.getTime() < Date.now())
 })
 
-test('who trusts the authority gets answers; who does not, does not', async (t) => {
+test('clients that trust the authority get answers; others do not', async (t) => {
   const tls = certify(['localhost', '127.0.0.1'])
   const mock = await createMockProviders({ tls, name: 'localhost' })
   t.after(mock.close)

@@ -17,7 +17,7 @@ test('a table of the contract gets the rows of its family, in their order', () =
   assert.throws(() => withRows(before, [row('C-01')]), /no table for C/)
 })
 
-test('a check opens with its sentence; one that is only wrapped differently stays as it is', () => {
+test('a check begins with its sentence; a comment with other line breaks stays', () => {
   const same = '// A-01: A-01\n// holds.\nimport x\n'
   assert.equal(withSentence(same, row('A-01'), '//'), same)
   assert.equal(withSentence('// A-01: Old.\ncode\n', row('A-01'), '//'), '// A-01: A-01 holds.\ncode\n')

@@ -10,7 +10,7 @@ import { installGateway, peerNames, readPeer } from './gateway.ts'
 
 const script = fileURLToPath(new URL('./run.ts', import.meta.url))
 
-test('what else lies in the scratch directory stays', (t) => {
+test('files of others in the scratch directory stay', (t) => {
   const scratch = mkdtempSync(join(tmpdir(), 'waybill-peers-test-'))
   t.after(() => rmSync(scratch, { recursive: true }))
   for (const directory of ['mine', 'reports/mine', 'bin'])

@@ -22,7 +22,7 @@ writeFileSync(FILE, html)
 after(() => rmSync(directory, { recursive: true }))
 const skip = withoutBrowser
 
-test('each verdict of each gateway has a cell that leads to a place of its own', () => {
+test('each verdict of each gateway has a cell that links to its own place', () => {
   const verdicts = readOutcomes().flatMap(({ name, verdicts }) => verdicts.map(({ id }) => `${name}.${id}`))
   assert.ok(verdicts.length > 200)
   const places = [...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id!)
@@ -38,7 +38,7 @@ test('it is small, loads nothing, and names no path of the machine that ran it',
   assert.doesNotMatch(html, /\/(tmp|home|root|work)\/\w/)
 })
 
-test('what a gateway says is text, and many gateways make shorter excerpts and no longer page', () => {
+test('text from a gateway is escaped, and more gateways mean shorter excerpts, not a longer page', () => {
   const hostile = '</script><img src=x onerror=alert(1)>'
   const [one] = readOutcomes().filter(({ results }) => results !== null)
   const verdicts = one!.verdicts.map((each) => ({ ...each, outcome: 'fail' as const, reason: hostile }))
@@ -57,7 +57,7 @@ test('what a gateway says is text, and many gateways make shorter excerpts and n
   assert.ok(made.length < 2_000_000, `${made.length} characters for ${12 * verdicts.length} failures`)
 })
 
-test('the filter narrows the table, can be linked, and leads nowhere by itself', { skip }, async (t) => {
+test('the filter narrows the table, can be linked, and opens no other page', { skip }, async (t) => {
   const { page } = await openTab(t, FILE.href)
   const rows = page.locator('.matrix tbody tr:visible')
   const all = await rows.count()
@@ -79,7 +79,7 @@ test('the filter narrows the table, can be linked, and leads nowhere by itself',
   assert.equal(await rows.count(), all)
 })
 
-test('a mark leads to its verdict, and opens what it stands in', { skip }, async (t) => {
+test('a mark links to its verdict, and opens the section around it', { skip }, async (t) => {
   const { page } = await openTab(t, FILE.href)
   for (const kind of ['fail', 'pass']) {
     const mark = page.locator(`.matrix a.${kind}`).first()

@@ -82,7 +82,7 @@ test('every verdict has its evidence, without a path of the machine that ran it'
   }
 })
 
-test('a proof holds what its findings point at, also in another check, and long texts cut', () => {
+test('evidence holds everything that its findings refer to, also in another check, and cuts long texts', () => {
   const evidence = (check: string, body: string) => ({ ...BLANK, check, exchanges: [{ ...EXCHANGE, body }] })
   const all = new Map([
     ['FAIL-02', evidence('FAIL-02', 'x'.repeat(2_000))],

@@ -56,7 +56,7 @@ for (const target of ['--help', '--version', '-c', '--report=/tmp/elsewhere', 'n
   })
 
 for (const file of ['action.yml', '.github/workflows/release.yml'])
-  test(`what ${file} uses is pinned by digest, with the version beside it`, () => {
+  test(`${file} pins each action and image by digest, with the version beside it`, () => {
     const used = readFileSync(join(root, file), 'utf8')
       .split('\n')
       .filter((line) => /\buses:/.test(line))

@@ -38,7 +38,7 @@ const after: ComparedPrices = [
   },
 ]
 
-test('a newer table: what is cheaper, dearer, changed, new and gone, by provider', () => {
+test('a newer table is reported by provider: cheaper, dearer, changed, new and deleted prices', () => {
   assert.deepEqual(differences(before, after), [
     '- alpha, cheaper: falls (input $1 → $0.5, output $8 → $4)',
     '- alpha, dearer: rises (input $1 → $1.5)',

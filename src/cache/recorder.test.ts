@@ -6,7 +6,7 @@ import { Recorder } from './recorder.ts'
 const END = { ...EMPTY_EVENT, finished: true }
 const USAGE = { ...EMPTY_EVENT, usageOnly: true }
 
-test('a stream is kept in as few parts as possible, its usage apart, in memory of its own', () => {
+test('a stream is kept in as few parts as possible, its usage apart, in its own memory', () => {
   const recorder = new Recorder(100, { left: 1_000 })
   const network = Buffer.from('one two three four')
   recorder.add(network.subarray(0, 4), EMPTY_EVENT)

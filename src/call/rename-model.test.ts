@@ -23,7 +23,7 @@ for (const [event, expected] of [
     assert.equal(renamed.toString(), expected)
   })
 
-test('what names no model keeps its bytes, and bytes that are no UTF-8 stay as they are', () => {
+test('a body without a model keeps its bytes, and invalid UTF-8 stays unchanged', () => {
   const done = Buffer.from('data: [DONE]\n\n')
   assert.equal(renameEvent(chat.client, 'auto')(done, EMPTY_EVENT), done)
   assert.equal(renameAnswer(chat.client, 'auto')(done, EMPTY_EVENT), done)

@@ -151,7 +151,7 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
     }
   })
 
-  test('a setup request brings what later ones need, from the body and the headers of its answer, or it says what is missing', async () => {
+  test('a setup request passes values on from the body and the headers of its answer, or says which is missing', async () => {
     const gateway = program(
       "r.setHeader('set-cookie', ['session=abc; Path=/; HttpOnly', 'b=c']); if (q.url !== '/in') r.statusCode = 418; r.end(JSON.stringify({ a: 1, of: q.headers.cookie }))",
     )
@@ -201,7 +201,7 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
     assert.equal(code, 3)
   })
 
-  test('it dies in the middle, of nothing hostile: the run says since when, and leaves a report', async () => {
+  test('a gateway that dies in the middle, without a hostile request: the run says since when, and leaves a report', async () => {
     const report = join(root, 'died')
     const file = targetFile(relay(`if (q.url === '/gone') process.exit(1)`), {
       capabilities: { catalog: '/v1/models', read_paths: ['/gone'], probe_interval_ms: 0 },
@@ -215,7 +215,7 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
     assert.match(readFileSync(join(report, 'junit.xml'), 'utf8'), /<error message="a-gateway has been gone/)
   })
 
-  test('what an earlier run left in the report is not read as the verdict of one that did not begin', async () => {
+  test('an earlier run in the report directory is not read as the verdict of a run that did not start', async () => {
     const report = mkdtempSync(join(root, 'earlier-'))
     for (const name of ['results.json', 'run.json', 'mine.txt']) writeFileSync(join(report, name), '{}')
     const { code } = await waybill('conform', targetFile({ url: 'http://127.0.0.1:1' }), '--report', report)
@@ -359,7 +359,7 @@ describe('a baseline', () => {
     assert.match(back.out, /better: nothing; worse: TELL-05 \(pass, now fail\)$/m)
     assert.equal(back.code, 1)
   })
-  test('is stale when what it excuses holds', async () => {
+  test('is stale if the failure that it excuses passes', async () => {
     const { code, err } = await judge('[{ id: TELL-05, reason: known }, { id: CAT-01, reason: known }]')
     assert.match(err, /stale: CAT-01/)
     assert.equal(code, 4)

@@ -95,7 +95,7 @@ test('all is well before the first start, beside a running gateway and after its
   assert.doesNotMatch(before.said + beside.said + after.said, /sk-of-the-operator/)
 })
 
-test('what is not well is BAD with what to do, and exit code 1', async (t) => {
+test('problems are BAD with advice, and exit code 1', async (t) => {
   const { data, file, start } = await directoryOf(t)
   await (await start(0)).close(100)
   const text = readFileSync(file, 'utf8')
@@ -159,7 +159,7 @@ test('what is not well is BAD with what to do, and exit code 1', async (t) => {
   assert.equal((await doctor(file)).code, 0, 'and well again')
 })
 
-test('what is on record is held against its caps, with what to do where one is near or reached', async (t) => {
+test('sizes on record are compared with their limits, with advice near or beyond one', async (t) => {
   const { data, file, start } = await directoryOf(t)
   await (await start(0)).close(100)
   const empty = await doctor(file)
@@ -217,7 +217,7 @@ function pragma(file: string, what: string): void {
 /** The pages after the first are noise. */
 const damaged = (bytes: Buffer): Buffer => Buffer.from(bytes.map((byte, at) => (at < 4096 ? byte : 0xa5)))
 
-test('a gateway that replays is told from one that spends', async (t) => {
+test('a gateway that replays is shown apart from one that spends', async (t) => {
   const { file, text, data } = await directoryOf(t)
   const env = { WAYBILL_DATA: data }
   const gateway = await createGateway({ ...parseConfig(text(0), file, { env, replay: true }), replay: true })
@@ -231,7 +231,7 @@ test('a gateway that replays is told from one that spends', async (t) => {
   )
 })
 
-test('what keys have spent of their budgets is told, and from four fifths on that it ends', async (t) => {
+test('each key’s spending is shown against its budget, with a warning from four fifths on', async (t) => {
   const data = temporaryDirectory(t)
   const file = join(data, 'waybill.yaml')
   const key = (name: string, digit: string) =>

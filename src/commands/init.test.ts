@@ -16,7 +16,7 @@ import { init } from './init.ts'
 const KEYS = Object.fromEntries(PRESETS.map(({ keyVariable }) => [keyVariable, 'sk-of-the-operator']))
 const ALL = PRESETS.map(({ name }) => name).join(',')
 
-test('what it writes is a valid configuration, for every preset and preference, and holds no key', async (t) => {
+test('the written file is a valid configuration, for every preset and preference, and holds no key', async (t) => {
   for (const prefer of PREFERENCES) {
     const file = join(temporaryDirectory(t), 'waybill.yaml')
     const { code, stdout, stderr } = await runCli(['init', file, '--provider', ALL, '--prefer', prefer], {

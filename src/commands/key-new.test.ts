@@ -41,7 +41,7 @@ test('a new key is private, is never shown, and its line in the configuration le
   assert.equal((await gateway.chat(ask('auto'), { authorization: `Bearer ${key}x` })).status, 401)
 })
 
-test('no two keys are the same, and none is written over', (t) => {
+test('every key is new, and none overwrites another', (t) => {
   const env = { XDG_CONFIG_HOME: temporaryDirectory(t) }
   const make = (name: string, file?: string) => {
     const out = terminal(false)

@@ -52,7 +52,7 @@ test('--since and --until take a time ago, a date and a moment', async (t) => {
     assert.deepEqual(await models(...args), expected, args.join(' '))
 })
 
-test('a time that cannot be read is one line, exit code 2, and the gateway is not asked', async () => {
+test('an invalid time gives one line and exit code 2, and the gateway is not asked', async () => {
   for (const [args, message] of [
     [
       ['--since', 'yesterday'],

@@ -56,7 +56,7 @@ test('the newest calls are a table, or lines of JSON, narrowed by filters', asyn
   )
 })
 
-test('--follow shows every call once, when it is over, and Ctrl-C is no failure', async (t) => {
+test('--follow shows every call once, when it is over, and Ctrl-C exits with 0', async (t) => {
   let release = () => {}
   const held = new Promise<void>((done) => (release = done))
   const gateway = await testGateway(t, {
@@ -208,7 +208,7 @@ test('no row is wider than the terminal, and where it went drops off last (TELL-
   assert.match(createCallTable(120, (_, text) => text).row(partial), / ≥ \$0\.000365 +claude-cli$/)
 })
 
-test('refused calls stand beside the others with what the client was told, and failures with their code', async (t) => {
+test('refused calls stand beside the others with their error, and failures with their code', async (t) => {
   const gateway = await testGateway(t, { providers: { alpha: fail(500), beta: answer() } })
   await gateway.chat(ask('nowhere'))
   await gateway.record((await gateway.chat(ask('auto'))).headers.get('x-gateway-request-id'))

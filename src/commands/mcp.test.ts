@@ -71,7 +71,7 @@ test('a pipe that ends gets the answer to every question that was in it', async 
   assert.ok(answers.every(({ result }) => result && !result.isError))
 })
 
-test('a wrong argument, a model nobody knows, a gateway that is gone: an error in words, and it goes on', async (t) => {
+test('a wrong argument, an unknown model, a missing gateway: an error in words, and it goes on', async (t) => {
   const gateway = await testGateway(t)
   const { call } = await connected(t, gateway.url)
   assert.match((await call('spend', { window: '1y' })).text, /window/)

@@ -22,7 +22,7 @@ async function outcome(t: TestContext, ...args: string[]) {
   return { code, out, err }
 }
 
-test('it tells where the providers are, serves them, and ends on SIGTERM', async (t) => {
+test('it prints the providers’ addresses, serves them, and ends on SIGTERM', async (t) => {
   const child = run(t, '--port', '0', '--control-port', '0', '--json')
   const [line] = (await once(createInterface(child.stdout), 'line')) as [string]
   const told = JSON.parse(line)
@@ -48,7 +48,7 @@ test('it lists its scenarios, all of them labelled synthetic', async (t) => {
   assert.ok(listed.every(({ origin, shape }) => origin === 'synthetic' && shape.length > 0))
 })
 
-test('a mistake is one line, and exit code 2; what cannot be had is 1', async (t) => {
+test('a mistake gives one line and exit code 2; a missing folder or a busy port exits with 1', async (t) => {
   const wrong = await outcome(t, '--port', '70000')
   assert.deepEqual([wrong.code, wrong.out], [2, ''])
   assert.match(wrong.err, /A port is a number from 0 to 65535/)

@@ -51,7 +51,7 @@ for (const [args, expected] of COMMANDS)
     assert.deepEqual([deaf.code, deaf.signal], [expected, null])
   })
 
-test('a list that is cut by `head` in a shell is no failure', () => {
+test('a list that `head` cuts in a shell exits with 0', () => {
   const { status, stdout, stderr } = spawnSync(
     'bash',
     ['--norc', '-o', 'pipefail', '-c', `"${process.execPath}" "${CLI}" recordings list --json | head -n 1`],
@@ -60,7 +60,7 @@ test('a list that is cut by `head` in a shell is no failure', () => {
   assert.deepEqual([status, stdout, stderr], [0, '[\n', ''])
 })
 
-test('output that cannot be written for another reason is one line and exit code 1', {
+test('output that cannot be written for another reason gives one line and exit code 1', {
   skip: process.platform !== 'linux' && 'only Linux has /dev/full',
 }, () => {
   for (const args of [['recordings', 'list'], ['--help'], ['mock', '--list']]) {
@@ -74,7 +74,7 @@ test('output that cannot be written for another reason is one line and exit code
   }
 })
 
-test('a gateway and a mock go on when nobody reads what they print', async (t) => {
+test('a gateway and a mock go on if nobody reads their output', async (t) => {
   const [port, control] = [await freePort(), await freePort()]
   for (const args of [
     ['serve', '--replay', '-c', EXAMPLE, '--port', port],

@@ -46,7 +46,7 @@ test('help names the commands, an example and the exit codes', () => {
   }
 })
 
-test('a mistake is one line that says what to do, and exit code 2', (t) => {
+test('a mistake gives one line that says what to do, and exit code 2', (t) => {
   const bad = join(temporaryDirectory(t), 'bad.yaml')
   writeFileSync(bad, 'server: { port: 99999 }\n')
   for (const [args, message] of [
@@ -92,7 +92,7 @@ ${keys(limits)}`
   assert.equal(waybill('config', 'check', '-c', file).status, 2)
 })
 
-test('config check takes an empty file for a mistake, and warns where there is no provider', (t) => {
+test('config check takes an empty file for a mistake, and warns if it has no provider', (t) => {
   const file = join(temporaryDirectory(t), 'empty.yaml')
   writeFileSync(file, '# nothing yet\n')
   const { status, stderr } = waybill('config', 'check', '-c', file)
@@ -145,7 +145,7 @@ test('serve --replay answers without a key, greets with a curl line that works, 
   assert.equal(stderr(), '')
 })
 
-test('serve --replay runs on the example where there is no waybill.yaml, says so, and keeps its data there', async (t) => {
+test('serve --replay without waybill.yaml runs on the example, says so, and keeps its data in that directory', async (t) => {
   const cwd = temporaryDirectory(t)
   const { url, stderr } = await serve(t, ['--replay', '--port', '0'], { WAYBILL_DATA: undefined }, cwd)
   assert.match(

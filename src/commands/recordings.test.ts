@@ -82,7 +82,7 @@ test('record for a provider that is not there is a mistake that names those that
   assert.match(stderr, /^waybill: .*: there is no provider "beta"; there are: alpha\n$/)
 })
 
-test('record refuses what it could not keep before anything is spent', (t) => {
+test('record refuses a call that it could not store before anything is spent', (t) => {
   const directory = temporaryDirectory(t)
   const config = join(directory, 'waybill.yaml')
   writeFileSync(config, 'providers: { alpha: { dialect: openai, base_url: "http://127.0.0.1:9/v1" } }\n')
@@ -119,7 +119,7 @@ test('list shows every recording, as a table and as JSON', () => {
   ])
 })
 
-test('verify is quiet about what is in order, names each problem, and warns of what is old', (t) => {
+test('verify is quiet about valid recordings, names each problem, and warns of old ones', (t) => {
   const dir = temporaryDirectory(t)
   cpSync(OWN, dir, { recursive: true })
   const good = waybill('recordings', 'verify', dir, '--older-than', '1200')
@@ -242,7 +242,7 @@ test('an import that keeps nothing ends with 1, a wrong call with 2, and --help 
   assert.match(waybill('recordings', 'import', '--help').stdout, /Exit codes: 0 .*; 1 .*; 2 /)
 })
 
-test('a file that names no host is imported for the provider that is said', (t) => {
+test('a file that names no host is imported for the provider of --provider', (t) => {
   const { dir, out } = foreign(t)
   const file = join(dir, 'a.yaml')
   writeFileSync(
@@ -257,7 +257,7 @@ test('a file that names no host is imported for the provider that is said', (t) 
   assert.match(named.stdout, /^written +a\.yaml: exchange 1: groq\//m)
 })
 
-test('a table fits the terminal: what may be cut is cut, the widest first, and control characters are gone', () => {
+test('a table fits the terminal: long cells are cut, the widest first, and control characters are removed', () => {
   const rows = [
     ['name', 'model', 'bytes'],
     ['a', 'deepseek-reasoner\u001b[31m', '12'],

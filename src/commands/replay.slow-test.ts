@@ -86,7 +86,7 @@ for (const [name, path] of [
   ['openai', '/v1'],
   ['gemini', '/v1beta/openai'],
 ] as const)
-  test(`what was recorded of ${name} at "${path}" is replayed, whole and streamed`, async (t) => {
+  test(`recordings of ${name} at "${path}" are replayed, whole and streamed`, async (t) => {
     const { config, out, provider } = await providerAt(t, name, path, answer('four words of it'))
     const recording = await started(t, 'record', '--provider', name, '-c', config, '--out', out)
     const models = ['auto', `${name}/model-b`]
@@ -108,7 +108,7 @@ for (const [name, path] of [
     await replay.stop()
   })
 
-test('with --keep-answers each call gets the answer to what it said, in another order, and the key must be there (REC-06)', async (t) => {
+test('with --keep-answers each call gets the answer to its own text, in any order, and needs the key (REC-06)', async (t) => {
   const capitals: Script = (response, received) =>
     answer(received.text.includes('Italy') ? 'Rome.' : 'Paris.')(response, received)
   const { config, out, provider } = await providerAt(t, 'together', '/v1', capitals)
@@ -219,7 +219,7 @@ test('a scenario that was recorded by name is found by its name, whatever the mo
   await replay.stop()
 })
 
-test('replay says at its start of which providers it has nothing, and what its answers are', async (t) => {
+test('replay says at its start which providers have no recordings, and what its answers are', async (t) => {
   const { config } = await providerAt(t, 'together', '/v1')
   const replay = await started(t, 'serve', '--replay', '-c', config)
   for (const said of [/\d+ authored/, /no recordings of together/, /waybill record --provider together/])
@@ -230,7 +230,7 @@ test('replay says at its start of which providers it has nothing, and what its a
   await replay.stop()
 })
 
-test('replay has a database of its own, spends no budget, and every call says that it was replayed (REC-05)', async (t) => {
+test('replay has its own database, spends no budget, and every call says that it was replayed (REC-05)', async (t) => {
   const directory = temporaryDirectory(t)
   const provider = await startMockServer(answer())
   t.after(() => provider.close())
@@ -329,7 +329,7 @@ async function asked(url: string) {
   }
 }
 
-test('the official client gets from the replay what it got from the provider, but for the words', async (t) => {
+test('the official client gets the same from the replay as from the provider, except the words', async (t) => {
   const mock = await createMockProviders()
   t.after(() => mock.close())
   const directory = temporaryDirectory(t)

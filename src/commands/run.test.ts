@@ -41,7 +41,7 @@ const keyed = (t: TestContext) =>
 const environment = (stdout: string): Record<string, string> =>
   Object.fromEntries([...stdout.matchAll(/^([A-Z_]+)=(.*)$/gm)].map(([, name, value]) => [name, value]))
 
-test('the agent gets its environment and arguments; what is said holds no key; its exit code is passed on', async (t) => {
+test('the agent gets its environment and arguments; the output holds no key; its exit code is passed on', async (t) => {
   const { url } = await keyed(t)
   const claude = fakeAgent(t, 'claude', 'cat; exit 7')
   const { child, said, closed } = start(
@@ -66,7 +66,7 @@ test('the agent gets its environment and arguments; what is said holds no key; i
   assert.ok(!said.stderr.includes(KEY))
 })
 
-test('an agent that tells no session is given one, in its calls and for the status line', async (t) => {
+test('an agent that sends no session gets one, in its calls and for the status line', async (t) => {
   const { url } = await testGateway(t, { config: CONFIG })
   const { said, closed } = start(['--url', url, '--quiet', fakeAgent(t, 'copilot')])
   assert.deepEqual(await closed, [0, null], said.stderr)
@@ -96,7 +96,7 @@ test('--session continues a session; an agent that cannot be given one is not st
   }
 })
 
-test('a setting that can only be given in a file is given in one that goes again', async (t) => {
+test('a setting that only a file can give is in a file that is deleted afterwards', async (t) => {
   const { url } = await testGateway(t, { config: 'routes: { code: { targets: [ { model: alpha/m } ] } }' })
   const { said, closed } = start([
     '--url',
@@ -110,7 +110,7 @@ test('a setting that can only be given in a file is given in one that goes again
   assert.ok(file && !existsSync(file))
 })
 
-test('signals reach the agent, and the one that ended it is in the exit code', async (t) => {
+test('signals reach the agent, and the signal that ended it is in the exit code', async (t) => {
   const { url } = await testGateway(t, { config: CONFIG })
   const claude = fakeAgent(
     t,
@@ -124,7 +124,7 @@ test('signals reach the agent, and the one that ended it is in the exit code', a
   assert.match(said.stdout, /asked to end/)
 })
 
-test('what is missing is said in a line: the gateway, its key, the program', async (t) => {
+test('a missing gateway, key or program is reported in one line', async (t) => {
   const { url } = await keyed(t)
   const claude = fakeAgent(t, 'claude')
   for (const [args, code, says] of [

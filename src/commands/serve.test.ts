@@ -114,7 +114,7 @@ test('a changed file is reloaded while a stream goes on; an invalid one changes 
   assert.equal((await gateway.chat('more')).status, 404)
 })
 
-test('SIGHUP reads the file again, and what needs a restart is said in one line (LIFE-07)', async (t) => {
+test('SIGHUP reads the file again, and names in one line the settings that need a restart (LIFE-07)', async (t) => {
   const provider = await startMockServer()
   t.after(() => provider.close())
   const gateway = await serving(t, provider, ONE)
@@ -132,7 +132,7 @@ test('SIGHUP reads the file again, and what needs a restart is said in one line 
   assert.equal(provider.ledger.at(-1)!.headers.authorization, undefined, 'no key of a provider that is gone')
 })
 
-test('a call is one line of JSON; prompts, keys and sessions are in none, start and stop are (KEEP-01)', async (t) => {
+test('a call is one line of JSON; prompts, keys and sessions are in none; start and stop are logged (KEEP-01)', async (t) => {
   const provider = await startMockServer(
     stream(chunk({ content: 'the-answer' }, { finish_reason: 'stop' }), DONE),
   )
@@ -186,7 +186,7 @@ test('a call is one line of JSON; prompts, keys and sessions are in none, start 
   assert.doesNotMatch(gateway.all(), /the-session|the-prompt|the-answer|sk-of-the-operator/)
 })
 
-test('the session is said at level debug only, and a level that does not exist is refused', async (t) => {
+test('the session is logged at level debug only, and an unknown level is refused', async (t) => {
   const provider = await startMockServer()
   t.after(() => provider.close())
   const gateway = await serving(t, provider, ONE, { WAYBILL_LOG_LEVEL: 'debug' })

@@ -89,7 +89,7 @@ test('init tries the answers, finds out where the log has what, and check agrees
   assert.match(checked.out, /\nNext: waybill conform \S+mine\.yaml --profile observable --report report\n$/)
 })
 
-test('a streamed call is tried too, and its answer is said', async () => {
+test('a streamed call is tried too, and its answer is shown', async () => {
   const file = join(root, 'streams.yaml')
   const good = await waybill(
     'init',
@@ -144,7 +144,7 @@ test('init takes a name, headers of requests, and a path that shows when the gat
   assert.match(wrong.err, /--header: write NAME: VALUE/)
 })
 
-test('check says what is not as the file says, exit code 1', async () => {
+test('check reports where the gateway differs from the file, exit code 1', async () => {
   const file = join(root, 'wrong.yaml')
   const [upstream, key, ...command] = START.split(' ')
   writeFileSync(
@@ -171,7 +171,7 @@ test('check says what is not as the file says, exit code 1', async () => {
   assert.match(out, /\n {2}models\.logical: ROUTE-01/)
 })
 
-describe('what cannot be done is a sentence', { concurrency: 2 }, () => {
+describe('each error is one sentence', { concurrency: 2 }, () => {
   const unreachable = join(root, 'unreachable.yaml')
   const nobody = join(root, 'nobody.yaml')
   writeFileSync(

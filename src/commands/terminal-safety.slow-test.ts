@@ -1,4 +1,4 @@
-// No command passes on what would steer the terminal of whoever runs it: text of providers, clients, files, gateways.
+// No command prints control codes from providers, clients, files or gateways.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -72,7 +72,7 @@ test('logs cleans a table, and escapes JSON so that it is still the same', async
   assert.deepEqual(JSON.parse(json.stdout), call)
 })
 
-test('logs cleans what a gateway says of an error', async (t) => {
+test('logs cleans error texts of a gateway', async (t) => {
   const url = await hostile(t, 400, { error: { message: HOSTILE, code: 'x' } })
   const { code, stdout, stderr } = await waybill(['logs', '--url', url])
   assert.equal(code, 1)
@@ -103,7 +103,7 @@ test('config check and doctor clean the names of settings, the values and the pa
   }
 })
 
-test('routes cleans the names of routes and what the gateway answers', async (t) => {
+test('routes cleans the names of routes and the gateway’s answers', async (t) => {
   const candidate = {
     provider: HOSTILE,
     model: HOSTILE,

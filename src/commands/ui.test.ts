@@ -52,7 +52,7 @@ test('with a key the address holds a code that signs in once, and no key', { ski
   assert.match(without.stderr, /^waybill: the gateway at \S+ requires a key; [^\n]+\n$/)
 })
 
-test('where no browser can be started, the address is printed', { skip }, async (t) => {
+test('if no browser can be started, the address is printed', { skip }, async (t) => {
   const { url } = await testGateway(t)
   const { code, stdout, stderr } = await opener(t, 3).ui(['--url', url])
   assert.deepEqual([code, stdout], [0, `${url}/\n`])

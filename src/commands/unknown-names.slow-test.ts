@@ -42,7 +42,7 @@ const WRONG: readonly (readonly [string, RegExp])[] = [
   ['logs --url URL --route atuo --json', /no route "atuo"[^\n]*; did you mean auto\?/],
 ]
 
-test('what does not exist ends with exit code 2, one line and advice', async (t) => {
+test('unknown names end with exit code 2, one line and advice', async (t) => {
   const { url } = await testGateway(t, { config: CONFIG })
   const cwd = temporaryDirectory(t)
   for (const [line, says] of WRONG) {
@@ -56,7 +56,7 @@ test('what does not exist ends with exit code 2, one line and advice', async (t)
   }
 })
 
-test('a model that only a default takes is started, and that is said', async (t) => {
+test('a model that only a default accepts is started, and the output says so', async (t) => {
   const { url } = await testGateway(t, { config: `${CONFIG}\ndefaults: { messages: code }` })
   const run = (...words: string[]) => runCli(['run', '--url', url, ...words])
   const directory = temporaryDirectory(t)

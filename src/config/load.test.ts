@@ -246,7 +246,7 @@ test('the certificates of a fleet are named relative to the configuration, where
   assert.equal(config.fleet?.ca, join(directory, 'certificates/ca.pem'))
 })
 
-test('`prices` names a file of own prices: what the configuration says itself goes first, mistakes have their line', (t) => {
+test('`prices` names a file of own prices: the configuration’s prices go first, mistakes have their line', (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'waybill-prices-'))
   t.after(() => rmSync(directory, { recursive: true }))
   const [file, prices] = [join(directory, 'waybill.yaml'), join(directory, 'prices.yaml')]

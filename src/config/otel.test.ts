@@ -34,7 +34,7 @@ const ENV = {
   OTEL_TRACES_SAMPLER_ARG: '0.25',
 }
 
-test('the environment alone sends nothing; `telemetry` in the file takes what it says (TRACE-06)', () => {
+test('the environment alone sends nothing; `telemetry` in the file reads it (TRACE-06)', () => {
   assert.equal(telemetryOf('', ENV), undefined)
   assert.deepEqual(telemetryOf('telemetry: {}', {}), DEFAULTS)
   const { config, telemetryHeaders } = read('telemetry: {}', ENV)
@@ -50,7 +50,7 @@ test('the environment alone sends nothing; `telemetry` in the file takes what it
   assert.equal(telemetryHeaders, ENV.OTEL_EXPORTER_OTLP_HEADERS)
 })
 
-test('what the file says goes first, and what is said of traces before what is said of all signals (TRACE-06)', () => {
+test('the file goes before the environment, and variables for traces before those for all signals (TRACE-06)', () => {
   const file = 'telemetry: { endpoint: "http://mine:1", service: mine, sample: 0.5, attributes: { a: b } }'
   const mine = telemetryOf(file, { ...ENV, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://traces/x' })
   assert.deepEqual(mine, {
@@ -91,7 +91,7 @@ test('samplers by their names; OTEL_SDK_DISABLED and OTEL_TRACES_EXPORTER=none s
   assert.ok(telemetryOf(full, { OTEL_SDK_DISABLED: 'false', OTEL_TRACES_EXPORTER: 'otlp' }))
 })
 
-test('what is wrong is said with the name of the variable, and what needs telemetry says so', () => {
+test('a wrong variable is named in the error, and settings that need telemetry say so', () => {
   for (const [env, problem] of [
     [
       { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317' },

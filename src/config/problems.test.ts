@@ -161,7 +161,7 @@ const TABLE: Record<string, readonly [string, readonly string[]]> = {
 }
 
 for (const [name, [text, expected]] of Object.entries(TABLE))
-  test(`told of ${name}`, () => {
+  test(`reports ${name}`, () => {
     assert.deepEqual(problems(text), expected)
   })
 

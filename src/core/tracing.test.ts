@@ -9,7 +9,7 @@ const CALL = {
 const told = (tracestate: string, parent: 'trace' | 'link' = 'trace') =>
   traceHeaders(CALL, 1, { parent, sample: 1, follow_caller: true }, { tracestate })
 
-test('a tracestate goes along where it is one and the trace is continued (TRACE-05)', () => {
+test('a valid tracestate is passed on if the trace is continued (TRACE-05)', () => {
   for (const tracestate of [
     'a=1',
     'rojo=00f067aa0ba902b7 , congo=t61rcWkgMzE',

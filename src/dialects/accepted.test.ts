@@ -91,7 +91,7 @@ for (const [provider, of] of [
   ['answers', 'openai'],
   ['google', 'gemini'],
 ] as const)
-  test(`no model of ${of} refuses what a chat client asks`, async (t) => {
+  test(`no model of ${of} refuses a chat client's request`, async (t) => {
     const { mock, url } = await start(t)
     const models = packageTable().models.filter((each) => each.provider === of)
     assert.ok(models.length > 10)

@@ -97,7 +97,7 @@ for (const { client, provider, whole, stream, error: Type } of CLIENTS) {
     }
   })
 
-  test(`${client} at ${provider}: a provider that refuses the reasoning is asked once more without it, on record`, async (t) => {
+  test(`${client} at ${provider}: a provider that refuses the reasoning gets one more request without it, on record`, async (t) => {
     const gateway = await crossedGateway(t, provider, (response, received) => {
       const { reasoning_effort, thinking } = received.json
       const refuses = reasoning_effort !== undefined || thinking !== undefined

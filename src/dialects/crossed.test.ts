@@ -108,7 +108,7 @@ test('messages at chat, streamed: thoughts, text, interleaved calls with odd ids
   assert.deepEqual([record.attempt_log[0].losses, record.state], [[], 'completed'])
 })
 
-test('messages at chat, whole: an image in a result is an image, what is lost is named everywhere (DIAL-04, MSG-15, MSG-17, MSG-18, MSG-19)', async (t) => {
+test('messages at chat, whole: an image in a result is an image, and all losses are named (DIAL-04, MSG-15, MSG-17, MSG-18, MSG-19)', async (t) => {
   const gateway = await crossedGateway(
     t,
     'chat',
@@ -207,7 +207,7 @@ const STREAM = [
   named({ type: 'message_stop' }),
 ]
 
-test('chat at messages, streamed: calls, usage, and thinking that comes back to Anthropic byte by byte (DIAL-08)', async (t) => {
+test('chat at messages, streamed: calls, usage, and thinking that returns to Anthropic byte by byte (DIAL-08)', async (t) => {
   const gateway = await crossedGateway(t, 'messages', sse(...STREAM))
   const tools = [{ type: 'function' as const, function: { name: 'Bash', parameters: { type: 'object' } } }]
   const stream = gateway.openai.chat.completions.stream({
@@ -319,7 +319,7 @@ test('Mistral gets ids of nine letters and digits, on calls and results alike; i
   )
 })
 
-test('what is no number and should be one is refused before it is translated, in the client’s dialect (FAIL-02)', async (t) => {
+test('a value that should be a number is refused before the translation, in the client’s dialect (FAIL-02)', async (t) => {
   const { url, upstream } = await crossedGateway(t, 'chat', json({}))
   const call = {
     model: 'auto',

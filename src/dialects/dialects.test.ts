@@ -66,17 +66,17 @@ for (const [name, dialect, samples] of ALL) {
     }
   })
 
-  test(`${name}: texts that are no answer are refused, and a whole answer is read`, () => {
+  test(`${name}: text that is not an answer is refused, and a whole answer is read`, () => {
     for (const text of samples.noAnswers) assert.throws(() => upstream.readAnswer(text), text)
     const answer = upstream.readAnswer(samples.answer('m', {}))
     assert.deepEqual([answer.model, answer.finished, answer.error], ['m', true, null])
   })
 
-  test(`${name}: errors are read by what they say, and texts that are none are not`, () => {
+  test(`${name}: errors are read from their text, and other text is not read as an error`, () => {
     for (const [text, expected] of samples.errors) assert.deepEqual(upstream.readError(text), expected, text)
   })
 
-  test(`${name}: what the gateway reports itself is an error in the dialect's own words, whole and in a stream`, () => {
+  test(`${name}: the gateway's own errors are in the dialect's words, whole and in a stream`, () => {
     const error = new GatewayError('upstream_timeout', 'It took "too" long.\nAgain?')
     assert.equal(upstream.readError(client.errorBody(error, 'id-1'))?.message, error.message)
     if (samples.stream('m') === '') return
@@ -103,7 +103,7 @@ for (const [name, dialect, samples] of ALL) {
     )
   })
 
-  test(`${name}: bodies that are no request are refused with the field that is to blame (FAIL-02)`, () => {
+  test(`${name}: invalid bodies are refused with the field that is to blame (FAIL-02)`, () => {
     for (const text of samples.noRequests)
       assert.throws(
         () => parse(dialect, text),
@@ -121,7 +121,7 @@ for (const [name, dialect, samples] of ALL) {
     assert.equal(claimOf(call).usd, 777)
   })
 
-  test(`${name}: a cached answer is known by what the request means`, () => {
+  test(`${name}: a cached answer is found by the meaning of its request`, () => {
     const identity = (text: string) => client.cacheIdentity(parse(dialect, text))
     const text = samples.request('m', false)
     assert.equal(identity(text), identity(text.replaceAll(', ', ' ,\n')))

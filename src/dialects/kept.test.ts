@@ -317,7 +317,7 @@ async function ask({ get }: TestGateway, dialect: string, model: string, request
 }
 
 for (const [dialect, cases] of Object.entries(CASES)) {
-  test(`${dialect}: what one provider keeps goes to that provider or is refused, whatever it is (STATE-03)`, async (t) => {
+  test(`${dialect}: any state of a provider goes to that provider or is refused (STATE-03)`, async (t) => {
     const gateway = await start(t, dialect)
     for (const { what, request, param, loses } of cases) {
       const said = `${what} at ${param}`
@@ -491,7 +491,7 @@ test('a container is used where it was made, also after a restart, and elsewhere
   await goesOn(again)
 })
 
-test('two names of one account share what it keeps; two keys at one address do not (STATE-03)', async (t) => {
+test('two names of one account share its state; two keys at one address do not (STATE-03)', async (t) => {
   let made = 0
   const server = await startMockServer((response) => {
     const answer = { ...JSON.parse(responses.answer('m', {})) }
@@ -534,7 +534,7 @@ routes: { all: { strategy: round-robin, targets: [ { model: alpha/m }, { model: 
   assert.match(parted.json.error.message, /it came from other, but the container from twin/)
 })
 
-test('of the many things that one request may name, few are looked up (STATE-03)', () => {
+test('a request that names many items looks up only a few (STATE-03)', () => {
   const found = (request: object) => referencesIn(responsesKept, request as Record<string, unknown>)
   const many = Array.from({ length: 10_000 }, (_, n) => ({ container: `container_${n}` }))
   assert.equal(found({ tools: many }).length, 101)

@@ -101,7 +101,7 @@ for (const [name, { client }, samples] of ALL) {
   })
 
   if (samples.stream('m') !== '')
-    test(`${name}: a client that leaves half-way: the provider is let go of, and the record says what is known (USE-07)`, async (t) => {
+    test(`${name}: if a client leaves half-way, the provider's request ends, and the record says what is known (USE-07)`, async (t) => {
       const [first] = samples.stream('m').split(/(?<=\n\r?\n)/)
       const at = samples.arrival?.('auto', true) ?? { path: client.path, rest: '', query: '' }
       const gateway = await testGateway(t, { providers: { alpha: stream(first!, 60_000) }, dialects })

@@ -287,7 +287,7 @@ const masked = (bytes: Buffer): string =>
     .replace(/"(created|created_at)":\d+/g, '')
 
 for (const [client, provider] of PAIRS)
-  test(`${provider} for a client of ${client}: any chunking is the same, any cut is no good end (DIAL-05)`, () => {
+  test(`${provider} for a client of ${client}: any chunking gives the same answer, and a cut stream never ends well (DIAL-05)`, () => {
     fc.assert(
       fc.property(
         said,

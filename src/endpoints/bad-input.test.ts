@@ -112,7 +112,7 @@ const REFUSED: readonly Refused[] = [
   },
 ]
 
-test('a request that is refused reaches no provider, leaves no record, and is told in the one shape (PURE-07, ROUTE-03, FAIL-01, FAIL-02, FAIL-03)', async (t) => {
+test('a refused request reaches no provider, leaves no record, and gets the one error shape (PURE-07, ROUTE-03, FAIL-01, FAIL-02, FAIL-03)', async (t) => {
   const gateway = await testGateway(t)
   for (const { name, body, headers, path = '/v1/chat/completions', status, code } of REFUSED)
     await t.test(name, async () => {
@@ -163,7 +163,7 @@ const GARBAGE = [
   ],
 ] as const
 
-test('what is no request is answered in the one shape too (FAIL-01)', async (t) => {
+test('bytes that are not a request get the one error shape too (FAIL-01)', async (t) => {
   const gateway = await testGateway(t)
   for (const [name, bytes, status] of GARBAGE)
     await t.test(name, async () => {

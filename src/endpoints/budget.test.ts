@@ -75,7 +75,7 @@ test('1,000 calls at once with a budget for ten: not more than one goes beyond i
   near((await settled(gateway)).spent_usd, went * 0.1)
 })
 
-test('what an open call may cost is set aside, and given back when it ends', async (t) => {
+test('the possible cost of an open call is set aside, and given back when it ends', async (t) => {
   const slow = stream(chunk({ content: 'a' }), 300, chunk({}, { finish_reason: 'stop' }), 'data: [DONE]\n\n')
   const gateway = await start(t, key('ann', 'budget: { usd: 1000 }'), {
     providers: { alpha: slow, beta: answer() },
@@ -167,7 +167,7 @@ for (const [name, script, expected] of [
     else assert.ok(cents > 100 && cents < 140, `${cents}`)
   })
 
-test('a fallback counts the attempt that broke off as an estimate, and the one that served as reported', async (t) => {
+test('a fallback counts the broken attempt as an estimate, and the one that served as reported', async (t) => {
   const gateway = await start(t, key('ann', 'budget: { usd: 100 }'), {
     providers: { alpha: (response) => response.destroy(), beta: cheap },
   })
@@ -202,7 +202,7 @@ test('a target without a known price is refused to a key with a budget, unless i
   assert.equal((await gateway.chat(ask('mixed'), as('bob'))).headers.get('x-gateway-provider'), 'alpha')
 })
 
-test('what was set aside for calls that a killed gateway had open is charged at the next start (LIFE-01)', async (t) => {
+test('sums set aside for calls that a killed gateway had open are charged at the next start (LIFE-01)', async (t) => {
   const gateway = await start(t, key('ann', 'budget: { usd: 100 }'), {
     providers: { alpha: () => {}, beta: answer() },
   })
@@ -223,7 +223,7 @@ test('what was set aside for calls that a killed gateway had open is charged at 
   await Promise.all(calls)
 })
 
-test('a key can see its limits, and what of its budget is gone; nobody sees another’s', async (t) => {
+test('a key can see its limits and how much of its budget is spent, and no other key’s', async (t) => {
   const keys = [
     key('ann', 'budget: { usd: 3 }, rate: { requests: 60, per: 1m }'),
     key('root', '', 'admin').replace(', }', ' }'),
@@ -254,7 +254,7 @@ test('a key can see its limits, and what of its budget is gone; nobody sees anot
   assert.doesNotMatch(text, /key="root"/)
 })
 
-test('without keys the operator is told that there is no limit', async (t) => {
+test('without keys the operator sees that there is no limit', async (t) => {
   const gateway = await testGateway(t)
   const { json } = await gateway.get('/api/keys/me')
   assert.deepEqual(
@@ -263,7 +263,7 @@ test('without keys the operator is told that there is no limit', async (t) => {
   )
 })
 
-test('a stream that is left half-way counts what was seen of it', async (t) => {
+test('a stream that the client leaves counts the part that was seen', async (t) => {
   const gateway = await start(t, key('ann', 'budget: { usd: 100 }'), {
     providers: {
       alpha: streamed('so many words'),

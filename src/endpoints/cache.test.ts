@@ -32,7 +32,7 @@ async function use(gateway: TestGateway, body: unknown, headers = {}) {
   return { ...got, id: got.headers.get('x-gateway-request-id'), cache: got.headers.get('x-gateway-cache') }
 }
 
-test('a hit gives the same answer, reaches no provider, costs 0, and is on record with what it saved (USE-08, LOG-01)', async (t) => {
+test('a hit gives the same answer, reaches no provider, costs 0, and is on record with the saved cost (USE-08, LOG-01)', async (t) => {
   const gateway = await testGateway(t, { providers: { alpha: wholeOrStream }, config: ON })
   for (const stream of [false, true]) {
     const before = gateway.received()
@@ -80,7 +80,7 @@ test('an answer without a content type is given again without one (USE-08)', asy
   }
 })
 
-test('a streamed hit has usage when it is asked for and none when it is not, whoever asked first (USE-03, USE-08)', async (t) => {
+test('a streamed hit has usage if its client asked for it, whoever made the stored call (USE-03, USE-08)', async (t) => {
   for (const asksFirst of [true, false]) {
     const gateway = await testGateway(t, { providers: { alpha: streamed('a', 'b') }, config: ON })
     const call = async (include_usage: boolean) => {
@@ -130,7 +130,7 @@ test('the order of members does not matter, anything else does; forms, keys and 
   assert.deepEqual([await call(doubled), await call(doubled)], ['BYPASS', 'BYPASS'])
 })
 
-test('no-store neither reads nor writes; a route may decline, and so does the default (USE-08)', async (t) => {
+test('no-store neither reads nor writes; a route may opt out, and so may the default (USE-08)', async (t) => {
   const routes =
     'routes: { auto: { targets: [ { model: alpha/model-a } ] }, fresh: { cache: false, targets: [ { model: alpha/model-a } ] } }'
   const gateway = await testGateway(t, { config: `cache: { enabled: true }\n${routes}` })

@@ -103,7 +103,7 @@ test('a logical id reaches its target, the answer is relayed untouched, and the 
   assert.equal(attempt_log.length, 1)
 })
 
-test('the bytes of a stream are the provider’s, but for the usage event that the client did not ask for (FLOW-01, USE-03, FLOW-07)', async (t) => {
+test('a stream has the provider’s bytes, without a usage event that the client did not ask for (FLOW-01, USE-03, FLOW-07)', async (t) => {
   const sent = [
     ': hold on\n\n',
     chunk({ role: 'assistant' }),
@@ -238,7 +238,7 @@ test('when every target failed, the last answer is relayed and every attempt is 
   assert.equal(gateway.received(), 2)
 })
 
-test('a refusal of the gateway’s own access is told in our words only', async (t) => {
+test('a provider’s refusal of the gateway’s own key is reported in our words only', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: fail(401, {}, { message: 'bad key, organisation 42' }) },
   })
@@ -502,7 +502,7 @@ test('a provider that repeats its key in a code, behind escapes or in a header d
     assert.doesNotMatch(text, /alpha-secret/)
 })
 
-test('the error that is told is told of the provider that uttered it', async (t) => {
+test('an error reports the provider that sent it', async (t) => {
   const page: Script = (response) => {
     response.writeHead(500, { 'content-type': 'text/html' }).end('<h1>alpha is down</h1>')
   }

@@ -82,7 +82,7 @@ for (const [name, bytes, expected] of [
     assert.deepEqual(statuses(await all(socket)), expected)
   })
 
-test('a client that has really gone is noticed while its call waits for an answer (FLOW-05)', async (t) => {
+test('a client that has really left is noticed while its call waits for an answer (FLOW-05)', async (t) => {
   const gateway = await testGateway(t, { providers: { alpha: () => {} } })
   const socket = open(t, gateway)
   socket.write(CALL)
@@ -116,7 +116,7 @@ for (const [name, bytes, status] of [
     assert.equal(gateway.received(), 0)
   })
 
-test('a client that takes nothing of a read is cut after the idle time, and others are answered', async (t) => {
+test('a client that does not read an answer is cut off after the idle time, and others are answered', async (t) => {
   const gateway = await testGateway(t, {
     config: 'resilience: { idle: 300ms }\nroutes: { auto: { targets: [ { model: alpha/model-a } ] } }',
   })

@@ -12,7 +12,7 @@ for (const [name, headers] of [
   ['an unknown one', as('nobody')],
   ['an empty one', { authorization: 'Bearer ' }],
 ] as const)
-  test(`a call with a wrong key (${name}) is told so in the words that clients look for`, async (t) => {
+  test(`a call with a wrong key (${name}) gets an error in the words that clients look for`, async (t) => {
     const gateway = await testGateway(t, { config: CONFIG })
     const got = await gateway.chat(ask('auto'), headers)
     assert.equal(got.status, 401)

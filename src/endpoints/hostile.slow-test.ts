@@ -68,7 +68,7 @@ const ROWS: readonly Row[] = [
   ['a path of 15 kB', read(`/${'x'.repeat(15_000)}`), 404, 'not_found'],
 ].map(([name, bytes, status, code]) => ({ name, bytes, status, code }) as Row)
 
-test('what an attacker sends is refused in the one shape, reaches no provider, and stops no other call (KEEP-06, PURE-07, FAIL-01, FAIL-06)', async (t) => {
+test('an attacker’s requests are refused in the one shape, reach no provider, and stop no other call (KEEP-06, PURE-07, FAIL-01, FAIL-06)', async (t) => {
   const gateway = await testGateway(t)
   for (const { name, bytes, status, code } of ROWS)
     await t.test(name, async () => {

@@ -122,7 +122,7 @@ async function view(gateway: TestGateway, who: string, others: Others): Promise<
   return seen
 }
 
-test('what one key is shown does not change with another key’s calls, in no list, sum, line or single record (KEEP-04)', async (t) => {
+test('one key’s view does not change with another key’s calls, in any list, sum, line or single record (KEEP-04)', async (t) => {
   const at = Date.now()
   const gateway = await testGateway(t, { config: CONFIG, options: { now: () => at } })
   const closed = async (who: string, id: string | null) => {

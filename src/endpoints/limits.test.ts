@@ -52,7 +52,7 @@ test('a key makes so many calls in its time; one more is 429 with Retry-After, n
   assert.equal((await gateway.chat(ask('auto'), as('ann'))).status, 200)
 })
 
-test('a budget ends with what is on record, says when it begins anew, and does', async (t) => {
+test('a spent budget refuses calls, says when it starts again, and does', async (t) => {
   let time = Date.UTC(2026, 10, 30, 23, 59)
   const gateway = await start(t, {
     config: keys(key('ann', ', budget: { usd: 3, unpriced: allow }'), key('bob', ', budget: { usd: 3 }')),
@@ -78,7 +78,7 @@ test('a budget ends with what is on record, says when it begins anew, and does',
   assert.equal((await spend(gateway, 'ann')).status, 200, 'December')
 })
 
-test('what was spent survives a restart, rows that retention drops, and a budget that is set later', async (t) => {
+test('spending survives a restart, rows that retention drops, and a budget that is set later', async (t) => {
   const data = temporaryDirectory(t)
   const before = await start(t, { data, config: keys(key('ann')) })
   assert.equal((await spend(before, 'ann')).status, 200)
@@ -116,7 +116,7 @@ test('calls that are open are not cut off when the budget ends', async (t) => {
   assert.match((await open).text, /\[DONE\]/)
 })
 
-test('an older database begins with what its rows say, and its counts were reported (LIFE-08)', async (t) => {
+test('an older database starts with the sums of its rows, and its counts were reported (LIFE-08)', async (t) => {
   const data = temporaryDirectory(t)
   const db = new Database(databaseFile(data))
   db.exec(STEPS[0]!)

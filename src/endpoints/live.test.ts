@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { live } from './live.ts'
 
-test('a reader that was slow is told that calls were lost, and how it goes on (PAGE-05)', async (t) => {
+test('a slow reader learns that changes were lost, and how to go on (PAGE-05)', async (t) => {
   let tell: ((told: { json: string }) => void) | undefined
   const feed = {
     listen: (_key: string | undefined, listener: typeof tell) => {

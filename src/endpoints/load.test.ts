@@ -74,7 +74,7 @@ function begin(t: TestContext, { url }: TestGateway, sent: number, announced: nu
   return { socket, text: () => text }
 }
 
-test('where unfinished bodies take too much, the largest is refused, and small calls pass', async (t) => {
+test('if unfinished bodies take too much, the largest is refused, and small calls pass', async (t) => {
   const gateway = await testGateway(t, { server: 'body_limit: 1MiB, max_body_bytes: 2MiB' })
   const bodies = [0.9, 0.7, 0.6].map((part) => begin(t, gateway, part * MIB, MIB))
   await until(() => bodies.some(({ text }) => text() !== ''))
@@ -86,7 +86,7 @@ test('where unfinished bodies take too much, the largest is refused, and small c
   assert.equal((await gateway.chat(ask('auto'))).status, 200)
 })
 
-test('what a call holds is given back when it is over, however it ends', async (t) => {
+test('a call gives back everything that it holds when it is over, however it ends', async (t) => {
   const gateway = await testGateway(t, { server: 'body_limit: 1MiB, max_body_bytes: 1MiB, max_calls: 1' })
   const large = ask('auto', { user: 'x'.repeat(0.9 * MIB) })
   for (const body of [large, '{'.repeat(0.9 * MIB), ask('nowhere', { user: 'x'.repeat(0.9 * MIB) }), large])

@@ -45,7 +45,7 @@ test('/openapi.json is valid OpenAPI 3.1 and names every endpoint, every paramet
     )
 })
 
-test('errors have the shape that the document tells, and live answers the headers (FAIL-01)', async (t) => {
+test('errors have the documented shape, and live answers the documented headers (FAIL-01)', async (t) => {
   const gateway = await testGateway(t)
   for (const path of [
     '/nothing',

@@ -16,7 +16,7 @@ test('every error of the gateway names the request in x-request-id, as it does i
   assert.equal(headers.get('x-request-id'), json.request_id)
 })
 
-test('a provider that repeats its key in an answer that is no error does not get it to the client (KEEP-02)', async (t) => {
+test('a provider’s key in a successful answer does not reach the client (KEEP-02)', async (t) => {
   const key = providerKey('alpha')
   const content = `you sent ${key}`
   const gateway = await testGateway(t, {

@@ -70,7 +70,7 @@ test('every view is the same document, under a policy that lets nothing else in 
   assert.deepEqual([posted.status, posted.headers.get('allow')], [405, 'GET, HEAD, OPTIONS'])
 })
 
-test('a browser at an address that is no view gets the page, a program an error in JSON', async (t) => {
+test('a browser at an unknown address gets the page, a program an error in JSON', async (t) => {
   const gateway = await testGateway(t, { config: KEYS, options: { page: files(t) } })
   const html = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
   for (const path of ['/nosuch', '/call']) {
@@ -149,7 +149,7 @@ test('a code signs in once, within a minute; other keys end every token (PAGE-03
   assert.equal(await read(), 401)
 })
 
-test('nobody signs in from another page, and without a key', async (t) => {
+test('nobody signs in from another page or without a key', async (t) => {
   const gateway = await testGateway(t, { config: KEYS })
   for (const [headers, expected] of [
     [{}, 401],
@@ -201,7 +201,7 @@ async function follow(t: TestContext, gateway: TestGateway, key: string | null) 
   }
 }
 
-test('the feed tells each change of a call in the words of its record, field by field (PAGE-05)', async (t) => {
+test('the feed reports each change of a call in the fields of its record (PAGE-05)', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: fail(503), beta: streamed('a', 'b') },
     config: `${TWO_TARGETS}\nmodels: { beta/model-b: { price: { input: 1, output: 2 } } }`,

@@ -59,7 +59,7 @@ test('refused calls are listed with their reason; a client sees its own, an admi
   assert.equal(log.json.data.length, 1, 'none of them is a record')
 })
 
-test('what strangers are refused pushes out neither rows of the log nor refusals of keys', async (t) => {
+test('refusals of strangers push out neither rows of the log nor refusals of keys', async (t) => {
   const gateway = await testGateway(t, { config: CONFIG })
   await gateway.chat(ask('nowhere'), as('ann'))
   for (let n = 0; n < 300; n++) await gateway.chat(ask('auto'), as(`stranger-${n}`))

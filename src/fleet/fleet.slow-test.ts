@@ -114,7 +114,7 @@ test('the address of the shared log is in no log, error or read (FLEET-17)', { s
   assert.ok(lines.some((line) => line.includes('the shared log does not accept calls')))
 })
 
-test('what one gateway’s call made at a provider, every gateway’s calls find there (STATE-01, STATE-03, RSP-06)', {
+test('state that one gateway’s call made at a provider is found by every gateway’s calls (STATE-01, STATE-03, RSP-06)', {
   skip,
 }, async (t) => {
   const url = await freshDatabase()

@@ -168,7 +168,7 @@ test('calls that set aside more than the budget, one after the other: all of it 
   assert.ok(sum() + more <= pays + gateways.length)
 })
 
-test('200 calls at once that cost three times what is set aside: over the budget by no more than that (FLEET-08)', {
+test('200 calls at once that cost three times the reserved sum exceed the budget by no more than that (FLEET-08)', {
   skip,
 }, async (t) => {
   const url = await freshDatabase()
@@ -279,7 +279,7 @@ for (const [fallback, expected] of [
   ['divide', 6],
   ['refuse', 0],
 ] as const)
-  test(`without the shared log a rate does what is configured: ${fallback} (FLEET-09)`, {
+  test(`without the shared log a rate follows its configuration: ${fallback} (FLEET-09)`, {
     skip,
   }, async (t) => {
     const url = await freshDatabase()

@@ -47,7 +47,7 @@ function waybill(t: TestContext, url: string, ...args: string[]) {
   return { text: stdout + stderr, status }
 }
 
-test('fleet migrate, status and forget: the tables, who takes part, and an end for what a lost one left open', {
+test('fleet migrate, status and forget: creates tables, lists members, closes the open calls of a lost one', {
   skip,
 }, async (t) => {
   const url = await freshDatabase('empty')
@@ -168,7 +168,7 @@ test('it works through pgbouncer in transaction mode (FLEET-12)', { skip: noPool
   await checkSharedSums(openShared(t, direct))
 })
 
-test('two releases side by side: one migrates, an older one goes on, one that is too old is refused (FLEET-14)', {
+test('two releases side by side: one migrates, an older one goes on, a too old one is refused (FLEET-14)', {
   skip,
 }, async (t) => {
   const url = await freshDatabase()
@@ -248,7 +248,7 @@ test('reads write nothing: neither into the shared log nor into the journal (FLE
   assert.deepEqual(await standing(), before)
 })
 
-test('without `fleet:` and `telemetry:` nothing of them is loaded or written (FLEET-16, TRACE-06)', async (t) => {
+test('without `fleet:` and `telemetry:` none of their code is loaded and nothing is written (FLEET-16, TRACE-06)', async (t) => {
   const data = temporaryDirectory(t)
   const directory = temporaryDirectory(t)
   const config = join(directory, 'waybill.yaml')

@@ -35,10 +35,10 @@ async function seen(text: string): Promise<{ requests: number; pieces: number }>
   }
 }
 
-test('behind the requests that may wait nothing of the connection is parsed', async () => {
+test('requests behind those that may wait are not parsed', async () => {
   assert.deepEqual(await seen(READ.repeat(2_000)), { requests: 18, pieces: 0 })
 })
 
-test('of a body in pieces behind another request no piece is parsed', async () => {
+test('a chunked body behind another request is not parsed', async () => {
   assert.deepEqual(await seen(PIECES), { requests: 2, pieces: 0 })
 })

@@ -165,7 +165,7 @@ test('a key in the URL of a read is refused, too, also where there is nothing (K
   assert.match(page.text, /A key in the URL is refused/)
 })
 
-test('what is no key is passed on as it came (DIAL-02, GEM-02)', async (t) => {
+test('a value that is not a key is passed on unchanged (DIAL-02, GEM-02)', async (t) => {
   const { call, upstream } = await start(t)
   const query = 'beta=true&x=%20y&%24fields=a(b)&keyed=1&monkey=2&long=0123456789abcdef0123456789abcdef'
   for (const [path, provider, sent] of [

@@ -50,7 +50,7 @@ async function rest(socket: Socket): Promise<number> {
   return bytes
 }
 
-test('of the key that holds most, the connection that has waited longest is closed', async (t) => {
+test('the longest-waiting connection of the key that holds most is closed', async (t) => {
   const ask = await start(t, { most: 3.5 * SIZE, mostAtOnce: 3.5 * SIZE, patience: 0 })
   const bob = await ask('bob')
   const ann = [await ask('ann'), await ask('ann'), await ask('ann')]
@@ -58,7 +58,7 @@ test('of the key that holds most, the connection that has waited longest is clos
   for (const socket of [bob, ann[1]!, ann[2]!]) assert.ok((await rest(socket)) > SIZE)
 })
 
-test('many at once have a moment, and then what is too much is closed', async (t) => {
+test('many unread answers get a short time, then those that do not fit are closed', async (t) => {
   const ask = await start(t, { most: 1.5 * SIZE, mostAtOnce: 10 * SIZE, patience: PATIENCE })
   const sockets = [await ask('ann'), await ask('ann'), await ask('ann')]
   assert.ok((await rest(sockets[0]!)) > SIZE, 'a client that reads in time gets all of it')

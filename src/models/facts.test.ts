@@ -53,7 +53,7 @@ test("a maker's facts hold for another provider in the same dialect only", () =>
   for (const dialect of ['messages', null]) assert.deepEqual(table.of('another', 'm-1', dialect), {})
 })
 
-test('what is unverified is listed, and does not hold', () => {
+test('an unverified fact is listed, and refuses nothing', () => {
   const table = createFactTable([layer(line('model: m-1, output: 3, unverified: true'))])
   assert.deepEqual(table.of('maker', 'm-1', null), {})
   assert.deepEqual(table.statements('maker', 'm-1', null), [

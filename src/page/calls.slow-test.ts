@@ -76,7 +76,7 @@ test('a click on a value narrows the list, also for new calls; back undoes it (P
   assert.equal(new URL(page.url()).search, '')
 })
 
-test('a typed filter says what is wrong with it, and an error is found by it', { skip }, async (t) => {
+test('a typed filter reports its mistakes, and finds an error', { skip }, async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: fail(400, {}, { code: 'odd' }), beta: answer() },
     config: TWO_TARGETS,
@@ -110,7 +110,7 @@ test('a typed filter says what is wrong with it, and an error is found by it', {
   assert.deepEqual(await page.locator('td[data-column=state]').allInnerTexts(), ['failed 400'])
 })
 
-test('a mistake in the address of the list shows no calls, and leads to what was meant', {
+test('a mistake in the address of the list shows no calls, and links to the corrected address', {
   skip,
 }, async (t) => {
   const gateway = await testGateway(t, {
@@ -212,7 +212,7 @@ test('names, errors and sessions that are markup are shown as text (PAGE-02)', {
   assert.equal(await page.locator('main img, main script').count(), 0)
 })
 
-test('a page that was told that calls were lost reads the list anew (PAGE-05)', { skip }, async (t) => {
+test('a page that missed changes reads the list again (PAGE-05)', { skip }, async (t) => {
   const gateway = await testGateway(t, { options: { page: await pageFiles() } })
   await gateway.chat(ask('auto'))
   const { page } = await openTab(t, `${gateway.url}/health`)
@@ -244,7 +244,7 @@ async function tabOfFleet(t: TestContext, gateway: TestGateway, shared_log: 'rea
   return page
 }
 
-test('where other gateways share the log, the page says so and reads it again for their calls', {
+test('in a fleet the page says that others share the log, and reads it again for their calls', {
   skip,
 }, async (t) => {
   const gateway = await testGateway(t, { options: { page: await pageFiles() } })
@@ -267,7 +267,7 @@ test('a cost that is not known is not $0', { skip }, async (t) => {
   assert.doesNotMatch(await cost.innerText(), /\$0/)
 })
 
-test('while the shared log is unavailable, what this gateway has on record itself can be looked at', {
+test('while the shared log is unavailable, this gateway’s own record can be opened', {
   skip,
 }, async (t) => {
   const gateway = await testGateway(t, { options: { page: await pageFiles() } })

@@ -175,7 +175,7 @@ test('nothing is cut or covered: tables at 1280 px, tabs and names of values on 
 /** All that can be pressed and does not only lead to another view. */
 const CLICKED = 'main :is(button, summary, input[type=checkbox])'
 
-test('whatever is clicked, nothing is called, and the record says nothing new (PAGE-01)', {
+test('no click makes a call or adds a record (PAGE-01)', {
   skip,
   timeout: 120_000,
 }, async (t) => {

@@ -28,7 +28,7 @@ for (const [provider, model] of [
   ['groq', 'openai/gpt-oss-120b'],
   ['openai', 'gpt-5.4'],
 ] as const)
-  test(`${provider}/${model} costs what the price table says, whatever the counts (USE-05, USE-06)`, () => {
+  test(`${provider}/${model} costs the price of the table for any counts (USE-05, USE-06)`, () => {
     fc.assert(
       fc.property(
         fc.nat(2_000_000),
@@ -53,7 +53,7 @@ for (const [provider, model] of [
     )
   })
 
-test('a name that only begins like a model of the table has no price, one that ends like it has (USE-06)', () => {
+test('a name that begins like a model of the table has no price, a name that ends like one has its price (USE-06)', () => {
   const google = {
     google: 'https://generativelanguage.googleapis.com',
     openrouter: 'https://openrouter.ai/api/v1',
@@ -83,7 +83,7 @@ test('a name that only begins like a model of the table has no price, one that e
     assert.ok(isKnown('openrouter', model), model)
 })
 
-test('what is written to a cache for an hour has a price of its own, with and without tiers (USE-05)', () => {
+test('tokens written to a cache for an hour have their own price, with and without tiers (USE-05)', () => {
   for (const model of ['claude-opus-4-5', 'claude-sonnet-4-5']) {
     const counts = { ...tokens(1_000, 10, 100), cache_write: 500, cache_write_1h: 200 }
     const expected = calcPrice(
@@ -114,7 +114,7 @@ test('the operator’s own price goes before the table', () => {
   assert.equal(used?.source, 'config')
 })
 
-test('what is not known, or contradicts itself, has no cost', () => {
+test('unknown or contradictory usage has no cost', () => {
   for (const [model, counts] of [
     ['gpt-5-mini', tokens(null, 5)],
     ['gpt-5-mini', tokens(5, null)],

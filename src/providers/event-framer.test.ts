@@ -32,7 +32,7 @@ function frame(text: string, lengths: readonly number[] = []): Framed {
   return { events, all: Buffer.concat(all).toString('utf8'), parts: all.length }
 }
 
-test('whatever the chunk boundaries, the same events come out and no byte is lost (FLOW-02)', () => {
+test('any chunk boundaries give the same events, and no byte is lost (FLOW-02)', () => {
   const line = fc.constantFrom('data: {"a":1}', 'data: ü👋', ': comment', 'event: ping', 'data:', 'id: 7')
   const end = fc.constantFrom('\n', '\r\n')
   const block = fc
@@ -51,7 +51,7 @@ test('whatever the chunk boundaries, the same events come out and no byte is los
   )
 })
 
-test('each event is given out as soon as its blank line is there, and so are comments (FLOW-03, FLOW-04)', () => {
+test('each event is passed on as soon as its blank line has arrived, and so are comments (FLOW-03, FLOW-04)', () => {
   const framer = new EventFramer()
   assert.equal(framer.push(Buffer.from('data: 1\n')).length, 0)
   assert.equal(framer.push(Buffer.from('\nda')).length, 1)

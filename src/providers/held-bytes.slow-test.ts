@@ -38,7 +38,7 @@ for (const [what, type, before] of [
   ['first events', 'text/event-stream', 'data: {"pad":"'],
   ['error bodies', 'text/plain', ''],
 ] as const)
-  test(`${what}: of twelve of 25 MiB at a time as many are given up as there is no room for`, async (t) => {
+  test(`${what}: of twelve answers of 25 MiB at a time, those that do not fit are given up`, async (t) => {
     const piece = Buffer.alloc(MIB, 'x')
     const provider = createServer(async (request, response) => {
       request.resume()

@@ -53,7 +53,7 @@ for (const [where, before, code] of [
     assert.equal((await gateway.chat(ask('alpha/model-a', { stream: true }))).status, 200)
   })
 
-test('of large events no transcript keeps more than the beginning', () => {
+test('transcripts keep only the beginning of large events', () => {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
   collect()

@@ -59,7 +59,7 @@ test('sticky: a session stays with the target that served first, a fallback move
   assert.equal(pick(router, session), elsewhere)
 })
 
-test('sticky: of calls that begin together the first that is served decides; one that was not served decides nothing', () => {
+test('sticky: of calls that begin together, the first that is served decides; a failed one decides nothing', () => {
   const router = routerOf('round-robin', { route: { sticky: 'session' } })
   const session = input({}, 's')
   const [one, two, three] = [1, 2, 3].map(() => router.route('auto', session)!)
@@ -112,7 +112,7 @@ for (const [name, traits, cause, first] of BY_RULE)
     assert.equal(pick(router, input(traits)), first)
   })
 
-test('rules: what a rule leaves out is skipped and never a fallback; turns and sessions are kept apart for each choice', () => {
+test('rules: a target that a rule excludes is skipped and never a fallback; turns and sessions are counted for each choice', () => {
   const router = routerOf('round-robin', { route: { rules: RULES, sticky: 'session' } })
   const cheap = input({ effort: 'low' }, 's')
   const { route } = router.route('auto', cheap)!
@@ -134,7 +134,7 @@ const MODELS = {
   'p/never': { context: 50 },
 }
 
-test('capabilities: a call goes only to targets that have what it needs, the others are skipped with the reason (ROUTE-12)', () => {
+test('capabilities: a call goes only to targets that can serve it; the others are skipped with the reason (ROUTE-12)', () => {
   const router = routerOf('priority', { models: MODELS })
   const traits = { tools: true, images: true, inputTokens: 80 }
   const { candidates, decision } = router.route('auto', input(traits))!.route
@@ -182,7 +182,7 @@ test('a route without rules and limits looks at no call', () => {
   assert.equal(pick(router, call), 'p/a')
 })
 
-test('resolve says what its forecast depends on, and why a target is passed over (ROUTE-11)', () => {
+test('resolve says what its forecast depends on, and why a target is skipped (ROUTE-11)', () => {
   const of = (strategy: string, route: object, models = {}) =>
     routerOf(strategy, { route, models }).resolve('auto')!
   const facts = ({ deterministic, depends_on }: ReturnType<typeof of>) => [deterministic, depends_on]
@@ -214,7 +214,7 @@ test('resolve says what its forecast depends on, and why a target is passed over
   assert.deepEqual([resolved_model, deterministic, tier], ['never', false, 'cheap'])
 })
 
-test('whatever a call is like: nothing outside the table, nothing twice, and each target is a candidate or skipped (ROUTE-04)', () => {
+test('for any call: nothing outside the table, nothing twice, and each target is a candidate or skipped (ROUTE-04)', () => {
   const shapes = fc.record({
     tools: fc.boolean(),
     images: fc.boolean(),

@@ -92,7 +92,7 @@ test('cheapest: by price, an unknown one last, equal ones in the order of the ta
   assert.equal(routerOf('cheapest').resolve('auto')!.deterministic, true)
 })
 
-test('fastest: tries each target once, then the quickest; what was slow is tried again after five minutes (ROUTE-10)', () => {
+test('fastest: tries each target once, then the quickest; a slow one is tried again after five minutes (ROUTE-10)', () => {
   let time = 0
   const router = routerOf('fastest', { now: () => time })
   const call = (ms: (model: string) => number) => {
@@ -136,7 +136,7 @@ test('fastest: while the first answers are awaited, calls go to the others, then
   assert.equal(pick(router), 'p/c', 'slow or not, it is the only one that is known to answer')
 })
 
-test('fastest: a try without an answer is no measurement; the next one is made half a minute later (ROUTE-10)', () => {
+test('fastest: a try without an answer does not count as a measurement; the next one is made half a minute later (ROUTE-10)', () => {
   let time = 0
   const router = routerOf('fastest', { now: () => time })
   const fail = () => {

@@ -9,7 +9,7 @@ import { ALL } from '../dialects/test-samples.ts'
 import { ask, slowness, type TestGateway, testGateway } from '../test/test-gateway.ts'
 import { createKeySearch, createMask } from './redact.ts'
 
-test('a secret that another begins with is masked after it, in whatever order they are known (KEEP-01)', () => {
+test('a secret that begins with another secret is masked first, in any order of the list (KEEP-01)', () => {
   const [short, long] = ['sk-shared', 'sk-shared/of-beta']
   for (const secrets of [
     [short, long],
@@ -71,7 +71,7 @@ function assertNoKey(text: string, where: string): void {
   }
 }
 
-test('a key is found and masked however JSON writes it, and what is left is the same JSON (KEEP-02)', () => {
+test('a key is found and masked in every JSON spelling, and the rest is the same JSON (KEEP-02)', () => {
   const mask = createMask([KEY])
   const holdsKey = createKeySearch(KEY)
   for (const [name, spelled] of Object.entries(SPELLINGS))
@@ -114,7 +114,7 @@ test('the search for a key takes no longer in a text that is made to hold it up 
 })
 
 for (const [name, , samples] of ALL.filter(([name]) => name in DIALECTS))
-  test(`${name}: a key that an answer repeats is masked, whole and streamed, in headers, errors and what is kept (KEEP-01, KEEP-02)`, async (t) => {
+  test(`${name}: a key that an answer repeats is masked, whole and streamed, in headers, errors and stored answers (KEEP-01, KEEP-02)`, async (t) => {
     const gateway = await testGateway(t, {
       dialects: { alpha: [name] },
       config: 'routes: { auto: { targets: [ { model: alpha/m } ] } }\nartifacts: { bodies: true }',

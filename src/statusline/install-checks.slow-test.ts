@@ -31,7 +31,7 @@ function home(t: TestContext) {
   }
 }
 
-test('an option that the line could not use is one line and exit code 2, and no settings are written', async (t) => {
+test('an option that the line cannot use gives one line and exit code 2, and no settings are written', async (t) => {
   const { directory, settings, waybill, keyFile } = home(t)
   const open = keyFile('open', KEY, 0o644)
   const words = keyFile('words', 'no key at all\n')

@@ -49,7 +49,7 @@ for (const [name, text] of Object.entries(SETTINGS))
     assert.equal(readFileSync(file, 'utf8'), text)
   })
 
-test('the installed line runs in a shell as the client runs it, and is gone afterwards (LINE-11)', async (t) => {
+test('the installed line runs in a shell as the client runs it, and uninstall removes it (LINE-11)', async (t) => {
   const gateway = await testGateway(t)
   await gateway.chat(ask('auto'), { 'x-session-id': 's' })
   const directory = temporaryDirectory(t)
@@ -73,7 +73,7 @@ test('the installed line runs in a shell as the client runs it, and is gone afte
   assert.match((await waybill('uninstall')).stdout, /does not have our line/)
 })
 
-test('a foreign line is left alone unless it is wrapped, and comes back as it was (LINE-11)', async (t) => {
+test('another program’s line is left alone unless it is wrapped, and is restored unchanged (LINE-11)', async (t) => {
   const text = '{\n  "statusLine" : { "type":"command",  "command":"echo \'mine\'" }, "z": 1\n}\n'
   const { file, waybill, env } = home(t, text)
   const refused = await waybill('install', '--sh')
@@ -104,7 +104,7 @@ test('an edited line is somebody else’s now; other edits of the file stay (LIN
   assert.equal(readFileSync(file, 'utf8'), '{\n  "a": 2, "b": 3\n}\n')
 })
 
-test('settings that are no JSON are refused, links are followed, both keys go side by side (LINE-11)', async (t) => {
+test('settings that are not JSON are refused, links are followed, both keys go side by side (LINE-11)', async (t) => {
   const broken = home(t, '{ "a": 1, // comment\n}')
   const { code, stderr } = await broken.waybill('install', '--sh')
   assert.equal(code, 1)
@@ -162,7 +162,7 @@ for (const [name, text] of Object.entries(QWEN))
     assert.equal(readFileSync(file, 'utf8'), text)
   })
 
-test('Copilot: the line goes into its own settings, and what it does not have is said (LINE-11)', async (t) => {
+test('Copilot: the line goes into Copilot’s settings, and missing features are named (LINE-11)', async (t) => {
   const directory = temporaryDirectory(t)
   const env = { ...ENVIRONMENT, HOME: directory, COPILOT_HOME: join(directory, 'c') }
   const waybill = (...args: string[]) => run([process.execPath, CLI, 'statusline', ...args], env, '')

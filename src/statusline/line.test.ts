@@ -86,7 +86,7 @@ test('the line has a cell for every column from 1 to 200, whatever the labels ar
         }
 })
 
-test('a label loses what steers a terminal and keeps what is text (LINE-07)', () => {
+test('a label loses terminal control codes and keeps its text (LINE-07)', () => {
   for (const [label, safe] of [
     ['gpt-5 · mini', 'gpt-5 · mini'],
     ['\u001b]8;;http://evil\u0007x\u001b]8;;\u0007', ']8;;http://evilx]8;;'],

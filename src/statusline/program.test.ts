@@ -56,7 +56,7 @@ test('a line that was kept is cut where the terminal has become narrower (LINE-0
   assert.equal(bare(stdout), 'auto → alpha/mode…\n')
 })
 
-test('of what answers at the address, only colours and links reach the terminal, and no more than fits (LINE-06, LINE-07)', async (t) => {
+test('only colours and links of an answer reach the terminal, and no more than fits (LINE-06, LINE-07)', async (t) => {
   const line = '\u001b[31mred\u001b[0m\u001b[2J\u202e \u001b]0;title\u0007模型模型'
   const server = createServer((_, response) =>
     response.setHeader('content-type', 'text/plain; charset=utf-8').end(`${line}\n${line}\n0\n`),

@@ -141,7 +141,7 @@ test('the last known cost of the session is shown with the age of the route (LIN
   }
 })
 
-test('a key is told the cost of its own calls only (KEEP-04)', async (t) => {
+test('a key sees the cost of its own calls only (KEEP-04)', async (t) => {
   const digest = (key: string) => createHash('sha256').update(key).digest('hex')
   const keys = ['ann', 'bob', 'eve'].map(
     (name) => `{ name: ${name}, role: client, digest: "sha256:${digest(name)}" }`,

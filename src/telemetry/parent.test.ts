@@ -40,7 +40,7 @@ test("the caller's span is the parent of the call's, and both ids are on record 
   assert.equal((await gateway.record(headers.get('x-gateway-request-id'))).traceparent, SAMPLED.traceparent)
 })
 
-test('link: a trace of its own that names the caller; none: it is not looked at (TRACE-05)', async (t) => {
+test('link: a new trace that names the caller; none: the caller’s trace is ignored (TRACE-05)', async (t) => {
   for (const [parent, links] of [
     ['link', [`${TRACE} ${SPAN}`]],
     ['none', []],
@@ -55,7 +55,7 @@ test('link: a trace of its own that names the caller; none: it is not looked at 
   }
 })
 
-test('what is no traceparent is passed over: the call has a trace of its own (TRACE-05)', async (t) => {
+test('an invalid traceparent is ignored: the call starts a new trace (TRACE-05)', async (t) => {
   const { url, spans } = await collector(t)
   const gateway = await traced(t, url)
   const wrong = [
@@ -95,7 +95,7 @@ test('a caller whose trace is not sampled is followed; with follow_caller: false
   assert.equal(spans().length, 4, 'the caller wants it')
 })
 
-test('a provider is told of the trace where it is marked, by each attempt of its own; no other is, in any dialect (TRACE-05)', async (t) => {
+test('each attempt sends its trace to a provider that is marked for it, and to no other, in every dialect (TRACE-05)', async (t) => {
   const { url, spans } = await collector(t)
   const mock = await createMockProviders()
   t.after(() => mock.close())

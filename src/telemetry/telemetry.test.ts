@@ -97,7 +97,7 @@ test('no prompt, answer or key is in a trace; a secret header goes to the collec
   )
 })
 
-test('requests and answers go along only where that is asked for, as artifacts hold them: without keys (TRACE-04)', async (t) => {
+test('traces hold requests and answers only if enabled, in the form of artifacts: without keys (TRACE-04)', async (t) => {
   for (const content of [false, true]) {
     const { url, bodies, spans } = await collector(t)
     const gateway = await traced(t, url, {

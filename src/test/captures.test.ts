@@ -146,7 +146,7 @@ for (const [dialect, kind] of Object.entries(KINDS))
       const answer = await gateway.get(path, { method: 'POST', headers, body })
       const { stream_options: asked, ...arrived } = gateway.upstream.alpha!.ledger.at(-1)!.json as any
       const { stream_options: wanted, ...expected } = received as any
-      // Of a stream of chat, usage is always asked for.
+      // A stream of chat always asks for usage.
       assert.deepEqual(arrived, expected, `${name}: what was sent`)
       if (dialect !== 'chat') assert.deepEqual(asked, wanted, `${name}: what was sent`)
       const isCount = /count_?tokens/i.test(path)

@@ -91,7 +91,7 @@ test('generateContent: the answer, its usage on record, and one inference that t
   assert.deepEqual([more.length, entry!.kind, entry!.problems], [0, 'inference', []])
 })
 
-test('generateContentStream: texts, parallel calls, thoughts told apart, signatures byte for byte', async () => {
+test('generateContentStream: texts, parallel calls, separate thoughts, signatures byte for byte', async () => {
   const texts = await streamed(ask)
   assert.match(texts.map(({ text }) => text).join(''), /Viele Grüße/)
   const record = await newestRecord()

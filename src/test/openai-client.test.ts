@@ -154,7 +154,7 @@ test('a wrong key, an unknown model, a body without messages', async () => {
   await assert.rejects(client.chat.completions.create({ model: 'auto' } as never), OpenAI.BadRequestError)
 })
 
-test('what a provider refuses arrives as the class of its status', async () => {
+test('a provider’s refusal arrives as the client’s error class for its status', async () => {
   const rows = [
     ['openai/scenario-400', OpenAI.BadRequestError],
     ['openai/scenario-404', OpenAI.NotFoundError],
@@ -166,7 +166,7 @@ test('what a provider refuses arrives as the class of its status', async () => {
     await assert.rejects(client.chat.completions.create({ model, messages }), error, model)
 })
 
-test('embeddings, and what is refused of them', async () => {
+test('embeddings, and refused requests for them', async () => {
   const model = 'openai/text-embedding-3-small'
   const { data, usage } = await client.embeddings.create({
     model,
@@ -192,7 +192,7 @@ test('embeddings, and what is refused of them', async () => {
   )
 })
 
-test('images, priced by their usage, or not priced where none is told (IMG-01)', async () => {
+test('images are priced by their usage, and have no price without it (IMG-01)', async () => {
   const picture = await client.images.generate({ model: 'openai/gpt-image-1', prompt: 'A waybill.' })
   assert.ok(picture.data![0]!.b64_json!.length > 0)
   const priced = await newestRecord()
@@ -211,7 +211,7 @@ test('images, priced by their usage, or not priced where none is told (IMG-01)',
   )
 })
 
-test('a request that no recording answers is a clear 400 that names what was asked and the nearest recording', async () => {
+test('a request without a recording gets a clear 400 that names the request and the nearest recording', async () => {
   await assert.rejects(
     client.chat.completions.create({ model: 'openai/scenario-nonsense', messages }),
     (error: unknown) => {

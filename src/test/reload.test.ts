@@ -94,7 +94,7 @@ const TAKEN: readonly (readonly [string, string, string[]])[] = [
 ]
 for (const stream of [false, true])
   for (const [what, config, providers] of TAKEN)
-    test(`a call costs what it was to cost when it began: ${what} while it is ${stream ? 'streamed' : 'open'} (USE-06, LIFE-07)`, async (t) => {
+    test(`a call keeps the price of its beginning: ${what} while it is ${stream ? 'streamed' : 'open'} (USE-06, LIFE-07)`, async (t) => {
       const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>()
       const { promise: changed, resolve: change } = Promise.withResolvers<void>()
       const budgeted = `${ROUTE}\n${PRICED}\n${ANN(', budget: { usd: 2 }')}`

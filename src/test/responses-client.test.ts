@@ -128,7 +128,7 @@ test('responses.stream: events in order and numbered, tool calls whole, reasonin
   }
 })
 
-test('a second turn goes on from the first; one that nobody keeps is the client’s own error (RSP-06)', async () => {
+test('a second turn continues the first; a response that nobody stored is the client’s own error (RSP-06)', async () => {
   const first = await client.responses.create({ model: 'auto', input })
   const second = await client.responses.create({ model: 'auto', input, previous_response_id: first.id })
   assert.equal(second.status, 'completed')

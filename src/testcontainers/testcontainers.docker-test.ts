@@ -15,7 +15,7 @@ import { WaybillContainer } from './waybill-container.ts'
 
 const question = { model: 'auto', messages: [{ role: 'user' as const, content: 'where to?' }] }
 
-test('a container answers from recordings without key or configuration, and tells where calls went', {
+test('a container answers from recordings without key or configuration, and reports where calls went', {
   skip: noEngine,
 }, async (t) => {
   const waybill = await new WaybillContainer(image).start()
@@ -59,7 +59,7 @@ test('withKeys, withConfig, withRecordings: a key is asked for, the routes and t
   assert.equal(call!.key_name, 'test')
 })
 
-test('a container that cannot start says what the gateway printed, and is not left lying', {
+test('a container that cannot start reports what the gateway printed, and is removed', {
   skip: noEngine,
 }, async () => {
   const [name, value] = ['waybill.test', randomUUID()]
@@ -70,7 +70,7 @@ test('a container that cannot start says what the gateway printed, and is not le
   assert.equal(await docker('ps', '--all', '--quiet', '--filter', `label=${name}=${value}`), '')
 })
 
-test('a gateway and a mock on one network: what arrived is what is on record (LOG-07)', {
+test('a gateway and a mock on one network: the record matches the requests that arrived (LOG-07)', {
   skip: noEngine,
 }, async () => {
   await using network = await new Network().start()

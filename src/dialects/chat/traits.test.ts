@@ -53,7 +53,7 @@ test('a long text is estimated from samples: within a fiftieth of the whole wher
   assert.ok(Math.abs(tokens(100_000) / 100_000 / perLine - 1) < 0.02)
 })
 
-test('whatever a body holds, its shape can be read', () => {
+test('the shape of any body can be read', () => {
   fc.assert(
     fc.property(
       fc.dictionary(fc.constantFrom('messages', 'tools', 'functions', 'reasoning'), fc.jsonValue()),

@@ -57,7 +57,7 @@ routes: { vectors: { targets: [ { model: alpha/m } ] } }`
   }
 })
 
-test('the official client asks for base64 by itself and reads the numbers from it (EMB-01)', async (t) => {
+test('the official client asks for base64 by default and reads the numbers from it (EMB-01)', async (t) => {
   const numbers = [0.0125, -1, 3]
   const base64 = Buffer.from(new Float32Array(numbers).buffer).toString('base64')
   const { url, upstream } = await start(t, {
@@ -101,7 +101,7 @@ resilience: { cooldown: 0s }`
   )
 })
 
-test('vectors of many texts as numbers are no answer that is too large', async (t) => {
+test('vectors of many texts as numbers are not too large an answer', async (t) => {
   const { embed, upstream } = await start(t)
   const vector = `[${'0.0125,'.repeat(1_535)}1]`
   const text = `{"object":"list","data":[${Array(1_000).fill(`{"embedding":${vector}}`).join()}],"model":"m"}`
@@ -151,7 +151,7 @@ test('pictures that are streamed arrive byte for byte, and a broken stream ends 
   assert.deepEqual((await recordOf(failed)).error_code, 'c')
 })
 
-test('what is refused has OpenAI’s shape and reaches no provider; a provider’s refusal keeps its words', async (t) => {
+test('refused requests get OpenAI’s shape and reach no provider; a provider’s refusal keeps its words', async (t) => {
   const { embed, draw, upstream, get, received } = await start(t)
   for (const [answer, status, code] of [
     [await embed('{'), 400, 'invalid_json'],

@@ -91,7 +91,7 @@ const TOOLS = [
 const DONE = gemini([{ text: 'done' }], {}, { finishReason: 'STOP' })
 
 for (const isStream of [true, false])
-  test(`messages at Gemini, ${isStream ? 'streamed' : 'whole'}: thoughts, text, parallel calls, usage; the signature comes back byte by byte (DIAL-08)`, async (t) => {
+  test(`messages at Gemini, ${isStream ? 'streamed' : 'whole'}: thoughts, text, parallel calls, usage; the signature returns byte by byte (DIAL-08)`, async (t) => {
     const gateway = await crossed(t, 'gemini', isStream ? sse(...STREAM) : json(WHOLE))
     const asked = {
       model: 'auto',
@@ -331,7 +331,7 @@ const CLAUDE_STREAM = [
 ]
 
 for (const isStream of [true, false])
-  test(`Gemini at messages, ${isStream ? 'streamed' : 'whole'}: thinking comes back to Anthropic byte by byte, also from clients that drop thoughts (DIAL-08)`, async (t) => {
+  test(`Gemini at messages, ${isStream ? 'streamed' : 'whole'}: thinking returns to Anthropic byte by byte, also from clients that drop thoughts (DIAL-08)`, async (t) => {
     const gateway = await crossed(t, 'messages', isStream ? sse(...CLAUDE_STREAM) : json(CLAUDE))
     const asked = {
       model: 'auto',
@@ -484,7 +484,7 @@ test('Gemini at chat: calls, results without ids, errors in Google’s shape, a 
   })
 })
 
-test('a gateway behind a gateway: thoughts that are sealed for clients of Google’s are read once, usage that does not fit is named (DIAL-04, DIAL-08)', () => {
+test('two gateways in a row: encrypted thoughts for Google’s clients are read once, and usage that does not fit is named (DIAL-04, DIAL-08)', () => {
   const chunk = (delta: object, more: object = {}) => ({
     model: 'm',
     choices: [{ index: 0, delta, ...more }],

@@ -148,7 +148,7 @@ test('thoughts are part of the output, what came from the cache of the input, ea
   }
 })
 
-test('a stream of events arrives byte for byte, one that is a list arrives whole (GEM-03, GEM-05)', async (t) => {
+test('a stream of events arrives byte for byte, a stream as a list arrives whole (GEM-03, GEM-05)', async (t) => {
   const gateway = await start(t)
   gateway.upstream.alpha!.script = stream(samples.stream('theirs'))
   const streamed = await events(gateway)
@@ -263,7 +263,7 @@ test('overloaded, limited, a wrong key and an unknown model move on to the next 
   assert.doesNotMatch(JSON.stringify(refused), /-secret/)
 })
 
-test('what a provider refuses arrives word for word, its list too; other shapes are told in Google’s (GEM-04)', async (t) => {
+test('a provider’s refusal arrives word for word, with its list; errors in other shapes get Google’s (GEM-04)', async (t) => {
   const gateway = await start(t)
   const refusal = JSON.stringify(errorOf(400, 'INVALID_ARGUMENT', { details: [{ field: 'x' }] }), null, 2)
   for (const text of [refusal, `[${refusal}]`]) {

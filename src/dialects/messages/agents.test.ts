@@ -53,7 +53,7 @@ test('a count is relayed with model, query and headers, and leaves no record (CN
   assert.match((await gateway.get('/metrics')).text, /^waybill_open_calls 0$/m)
 })
 
-test('where no provider can say, a count is estimated over all blocks and tools, and marked (CNT-02)', async (t) => {
+test('if no provider can count, tokens are estimated over all blocks and tools, and marked (CNT-02)', async (t) => {
   const gateway = await start(t, {
     providers: { alpha: whole, beta: answer() },
     dialects: { alpha: ['messages'] },
@@ -102,7 +102,7 @@ test('where no provider can say, a count is estimated over all blocks and tools,
   assert.deepEqual(await records(gateway), [])
 })
 
-test('25 counts at once are answered, beyond rate and budget; a refused one is told in the provider’s words (CNT-03, CNT-04)', async (t) => {
+test('25 counts at once are answered, beyond rate and budget; a refusal has the provider’s words (CNT-03, CNT-04)', async (t) => {
   const digest = createHash('sha256').update('a-key-of-tests').digest('hex')
   const gateway = await start(t, {
     providers: {
@@ -156,7 +156,7 @@ test('models: Anthropic’s list and errors for a caller that sends anthropic-ve
   assert.equal((await gateway.get('/v1/models/none')).json.error.code, 'model_not_found')
 })
 
-test('/api/hello needs no key, and is no call (MSG-21)', async (t) => {
+test('/api/hello needs no key, and does not count as a call (MSG-21)', async (t) => {
   const digest = createHash('sha256').update('k').digest('hex')
   const gateway = await start(t, { config: `${AUTO}\nkeys: [ { name: k, digest: "sha256:${digest}" } ]` })
   const { status, text } = await gateway.get('/api/hello', { method: 'HEAD' })

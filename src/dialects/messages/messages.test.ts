@@ -110,7 +110,7 @@ test('the session also stands in metadata.user_id; a version is sent where the c
   assert.equal(upstream.alpha!.ledger[0]!.headers['anthropic-version'], '2023-06-01')
 })
 
-test('cache reads and writes are part of the input, told apart, and cost their own rates (USE-05, MSG-07)', async (t) => {
+test('cache reads and writes are part of the input, are recorded apart, and have their own rates (USE-05, MSG-07)', async (t) => {
   const { send, record } = await start(t, { providers: { alpha: whole } })
   const answer = await send(ask())
   const { tokens, cost_usd } = await record(answer.headers.get('x-gateway-request-id'))
@@ -231,7 +231,7 @@ test('overloaded moves on to the next target, as a status and as the first event
   assert.deepEqual([last.status, last.json], [529, overloaded])
 })
 
-test('what a provider refuses arrives word for word; other shapes are told in Anthropic’s (MSG-12)', async (t) => {
+test('a provider’s refusal arrives word for word; errors in other shapes get Anthropic’s (MSG-12)', async (t) => {
   const { send, upstream } = await start(t)
   const refusal = {
     ...errorOf('invalid_request_error', 'messages.1.role: Input should be "user"'),

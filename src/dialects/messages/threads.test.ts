@@ -86,7 +86,7 @@ test('a turn continues at the provider that holds its thread, even after a resta
   assert.deepEqual(decision.skipped, [{ target: 'beta/m', reason: 'the thread is kept by alpha' }])
 })
 
-test('what the provider itself says of a thread reaches the client as it is (STATE-01)', async (t) => {
+test('the provider’s own errors about a thread reach the client unchanged (STATE-01)', async (t) => {
   const gateway = await start(t, { config: `routes: { ${route('priority')} }` })
   await ask(gateway, CREATE)
   for (const [status, error_code] of [
@@ -102,7 +102,7 @@ test('what the provider itself says of a thread reaches the client as it is (STA
   }
 })
 
-test('a thread of another key, of another target, or of no answer is not found, without an inference (STATE-01)', async (t) => {
+test('the thread of another key or target, or of no answer, is not found, without an inference (STATE-01)', async (t) => {
   const digest = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`
   const gateway = await start(t, {
     config: `routes: { ${route('priority')} }
@@ -135,7 +135,7 @@ keys: [ { name: one, role: admin, digest: "${digest('k1')}" }, { name: two, dige
   assert.deepEqual(ids, ['msg_plain', null, 'msg_a'], 'ids of answers in threads alone')
 })
 
-test('where no target can hold a thread it is refused, without an inference; a translated one says that it holds none (STATE-02)', async (t) => {
+test('if no target can hold a thread, it is refused without an inference; a translated target says that it holds none (STATE-02)', async (t) => {
   const gateway = await start(t, {
     dialects: { alpha: ['messages'], beta: ['chat'] },
     providers: { alpha: says('msg_a'), beta: undefined as never },

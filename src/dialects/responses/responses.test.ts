@@ -94,7 +94,7 @@ test('the provider gets the client’s bytes, query and headers, and only the ga
   )
 })
 
-test('of an answer’s headers the model that served is never told, and the turn’s state is (RSP-10, RSP-11)', async (t) => {
+test('the answer’s headers never name the model that served, and keep the state of the turn (RSP-10, RSP-11)', async (t) => {
   const told = {
     'openai-model': 'gpt-served',
     'openai-organization': 'org-of-the-operator',
@@ -254,7 +254,7 @@ test('a failure as the first event moves on to the next target; when last it is 
   assert.ok(headers.get('retry-after'))
 })
 
-test('what a provider refuses arrives word for word, and every 429 says when to come back (RSP-09)', async (t) => {
+test('a provider’s refusal arrives word for word, and every 429 says when to try again (RSP-09)', async (t) => {
   const { send, upstream } = await start(t, { config: `${ONE}\nresilience: { cooldown: 1500ms }` })
   for (const refusal of [
     errorOf('context_length_exceeded', 'Your input exceeds the context window of this model.'),

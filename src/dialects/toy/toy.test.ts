@@ -104,7 +104,7 @@ test('a stream: the provider’s bytes, its split usage merged, also where the r
   }
 })
 
-test('errors have the dialect’s words: of the gateway, of a provider, in a stream, and where it is cut', async (t) => {
+test('errors have the dialect’s words: the gateway’s, a provider’s, in a stream, and after a cut', async (t) => {
   const gateway = await testGateway(t, speaks())
   const ask = (more = {}) => speak(gateway.url, { voice: 'auto', say: 'hi', ...more })
   const unknown = await speak(gateway.url, { voice: 'nowhere', say: '' })

@@ -73,7 +73,7 @@ test('a certificate of the given authority, for the right name, is taken (FLEET-
   assert.equal(await encrypted(t, { url: urlTo('0.0.0.0'), tls: 'off' }), false)
 })
 
-test('of another authority, of none that is known, for another name: refused in one line, without the address (FLEET-17)', {
+test('a certificate of another or unknown authority, or for another name, is refused in one line, without the address (FLEET-17)', {
   skip,
 }, async (t) => {
   for (const [options, said] of [

@@ -399,7 +399,7 @@ for (const { what, before, act, undo, says, loses } of DEEDS)
     db.close()
   })
 
-test('a gateway without calls says within a second that its files are gone (LIFE-04)', async (t) => {
+test('a gateway without calls reports within a second that its files are gone (LIFE-04)', async (t) => {
   const said: string[] = []
   const parent = temporaryDirectory(t)
   const data = join(parent, 'data')
@@ -413,7 +413,7 @@ test('a gateway without calls says within a second that its files are gone (LIFE
   assert.equal(existsSync(data), false, 'nothing was made in its place')
 })
 
-test('once the gateway whose files are gone has ended, another one starts (LIFE-05)', async (t) => {
+test('after a gateway with deleted files has ended, another one starts (LIFE-05)', async (t) => {
   const data = join(temporaryDirectory(t), 'data')
   const store = await openStore(options(data))
   rmSync(data, { recursive: true })
@@ -491,7 +491,7 @@ for (const [what, between] of [
     assert.equal(clients.served(), gateway.received())
   })
 
-test('what others may do with the files is no reason to refuse (LIFE-04)', async (t) => {
+test('wide permissions on the files are accepted (LIFE-04)', async (t) => {
   const { gateway, data, aside } = await watched(t)
   const calls = async (what: string) => {
     for (let call = 0; call < 5; call++) assert.equal((await gateway.chat(ask('auto'))).status, 200, what)

@@ -93,7 +93,7 @@ test('no value of a provider keeps a call from being closed, or the gateway from
 
 const AUTO = 'routes: { auto: { targets: [ { model: alpha/model-a, tier: balanced } ] } }'
 
-test('what the table refuses all the same is recorded in a reduced form, and nobody else waits for it (LOG-01)', async (t) => {
+test('a write that the table refuses is recorded in a reduced form, and no other write waits for it (LOG-01)', async (t) => {
   const gateway = await testGateway(t)
   const other = new Database(databaseFile(gateway.data))
   t.after(() => other.close())
@@ -169,7 +169,7 @@ function uniform(seed: number): () => number {
   }
 }
 
-test('whatever a write says of a provider, it is on record and so is the next one (LOG-01, LOG-07)', async (t) => {
+test('any provider’s values are written, and the next write succeeds too (LOG-01, LOG-07)', async (t) => {
   const seed = Number(process.env.WAYBILL_VALUES_SEED ?? Date.now() % 2 ** 32)
   t.diagnostic(`WAYBILL_VALUES_SEED=${seed}`)
   const random = uniform(seed)

@@ -76,7 +76,7 @@ for (const { what, script, stream, calls } of ANSWERS)
       assert.deepEqual(early.slice(0, 5), [], `${early.length} of ${calls}`)
     })
 
-test('while writing fails, reads answer within their bound with what is on record (LOG-11)', async (t) => {
+test('while writes fail, reads answer in time from the rows that are on record (LOG-11)', async (t) => {
   const gateway = await testGateway(t)
   for (let call = 0; call < 20; call++) await gateway.chat(ask('auto'))
   const rude = new Database(databaseFile(gateway.data))

@@ -147,7 +147,7 @@ test('no more rows than allowed stay, and nothing is left of the others (LIFE-03
   checkRollUps(db)
 })
 
-test('what is too old goes, also while there are no calls, and a price that no call has any more with it (LIFE-03)', async (t) => {
+test('old rows are deleted, also while there are no calls, and with them prices that no call has any more (LIFE-03)', async (t) => {
   const data = temporaryDirectory(t)
   t.mock.timers.enable({ apis: ['setInterval'] })
   let [now, elapsed] = [Date.now(), 0]
@@ -345,7 +345,7 @@ test('artifacts never drive out calls, however many bytes they are allowed (LIFE
   checkReferences(db)
 })
 
-test('artifacts that are no longer to be kept are gone after the next start, without a call (LIFE-03)', async (t) => {
+test('expired artifacts are deleted at the next start, before any call (LIFE-03)', async (t) => {
   const data = temporaryDirectory(t)
   let store = await openStore(options(data))
   await make(store, 60, (call) => Date.now() - 1_000 + call)

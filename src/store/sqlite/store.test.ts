@@ -106,7 +106,7 @@ test('a second gateway on the same data directory is refused in one line (LIFE-0
   assert.equal((await gateway.chat(ask('auto'))).status, 200)
 })
 
-test('a file that is no database, or is of a newer schema, is refused and left as it is (LIFE-04)', async (t) => {
+test('a file that is not a database, or is of a newer schema, is refused and left unchanged (LIFE-04)', async (t) => {
   const data = temporaryDirectory(t)
   writeFileSync(databaseFile(data), 'this is not a database, but it is somebody’s')
   await assert.rejects(openStore(options(data)), /cannot use data directory .+not a database/)
@@ -120,7 +120,7 @@ test('a file that is no database, or is of a newer schema, is refused and left a
   await assert.rejects(openStore(options(newer)), /newer Waybill \(schema 999/)
 })
 
-test('what a killed process left open is interrupted and unknown at the next start (LIFE-01)', async (t) => {
+test('calls that a killed process left open are interrupted and unknown at the next start (LIFE-01)', async (t) => {
   const data = temporaryDirectory(t)
   const script = `
     import { promisify } from 'node:util'
@@ -191,7 +191,7 @@ test('a closing write that can never succeed holds up no other', async () => {
   await queue.drain(10)
 })
 
-test('where nothing can be written, no call waits for the refusals of the others (LIFE-04)', async () => {
+test('if nothing can be written, no call waits for the refusals of the others (LIFE-04)', async () => {
   let tries = 0
   const queue = new WriteQueue(async () => {
     tries++
@@ -268,7 +268,7 @@ test('closing the gateway while calls are open records how they ended (LIFE-02)'
   )
 })
 
-test('what cannot be written is tried again, and given up when the time for it is over', async () => {
+test('a failed write is tried again until its time is over', async () => {
   let tries = 0
   const queue = new WriteQueue(async () => {
     tries++

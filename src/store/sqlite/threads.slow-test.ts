@@ -199,7 +199,7 @@ for (const durability of ['process', 'full'] as const)
 /** Every opening goes through the thread. */
 const BY_THE_WRITER = 'durability: full'
 
-test('a call whose writer dies over its opening is refused, and what is on record of it says so (LOG-01, LOG-07)', async (t) => {
+test('a call whose writer dies while it opens is refused, and its record says so (LOG-01, LOG-07)', async (t) => {
   const gateway = await mortal(t, { config: `${AUTO}\n${BY_THE_WRITER}` })
   gateway.endOver('writer', 1)
   const { status, json } = await gateway.chat(ask('auto'))
@@ -214,7 +214,7 @@ test('a call whose writer dies over its opening is refused, and what is on recor
   await atRest(t, gateway)
 })
 
-test('an attempt that was refused because its writer died over it is not taken for one that was made (LOG-02, LOG-05)', async (t) => {
+test('an attempt that was refused because its writer died does not count as made (LOG-02, LOG-05)', async (t) => {
   const gateway = await mortal(t, {
     config: `${TWO_TARGETS}\n${BY_THE_WRITER}`,
     providers: { alpha: fail(500), beta: answer() },
@@ -262,7 +262,7 @@ test('a thread that dies while the store is opened refuses the start, and nothin
   await (await openStore(options(directory))).close()
 })
 
-test('nothing is started for reads before the first one (the memory of an idle gateway)', async (t) => {
+test('the thread for reads starts with the first read (the memory of an idle gateway)', async (t) => {
   const started: (string | null)[] = []
   const note = (worker: Worker) => void started.push(worker.threadName)
   process.on('worker', note)

@@ -162,7 +162,7 @@ const LOOK = `
   console.log('looking')
   setTimeout(() => lock.close(), 50)`
 
-test('a start while somebody looks whether the directory is held is no second gateway (LIFE-05)', async (t) => {
+test('a check whether the directory is locked does not count as a second gateway (LIFE-05)', async (t) => {
   const data = temporaryDirectory(t)
   await (await openStore(options(data))).close()
   const looker = spawn(process.execPath, ['-e', LOOK, lockFile(data)], {
@@ -190,7 +190,7 @@ async function onSmallDisk(t: TestContext, body: (directory: string) => Promise<
   }
 }
 
-test('a full disk is refused at the start, refuses calls while it lasts, and is got over (LIFE-04)', (t) =>
+test('a full disk is refused at the start, refuses calls while it lasts, and is recovered from (LIFE-04)', (t) =>
   onSmallDisk(t, async (directory) => {
     const data = join(directory, 'data')
     const filler = join(directory, 'filler')
