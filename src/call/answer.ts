@@ -116,7 +116,7 @@ const COMMENT = ': ping\n\n'
 /** Returns a part of a stream for the client: unchanged, except for a renamed model or a masked key. */
 function partAsSent(
   { dialect, answerModel, call, context: { mask } }: Answering,
-  { holdsKey }: Provider,
+  { credentials }: Provider,
   isTranslated: boolean,
 ): (part: StreamPart) => Buffer {
   const rename = answerModel === 'requested' ? renameEvent(dialect, call.requestedModel) : null
@@ -132,7 +132,7 @@ function partAsSent(
     // An error beyond `MAX_ERROR_BYTES` is reworded: every call would wait while it is searched for secrets.
     if (parsed?.error && (isTranslated || bytes.length > MAX_ERROR_BYTES))
       return Buffer.from(shortErrorEvent(parsed.error))
-    const shown = parsed?.error || holdsKey(bytes) ? maskBytes(bytes, mask) : bytes
+    const shown = parsed?.error || credentials.holdsSecret(bytes) ? maskBytes(bytes, mask) : bytes
     return rename && parsed && !parsed.error ? rename(shown, parsed) : shown
   }
 }
@@ -147,7 +147,7 @@ function answerWhole(answer: Whole, result: SendResult, answering: Answering): v
   let bytes = answer.body
   if (answering.answerModel === 'requested')
     bytes = renameAnswer(dialect, call.requestedModel)(bytes, parsed!)
-  if (providerOf(result, answering).holdsKey(bytes)) bytes = maskBytes(bytes, context.mask)
+  if (providerOf(result, answering).credentials.holdsSecret(bytes)) bytes = maskBytes(bytes, context.mask)
   replyRelayed(response, status, bytes, headersOf(headers, result, answering))
   if (!call.stream && status === 200 && finished && !unusual)
     saveToCache([{ bytes, usageOnly: false }], headers, parsed!, result, answering)

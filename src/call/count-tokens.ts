@@ -2,6 +2,7 @@
 // estimates. Writes and spends nothing, cools no target, does not move the router. Knows no dialect by name.
 import type { ServerResponse } from 'node:http'
 import type { Target } from '../core/call.ts'
+import type { CallerCredential } from '../credentials/caller-credential.ts'
 import type { ClientRequest } from '../dialects/client-request.ts'
 import type { ClientDialect, TokenCounting } from '../dialects/dialect.ts'
 import { type JsonBody, readJson } from '../http/body.ts'
@@ -9,6 +10,7 @@ import type { Admitted, CallEndpoint } from '../http/endpoint.ts'
 import { encodeHeader, replyJson } from '../http/reply.ts'
 import { request as askOne } from '../providers/undici.ts'
 import type { CallContext } from './context.ts'
+import { maskingOwn } from './own-credential.ts'
 import { readRequest } from './read-request.ts'
 import { unknownModel } from './unknown-model.ts'
 
@@ -55,7 +57,9 @@ async function answerCount(
   const { request } = readRequest(dialect, body, admitted, context)
   const found = context.router.peek(request.model, dialect.name)
   if (!found) throw unknownModel(request.model)
-  const said = found.target && (await askProvider(found.target, request, dialect, response, context))
+  const { credential: caller = null } = admitted.caller
+  const asking = { request, caller, name: dialect.name }
+  const said = found.target && (await askProvider(found.target, asking, response, context))
   if (response.destroyed) return
   const own = { [dialect.requestIdHeader]: requestId }
   if (!said) {
@@ -63,7 +67,7 @@ async function answerCount(
     return
   }
   const { provider, model } = found.target!
-  replyJson(response, said.status, context.mask(said.text), {
+  replyJson(response, said.status, maskingOwn(context, caller).mask(said.text), {
     ...own,
     'x-gateway-token-count': 'provider',
     'x-gateway-provider': encodeHeader(provider),
@@ -77,24 +81,32 @@ const MAX_ANSWER_BYTES = 2 ** 16
 /** Statuses that blame the request itself. Any other error says nothing about its length. */
 const REFUSALS = [400, 413, 422]
 
+/** A request whose tokens are counted, in the dialect `name`. */
+interface Counted {
+  readonly request: ClientRequest
+  readonly caller: CallerCredential | null
+  readonly name: string
+}
+
 /** Returns the provider's count; null if it has none. */
 async function askProvider(
   target: Target,
-  request: ClientRequest,
-  { name }: ClientDialect,
+  { request, caller, name }: Counted,
   response: ServerResponse,
   { providers, config }: CallContext,
 ): Promise<{ status: number; text: string } | null> {
   const provider = providers.get(target.provider)!
   const upstream = provider.dialects.get(name)!
-  const asked = upstream.countTokens?.request(request, target.model, provider)
-  if (!upstream.countTokens || !asked) return null
+  if (!upstream.countTokens) return null
   const left = new AbortController()
   const leave = () => left.abort()
   response.once('close', leave)
   try {
+    const { basePath, credentials } = provider
+    const credential = await credentials.take({ caller })
+    const asked = upstream.countTokens.request(request, target.model, { basePath, key: credential.key })
     const { statusCode, body } = await askOne(provider.dispatcher, {
-      ...asked,
+      ...((await credential.complete?.(asked)) ?? asked),
       origin: provider.origin,
       method: 'POST',
       signal: AbortSignal.any([left.signal, AbortSignal.timeout(config.resilience.stream_first_event)]),

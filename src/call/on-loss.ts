@@ -27,7 +27,7 @@ export function withoutLossy(
     const provider = providers.get(target.provider)!
     const translation = provider.dialects.get(name)!.translation?.()
     if (!translation) return []
-    translation.request(request, target.model, provider)
+    translation.request(request, target.model, { basePath: provider.basePath, key: null })
     return translation.losses.filter((loss) => isRefused(policy, loss))
   }
   const judged = route.candidates.map((target) => ({ target, losses: lost(target) }))

@@ -24,6 +24,7 @@ import { type Answering, type AnswerResult, answerClient } from './answer.ts'
 import { answerCached } from './answer-cached.ts'
 import type { CallContext } from './context.ts'
 import { withoutLossy } from './on-loss.ts'
+import { maskingOwn, mayUseCallers, withoutCredentialless } from './own-credential.ts'
 import { type KeptState, keptFor } from './provider-state.ts'
 import { readRequest } from './read-request.ts'
 import { unknownModel } from './unknown-model.ts'
@@ -168,7 +169,8 @@ function route(
   const routed = router.route(request.model, input)
   if (!routed) throw unknownModel(request.model)
   try {
-    const allowed = withoutLossy(routed.route, request, dialect, context)
+    const usable = withoutCredentialless(routed.route, caller.credential, context)
+    const allowed = withoutLossy(usable, request, dialect, context)
     const reserved = limits.reserve({ callId, keyName, route: allowed, traits, body: json })
     const found = (route: Route): Found => ({
       request,
@@ -222,14 +224,15 @@ class OpenCall implements Answering, SendListener {
     this.request = request
     this.route = route
     this.response = arrival.response
-    this.context = context
+    this.context = maskingOwn(context, caller.credential)
     this.#arrival = arrival
     this.#tracker = tracker
     this.#keepsAnswer = keepsAnswer
     const { cache: isCached = config.cache.enabled, answer_model = 'provider' } =
       (route.name !== null && config.routes[route.name]) || {}
     this.answerModel = answer_model
-    const mayRepeat = isCached && isRepeatable && !declinesCache(incoming.headers)
+    const mayRepeat =
+      isCached && isRepeatable && !mayUseCallers(route, context) && !declinesCache(incoming.headers)
     this.cacheName = mayRepeat ? this.#cacheName(caller.name) : null
     this.#hit = this.cacheName === null ? undefined : cache.get(this.cacheName, route.candidates[0])
     this.call = {
@@ -360,7 +363,9 @@ class OpenCall implements Answering, SendListener {
     const { stream_first_event, answer, idle, retries, cooldown } = config.resilience
     const limits = { responseStart: this.request.stream ? stream_first_event : answer, idle }
     const { keyName } = this.call
-    return { dialect: this.dialect.name, providers, limits, retries, cooldown, listener: this, keyName }
+    const { credential: caller = null } = this.#arrival.admitted.caller
+    const { name: dialect } = this.dialect
+    return { dialect, providers, limits, retries, cooldown, listener: this, keyName, caller }
   }
 
   #cacheName(keyName: string | null): string | null {

@@ -18,6 +18,11 @@ export interface Agent {
   readonly options?: readonly (readonly string[])[]
   /** Variables that would bypass the gateway, or bring another key to it. */
   readonly unset?: readonly string[]
+  /** How it is started if it keeps a login of its own, such as a subscription; absent if it cannot. */
+  readonly ownLogin?: Pick<Agent, 'env' | 'unset'> & {
+    /** Variable with further headers, one on each line; the user's own come first. */
+    readonly headers: string
+  }
   /** It makes no call unless a model is named. */
   readonly needsModel?: true
   /**
@@ -63,6 +68,21 @@ export const AGENTS: readonly Agent[] = [
       'CLAUDE_CODE_USE_VERTEX',
       'CLAUDE_CODE_USE_FOUNDRY',
     ],
+    ownLogin: {
+      env: {
+        ANTHROPIC_BASE_URL: '{url}',
+        ANTHROPIC_CUSTOM_HEADERS: 'X-Gateway-Key: {key}',
+        ANTHROPIC_MODEL: '{model}',
+      },
+      unset: [
+        'ANTHROPIC_AUTH_TOKEN',
+        'ANTHROPIC_API_KEY',
+        'CLAUDE_CODE_USE_BEDROCK',
+        'CLAUDE_CODE_USE_VERTEX',
+        'CLAUDE_CODE_USE_FOUNDRY',
+      ],
+      headers: 'ANTHROPIC_CUSTOM_HEADERS',
+    },
     session: 'own',
   },
   {

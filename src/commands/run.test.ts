@@ -66,6 +66,31 @@ test('the agent gets its environment and arguments; the output holds no key; its
   assert.ok(!said.stderr.includes(KEY))
 })
 
+test('with --own-login Claude Code keeps its login; the gateway’s key goes into a header of its own, after the user’s', async (t) => {
+  const { url } = await keyed(t)
+  const claude = fakeAgent(t, 'claude')
+  const { said, closed } = start(['--url', url, '--own-login', '--', claude], {
+    WAYBILL_KEY: KEY,
+    ANTHROPIC_AUTH_TOKEN: 'would-replace-the-login',
+    ANTHROPIC_CUSTOM_HEADERS: 'X-Team: secret-of-the-user',
+  })
+  assert.deepEqual(await closed, [0, null], said.stderr)
+  assert.match(
+    said.stdout,
+    new RegExp(`^ANTHROPIC_CUSTOM_HEADERS=X-Team: secret-of-the-user\\nX-Gateway-Key: ${KEY}$`, 'm'),
+  )
+  const env = environment(said.stdout)
+  assert.deepEqual(
+    [env.ANTHROPIC_BASE_URL, env.ANTHROPIC_AUTH_TOKEN, env.ANTHROPIC_API_KEY],
+    [url, undefined, undefined],
+  )
+  assert.match(said.stderr, /^ {2}ANTHROPIC_CUSTOM_HEADERS=X-Gateway-Key: \*\*\*$/m)
+  assert.ok(!said.stderr.includes(KEY) && !said.stderr.includes('secret-of-the-user'))
+  const other = start(['--url', url, '--own-login', fakeAgent(t, 'codex')], { WAYBILL_KEY: KEY })
+  assert.equal((await other.closed)[0], 2)
+  assert.match(other.said.stderr, /--own-login works for claude; .*codex is none of them/)
+})
+
 test('an agent that sends no session gets one, in its calls and for the status line', async (t) => {
   const { url } = await testGateway(t, { config: CONFIG })
   const { said, closed } = start(['--url', url, '--quiet', fakeAgent(t, 'copilot')])

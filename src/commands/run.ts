@@ -28,6 +28,8 @@ export interface RunAgentOptions {
   readonly model?: string
   /** Session of its calls, if it can be set; default: a new one. */
   readonly session?: string
+  /** The agent keeps its own login, and the gateway's key goes into a header of its own. */
+  readonly ownLogin?: boolean
   /** Does not print the settings. */
   readonly quiet?: boolean
   readonly env: Env
@@ -44,7 +46,7 @@ const resolution = z.looseObject({ route: z.string().nullable() })
 /** Resolves with the program's exit code. Rejects if the gateway does not answer, or without the program. */
 export async function runAgent(options: RunAgentOptions): Promise<number> {
   const { program, env, quiet = false } = options
-  const agent = agentFor(program)
+  const agent = options.ownLogin ? withOwnLogin(program) : agentFor(program)
   const base = namedGateway(options.url, options.config, env)
   const keyFile = options.keyFile ?? env.WAYBILL_KEY_FILE
   const get = gatewayAt(base, env, keyFile)
@@ -66,7 +68,7 @@ export async function runAgent(options: RunAgentOptions): Promise<number> {
     if (note !== null) complain(note)
     if (!quiet)
       process.stderr.write(told(agent, launchOf(agent, options.args, { ...input, key: key && '***' })))
-    return await ended(program, launch, env, keyFile)
+    return await ended(program, launch, env, keyFile, options.ownLogin ? agent.ownLogin?.headers : undefined)
   } finally {
     if (directory !== null) rmSync(directory, { recursive: true, force: true })
   }
@@ -77,6 +79,14 @@ function modelOf(ids: readonly string[]): string {
   const [first] = ids
   if (first === undefined) throw new Error('the gateway lists no model; name one with --model')
   return ids.includes('auto') ? 'auto' : first
+}
+
+/** Returns the agent as it starts with a login of its own. Throws UsageError if it cannot. */
+function withOwnLogin(program: string): Agent {
+  const agent = agentFor(program)
+  if (agent.ownLogin) return { ...agent, ...agent.ownLogin }
+  const names = AGENTS.filter(({ ownLogin }) => ownLogin).flatMap(({ programs }) => programs)
+  throw new UsageError(`--own-login works for ${names.join(', ')}; ${program} is none of them`)
 }
 
 /** Throws UsageError if a session was named that the agent cannot use. */
@@ -152,14 +162,17 @@ function told(agent: Agent, { set, unset, args }: Launch): string {
 
 const FORWARDED = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const
 
-/** Runs it to its end, in this terminal. */
+/** Runs it to its end, in this terminal. `headers`: variable that keeps the user's own headers. */
 async function ended(
   program: string,
   { set, unset, args }: Launch,
   env: Env,
   keyFile: string | undefined,
+  headers: string | undefined,
 ): Promise<number> {
   const inherited = Object.fromEntries(Object.entries(env).filter(([name]) => !unset.includes(name)))
+  const usersHeaders = headers && env[headers]
+  const joined = usersHeaders ? { [headers]: `${usersHeaders}\n${set[headers]}` } : {}
   const forward = (signal: NodeJS.Signals) => {
     // Ctrl-C and Ctrl-\ reach the program from the terminal already.
     if (process.stdin.isTTY && (signal === 'SIGINT' || signal === 'SIGQUIT')) return
@@ -168,7 +181,7 @@ async function ended(
   for (const signal of FORWARDED) process.on(signal, forward) // first, or an early signal would miss it
   const child = spawn(program, args, {
     stdio: 'inherit',
-    env: { ...inherited, ...(keyFile === undefined ? {} : { WAYBILL_KEY_FILE: keyFile }), ...set },
+    env: { ...inherited, ...(keyFile === undefined ? {} : { WAYBILL_KEY_FILE: keyFile }), ...set, ...joined },
   })
   try {
     const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null]

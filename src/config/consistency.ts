@@ -22,6 +22,7 @@ export function inconsistencies(raw: unknown): Problem[] {
       })),
     ),
     ...defaultProblems(config),
+    ...credentialProblems(config),
     ...traceProblems(config),
     ...keyProblems(list(config.keys).map(fields)),
     ...(config.durability === 'shared' && config.fleet === undefined
@@ -109,6 +110,39 @@ function modelProblems(config: Fields): Problem[] {
   })
 }
 
+function credentialProblems({ providers }: Fields): Problem[] {
+  return Object.entries(fields(providers)).flatMap(([id, provider]) => {
+    const { auth, key } = fields(provider)
+    return auth === 'caller' && key !== undefined
+      ? [
+          {
+            path: ['providers', id, 'key'],
+            message:
+              'cannot stand beside `auth: caller`, which takes the credential of each caller; remove one',
+          },
+        ]
+      : []
+  })
+}
+
+/** A credential of the caller's own is for one provider: a route with two would send it to both. */
+function callersProblems(targets: readonly Fields[], config: Fields): Problem[] {
+  const providerOf = ({ model }: Fields) => String(model).split('/')[0]!
+  const takesCallers = (id: string) => fields(fields(config.providers)[id]).auth === 'caller'
+  const first = targets.map(providerOf).find(takesCallers)
+  return targets.flatMap((target, index) => {
+    const id = providerOf(target)
+    return takesCallers(id) && id !== first
+      ? [
+          {
+            path: ['targets', index, 'model'],
+            message: `${quoted(id)} and ${quoted(first!)} both have \`auth: caller\`, and a caller's credential is for one of them; use two routes`,
+          },
+        ]
+      : []
+  })
+}
+
 /** Paths are relative to the route. */
 function routeProblems(id: string, route: Fields, config: Fields): Problem[] {
   const targets = list(route.targets).map(fields)
@@ -125,6 +159,7 @@ function routeProblems(id: string, route: Fields, config: Fields): Problem[] {
       found.push({ path, message: `${quoted(model)} is already a target of this route` })
     seen.add(model)
   }
+  found.push(...callersProblems(targets, config))
   if (targets.length > 0 && targets.every(({ weight }) => weight === 0))
     found.push({ path: ['targets'], message: 'all weights are 0; give at least one target a weight' })
   const models = fields(config.models)

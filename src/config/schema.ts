@@ -106,6 +106,12 @@ const provider = z.strictObject({
     .describe(
       '$NAME of the environment variable that holds the key. Leave it out for a provider that needs none.',
     ),
+  auth: z
+    .literal('caller', 'must be caller; leave it out for a provider with a key')
+    .optional()
+    .describe(
+      'caller: the provider gets the credential that the caller itself sends as `Authorization` or `x-api-key`, such as the login of a subscription, and no other provider does. The gateway’s own key then comes as `X-Gateway-Key`.',
+    ),
   family: name
     .optional()
     .describe(

@@ -1,12 +1,12 @@
 // Builds the configuration's providers for the pipeline: the dialects and connections of each.
 import type { Config, Loaded, ProviderConfig } from '../config/load.ts'
+import { credentialsOf } from '../credentials/registry.ts'
 import { DIALECTS, type Dialects } from '../dialects/registry.ts'
 import { canTranslate, plainLosses, upstreamsOf } from '../dialects/translate.ts'
 import type { ReadContext } from '../endpoints/context.ts'
 import { type FactTable, factTableOf } from '../models/facts.ts'
 import type { Connections } from '../providers/connections.ts'
 import type { Provider } from '../providers/send.ts'
-import { createKeySearch } from '../shared/redact.ts'
 
 /** Returns how clients of each dialect reach a provider. */
 function spokenFor(
@@ -48,8 +48,7 @@ export function connect(
         dispatcher: connections.to(origin, config.resilience.connect),
         origin,
         basePath: pathname.replace(/\/+$/, ''),
-        key,
-        holdsKey: key === null ? () => false : createKeySearch(key),
+        credentials: credentialsOf(name, provider, key),
         trace: provider.trace,
       },
     ]

@@ -4,7 +4,9 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { KeyConfig } from '../config/load.ts'
 import { GatewayError } from '../core/errors.ts'
+import { callerCredential, GATEWAY_KEY_HEADER } from '../credentials/caller-credential.ts'
 import type { Caller } from './caller.ts'
+import { createKeyFinder } from './key-guard.ts'
 import { type PageTokens, TOKEN_PREFIX } from './page-tokens.ts'
 
 /** OpenAI's message: some clients recognize a wrong key by it (LiteLLM). */
@@ -21,9 +23,14 @@ export function createAuth(keys: readonly KeyConfig[], tokens?: Pick<PageTokens,
     digest: Buffer.from(digest.slice('sha256:'.length), 'hex'),
   }))
 
+  const holdsKey = createKeyFinder(keys, tokens ?? { find: () => null })
+
   return (request, use = 'call', keyInQuery) => {
-    if (digests.length === 0) return { name: null, role: 'admin' }
-    const key = presented(request, keyInQuery)
+    const { headers } = request
+    if (digests.length === 0)
+      return { name: null, role: 'admin', credential: callerCredential(headers, holdsKey, () => {}) }
+    const apart = headers[GATEWAY_KEY_HEADER]
+    const key = apart === undefined ? presented(request, keyInQuery) : singleKeyIn(apart)
     if (!key) {
       throw new GatewayError(
         'invalid_api_key',
@@ -46,8 +53,25 @@ export function createAuth(keys: readonly KeyConfig[], tokens?: Pick<PageTokens,
       if (timingSafeEqual(known.digest, digest)) caller = { name: known.name, role: known.role }
     }
     if (!caller) throw new GatewayError('invalid_api_key', `${INCORRECT}: it is not known here.`)
-    return caller
+    if (apart === undefined) return caller
+    return { ...caller, credential: callerCredential(headers, holdsKey, refuseSeveral) }
   }
+}
+
+/** Returns the key from `X-Gateway-Key`, which holds nothing else. */
+function singleKeyIn(value: string | string[]): string {
+  if (typeof value === 'string' && /^[^\s,]+$/.test(value)) return value
+  throw new GatewayError(
+    'invalid_api_key',
+    `${INCORRECT}: \`X-Gateway-Key\` takes one gateway key and nothing else.`,
+  )
+}
+
+const refuseSeveral = (header: string): never => {
+  throw new GatewayError(
+    'invalid_request',
+    `\`${header}\` holds more than one credential. Send the gateway's key as \`X-Gateway-Key\`, and your own alone.`,
+  )
 }
 
 /**

@@ -1,6 +1,7 @@
 // Identifies the program that made a call: its `User-Agent`, cleaned. Knows nothing of the record.
 import type { IncomingHttpHeaders } from 'node:http'
 import { LRUCache } from 'lru-cache'
+import { GATEWAY_KEY_HEADER } from '../credentials/caller-credential.ts'
 import type { Mask } from '../shared/redact.ts'
 
 /** Maximum characters on record. */
@@ -10,8 +11,8 @@ const MAX_READ = 2_048
 /** Maximum names in the cache. */
 const MAX_REMEMBERED = 1_000
 
-/** Headers in which a caller may send its gateway key. */
-const KEY_HEADERS = ['authorization', 'x-api-key', 'x-goog-api-key']
+/** Headers in which a caller may send its gateway key, or a credential of its own. */
+const KEY_HEADERS = ['authorization', 'x-api-key', 'x-goog-api-key', GATEWAY_KEY_HEADER]
 /** Prefixes of known keys: those of this gateway, of providers, of code forges and clouds. */
 const KNOWN_KEY =
   /\b(?:(?:sk|pk|rk|wb|gsk|xai|gh[a-z]|glpat|xox[a-z])[-_]|hf_|github_pat_|AIza|AKIA|ASIA|eyJ)[\w-]{16,}/g
@@ -55,7 +56,7 @@ function withoutOwnKey(text: string, headers: IncomingHttpHeaders): string {
   let rest = text
   for (const name of KEY_HEADERS) {
     const value = headers[name]
-    const key = typeof value === 'string' ? value.replace(/^Bearer +/i, '') : ''
+    const key = typeof value === 'string' ? value.replace(/^[\w-]+ +/, '') : ''
     if (key.length >= 8 && rest.includes(key)) rest = rest.replaceAll(key, '***')
   }
   return rest

@@ -4,6 +4,7 @@ import { hash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { KeyConfig } from '../config/load.ts'
 import { GatewayError } from '../core/errors.ts'
+import { GATEWAY_KEY_HEADER } from '../credentials/caller-credential.ts'
 import { type PageTokens, TOKEN_PREFIX } from './page-tokens.ts'
 
 export interface KeyGuard {
@@ -31,14 +32,11 @@ const WORDS = [/[\w-]+/g, /[\w.~-]+/g, /[\w.~+/=-]+/g]
 
 /** Returns the guard for the configured keys, and for the page tokens issued for them. */
 export function createKeyGuard(keys: readonly KeyConfig[], tokens: Pick<PageTokens, 'find'>): KeyGuard {
-  const digests = new Set(keys.map(({ digest }) => digest))
-  const isKey = (text: string) =>
-    digests.has(`sha256:${hash('sha256', text)}`) ||
-    (text.startsWith(TOKEN_PREFIX) && tokens.find(text) !== null)
+  const isKey = keyTest(keys, tokens)
   const harmless = new Set<string>()
 
   const search = (texts: readonly string[], own: readonly string[], refused: Refused): void => {
-    if (digests.size === 0) return
+    if (keys.length === 0) return
     const seen = new Set<string>()
     for (const text of texts.flatMap(decodings)) {
       if (own.some((key) => text.includes(key))) throw refusal(refused)
@@ -72,6 +70,23 @@ export function createKeyGuard(keys: readonly KeyConfig[], tokens: Pick<PageToke
       searchOnce(forwarded.join('\n'), own, () => search(forwarded.flatMap(partsOf), own, 'header'))
     },
   }
+}
+
+/** Returns a test for texts that are a gateway key or a page token. */
+const keyTest = (keys: readonly KeyConfig[], tokens: Pick<PageTokens, 'find'>) => {
+  const digests = new Set(keys.map(({ digest }) => digest))
+  return (text: string): boolean =>
+    digests.has(`sha256:${hash('sha256', text)}`) ||
+    (text.startsWith(TOKEN_PREFIX) && tokens.find(text) !== null)
+}
+
+/** Returns a test for a header that holds a gateway key or a page token, also behind a scheme or in base64. */
+export function createKeyFinder(
+  keys: readonly KeyConfig[],
+  tokens: Pick<PageTokens, 'find'>,
+): (text: string) => boolean {
+  const isKey = keyTest(keys, tokens)
+  return (text) => wordsOf(text).some((word) => isKey(word) || insideOf(word).some(isKey))
 }
 
 /** Returns the path, and names and values of the parameters. Throws for a name that only keys have. */
@@ -109,9 +124,12 @@ const refusal = (refused: Refused) => new GatewayError('invalid_request', REASON
 
 /** Returns the caller's own keys, without a scheme. */
 const ownKeys = ({ authorization, ...headers }: IncomingHttpHeaders): string[] =>
-  [authorization?.replace(/^\w+ +/, ''), headers['x-api-key'], headers['x-goog-api-key']].flatMap((key) =>
-    typeof key === 'string' && key.length >= MIN_LENGTH ? [key] : [],
-  )
+  [
+    authorization?.replace(/^\w+ +/, ''),
+    headers['x-api-key'],
+    headers['x-goog-api-key'],
+    headers[GATEWAY_KEY_HEADER],
+  ].flatMap((key) => (typeof key === 'string' && key.length >= MIN_LENGTH ? [key] : []))
 
 /** Returns a text as it is and decoded, as often as it was encoded. */
 function decodings(text: string): string[] {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Dispatcher } from 'undici'
 import type { AnswerTrace } from '../core/artifact.ts'
+import { singleKey } from '../credentials/single-key.ts'
 import { upstream } from '../dialects/chat/upstream.ts'
 import type { UpstreamExchange } from './exchange.ts'
 import { type Provider, type SendResult, sendToProvider } from './send.ts'
@@ -28,8 +29,7 @@ async function cooledBy(act: (exchange: UpstreamExchange, fail: (reason: Error) 
     dispatcher: { dispatch } as unknown as Dispatcher,
     origin: 'http://127.0.0.1:9',
     basePath: '',
-    key: null,
-    holdsKey: () => false,
+    credentials: singleKey(null),
     trace: false,
   } satisfies Provider
   const cooled: number[] = []
@@ -44,6 +44,7 @@ async function cooledBy(act: (exchange: UpstreamExchange, fail: (reason: Error) 
       retries: 0,
       cooldown: 30_000,
       keyName: null,
+      caller: null,
       listener: {
         trace: () => TRACE,
         traceHeaders: () => [],

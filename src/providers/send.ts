@@ -3,8 +3,10 @@
 import type { Dispatcher } from 'undici'
 import type { AnswerTrace } from '../core/artifact.ts'
 import { type AttemptEnd, type Route, type Target, targetId } from '../core/call.ts'
+import type { CallerCredential } from '../credentials/caller-credential.ts'
+import { type Credential, CredentialError, type Credentials } from '../credentials/credentials.ts'
 import type { ClientRequest } from '../dialects/client-request.ts'
-import type { Translation, UpstreamDialect } from '../dialects/dialect.ts'
+import type { ProviderRequest, Translation, UpstreamDialect } from '../dialects/dialect.ts'
 import {
   type AttemptResult,
   type Failure,
@@ -24,9 +26,7 @@ export interface Provider {
   readonly origin: string
   /** Path of the base URL, without a trailing slash. */
   readonly basePath: string
-  readonly key: string | null
-  /** Returns true if bytes of an answer repeat the key. */
-  readonly holdsKey: (bytes: Buffer) => boolean
+  readonly credentials: Credentials
   /** True if it gets the headers of the call's trace. */
   readonly trace: boolean
 }
@@ -44,6 +44,8 @@ export interface SendOptions {
   readonly listener: SendListener
   /** Key of the call. */
   readonly keyName: string | null
+  /** Credential of the caller's own. */
+  readonly caller: CallerCredential | null
 }
 
 /** Receives the events of a call on its way. */
@@ -131,15 +133,61 @@ class Walk {
     const target = this.#candidates[this.#index]!
     this.#n++
     this.#tried = target
-    const { providers, dialect: name, limits, listener, keyName } = this.#options
-    const { stream } = this.#clientRequest
+    const { providers, dialect: name, caller } = this.#options
     const provider = providers.get(target.provider)!
     const spoken = provider.dialects.get(name)!
     this.#translation = spoken.translation?.() ?? null
-    const dialect: UpstreamDialect = this.#translation ?? spoken
-    this.#dialect = dialect
-    const { path, headers, body } = dialect.request(this.#clientRequest, target.model, provider)
-    if (provider.trace) headers.push(...listener.traceHeaders(this.#n))
+    this.#dialect = this.#translation ?? spoken
+    try {
+      const credential = provider.credentials.take({ caller })
+      if (credential instanceof Promise)
+        credential.then(
+          this.#step((credential) => this.#request(provider, credential)),
+          this.#step((error) => this.#unsent(error)),
+        )
+      else this.#request(provider, credential)
+    } catch (error) {
+      this.#unsent(error)
+    }
+  }
+
+  /** Makes the request with its credential, and sends it. */
+  #request(provider: Provider, credential: Credential): void {
+    const { basePath } = provider
+    const access = { basePath, key: credential.key }
+    const request = this.#dialect!.request(this.#clientRequest, this.#tried.model, access)
+    if (provider.trace) request.headers.push(...this.#options.listener.traceHeaders(this.#n))
+    const complete = credential.complete?.(request) ?? request
+    if (complete instanceof Promise)
+      complete.then(
+        this.#step((complete) => this.#send(provider, complete)),
+        this.#step((error) => this.#unsent(error)),
+      )
+    else this.#send(provider, complete)
+  }
+
+  /** Nothing was sent, because there is no credential for it. */
+  #unsent(error: unknown): void {
+    if (!(error instanceof CredentialError)) throw error
+    this.#settled(failure('not_sent', 'upstream_refused', error.message, null))
+  }
+
+  /** Wraps a step that runs later: an exception ends the call. */
+  #step<Given>(step: (given: Given) => void): (given: Given) => void {
+    return (given) => {
+      try {
+        step(given)
+      } catch (error) {
+        this.#options.listener.fault(error)
+      }
+    }
+  }
+
+  #send(provider: Provider, { path, headers, body }: ProviderRequest): void {
+    const target = this.#tried
+    const { limits, listener, keyName } = this.#options
+    const { stream } = this.#clientRequest
+    const dialect = this.#dialect!
     const trace = listener.trace(target, path, headers, body)
     const settled = (result: AttemptResult) => this.#settled(result)
     const exchange = new UpstreamExchange(dialect, limits, stream, trace, keyName, settled)
@@ -180,7 +228,8 @@ class Walk {
       if (reduced) this.#tryAgain(answer)
       else if (answer.code === 'client_closed') this.#giveUp(answer)
       else {
-        if (!answer.isGivenUp) listener.failed(target, retryAfterMs(answer) ?? cooldown)
+        if (!answer.isGivenUp && !isOfOneCaller(answer, target, this.#options))
+          listener.failed(target, retryAfterMs(answer) ?? cooldown)
         this.#moveOn(answer)
       }
     }
@@ -267,6 +316,7 @@ function withoutRefused(
 
 /** The operator's fault, not the client's: never reported in the provider's words. Contract "Errors". */
 const OPERATORS_FAULT = [401, 402, 403]
+const CALLERS_FAULT = [401, 403]
 const MOVES_ON = [408, 409, 425, 429]
 
 /** Turns an error status that another target may not have into a failure; any other answer is final. */
@@ -275,6 +325,8 @@ function judge(result: AttemptResult, target: Target, { providers, dialect }: Se
   if (result.kind === 'failure') return { ...result, message: `${targetId(target)}: ${result.message}` }
   if (result.parsed) return result
   const { status, body } = result
+  // The caller's own credential is the caller's to renew: it gets the provider's own words.
+  if (providers.get(target.provider)!.credentials.areCallers && CALLERS_FAULT.includes(status)) return result
   const error = () => providerErrorIn(body, providers.get(target.provider)!.dialects.get(dialect)!)
   // Google answers a wrong key with 400 and names the error inside.
   if ([status, error()?.status].some((each) => OPERATORS_FAULT.includes(each ?? 0))) {
@@ -304,6 +356,10 @@ function shortened(answer: Failure): Failure {
     error: error && { ...error, message: '' },
   }
 }
+
+/** Returns true for a limit of the caller's own account, which says nothing about the target for others. */
+const isOfOneCaller = ({ status }: Failure, { provider }: Target, { providers }: SendOptions): boolean =>
+  providers.get(provider)!.credentials.areCallers && (status === 429 || status === 402)
 
 /** Returns the record of a failed attempt. */
 const endOf = ({ outcome, status, code, error }: Failure, translation: Translation | null): AttemptEnd => ({

@@ -15,6 +15,10 @@ export const addRun: CommandEntry = (program, { env, config, finish }) => {
     .option(...GATEWAY_KEY)
     .option('--model <id>', 'the model that it asks for; default: its own, or `auto`, or the first route')
     .option('--session <id>', 'session of its calls, for agents that send none: to continue an earlier one')
+    .option(
+      '--own-login',
+      'the agent keeps its own login, such as a subscription, for a provider with `auth: caller`; claude only',
+    )
     .option('--quiet', 'do not print what was set')
     .addHelpText('after', example('waybill run --model auto/code -- claude --continue'))
     .action(async (agent, args, options) =>

@@ -1,0 +1,45 @@
+// A call's own credential: leaves out targets that need one if the call has none, and keeps it out of
+// everything that is written. Knows no dialect.
+import { type Route, type Target, targetId } from '../core/call.ts'
+import { GatewayError } from '../core/errors.ts'
+import { callerCredentialMissing } from '../credentials/caller.ts'
+import type { CallerCredential } from '../credentials/caller-credential.ts'
+import type { CallContext } from './context.ts'
+
+/** Returns true if a target takes the caller's own credential. */
+const takesCallers = ({ provider }: Target, { providers }: Pick<CallContext, 'providers'>): boolean =>
+  providers.get(provider)!.credentials.areCallers
+
+/** Returns true if the call may go to a provider with the caller's own credential. */
+export const mayUseCallers = (route: Route, context: Pick<CallContext, 'providers'>): boolean =>
+  route.candidates.some((target) => takesCallers(target, context))
+
+/** Returns the route without targets whose credential the call lacks. Throws if none is left. */
+export function withoutCredentialless(
+  route: Route,
+  credential: CallerCredential | null | undefined,
+  context: Pick<CallContext, 'providers'>,
+): Route {
+  if (credential || !mayUseCallers(route, context)) return route
+  const [first, ...rest] = route.candidates.filter((target) => !takesCallers(target, context))
+  if (!first) {
+    const { provider } = route.candidates[0]
+    throw new GatewayError('invalid_api_key', `No credential for ${callerCredentialMissing(provider)}.`)
+  }
+  const skipped = route.candidates
+    .filter((target) => takesCallers(target, context))
+    .map((target) => ({ target: targetId(target), reason: "needs the caller's own credential" }))
+  const { cause, skipped: before } = route.decision
+  return {
+    ...route,
+    candidates: [first, ...rest],
+    decision: { cause, skipped: [...before, ...skipped] },
+  }
+}
+
+/** Returns the context of a call whose own credential is masked like the operator's keys. */
+export const maskingOwn = (
+  context: CallContext,
+  credential: CallerCredential | null | undefined,
+): CallContext =>
+  credential ? { ...context, mask: (text) => context.mask(credential.masked(text)) } : context

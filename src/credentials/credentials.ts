@@ -1,0 +1,36 @@
+// How a provider is spoken to: with a key, the caller's own credential, or a signature. One file for each
+// kind; registry.ts makes them from the configuration. Knows no client, no store and no route.
+import type { IncomingHttpHeaders } from 'node:http'
+import type { ProviderRequest } from '../dialects/dialect.ts'
+import type { CallerCredential } from './caller-credential.ts'
+
+/** An attempt, as far as its credential depends on it. */
+export interface CredentialUse {
+  /** The caller's own credential; null if it sent none. */
+  readonly caller: CallerCredential | null
+}
+
+/** Credentials of one provider. */
+export interface Credentials {
+  /** True if each call brings its own: an error 401 or 403 is then the caller's, and nobody else's. */
+  readonly areCallers: boolean
+  /** Returns the credential for an attempt; a promise if it has to be fetched. Throws CredentialError. */
+  take(use: CredentialUse): Credential | Promise<Credential>
+  /** Returns true if bytes of an answer repeat a secret of the operator. */
+  holdsSecret(bytes: Buffer): boolean
+}
+
+/** The credential of one attempt. */
+export interface Credential {
+  /** Key that the dialect writes into its own header; null if there is none. */
+  readonly key: string | null
+  /** Returns the request with further headers or a signature. */
+  complete?(request: ProviderRequest): ProviderRequest | Promise<ProviderRequest>
+  /** Called with the status and headers of the answer. */
+  answered?(status: number, headers: IncomingHttpHeaders): void
+}
+
+/** There is no credential for a request. The message is for the client and holds no secret. */
+export class CredentialError extends Error {
+  override readonly name = 'CredentialError'
+}

@@ -1,0 +1,12 @@
+// The usual case: one key from the environment, or none.
+import { createKeySearch } from '../shared/redact.ts'
+import type { Credential, Credentials } from './credentials.ts'
+
+export function singleKey(key: string | null): Credentials {
+  const credential: Credential = { key }
+  return {
+    areCallers: false,
+    take: () => credential,
+    holdsSecret: key === null ? () => false : createKeySearch(key),
+  }
+}
