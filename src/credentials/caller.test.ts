@@ -70,7 +70,7 @@ const OWN = { 'x-gateway-key': KEY, authorization: `Bearer ${TOKEN}` }
 const asAdmin = { headers: { 'x-gateway-key': KEY } }
 const MANY = `${TOKEN}, Bearer ${KEY}`
 
-test('the caller’s credential reaches its provider as it was sent; the gateway’s key does not', async (t) => {
+test('the caller’s credential reaches its provider as it was sent; the gateway’s key does not (KEEP-07)', async (t) => {
   const { send, login, upstream } = await start(t)
   for (const path of ['/v1/messages', '/v1/messages?beta=true']) {
     const { status, headers } = await send(OWN, 'auto', path)
@@ -192,7 +192,7 @@ test('a gateway without keys takes the caller’s credential as it comes', async
   assert.ok(login.ledger.every(({ headers }) => headers['x-gateway-key'] === undefined))
 })
 
-test('the caller’s credential is in no record, artifact, read or file, though the provider repeats it', async (t) => {
+test('the caller’s credential is in no record, artifact, read or file, though the provider repeats it (KEEP-07)', async (t) => {
   const echo: Script = (response, received) =>
     received.json.max_tokens === 9
       ? subscription(response, { ...received, headers: { authorization: `Bearer ${TOKEN}!` } })
