@@ -3,7 +3,8 @@
 // dialect by name.
 
 import { GatewayError } from '../core/errors.ts'
-import type { KeptReference } from '../dialects/kept.ts'
+import type { ClientDialect } from '../dialects/dialect.ts'
+import { type KeptReference, referencesIn } from '../dialects/kept.ts'
 import type { ProviderState } from '../routing/choice.ts'
 import type { CallContext } from './context.ts'
 
@@ -15,11 +16,22 @@ export interface KeptState extends ProviderState {
   readonly changes: boolean
 }
 
+/** Returns the state of providers that a request names; null without any, as in a plain call. */
+export function stateFor(
+  { kept: kinds }: Pick<ClientDialect, 'kept'>,
+  json: Readonly<Record<string, unknown>>,
+  keyName: string | null,
+  context: Pick<CallContext, 'store' | 'router'>,
+): Promise<KeptState> | null {
+  const [first, ...others] = kinds ? referencesIn(kinds, json) : []
+  return first ? keptFor([first, ...others], keyName, context) : null
+}
+
 /**
  * Returns which provider can serve a request with these references, according to the record. Throws for an
  * answer that is not on record.
  */
-export async function keptFor(
+async function keptFor(
   references: readonly [KeptReference, ...KeptReference[]],
   keyName: string | null,
   { store: { calls }, router: { accountOf } }: Pick<CallContext, 'store' | 'router'>,

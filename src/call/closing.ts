@@ -1,0 +1,74 @@
+// Makes the write that closes the record of a call, from what is known at its end. Changes nothing.
+import type { Route } from '../core/call.ts'
+import type { KnownCost } from '../core/record.ts'
+import type { SendResult } from '../providers/send.ts'
+import type { Mask } from '../shared/redact.ts'
+import type { Write } from '../store/writes.ts'
+import type { AnswerResult } from './answer.ts'
+import type { CallContext } from './context.ts'
+
+export type Closing = Extract<Write, { kind: 'close' }>
+
+export interface EndOfCall extends AnswerResult {
+  readonly id: string
+  readonly route: Route
+  /** How the call was sent; null if it was not. */
+  readonly sent: Omit<SendResult, 'answer'> | null
+  /** Cost of the attempts before the last one; null without any. */
+  readonly earlier: KnownCost | null
+  readonly isFromCache: boolean
+  /** True if the provider's id of the answer goes on record. */
+  readonly keepsAnswer: boolean
+  readonly latencyMs: number
+}
+
+export function closingOf(
+  { id, route, sent, earlier, isFromCache, keepsAnswer, latencyMs, attempt, outcome }: EndOfCall,
+  { price, mask, now }: Pick<CallContext, 'price' | 'mask' | 'now'>,
+): Closing {
+  const at = now()
+  const target = sent?.target ?? route.candidates[0]
+  const last = sent?.failed ?? attempt
+  return {
+    kind: 'close',
+    id,
+    at,
+    requestsSent: sent?.requestsSent ?? 0,
+    fallbacks: sent?.fallbacks ?? 0,
+    target,
+    ended: isFromCache
+      ? null
+      : {
+          n: sent?.n ?? 1,
+          target,
+          outcome: last.outcome,
+          status: last.status,
+          errorCode: maskedCode(last.errorCode, mask),
+          tokens: last.tokens,
+          losses: sent?.translation?.losses ?? null,
+        },
+    cost: price(target, last.tokens, at),
+    ...(earlier && { earlier }),
+    outcome: {
+      state: outcome.state,
+      status: outcome.status,
+      errorCode: maskedCode(outcome.errorCode, mask),
+      responseModel: maskedName(outcome.responseModel, mask),
+      responseId: keepsAnswer ? maskedName(outcome.responseId, mask) : null,
+      containerId: maskedName(outcome.containerId, mask),
+      latencyMs,
+      ttftMs: outcome.ttftMs,
+      tokens: attempt.tokens,
+    },
+  }
+}
+
+/** Masks an error code: a provider may put anything into it, even its key. */
+export const maskedCode = (code: string | null, mask: Mask): string | null =>
+  code === null ? null : mask(code)
+
+/** Maximum characters of a model's name or an id to mask. The record keeps fewer, so no secret is cut in two. */
+const MAX_NAME_LENGTH = 4_096
+
+const maskedName = (name: string | null | undefined, mask: Mask): string | null =>
+  name ? mask(name.slice(0, MAX_NAME_LENGTH)) : null

@@ -1,0 +1,69 @@
+// Finds the route of a request: by its model, its needs and its session, within its key's budget. Reaches no
+// provider and writes nothing; the budget's reservation counts from here on.
+
+import type { Purpose, Route } from '../core/call.ts'
+import type { ClientRequest } from '../dialects/client-request.ts'
+import type { ClientDialect, ReadRequest } from '../dialects/dialect.ts'
+import type { JsonBody } from '../http/body.ts'
+import type { Admitted } from '../http/endpoint.ts'
+import { purposeOf } from '../http/purpose.ts'
+import { agentOf, sessionOf } from '../http/session.ts'
+import type { Routed } from '../routing/router.ts'
+import type { CallContext } from './context.ts'
+import { withoutLossy } from './on-loss.ts'
+import { withoutCredentialless } from './own-credential.ts'
+import type { KeptState } from './provider-state.ts'
+import { unknownModel } from './unknown-model.ts'
+
+/** A request with its route. */
+export interface RoutedRequest {
+  readonly request: ClientRequest
+  readonly route: Route
+  readonly tracker: Routed['tracker']
+  readonly sessionId: string | null
+  readonly agentId: string | null
+  readonly purpose: Purpose
+  /** True if the provider's id of the answer goes on record. */
+  readonly keepsAnswer: boolean
+  /** True if the answer may come from the cache. */
+  readonly isRepeatable: boolean
+}
+
+/** Returns a promise only if other gateways have to be asked. `kept`: state that only one provider has. */
+export function findRoute(
+  dialect: ClientDialect,
+  { json }: JsonBody,
+  read: ReadRequest,
+  kept: KeptState | null,
+  { request: { headers }, requestId: callId, caller }: Admitted,
+  context: CallContext,
+): RoutedRequest | Promise<RoutedRequest> {
+  const { request, traits, sessionHints, keepsAnswer = true, noKeeper } = read
+  const purpose = read.purpose ?? purposeOf(headers, traits)
+  const sessionId = sessionOf(headers, sessionHints)
+  const agentId = agentOf(headers)
+  const keyName = caller.name
+  const { name, staysWithModel } = dialect
+  const routed = context.router.route(request.model, {
+    ...{ dialect: name, staysWithModel, sessionId, agentId, purpose, keyName, traits, kept, noKeeper },
+  })
+  if (!routed) throw unknownModel(request.model)
+  const { tracker } = routed
+  const isRepeatable = !noKeeper && !kept?.changes
+  const found = (route: Route): RoutedRequest => ({
+    ...{ request, route, tracker, sessionId, agentId, purpose, keepsAnswer, isRepeatable },
+  })
+  try {
+    const usable = withoutCredentialless(routed.route, caller.credential, context)
+    const allowed = withoutLossy(usable, request, dialect, context)
+    const reserved = context.limits.reserve({ callId, keyName, route: allowed, traits, body: json })
+    if (!(reserved instanceof Promise)) return found(reserved)
+    return reserved.then(found, (error) => {
+      tracker.over()
+      throw error
+    })
+  } catch (error) {
+    tracker.over()
+    throw error
+  }
+}
