@@ -3,8 +3,8 @@
 import type { Facts } from '../../src/models/facts.ts'
 import { geminiProblem } from './gemini.ts'
 import { messagesProblem } from './messages.ts'
-import { chatProblem, responsesProblem } from './openai.ts'
-import type { Fields, ModelProblem } from './problem.ts'
+import { chatProblem, liteProblem, responsesProblem } from './openai.ts'
+import type { Fields, ModelProblem, RequestHeaders } from './problem.ts'
 
 const BY_ENDPOINT: Readonly<
   Record<string, (body: Fields, facts: Facts, model: string) => ModelProblem | null>
@@ -23,7 +23,10 @@ export function modelProblem(
   model: string,
   body: unknown,
   facts: Facts,
+  headers: RequestHeaders = {},
 ): ModelProblem | null {
+  const marked = endpoint === 'responses' ? liteProblem(headers, facts) : null
+  if (marked) return marked
   const judge = BY_ENDPOINT[endpoint]
   return judge && typeof body === 'object' && body !== null ? judge(body as Fields, facts, model) : null
 }

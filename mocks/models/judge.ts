@@ -5,6 +5,7 @@ import { scenarioIn } from '../matching/classify.ts'
 import type { Endpoint, MockProvider, RefusedRequest } from '../provider.ts'
 import type { Recording } from '../recording/format.ts'
 import { modelProblem } from './check.ts'
+import type { RequestHeaders } from './problem.ts'
 
 export interface ModelVerdict {
   /** As the ledger shows it. */
@@ -20,6 +21,7 @@ export type ModelJudge = (
   asked: {
     readonly model: string | null
     readonly body: unknown
+    readonly headers?: RequestHeaders
     /** Names under which the provider is configured. */
     readonly names?: readonly string[]
   },
@@ -36,7 +38,7 @@ const UNKNOWN_MODEL: Readonly<Record<string, (model: string) => string>> = {
 /** Creates the judge. A recorded model is known, and so is a scenario. `table` is asked for each request. */
 export function createModelJudge(recordings: readonly Recording[], table: () => FactTable): ModelJudge {
   const recorded = recordings.flatMap(({ request: { model } }) => (typeof model === 'string' ? [model] : []))
-  return (provider, endpoint, { model, body, names = [] }) => {
+  return (provider, endpoint, { model, body, headers, names = [] }) => {
     if (!endpoint || model === null || scenarioIn(model) !== null) return null
     const facts = table()
     const unknown = UNKNOWN_MODEL[provider.name]
@@ -47,7 +49,8 @@ export function createModelJudge(recordings: readonly Recording[], table: () => 
         refused: provider.refusal('unknown_model', unknown(model), 'model'),
         isUnknown: true,
       }
-    const found = modelProblem(endpoint.name, model, body, facts.of([...names, provider.name], model, null))
+    const known = facts.of([...names, provider.name], model, null)
+    const found = modelProblem(endpoint.name, model, body, known, headers)
     return (
       found && {
         problem: `${model} refuses: ${found.message}`,

@@ -18,10 +18,11 @@ test('the mocks agree with every row of the table', async (t) => {
   )
   assert.ok(models.size >= 30, `${models.size} models refuse something`)
   const mock = await mockFor(t, { lenient: false })
-  for (const { provider, endpoint, model, body, refused, status } of TABLE) {
+  for (const { provider, endpoint, model, body, headers, refused, status } of TABLE) {
     const response = await fetch(`${mock.baseUrl(provider)}/${endpoint.replace('{model}', model)}`, {
       method: 'POST',
       headers: {
+        ...(headers as Record<string, string>),
         'content-type': 'application/json',
         'anthropic-version': '2023-06-01',
         'x-goog-api-key': mock.key(provider),
@@ -40,10 +41,10 @@ test('the mocks agree with every row of the table', async (t) => {
 function disagreeing(layer: FactLayer): Row[] {
   const table = createFactTable([layer])
   const judge = createModelJudge([], () => table)
-  return TABLE.filter(({ provider: name, endpoint: path, model, body, refused }) => {
+  return TABLE.filter(({ provider: name, endpoint: path, model, body, headers, refused }) => {
     const provider = providers.find((each) => each.name === name)!
     const endpoint = provider.endpoints.find((each) => each.name === path)!
-    const verdict = judge(provider, endpoint, { model, body })
+    const verdict = judge(provider, endpoint, { model, body, headers })
     return refused === null
       ? verdict !== null
       : !(verdict && messageOf(verdict.refused.body).includes(refused))

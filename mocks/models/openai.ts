@@ -1,6 +1,6 @@
 // What models refuse in chat and responses requests, in the words of OpenAI, xAI and DeepSeek.
 import type { Facts } from '../../src/models/facts.ts'
-import type { Fields, ModelProblem } from './problem.ts'
+import type { Fields, ModelProblem, RequestHeaders } from './problem.ts'
 
 const VALUE = 'unsupported_value'
 const PARAMETER = 'unsupported_parameter'
@@ -26,6 +26,14 @@ export function responsesProblem(body: Fields, facts: Facts): ModelProblem | nul
   const effort = body.reasoning?.effort
   return effortProblem('reasoning.effort', effort, facts) ?? samplingProblem(body, effort, facts)
 }
+
+const LITE_MARKER = 'x-openai-internal-codex-responses-lite'
+
+/** Looks at the marker of Codex's reduced form. */
+export const liteProblem = (headers: RequestHeaders, { responses_lite }: Facts): ModelProblem | null =>
+  headers[LITE_MARKER] !== undefined && responses_lite === 'no'
+    ? { message: 'This model is not supported when using X-OpenAI-Internal-Codex-Responses-Lite.' }
+    : null
 
 function effortProblem(param: string, effort: unknown, { efforts }: Facts): ModelProblem | null {
   if (typeof effort !== 'string' || !efforts || (efforts as readonly string[]).includes(effort)) return null

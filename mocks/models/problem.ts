@@ -4,6 +4,9 @@
 // biome-ignore lint/suspicious/noExplicitAny: fields of any depth are read, of a body that its schema has judged
 export type Fields = Readonly<Record<string, any>>
 
+/** Headers of a request, by name. */
+export type RequestHeaders = Readonly<Record<string, string | readonly string[] | undefined>>
+
 /** A reason to refuse, in the provider's words. */
 export interface ModelProblem {
   readonly message: string

@@ -1,6 +1,6 @@
 // Requests to current models, and what becomes of them: written by hand from providers' documentation and from
 // reported refusals, not from the facts in src/models. The mocks must agree with every row.
-import type { Fields } from './problem.ts'
+import type { Fields, RequestHeaders } from './problem.ts'
 
 /** Where a row comes from. A: Anthropic's documentation; R: reported refusals; O: OpenAI's; G: Google's; X: others. */
 export type Source = 'A' | 'R' | 'O' | 'G' | 'X'
@@ -11,6 +11,7 @@ export interface Row {
   readonly endpoint: string
   readonly model: string
   readonly body: Fields
+  readonly headers: RequestHeaders
   /** Words of the refusal; null if the request is accepted. */
   readonly refused: string | null
   readonly status: number
@@ -25,6 +26,7 @@ const rows = (
   endpoint: string,
   whole: (fields: Fields) => Fields,
   cases: readonly Case[],
+  headers: RequestHeaders = {},
 ): Row[] =>
   cases.flatMap(([models, body, refused, source, status = refused === null ? 200 : 400]) =>
     models.split(' ').map((model) => ({
@@ -32,6 +34,7 @@ const rows = (
       endpoint,
       model,
       body: whole({ ...body, model }),
+      headers,
       refused,
       status,
       source,
@@ -292,6 +295,17 @@ const CHAT = rows('openai', 'chat/completions', (fields) => ({ messages: ASKED, 
   ['gpt-3.5-turbo gpt-of-nobody', {}, 'does not exist or you do not have access to it.', 'O', 404],
 ])
 
+const LITE = rows(
+  'openai',
+  'responses',
+  (fields) => ({ input: 'Where to?', ...fields }),
+  [
+    ['gpt-6-sol gpt-6-astra gpt-6.1-sol gpt-5.6-sol gpt-5.6-terra gpt-5.6-luna', {}, null, 'R'],
+    ['gpt-5.4 gpt-5.5 gpt-4.1', {}, 'not supported when using X-OpenAI-Internal-Codex-Responses-Lite', 'R'],
+  ],
+  { 'x-openai-internal-codex-responses-lite': 'true' },
+)
+
 const think = (word: string) => ({ reasoning: { effort: word } })
 
 const RESPONSES = rows('openai', 'responses', (fields) => ({ input: 'Where to?', ...fields }), [
@@ -411,4 +425,12 @@ const OTHERS = [
 ]
 
 /** Every row: a request to one model. */
-export const TABLE: readonly Row[] = [...MESSAGES, ...COUNTED, ...CHAT, ...RESPONSES, ...GEMINI, ...OTHERS]
+export const TABLE: readonly Row[] = [
+  ...MESSAGES,
+  ...COUNTED,
+  ...CHAT,
+  ...LITE,
+  ...RESPONSES,
+  ...GEMINI,
+  ...OTHERS,
+]

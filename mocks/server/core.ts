@@ -392,7 +392,7 @@ function verdictOn(
   const verdict = validate(read.provider, read.endpoint, read.request, by)
   const lost = read.turn?.refused
   const names = (place.kept ?? []).map((kept) => kept.provider)
-  const asked = { model: read.wants.model, body: read.request.json, names }
+  const asked = { model: read.wants.model, body: read.request.json, headers: incoming.headers, names }
   // A body that is wrong for every model is not judged for one.
   const unfit = verdict.refused ? null : (by.judgeModel?.(read.provider, read.endpoint, asked) ?? null)
   const { problems, refused } = verdict

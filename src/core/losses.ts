@@ -13,6 +13,7 @@ export const LOSSES = {
     'How many tokens the reasoning may use; it is converted to a level of effort, or the other way round.',
   'thinking.off': 'The instruction not to reason, where the provider has no setting for it.',
   'thinking.display': 'How the reasoning should be shown.',
+  'thinking.context': 'Which earlier reasoning the model sees again, and in which mode it reasons.',
   effort: 'The level of effort; the nearest one is requested, or none.',
   betas: 'Features requested in a header of the dialect.',
   context_management: 'Rules by which the provider clears old parts of the conversation.',
@@ -54,6 +55,7 @@ export const LOSSES = {
   'tool_result.error': 'The mark that a tool failed; it is written into the text of the result.',
   'tool_result.media':
     'That an image or a document is part of a tool result; it is sent in a message after the results.',
+  phase: 'The mark that a text was a remark on the way, or the final answer.',
   order: 'The order of text, calls and results within one turn.',
   'system.place': 'The position of an instruction in the conversation, or settings that applied to one turn.',
   'role.developer': 'The difference between the developer and system roles.',

@@ -7,6 +7,7 @@ import type { ParsedEvent, ProviderError, Purpose } from '../core/call.ts'
 import type { GatewayError } from '../core/errors.ts'
 import type { Loss } from '../core/losses.ts'
 import type { RequestTraits } from '../core/request-traits.ts'
+import type { Facts } from '../models/facts.ts'
 import type { DialectBlocks } from './blocks.ts'
 import type { ClientRequest } from './client-request.ts'
 import type { KeptKind } from './kept.ts'
@@ -131,6 +132,8 @@ export interface ProviderAccess {
   /** Path of the base URL, without a trailing slash. */
   readonly basePath: string
   readonly key: string | null
+  /** Returns what is known of one of its models, asked in a dialect. */
+  readonly factsOf?: (model: string, dialect: string) => Facts
 }
 
 /** The provider side of a dialect. */

@@ -49,6 +49,7 @@ export function connect(
         origin,
         basePath: pathname.replace(/\/+$/, ''),
         credentials: credentialsOf(name, provider, key),
+        factsOf: (model, dialect) => facts.of(name, model, dialect),
         trace: provider.trace,
       },
     ]

@@ -37,6 +37,7 @@ const FACTS = {
   chat_limit: z
     .enum(['max_tokens', 'max_completion_tokens'])
     .describe('The only name of the output limit that it accepts in chat completions.'),
+  responses_lite: yesNo.describe("Codex's marker for a reduced form of responses."),
   signatures: z
     .enum(['calls', 'reasoning'])
     .describe('What must come back with a call: the signature of the call, or the text of the reasoning.'),

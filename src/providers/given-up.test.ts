@@ -30,6 +30,7 @@ async function cooledBy(act: (exchange: UpstreamExchange, fail: (reason: Error) 
     origin: 'http://127.0.0.1:9',
     basePath: '',
     credentials: singleKey(null),
+    factsOf: () => ({}),
     trace: false,
   } satisfies Provider
   const cooled: number[] = []

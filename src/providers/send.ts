@@ -6,7 +6,7 @@ import { type AttemptEnd, type Route, type Target, targetId } from '../core/call
 import type { CallerCredential } from '../credentials/caller-credential.ts'
 import { type Credential, CredentialError, type Credentials } from '../credentials/credentials.ts'
 import type { ClientRequest } from '../dialects/client-request.ts'
-import type { ProviderRequest, Translation, UpstreamDialect } from '../dialects/dialect.ts'
+import type { ProviderAccess, ProviderRequest, Translation, UpstreamDialect } from '../dialects/dialect.ts'
 import {
   type AttemptResult,
   type Failure,
@@ -27,6 +27,7 @@ export interface Provider {
   /** Path of the base URL, without a trailing slash. */
   readonly basePath: string
   readonly credentials: Credentials
+  readonly factsOf: NonNullable<ProviderAccess['factsOf']>
   /** True if it gets the headers of the call's trace. */
   readonly trace: boolean
 }
@@ -153,8 +154,8 @@ class Walk {
 
   /** Makes the request with its credential, and sends it. */
   #request(provider: Provider, credential: Credential): void {
-    const { basePath } = provider
-    const access = { basePath, key: credential.key }
+    const { basePath, factsOf } = provider
+    const access = { basePath, key: credential.key, factsOf }
     const request = this.#dialect!.request(this.#clientRequest, this.#tried.model, access)
     if (provider.trace) request.headers.push(...this.#options.listener.traceHeaders(this.#n))
     const complete = credential.complete?.(request) ?? request

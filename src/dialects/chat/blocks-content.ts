@@ -52,6 +52,7 @@ export function partsOf(content: unknown, losses: Losses): Block[] {
 function partOf(part: unknown, losses: Losses): Block[] {
   if (typeof part === 'string') return [{ type: 'text', text: part }]
   if (!isObject(part)) return [unknown(part, 'unknown.block')]
+  losses.of(part.prompt_cache_breakpoint, 'cache_control')
   const cache = part.cache_control == null ? {} : { cache: part.cache_control }
   switch (part.type) {
     case 'text':

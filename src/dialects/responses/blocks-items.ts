@@ -10,6 +10,13 @@ import { originalId } from '../tool-ids.ts'
 /** Tool name of the search for tools. */
 export const SEARCH = 'tool_search'
 
+/**
+ * Returns the tools of an item that adds some: Codex offers all of its tools in this way, at the beginning. Null for
+ * any other item.
+ */
+export const addedTools = (item: unknown): readonly unknown[] | null =>
+  member(item, 'type') === 'additional_tools' ? listOrEmpty(member(item, 'tools')) : null
+
 /** Converts an item to part of a turn. `family`: owner of opaque data that does not carry our mark. */
 export function partOfItem(item: unknown, losses: Losses, family: string): Turn {
   if (!isObject(item)) return { role: 'user', blocks: [unknown(item, 'unknown.block')] }
@@ -24,7 +31,8 @@ export function partOfItem(item: unknown, losses: Losses, family: string): Turn 
   return { role, blocks: [unknown(item, lossOf(String(type)))] }
 }
 
-function messageOf({ role, content }: Json, losses: Losses): Turn {
+function messageOf({ role, content, phase }: Json, losses: Losses): Turn {
+  losses.of(phase, 'phase')
   const blocks = partsOf(content, losses)
   return role === 'assistant' || role === 'system' || role === 'developer'
     ? { role, blocks }
@@ -40,6 +48,7 @@ export function partsOf(content: unknown, losses: Losses): Block[] {
 function partOf(part: unknown, losses: Losses): Block {
   if (typeof part === 'string') return { type: 'text', text: part }
   if (!isObject(part)) return unknown(part, 'unknown.block')
+  losses.of(part.prompt_cache_breakpoint, 'cache_control')
   switch (part.type) {
     case 'input_text':
     case 'output_text':

@@ -12,7 +12,7 @@ import {
   type Turn,
 } from '../blocks.ts'
 import { isObject, type Json, listOrEmpty, member, numberOf, textOf } from '../json.ts'
-import { partOfItem, SEARCH } from './blocks-items.ts'
+import { addedTools, partOfItem, SEARCH } from './blocks-items.ts'
 
 export const FAMILY = 'openai'
 
@@ -44,16 +44,21 @@ const FIELDS: Readonly<Record<string, Loss>> = {
 export function parseRequest(json: Json, _request: unknown, losses: Losses): Conversation {
   const { instructions, input, tools, tool_choice: choice, reasoning, text } = json
   const items = typeof input === 'string' ? [{ role: 'user', content: input }] : listOrEmpty(input)
+  const added = items.map(addedTools)
   const prompt: Turn[] =
     typeof instructions === 'string' && instructions !== ''
       ? [{ role: 'system', blocks: [{ type: 'text', text: instructions }] }]
       : []
   const effort = member(reasoning, 'effort')
   nameIncluded(json.include, losses)
+  if (saysMore(reasoning)) losses.add('thinking.context')
   return {
-    turns: [...prompt, ...joined(items.map((item) => partOfItem(item, losses, FAMILY)))],
-    // Tools found by a search may be called from then on.
-    tools: named([...listOrEmpty(tools), ...items.flatMap((item) => foundBy(item))], losses),
+    turns: [
+      ...prompt,
+      ...joined(items.filter((_, at) => !added[at]).map((item) => partOfItem(item, losses, FAMILY))),
+    ],
+    // Tools that the conversation adds, or a search finds, may be called from then on.
+    tools: named([...listOrEmpty(tools), ...items.flatMap((item, at) => added[at] ?? foundBy(item))], losses),
     choice: choiceOf(choice, losses),
     parallel: typeof json.parallel_tool_calls === 'boolean' ? json.parallel_tool_calls : null,
     maxTokens: numberOf(json.max_output_tokens),
@@ -73,6 +78,11 @@ export function parseRequest(json: Json, _request: unknown, losses: Losses): Con
 /** Returns true for a request to show reasoning without an effort: it wants some reasoning. */
 const wishesToSee = (reasoning: unknown): true | null =>
   member(reasoning, 'effort') == null && member(reasoning, 'summary') != null ? true : null
+
+/** Returns true for a choice of which reasoning the model sees, or in which mode it reasons. */
+const saysMore = (reasoning: unknown): boolean =>
+  ![undefined, null, 'auto'].includes(member(reasoning, 'context') as string) ||
+  ![undefined, null, 'standard'].includes(member(reasoning, 'mode') as string)
 
 /** Returns false for a setting that changes nothing, so that leaving it out is no loss. */
 const isSaying = ({ name, value }: Extra): boolean =>

@@ -37,6 +37,20 @@ const ANYWHERE: readonly Case[] = [
     ),
     'tool.builtin',
   ),
+  lost({ reasoning: { context: 'all_turns' } }, 'thinking.context'),
+  lost({ reasoning: { context: 'auto', mode: 'standard' } }),
+  lost(
+    input({ role: 'assistant', phase: 'commentary', content: 'ho' }, { role: 'user', content: 'hi' }),
+    'phase',
+  ),
+  lost(
+    input({
+      role: 'user',
+      content: [{ type: 'input_text', text: 'x', prompt_cache_breakpoint: { mode: 'explicit' } }],
+    }),
+    'cache_control',
+  ),
+  lost(input({ type: 'additional_tools', role: 'developer', tools: [fn] })),
   lost(tools({ type: 'web_search' }), 'tool.server'),
   lost(tools({ type: 'local_shell' }), 'tool.builtin'),
   lost(tools({ type: 'of_tomorrow' }), 'unknown.tool'),

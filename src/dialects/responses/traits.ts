@@ -2,6 +2,7 @@
 import type { RequestTraits } from '../../core/request-traits.ts'
 import { estimateTokens, readableText } from '../../core/token-estimate.ts'
 import { isObject, type Json, member } from '../json.ts'
+import { addedTools } from './blocks-items.ts'
 
 /** Each trait is computed on first read. Never throws, whatever the body holds. */
 export class ResponsesTraits implements RequestTraits {
@@ -14,7 +15,7 @@ export class ResponsesTraits implements RequestTraits {
   }
 
   get tools(): boolean {
-    return listOf(this.#body.tools).length > 0
+    return listOf(this.#body.tools).length > 0 || added(this.#body.input).length > 0
   }
 
   /** Includes images returned by a tool. */
@@ -44,7 +45,9 @@ export class ResponsesTraits implements RequestTraits {
 
   get inputTokens(): number {
     const { instructions, input, tools, text, prompt } = this.#body
-    this.#inputTokens ??= estimateTokens(readableText([instructions, input, prompt], UNREAD, [tools, text]))
+    const said = Array.isArray(input) ? input.filter((item) => !addedTools(item)) : input
+    const definitions = [tools, added(input), text]
+    this.#inputTokens ??= estimateTokens(readableText([instructions, said, prompt], UNREAD, definitions))
     return this.#inputTokens
   }
 }
@@ -52,6 +55,8 @@ export class ResponsesTraits implements RequestTraits {
 /** Returns true for an item that only the provider that made it can read. */
 export const isEncrypted = (item: unknown): item is Json =>
   isObject(item) && typeof item.encrypted_content === 'string' && item.encrypted_content !== ''
+
+const added = (input: unknown): readonly unknown[] => listOf(input).flatMap((item) => addedTools(item) ?? [])
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 const isImage = (part: unknown): boolean => isObject(part) && IMAGES.has(part.type)

@@ -14,10 +14,12 @@ export const upstream = {
   // Without `openai-model`: Codex takes a different model from the requested one for a flagged account.
   relayedHeaders: /^(openai-(?!organization$|project$|model$).+|x-request-id|x-ratelimit-.+|x-codex-.+)$/,
 
-  request({ text, stream, forwarded, query }, model, { basePath, key }) {
+  request({ text, stream, forwarded, query }, model, { basePath, key, factsOf }) {
+    const isLite = factsOf?.(model, 'responses').responses_lite !== 'no'
     const headers = ['content-type', 'application/json']
     headers.push('accept', stream ? 'text/event-stream' : 'application/json')
-    headers.push('accept-encoding', 'identity', 'user-agent', 'waybill', ...forwarded)
+    headers.push('accept-encoding', 'identity', 'user-agent', 'waybill')
+    headers.push(...(isLite ? forwarded : withoutLiteMarker(forwarded)))
     if (key !== null) headers.push('authorization', `Bearer ${key}`)
     return {
       path: `${basePath}/responses${query && `?${query}`}`,
@@ -51,6 +53,10 @@ export const upstream = {
   withoutRefused: (request, { code }) =>
     code === 'invalid_encrypted_content' ? withoutEncrypted(request) : null,
 } satisfies UpstreamDialect
+
+/** Names and values of headers without the marker of Codex's reduced form; the public form means the same without it. */
+const withoutLiteMarker = (forwarded: readonly string[]): string[] =>
+  forwarded.filter((_, at) => forwarded[at - (at % 2)] !== 'x-openai-internal-codex-responses-lite')
 
 /** Removes reasoning of another provider; null if there is none. The client's own text keeps its bytes. */
 function withoutEncrypted(request: Parameters<UpstreamDialect['request']>[0]) {

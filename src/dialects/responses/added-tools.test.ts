@@ -1,0 +1,128 @@
+// Tools that stand in the input, as Codex offers them (`additional_tools`), over real sockets at providers of every dialect
+// whose mocks refuse what their models refuse: they are seen by rules, counted, sent, and called under the client's names.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import OpenAI from 'openai'
+import { gatewayAtModels } from '../../test/test-models.ts'
+import { ResponsesTraits } from './traits.ts'
+
+const parameters = { type: 'object', properties: { cell_id: { type: 'string' } }, required: ['cell_id'] }
+const GRAMMAR = { type: 'grammar', syntax: 'lark', definition: 'start: "x"' }
+const ADDED: any = {
+  type: 'additional_tools',
+  id: 'at_1',
+  role: 'developer',
+  tools: [
+    {
+      type: 'namespace',
+      name: 'functions',
+      description: '',
+      tools: [
+        { type: 'custom', name: 'exec', description: 'Runs code.', format: GRAMMAR },
+        { type: 'function', name: 'wait', description: 'Waits.', strict: false, parameters },
+      ],
+    },
+    { type: 'function', name: 'sleep', description: 'Sleeps.', strict: false, parameters },
+  ],
+}
+const user = (text: string) => ({
+  type: 'message',
+  role: 'user',
+  content: [{ type: 'input_text', text, prompt_cache_breakpoint: { mode: 'explicit' } }],
+})
+const asked = (model: string, ...input: object[]): any => ({
+  model,
+  input: [ADDED, { type: 'message', role: 'developer', content: 'be brief' }, ...input],
+  tool_choice: 'auto',
+  parallel_tool_calls: false,
+  reasoning: { effort: 'medium', context: 'all_turns' },
+  store: false,
+  include: ['reasoning.encrypted_content'],
+})
+
+const NAMES = ['functions__exec', 'functions__wait', 'sleep']
+const TARGETS = [
+  ['claude/claude-opus-5-5', ({ tools }: any) => tools.map(({ name }: any) => name)],
+  ['deep/deepseek-v4-pro', ({ tools }: any) => tools.map((each: any) => each.function.name)],
+  ['chats/gpt-5.6-sol', ({ tools }: any) => tools.map((each: any) => each.function.name)],
+  ['google/gemini-3.8-flash', ({ tools }: any) => tools[0].functionDeclarations.map(({ name }: any) => name)],
+] as const
+
+for (const [target, namesIn] of TARGETS)
+  test(`tools in the input at ${target}: sent, called under the client’s names, and the conversation goes on (RSP-07)`, async (t) => {
+    const { mock, url, newest } = await gatewayAtModels(
+      t,
+      `routes: { auto: { rules: [ { when: { tools: false }, use: { target: claude/claude-haiku-4-5 } } ], targets: [ { model: ${target} }, { model: claude/claude-haiku-4-5 } ] } }`,
+    )
+    const said = [
+      { name: 'functions__exec', id: 'call_a', arguments: { input: 'text("hi")' } },
+      { name: 'functions__wait', id: 'call_b', arguments: { cell_id: '7' } },
+    ]
+    mock.answer([{ say: { reasoning: 'hm', text: 'Let me look.', calls: said } }, { say: { text: 'Done.' } }])
+    const openai = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none', maxRetries: 0 })
+    const first: any = await openai.responses.stream(asked('auto', user('look'))).finalResponse()
+    const calls = first.output.filter(({ type }: any) => /_call$/.test(type))
+    assert.deepEqual(
+      calls.map(({ type, name, namespace, input, arguments: args }: any) => [
+        type,
+        namespace,
+        name,
+        input ?? args,
+      ]),
+      [
+        ['custom_tool_call', 'functions', 'exec', 'text("hi")'],
+        ['function_call', 'functions', 'wait', '{"cell_id":"7"}'],
+      ],
+    )
+    const items = first.output.map(({ parsed_arguments: _, ...item }: any) =>
+      item.type === 'message' ? { ...item, phase: 'commentary' } : item,
+    )
+    const second: any = await openai.responses.create(
+      asked(
+        'auto',
+        user('look'),
+        ...items,
+        { type: 'custom_tool_call_output', call_id: calls[0].call_id, output: 'hi' },
+        { type: 'function_call_output', call_id: calls[1].call_id, output: 'waited' },
+      ),
+    )
+    assert.equal(second.output_text, 'Done.')
+    const received = mock.entries().filter(({ kind }) => kind === 'inference')
+    assert.deepEqual(
+      received.map(({ answer, body }) => [answer.status, namesIn(body)]),
+      [
+        [200, NAMES],
+        [200, NAMES],
+      ],
+    )
+    const { attempt_log } = await newest()
+    for (const loss of ['cache_control', 'phase', 'thinking.context', 'tool.custom.grammar'])
+      assert.ok(attempt_log[0].losses.includes(loss), loss)
+    assert.ok(!attempt_log[0].losses.some((loss: string) => loss.startsWith('unknown')))
+  })
+
+test('tools in the input stay where they are at a provider of responses; the marker of the reduced form goes only to models that accept it', async (t) => {
+  const { mock, post } = await gatewayAtModels(t)
+  const marker = 'x-openai-internal-codex-responses-lite'
+  for (const [model, passes] of [
+    ['answers/gpt-6-sol', true],
+    ['answers/gpt-5.4', false],
+  ] as const) {
+    const { status, text } = await post('/v1/responses', asked(model, user('look')), { [marker]: 'true' })
+    assert.equal(status, 200, text)
+    const { body, headers }: any = mock.entries().at(-1)
+    assert.deepEqual(body.input[0], ADDED)
+    assert.equal(headers[marker] !== undefined, passes, model)
+  }
+})
+
+test('a request with tools in the input has tools, and their definitions count in full', () => {
+  const traitsOf = (...input: object[]) => new ResponsesTraits({ model: 'm', input })
+  assert.equal(traitsOf(user('look')).tools, false)
+  assert.equal(traitsOf({ ...ADDED, tools: [] }, user('look')).tools, false)
+  assert.equal(traitsOf(ADDED, user('look')).tools, true)
+  const long = { ...ADDED.tools[1], name: 'id', description: 'the quick brown fox '.repeat(200) }
+  const counted = traitsOf({ ...ADDED, tools: [long] }, user('look')).inputTokens
+  const above = new ResponsesTraits({ model: 'm', input: [user('look')], tools: [long] }).inputTokens
+  assert.ok(counted >= 700 && Math.abs(counted - above) <= 2, `${counted} and ${above} tokens`)
+})
