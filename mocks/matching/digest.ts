@@ -49,15 +49,22 @@ const hmac = (key: string, text: string): string =>
 /** Returns the name of a key: one key has always the same, and it reveals nothing of it. */
 export const keyName = (key: string): string => hmac(key, 'waybill recordings: name of the key')
 
-/** Creates the digester of a key. `masks` are the user's own patterns of what changes from run to run. */
-export function createDigester(key: string, masks: readonly RegExp[] = []): Digester {
+/**
+ * Creates the digester of a key. `masks` are the user's own patterns of what changes from run to run, `folders`
+ * those in which the program and its user are at home.
+ */
+export function createDigester(
+  key: string,
+  masks: readonly RegExp[] = [],
+  folders: readonly string[] = [],
+): Digester {
   const name = keyName(key)
   return (body, now) => {
     const conversation = conversationOf(body)
     if (!conversation) return null
-    const mask = createVolatileMask(now, masks)
+    const mask = createVolatileMask(now, masks, folders)
     const { parts } = conversation
-    const texts = parts.map(({ kind, text }) => (kind === 'image' ? text : mask(text)))
+    const texts = parts.map(({ kind, text }) => (kind === 'image' ? text : mask(text, kind === 'result')))
     const tools = conversation.tools.map((tool) => ({
       name: tool.name,
       digest: hmac(key, JSON.stringify(['tool', tool.name, tool.definition])),

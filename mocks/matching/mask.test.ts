@@ -62,3 +62,32 @@ test('the time for a text of 2 MB stays within bounds, whatever it consists of',
     assert.ok(ms < 5000, `${JSON.stringify(piece)}: ${ms} ms`)
   }
 })
+
+test('measured times are masked in the result of a tool, and stay elsewhere', () => {
+  const mask = createVolatileMask(Date.parse('2026-11-25'))
+  for (const [text, masked] of [
+    ['duration_ms: 855</usage>', 'duration_ms: <duration></usage>'],
+    ['Wall time: 0.0512 seconds', 'Wall time: <duration> seconds'],
+    ['{"elapsed_ms":12.5,"n":3}', '{"elapsed_ms":<duration>,"n":3}'],
+    ['ok (took 12 ms)', 'ok (took <duration> ms)'],
+    [
+      'total 20\ndrwxr-xr-x 3 me me 4096 Nov  5 20:21 .\n-rw-r--r-- 1 me me 12 Nov 25 20:21 a.txt',
+      'total <size>\ndrwxr-xr-x <size> <time> .\n-rw-r--r-- 12 <time> a.txt',
+    ],
+    ['12 passed in 0.34s', '12 passed in <duration>s'],
+    ['took 3 apples', 'took 3 apples'],
+  ] as const) {
+    assert.equal(mask(text, true), masked)
+    assert.equal(mask(text), text)
+  }
+})
+
+test('the folder of the program is masked by its name, alone and as part of an id', () => {
+  const mask = createVolatileMask(0, [], ['/srv/builds/job-7', '/root'])
+  assert.equal(
+    mask('cwd: /srv/builds/job-7\n~/.agent/projects/-srv-builds-job-7/memory'),
+    'cwd: <folder>\n<folder>/projects<folder>/memory',
+  )
+  assert.equal(mask('/srv/builds/job-71'), '<folder>/job-71')
+  assert.equal(mask('HOME=/root, not /rooted'), 'HOME=<folder>, not /rooted')
+})

@@ -42,19 +42,39 @@ const PATHS =
 const SHARED =
   /^(?:\/private)?(?:\/(?:home|Users|tmp|var\/tmp|workspaces?)|\/var\/folders\/.*|[A-Za-z]:\/Users)$/
 
+/** Measured times in the results of tools: `duration_ms: 855`, `Wall time: 0.05 seconds`, `took 12 ms`. */
+const DURATION =
+  /\b((?:duration|elapsed|wall[ _]time|took|finished|completed|passed|done)\b[\w"' ]{0,12}?(?:[:=]|\bin\b)? ?)\d+(?:\.\d+)?(?= ?(?:ms|s|secs?|seconds?)\b)|\b((?:duration|elapsed)_m?s["']?[:=] ?)\d+(?:\.\d+)?/gi
+
+/** Start of a line of `ls -l`: mode, links, owner, group, size, time. What differs from machine to machine goes. */
+const FILE_LINE = new RegExp(
+  `^([-dlbcps][rwxsStT-]{9})[.+@]? +\\d+ +[\\w.-]+ +[\\w.-]+ +(\\d+) +(?:${MONTHS}) +\\d{1,2} +(?:\\d\\d:\\d\\d|\\d{4})\\b|^total \\d+$`,
+  'gm',
+)
+const maskedFile = (_line: string, mode: string | undefined, size: string): string =>
+  mode === undefined ? 'total <size>' : `${mode} ${mode.startsWith('-') ? size : '<size>'} <time>`
+
 const PORT = /\b(localhost|127\.0\.0\.1|\[::1\]):\d{2,5}\b/g
 
 /**
- * Creates the mask of one request: the same id gets the same number throughout. `own` are the user's patterns.
+ * Creates the mask of one request: the same id gets the same number throughout. Measured times and
+ * lists of files are masked only in the result of a tool; elsewhere they are content. `own` are the user's patterns,
+ * `folders` are where the program and its user are at home.
  */
-export function createVolatileMask(now: number, own: readonly RegExp[] = []): (text: string) => string {
+export function createVolatileMask(
+  now: number,
+  own: readonly RegExp[] = [],
+  folders: readonly string[] = [],
+): (text: string, isResult?: boolean) => string {
+  const here = folders.filter((folder) => folder.length > 1).map(patternOf)
   const ids = new Map<string, number>()
   const numbered = (id: string): string => {
     if (!ids.has(id)) ids.set(id, ids.size + 1)
     return `<id ${ids.get(id)}>`
   }
-  return (text) => {
+  return (text, isResult = false) => {
     let masked = own.reduce((rest, pattern) => rest.replace(pattern, '<masked>'), text)
+    for (const folder of here) masked = masked.replace(folder, '<folder>')
     for (const pattern of DATES)
       masked = masked.replace(pattern, (...found) => (isNow(found.at(-1), now) ? '<date>' : found[0]))
     masked = withoutFolders(masked).replace(EPOCH, (digits) => {
@@ -62,8 +82,19 @@ export function createVolatileMask(now: number, own: readonly RegExp[] = []): (t
       return Math.abs(ms - now) < 2 * DAY_MS ? '<time>' : digits
     })
     for (const pattern of IDS) masked = masked.replace(pattern, numbered)
+    if (isResult)
+      masked = masked
+        .replace(DURATION, (_, before, named) => `${before ?? named}<duration>`)
+        .replace(FILE_LINE, maskedFile)
     return masked.replace(PORT, '$1:<port>')
   }
+}
+
+/** Returns a pattern of the folder itself, and of its name as agents turn it into an id: `-home-me-project`. */
+function patternOf(folder: string): RegExp {
+  const quoted = folder.replace(/[$()*+.?[\\\]^{|}]/g, '\\$&')
+  const dashed = folder.replace(/[^A-Za-z0-9]/g, '-')
+  return new RegExp(`(?<![\\w/.-])${quoted}(?![\\w.-]|/\\w)/?|(?<![\\w-])${dashed}(?![\\w-])`, 'g')
 }
 
 function isNow({ y, m, d }: Record<string, string>, now: number): boolean {

@@ -3,6 +3,7 @@
 // folder would match nothing.
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, realpathSync, statSync, writeFileSync } from 'node:fs'
+import { homedir } from 'node:os'
 import { join, sep } from 'node:path'
 import { createDigester, type Digester, keyName } from '../matching/digest.ts'
 import { ownRecordings, type Recording, readRecordings, SETTINGS_FOLDER } from './format.ts'
@@ -21,13 +22,14 @@ export interface KeepOptions {
 }
 
 /**
- * Returns what makes recordings in `dir` keep their answers; undefined if that is not wanted. Makes a key if no
+ * Returns what makes recordings in `dir` keep their answers, without the name of `folder`; undefined if that is not wanted. Makes a key if no
  * recording there has digests yet. Throws for the package's own folder, which is published.
  */
 export function keepIn(
   dir: string,
   { keepAnswers, keepText }: KeepOptions,
-): Pick<Keep, 'digester' | 'text'> | undefined {
+  folder?: string,
+): Omit<Keep, 'at'> | undefined {
   if (!keepAnswers && !keepText) return undefined
   if (isOwn(dir))
     throw new Error(
@@ -35,7 +37,7 @@ export function keepIn(
     )
   const known = readRecordings(dir)
   if (keyOf(dir) === null && keysOf(known).length === 0) makeKey(dir)
-  return { digester: digesterOf(dir, known), text: keepText === true }
+  return { digester: digesterOf(dir, known), text: keepText === true, ...(folder && { folder }) }
 }
 
 function isOwn(dir: string): boolean {
@@ -66,7 +68,7 @@ function digesterOf(dir: string | null, known: readonly Recording[]): Digester {
     throw new Error(
       `${names.length > 1 ? 'these recordings were made with several digest keys' : 'these recordings were made with another digest key'}: ${other.name} with ${other.request.said!.key}, and the key in ${where} is ${keyName(key)}; put the right one there, or record again in an empty folder`,
     )
-  return createDigester(key, dir === null ? [] : readMasks(dir))
+  return createDigester(key, dir === null ? [] : readMasks(dir), [process.cwd(), homedir()])
 }
 
 const keysOf = (known: readonly Recording[]): string[] => [

@@ -76,6 +76,11 @@ const headShape = z.strictObject({
     .strictObject({
       version: z.literal(1),
       keeps: z.literal('answer').optional().describe('What the model said was not replaced. Format 2.'),
+      folder: z
+        .int()
+        .positive()
+        .optional()
+        .describe('Bytes of the placeholder for the folder in which the program ran. Format 2.'),
       replaced: z.int().nonnegative().describe("Bytes of the answer's body that were replaced."),
       looked_for: z
         .int()

@@ -18,6 +18,7 @@ import {
 } from '../redaction/leaks.ts'
 import { deploymentName } from '../redaction/paths.ts'
 import { joinedPieces } from '../redaction/tool-arguments.ts'
+import { hideFolder } from './folder.ts'
 import type { RecordingHead } from './format.ts'
 
 /** Facts that the exchange itself does not contain. */
@@ -47,6 +48,8 @@ export interface Keep {
   readonly text: boolean
   /** Time of the request, ms since the epoch. */
   readonly at: number
+  /** Folder in which the program runs; a placeholder stands for it in the answer. */
+  readonly folder?: string
 }
 
 /** Recording without a name. */
@@ -83,11 +86,14 @@ export function draftRecording(exchange: Interaction, source: RecordingSource): 
   const { provider, basePath } = source
   // A deployment at Azure is named by its owner, whatever the provider is called in the configuration.
   const atAzure = /\.azure\.com(?::\d+)?$/i.test(exchange.host)
-  const { method, path, fields, headers, body, replaced, secrets } = redact(
+  const { method, path, fields, headers, secrets, ...redacted } = redact(
     exchange,
     atAzure ? 'azure' : provider,
     { keepsAnswer: source.keep !== undefined, known: source.secrets },
   )
+  const folder = source.keep?.folder
+  const { body, found } =
+    folder === undefined ? { body: redacted.body, found: 0 } : hideFolder(redacted.body, folder)
   const asked = classify({
     provider,
     method,
@@ -127,7 +133,8 @@ export function draftRecording(exchange: Interaction, source: RecordingSource): 
     redaction: {
       version: 1,
       ...(source.keep && { keeps: 'answer' as const }),
-      replaced,
+      ...(found > 0 && { folder: Buffer.byteLength(folder!) }),
+      replaced: redacted.replaced + found * Buffer.byteLength(folder ?? ''),
       looked_for: values.size + secrets.words.size,
       found: 0,
     },

@@ -18,7 +18,7 @@ export interface RecorderOptions {
   /** Keys and planted texts that must not be in any recording. */
   readonly secrets: readonly string[]
   /** Keeps the answers, and the requests as digests; absent: their text is blanked. */
-  readonly keep?: Pick<Keep, 'digester' | 'text'> | undefined
+  readonly keep?: Omit<Keep, 'at'> | undefined
   /** Milliseconds since the epoch. */
   readonly now: () => number
   /** Called with the name of each recording. */

@@ -1,27 +1,33 @@
 // Turns a recording into an answer: status, headers, bytes, chunk boundaries and, optionally, timing. Does
 // not know the request, nor why this recording was chosen.
 import { createParser } from 'eventsource-parser'
-import type { MockAnswer, Part } from '../answer.ts'
+import { bytesOf, type MockAnswer, type Part } from '../answer.ts'
+import { type Edit, type Span, showFolder } from './folder.ts'
 import type { Recording } from './format.ts'
 
 /** `recorded` waits between chunks as long as recorded, `none` not at all. */
 export type Pace = 'recorded' | 'none'
 
 /**
- * Returns the recorded answer, chunk by chunk. Events whose data satisfies `leaveOut` are omitted, and chunks
- * shrink accordingly.
+ * Returns the recorded answer, chunk by chunk, with `folder` in place of the one in which it was recorded.
+ * Events whose data satisfies `leaveOut` are omitted, and chunks shrink accordingly.
  */
 export function answerFrom(
-  { name, response, bytes }: Recording,
+  { name, response, bytes, redaction }: Recording,
   pace: Pace,
   leaveOut: (data: unknown) => boolean = () => false,
+  folder = process.cwd(),
 ): MockAnswer {
   const gaps = isStream(response.headers) ? spans(bytes, leaveOut) : []
+  const edits = [
+    ...gaps.map((span) => ({ span, text: '' })),
+    ...(redaction?.folder ? showFolder(bytes, redaction.folder, folder) : []),
+  ].sort((a, b) => a.span[0] - b.span[0])
   const parts: Part[] = []
   let at = 0
   for (const [length, delay] of response.chunks) {
     if (pace === 'recorded' && delay > 0) parts.push({ wait: delay })
-    const kept = without(bytes, at, at + length, gaps)
+    const kept = edited(bytes, at, at + length, edits)
     if (kept.length > 0) parts.push(kept)
     at += length
   }
@@ -30,8 +36,6 @@ export function answerFrom(
 
 const isStream = (headers: Readonly<Record<string, string>>): boolean =>
   headers['content-type']?.startsWith('text/event-stream') ?? false
-
-type Span = readonly [from: number, to: number]
 
 /** Returns the ranges of the events to omit, including their blank lines. */
 function spans(bytes: Uint8Array, leaveOut: (data: unknown) => boolean): Span[] {
@@ -56,14 +60,16 @@ function parse(text: string): unknown {
   }
 }
 
-function without(bytes: Uint8Array, from: number, to: number, gaps: readonly Span[]): Uint8Array {
-  const touching = gaps.filter((gap) => gap[0] < to && gap[1] > from)
+/** Returns a range of the bytes with its edits; an edit belongs to the range in which it begins. */
+function edited(bytes: Uint8Array, from: number, to: number, edits: readonly Edit[]): Uint8Array {
+  const touching = edits.filter(({ span }) => span[0] < to && span[1] > from)
   if (touching.length === 0) return bytes.subarray(from, to)
   const kept: Uint8Array[] = []
   let at = from
-  for (const gap of touching) {
-    kept.push(bytes.subarray(at, Math.max(at, gap[0])))
-    at = gap[1]
+  for (const { span, text } of touching) {
+    kept.push(bytes.subarray(at, Math.max(at, span[0])))
+    if (span[0] >= from) kept.push(bytesOf(text))
+    at = Math.max(at, span[1])
   }
   kept.push(bytes.subarray(Math.min(at, to), to))
   return Buffer.concat(kept)

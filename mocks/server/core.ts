@@ -1,5 +1,6 @@
 // Core of the mock: receives a request, judges it, writes it into the ledger, and chooses its answer. Both
 // transports (interception and the port) use it, so that they give the same answers.
+import { hash } from 'node:crypto'
 import { type FactTable, packageTable } from '../../src/models/facts.ts'
 import type { MockAnswer } from '../answer.ts'
 import { openAiRefusal, openAiWants } from '../dialects/openai-chat.ts'
@@ -268,6 +269,15 @@ function createContext(shared: Shared, name: string | null): Context {
     similar,
   })
 
+  /** Returns the id of an answer that can be told from others; null for one that keeps its own. */
+  function idFor(nonce: string | null, isTurn: boolean, scripted: ParsedAnswer | null): string | null {
+    // Each turn of a thread has its own id, by which it is continued.
+    if (isTurn) return `${`${++turns}`.padStart(4, '0')}${nonce ?? ''}`
+    // Agents join answers of the same id into one.
+    if (nonce === null && scripted?.say) return hash('sha256', `${name} ${++turns}`).slice(0, 16)
+    return nonce
+  }
+
   function receive(incoming: Incoming, place: ProviderMatch | null): Reception {
     const read = readRequest(incoming, place, threads)
     const { provider, request, wants, kind, turn } = read
@@ -282,9 +292,8 @@ function createContext(shared: Shared, name: string | null): Context {
     const own = name === null || valid === null ? null : contextKey(valid, name)
     const right = own !== null && provider.credential(request) === own ? own : valid
     const verdict = verdictOn(incoming, place, read, { key: right, strict, judgeModel })
-    const chosen = answerTo(asked, verdict, scripted, stock, place !== null)
-    // Each turn of a thread has its own id, by which it is continued.
-    const id = turn ? `${`${++turns}`.padStart(4, '0')}${nonce ?? ''}` : nonce
+    const chosen = answerTo(asked, verdict, scripted, stock, place !== null && !place.kept)
+    const id = idFor(nonce, turn !== null, scripted)
     const answer = id === null ? chosen : withOwnId(chosen, id)
     turn?.keep(answer)
 
@@ -455,14 +464,15 @@ function answerTo(
   { refused, unfit, credential, problems }: Verdict,
   scripted: ParsedAnswer | null,
   stock: Stock,
-  known: boolean,
+  // A provider that is configured at an address of its own may have other paths.
+  hasKnownPaths: boolean,
 ): MockAnswer {
   // A recorded provider may have answered a request that its mock would refuse; but only the mock knows the
   // valid key.
   const badKey = credential === 'mismatch' || problems.includes(NO_CREDENTIAL)
   if (refused && (stock.invent || asked.named || badKey)) return { ...refusalOf(refused), from: 'refusal' }
   if (unfit) return { ...refusalOf(unfit), from: 'model' }
-  if (known && !asked.endpoint) return noEndpoint(asked, stock)
+  if (hasKnownPaths && !asked.endpoint) return noEndpoint(asked, stock)
   return pickAnswer(asked, scripted, stock)
 }
 

@@ -41,3 +41,12 @@ test('the mock gives each call with a nonce its own id, and the ledger has what 
     [one, two, recorded],
   )
 })
+
+test('two scripted answers have ids of their own, because agents join answers of the same id', async (t) => {
+  const mock = await mockFor(t)
+  mock.answer([{ say: { text: 'One.' } }, { say: { text: 'Two.' } }])
+  const ids: string[] = []
+  for (let call = 0; call < 2; call++)
+    ids.push(((await (await ask(mock, chatBody('gpt-5-mini', {}, 'Hello'))).json()) as { id: string }).id)
+  assert.notEqual(ids[0], ids[1])
+})

@@ -13,6 +13,8 @@ import { respond } from './respond.ts'
 export interface InterceptOptions extends WorldOptions {
   /** `real` reaches loopback addresses as usual; with `recorded` they are providers like any other. */
   readonly loopback?: 'real' | 'recorded'
+  /** Returns a port of this machine that stays real with `recorded`: the gateway's own. */
+  readonly realPort?: () => number | null
   /** Returns the providers that are configured under their own names; called for each request. */
   readonly providers?: () => Configured
 }
@@ -38,6 +40,7 @@ export interface Interception extends MockControls {
  */
 export function interceptProviders({
   loopback = 'real',
+  realPort = () => null,
   providers = () => ({}),
   ...options
 }: InterceptOptions = {}): Interception {
@@ -52,7 +55,9 @@ export function interceptProviders({
   })
   const connect = net.Socket.prototype.connect
   void network.enable()
-  const restoreIntercepting = loopback === 'real' ? exemptLoopback(connect) : () => {}
+  const isReal = (to: Destination) =>
+    isLoopback(to) && (loopback === 'real' || (to.port !== undefined && Number(to.port) === realPort()))
+  const restoreIntercepting = exempt(connect, isReal)
   active = true
   return {
     ...world.stage,
@@ -81,31 +86,34 @@ export async function answerRequest(
   return respond(reception, { gate: reception.gate, gone: request.signal })
 }
 
+/** Place that a socket is to connect to: a host and a port, or a path of this machine. */
+interface Destination {
+  readonly host?: string | null
+  readonly port?: unknown
+  readonly path?: string | null
+}
+
 /**
- * Lets connections to this machine use the real `connect`. MSW could pass them through as well, but would
- * still parse every request and join two sockets: measured, a tenth of the speed.
+ * Lets the connections for which `isReal` holds use the real `connect`. MSW could pass them through as well,
+ * but would still parse every request and join two sockets: measured, a tenth of the speed.
  */
-function exemptLoopback(real: typeof net.Socket.prototype.connect): () => void {
+function exempt(real: typeof net.Socket.prototype.connect, isReal: (to: Destination) => boolean): () => void {
   const intercepting = net.Socket.prototype.connect
   const set = (value: unknown) =>
     Object.defineProperty(net.Socket.prototype, 'connect', { value, configurable: true, writable: true })
   set(function (this: net.Socket, ...args: unknown[]) {
-    return Reflect.apply(isLoopback(args) ? real : intercepting, this, args)
+    return Reflect.apply(isReal(destinationOf(args)) ? real : intercepting, this, args)
   })
   return () => set(intercepting)
 }
 
 /** Reads the forms of `socket.connect`: options, a path, a port with or without a host, or Node's own array of those. */
-function isLoopback(args: readonly unknown[]): boolean {
+function destinationOf(args: readonly unknown[]): Destination {
   const [target, host] = Array.isArray(args[0]) ? args[0] : args
-  if (typeof target === 'string' && Number.isNaN(Number(target))) return true // a Unix socket
-  if (typeof target !== 'object' || target === null)
-    return isLoopbackHost(typeof host === 'string' ? host : undefined)
-  return 'path' in target && target.path ? true : isLoopbackHost((target as { host?: string | null }).host)
+  if (typeof target === 'string' && Number.isNaN(Number(target))) return { path: target } // a Unix socket
+  if (typeof target === 'object' && target !== null) return target
+  return { port: target, ...(typeof host === 'string' && { host }) }
 }
 
-function isLoopbackHost(host: string | null | undefined): boolean {
-  return (
-    !host || host === 'localhost' || /^127\.\d+\.\d+\.\d+$/.test(host) || host === '::1' || host === '[::1]'
-  )
-}
+const isLoopback = ({ host, path }: Destination): boolean =>
+  Boolean(path) || !host || /^(?:localhost|127\.\d+\.\d+\.\d+|::1|\[::1\])$/.test(host)

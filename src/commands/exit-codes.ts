@@ -11,7 +11,12 @@ const SILENT = 'the gateway does not answer, or refuses'
 export const EXIT_CODES: Readonly<Record<string, Meanings>> = {
   serve: ['stopped on request (SIGTERM, Ctrl-C)', 'it could not start', CONFIG],
   routes: ['shown', 'the gateway that `--url` names does not answer', CONFIG],
-  record: ['stopped on request', 'it could not start', CONFIG],
+  record: [
+    'stopped on request; with a program, its own exit code',
+    'it could not start, or an exchange was not recorded',
+    CONFIG,
+  ],
+  replay: ["the program's own exit code", 'it could not start, or a call has no recording', CONFIG],
   'recordings list': ['shown', 'they cannot be read', USAGE],
   'recordings verify': ['all are valid', 'some are not, or they cannot be read', USAGE],
   'recordings import': ['everything was imported or already there', 'something was refused', USAGE],

@@ -8,7 +8,7 @@ import { addExport, addLogs, addSessions } from './entries/calls.ts'
 import { addConform, addJudge, addTarget } from './entries/conformance.ts'
 import type { CommandEntry, Env } from './entries/entry.ts'
 import { addFleet } from './entries/fleet.ts'
-import { addMock, addRecord, addRecordings } from './entries/recordings.ts'
+import { addMock, addRecord, addRecordings, addReplay } from './entries/recordings.ts'
 import {
   addCompletion,
   addConfig,
@@ -29,6 +29,7 @@ const COMMANDS: readonly CommandEntry[] = [
   addInit,
   addRoutes,
   addRecord,
+  addReplay,
   addRecordings,
   addLogs,
   addSessions,
@@ -57,9 +58,9 @@ const RENAMED: Readonly<Record<string, string>> = {
   '--witness-tls': '--mock-tls',
 }
 
-/** Throws UsageError for the names of earlier versions; after `run`, the words are an agent's. */
+/** Throws UsageError for the names of earlier versions; after `run`, `record` and `replay` they may be an agent's. */
 function refuseOldNames([command = '', ...others]: readonly string[]): void {
-  const words = command === 'run' ? [] : others.filter((word) => word.startsWith('--'))
+  const words = /^(?:run|record|replay)$/.test(command) ? [] : others.filter((word) => word.startsWith('--'))
   for (const word of [command, ...words]) {
     const [name = ''] = word.split('=')
     if (Object.hasOwn(RENAMED, name)) throw new UsageError(`${name} is now called ${RENAMED[name]}`)

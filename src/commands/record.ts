@@ -1,17 +1,21 @@
-// `waybill record`: the gateway against a live provider, with a redacted recording of each exchange.
+// `waybill record`: the gateway against live providers, with a redacted recording of each exchange; for a
+// program, or until it is stopped.
 
 import { accessSync, constants, mkdirSync } from 'node:fs'
+import type { Dispatcher } from 'undici'
 import { keepIn } from '../../mocks/recording/digest-key.ts'
-import { createRecorder } from '../../mocks/recording/recorder.ts'
-import { loadConfig } from '../config/load.ts'
+import { createRecorder, type RecorderOptions } from '../../mocks/recording/recorder.ts'
+import { type Config, type Loaded, loadConfig } from '../config/load.ts'
 import { curlExample } from '../dialects/chat/example.ts'
 import { createGateway } from '../gateway/create-gateway.ts'
 import { fileReason } from '../terminal/file-error.ts'
 import { openLog } from './process-log.ts'
+import { type Program, runAgent } from './run.ts'
 import { UsageError } from './usage-error.ts'
 
 export interface RecordOptions {
-  readonly provider: string
+  /** Default: all providers of the configuration. */
+  readonly provider?: string
   readonly config: string
   readonly out: string
   readonly port?: string
@@ -19,61 +23,130 @@ export interface RecordOptions {
   readonly canary?: readonly string[]
   readonly keepAnswers?: boolean
   readonly keepText?: boolean
+  /** Program whose calls are recorded; without one, the gateway runs until it is stopped. */
+  readonly program?: Program
+  readonly keyFile?: string
+  readonly model?: string
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-/** Resolves when the gateway has stopped. Rejects if it cannot start, or if an exchange was not recorded. */
-export async function record(options: RecordOptions): Promise<void> {
-  const { provider, config: file, out, port, scenario, canary = [], env } = options
+/**
+ * Resolves when the gateway has stopped, with the program's exit code. Rejects if it cannot start, or if an
+ * exchange was not recorded.
+ */
+export async function record(options: RecordOptions): Promise<number> {
+  const { config: file, out, scenario, program, env } = options
+  // A gateway that runs already keeps its port.
+  const port = options.port ?? (program ? '0' : undefined)
   const loaded = loadConfig(file, { env: port === undefined ? env : { ...env, WAYBILL_PORT: port } })
-  const { providers } = loaded.config
-  const target = providers[provider]
-  if (!target)
-    throw new UsageError(
-      `${file}: there is no provider "${provider}"; there are: ${Object.keys(providers).join(', ') || 'none'}`,
-    )
+  const targets = targetsOf(loaded.config.providers, options)
   if (scenario !== undefined && !/^[\w-]+$/.test(scenario))
     throw new UsageError(`--scenario takes letters, digits, "_" and "-", as in a model id, not "${scenario}"`)
   makeFolder(out) // now, before anything is spent
-  const keep = keepIn(out, options)
-  const say = (line: string) => process.stdout.write(`${line}\n`)
-  let recorded = 0
-  let refused = 0
+  // Blanked answers would lead no program through its session again.
+  const keep = { ...options, keepAnswers: options.keepAnswers || program !== undefined }
+  const stream = program ? process.stderr : process.stdout // the program has the other one
+  const say = (line: string) => void stream.write(`${line}\n`)
+  const book = recorders(
+    targets,
+    loaded,
+    { ...options, keep: keepIn(out, keep, program && process.cwd()) },
+    program ? null : say,
+  )
   const { log } = await openLog('error', { pretty: true, colour: false, stream: process.stderr })
-  const gateway = await createGateway({
-    ...loaded,
-    wire: createRecorder({
-      provider,
-      baseUrl: target.base_url,
-      out,
-      scenario,
-      secrets: [...loaded.secrets.values(), ...canary],
-      keep,
-      now: Date.now,
+  const gateway = await createGateway({ ...loaded, wire: book.wire, log })
+  say(greeting(gateway.url, targets, `${out}, ${keptWords(keep)}`, program))
+  let exitCode = 0
+  try {
+    if (program) exitCode = await runAgent({ ...options, ...program, url: gateway.url, quiet: true })
+    else
+      await new Promise((resolve) => {
+        for (const name of ['SIGINT', 'SIGTERM']) process.once(name, resolve)
+      })
+  } finally {
+    await gateway.close(30_000)
+    sumUp(book, out, program, say)
+  }
+  const { recorded, refused } = book
+  if (refused.length > 0)
+    throw new Error(`${refused.length} of ${recorded + refused.length} exchanges were not recorded`)
+  return exitCode
+}
+
+/** Providers to record, name and base URL. Throws UsageError for a name that is not configured. */
+function targetsOf(
+  providers: Config['providers'],
+  { provider, config }: Pick<RecordOptions, 'provider' | 'config'>,
+): [string, string][] {
+  const all = Object.entries(providers).map(([name, { base_url }]): [string, string] => [name, base_url])
+  const named = all.filter(([name]) => provider === undefined || name === provider)
+  if (named.length === 0)
+    throw new UsageError(
+      `${config}: there is no provider "${provider}"; there are: ${all.map(([name]) => name).join(', ') || 'none'}`,
+    )
+  return named
+}
+
+/** Recorders of all targets, and what they recorded so far. */
+interface Book {
+  readonly wire: Dispatcher.DispatcherComposeInterceptor
+  readonly recorded: number
+  /** Reason of each exchange that was not recorded. */
+  readonly refused: readonly string[]
+}
+
+function recorders(
+  targets: readonly [string, string][],
+  { secrets }: Loaded,
+  { out, scenario, canary = [], keep }: RecordOptions & Pick<RecorderOptions, 'keep'>,
+  say: ((line: string) => void) | null,
+): Book {
+  const refused: string[] = []
+  let recorded = 0
+  const wires = targets.map(([provider, baseUrl]) =>
+    createRecorder({
+      ...{ provider, baseUrl, out, scenario, keep, now: Date.now },
+      secrets: [...secrets.values(), ...canary],
       onRecorded(name) {
         recorded++
-        say(`recorded  ${name}`)
+        say?.(`recorded  ${name}`)
       },
       onRefused(reason) {
-        refused++
-        say(`not kept  ${reason}`)
+        refused.push(reason)
+        say?.(`not kept  ${reason}`)
       },
     }),
-    log,
-  })
-  say(greeting(gateway.url, provider, target.base_url, `${out}, ${keptWords(options)}`))
-
-  await new Promise((resolve) => {
-    for (const name of ['SIGINT', 'SIGTERM']) process.once(name, resolve)
-  })
-  await gateway.close(30_000)
-  say(`${recorded} recorded in ${out}, ${refused} not kept.`)
-  if (recorded > 0) {
-    say(`Look at them, then: waybill recordings verify ${out}`)
-    say(`Play them instead of the provider: waybill serve --replay ${out}`)
+  )
+  return {
+    wire: (dispatch) => wires.reduce((inner, wire) => wire(inner), dispatch),
+    refused,
+    get recorded() {
+      return recorded
+    },
   }
-  if (refused > 0) throw new Error(`${refused} of ${recorded + refused} exchanges were not recorded`)
 }
+
+function sumUp(
+  { recorded, refused }: Book,
+  out: string,
+  program: Program | undefined,
+  say: (line: string) => void,
+): void {
+  if (program) for (const reason of refused) say(`not kept  ${reason}`)
+  say(`${recorded} recorded in ${out}, ${refused.length} not kept.`)
+  if (recorded === 0) return
+  say(`Look at them, then: waybill recordings verify ${out}`)
+  say(
+    program
+      ? `Play them to the same program: waybill replay --recordings ${out} -- ${wordsOf(program)}`
+      : `Play them instead of the provider: waybill serve --replay ${out}`,
+  )
+}
+
+const wordsOf = ({ program, args }: Program): string =>
+  [program, ...args]
+    .map((word) => (/^[\w./=:@-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`))
+    .join(' ')
 
 const keptWords = ({ keepAnswers, keepText }: RecordOptions): string =>
   keepText
@@ -91,13 +164,22 @@ function makeFolder(out: string): void {
   }
 }
 
-const greeting = (url: string, provider: string, baseUrl: string, out: string): string => `
-  LIVE TRAFFIC: every call reaches a real provider and costs money.
-
-Waybill listens on ${url}
-Exchanges with ${provider} (${baseUrl}) are recorded in ${out}.
-Calls to other providers are not recorded, and cost money too. Stop with Ctrl-C.
-
-Ask:
-  ${curlExample(url, `${provider}/MODEL`)}
-`
+function greeting(
+  url: string,
+  targets: readonly [string, string][],
+  out: string,
+  program: Program | undefined,
+): string {
+  const named = targets.map(([name, baseUrl]) => `${name} (${baseUrl})`).join(', ')
+  return [
+    '',
+    '  LIVE TRAFFIC: every call reaches a real provider and costs money.',
+    '',
+    `Waybill listens on ${url}`,
+    `Exchanges with ${named} are recorded in ${out}.`,
+    'Calls to other providers are not recorded, and cost money too.',
+    ...(program
+      ? [`Starts ${program.program}.`, '']
+      : ['Stop with Ctrl-C.', '', 'Ask:', `  ${curlExample(url, `${targets[0]![0]}/MODEL`)}`, '']),
+  ].join('\n')
+}

@@ -2,6 +2,7 @@
 // machine. Describes the recordings, and names those that are missing. Knows the interception; does not know
 // the gateway.
 
+import type { LedgerEntry } from '../../mocks/ledger.ts'
 import { isKept } from '../../mocks/providers/find.ts'
 import { providers as builtIn } from '../../mocks/providers/registry.ts'
 import { ownRecordings, type Recording, readRecordings } from '../../mocks/recording/format.ts'
@@ -11,13 +12,23 @@ import type { Recordings } from '../gateway/create-gateway.ts'
 import { type FactTable, factTableOf, packageTable } from '../models/facts.ts'
 
 export interface Replay extends Recordings {
+  /** Returns what the providers were asked, in order, and which recording answered. */
+  entries(): LedgerEntry[]
   dispose(): void
+}
+
+export interface ReplaySettings {
+  readonly invent: boolean
+  readonly lenient: boolean
+  readonly similar?: boolean
+  /** Returns the gateway's own port, if this process calls it. */
+  readonly realPort?: () => number | null
 }
 
 /** `directory`: true for the package's recordings. `config` is called per request. Throws if unreadable. */
 export function startReplay(
   directory: string | true,
-  { invent, lenient }: { readonly invent: boolean; readonly lenient: boolean },
+  { invent, lenient, similar = false, realPort }: ReplaySettings,
   config: () => Config,
 ): Replay {
   const recordings = directory === true ? ownRecordings : directory
@@ -30,13 +41,10 @@ export function startReplay(
     if (now !== tableOf) [tableOf, table] = [now, factTableOf(now)]
     return table
   }
-  const { dispose } = interceptProviders({
+  const { entries, dispose } = interceptProviders({
     loopback: 'recorded',
-    recordings,
-    invent,
-    lenient,
-    facts,
-    providers,
+    ...(realPort && { realPort }),
+    ...{ recordings, invent, lenient, similar, facts, providers },
   })
   const missing = Object.entries(providers())
     .filter(([name, base]) => !isKept(builtIn, known, name, base))
@@ -44,6 +52,7 @@ export function startReplay(
   return {
     notes: [kindsOf(known, directory), ...missingOf(missing, directory, invent)],
     list: known.map(summaryOf),
+    entries: () => entries(),
     dispose,
   }
 }

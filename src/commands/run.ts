@@ -18,9 +18,13 @@ import { UsageError } from './usage-error.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
-export interface RunAgentOptions {
+/** Program that is started, with its own arguments. */
+export interface Program {
   readonly program: string
   readonly args: readonly string[]
+}
+
+export interface RunAgentOptions extends Program {
   readonly url?: string
   readonly config: string
   readonly keyFile?: string

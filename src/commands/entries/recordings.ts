@@ -1,21 +1,66 @@
 // Entries for recordings, and for the mock providers that answer from them.
 import { Option } from 'commander'
-import { type CommandEntry, example, portNumber, portText } from './entry.ts'
+import { type CommandEntry, example, GATEWAY_KEY, portNumber, portText } from './entry.ts'
 
-export const addRecord: CommandEntry = (program, { env, config }) => {
+export const addRecord: CommandEntry = (program, { env, config, finish }) => {
   program
     .command('record')
-    .description('run the gateway against a live provider and keep redacted recordings; costs money')
-    .requiredOption('--provider <name>', 'the provider whose exchanges are recorded')
+    .description(
+      'run the gateway against live providers and keep redacted recordings, of one program or until it is stopped; costs money',
+    )
+    .argument(
+      '[program]',
+      'an agent or a test suite whose calls are recorded, with answers; put -- before it',
+    )
+    .argument('[args...]', 'its own arguments, passed on unchanged')
+    .passThroughOptions()
+    .option('--provider <name>', 'the only provider whose exchanges are recorded; default: all')
     .option(...config)
+    .option(...GATEWAY_KEY)
+    .option('--model <id>', 'the model that the agent asks for, as in `waybill run`')
     .option('--out <dir>', 'where recordings are written', 'recordings')
-    .option('-p, --port <number>', 'port to listen on; default: from the configuration', portText)
+    .option(
+      '-p, --port <number>',
+      'port to listen on; default: from the configuration, with a program a free one',
+      portText,
+    )
     .option('--scenario <name>', 'name of what is recorded; default: plain, tools or the status')
     .option('--canary <text...>', 'texts from your prompts that must not appear in what is written')
     .option('--keep-answers', 'keep what the models said, and requests as keyed digests that find it again')
     .option('--keep-text', 'keep the texts of the requests, too, so that people can read them')
-    .addHelpText('after', example('waybill record --provider openai --out recordings --keep-answers'))
-    .action(async (options) => (await import('../record.ts')).record({ ...options, env }))
+    .addHelpText('after', example('waybill record --out recordings -- claude -p "Fix the tests"'))
+    .action(async (name, args, options) =>
+      finish(
+        await (await import('../record.ts')).record({
+          ...options,
+          ...(name !== undefined && { program: { program: name, args } }),
+          env,
+        }),
+      ),
+    )
+}
+
+export const addReplay: CommandEntry = (program, { env, config, finish }) => {
+  program
+    .command('replay')
+    .description(
+      'run an agent or a test suite on recordings of its calls: no key, no network, no cost; exit code 1 if a call has none',
+    )
+    .argument('<program>', 'the program; put -- before it')
+    .argument('[args...]', 'its own arguments, passed on unchanged')
+    .passThroughOptions()
+    .option(...config)
+    .option(...GATEWAY_KEY)
+    .option('--recordings <dir>', 'where the recordings are', 'recordings')
+    .option('--model <id>', 'the model that the agent asks for, as in `waybill run`')
+    .option('--similar', 'let the nearest recording answer if its last message is the same')
+    .option('-p, --port <number>', 'port of the gateway; default: a free one', portText)
+    .addHelpText('after', example('waybill replay --recordings recordings -- claude -p "Fix the tests"'))
+    .action(async (name, args, options) =>
+      finish(
+        await (await import('../replay-program.ts')).replayProgram({ ...options, program: name, args, env }),
+      ),
+    )
 }
 
 export const addRecordings: CommandEntry = (program) => {

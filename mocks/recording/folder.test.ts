@@ -1,0 +1,63 @@
+// The folder of a program in recorded answers: gone from the recording, whatever the stream cuts, and the folder
+// of the replay in the answer.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { hideFolder, showFolder } from './folder.ts'
+import type { Recording } from './format.ts'
+import { answerFrom } from './replay.ts'
+
+const HOME = '/home/ann/project'
+
+const events = (...pieces: string[]): string =>
+  pieces
+    .map(
+      (partial_json) => `data: ${JSON.stringify({ delta: { type: 'input_json_delta', partial_json } })}\n\n`,
+    )
+    .join('')
+
+/** The answer of a replay in `folder`, in chunks of 40 bytes. */
+function replayed(body: Buffer, length: number, folder: string): string {
+  const chunks = Array.from({ length: Math.ceil(body.length / 40) }, (_, i) => [
+    Math.min(40, body.length - i * 40),
+    0,
+  ])
+  const recording = {
+    name: 'x',
+    response: { status: 200, headers: {}, chunks },
+    bytes: body,
+    redaction: { folder: length },
+  }
+  const { parts } = answerFrom(recording as unknown as Recording, 'none', undefined, folder)
+  return Buffer.concat(parts as Uint8Array[]).toString()
+}
+
+const joined = (text: string): string =>
+  [...text.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data!).delta.partial_json).join('')
+
+test('the folder leaves the recording and comes back as another one, also where a stream cut it in three', () => {
+  const stream = events('{"file_path":"/home/a', 'nn/pro', 'ject/a.ts","cwd":"/home/ann/project","é":1}')
+  const { body, found } = hideFolder(Buffer.from(stream), HOME)
+  assert.equal(found, 2)
+  assert.equal(body.length, Buffer.byteLength(stream))
+  assert.doesNotMatch(joined(body.toString()), /ann|project/)
+  for (const folder of ['/w', '/a/much/longer/name/of/a/folder/é', HOME]) {
+    const back = joined(replayed(body, HOME.length, folder))
+    assert.deepEqual(JSON.parse(back), { file_path: `${folder}/a.ts`, cwd: folder, é: 1 })
+  }
+})
+
+test('a whole answer as well; names that only begin like the folder stay', () => {
+  const whole = JSON.stringify({
+    input: { path: HOME, other: `${HOME}-2/x`, deep: JSON.stringify({ at: `${HOME}/y` }) },
+  })
+  const { body, found } = hideFolder(Buffer.from(whole), HOME)
+  assert.equal(found, 2)
+  const { input } = JSON.parse(replayed(body, HOME.length, '/srv/job'))
+  assert.deepEqual(input, { path: '/srv/job', other: `${HOME}-2/x`, deep: '{"at":"/srv/job/y"}' })
+})
+
+test('a folder that is short, or written differently in JSON, stays', () => {
+  for (const folder of ['/app', 'C:\\Users\\ann', '/home/"ann"/x'])
+    assert.equal(hideFolder(Buffer.from(JSON.stringify({ folder })), folder).found, 0)
+  assert.deepEqual(showFolder(Buffer.from('{"a":"/_folder____"}'), 12, 'C:\\job'), [])
+})

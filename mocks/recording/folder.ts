@@ -1,0 +1,86 @@
+// The folder in which a program ran, where a recorded answer names it: a placeholder of the same length in the
+// recording, and the folder of the replay in the answer, so that an agent works where it is started. A stream
+// may have split the name between two events. Pure.
+
+/** Shortest folder that is replaced: a shorter one could be part of any text. */
+const MIN_FOLDER_BYTES = 9
+
+/** Range of bytes in a body. */
+export type Span = readonly [from: number, to: number]
+
+/** Returns the text that stands for a folder of this many bytes. */
+const placeholderOf = (length: number): string => '/_folder'.padEnd(length, '_')
+
+/** Returns true for a folder that is written alike in a text and in JSON. */
+const isPlain = (folder: string): boolean => /^\/[^"\\\p{Cc}]+$/u.test(folder)
+
+/** Replaces the folder in an answer. `found` is the number of times. */
+export function hideFolder(body: Buffer, folder: string): { readonly body: Buffer; readonly found: number } {
+  const name = Buffer.from(folder)
+  if (name.length < MIN_FOLDER_BYTES || !isPlain(folder)) return { body, found: 0 }
+  const places = placesOf(body, name.toString('latin1'))
+  const hidden = Buffer.from(body)
+  const placeholder = placeholderOf(name.length)
+  for (const spans of places) {
+    let at = 0
+    for (const [from, to] of spans) {
+      hidden.write(placeholder.slice(at, at + to - from), from, 'latin1')
+      at += to - from
+    }
+  }
+  return { body: hidden, found: places.length }
+}
+
+/** Piece of a body to be replaced by a text. */
+export interface Edit {
+  readonly span: Span
+  readonly text: string
+}
+
+/** Returns the edits that put a folder in place of the placeholder of this many bytes. */
+export function showFolder(body: Uint8Array, length: number, folder: string): Edit[] {
+  if (!isPlain(folder)) return []
+  return placesOf(Buffer.from(body), placeholderOf(length)).flatMap((spans) =>
+    spans.map((span, piece) => ({ span, text: piece === 0 ? folder : '' })),
+  )
+}
+
+/** A string of JSON, or `"name":`. */
+const STRING = /"((?:[^"\\]|\\.)*)"(\s*:)?/g
+
+/** Finds a text in the strings of a body, also where several strings of the same name hold it only together. */
+function placesOf(body: Buffer, text: string): Span[][] {
+  const pieces = new Map<string, Span[]>()
+  const raw = body.toString('latin1') // one character per byte
+  let [name, line] = ['', 0]
+  for (const content of raw.split('\n')) {
+    for (const { index, 1: inner = '', 2: colon } of content.matchAll(STRING)) {
+      const from = line + index + 1
+      if (colon) name = inner
+      else if (!pieces.get(name)?.push([from, from + inner.length]))
+        pieces.set(name, [[from, from + inner.length]])
+    }
+    line += content.length + 1
+  }
+  return [...pieces.values()].flatMap((those) => placesIn(raw, those, text))
+}
+
+/** Finds a text in pieces that are read one after the other. */
+function placesIn(raw: string, pieces: readonly Span[], text: string): Span[][] {
+  const joined = pieces.map(([from, to]) => raw.slice(from, to)).join('')
+  const places: Span[][] = []
+  for (let at = joined.indexOf(text); at >= 0; at = joined.indexOf(text, at + 1)) {
+    if (/^[\w.-]/.test(joined.slice(at + text.length))) continue // the beginning of another name
+    let start = 0
+    const spans: Span[] = []
+    for (const [from, to] of pieces) {
+      const first = Math.max(at, start)
+      const last = Math.min(at + text.length, start + to - from)
+      if (first < last) spans.push([from + first - start, from + last - start])
+      start += to - from
+      if (start >= at + text.length) break
+    }
+    places.push(spans)
+  }
+  return places
+}
