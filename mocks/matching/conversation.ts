@@ -74,17 +74,29 @@ function read(body: Json): Conversation {
 
 /** Reads the tools, sorted by name, because their order changes from run to run; without descriptions. */
 function toolsOf(body: Json): Conversation['tools'] {
-  const named = offeredTools(body).map(({ name, schema }) => ({ name, definition: canonical(schema) }))
-  const hosted = list(body.tools).filter(isObject)
-  for (const { type } of hosted)
-    if (
-      typeof type === 'string' &&
-      !/^(?:function|custom|namespace)$/.test(type) &&
-      named.every((one) => one.name !== type)
-    )
-      named.push({ name: type, definition: '' })
+  const added = list(body.input).filter((item) => isObject(item) && item.type === 'additional_tools')
+  const tools = [body, ...added].flatMap((holder) => flat(list((holder as Json).tools)))
+  const named = offeredTools({ ...body, tools }).map(({ name, schema }) => ({
+    name,
+    definition: canonical(schema),
+  }))
+  for (const { type, name, format } of tools) {
+    const known = type === 'custom' ? name : type
+    if (typeof known === 'string' && known !== 'function' && named.every((one) => one.name !== known))
+      named.push({ name: known, definition: type === 'custom' ? canonical(format ?? null) : '' })
+  }
   return named.sort((a, b) => (a.name < b.name ? -1 : 1))
 }
+
+/** Takes the tools out of their namespaces, whose names they keep in front. */
+const flat = (tools: readonly unknown[]): Json[] =>
+  tools
+    .filter(isObject)
+    .flatMap((tool) =>
+      tool.type === 'namespace'
+        ? flat(list(tool.tools)).map((inner) => ({ ...inner, name: `${tool.name}.${inner.name}` }))
+        : [tool],
+    )
 
 class Reader {
   readonly #parts: { part: Part; call: number }[] = []
@@ -196,6 +208,7 @@ const BLOCKS: Readonly<Record<string, ReadBlock>> = {
   function_call_output: readOutputItem,
   custom_tool_call_output: readOutputItem,
   thinking: (reader, { thinking }) => reader.text('assistant', 'reasoning', thinking),
+  additional_tools() {}, // they are read with the tools
   redacted_thinking() {}, // encrypted, and different in every run
   reasoning(reader, { summary, content }) {
     for (const one of [...list(summary), ...list(content)])

@@ -74,6 +74,7 @@ test('measured times are masked in the result of a tool, and stay elsewhere', ()
       'total 20\ndrwxr-xr-x 3 me me 4096 Nov  5 20:21 .\n-rw-r--r-- 1 me me 12 Nov 25 20:21 a.txt',
       'total <size>\ndrwxr-xr-x <size> <time> .\n-rw-r--r-- 12 <time> a.txt',
     ],
+    ['Chunk ID: 82b391\n{"task_id":"b3x"}', 'Chunk ID: <id>\n{"task_id":"<id>"}'],
     ['12 passed in 0.34s', '12 passed in <duration>s'],
     ['took 3 apples', 'took 3 apples'],
   ] as const) {

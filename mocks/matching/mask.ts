@@ -46,6 +46,10 @@ const SHARED =
 const DURATION =
   /\b((?:duration|elapsed|wall[ _]time|took|finished|completed|passed|done)\b[\w"' ]{0,12}?(?:[:=]|\bin\b)? ?)\d+(?:\.\d+)?(?= ?(?:ms|s|secs?|seconds?)\b)|\b((?:duration|elapsed)_m?s["']?[:=] ?)\d+(?:\.\d+)?/gi
 
+/** Ids that a tool names as such in its result: `Chunk ID: 82b391`. */
+const NAMED_ID =
+  /\b((?:chunk|process|session|task|job|run|request|trace|shell|container)[ _-]?id["']? ?[:=] ?["']?)[\w-]{3,}/gi
+
 /** Start of a line of `ls -l`: mode, links, owner, group, size, time. What differs from machine to machine goes. */
 const FILE_LINE = new RegExp(
   `^([-dlbcps][rwxsStT-]{9})[.+@]? +\\d+ +[\\w.-]+ +[\\w.-]+ +(\\d+) +(?:${MONTHS}) +\\d{1,2} +(?:\\d\\d:\\d\\d|\\d{4})\\b|^total \\d+$`,
@@ -58,7 +62,7 @@ const PORT = /\b(localhost|127\.0\.0\.1|\[::1\]):\d{2,5}\b/g
 
 /**
  * Creates the mask of one request: the same id gets the same number throughout. Measured times and
- * lists of files are masked only in the result of a tool; elsewhere they are content. `own` are the user's patterns,
+ * lists of files, and ids that are named so, are masked only in the result of a tool; elsewhere they are content. `own` are the user's patterns,
  * `folders` are where the program and its user are at home.
  */
 export function createVolatileMask(
@@ -86,6 +90,7 @@ export function createVolatileMask(
       masked = masked
         .replace(DURATION, (_, before, named) => `${before ?? named}<duration>`)
         .replace(FILE_LINE, maskedFile)
+        .replace(NAMED_ID, '$1<id>')
     return masked.replace(PORT, '$1:<port>')
   }
 }
