@@ -9,14 +9,19 @@ import { GatewayError } from './errors.ts'
  */
 const NEVER = /[\\?\p{Cc}\p{Cs}]/u
 /** A percent-encoded character: a server may decode it once too often. */
-const ENCODED = /%[\da-f]{2}/i
+const ENCODED = /%(u[\da-f])?[\da-f]{2}/i
 /** A segment that is empty or leads elsewhere, also without text after `;`, or final spaces and dots. */
 const LEADS_ELSEWHERE = /(^|\/)[\s.]*(;[^/]*)?(\/|$)/
 /** One of Google's methods: a server that splits at the first colon would call it instead. */
 const METHOD = /:(\w+(contents?|tokens)|\w*predict\w*)$/i
 
+/** Characters without a width, which some servers drop. */
+const INVISIBLE = /\p{Cf}/gu
+
 /** Returns why a model's name (without its provider) could leave its place in a path; null if it cannot. */
-export function misplacement(model: string): string | null {
+export function misplacement(name: string): string | null {
+  // Some servers read full-width dots and slashes as plain ones.
+  const model = name.normalize('NFKC').replace(INVISIBLE, '')
   if (NEVER.test(model)) return 'contains a backslash, "?" or a control character'
   if (ENCODED.test(model)) return 'contains a percent-encoded character'
   if (LEADS_ELSEWHERE.test(model)) return 'has an empty segment, "." or ".." between its slashes'

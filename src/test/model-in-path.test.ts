@@ -33,6 +33,12 @@ const MISPLACED = [
   'm%252e%252e/n',
   'm%5c..',
   'm\\..\\n',
+  'm/%u002e%u002e/n',
+  'm/\uff0e\uff0e/n',
+  'm/\u2025/n',
+  'm\uff0f..\uff0fn',
+  'm/.\u200b./n',
+  'm/\u200b../n',
   'm?x=1',
   'm\u0000',
   'm\tn',
@@ -63,7 +69,6 @@ const REAL = [
   'claude-opus-4-5[1m]',
   'ünï 100% \u{1f600}',
   '"quotes"; x=1',
-  '．．／m',
 ]
 
 test('a deployment that is named behind a model by "#" is a name', () => {
