@@ -52,7 +52,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const meters = createMetrics({
     cooling: () => targetStates(context().readContext),
     configurationCurrent: () => inForce.state.state === 'current',
-    writable: () => storeFailure() === null,
+    ...{ writable: () => storeFailure() === null, openings: () => store.openings },
     droppedSpans: () => traces?.dropped,
     fleet: () => fleet && { ...standingOf(fleet), fallbacks: fleet.rates.fallbacks },
     readable: () => store.readFailure === null,

@@ -23,6 +23,8 @@ export interface Gauges {
   readonly readable: () => boolean
   /** Keys with a budget, US dollars in this month. */
   readonly budgets: () => readonly KeyBudget[]
+  /** Numbers of openings of the record, by who committed them. */
+  readonly openings: () => Readonly<Record<string, number>>
   /** Number of spans that were not sent; undefined without traces. */
   readonly droppedSpans: () => number | undefined
   /** State of this gateway in its fleet; undefined for a single one, which has no such metrics. */
@@ -182,6 +184,11 @@ function gaugesOf(gauges: Gauges, open: () => number) {
       'waybill_configuration_current',
       '0 while the configuration in the file is rejected and an earlier one is in force.',
       gauges.configurationCurrent,
+    ),
+    new Gauge(
+      'waybill_record_openings_total',
+      'Calls put on record: `here` on the main thread; `locked` by the writer thread, because another connection was writing; `together` by it for any other reason.',
+      () => Object.entries(gauges.openings()).map(([by, count]) => [labels('by', by), count]),
     ),
     one('waybill_record_writable', '0 while the record is not writable.', gauges.writable),
     one('waybill_record_readable', '0 while the record is not readable.', gauges.readable),

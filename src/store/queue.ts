@@ -11,10 +11,20 @@ import type { Opening, Write } from './writes.ts'
 export type Commit = (batch: Write[]) => Promise<readonly (string | null)[] | null>
 
 /**
- * Commits openings on this thread, all or none, without waiting for a lock. Returns false if it did not: then
- * the writer thread has to. Throws if it is unknown what was written.
+ * Commits openings on this thread, all or none, without waiting for a lock. `locked`: another connection was
+ * writing. Unless it returns `committed`, the writer thread has to. Throws if it is unknown what was written.
  */
-export type CommitHere = (openings: readonly Opening[]) => boolean
+export type CommitHere = (openings: readonly Opening[]) => 'committed' | 'locked' | 'not possible'
+
+/** Numbers of openings since the start, by who committed them and why. */
+export interface OpeningCounts {
+  /** Committed on this thread. */
+  here: number
+  /** Left to the writer thread because another connection was writing. */
+  locked: number
+  /** Left to it without a try: several in one turn, or a batch was with it. */
+  together: number
+}
 
 /** Called when a write is committed, or with the reason why it cannot be. */
 export type Done = (error: Error | null) => void
@@ -31,6 +41,9 @@ interface Waiting<What = Write> {
  */
 const LINGER_MS = 10
 const MAX_LINGERING = 128
+
+/** Maximum closings of a batch: openings that arrive meanwhile wait less than a millisecond for the next. */
+const MAX_CLOSINGS_A_BATCH = 24
 
 /** Maximum openings of a turn that are committed here: for more, waking the writer thread is cheaper. */
 const MAX_HERE = 1
@@ -71,12 +84,13 @@ export class WriteQueue {
   #failure: string | null = null
   #closing = false
   #closed = false
+  readonly openings: OpeningCounts = { here: 0, locked: 0, together: 0 }
 
   /** `onFailure` is called when writing begins to fail. */
   constructor(
     commit: Commit,
     onFailure: (message: string) => void = () => {},
-    commitHere: CommitHere = () => false,
+    commitHere: CommitHere = () => 'not possible',
   ) {
     this.#commit = commit
     this.#commitHere = commitHere
@@ -154,17 +168,18 @@ export class WriteQueue {
     const fresh = this.#fresh
     this.#fresh = []
     if (fresh.length === 0) return
-    let isWritten = false
+    const isQuiet = this.#running === null && fresh.length <= MAX_HERE
+    const mayCommit = isQuiet && this.#refusal === null && this.#closings.length < MAX_WAITING_CLOSINGS
+    let result: ReturnType<CommitHere> = 'not possible'
     try {
-      const isQuiet = this.#running === null && fresh.length <= MAX_HERE
-      const isHere = isQuiet && this.#refusal === null && this.#closings.length < MAX_WAITING_CLOSINGS
-      isWritten = isHere && this.#commitHere(fresh.map(({ write }) => write))
+      if (mayCommit) result = this.#commitHere(fresh.map(({ write }) => write))
     } catch (error) {
       this.#refuse(fresh, error as Error)
       this.#tryLater()
       return
     }
-    if (isWritten) for (const { done } of fresh) done(null)
+    this.openings[COUNTED_AS[result]] += fresh.length
+    if (result === 'committed') for (const { done } of fresh) done(null)
     else {
       this.#openings.push(...fresh)
       if (this.#refusal === null) this.#start()
@@ -195,9 +210,10 @@ export class WriteQueue {
     const batch = this.#openings
     this.#openings = []
     if (!this.#isDue && this.#flushes.length === 0) return batch
-    batch.push(...this.#closings)
-    this.#closings = []
-    this.#isDue = false
+    // A read waits for all of them. Otherwise the rest goes with the next batch.
+    const most = this.#flushes.length > 0 ? this.#closings.length : MAX_CLOSINGS_A_BATCH
+    batch.push(...this.#closings.splice(0, most))
+    this.#isDue = this.#closings.length > 0
     clearTimeout(this.#linger)
     this.#linger = undefined
     return batch
@@ -249,6 +265,8 @@ export class WriteQueue {
     for (const each of batch)
       if (isOpening(each.write)) each.done(error)
       else this.#unwritten.push(each)
+    this.#unwritten.push(...this.#closings.splice(0))
+    this.#isDue = false
     this.#refuseOpenings(error)
     this.#fail(error.message)
   }
@@ -288,6 +306,8 @@ export class WriteQueue {
     }, RETRY_MS)
   }
 }
+
+const COUNTED_AS = { committed: 'here', locked: 'locked', 'not possible': 'together' } as const
 
 /** Returns true for writes that must be on disk before bytes leave for a provider. */
 const isOpening = ({ kind }: Write): boolean => kind === 'open' || kind === 'next'

@@ -2,7 +2,7 @@
 
 import type { TracedCall } from '../core/tracing.ts'
 import type { ArtifactLimits, MakeArtifact } from './artifact-buffer.ts'
-import type { Done } from './queue.ts'
+import type { Done, OpeningCounts } from './queue.ts'
 import type { Reads, RetentionLimits } from './reads.ts'
 import type { Opening, Write } from './writes.ts'
 
@@ -18,6 +18,7 @@ export interface Store {
   saveArtifact(callId: string, weight: number, make: MakeArtifact): void
   /** Reads of the record. */
   readonly calls: Reads
+  readonly openings: Readonly<OpeningCounts>
   /** Calls that an earlier gateway left open. */
   readonly interrupted: readonly TracedCall[]
   /** Spending of the keys; throws `log_unavailable` if it cannot be read. */

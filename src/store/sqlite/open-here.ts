@@ -32,16 +32,17 @@ export function openHere(file: string, files: OpenFiles, descriptors: Descriptor
 
   return {
     commit(openings) {
-      if (overwritten() !== null) return false
+      if (overwritten() !== null) return 'not possible'
       try {
         commitAll(openings)
-      } catch {
-        return false // the writer finds out the reason, and what is to be done
+      } catch (error) {
+        // The writer finds out any other reason, and what is to be done.
+        return (error as { code?: string }).code?.startsWith('SQLITE_BUSY') ? 'locked' : 'not possible'
       }
       // Checked afterwards: nothing may leave that went into a file without a name, even if it is on record.
       const lost = lostName()
       if (lost !== null) throw new UnansweredError(lost)
-      return true
+      return 'committed'
     },
     close: () => void db.close(),
   }

@@ -75,7 +75,7 @@ export async function openStore(options: StoreOptions): Promise<Journal> {
     throw refusal(directory, cause)
   }
   const queue = new WriteQueue(committing(ask), onFailure, (openings) =>
-    asking.damage === null && writer.failure === null ? (here?.commit(openings) ?? false) : false,
+    here && asking.damage === null && writer.failure === null ? here.commit(openings) : 'not possible',
   )
   const seen = async () => {
     asking.refuseDamage()
@@ -113,9 +113,7 @@ export async function openStore(options: StoreOptions): Promise<Journal> {
   }
 
   return {
-    open,
-    write,
-    interrupted,
+    ...{ open, write, interrupted, openings: queue.openings },
     saveArtifact: (callId, weight, make) => artifactBuffer.add(callId, weight, make),
     calls: withBuffered(reader.reads, artifactBuffer),
     spending: readSpending(db, noteDamage),

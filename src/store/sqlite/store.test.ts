@@ -175,6 +175,25 @@ test('openings go in the batch of their turn, closings together and in order beh
   assert.deepEqual(batches.at(-1), ['f'])
 })
 
+test('closings go in small batches, so that an opening waits for few of them', async () => {
+  const batches: string[][] = []
+  const queue = new WriteQueue(async (batch) => {
+    batches.push(batch.map((write) => (write as { id: string }).id))
+    await sleep(2)
+    return null
+  })
+  const closings = Array.from({ length: 200 }, (_, n) => queue.add({ kind: 'close', id: `${n}` } as Ending))
+  const next = sleep(5).then(() => queue.add({ kind: 'next', id: 'opening' } as Ending))
+  await Promise.all([...closings, next])
+  const at = batches.findIndex((batch) => batch.includes('opening'))
+  assert.ok(at > 0 && at < batches.length - 1, `the opening went with batch ${at + 1} of ${batches.length}`)
+  for (const batch of batches) assert.ok(batch.length <= 25, `${batch.length} writes in a batch`)
+  assert.deepEqual(
+    batches.flat().filter((id) => id !== 'opening'),
+    closings.map((_, n) => `${n}`),
+  )
+})
+
 test('a closing write that can never succeed holds up no other', async () => {
   const written: string[] = []
   const queue = new WriteQueue(async (batch) => {

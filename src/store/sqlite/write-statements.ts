@@ -66,10 +66,10 @@ export function prepareWrites(db: Database, rollUps: RollUps): (write: Write) =>
   const { spend, charge, noteUnknown, release } = prepareSpending(db)
   const open = prepareOpenings(db)
   const begin = prepareAttempts(db)
-  const end = (id: string, at: number, ended: EndedAttempt, cost: Cost, estimated = 0) => {
-    const { changes } = closeAttempt.run(...attemptClosing.values({ at, ended, cost }), id, ended.n)
-    // It may have been written before: a writer that died may or may not have committed its last batch.
-    if (changes === 0) return
+  /** Returns false if it was written before: a writer that died may or may not have committed its last batch. */
+  const end = (id: string, at: number, ended: EndedAttempt, cost: Cost): boolean =>
+    closeAttempt.run(...attemptClosing.values({ at, ended, cost }), id, ended.n).changes > 0
+  const pay = (id: string, ended: EndedAttempt, cost: Cost, estimated = 0) => {
     if (cost.usd !== null) spend(id, cost.usd)
     else charge(id, estimated)
     if (estimated === 0 && costOfAttempt({ ended, cost }).missing.length > 0) noteUnknown(id)
@@ -82,7 +82,7 @@ export function prepareWrites(db: Database, rollUps: RollUps): (write: Write) =>
         return
       case 'next': {
         const { id, at, ended, cost, target, fallbacks, requestsSent } = write
-        end(id, at, ended, cost, write.charge)
+        if (end(id, at, ended, cost)) pay(id, ended, cost, write.charge)
         begin(id, ended.n + 1, target, at)
         resolveAgain.run(target.provider, target.model, target.tier, requestsSent + 1, fallbacks, id)
         return
@@ -92,7 +92,7 @@ export function prepareWrites(db: Database, rollUps: RollUps): (write: Write) =>
         return
       case 'close': {
         const { id, at, ended, cost, target, fallbacks, outcome, requestsSent } = write
-        if (ended) end(id, at, ended, cost, write.charge)
+        const isEnded = ended !== null && end(id, at, ended, cost)
         // A call that was refused because its opening failed may still have a reservation.
         if (write.charge !== undefined || outcome.state === 'failed') release(id)
         // The writer may have died after committing a `next`: that attempt was refused, so it was not made.
@@ -100,6 +100,8 @@ export function prepareWrites(db: Database, rollUps: RollUps): (write: Write) =>
           resolveAgain.run(target.provider, target.model, target.tier, requestsSent, fallbacks, id)
         const closed = closeCall.get(...callClosing.values(write), id)
         if (closed) rollUps.count(closed)
+        // Only a key has a sum of its spending.
+        if (isEnded && closed?.key_name !== null) pay(id, ended, cost, write.charge)
       }
     }
   }
