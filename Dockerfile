@@ -24,10 +24,10 @@ RUN find node_modules dist -type f \( -name '*.map' -o -name '*.md' -o -name '*.
 
 # The same input makes the same layer: the modes and times of the files are set, not found.
 ARG SOURCE_DATE_EPOCH=0
-RUN mkdir -p /out/app/conformance/checks /out/app/conformance/requirements /out/app/conformance/targets /out/data /out/usr/local/bin \
- && cp -R LICENSE package.json dist node_modules recordings docs examples /out/app/ \
- && cp conformance/checks/cases.yaml /out/app/conformance/checks/ && cp conformance/requirements/*.yaml /out/app/conformance/requirements/ \
- && cp conformance/targets/waybill.yaml /out/app/conformance/targets/ \
+# The image holds what the package holds: `files` of package.json is the one list.
+RUN mkdir -p /out/app /out/data /out/usr/local/bin \
+ && npm pack --silent --ignore-scripts --pack-destination /tmp \
+ && tar -xzf /tmp/waybill-*.tgz -C /out/app --strip-components=1 && cp -R node_modules /out/app/ \
  && chmod -R u=rwX,go=rX /out/app && chmod 755 /out/app/dist/cli.js \
  && ln -s /app/dist/cli.js /out/usr/local/bin/waybill && chmod 700 /out/data && chown 1000:1000 /out/data \
  && find /out -exec touch --no-dereference --date="@${SOURCE_DATE_EPOCH}" {} +
