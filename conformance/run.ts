@@ -8,25 +8,29 @@ import { inDialect } from './dialects/registry.ts'
 import { type Evidence, REMAINDER } from './evidence/evidence.ts'
 import { clock } from './evidence/http-client.ts'
 import { judge, type Results, type RunFile } from './judge/judge.ts'
+import { StartError } from './launch/instance.ts'
 import { dialectFor, requirementsFor, withoutDialect } from './requirements/applicability.ts'
-import {
-  type Profile,
-  type Requirement,
-  type Requirements,
-  readRequirements,
-} from './requirements/requirements.ts'
+import { type Profile, readProfile } from './requirements/profiles.ts'
+import { type Requirement, type Requirements, readRequirements } from './requirements/requirements.ts'
 import { MAX_RUN_MS, openBounds } from './runner/bounds.ts'
 import type { Check } from './runner/check.ts'
 import { type GatewayPace, usually } from './runner/eta.ts'
+import { isHere, type Meter, openMeter, plan, type Spending } from './runner/live.ts'
 import { openWorker, type Worker } from './runner/worker.ts'
 import { declares, type Target } from './target/schema.ts'
 
-/** Version of the suite. Its major version selects the frozen set of requirements that decides. */
-export const SUITE = '4.0'
+/** Version of the suite. Its major version is that of its frozen set of requirements, which decides by default. */
+export const SUITE = '5.0'
 
 export interface ConformOptions {
   readonly target: Target
   readonly profile?: Profile
+  /** Frozen set of requirements that decides, such as `4.0`; default that of this version. */
+  readonly set?: string
+  /** True to make real calls, which a profile without a mock needs; see `spendingOf`. */
+  readonly live?: boolean
+  /** True to burden a target that is not on this machine. */
+  readonly stress?: boolean
   /** Requirement ids; default all. */
   readonly only?: readonly string[]
   /** Requirement id -> reason for leaving it out. */
@@ -62,8 +66,11 @@ export interface Conformed {
 export async function conform({
   target: template,
   profile = 'core',
+  set = SUITE,
+  live = false,
+  stress = false,
   only,
-  disabled = {},
+  disabled: leftOut = {},
   directory,
   quick = false,
   timeLimit = MAX_RUN_MS,
@@ -80,55 +87,42 @@ export async function conform({
     if (directory !== undefined) write(join(directory, 'evidence'), `${found.check}.json`, found)
   }
 
+  const isLive = readProfile(profile).live
+  if (isLive && !live)
+    throw new StartError(`profile ${profile} makes real calls, which may cost money: it needs --live`)
+  const disabled = { ...burdens(template, stress), ...leftOut }
   const exercises = exercisesOf(requirements, { target: template, profile, only, disabled })
+  const meter = isLive ? openMeter(await plan(exercises.keys(), template)) : null
   const workers: Worker[] = []
   const bounds = openBounds(template.name)
   const ending = new AbortController()
   let stopped: string | null = null
-  const stop = (reason: string): void => {
+  const stop = (reason: string, abort = true): void => {
     stopped ??= reason
-    ending.abort()
+    if (abort) ending.abort()
   }
   const clockwork = setTimeout(
     () => stop(`the run took longer than ${timeLimit / 60_000} min, its limit; --time-limit sets another`),
     timeLimit,
   )
   try {
-    const settings = { template, quick, keep, signal: ending.signal }
+    const settings = { template, quick, keep, signal: ending.signal, send: meter?.send }
     await openWorkers(workers, Math.min(template.instances, exercises.size), settings, onMock)
 
-    if (exercises.size > FEW_CHECKS) await workers[0]!.run(secondCall)
+    if (meter === null && exercises.size > FEW_CHECKS) await workers[0]!.run(secondCall)
     const pace = paceOf(template, evidence)
     onPlan([...exercises.values()], workers.length, pace)
-    // Each worker takes the next check until none is left. If one breaks off, the others finish their current
-    // check. Several workers begin with the longest checks, so that no long one is left at the end.
     const queue = [...exercises]
+    // Several workers begin with the longest checks, so that no long one is left at the end.
     if (workers.length > 1) queue.sort(([a], [b]) => usually(b.id, quick, pace) - usually(a.id, quick, pace))
-    const work = async (worker: Worker): Promise<void> => {
-      for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
-        const [check, requirement] = next
-        onCheck(requirement, null)
-        const { evidence: found, gone } = await worker.run(check)
-        onCheck(requirement, found)
-        const excess = bounds.exceeded(found)
-        if (excess !== null) stop(excess)
-        if (ending.signal.aborted) return
-        if (gone === null) continue
-        stopped ??= `${worker.target.name} has been gone since ${requirement.id}: ${gone}`
-        return
-      }
-    }
-    const nothingMore = () => {
-      queue.length = 0
-    }
-    const ends = await Promise.allSettled(workers.map((worker) => work(worker).finally(nothingMore)))
-    for (const end of ends) if (end.status === 'rejected') throw end.reason
+    const excessOf = (found: Evidence) => bounds.exceeded(found) ?? meter?.exceeded() ?? null
+    await workThrough(workers, queue, { onCheck, excessOf, stop, signal: ending.signal })
 
     const remainders = workers.map((worker, index) =>
       worker.remainder(index === 0 ? REMAINDER : `${REMAINDER}-${index + 1}`),
     )
     for (const remainder of await Promise.all(remainders)) keep(remainder)
-    const asked = { profile, only, disabled, quick, reproduce }
+    const asked = { profile, set, only, disabled, quick, reproduce, meter }
     const run = await describeRun(workers, asked, startedAt, stopped)
     const results = judge(run, evidence, requirements)
     if (directory !== undefined) write(directory, 'run.json', run)
@@ -138,6 +132,66 @@ export async function conform({
     for (const worker of workers) await worker.close()
   }
 }
+
+/**
+ * Carries out checks: each worker takes the next one until none is left. If one breaks off, the others finish their
+ * current check.
+ */
+async function workThrough(
+  workers: readonly Worker[],
+  queue: [Check, Requirement][],
+  {
+    onCheck,
+    excessOf,
+    stop,
+    signal,
+  }: Required<Pick<ConformOptions, 'onCheck'>> & {
+    /** Returns why the run must end after this evidence, or null. */
+    readonly excessOf: (found: Evidence) => string | null
+    readonly stop: (reason: string, abort: boolean) => void
+    readonly signal: AbortSignal
+  },
+): Promise<void> {
+  const work = async (worker: Worker): Promise<void> => {
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+      const [check, requirement] = next
+      onCheck(requirement, null)
+      const { evidence: found, gone } = await worker.run(check)
+      onCheck(requirement, found)
+      const excess = excessOf(found)
+      if (excess !== null) stop(excess, true)
+      if (signal.aborted) return
+      if (gone === null) continue
+      return stop(`${worker.target.name} has been gone since ${requirement.id}: ${gone}`, false)
+    }
+  }
+  const nothingMore = () => {
+    queue.length = 0
+  }
+  const ends = await Promise.allSettled(workers.map((worker) => work(worker).finally(nothingMore)))
+  for (const end of ends) if (end.status === 'rejected') throw end.reason
+}
+
+/** Returns what a run of a profile without a mock will send at most. Sends nothing. */
+export async function spendingOf({
+  target,
+  profile = 'server',
+  only,
+  stress = false,
+}: Pick<ConformOptions, 'target' | 'profile' | 'only' | 'stress'>): Promise<Spending> {
+  const disabled = burdens(target, stress)
+  return plan(exercisesOf(readRequirements(), { target, profile, only, disabled }).keys(), target)
+}
+
+/** Returns the checks that would burden a machine of others, each with the reason to leave it out. */
+const burdens = (target: Target, stress: boolean): Record<string, string> =>
+  stress || isHere(target)
+    ? {}
+    : Object.fromEntries(
+        [...checks.values()].flatMap(({ id, stress: isHeavy }: Check) =>
+          isHeavy ? [[id, 'it burdens the server, which is not on this machine; --stress allows it']] : [],
+        ),
+      )
 
 /** Returns the checks to be exercised, each with the first requirement that asks for it. */
 function exercisesOf(
@@ -190,12 +244,15 @@ async function describeRun(
   workers: readonly Worker[],
   {
     profile,
+    set,
     only,
     disabled,
     quick,
     reproduce,
-  }: Required<Pick<ConformOptions, 'profile' | 'disabled' | 'quick' | 'reproduce'>> & {
+    meter,
+  }: Required<Pick<ConformOptions, 'profile' | 'set' | 'disabled' | 'quick' | 'reproduce'>> & {
     readonly only: readonly string[] | undefined
+    readonly meter: Meter | null
   },
   startedAt: number,
   stopped: string | null,
@@ -205,6 +262,7 @@ async function describeRun(
   const run: RunFile = {
     format: 2,
     suite: SUITE,
+    set,
     profile,
     target,
     started_at: startedAt,
@@ -213,12 +271,16 @@ async function describeRun(
     disabled: { ...disabled },
     quick,
     inferences: counts.reduce((sum, count) => sum + count, 0),
+    live: meter && { announced: meter.announced, made: meter.spent(), reported: meter.reported() },
     stopped,
     environment: { node: process.version, platform: `${process.platform} ${process.arch}` },
     reproduce,
   }
   return JSON.parse(redact(JSON.stringify(run)))
 }
+
+/** Assumed duration of a small call to a model, ms. */
+const LIVE_LATENCY_MS = 500
 
 /** So few checks need no better estimate. */
 const FEW_CHECKS = 5
@@ -236,7 +298,8 @@ const secondCall: Check = {
 function paceOf({ capabilities }: Target, first: ReadonlyMap<string, Evidence>): GatewayPace {
   const calls = [...first.values()].flatMap(({ exchanges }) => exchanges.slice(0, 1))
   return {
-    latency: Math.min(...calls.map(({ at, end_at }) => end_at - at)),
+    // Without a mock there is no first call to measure.
+    latency: calls.length === 0 ? LIVE_LATENCY_MS : Math.min(...calls.map(({ at, end_at }) => end_at - at)),
     cooldown: capabilities.cooldown_ms,
     reads: capabilities.read_paths.length,
   }

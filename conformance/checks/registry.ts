@@ -101,6 +101,19 @@ import { turnState } from './RSP-11.ts'
 import { compactionIsNative } from './RSP-12.ts'
 import { kindsOnRecord } from './RSP-13.ts'
 import { refusedReasoning } from './RSP-14.ts'
+import { wholeAnswersHaveTheirShape } from './SRV-01.ts'
+import { streamsEndOnce } from './SRV-02.ts'
+import { badRequestsAreRefused } from './SRV-03.ts'
+import { usageIsCounted } from './SRV-04.ts'
+import { theLimitIsReported } from './SRV-05.ts'
+import { stopStringsStayOut } from './SRV-06.ts'
+import { forcedToolsAreCalled } from './SRV-07.ts'
+import { structuredOutputFits } from './SRV-08.ts'
+import { theModelIsListed } from './SRV-09.ts'
+import { tooLongIsRefused } from './SRV-10.ts'
+import { vectorsHaveTheirShape } from './SRV-11.ts'
+import { hostileBodiesAreSurvived } from './SRV-12.ts'
+import { callsAtOnceAreWhole } from './SRV-13.ts'
 import { threadsStay } from './STATE-01.ts'
 import { threadsAreHeldOrRefused } from './STATE-02.ts'
 import { storedObjectsStay } from './STATE-03.ts'
@@ -227,6 +240,19 @@ const all: readonly Check[] = [
   compactionIsNative,
   kindsOnRecord,
   refusedReasoning,
+  wholeAnswersHaveTheirShape,
+  streamsEndOnce,
+  badRequestsAreRefused,
+  usageIsCounted,
+  theLimitIsReported,
+  stopStringsStayOut,
+  forcedToolsAreCalled,
+  structuredOutputFits,
+  theModelIsListed,
+  tooLongIsRefused,
+  vectorsHaveTheirShape,
+  hostileBodiesAreSurvived,
+  callsAtOnceAreWhole,
 ]
 
 export const checks: ReadonlyMap<string, Check> = new Map(

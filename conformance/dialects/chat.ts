@@ -75,6 +75,7 @@ export const chat = {
     stream,
     ...body,
   }),
+  limit: 'max_tokens',
   read,
   isError: (body) => typeof at(jsonOf(body), '/error/message') === 'string',
   errorShape: '{"error":{"message":…}}',

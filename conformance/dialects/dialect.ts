@@ -48,6 +48,8 @@ export interface Dialect {
   /** Headers that its clients send with every call. */
   readonly headers: Readonly<Record<string, string>>
   request(asked: Asked): object
+  /** Member of a request that limits the tokens of the answer; null if answers have none. */
+  readonly limit: string | null
   /** Reads a body like its official clients. */
   read(body: string): Reading
   /** Returns true if a body is an error in this dialect's format. */

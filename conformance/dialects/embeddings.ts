@@ -8,6 +8,7 @@ export const embeddings = {
   path: '/v1/embeddings',
   end: 'its last vector',
   headers: {},
+  limit: null,
   request: ({ model, prompt, body }) => ({ model, input: prompt, ...body }),
   read(body) {
     const whole = (jsonOf(body) ?? {}) as AnyJson

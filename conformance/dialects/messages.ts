@@ -127,6 +127,7 @@ export const messages = {
     const { stream_options: _, ...more } = body as AnyJson
     return { model, max_tokens: 1024, messages: [{ role: 'user', content: prompt }], stream, ...more }
   },
+  limit: 'max_tokens',
   read,
   isError(body) {
     const json = jsonOf(body)

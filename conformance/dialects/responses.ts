@@ -135,6 +135,7 @@ export const responses = {
     const { stream_options: _, ...more } = body as AnyJson
     return { model, input: [{ role: 'user', content: prompt }], stream, ...more }
   },
+  limit: 'max_output_tokens',
   read,
   isError: (body) => typeof at(jsonOf(body), '/error/message') === 'string',
   errorShape: '{"error":{"message":…}}',

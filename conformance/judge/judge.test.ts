@@ -14,7 +14,7 @@ function verdict(suite: string) {
   const run: RunFile = {
     ...{ format: 2, suite, profile: 'core', target, started_at: 0, ended_at: 20_000 },
     ...{ only: ['DIAL-02'], disabled: {}, quick: false, inferences: 1, stopped: null },
-    ...{ environment: {}, reproduce: 'waybill conform' },
+    ...{ live: null, environment: {}, reproduce: 'waybill conform' },
   }
   const call = exchange({
     request: { method: 'POST', path: '/v1/messages', headers: {}, body: '{}' },
@@ -46,7 +46,7 @@ test('a part of a MUST that is advice is a warning, and binds Waybill (FAIL-04)'
     const run: RunFile = {
       ...{ format: 2, suite: '4.0', profile, target, started_at: 0, ended_at: 20_000 },
       ...{ only: ['FAIL-04'], disabled: {}, quick: false, inferences: 1, stopped: null },
-      ...{ environment: {}, reproduce: 'waybill conform' },
+      ...{ live: null, environment: {}, reproduce: 'waybill conform' },
     }
     const { verdicts } = judge(run, new Map([['FAIL-04', seen]]), readRequirements())
     return verdicts.find(({ id }) => id === 'FAIL-04')!.outcome

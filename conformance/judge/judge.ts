@@ -6,17 +6,15 @@ import { requestsOf } from '../dialects/lookup.ts'
 import { inDialect, isCrossed } from '../dialects/registry.ts'
 import { type Evidence, REMAINDER } from '../evidence/evidence.ts'
 import { dialectFor, requirementsFor, withoutDialect } from '../requirements/applicability.ts'
-import {
-  decidingIn,
-  levelOf,
-  PROFILES,
-  type Requirement,
-  type Requirements,
-  SCOPES,
-} from '../requirements/requirements.ts'
+import { decidingIn, levelOf, PROFILES } from '../requirements/profiles.ts'
+import { type Requirement, type Requirements, SCOPES } from '../requirements/requirements.ts'
 import { doubt, type Finding, sentenceOf } from '../runner/check.ts'
 import { declares, targetSchema } from '../target/schema.ts'
 import { answerIn, causesOf, type Suspect } from './causes.ts'
+
+const setName = z.string().regex(/^\d+\.0$/)
+
+const spending = z.strictObject({ calls: z.int(), output_tokens: z.int(), input_bytes: z.int() })
 
 /** Facts of a run that are stored in addition to the evidence of its checks; `run.json`. */
 export const runSchema = z.strictObject({
@@ -25,6 +23,8 @@ export const runSchema = z.strictObject({
     'it was written by another version of the suite; repeat the run, or judge it with that version',
   ),
   suite: z.string(),
+  /** Set of requirements that decides; default that of the suite. */
+  set: setName.optional(),
   profile: z.enum(PROFILES),
   /** As it was used, with values filled in, without secrets. */
   target: targetSchema,
@@ -38,6 +38,15 @@ export const runSchema = z.strictObject({
   quick: z.boolean().default(false),
   /** Inferences that the mock saw from its start to its end. */
   inferences: z.int(),
+  /** Of a run without a mock: what it announced, what it sent, and what the target's answers reported. */
+  live: z
+    .strictObject({
+      announced: spending,
+      made: spending,
+      reported: z.strictObject({ input_tokens: z.int(), output_tokens: z.int() }),
+    })
+    .nullable()
+    .default(null),
   /** Reason why the run stopped early, or null. */
   stopped: z.string().nullable(),
   environment: z.record(z.string(), z.string()),
@@ -64,15 +73,15 @@ const verdict = z.strictObject({
   scope: z.enum(SCOPES),
   text: z.string().describe('The sentence of the contract.'),
   outcome: z.enum(OUTCOMES),
-  scored: z
-    .boolean()
-    .describe('Whether it counts: its requirement belongs to the frozen set of this suite version.'),
+  scored: z.boolean().describe('Whether it counts: its requirement belongs to the set of this run.'),
+  not_scored: z.string().optional().describe('Why it does not count.'),
   reason: z.string().describe('One sentence; for a pass, how much was looked at.'),
   findings: z.array(
     z.strictObject({
       id: z.string().describe('Such as `KEEP-01/no-secret-in-answers`; the same question in every run.'),
       ok: z.boolean(),
       doubt: z.boolean().optional().describe('Not ok, but it cannot be shown that the target is to blame.'),
+      absent: z.boolean().optional().describe('Not ok, because the target does not offer it and says so.'),
       advice: z
         .boolean()
         .optional()
@@ -98,6 +107,7 @@ export type Conclusion = (typeof CONCLUSIONS)[number]
 /** Results of a run: `results.json`. Its JSON Schema is shipped as docs/results.schema.json. */
 export const resultsSchema = z.strictObject({
   suite: z.string(),
+  set: z.string().describe('The frozen set of requirements that decided.'),
   profile: z.enum(PROFILES),
   target: z.strictObject({ name: z.string(), version: z.string().nullable(), sealed: z.boolean() }),
   started_at: z.iso.datetime(),
@@ -108,6 +118,7 @@ export const resultsSchema = z.strictObject({
   inferences: z
     .strictObject({ total: z.int(), accounted: z.int() })
     .describe('What the run cost in calls, and how many of them are attributed to a check.'),
+  live: runSchema.shape.live.describe('Of a run without a mock: what it announced, sent, and was reported.'),
   causes: z
     .array(
       z.strictObject({
@@ -122,13 +133,16 @@ export const resultsSchema = z.strictObject({
 })
 export type Results = z.output<typeof resultsSchema>
 
+const setOf = ({ set, suite }: RunFile): string => set ?? `${Number.parseInt(suite, 10)}.0`
+
 /** Judges a whole run. `evidence` by check id; a check without evidence was not tried. */
 export function judge(
   run: RunFile,
   evidence: ReadonlyMap<string, Evidence>,
   requirements: Requirements,
 ): Results {
-  const scored = decidingIn(requirements, run.suite)
+  const set = setOf(run)
+  const scored = decidingIn(requirements, run.profile, set)
   const verdicts = requirementsFor(requirements, run.profile, run.target).map((requirement) =>
     verdictOf(requirement, run, evidence, scored.has(withoutDialect(requirement.id))),
   )
@@ -142,6 +156,7 @@ export function judge(
   const { conclusion, reason } = conclude(run, verdicts)
   return {
     suite: run.suite,
+    set,
     profile: run.profile,
     target: { name: run.target.name, version: run.target.version ?? null, sealed: run.target.sealed },
     started_at: new Date(run.started_at).toISOString(),
@@ -150,6 +165,7 @@ export function judge(
     reason,
     counts,
     inferences: { total: run.inferences, accounted },
+    live: run.live,
     causes,
     verdicts,
     environment: run.environment,
@@ -199,6 +215,7 @@ function verdictOf(
     text,
     outcome,
     scored,
+    ...(!scored && { not_scored: `set ${setOf(run)} was frozen without it` }),
     reason,
     findings: findings.map((each) => ({ ...each, id: `${id}/${each.id}` })),
     inferences: evidence && !check?.shares && !check?.overRun ? inferencesIn(evidence) : 0,
@@ -237,11 +254,13 @@ function verdictOf(
   if (findings.length === 0) return said('harness-error', 'the judge found nothing to judge')
   findings = findings.map((each) => withAnswer(each, evidence))
   const isAdvice = ({ advice = false }: Finding) => advice && run.profile !== 'waybill'
-  const bad = findings.find((each) => !each.ok && !each.doubt && !isAdvice(each))
+  const bad = findings.find((each) => !each.ok && !each.doubt && !each.absent && !isAdvice(each))
   if (bad) return said(level === 'MUST' ? 'fail' : 'warn', sentenceOf(bad), findings)
   // Nothing was wrong before the gateway was gone, and requests after that prove nothing.
   if (typeof evidence.facts.gone === 'string')
     return said('untestable', `it did not survive the check: ${evidence.facts.gone}`, findings)
+  const missingHere = findings.find(({ absent }) => absent)
+  if (missingHere) return said('not-applicable', sentenceOf(missingHere), findings)
   const open = findings.find(({ doubt }) => doubt)
   if (open) return said('untestable', sentenceOf(open), findings)
   const advised = findings.find(({ ok }) => !ok)

@@ -8,9 +8,9 @@ const COLORS: Readonly<Record<Conclusion, string>> = {
   error: 'lightgrey',
 }
 
-export const badge = ({ profile, conclusion, counts }: Results) => ({
+export const badge = ({ profile, set, conclusion, counts }: Results) => ({
   schemaVersion: 1,
-  label: `waybill ${profile}`,
+  label: `waybill ${profile} ${set}`,
   message: conclusion === 'not conformant' ? `${counts.fail + counts.untestable} failed` : conclusion,
   color: COLORS[conclusion],
 })

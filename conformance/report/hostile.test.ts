@@ -37,6 +37,8 @@ const results = (text: string): Results => ({
   inferences: { total: 0, accounted: 0 },
   verdicts: [verdict(text)],
   environment: {},
+  set: '5.0',
+  live: null,
   reproduce: `waybill conform ${text}`,
 })
 

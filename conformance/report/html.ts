@@ -32,7 +32,7 @@ export function html(kept: KeptRun, comparison: Comparison | null = null): strin
   const subjects = [...new Set(verdicts.map(({ id }) => id.split('-')[0]!))]
   const facts: [string, string][] = [
     ['Target', [target.name, target.version].filter(Boolean).join(' ')],
-    ['Profile', `${profile}, suite ${results.suite}`],
+    ['Profile', `${profile}, set ${results.set}, suite ${results.suite}`],
     ['When', `${started_at}, ${(duration / 1000).toFixed(1)} s`],
     ['Calls to providers', `${inferences.total}, ${inferences.accounted} of them attributed to a check`],
     [

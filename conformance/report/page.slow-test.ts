@@ -73,6 +73,8 @@ const results: Results = {
   inferences: { total: 7, accounted: 7 },
   verdicts,
   environment: { node: 'v24' },
+  set: '5.0',
+  live: null,
   reproduce: 'waybill conform my-gateway.yaml',
 }
 

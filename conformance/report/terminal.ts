@@ -2,6 +2,7 @@
 import { styleText } from 'node:util'
 import measure from 'fast-string-truncated-width'
 import type { Outcome, Results, Verdict } from '../judge/judge.ts'
+import { readProfile } from '../requirements/profiles.ts'
 import { oneLine } from './text.ts'
 
 type Style = Parameters<typeof styleText>[0]
@@ -65,12 +66,14 @@ export function resultsTable(results: Results, { color, columns }: TerminalOptio
     if (!unremarkable) lines.push(...wrap(oneLine(reason)).map((part) => `${INDENT}${part}`))
     return lines.join('\n')
   }
-  const { target, profile, conclusion, reason, counts, inferences, duration } = results
+  const { target, profile, set, live, conclusion, reason, counts, inferences, duration } = results
+  const seconds = (duration / 1000).toFixed(1)
+  const { untested } = readProfile(profile)
   const said = Object.entries(counts).filter(([, count]) => count > 0)
   const style: Style = conclusion === 'conformant' ? 'green' : conclusion === 'partial' ? 'yellow' : 'red'
   return [
     '',
-    oneLine(`${target.name}${target.version ? ` ${target.version}` : ''}, profile ${profile}`),
+    oneLine(`${target.name}${target.version ? ` ${target.version}` : ''}, profile ${profile}, set ${set}`),
     '',
     ...results.verdicts.filter(({ outcome }) => outcome !== 'disabled').map(line),
     '',
@@ -79,10 +82,17 @@ export function resultsTable(results: Results, { color, columns }: TerminalOptio
       index === 0 ? part.replace(conclusion, paint(['bold', style], conclusion)) : part,
     ),
     said.map(([outcome, count]) => `${count} ${outcome}`).join(', '),
-    `${inferences.total} calls to providers, ${inferences.accounted} of them attributed to a check; ${(duration / 1000).toFixed(1)} s`,
-    target.sealed
-      ? 'Sealed: the gateway could reach nothing but the mock.'
-      : 'Not sealed: calls to other destinations than the mock would not be seen.',
+    ...(live
+      ? [
+          `${live.made.calls} calls of at most ${live.announced.calls}; the answers reported ${live.reported.output_tokens} tokens of output, of at most ${live.announced.output_tokens}, and ${live.reported.input_tokens} of input; ${seconds} s`,
+        ]
+      : [
+          `${inferences.total} calls to providers, ${inferences.accounted} of them attributed to a check; ${seconds} s`,
+          target.sealed
+            ? 'Sealed: the gateway could reach nothing but the mock.'
+            : 'Not sealed: calls to other destinations than the mock would not be seen.',
+        ]),
+    ...wrap(untested ?? ''),
     '',
   ].join('\n')
 }

@@ -3,14 +3,8 @@
 
 import { type DialectName, TESTED_DIALECTS } from '../dialects/dialect.ts'
 import type { Target } from '../target/schema.ts'
-import {
-  BOUND,
-  type ONLY,
-  type Profile,
-  type Requirement,
-  type Requirements,
-  readRequirements,
-} from './requirements.ts'
+import { type Profile, rowsOf } from './profiles.ts'
+import { type ONLY, type Requirement, type Requirements, readRequirements } from './requirements.ts'
 
 /** Dialects in addition to chat. */
 export type Further = Exclude<DialectName, 'chat'>
@@ -37,12 +31,12 @@ const WITHOUT_CHAT: Readonly<Record<(typeof ONLY)[number], 'anywhere' | 'with wo
  * in each of its dialects.
  */
 export const requirementsFor = (
-  { requirements }: Requirements,
+  requirements: Requirements,
   profile: Profile,
   target: Pick<Target, 'dialects'> = { dialects: {} },
 ): Requirement[] =>
-  requirements
-    .filter(({ scope, check }) => check !== undefined && BOUND[profile].includes(scope))
+  rowsOf(requirements, profile)
+    .filter(({ check }) => check !== undefined)
     .flatMap((requirement) => onEach(requirement, target))
 
 /** Returns a requirement and its variants in the other dialects that a target declares. */

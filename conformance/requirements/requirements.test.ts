@@ -58,6 +58,7 @@ const CAPABILITIES: Readonly<Record<string, Capability>> = {
   counts: 'counts',
   responses: 'responses',
   embeddings: 'embeddings',
+  window: 'window',
 }
 
 test('a check needs the parts of the target file that its row in the contract needs', () => {

@@ -5,12 +5,15 @@ import { z } from 'zod'
 import { packageFile } from '../../src/shared/package-root.ts'
 import { TESTED_DIALECTS } from '../dialects/dialect.ts'
 
-export const PROFILES = ['core', 'observable', 'waybill'] as const
-export type Profile = (typeof PROFILES)[number]
-
-const level = z.enum(['MUST', 'SHOULD'])
-/** Gateways that a requirement binds. */
-export const SCOPES = ['every gateway', 'gateways that tell their route', 'Waybill'] as const
+export const level = z.enum(['MUST', 'SHOULD'])
+/** Programs that a requirement binds. `named profiles`: those that a profile lists, each with its source. */
+export const SCOPES = [
+  'every gateway',
+  'gateways that tell their route',
+  'Waybill',
+  'model servers',
+  'named profiles',
+] as const
 const scope = z.enum(SCOPES)
 
 /** Why a check runs in its own dialect only; applicability.ts says what that means without chat. */
@@ -84,22 +87,3 @@ export const readRequirements = (): Requirements =>
   (known ??= file.parse(
     parse(readFileSync(packageFile('conformance/requirements/requirements.yaml'), 'utf8')),
   ))
-
-/** Scopes that each profile includes. */
-export const BOUND: Record<Profile, readonly Requirement['scope'][]> = {
-  core: ['every gateway'],
-  observable: ['every gateway', 'gateways that tell their route'],
-  waybill: SCOPES,
-}
-
-/** Returns the ids that decide in a version of the suite. */
-export const decidingIn = ({ requirements }: Requirements, suite: string): ReadonlySet<string> =>
-  new Set(
-    requirements.flatMap(({ id, since }) =>
-      since !== undefined && since <= Number.parseInt(suite, 10) ? id : [],
-    ),
-  )
-
-/** Returns MUST or SHOULD under a profile. */
-export const levelOf = ({ level, level_waybill }: Requirement, profile: Profile): 'MUST' | 'SHOULD' =>
-  profile === 'waybill' ? (level_waybill ?? level) : level

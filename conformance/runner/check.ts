@@ -25,9 +25,14 @@ export interface Finding {
    * fails, it is a warning.
    */
   readonly advice?: boolean
-  /** Subject; for a doubt, a complete sentence. */
+  /**
+   * True if the question does not arise: the target refuses in good form what only some can do. Unless
+   * something fails, the check does not apply.
+   */
+  readonly absent?: boolean
+  /** Subject; for a doubt and for what is absent, a complete sentence. */
   readonly what: string
-  /** Absent only from a doubt. */
+  /** Left out only of a doubt and of what is absent. */
   readonly expected?: string
   readonly actual?: string
   /** Exchanges (`#3`) and ledger entries (`@7`) that show it. */
@@ -67,6 +72,8 @@ export interface Check {
    * suite started it, and the run goes on. After any other check the run ends.
    */
   readonly hostile?: boolean
+  /** True if it burdens the target: at an address that is not this machine only if the user asks for it. */
+  readonly stress?: true
   /** First major version of the suite whose evidence it can judge; earlier ones tested something else. */
   readonly since?: number
   /** Throws only for a fault of the suite; whatever the target does is evidence. */
@@ -89,6 +96,15 @@ export const doubt = (id: string, what: string, see: readonly string[] = []): Fi
   id,
   ok: false,
   doubt: true,
+  what,
+  see,
+})
+
+/** Returns a finding by which the check does not apply. */
+export const absent = (id: string, what: string, see: readonly string[] = []): Finding => ({
+  id,
+  ok: false,
+  absent: true,
   what,
   see,
 })

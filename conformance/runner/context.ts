@@ -83,6 +83,8 @@ export interface SessionOptions {
   readonly findsRecords?: boolean
   /** Name -> value of everything that must not appear in the evidence. */
   readonly secrets: ReadonlyMap<string, string>
+  /** Sends each request; for a run that counts or limits them. */
+  readonly send?: typeof sendRequest | undefined
   /** Starts another instance of the target; see `Session.another`. */
   readonly another: (variant: string | null) => Promise<Running>
 }
@@ -227,6 +229,11 @@ export class CheckContext {
   /** Headers of every call in this dialect, in addition to those of the target file. */
   get callHeaders(): Readonly<Record<string, string>> {
     return { 'content-type': 'application/json', ...this.dialect.headers }
+  }
+
+  /** Returns the member of a body that limits the tokens of an answer; nothing for answers without tokens. */
+  limit(tokens: number): object {
+    return this.dialect.limit === null ? {} : { [this.dialect.limit]: tokens }
   }
 
   nonce(): string {
@@ -439,10 +446,11 @@ export class CheckContext {
   /** Resolves a path against the base URL; a complete URL goes elsewhere. */
   #send({ path, ...outgoing }: Outgoing, timeout: number, more: SendRequestOptions = {}): OpenExchange {
     const { ca, baseUrl } = this.running
+    const { send = sendRequest } = this.#options
     const options = { ca, ...more }
-    if (!/^https?:/.test(path)) return sendRequest(baseUrl, { ...outgoing, path }, timeout, options)
+    if (!/^https?:/.test(path)) return send(baseUrl, { ...outgoing, path }, timeout, options)
     const { origin, pathname, search } = new URL(path)
-    return sendRequest(origin, { ...outgoing, path: pathname + search }, timeout, options)
+    return send(origin, { ...outgoing, path: pathname + search }, timeout, options)
   }
 
   #keep(

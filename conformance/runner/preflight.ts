@@ -19,7 +19,8 @@ import { at } from '../evidence/reading.ts'
 import { step } from '../evidence/step.ts'
 import { answerIn } from '../judge/causes.ts'
 import { dialectFor, requirementsFor } from '../requirements/applicability.ts'
-import { type Profile, type Requirement, readRequirements } from '../requirements/requirements.ts'
+import type { Profile } from '../requirements/profiles.ts'
+import { type Requirement, readRequirements } from '../requirements/requirements.ts'
 import { type Capability, declares, type Target } from '../target/schema.ts'
 import { openWorker } from './worker.ts'
 
@@ -207,4 +208,5 @@ const FIELDS: Readonly<Record<Exclude<Capability, `variant:${string}`>, string>>
   counts: 'dialects.messages.counts',
   responses: 'dialects.responses',
   embeddings: 'dialects.embeddings',
+  window: 'capabilities.window',
 }

@@ -98,7 +98,7 @@ export type MustFail = Started & {
   /** Requirements whose checks must fail, or findings such as `LOG-02/cost`: all of them, not only one. */
   readonly caughtBy: readonly string[]
   /** Uses the requirements for every gateway, where Waybill's own profile would be stricter. */
-  readonly profile?: 'observable'
+  readonly profile?: 'observable' | 'server'
   /** True if only an idle window of full length shows it. */
   readonly patient?: boolean
   /** True to run as a separate process, if only a killed process shows it. */
@@ -111,6 +111,8 @@ export type MustPass = Started & {
   readonly what: string
   /** Changes to its target file. */
   readonly target?: (target: Target) => Target
+  /** Profile that it must pass, if it is no gateway. */
+  readonly profile?: 'server'
   /** Further dialects to test; then only their checks run. */
   readonly on?: readonly Further[]
   /** Recommendations (SHOULD) that it omits, or that cannot be judged on it: they may end in a warning. */

@@ -8,6 +8,7 @@ import { sentenceOf } from '../runner/check.ts'
 import { readTarget } from '../target/read.ts'
 import type { Target } from '../target/schema.ts'
 import type { MustFail } from './gateway.ts'
+import { serverTarget } from './model-server.ts'
 import { mustFail } from './must-fail/registry.ts'
 
 /** Result of a must-fail gateway. */
@@ -60,8 +61,9 @@ export async function tryMustFail(
   const done = () => ({ name, gateway, caught, judged, survived, duration: performance.now() - began })
   try {
     const { results } = await conform({
-      target: targetOf(name, gateway),
+      target: gateway.profile === 'server' ? serverTarget(name) : targetOf(name, gateway),
       profile: gateway.profile ?? 'waybill',
+      live: gateway.profile === 'server',
       quick: !gateway.patient,
       ...(!cross && { only: gateway.caughtBy.map(requirementOf) }),
     })

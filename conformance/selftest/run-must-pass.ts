@@ -6,6 +6,7 @@ import { StartError } from '../launch/instance.ts'
 import { type Further, requirementsFor } from '../requirements/applicability.ts'
 import { type Requirement, readRequirements } from '../requirements/requirements.ts'
 import { conform } from '../run.ts'
+import { serverTarget } from './model-server.ts'
 import { mustPass } from './must-pass/registry.ts'
 import { targetOf } from './run-must-fail.ts'
 
@@ -41,16 +42,22 @@ async function judgeMustPass(
   only: readonly string[] | undefined,
   began: number,
 ): Promise<MustPassResult> {
-  const { target = (same) => same, mayWarn = [], on = [] } = mustPass.get(name)!
-  const { dialects, ...whole } = targetOf(name)
+  const { target = (same) => same, mayWarn = [], on = [], profile = 'observable' } = mustPass.get(name)!
+  const { dialects, ...whole } = profile === 'server' ? serverTarget(name) : targetOf(name)
+  const all = profile === 'server' ? dialects : {}
   const kept = Object.fromEntries(on.map((dialect) => [dialect, dialects[dialect] ?? {}]))
-  const held = target({ ...whole, dialects: kept, start: { inproc: `selftest/in-process#${name}` } })
+  const held = target({
+    ...whole,
+    dialects: { ...all, ...kept },
+    start: { inproc: `selftest/in-process#${name}` },
+  })
   const besides = on.length > 0 && held.dialects.chat !== false
   const there = besides ? requirementsFor(readRequirements(), 'observable', held).filter(isOn(on)) : null
   const tried = only ?? there?.map(({ id }) => id)
   const { results } = await conform({
     target: held,
-    profile: 'observable',
+    profile,
+    live: profile === 'server',
     quick: true,
     ...(tried && { only: tried }),
   })

@@ -11,6 +11,7 @@ import { type Problem, quoted } from '../../src/yaml/problem.ts'
 import { type Renames, renamedProblems, withNewNames } from '../../src/yaml/renamed.ts'
 import { mistakes } from '../../src/yaml/wording.ts'
 import { readYaml, type Text } from '../../src/yaml/yaml.ts'
+import type { DialectName } from '../dialects/dialect.ts'
 import { type Target, targetJsonSchema, targetSchema } from './schema.ts'
 
 /** Directory of the target files that come with the package. */
@@ -162,4 +163,23 @@ export const bareTarget = (
     // Nothing is claimed about the provider's model, which is up to the gateway.
     models: { call: model },
     capabilities: { catalog: '/v1/models', read_paths: ['/v1/models'] },
+  })
+
+/** Returns the target for the address of a model server, which has no mock behind it. */
+export const bareServer = (
+  url: string,
+  model: string,
+  { keyEnv, dialects, window }: { keyEnv?: string; dialects: readonly DialectName[]; window?: number },
+): Target =>
+  targetSchema.parse({
+    name: new URL(url).host,
+    start: { url: url.replace(/\/+$/, '').replace(/\/v1$/, '') },
+    key_env: keyEnv,
+    providers: {},
+    models: { call: model },
+    dialects: {
+      ...(!dialects.includes('chat') && { chat: false }),
+      ...Object.fromEntries(dialects.filter((name) => name !== 'chat').map((name) => [name, {}])),
+    },
+    capabilities: { catalog: '/v1/models', window },
   })

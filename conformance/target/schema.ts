@@ -362,6 +362,11 @@ const fields = z.strictObject({
         .strictObject({ model: z.string().describe('An id whose answers are cached.') })
         .optional()
         .describe('The gateway caches answers.'),
+      window: z
+        .int()
+        .positive()
+        .optional()
+        .describe('Tokens that a request and its answer may have together, for profile `server`.'),
       probe_interval_ms: z
         .number()
         .nonnegative()
@@ -479,6 +484,7 @@ export const CAPABILITIES = [
   'counts',
   'responses',
   'embeddings',
+  'window',
 ] as const
 
 export type Capability = (typeof CAPABILITIES)[number] | `variant:${string}`
@@ -535,6 +541,7 @@ export function declares(
     case 'gateway_keys':
     case 'time_outs':
     case 'cache':
+    case 'window':
       return capabilities[capability] !== undefined
     default:
       return ours && Object.hasOwn(variants, capability.slice('variant:'.length))

@@ -8,10 +8,14 @@ const ROW = /^\| ([A-Z]+)-\d\d \|/
 const levelOf = ({ level, level_waybill }: Requirement): string =>
   level_waybill === undefined ? level : `${level}, ${level_waybill} for Waybill`
 
+/** Rows of other programs, and those that come from a specification, stand in the pages of their profiles. */
+const isInContract = ({ scope }: Requirement): boolean =>
+  scope !== 'model servers' && scope !== 'named profiles'
+
 /** Returns the contract with the rows of each family; a table has 3 columns if all of it binds only Waybill. */
 export function withRows(contract: string, requirements: readonly Requirement[]): string {
   const lines = contract.split('\n')
-  const families = Map.groupBy(requirements, ({ id }) => id.split('-')[0]!)
+  const families = Map.groupBy(requirements.filter(isInContract), ({ id }) => id.split('-')[0]!)
   for (const [family, rows] of families) {
     const first = lines.findIndex((line) => ROW.exec(line)?.[1] === family)
     if (first === -1)
@@ -52,14 +56,29 @@ function commentOf(text: string, mark: string): string {
   return `${lines.join('\n')}\n`
 }
 
-const FROZEN = `# Every id that was ever given, and the major version of the suite from which on it decides; - while it is only
-# reported. Written by \`npm run docs\`, which adds lines and versions, and refuses to change or remove one.
+const FROZEN = `# Every id that was ever given, and the set from which on it decides; - while it is only reported. Then the rows that
+# profiles name, with the set from which on they decide there. Written by \`npm run docs\`, which adds lines and versions, and refuses to change or remove one.
 `
 
-/** Returns frozen.txt. Throws an Error if an id is taken back, or decides from another version on than it did. */
-export function frozenIds(before: string, requirements: readonly Requirement[]): string {
-  const now = new Map(requirements.map(({ id, since }) => [id, String(since ?? '-')]))
-  for (const [, id, version] of before.matchAll(/^([A-Z]+-\d\d) (\S+)$/gm)) {
+/**
+ * Returns frozen.txt. Throws an Error if an id is taken back, from all or from a profile, or decides from another
+ * version on than it did.
+ */
+export function frozenIds(
+  before: string,
+  requirements: readonly Requirement[],
+  profiles: Readonly<
+    Record<string, readonly { readonly id: string; readonly since?: number | undefined }[]>
+  > = {},
+): string {
+  const own = new Map(requirements.map(({ id, since }) => [id, since]))
+  const now = new Map([
+    ...requirements.map(({ id, since }) => [id, String(since ?? '-')] as const),
+    ...Object.entries(profiles).flatMap(([name, rows]) =>
+      rows.map(({ id, since }) => [`${name} ${id}`, String(since ?? own.get(id) ?? '-')] as const),
+    ),
+  ])
+  for (const [, id, version] of before.matchAll(/^((?:[a-z-]+ )?[A-Z]+-\d\d) (\S+)$/gm)) {
     if (!now.has(id!)) throw new Error(`${id} was given and cannot be taken back`)
     if (version !== '-' && now.get(id!) !== version)
       throw new Error(`${id} decides since ${version}, which cannot be changed`)

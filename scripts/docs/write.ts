@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { resultsSchema } from '../../conformance/judge/judge.ts'
+import { PROFILES, readProfile } from '../../conformance/requirements/profiles.ts'
 import { readRequirements } from '../../conformance/requirements/requirements.ts'
 import { targetJsonSchema } from '../../conformance/target/schema.ts'
 import { readRecordings, recordingJsonSchema } from '../../mocks/recording/format.ts'
@@ -22,6 +23,7 @@ import { exitCodesOfConform, exitCodesTable } from './exit-codes.ts'
 import { fieldsTable } from './fields-table.ts'
 import { keptTable } from './kept-table.ts'
 import { lossesPage } from './losses-page.ts'
+import { profilePage } from './profile-pages.ts'
 import { originsSentence, recordingsTable } from './recordings-table.ts'
 import { frozenIds, withRows, withSentence } from './requirement-rows.ts'
 import { requirementsPage } from './requirements.ts'
@@ -99,7 +101,10 @@ for (const each of requirements.filter(({ check }) => check !== undefined)) {
     : ([`conformance/checks/${each.id}.ts`, '//'] as const)
   put(file, withSentence(textOf(file), each, mark))
 }
-put(frozen, frozenIds(textOf(frozen), requirements))
+const named = Object.fromEntries(PROFILES.map((name) => [name, readProfile(name).rows]))
+put(frozen, frozenIds(textOf(frozen), requirements, named))
+for (const name of PROFILES.filter((each) => each !== 'waybill'))
+  put(`docs/profiles/${name}.md`, profilePage(name, readRequirements()))
 
 const { problems } = requirementsPage(fileURLToPath(new URL('../..', import.meta.url)))
 

@@ -6,6 +6,7 @@
 // finding of a check never failed.
 import { parseArgs } from 'node:util'
 import { requirementsFor, withoutDialect } from '../../conformance/requirements/applicability.ts'
+import { PROFILES } from '../../conformance/requirements/profiles.ts'
 import { readRequirements } from '../../conformance/requirements/requirements.ts'
 import { fileOf, mustFail } from '../../conformance/selftest/must-fail/registry.ts'
 import { type MustFailResult, requirementOf, tryMustFail } from '../../conformance/selftest/run-must-fail.ts'
@@ -104,9 +105,10 @@ function neverFalse(all: readonly MustFailResult[]): string[] {
   const caught = new Set(all.flatMap((result) => [...result.caught.keys()].map(withoutDialect)))
   const judged = new Set(all.flatMap((result) => [...result.judged].map(withoutDialect)))
   const known = new Set([...judged].map(requirementOf))
-  const unjudged = requirementsFor(readRequirements(), 'waybill').filter(({ id }) => !known.has(id))
+  const profiled = PROFILES.flatMap((name) => requirementsFor(readRequirements(), name).map(({ id }) => id))
+  const unjudged = [...new Set(profiled)].filter((id) => !known.has(id))
   const never = [...judged].filter((id) => !caught.has(id) && GUARDS[id] === undefined)
-  return [...unjudged.map(({ id }) => id), ...never].sort()
+  return [...unjudged, ...never].sort()
 }
 
 function linesOf(results: readonly MustFailResult[]): MustFailResults['gateways'] {

@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
+import { type DialectName, TESTED_DIALECTS } from '../../conformance/dialects/dialect.ts'
 import {
   type Baseline,
   BaselineError,
@@ -17,10 +18,11 @@ import { resultsTable } from '../../conformance/report/terminal.ts'
 import { manyLines } from '../../conformance/report/text.ts'
 import { clearReports, writeReports } from '../../conformance/report/write.ts'
 import { withoutDialect } from '../../conformance/requirements/applicability.ts'
-import { PROFILES, type Profile, readRequirements } from '../../conformance/requirements/requirements.ts'
-import { conform as run } from '../../conformance/run.ts'
+import { PROFILES, type Profile, readProfile } from '../../conformance/requirements/profiles.ts'
+import { readRequirements } from '../../conformance/requirements/requirements.ts'
+import { conform as run, SUITE, spendingOf } from '../../conformance/run.ts'
 import { inTime, type TimeLeft, timeLeft } from '../../conformance/runner/eta.ts'
-import { bareTarget, ownTargets, readTarget, TargetError } from '../../conformance/target/read.ts'
+import { bareServer, bareTarget, ownTargets, readTarget, TargetError } from '../../conformance/target/read.ts'
 import type { Target } from '../../conformance/target/schema.ts'
 import type { MockProviders } from '../../mocks/server/create.ts'
 import { fileReason } from '../terminal/file-error.ts'
@@ -38,6 +40,11 @@ const STALE = 4
 export interface ConformCommand extends MockAddress {
   readonly target: string
   readonly profile: string
+  readonly set?: string
+  readonly live?: boolean
+  readonly stress?: boolean
+  readonly dialects?: readonly string[]
+  readonly window?: string
   readonly only?: readonly string[]
   readonly quick?: boolean
   readonly report?: string
@@ -53,11 +60,17 @@ export interface ConformCommand extends MockAddress {
 export async function conformCommand(options: ConformCommand): Promise<number> {
   try {
     const profile = profileOf(options.profile)
-    const target = withMock(targetOf(options), options)
+    const set = setOf(options.set)
+    const target = withMock(targetOf(options, profile), options)
     const baseline = options.baseline === undefined ? [] : readBaseline(options.baseline)
     const timeLimit = minutesIn(options.timeLimit)
     const earlier = options.compare === undefined ? null : rejudge(options.compare).results
     checkIds(options.only ?? [])
+    const { live = false, stress = false } = options
+    if (readProfile(profile).live) {
+      await announce(target, profile, options)
+      if (!live) return NOT_RUN
+    }
     if (options.report !== undefined) prepare(options.report)
     endOnSignal()
     const {
@@ -67,12 +80,18 @@ export async function conformCommand(options: ConformCommand): Promise<number> {
     } = await run({
       target,
       profile,
+      set,
+      live,
+      stress,
       ...(options.only && { only: options.only }),
       ...(options.quick && { quick: true }),
       ...(timeLimit !== undefined && { timeLimit }),
       reproduce: reproduce(options),
       ...(options.report !== undefined && { directory: options.report }),
-      onMock: isUrl(options.target) ? (mock) => explainSetup(mock, options.target) : () => {},
+      onMock:
+        isUrl(options.target) && !readProfile(profile).live
+          ? (mock) => explainSetup(mock, options.target)
+          : () => {},
       ...progress(options.quick ?? false, earlier),
     })
     const comparison = earlier && compare(earlier, results)
@@ -164,6 +183,32 @@ export function profileOf(name: string): Profile {
   return profile
 }
 
+/** Says what a run without a mock will send at most, before it sends anything. */
+async function announce(
+  target: Target,
+  profile: Profile,
+  { only, live, stress = false }: ConformCommand,
+): Promise<void> {
+  const { calls, output_tokens, input_bytes } = await spendingOf({
+    target,
+    profile,
+    stress,
+    ...(only && { only }),
+  })
+  const number = (value: number) => value.toLocaleString('en-US')
+  process.stdout.write(
+    `Profile ${profile} makes real calls: at most ${number(calls)} to ${target.name}, for at most ${number(output_tokens)} tokens of output and ${number(input_bytes)} bytes of requests, about ${number(Math.ceil(input_bytes / 4))} tokens.\n${live ? '' : 'Nothing was sent. Repeat with --live to make them.\n'}`,
+  )
+}
+
+/** Returns the set of requirements that decides. */
+function setOf(name = SUITE): string {
+  const [major] = /^[1-9]\d*(?=\.0$)/.exec(name) ?? []
+  if (major === undefined || Number(major) > Number.parseInt(SUITE, 10))
+    throw new UsageError(`--set must be a frozen set from 1.0 to ${SUITE}`)
+  return name
+}
+
 /** Returns milliseconds. */
 function minutesIn(text: string | undefined): number | undefined {
   if (text === undefined) return undefined
@@ -191,23 +236,43 @@ const NAMED_IN_FILE: Readonly<Record<string, string>> = {
   '--model': 'models',
   '--key-env': 'key',
   '--mock-port': 'port',
+  '--dialects': 'dialects',
+  '--window': 'window',
 }
 
 /** Reads a file, the name of one in the package, or a URL. */
-function targetOf({ target, model, keyEnv, mockPort }: ConformCommand): Target {
+function targetOf(
+  { target, model, keyEnv, mockPort, dialects, window }: ConformCommand,
+  profile: Profile,
+): Target {
+  const { live } = readProfile(profile)
   if (isUrl(target)) {
     if (model === undefined)
-      throw new UsageError('an address needs --model ID: a model that the gateway sends to the mock')
+      throw new UsageError(
+        `an address needs --model ID: a model that the ${live ? 'server answers for' : 'gateway sends to the mock'}`,
+      )
     const port = mockPort === undefined ? undefined : Number(mockPort)
     if (port !== undefined && !(Number.isInteger(port) && port >= 0 && port <= 65_535))
       throw new UsageError('--mock-port must be a number from 0 to 65535')
     if (!URL.canParse(target)) throw new UsageError(`${target} is not an address`)
+    if (live)
+      return bareServer(target, model, {
+        dialects: dialectsIn(dialects),
+        ...(keyEnv && { keyEnv }),
+        ...(window !== undefined && { window: tokensIn(window) }),
+      })
     return bareTarget(target, model, {
       ...(keyEnv && { keyEnv }),
       ...(port !== undefined && { mockPort: port }),
     })
   }
-  const lone = Object.entries({ '--model': model, '--key-env': keyEnv, '--mock-port': mockPort })
+  const lone = Object.entries({
+    '--dialects': dialects,
+    '--window': window,
+    '--model': model,
+    '--key-env': keyEnv,
+    '--mock-port': mockPort,
+  })
   for (const [option, value] of lone)
     if (value !== undefined)
       throw new UsageError(
@@ -215,6 +280,22 @@ function targetOf({ target, model, keyEnv, mockPort }: ConformCommand): Target {
       )
   const own = join(ownTargets, `${target}.yaml`)
   return readTarget(existsSync(target) || !existsSync(own) ? target : own)
+}
+
+function dialectsIn(names: readonly string[] = ['chat']): readonly DialectName[] {
+  const unknown = names.filter((name) => !TESTED_DIALECTS.some((each) => each === name))
+  if (unknown.length > 0)
+    throw new UsageError(
+      `--dialects: there is no ${unknown.join(', ')}; there are ${TESTED_DIALECTS.join(', ')}`,
+    )
+  return names as readonly DialectName[]
+}
+
+function tokensIn(text: string): number {
+  const tokens = Number(text)
+  if (!(Number.isInteger(tokens) && tokens > 0 && tokens <= 2_000_000))
+    throw new UsageError('--window must be a number of tokens, up to 2000000')
+  return tokens
 }
 
 /** For a gateway that is already running: prints its settings, and waits for the user to apply them. */
@@ -280,6 +361,11 @@ function progress(
 const reproduce = ({
   target,
   profile,
+  set,
+  live,
+  stress,
+  dialects,
+  window,
   only,
   quick,
   model,
@@ -292,6 +378,11 @@ const reproduce = ({
     'waybill conform',
     target,
     `--profile ${profile}`,
+    set && `--set ${set}`,
+    live && '--live',
+    stress && '--stress',
+    dialects && `--dialects ${dialects.join(' ')}`,
+    window && `--window ${window}`,
     only && `--only ${only.join(' ')}`,
     quick && '--quick',
     model && `--model ${model}`,

@@ -1,11 +1,7 @@
 // `waybill conform --list` and `waybill conform explain ID…`: the requirements for people. Starts nothing.
 import measure from 'fast-string-truncated-width'
-import {
-  BOUND,
-  PROFILES,
-  type Requirement,
-  readRequirements,
-} from '../../conformance/requirements/requirements.ts'
+import { PROFILES, rowsOf } from '../../conformance/requirements/profiles.ts'
+import { type Requirement, readRequirements } from '../../conformance/requirements/requirements.ts'
 import { table } from '../terminal/table.ts'
 
 /** Maximum width, in characters: wider text is hard to read. */
@@ -40,7 +36,7 @@ export function explainRequirements(ids: readonly string[]): number {
 }
 
 function pageOf(row: Requirement, columns: number): string {
-  const profiles = PROFILES.filter((profile) => BOUND[profile].includes(row.scope))
+  const profiles = PROFILES.filter((name) => rowsOf(readRequirements(), name).some(({ id }) => id === row.id))
   const asked = row.check === undefined ? 'not tested by this suite' : `profiles ${profiles.join(', ')}`
   const part = (title: string, text: string | undefined) =>
     text === undefined ? [] : ['', title, ...wrapped(text, columns - 2).map((line) => `  ${line}`)]

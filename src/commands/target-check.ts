@@ -1,7 +1,7 @@
 // `waybill target check FILE`: the mistakes in a target file; if there are none, the result of one call
 // through the gateway, and the requirements that a run would try.
 
-import type { Profile } from '../../conformance/requirements/requirements.ts'
+import type { Profile } from '../../conformance/requirements/profiles.ts'
 import { applying, lookAt, type Preflight } from '../../conformance/runner/preflight.ts'
 import { readTarget, withCurrentNames } from '../../conformance/target/read.ts'
 import type { Target } from '../../conformance/target/schema.ts'

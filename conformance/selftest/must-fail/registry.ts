@@ -12,6 +12,7 @@ import { mustFail as native } from './native.ts'
 import { mustFail as pure } from './pure.ts'
 import { mustFail as responses } from './responses.ts'
 import { mustFail as route } from './route.ts'
+import { mustFail as server } from './server.ts'
 import { mustFail as state } from './state.ts'
 import { mustFail as suite } from './suite.ts'
 import { mustFail as tell } from './tell.ts'
@@ -22,7 +23,23 @@ import { mustFail as translations } from './translations.ts'
 import { mustFail as use } from './use.ts'
 
 const families = {
-  ...{ cat, dialects, fail, flow, keep, life, log, messages, native, pure, responses, route, state, suite },
+  ...{
+    cat,
+    dialects,
+    fail,
+    flow,
+    keep,
+    life,
+    log,
+    messages,
+    native,
+    pure,
+    responses,
+    route,
+    server,
+    state,
+    suite,
+  },
   ...{ tell, translations, use },
   'translated-calls': translatedCalls,
   'translated-messages': translatedMessages,

@@ -14,6 +14,7 @@ import { mustPass as models } from './models.ts'
 import { mustPass as records } from './records.ts'
 import { mustPass as refusals } from './refusals.ts'
 import { mustPass as responses } from './responses.ts'
+import { mustPass as server } from './server.ts'
 import { mustPass as streams } from './streams.ts'
 import { mustPass as tls } from './tls.ts'
 import { mustPass as upstream } from './upstream.ts'
@@ -33,6 +34,7 @@ const subjects = {
   records,
   refusals,
   responses,
+  server,
   streams,
   dialects,
   tls,

@@ -1,19 +1,33 @@
 // Entries for the conformance suite.
 import { type CommandEntry, example } from './entry.ts'
 
+/** Names of profiles; not read from their files, because every command loads this one. */
+const PROFILE_NAMES = 'core, observable, waybill, server'
+
 export const addConform: CommandEntry = (program, { finish }) => {
   const suite = program
     .command('conform [target]')
     .description('test a gateway against the contract; the target is a target file, its name, or an address')
     .option('--list', 'print every requirement with its level and scope, and exit')
-    .option('--profile <name>', 'core, observable or waybill', 'core')
+    .option('--profile <name>', `one of ${PROFILE_NAMES}`, 'core')
+    .option('--set <version>', 'the frozen set of requirements that decides (that of this version)')
+    .option('--live', 'with --profile server: make the calls that were announced; they may cost money')
+    .option('--stress', 'with --profile server: also burden a server that is not on this machine')
+    .option(
+      '--dialects <name...>',
+      'with --profile server and an address: chat (the default), messages, responses, embeddings',
+    )
+    .option('--window <tokens>', 'with --profile server and an address: the window of the model')
     .option('--only <id...>', 'only these requirements')
     .option('--quick', 'watch idle time for seconds instead of a minute; the result is partial')
     .option('--report <dir>', 'write evidence and reports there')
     .option('--time-limit <minutes>', 'end the run after this time (60)')
     .option('--baseline <file>', 'file with known failures')
     .option('--compare <dir>', 'report of an earlier run; print what got better and what got worse')
-    .option('--model <id>', 'with an address: a model that the gateway sends to the mock')
+    .option(
+      '--model <id>',
+      'with an address: a model that the gateway sends to the mock, or that the server answers for',
+    )
     .option('--key-env <name>', 'with an address: environment variable with its key')
     .option('--mock-port <port>', 'with an address: port of the mock')
     .option('--mock-host <address>', 'address of this machine that the mock listens on (127.0.0.1)')

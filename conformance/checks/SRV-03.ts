@@ -1,0 +1,73 @@
+// SRV-03: A body that is not JSON, has wrong types or lacks what is required gets a 4xx, in the shape of the
+// dialect's errors (SHOULD), and so does a model that does not exist (SHOULD).
+import { ref } from '../dialects/lookup.ts'
+import { dialectOf } from '../dialects/registry.ts'
+import { step } from '../evidence/step.ts'
+import { endText } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
+import type { CheckContext } from '../runner/context.ts'
+import { malformed, post } from './fail.ts'
+import { ANSWER_TIMEOUT_MS, answered, small } from './server.ts'
+
+const steps = {
+  malformed: step<{ body: string }>('malformed'),
+  unknown: step('unknown model'),
+  afterwards: step('afterwards'),
+}
+
+/** Returns a malformed body that can cost one token at most, should the server take it. */
+function withLimit(body: string, { dialect }: CheckContext): string {
+  if (dialect.limit === null || !body.includes('"model":') || !body.endsWith('}')) return body
+  return JSON.stringify({ ...JSON.parse(body), [dialect.limit]: 1 })
+}
+
+export const badRequestsAreRefused = {
+  id: 'SRV-03',
+  async exercise(session) {
+    for (const [name, body] of Object.entries(malformed(session)))
+      await post(session, steps.malformed.with({ body: name }), withLimit(body, session))
+    await session.chat(steps.unknown, {
+      model: 'no-such-model',
+      body: session.limit(1),
+      timeout: ANSWER_TIMEOUT_MS,
+    })
+    await session.chat(steps.afterwards, { body: small(session, false, 1), timeout: ANSWER_TIMEOUT_MS })
+  },
+  judge: ({ evidence }) => [
+    ...steps.malformed.in(evidence).flatMap((exchange) => {
+      const { isError, errorShape } = dialectOf(exchange)
+      const what = `the answer to a body that is ${exchange.details.body}`
+      return [
+        finding(
+          'malformed-is-4xx',
+          exchange.status !== null && exchange.status >= 400 && exchange.status < 500,
+          what,
+          { expected: 'a 4xx', actual: endText(exchange) },
+          [ref(exchange)],
+        ),
+        {
+          ...finding(
+            'has-the-shape-of-errors',
+            isError(exchange.body),
+            what,
+            { expected: errorShape, actual: exchange.body.slice(0, 200) || 'nothing' },
+            [ref(exchange)],
+          ),
+          advice: true,
+        },
+      ]
+    }),
+    // A server of a single model may take any name for it.
+    ...steps.unknown.in(evidence).map((exchange) => ({
+      ...finding(
+        'unknown-model-is-refused',
+        exchange.status !== null && exchange.status >= 400 && exchange.status < 500,
+        'a call for "no-such-model"',
+        { expected: 'a 4xx', actual: endText(exchange) },
+        [ref(exchange)],
+      ),
+      advice: true,
+    })),
+    ...steps.afterwards.in(evidence).map((exchange) => answered(exchange, 'a proper call afterwards')),
+  ],
+} satisfies Check

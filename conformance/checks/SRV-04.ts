@@ -1,0 +1,84 @@
+// SRV-04: Whole answers, and streams that were asked for it, report tokens of the input and of the output; the
+// output is within its limit, the total is the sum, and a longer prompt has more tokens.
+import { ref } from '../dialects/lookup.ts'
+import type { Details, Exchange } from '../evidence/evidence.ts'
+import { step } from '../evidence/step.ts'
+import { type Check, type Finding, finding } from '../runner/check.ts'
+import { ANSWER_TIMEOUT_MS, answered, countsIn, FEW_TOKENS, isCount, small } from './server.ts'
+
+const call = step<{ stream: boolean; long: boolean }>('call')
+
+/** Words that no server can read as the same number of tokens as nothing. */
+const MANY_WORDS = Array.from({ length: 60 }, (_, index) => `Item ${index + 100} is here.`).join(' ')
+
+export const usageIsCounted = {
+  id: 'SRV-04',
+  async exercise(session) {
+    for (const [stream, long] of [
+      [false, false],
+      [true, false],
+      [false, true],
+    ] as const)
+      await session.chat(call.with({ stream, long }), {
+        stream,
+        body: small(session, stream),
+        timeout: ANSWER_TIMEOUT_MS,
+        ...(long && { prompt: MANY_WORDS }),
+      })
+  },
+  judge({ evidence }) {
+    const calls = call.in(evidence)
+    const good = calls.filter(({ status }) => status === 200)
+    const [short, long] = [false, true].map((wanted) =>
+      good.find(({ details }) => !details.stream && details.long === wanted),
+    )
+    return [
+      ...calls.flatMap((exchange) => [answered(exchange, nameOf(exchange)), ...countFindings(exchange)]),
+      ...(short && long ? [grows(short, long)] : []),
+    ]
+  },
+} satisfies Check
+
+const nameOf = ({ details }: { readonly details: Details }): string =>
+  `a ${details.stream ? 'streamed' : 'whole'} call with a ${details.long ? 'long' : 'short'} prompt`
+
+function countFindings(exchange: Exchange): Finding[] {
+  const counts = countsIn(exchange)
+  const { prompt_tokens: input, completion_tokens: output, total_tokens: total } = counts ?? {}
+  const actual = counts === null ? 'no usage' : JSON.stringify(counts)
+  const see = [ref(exchange)]
+  return [
+    finding(
+      'has-counts',
+      isCount(input) && input > 0 && isCount(output),
+      `usage of ${nameOf(exchange)}`,
+      { expected: 'tokens of the input, at least one, and of the output', actual },
+      see,
+    ),
+    finding(
+      'output-is-within-its-limit',
+      !isCount(output) || output <= FEW_TOKENS,
+      `tokens of the output of ${nameOf(exchange)}`,
+      { expected: `at most ${FEW_TOKENS}, as asked`, actual: String(output) },
+      see,
+    ),
+    finding(
+      'total-is-the-sum',
+      total === undefined || !isCount(input) || !isCount(output) || total === input + output,
+      `the total in usage of ${nameOf(exchange)}`,
+      { expected: 'the sum of both', actual },
+      see,
+    ),
+  ]
+}
+
+function grows(short: Exchange, long: Exchange): Finding {
+  const [less, more] = [short, long].map((exchange) => countsIn(exchange)?.prompt_tokens)
+  return finding(
+    'input-grows-with-the-prompt',
+    isCount(less) && isCount(more) && more > less,
+    'tokens of the input of a short and of a long prompt',
+    { expected: 'more for the long one', actual: `${less} and ${more}` },
+    [ref(short), ref(long)],
+  )
+}

@@ -1,0 +1,88 @@
+// Shared by the checks of SRV, for a model server without a mock behind it. Each call is small and has a limit,
+// because it may cost money; what the model says is never judged.
+
+import { ref } from '../dialects/lookup.ts'
+import { dialectOf, readAnswer } from '../dialects/registry.ts'
+import type { Exchange } from '../evidence/evidence.ts'
+import { type AnyJson, jsonOf } from '../evidence/reading.ts'
+import { endText } from '../evidence/wording.ts'
+import { absent, type Finding, finding } from '../runner/check.ts'
+import type { CheckContext } from '../runner/context.ts'
+
+/** Tokens that an ordinary answer may have; OpenAI's responses allow no fewer. */
+export const FEW_TOKENS = 16
+/** Tokens for an answer of a given form, so that a small model can complete it. */
+export const FORM_TOKENS = 96
+/** Time for an answer from a model on a slow machine, ms. */
+export const ANSWER_TIMEOUT_MS = 20_000
+
+/** Members of a body for a call of `tokens`, with usage at the end of a stream, as chat must be asked for it. */
+export const small = (session: CheckContext, stream: boolean, tokens = FEW_TOKENS): object => ({
+  ...session.limit(tokens),
+  ...(stream && session.dialect.name === 'chat' && { stream_options: { include_usage: true } }),
+})
+
+/** Returns true for a refusal that says in the dialect's form that something is not offered. */
+export const isRefused = (exchange: Exchange): boolean =>
+  exchange.status !== null &&
+  ((exchange.status >= 400 && exchange.status < 500) || exchange.status === 501) &&
+  exchange.status !== 401 &&
+  exchange.status !== 429
+
+/** Returns what an exchange is if it was refused: the feature is absent. */
+export const notOffered = (exchange: Exchange, what: string): Finding =>
+  absent('is-offered', `the server refuses ${what}: ${endText(exchange)} ${exchange.body.slice(0, 200)}`, [
+    ref(exchange),
+  ])
+
+/** Judges that a call was answered with 200 and came to its end. */
+export const answered = (exchange: Exchange, what: string): Finding =>
+  finding(
+    'is-answered',
+    exchange.status === 200 && exchange.end === 'complete',
+    what,
+    { expected: '200', actual: endText(exchange) },
+    [ref(exchange)],
+  )
+
+/** Counts of an answer with the names of chat. */
+export interface Counts {
+  readonly prompt_tokens?: unknown
+  readonly completion_tokens?: unknown
+  readonly total_tokens?: unknown
+}
+
+/** Returns the last usage of an answer; null if it has none. */
+export const countsIn = (exchange: Exchange): Counts | null =>
+  (readAnswer(exchange).usage.at(-1) as Counts | undefined) ?? null
+
+export const isCount = (value: unknown): value is number => Number.isInteger(value) && (value as number) >= 0
+
+/** Type of each member that an answer must have, by dialect: JSON pointer -> test. */
+export const jsonIn = (exchange: Exchange): AnyJson => {
+  const json = jsonOf(exchange.body)
+  return typeof json === 'object' && json !== null ? (json as AnyJson) : {}
+}
+
+/** Returns the name of a stream's end mark. */
+export const endMark = (exchange: Exchange): string => dialectOf(exchange).end
+
+/** Schema that leaves a model no room: few tokens fill it, and nothing else fits. */
+export const FORM = {
+  type: 'object',
+  properties: { city: { type: 'string', enum: ['Oslo', 'Lima'] }, days: { type: 'integer', enum: [1, 2] } },
+  required: ['city', 'days'],
+  additionalProperties: false,
+} as const
+
+/** Returns true for a value that the schema allows. */
+export function fitsForm(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  const { city, days, ...more } = value as AnyJson
+  const { properties } = FORM
+  return (
+    properties.city.enum.includes(city) &&
+    properties.days.enum.includes(days) &&
+    Object.keys(more).length === 0
+  )
+}

@@ -1,0 +1,143 @@
+// A run without a mock: what it will send is counted before anything leaves, and each request is held against that.
+// Knows requests and their limits, nothing of what is judged.
+import { dialects, inDialect, readAnswer } from '../dialects/registry.ts'
+import { clock, type Outgoing, type Seen, sendRequest } from '../evidence/http-client.ts'
+import { jsonOf } from '../evidence/reading.ts'
+import type { Running } from '../launch/instance.ts'
+import { dialectFor } from '../requirements/applicability.ts'
+import { isLoopback, type Target } from '../target/schema.ts'
+import type { Check } from './check.ts'
+import { CheckContext, type MockControl } from './context.ts'
+
+/** Calls of a run, and what they may cost at most. */
+export interface Spending {
+  readonly calls: number
+  /** Sum of the limits in the requests. */
+  readonly output_tokens: number
+  /** A token is a byte of the request at least, unless the server adds text of its own. */
+  readonly input_bytes: number
+}
+
+export const NOTHING: Spending = { calls: 0, output_tokens: 0, input_bytes: 0 }
+
+const LIMITS = Object.values(dialects).flatMap(({ limit }) => limit ?? [])
+
+/** Returns what a request may cost; nothing for reading. */
+function costOf({ method, body }: Outgoing): Spending {
+  if (method !== 'POST' || body === null) return NOTHING
+  const json = jsonOf(String(body))
+  const members = typeof json === 'object' && json !== null ? (json as Record<string, unknown>) : {}
+  const limits = LIMITS.map((name) => members[name]).filter((limit) => typeof limit === 'number')
+  return { calls: 1, output_tokens: limits[0] ?? 0, input_bytes: Buffer.byteLength(body) }
+}
+
+const plus = (a: Spending, b: Spending): Spending => ({
+  calls: a.calls + b.calls,
+  output_tokens: a.output_tokens + b.output_tokens,
+  input_bytes: a.input_bytes + b.input_bytes,
+})
+
+/** Returns what these checks would spend, from their own exercises, which send nothing here. */
+export async function plan(checks: Iterable<Check>, target: Target): Promise<Spending> {
+  let sum = NOTHING
+  const send: typeof sendRequest = (_, outgoing) => {
+    sum = plus(sum, costOf(outgoing))
+    return { ...UNSENT, done: Promise.resolve(unanswered()) }
+  }
+  for (const check of checks) {
+    const dialect = dialectFor(check, target) ?? 'chat'
+    const session = new CheckContext({
+      check: check.id,
+      target: inDialect(target, dialect),
+      dialect: dialects[dialect],
+      running: NOWHERE,
+      mock: NO_MOCK,
+      secrets: new Map(),
+      send,
+      another: async () => NOWHERE,
+    })
+    await check.exercise?.(session)
+  }
+  return sum
+}
+
+/** Counts what is really sent, and refuses what was not announced. */
+export interface Meter {
+  readonly send: typeof sendRequest
+  readonly announced: Spending
+  spent(): Spending
+  /** Returns the tokens that the server's answers have reported. */
+  reported(): { readonly input_tokens: number; readonly output_tokens: number }
+  /** Returns why the run must end: the server does more than was announced; or null. */
+  exceeded(): string | null
+}
+
+export function openMeter(announced: Spending): Meter {
+  let sum = NOTHING
+  let [input, output] = [0, 0]
+  const count = (path: string, { body }: Seen) => {
+    const usage = readAnswer({ request: { method: 'POST', path, headers: {}, body: null }, body }).usage.at(
+      -1,
+    )
+    const { prompt_tokens, completion_tokens } = (usage ?? {}) as Record<string, unknown>
+    if (typeof prompt_tokens === 'number') input += prompt_tokens
+    if (typeof completion_tokens === 'number') output += completion_tokens
+  }
+  return {
+    announced,
+    send(baseUrl, outgoing, ...more) {
+      const next = plus(sum, costOf(outgoing))
+      if (next.calls > announced.calls || next.output_tokens > announced.output_tokens)
+        throw new Error('the check makes more calls than were announced')
+      sum = next
+      const open = sendRequest(baseUrl, outgoing, ...more)
+      if (outgoing.method === 'POST') void open.done.then((seen) => count(outgoing.path, seen))
+      return open
+    },
+    spent: () => sum,
+    reported: () => ({ input_tokens: input, output_tokens: output }),
+    exceeded: () =>
+      output > announced.output_tokens
+        ? `the server reports ${output} tokens of output, and all limits together allowed ${announced.output_tokens}`
+        : null,
+  }
+}
+
+/** Returns true if a target runs on this machine, so that a check may burden it. */
+export const isHere = ({ start }: Target): boolean =>
+  !('url' in start) || isLoopback(new URL(start.url).hostname.replace(/^\[|\]$/g, ''))
+
+const UNSENT = { body: '', until: async () => false, leave() {}, pause() {}, resume() {} }
+
+const unanswered = (): Seen => ({
+  at: clock(),
+  head_at: null,
+  end_at: clock(),
+  end: 'complete',
+  error: null,
+  status: 200,
+  headers: {},
+  body: '{}',
+  utf8: true,
+  chunks: [],
+})
+
+const NOWHERE: Running = {
+  baseUrl: 'http://nowhere.invalid',
+  keys: { client: null, other: null, reader: null },
+  files: null,
+  alive: () => true,
+  output: () => '',
+  stop: async () => {},
+  second: async () => null,
+  start: async () => {},
+}
+
+const NO_MOCK: MockControl = {
+  entries: async () => [],
+  seen: async () => null,
+  script: async () => {},
+  release: async () => {},
+  setReachable: async () => {},
+  watchFor: async () => {},
+}

@@ -1,0 +1,107 @@
+// Must-pass servers: unusual in one thing, and right.
+import type { MustPass } from '../gateway.ts'
+import { modelServer } from '../model-server.ts'
+
+export const mustPass = {
+  'server-plain': {
+    what: 'The model server of the tests as it is.',
+    profile: 'server',
+    start: modelServer(),
+  },
+  'server-refuses-forms': {
+    what: 'It offers neither tools nor schemas, and says so with a 400.',
+    profile: 'server',
+    start: modelServer({ instead: (_, text) => (/"(json_schema|tools)"/.test(text) ? 400 : null) }),
+  },
+  'server-knows-no-forms': {
+    what: 'It answers tools and schemas with 501, which is what is not implemented.',
+    profile: 'server',
+    start: modelServer({ instead: (_, text) => (/"(json_schema|tools)"/.test(text) ? 501 : null) }),
+  },
+  'server-serves-one-model': {
+    what: 'It has one model, and answers for it whatever name it is called by.',
+    profile: 'server',
+    mayWarn: ['SRV-03', 'SRV-03@messages', 'SRV-03@responses'],
+    start: modelServer({ takesAnyModel: true }),
+  },
+  'server-ends-early': {
+    what: 'The model ends by itself after three tokens, so that no limit is reached.',
+    profile: 'server',
+    start: modelServer({
+      said: (said) => {
+        if (said.reason !== 'length') return
+        said.words = said.words.slice(0, 3)
+        said.output = Math.min(3, said.output)
+        said.reason = 'stop'
+      },
+    }),
+  },
+  'server-ends-with-the-limit': {
+    what: 'The model ends by itself with the last token that it was allowed, and says that it ended.',
+    profile: 'server',
+    start: modelServer({
+      said: (said) => {
+        if (said.reason === 'length') said.reason = 'stop'
+      },
+    }),
+  },
+  'server-says-nothing': {
+    what: 'The model ends before its first word: an empty text of no tokens.',
+    profile: 'server',
+    start: modelServer({
+      said: (said) => {
+        if (said.tool !== null || said.words[0]?.startsWith('{')) return
+        said.words = []
+        said.output = 0
+        said.reason = 'stop'
+      },
+    }),
+  },
+  'server-is-cut-within-arguments': {
+    what: 'A small model is wordy within arguments and JSON, and reaches the limit before their end.',
+    profile: 'server',
+    start: modelServer({
+      said: (said) => {
+        if (said.tool !== null) said.tool.arguments = '{"city":  '
+        else if (said.words[0]?.startsWith('{')) said.words = ['{"city":  ']
+        else return
+        said.reason = 'length'
+        said.output = 96
+      },
+    }),
+  },
+  'server-adds-members': {
+    what: 'Answers and events have more members than the dialect knows.',
+    profile: 'server',
+    start: modelServer({
+      body: (json) => ({ ...json, timings: { predicted_ms: 1.5 }, system_fingerprint: 'b1' }),
+      events: (events) => events.map((event) => event.replace(/\}$/, ',"timings":{"predicted_ms":1.5}}')),
+    }),
+  },
+  'server-comments': {
+    what: 'Streams begin with a comment and have more of them between their events.',
+    profile: 'server',
+    start: modelServer({
+      events: (events) => [': hello', ...events.flatMap((event) => [event, ': still here'])],
+    }),
+  },
+  'server-lists-an-alias': {
+    what: 'The list has the name of the file, and the model is called by a shorter one.',
+    profile: 'server',
+    mayWarn: ['SRV-09'],
+    start: modelServer({
+      body: (json, path) =>
+        path === '/v1/models' ? { ...json, data: [{ ...json.data[0], id: '/models/words-1.gguf' }] } : json,
+    }),
+  },
+  'server-writes-no-base64': {
+    what: 'Vectors are lists of numbers, whatever encoding is asked for; the official clients read both.',
+    profile: 'server',
+    start: modelServer({
+      body: (json, path) =>
+        path === '/v1/embeddings'
+          ? { ...json, data: json.data.map((each: object) => ({ ...each, embedding: [1, 0.5, -1] })) }
+          : json,
+    }),
+  },
+} satisfies Readonly<Record<string, MustPass>>
