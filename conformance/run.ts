@@ -15,7 +15,7 @@ import { type Requirement, type Requirements, readRequirements } from './require
 import { MAX_RUN_MS, openBounds } from './runner/bounds.ts'
 import type { Check } from './runner/check.ts'
 import { type GatewayPace, usually } from './runner/eta.ts'
-import { isHere, type Meter, openMeter, plan, type Spending } from './runner/live.ts'
+import { isHere, type LiveSpending, type Meter, openMeter, plan } from './runner/live.ts'
 import { openWorker, type Worker } from './runner/worker.ts'
 import { declares, type Target } from './target/schema.ts'
 
@@ -178,7 +178,7 @@ export async function spendingOf({
   profile = 'server',
   only,
   stress = false,
-}: Pick<ConformOptions, 'target' | 'profile' | 'only' | 'stress'>): Promise<Spending> {
+}: Pick<ConformOptions, 'target' | 'profile' | 'only' | 'stress'>): Promise<LiveSpending> {
   const disabled = burdens(target, stress)
   return plan(exercisesOf(readRequirements(), { target, profile, only, disabled }).keys(), target)
 }

@@ -4,7 +4,7 @@ import { ref } from '../dialects/lookup.ts'
 import type { Details, Exchange } from '../evidence/evidence.ts'
 import { step } from '../evidence/step.ts'
 import { type Check, type Finding, finding } from '../runner/check.ts'
-import { ANSWER_TIMEOUT_MS, answered, countsIn, FEW_TOKENS, isCount, small } from './server.ts'
+import { ANSWER_TIMEOUT_MS, answered, FEW_TOKENS, isTokenCount, small, usageCounts } from './server.ts'
 
 const call = step<{ stream: boolean; long: boolean }>('call')
 
@@ -43,28 +43,28 @@ const nameOf = ({ details }: { readonly details: Details }): string =>
   `a ${details.stream ? 'streamed' : 'whole'} call with a ${details.long ? 'long' : 'short'} prompt`
 
 function countFindings(exchange: Exchange): Finding[] {
-  const counts = countsIn(exchange)
+  const counts = usageCounts(exchange)
   const { prompt_tokens: input, completion_tokens: output, total_tokens: total } = counts ?? {}
   const actual = counts === null ? 'no usage' : JSON.stringify(counts)
   const see = [ref(exchange)]
   return [
     finding(
       'has-counts',
-      isCount(input) && input > 0 && isCount(output),
+      isTokenCount(input) && input > 0 && isTokenCount(output),
       `usage of ${nameOf(exchange)}`,
       { expected: 'tokens of the input, at least one, and of the output', actual },
       see,
     ),
     finding(
       'output-is-within-its-limit',
-      !isCount(output) || output <= FEW_TOKENS,
+      !isTokenCount(output) || output <= FEW_TOKENS,
       `tokens of the output of ${nameOf(exchange)}`,
       { expected: `at most ${FEW_TOKENS}, as asked`, actual: String(output) },
       see,
     ),
     finding(
       'total-is-the-sum',
-      total === undefined || !isCount(input) || !isCount(output) || total === input + output,
+      total === undefined || !isTokenCount(input) || !isTokenCount(output) || total === input + output,
       `the total in usage of ${nameOf(exchange)}`,
       { expected: 'the sum of both', actual },
       see,
@@ -73,10 +73,10 @@ function countFindings(exchange: Exchange): Finding[] {
 }
 
 function grows(short: Exchange, long: Exchange): Finding {
-  const [less, more] = [short, long].map((exchange) => countsIn(exchange)?.prompt_tokens)
+  const [less, more] = [short, long].map((exchange) => usageCounts(exchange)?.prompt_tokens)
   return finding(
     'input-grows-with-the-prompt',
-    isCount(less) && isCount(more) && more > less,
+    isTokenCount(less) && isTokenCount(more) && more > less,
     'tokens of the input of a short and of a long prompt',
     { expected: 'more for the long one', actual: `${less} and ${more}` },
     [ref(short), ref(long)],

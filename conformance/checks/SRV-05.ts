@@ -3,7 +3,7 @@ import { ref } from '../dialects/lookup.ts'
 import { readAnswer } from '../dialects/registry.ts'
 import { step } from '../evidence/step.ts'
 import { absent, type Check, finding } from '../runner/check.ts'
-import { ANSWER_TIMEOUT_MS, answered, countsIn, FEW_TOKENS, isCount, small } from './server.ts'
+import { ANSWER_TIMEOUT_MS, answered, FEW_TOKENS, isTokenCount, small, usageCounts } from './server.ts'
 
 const call = step<{ stream: boolean }>('call')
 
@@ -20,13 +20,13 @@ export const theLimitIsReported = {
   },
   judge: ({ evidence }) =>
     call.in(evidence).flatMap((exchange) => {
-      const output = countsIn(exchange)?.completion_tokens
+      const output = usageCounts(exchange)?.completion_tokens
       const reason = readAnswer(exchange).finish.at(-1)?.reason ?? 'none'
       const what = `the reason for the end of a ${exchange.details.stream ? 'streamed' : 'whole'} answer`
       const first = answered(exchange, 'a call with a small limit')
       if (!first.ok) return [first]
       // The model may have ended by itself before the limit, or with its last token.
-      if (!isCount(output) || (output >= FEW_TOKENS && reason === 'stop'))
+      if (!isTokenCount(output) || (output >= FEW_TOKENS && reason === 'stop'))
         return [
           first,
           absent('limit-is-reported', `${what} cannot be judged: usage is ${output}`, [ref(exchange)]),

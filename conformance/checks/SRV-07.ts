@@ -12,7 +12,7 @@ import {
   FORM,
   FORM_TOKENS,
   fitsForm,
-  isRefused,
+  isNotOffered,
   notOffered,
   small,
 } from './server.ts'
@@ -47,8 +47,8 @@ export const forcedToolsAreCalled = {
   },
   judge({ evidence }) {
     const calls = call.in(evidence)
-    const refused = calls.find(isRefused)
-    if (refused && calls.every(isRefused)) return [notOffered(refused, 'a forced tool')]
+    const refused = calls.find(isNotOffered)
+    if (refused && calls.every(isNotOffered)) return [notOffered(refused, 'a forced tool')]
     return calls.flatMap((exchange): Finding[] => {
       const { tools, finish } = readAnswer(exchange)
       const kind = exchange.details.stream ? 'streamed' : 'whole'

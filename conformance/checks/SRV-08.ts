@@ -10,7 +10,7 @@ import {
   FORM,
   FORM_TOKENS,
   fitsForm,
-  isRefused,
+  isNotOffered,
   notOffered,
   small,
 } from './server.ts'
@@ -34,7 +34,7 @@ export const structuredOutputFits = {
   },
   judge: ({ evidence }) =>
     call.in(evidence).flatMap((exchange) => {
-      if (isRefused(exchange)) return [notOffered(exchange, 'a JSON schema for its answer')]
+      if (isNotOffered(exchange)) return [notOffered(exchange, 'a JSON schema for its answer')]
       const first = answered(exchange, 'a call with a JSON schema for its answer')
       const { content, finish } = readAnswer(exchange)
       if (first.ok && finish.at(-1)?.reason === 'length')

@@ -6,7 +6,7 @@ import type { Exchange } from '../evidence/evidence.ts'
 import type { AnyJson } from '../evidence/reading.ts'
 import { step } from '../evidence/step.ts'
 import { type Check, type Finding, finding } from '../runner/check.ts'
-import { ANSWER_TIMEOUT_MS, answered, isCount, jsonIn } from './server.ts'
+import { ANSWER_TIMEOUT_MS, answered, isTokenCount, jsonIn } from './server.ts'
 
 const call = step<{ inputs: number; base64: boolean }>('call')
 
@@ -66,7 +66,7 @@ function findingsOf(
     },
     finding(
       'has-counts',
-      isCount(usage?.prompt_tokens) && usage.prompt_tokens > 0,
+      isTokenCount(usage?.prompt_tokens) && usage.prompt_tokens > 0,
       `usage of ${what}`,
       { expected: 'tokens of the input', actual: JSON.stringify(usage) ?? 'none' },
       see,

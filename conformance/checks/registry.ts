@@ -6,6 +6,10 @@ import type { Check } from '../runner/check.ts'
 import { catalogNamesModels } from './CAT-01.ts'
 import { catalogHasTypes } from './CAT-02.ts'
 import { catalogIsConstant } from './CAT-03.ts'
+import { capabilitiesArrive } from './CC-01.ts'
+import { systemArrivesAsSent } from './CC-02.ts'
+import { discoveryIsQuick } from './CC-03.ts'
+import { promptsAreNotInspected } from './CC-04.ts'
 import { countsNeverSpend } from './CNT-01.ts'
 import { countsAreRight } from './CNT-02.ts'
 import { failedCountsCoolNothing } from './CNT-03.ts'
@@ -253,6 +257,10 @@ const all: readonly Check[] = [
   vectorsHaveTheirShape,
   hostileBodiesAreSurvived,
   callsAtOnceAreWhole,
+  capabilitiesArrive,
+  systemArrivesAsSent,
+  discoveryIsQuick,
+  promptsAreNotInspected,
 ]
 
 export const checks: ReadonlyMap<string, Check> = new Map(

@@ -23,7 +23,7 @@ export const small = (session: CheckContext, stream: boolean, tokens = FEW_TOKEN
 })
 
 /** Returns true for a refusal that says in the dialect's form that something is not offered. */
-export const isRefused = (exchange: Exchange): boolean =>
+export const isNotOffered = (exchange: Exchange): boolean =>
   exchange.status !== null &&
   ((exchange.status >= 400 && exchange.status < 500) || exchange.status === 501) &&
   exchange.status !== 401 &&
@@ -53,10 +53,11 @@ export interface Counts {
 }
 
 /** Returns the last usage of an answer; null if it has none. */
-export const countsIn = (exchange: Exchange): Counts | null =>
+export const usageCounts = (exchange: Exchange): Counts | null =>
   (readAnswer(exchange).usage.at(-1) as Counts | undefined) ?? null
 
-export const isCount = (value: unknown): value is number => Number.isInteger(value) && (value as number) >= 0
+export const isTokenCount = (value: unknown): value is number =>
+  Number.isInteger(value) && (value as number) >= 0
 
 /** Type of each member that an answer must have, by dialect: JSON pointer -> test. */
 export const jsonIn = (exchange: Exchange): AnyJson => {

@@ -3,7 +3,7 @@
 
 import { type DialectName, TESTED_DIALECTS } from '../dialects/dialect.ts'
 import type { Target } from '../target/schema.ts'
-import { type Profile, rowsOf } from './profiles.ts'
+import { type Profile, profileRows, readProfile } from './profiles.ts'
 import { type ONLY, type Requirement, type Requirements, readRequirements } from './requirements.ts'
 
 /** Dialects in addition to chat. */
@@ -35,19 +35,26 @@ export const requirementsFor = (
   profile: Profile,
   target: Pick<Target, 'dialects'> = { dialects: {} },
 ): Requirement[] =>
-  rowsOf(requirements, profile)
+  profileRows(requirements, profile)
     .filter(({ check }) => check !== undefined)
-    .flatMap((requirement) => onEach(requirement, target))
+    .flatMap((requirement) => onEach(requirement, target, readProfile(profile).dialect))
 
-/** Returns a requirement and its variants in the other dialects that a target declares. */
-function onEach(requirement: Requirement, { dialects }: Pick<Target, 'dialects'>): Requirement[] {
+/**
+ * Returns a requirement and its variants in the other dialects that a target declares; of one that is written for
+ * chat, only the variant in `dialect`, if it is given.
+ */
+function onEach(
+  requirement: Requirement,
+  { dialects }: Pick<Target, 'dialects'>,
+  dialect: DialectName | undefined,
+): Requirement[] {
   const { id } = requirement
-  return [
-    requirement,
-    ...requirement.dialects
-      .filter((name) => dialects[name] !== undefined)
-      .map((name) => ({ ...requirement, id: `${id}@${name}`, check: `${id}@${name}` })),
-  ]
+  const variants = requirement.dialects
+    .filter((name) => dialects[name] !== undefined || name === dialect)
+    .map((name) => ({ ...requirement, id: `${id}@${name}`, check: `${id}@${name}` }))
+  if (dialect === undefined) return [requirement, ...variants]
+  const there = variants.filter(({ id: variant }) => variant === `${id}@${dialect}`)
+  return there.length > 0 ? there : [requirement]
 }
 
 /**

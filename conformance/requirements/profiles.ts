@@ -4,9 +4,18 @@ import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { packageFile } from '../../src/shared/package-root.ts'
+import { TESTED_DIALECTS } from '../dialects/dialect.ts'
 import { level, type Requirement, type Requirements, SCOPES } from './requirements.ts'
 
-export const PROFILES = ['core', 'observable', 'waybill', 'server'] as const
+export const PROFILES = [
+  'core',
+  'observable',
+  'waybill',
+  'server',
+  'claude-code',
+  'codex',
+  'open-responses',
+] as const
 export type Profile = (typeof PROFILES)[number]
 
 const row = z.strictObject({
@@ -29,6 +38,10 @@ const profile = z
       .boolean()
       .default(false)
       .describe('There is no mock behind the target, so that each call may cost money.'),
+    dialect: z
+      .enum(TESTED_DIALECTS)
+      .optional()
+      .describe('The only dialect in which its rows are tested; default every one that the target declares.'),
     scopes: z.array(z.enum(SCOPES)).default([]).describe('All rows that bind these.'),
     rows: z.array(row).default([]).describe('Single rows, each with its source.'),
   })
@@ -48,7 +61,7 @@ export function readProfile(name: Profile): ProfileFile {
 }
 
 /** Returns the rows of a profile in the order of the contract, with the level that they have there. */
-export function rowsOf({ requirements }: Requirements, name: Profile): Requirement[] {
+export function profileRows({ requirements }: Requirements, name: Profile): Requirement[] {
   const { scopes, rows } = readProfile(name)
   if (scopes.length > 0) return requirements.filter(({ scope }) => scopes.includes(scope))
   const named = new Map(rows.map((each) => [each.id, each]))

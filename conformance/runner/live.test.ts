@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { runCli } from '../../src/test/test-cli.ts'
 import { conform, spendingOf } from '../run.ts'
-import { MODEL, startModelServer } from '../selftest/model-server.ts'
+import { SERVED_MODEL, startModelServer } from '../selftest/model-server.ts'
 import { bareServer } from '../target/read.ts'
 
 const DIALECTS = ['chat', 'messages', 'responses', 'embeddings'] as const
@@ -11,7 +11,7 @@ const DIALECTS = ['chat', 'messages', 'responses', 'embeddings'] as const
 test('a run makes exactly the calls that it announced, and no answer may be longer (SUITE-01)', async () => {
   const server = await startModelServer()
   try {
-    const target = bareServer(server.url, MODEL, { dialects: DIALECTS, window: 2_000 })
+    const target = bareServer(server.url, SERVED_MODEL, { dialects: DIALECTS, window: 2_000 })
     const announced = await spendingOf({ target })
     assert.equal(server.seen.calls, 0, 'announcing sends nothing')
     const { results } = await conform({ target, profile: 'server', live: true })
@@ -34,7 +34,7 @@ test('a server that reports more tokens than all limits allow ends the run (SUIT
     },
   })
   try {
-    const target = bareServer(server.url, MODEL, { dialects: ['chat'] })
+    const target = bareServer(server.url, SERVED_MODEL, { dialects: ['chat'] })
     const { results } = await conform({ target, profile: 'server', live: true })
     assert.equal(results.conclusion, 'error')
     assert.match(results.reason, /reports 100000 tokens of output, and all limits together allowed \d+/)
@@ -47,7 +47,14 @@ test('a server that reports more tokens than all limits allow ends the run (SUIT
 test('without --live nothing is sent, and the exit code is 3', async () => {
   const server = await startModelServer()
   try {
-    const { code, stdout } = await runCli(['conform', server.url, '--model', MODEL, '--profile', 'server'])
+    const { code, stdout } = await runCli([
+      'conform',
+      server.url,
+      '--model',
+      SERVED_MODEL,
+      '--profile',
+      'server',
+    ])
     assert.match(stdout, /at most \d+ to 127\.0\.0\.1:\d+, for at most [\d,]+ tokens of output/)
     assert.match(stdout, /Nothing was sent/)
     assert.equal(code, 3)
@@ -58,8 +65,8 @@ test('without --live nothing is sent, and the exit code is 3', async () => {
 })
 
 test('an address elsewhere gets neither hostile bodies nor calls at once, unless --stress allows it', async () => {
-  const elsewhere = bareServer('http://192.0.2.1', MODEL, { dialects: ['chat'] })
-  const here = bareServer('http://127.0.0.1:9', MODEL, { dialects: ['chat'] })
+  const elsewhere = bareServer('http://192.0.2.1', SERVED_MODEL, { dialects: ['chat'] })
+  const here = bareServer('http://127.0.0.1:9', SERVED_MODEL, { dialects: ['chat'] })
   const [gentle, stressed, local] = await Promise.all([
     spendingOf({ target: elsewhere }),
     spendingOf({ target: elsewhere, stress: true }),
@@ -73,7 +80,7 @@ test('an address elsewhere gets neither hostile bodies nor calls at once, unless
 test('every call of a model that is announced has a limit', async () => {
   for (const dialect of ['chat', 'messages', 'responses'] as const) {
     const server = await startModelServer()
-    const target = bareServer(server.url, MODEL, { dialects: [dialect] })
+    const target = bareServer(server.url, SERVED_MODEL, { dialects: [dialect] })
     try {
       await conform({ target, profile: 'server', live: true })
       // A call without a limit counts as 1,000 there.

@@ -10,7 +10,7 @@ import type { Check } from './check.ts'
 import { CheckContext, type MockControl } from './context.ts'
 
 /** Calls of a run, and what they may cost at most. */
-export interface Spending {
+export interface LiveSpending {
   readonly calls: number
   /** Sum of the limits in the requests. */
   readonly output_tokens: number
@@ -18,12 +18,12 @@ export interface Spending {
   readonly input_bytes: number
 }
 
-export const NOTHING: Spending = { calls: 0, output_tokens: 0, input_bytes: 0 }
+export const NOTHING: LiveSpending = { calls: 0, output_tokens: 0, input_bytes: 0 }
 
 const LIMITS = Object.values(dialects).flatMap(({ limit }) => limit ?? [])
 
 /** Returns what a request may cost; nothing for reading. */
-function costOf({ method, body }: Outgoing): Spending {
+function costOf({ method, body }: Outgoing): LiveSpending {
   if (method !== 'POST' || body === null) return NOTHING
   const json = jsonOf(String(body))
   const members = typeof json === 'object' && json !== null ? (json as Record<string, unknown>) : {}
@@ -31,14 +31,14 @@ function costOf({ method, body }: Outgoing): Spending {
   return { calls: 1, output_tokens: limits[0] ?? 0, input_bytes: Buffer.byteLength(body) }
 }
 
-const plus = (a: Spending, b: Spending): Spending => ({
+const plus = (a: LiveSpending, b: LiveSpending): LiveSpending => ({
   calls: a.calls + b.calls,
   output_tokens: a.output_tokens + b.output_tokens,
   input_bytes: a.input_bytes + b.input_bytes,
 })
 
 /** Returns what these checks would spend, from their own exercises, which send nothing here. */
-export async function plan(checks: Iterable<Check>, target: Target): Promise<Spending> {
+export async function plan(checks: Iterable<Check>, target: Target): Promise<LiveSpending> {
   let sum = NOTHING
   const send: typeof sendRequest = (_, outgoing) => {
     sum = plus(sum, costOf(outgoing))
@@ -64,15 +64,15 @@ export async function plan(checks: Iterable<Check>, target: Target): Promise<Spe
 /** Counts what is really sent, and refuses what was not announced. */
 export interface Meter {
   readonly send: typeof sendRequest
-  readonly announced: Spending
-  spent(): Spending
+  readonly announced: LiveSpending
+  spent(): LiveSpending
   /** Returns the tokens that the server's answers have reported. */
   reported(): { readonly input_tokens: number; readonly output_tokens: number }
   /** Returns why the run must end: the server does more than was announced; or null. */
   exceeded(): string | null
 }
 
-export function openMeter(announced: Spending): Meter {
+export function openMeter(announced: LiveSpending): Meter {
   let sum = NOTHING
   let [input, output] = [0, 0]
   const count = (path: string, { body }: Seen) => {

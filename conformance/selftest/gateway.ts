@@ -11,6 +11,7 @@ import { parseExactIntegers } from '../../src/shared/exact-json.ts'
 import type { AnyJson } from '../evidence/reading.ts'
 import type { InProcess } from '../launch/in-process.ts'
 import type { Further } from '../requirements/applicability.ts'
+import type { Profile } from '../requirements/profiles.ts'
 import type { Target } from '../target/schema.ts'
 import { startWaybill } from './reference.ts'
 import type { GatewayHooks, HookContext } from './wire.ts'
@@ -98,7 +99,7 @@ export type MustFail = Started & {
   /** Requirements whose checks must fail, or findings such as `LOG-02/cost`: all of them, not only one. */
   readonly caughtBy: readonly string[]
   /** Uses the requirements for every gateway, where Waybill's own profile would be stricter. */
-  readonly profile?: 'observable' | 'server'
+  readonly profile?: Exclude<Profile, 'waybill'>
   /** True if only an idle window of full length shows it. */
   readonly patient?: boolean
   /** True to run as a separate process, if only a killed process shows it. */
@@ -112,7 +113,7 @@ export type MustPass = Started & {
   /** Changes to its target file. */
   readonly target?: (target: Target) => Target
   /** Profile that it must pass, if it is no gateway. */
-  readonly profile?: 'server'
+  readonly profile?: 'server' | 'claude-code'
   /** Further dialects to test; then only their checks run. */
   readonly on?: readonly Further[]
   /** Recommendations (SHOULD) that it omits, or that cannot be judged on it: they may end in a warning. */

@@ -10,7 +10,7 @@ import type { InProcess } from '../launch/in-process.ts'
 import { type Target, targetSchema } from '../target/schema.ts'
 
 /** What one answer consists of, whatever its dialect; a fault changes it, or the events and bodies made of it. */
-export interface Said {
+export interface ModelAnswer {
   words: string[]
   /** Arguments of the forced tool; null without one. */
   tool: { id: string; name: string; arguments: string } | null
@@ -21,7 +21,7 @@ export interface Said {
 }
 
 export interface ServerFaults {
-  readonly said?: (said: Said, body: AnyJson) => void
+  readonly said?: (said: ModelAnswer, body: AnyJson) => void
   readonly body?: (json: AnyJson, path: string) => unknown
   /** Changes the events of a stream, each as it is written. */
   readonly events?: (events: string[], path: string) => string[]
@@ -40,7 +40,7 @@ export interface ModelServer {
   close(): Promise<void>
 }
 
-export const MODEL = 'words-1'
+export const SERVED_MODEL = 'words-1'
 const WINDOW = 2_000
 const WORDS = Array.from({ length: 400 }, (_, index) => (index % 2 === 0 ? 'go' : 'there'))
 const FORM = '{"city":"Oslo","days":1}'
@@ -81,7 +81,7 @@ export const serverTarget = (name: string): Target =>
     start: { inproc: `selftest/in-process#${name}` },
     files: { port: '{{port}}' },
     providers: {},
-    models: { call: MODEL },
+    models: { call: SERVED_MODEL },
     dialects: { messages: {}, responses: {}, embeddings: {} },
     capabilities: { catalog: '/v1/models', window: WINDOW },
   })
@@ -135,7 +135,7 @@ export async function startModelServer(faults: ServerFaults = {}, port = 0): Pro
   }
 }
 
-const LIST = { object: 'list', data: [{ id: MODEL, object: 'model', created: 1, owned_by: 'nobody' }] }
+const LIST = { object: 'list', data: [{ id: SERVED_MODEL, object: 'model', created: 1, owned_by: 'nobody' }] }
 
 async function bodyOf(request: IncomingMessage): Promise<string> {
   const pieces: Buffer[] = []
@@ -156,7 +156,7 @@ function readRequest(path: string, text: string, { takesAnyModel, cutsPrompts }:
   }
   if (typeof body !== 'object' || body === null || Array.isArray(body)) throw new Refusal(400, 'no object')
   if (typeof body.model !== 'string') throw new Refusal(400, 'model must be a string')
-  if (body.model !== MODEL && !takesAnyModel) throw new Refusal(404, `there is no model ${body.model}`)
+  if (body.model !== SERVED_MODEL && !takesAnyModel) throw new Refusal(404, `there is no model ${body.model}`)
   const { temperature, input, messages } = body
   if (temperature !== undefined && typeof temperature !== 'number')
     throw new Refusal(400, 'temperature must be a number')
@@ -172,7 +172,7 @@ function readRequest(path: string, text: string, { takesAnyModel, cutsPrompts }:
 }
 
 /** Makes the answer, within its limit and before its stop string. */
-function say(body: AnyJson, limit: number): Said {
+function say(body: AnyJson, limit: number): ModelAnswer {
   const input = tokensOf(JSON.stringify(body.messages ?? body.input))
   const choice = body.tool_choice?.function?.name ?? body.tool_choice?.name
   if (choice !== undefined) {
@@ -207,26 +207,26 @@ const vectors = ({ input, encoding_format }: AnyJson): AnyJson => {
   const count = tokensOf(texts.join(''))
   return {
     object: 'list',
-    model: MODEL,
+    model: SERVED_MODEL,
     data: texts.map((text, index) => ({ object: 'embedding', index, embedding: written(text) })),
     usage: { prompt_tokens: count, total_tokens: count },
   }
 }
 
-const text = ({ words }: Said): string => words.join(' ')
+const text = ({ words }: ModelAnswer): string => words.join(' ')
 
-const chatUsage = ({ input, output }: Said) => ({
+const chatUsage = ({ input, output }: ModelAnswer) => ({
   prompt_tokens: input,
   completion_tokens: output,
   total_tokens: input + output,
 })
 
-const chatHead = (object: string) => ({ id: 'chatcmpl-1', object, created: 1, model: MODEL })
+const chatHead = (object: string) => ({ id: 'chatcmpl-1', object, created: 1, model: SERVED_MODEL })
 
-const chatTool = ({ tool }: Said) =>
+const chatTool = ({ tool }: ModelAnswer) =>
   tool && [{ id: tool.id, type: 'function', function: { name: tool.name, arguments: tool.arguments } }]
 
-function chatWhole(said: Said): AnyJson {
+function chatWhole(said: ModelAnswer): AnyJson {
   const tools = chatTool(said)
   const message = {
     role: 'assistant',
@@ -240,7 +240,7 @@ function chatWhole(said: Said): AnyJson {
   }
 }
 
-function chatEvents(said: Said): string[] {
+function chatEvents(said: ModelAnswer): string[] {
   const part = (delta: object, finish_reason: string | null = null) => ({
     ...chatHead('chat.completion.chunk'),
     choices: [{ index: 0, delta, finish_reason }],
@@ -262,27 +262,27 @@ const MESSAGE_REASONS: Readonly<Record<string, string>> = {
   tool_calls: 'tool_use',
 }
 
-const messageBlock = ({ tool, ...said }: Said): AnyJson =>
+const messageBlock = ({ tool, ...said }: ModelAnswer): AnyJson =>
   tool
     ? { type: 'tool_use', id: tool.id, name: tool.name, input: jsonOf(tool.arguments) ?? {} }
     : { type: 'text', text: said.words.join(' ') }
 
-const message = (said: Said, content: AnyJson[], stop_reason: string | null): AnyJson => ({
+const message = (said: ModelAnswer, content: AnyJson[], stop_reason: string | null): AnyJson => ({
   id: 'msg_1',
   type: 'message',
   role: 'assistant',
-  model: MODEL,
+  model: SERVED_MODEL,
   content,
   stop_reason,
   stop_sequence: null,
   usage: { input_tokens: said.input, output_tokens: said.output },
 })
 
-const messageReason = ({ reason }: Said): string => MESSAGE_REASONS[reason] ?? reason
+const messageReason = ({ reason }: ModelAnswer): string => MESSAGE_REASONS[reason] ?? reason
 
 const named = (event: AnyJson): string => `event: ${event.type}\ndata: ${JSON.stringify(event)}`
 
-function messageEvents(said: Said): string[] {
+function messageEvents(said: ModelAnswer): string[] {
   const block = messageBlock(said)
   const isTool = block.type === 'tool_use'
   const delta = isTool
@@ -306,7 +306,7 @@ function messageEvents(said: Said): string[] {
   ].map(named)
 }
 
-const responseItem = ({ tool, ...said }: Said): AnyJson =>
+const responseItem = ({ tool, ...said }: ModelAnswer): AnyJson =>
   tool
     ? {
         type: 'function_call',
@@ -324,11 +324,11 @@ const responseItem = ({ tool, ...said }: Said): AnyJson =>
         content: [{ type: 'output_text', text: said.words.join(' '), annotations: [] }],
       }
 
-const response = (said: Said): AnyJson => ({
+const response = (said: ModelAnswer): AnyJson => ({
   id: 'resp_1',
   object: 'response',
   created_at: 1,
-  model: MODEL,
+  model: SERVED_MODEL,
   status: said.reason === 'length' ? 'incomplete' : 'completed',
   incomplete_details: said.reason === 'length' ? { reason: 'max_output_tokens' } : null,
   error: null,
@@ -336,7 +336,7 @@ const response = (said: Said): AnyJson => ({
   usage: { input_tokens: said.input, output_tokens: said.output, total_tokens: said.input + said.output },
 })
 
-function responseEvents(said: Said): string[] {
+function responseEvents(said: ModelAnswer): string[] {
   const whole = response(said)
   const item = whole.output[0]
   const begun = { ...whole, status: 'in_progress', output: [], usage: null, incomplete_details: null }
@@ -368,12 +368,12 @@ function responseEvents(said: Said): string[] {
   ].map((event, sequence_number) => named({ ...event, sequence_number }))
 }
 
-const WHOLE: Readonly<Record<string, (said: Said) => AnyJson>> = {
+const WHOLE: Readonly<Record<string, (said: ModelAnswer) => AnyJson>> = {
   '/v1/chat/completions': chatWhole,
   '/v1/messages': (said) => message(said, [messageBlock(said)], messageReason(said)),
   '/v1/responses': response,
 }
-const EVENTS: Readonly<Record<string, (said: Said) => string[]>> = {
+const EVENTS: Readonly<Record<string, (said: ModelAnswer) => string[]>> = {
   '/v1/chat/completions': chatEvents,
   '/v1/messages': messageEvents,
   '/v1/responses': responseEvents,

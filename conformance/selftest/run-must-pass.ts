@@ -44,7 +44,7 @@ async function judgeMustPass(
 ): Promise<MustPassResult> {
   const { target = (same) => same, mayWarn = [], on = [], profile = 'observable' } = mustPass.get(name)!
   const { dialects, ...whole } = profile === 'server' ? serverTarget(name) : targetOf(name)
-  const all = profile === 'server' ? dialects : {}
+  const all = profile === 'observable' ? {} : dialects
   const kept = Object.fromEntries(on.map((dialect) => [dialect, dialects[dialect] ?? {}]))
   const held = target({
     ...whole,

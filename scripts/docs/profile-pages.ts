@@ -1,5 +1,5 @@
 // The page of a profile: its rows, each with its level, its set and where it comes from. Pure.
-import { type Profile, readProfile, rowsOf } from '../../conformance/requirements/profiles.ts'
+import { type Profile, profileRows, readProfile } from '../../conformance/requirements/profiles.ts'
 import type { Requirement, Requirements } from '../../conformance/requirements/requirements.ts'
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ')
@@ -8,7 +8,7 @@ const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\
 export function profilePage(name: Profile, requirements: Requirements): string {
   const { title, about, untested, live, rows: named } = readProfile(name)
   const sources = new Map(named.map((row) => [row.id, row]))
-  const rows = rowsOf(requirements, name)
+  const rows = profileRows(requirements, name)
   const line = (row: Requirement): string => {
     const { id, slug, level, needs, text, check } = row
     const source = sources.get(id)

@@ -1,6 +1,6 @@
 // `waybill conform --list` and `waybill conform explain ID…`: the requirements for people. Starts nothing.
 import measure from 'fast-string-truncated-width'
-import { PROFILES, rowsOf } from '../../conformance/requirements/profiles.ts'
+import { PROFILES, profileRows } from '../../conformance/requirements/profiles.ts'
 import { type Requirement, readRequirements } from '../../conformance/requirements/requirements.ts'
 import { table } from '../terminal/table.ts'
 
@@ -36,7 +36,9 @@ export function explainRequirements(ids: readonly string[]): number {
 }
 
 function pageOf(row: Requirement, columns: number): string {
-  const profiles = PROFILES.filter((name) => rowsOf(readRequirements(), name).some(({ id }) => id === row.id))
+  const profiles = PROFILES.filter((name) =>
+    profileRows(readRequirements(), name).some(({ id }) => id === row.id),
+  )
   const asked = row.check === undefined ? 'not tested by this suite' : `profiles ${profiles.join(', ')}`
   const part = (title: string, text: string | undefined) =>
     text === undefined ? [] : ['', title, ...wrapped(text, columns - 2).map((line) => `  ${line}`)]

@@ -1,6 +1,7 @@
 // Every must-fail gateway by its name. A new family is a table in must-fail/ and two lines here.
 import type { MustFail } from '../gateway.ts'
 import { mustFail as cat } from './cat.ts'
+import { mustFail as claudeCode } from './claude-code.ts'
 import { mustFail as dialects } from './dialects.ts'
 import { mustFail as fail } from './fail.ts'
 import { mustFail as flow } from './flow.ts'
@@ -41,6 +42,7 @@ const families = {
     suite,
   },
   ...{ tell, translations, use },
+  'claude-code': claudeCode,
   'translated-calls': translatedCalls,
   'translated-messages': translatedMessages,
   'translated-responses': translatedResponses,

@@ -2,6 +2,7 @@
 import type { MustPass } from '../gateway.ts'
 import { mustPass as answers } from './answers.ts'
 import { mustPass as asking } from './asking.ts'
+import { mustPass as claudeCode } from './claude-code.ts'
 import { mustPass as deltas } from './deltas.ts'
 import { mustPass as dialects } from './dialects.ts'
 import { mustPass as errors } from './errors.ts'
@@ -23,6 +24,7 @@ import { mustPass as wire } from './wire.ts'
 const subjects = {
   answers,
   asking,
+  'claude-code': claudeCode,
   deltas,
   errors,
   events,

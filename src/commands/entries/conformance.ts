@@ -2,7 +2,7 @@
 import { type CommandEntry, example } from './entry.ts'
 
 /** Names of profiles; not read from their files, because every command loads this one. */
-const PROFILE_NAMES = 'core, observable, waybill, server'
+const PROFILE_NAMES = 'core, observable, waybill, server, claude-code, codex, open-responses'
 
 export const addConform: CommandEntry = (program, { finish }) => {
   const suite = program

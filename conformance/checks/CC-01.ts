@@ -1,0 +1,48 @@
+// CC-01: Every value of `anthropic-beta` reaches a provider of messages, in its order and spelling.
+import { isDeepStrictEqual } from 'node:util'
+import { refs, servedBy } from '../dialects/lookup.ts'
+import { step } from '../evidence/step.ts'
+import { listed } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
+
+const call = step('call with capabilities')
+
+/** Values of later releases, which no list can have; not in alphabetical order. */
+const VALUES = [
+  'zebra-2031-02-03',
+  'interleaved-thinking-2025-05-14',
+  'alpha-one-2030-01-01',
+  'x.y_z-2029-12-31',
+]
+
+const valuesIn = (header: string | undefined): string[] =>
+  (header ?? '').split(',').map((value) => value.trim())
+
+export const capabilitiesArrive = {
+  id: 'CC-01',
+  needs: ['messages'],
+  dialect: 'messages',
+  relays: true,
+  async exercise(session) {
+    const { direct, logical, call: any } = session.target.models
+    const ids = any !== undefined ? [any] : [...direct, ...logical].slice(0, 2).map(({ id }) => id)
+    for (const model of ids)
+      await session.chat(call, { model, headers: { 'anthropic-beta': VALUES.join(',') } })
+  },
+  judge: ({ evidence }) =>
+    call.in(evidence).flatMap((exchange) => {
+      const entry = servedBy(evidence, exchange)
+      if (entry?.endpoint !== 'messages' && !entry?.endpoint.endsWith('/messages')) return []
+      // A gateway may add values of its own.
+      const arrived = valuesIn(entry.headers['anthropic-beta']).filter((value) => VALUES.includes(value))
+      return [
+        finding(
+          'values-arrive-in-order',
+          isDeepStrictEqual(arrived, VALUES),
+          'values of anthropic-beta at the provider',
+          { expected: VALUES.join(', '), actual: listed(arrived) },
+          refs(exchange, entry),
+        ),
+      ]
+    }),
+} satisfies Check

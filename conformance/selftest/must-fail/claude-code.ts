@@ -1,0 +1,61 @@
+// Must-fail gateways for the checks of CC.
+import { eachCall, isMessages } from '../dialect-hooks.ts'
+import { failWith, type MustFail } from '../gateway.ts'
+
+const profile = 'claude-code'
+
+export const mustFail = {
+  'capabilities-are-filtered': {
+    what: 'Values of anthropic-beta that it does not know are left out.',
+    profile,
+    caughtBy: ['CC-01/values-arrive-in-order'],
+    hooks: {
+      request({ headers }) {
+        const values = String(headers['anthropic-beta'] ?? '').split(',')
+        if (headers['anthropic-beta'])
+          headers['anthropic-beta'] = values.filter((each) => /202/.test(each)).join(',')
+      },
+    },
+  },
+  'capabilities-are-sorted': {
+    what: 'Values of anthropic-beta are sorted.',
+    profile,
+    caughtBy: ['CC-01/values-arrive-in-order'],
+    hooks: {
+      request({ headers }) {
+        const beta = headers['anthropic-beta']
+        if (beta) headers['anthropic-beta'] = String(beta).split(',').sort().join(',')
+      },
+    },
+  },
+  'system-becomes-a-text': {
+    what: 'The entries of a system prompt are joined into one text.',
+    profile,
+    caughtBy: ['CC-02/system-is-the-same-list'],
+    hooks: {
+      request: eachCall(isMessages, (json) => ({
+        ...json,
+        system: Array.isArray(json.system) ? json.system.map(({ text }) => text).join('\n') : json.system,
+      })),
+    },
+  },
+  'discovery-redirects': {
+    what: 'The model list is elsewhere, and a redirect says where.',
+    profile,
+    caughtBy: ['CC-03/list-comes-in-time'],
+    hooks: {
+      request: ({ path }) =>
+        path.startsWith('/v1/models?')
+          ? { status: 307, headers: { location: '/v1/models' }, body: '' }
+          : undefined,
+    },
+  },
+  'firewall-in-front': {
+    what: 'A firewall for web forms refuses a prompt with a script in it.',
+    profile,
+    caughtBy: ['CC-04/long-prompt-is-answered'],
+    hooks: {
+      request: ({ body }) => (body.includes('<script>document.cookie') ? failWith(403) : undefined),
+    },
+  },
+} satisfies Readonly<Record<string, MustFail>>

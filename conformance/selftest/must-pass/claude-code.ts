@@ -1,0 +1,24 @@
+// Must-pass gateways for the checks of CC: unusual, and right.
+import { eachCall, isMessages } from '../dialect-hooks.ts'
+import type { MustPass } from '../gateway.ts'
+
+export const mustPass = {
+  'capabilities-are-added-to': {
+    what: 'It adds a capability of its own before those of the client, and writes the list with spaces.',
+    profile: 'claude-code',
+    hooks: {
+      request({ headers }) {
+        const beta = headers['anthropic-beta']
+        if (beta) headers['anthropic-beta'] = ['own-2026-01-01', ...String(beta).split(',')].join(', ')
+      },
+    },
+  },
+  'bodies-are-written-again': {
+    what: 'Bodies are parsed and written again, with their members in another order.',
+    profile: 'claude-code',
+    mayWarn: ['DIAL-01'],
+    hooks: {
+      request: eachCall(isMessages, ({ model, ...more }) => ({ ...more, model })),
+    },
+  },
+} satisfies Readonly<Record<string, MustPass>>
