@@ -18,6 +18,9 @@ const LOOKS: Readonly<Record<Outcome, readonly [mark: string, style: Style]>> = 
   disabled: ['·', 'gray'],
 }
 
+/** Outcomes without a line of their own. */
+const UNLISTED: ReadonlySet<Outcome> = new Set(['not-applicable', 'disabled'])
+
 const INDENT = '    '
 
 /** Returns causes of several failures: `27 of 35: each streamed call was answered with 500 {…}`. */
@@ -33,8 +36,8 @@ export interface TerminalOptions {
 }
 
 /**
- * Returns the whole report: a line per verdict, with the reason unless it passed. Disabled requirements are
- * only counted.
+ * Returns the whole report: a line per verdict, with the reason unless it passed. Requirements that do not apply
+ * share one line; disabled ones are only counted.
  */
 export function resultsTable(results: Results, { color, columns }: TerminalOptions): string {
   const paint = (style: Style, text: string) =>
@@ -57,25 +60,33 @@ export function resultsTable(results: Results, { color, columns }: TerminalOptio
   const line = ({ id, slug, outcome, level, reason, scored }: Verdict): string => {
     const [mark, style] = LOOKS[outcome]
     const head = `${paint(style, mark)} ${id.padEnd(8)} ${slug.padEnd(34)}`
-    const unremarkable = outcome === 'pass' || outcome === 'not-applicable' || outcome === 'disabled'
     const said =
       outcome === 'pass'
         ? ''
         : `${outcome}${level === 'SHOULD' ? ', SHOULD' : ''}${scored ? '' : ', not scored'}`
     const lines = [said === '' ? head.trimEnd() : `${head} ${paint(style, said)}`]
-    if (!unremarkable) lines.push(...wrap(oneLine(reason)).map((part) => `${INDENT}${part}`))
+    if (outcome !== 'pass') lines.push(...wrap(oneLine(reason)).map((part) => `${INDENT}${part}`))
     return lines.join('\n')
   }
   const { target, profile, set, live, conclusion, reason, counts, inferences, duration } = results
   const seconds = (duration / 1000).toFixed(1)
   const { untested } = readProfile(profile)
   const said = Object.entries(counts).filter(([, count]) => count > 0)
+  const inapplicable = results.verdicts.flatMap(({ id, outcome }) => (outcome === 'not-applicable' ? id : []))
   const style: Style = conclusion === 'conformant' ? 'green' : conclusion === 'partial' ? 'yellow' : 'red'
   return [
     '',
     oneLine(`${target.name}${target.version ? ` ${target.version}` : ''}, profile ${profile}, set ${set}`),
     '',
-    ...results.verdicts.filter(({ outcome }) => outcome !== 'disabled').map(line),
+    ...results.verdicts.filter(({ outcome }) => !UNLISTED.has(outcome)).map(line),
+    ...(inapplicable.length > 0
+      ? [
+          paint(
+            'gray',
+            `– not applicable, because the target file does not declare what they need: ${inapplicable.join(' ')}`,
+          ),
+        ]
+      : []),
     '',
     ...causesIn(results).flatMap((cause) => wrap(oneLine(cause))),
     ...wrap(`${conclusion}: ${oneLine(reason)}`).map((part, index) =>

@@ -199,9 +199,12 @@ function textOf(
     '',
     '# What can be called. `direct`: ids that mean one provider and model; `logical`: ids with a list of targets.',
     line('providers', entry ? { [entry.provider]: {} } : providers),
-    entry?.model
-      ? line('models', { direct: [{ id: models.call, provider: entry.provider, model: entry.model }] })
-      : line('models', models),
+    ...(entry?.model
+      ? [
+          line('models', { direct: [{ id: models.call, provider: entry.provider, model: entry.model }] }),
+          '# One call showed one target. If there are more, it is `logical`, with `targets: [{ provider: …, model: … }, …]` in their order.',
+        ]
+      : [line('models', models)]),
     '',
     '# Where it reports the route.',
     'observability:',
