@@ -2,7 +2,7 @@
 // early or to read slowly. Limits what is read, after decompression, to protect memory. Knows HTTP, nothing
 // of checks.
 import { existsSync, readFileSync } from 'node:fs'
-import { request as httpRequest, type IncomingMessage } from 'node:http'
+import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
 import { request as httpsRequest, type RequestOptions } from 'node:https'
 import { PassThrough, type Readable, type Transform } from 'node:stream'
 import { rootCertificates } from 'node:tls'
@@ -53,6 +53,8 @@ const MAX_GROWTH = 16
 const MAX_GROWN_BODY = 96 * 2 ** 20
 /** Maximum bytes of the headers of one answer. */
 const MAX_HEADERS = 2 ** 16
+/** Maximum number of interim answers (1xx) before the final one. */
+const MAX_INTERIM_ANSWERS = 1_000
 /** Bytes that are kept of an answer that is too long. */
 const STORED_BYTES = 2 ** 16
 /** Overhead of each piece of a body in addition to its bytes. */
@@ -152,6 +154,14 @@ function openLimit({
   }
 }
 
+/** Counts interim answers, and reports when there are too many. */
+function countInterim(request: ClientRequest, tooMany: (why: string) => void): void {
+  let count = 0
+  request.on('information', () => {
+    if (++count > MAX_INTERIM_ANSWERS) tooMany(`more than ${MAX_INTERIM_ANSWERS} interim answers`)
+  })
+}
+
 /** Sends a request. It ends after `timeout` ms, or when its answer is too long. */
 export function sendRequest(
   baseUrl: string,
@@ -238,6 +248,7 @@ export function sendRequest(
     socket.destroy()
     finish('complete')
   })
+  countInterim(request, (why) => finish('too_long', why))
   request.on('error', (cause) => finish(...failureOf(cause, response !== null)))
   request.end(outgoing.body ?? undefined)
 

@@ -29,6 +29,7 @@ const REASONS: Readonly<Record<keyof typeof HOSTILITIES, RegExp>> = {
   'sends a bomb in a bomb': /sent too much in/,
   'nests brackets': /sent too much in/,
   'sends headers without end': /sent too much in .+the headers are longer than 64 KiB/,
+  'sends interim answers without end': /sent too much in .+more than 1000 interim answers/,
   'drips a byte each 300 ms': /6 answers of hostile in a row had no end in their time/,
   'says nothing more': /6 answers of hostile in a row had no end in their time/,
 }

@@ -59,6 +59,15 @@ export const HOSTILITIES = {
     socket!.write('HTTP/1.1 200 OK\r\n')
     write()
   },
+  'sends interim answers without end': ({ socket }) => {
+    const write = (): void => {
+      let room = true
+      while (room && !socket!.destroyed)
+        room = socket!.write('HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n'.repeat(200))
+    }
+    socket!.on('drain', write).on('error', () => {})
+    write()
+  },
   'drips a byte each 300 ms': (response) => {
     response.writeHead(200, JSON_TYPE)
     const ticking = setInterval(() => response.write(' '), 300)
