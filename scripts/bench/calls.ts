@@ -1,7 +1,7 @@
-// `npm run bench`: the cost of Waybill, compared with a bare proxy and another gateway, all in one run and in
-// turns. The record is full from the start, so each new call deletes one. `--quick` tries the bench itself
+// `npm run bench`: the cost of Waybill, compared with a bare proxy and other gateways, all in one run and in
+// turns: on chat, and on messages that are translated for a provider of chat. The record is full from the start, so each new call deletes one. `--quick` tries the bench itself
 // and writes nothing; `--profile` shows where Waybill's time goes; `--beside DIR` adds the build of another
-// checkout and writes nothing; `--rounds N` makes it shorter. `--paired DIR` compares the main thread's processor
+// checkout and writes nothing; `--rounds N` and `--seconds N` make it shorter, `--others NAMES` compares with some only. `--paired DIR` compares the main thread's processor
 // time per call with that of another checkout's build, in pairs of rounds (40, or `--rounds N`) at 32 connections
 // (or `--connections N`), beside the bare proxy; it fails if a call takes over 3 % more.
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -10,19 +10,14 @@ import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import Database from 'better-sqlite3'
 import { fillRecord } from './fill.ts'
+import { OTHER_NAMES, startOther } from './others.ts'
 import { type Paired, paired } from './paired.ts'
 import { useOf } from './process.ts'
 import { printProfiles } from './profile.ts'
-import { type Disk, report } from './report.ts'
+import { type Disk, type Load, type Openings, report } from './report.ts'
 import { type StreamRound, streamRound } from './streams.ts'
-import {
-  type BenchTarget,
-  startBareProxy,
-  startBenchWaybill,
-  startPortkey,
-  startUpstream,
-} from './targets.ts'
-import { hasWrk, type Round, wrk } from './wrk.ts'
+import { type BenchTarget, startBareProxy, startBenchWaybill, startUpstream } from './targets.ts'
+import { BODY, hasWrk, MESSAGES_BODY, type Round, wrk } from './wrk.ts'
 
 const {
   quick = false,
@@ -30,6 +25,8 @@ const {
   beside,
   paired: base,
   rounds,
+  seconds,
+  others = OTHER_NAMES.join(),
   connections = '32',
 } = parseArgs({
   options: {
@@ -38,13 +35,21 @@ const {
     beside: { type: 'string' },
     paired: { type: 'string' },
     rounds: { type: 'string' },
+    seconds: { type: 'string' },
+    others: { type: 'string' },
     connections: { type: 'string' },
   },
 }).values
 const ROUNDS = Number(rounds ?? (quick ? 2 : 7))
-const SECONDS = quick ? 2 : 4
-const WARM_UP_SECONDS = quick ? 1 : 3
-const CONNECTIONS = [1, 32]
+const SECONDS = Number(seconds ?? (quick ? 2 : 4))
+/** V8 compiles for the first seconds: 87 µs of other threads' time a call, and 15 later. */
+const WARM_UP_SECONDS = quick ? 1 : 6
+const LOADS = [
+  { kind: 'chat', connections: 1 },
+  { kind: 'chat', connections: 32 },
+  { kind: 'messages', connections: 32 },
+] as const
+const NO_OPENINGS: Openings = { here: 0, locked: 0, together: 0 }
 /** Calls on record from the start: the default maximum. */
 const CALLS = 100_000
 const STREAM = { short: quick ? 20 : 60, events: 200, gap: 5, flood: 20_000 }
@@ -76,20 +81,28 @@ async function runBench(): Promise<void> {
     fillRecord(other, CALLS)
     targets.push(await start(startBenchWaybill(upstream, other, { root: resolve(beside), name: 'beside' })))
   }
-  const portkey = await startPortkey(upstream)
-  if (portkey) targets.push(await start(Promise.resolve(portkey)))
-
-  for (const target of targets) {
-    await wrk(target, 32, WARM_UP_SECONDS)
-    await streamRound(target, { ...STREAM, events: 10 })
+  for (const name of others.split(',').filter(Boolean)) {
+    const other = await startOther(name, upstream)
+    if (other) targets.push(await start(Promise.resolve(other)))
   }
-  const load = CONNECTIONS.map((connections) => ({ connections, rounds: new Map<string, Round[]>() }))
+
+  const streaming = targets.filter(({ speaks }) => speaks === undefined)
+  for (const target of targets)
+    for (const kind of ['chat', 'messages'] as const)
+      if (isAsked(target, kind)) await loadRound(target, kind, 32, WARM_UP_SECONDS)
+  for (const target of streaming) await streamRound(target, { ...STREAM, events: 10 })
+  const load = LOADS.map((each): Load => ({ ...each, rounds: new Map(), openings: { ...NO_OPENINGS } }))
   const streams = new Map<string, StreamRound[]>()
   for (let round = 0; round < ROUNDS; round++) {
     const turn = targets.map((_, index) => targets[(index + round) % targets.length]!)
-    for (const { connections, rounds } of load)
-      for (const target of turn) append(rounds, target.name, await wrk(target, connections, SECONDS))
-    for (const target of turn) append(streams, target.name, await streamRound(target, STREAM))
+    for (const { kind, connections, rounds, openings } of load)
+      for (const target of turn.filter((target) => isAsked(target, kind))) {
+        const before = target === waybill ? await openingsOf(waybill) : NO_OPENINGS
+        append(rounds, target.name, await loadRound(target, kind, connections, SECONDS))
+        if (target === waybill) addDifference(openings, before, await openingsOf(waybill))
+      }
+    for (const target of turn.filter((target) => streaming.includes(target)))
+      append(streams, target.name, await streamRound(target, STREAM))
     console.log(`round ${round + 1} of ${ROUNDS}`)
   }
 
@@ -104,8 +117,39 @@ async function runBench(): Promise<void> {
     sizes: { rounds: ROUNDS, seconds: SECONDS, ...STREAM },
   })
   console.log(`\n${text}`)
-  if (quick || beside !== undefined) console.log(`${DOCUMENT} stays as it is.`)
+  if (quick || beside !== undefined || seconds !== undefined) console.log(`${DOCUMENT} stays as it is.`)
   else publish(text)
+}
+
+/** Returns true if a target is measured with calls of this kind. */
+function isAsked({ speaks }: BenchTarget, kind: Load['kind']): boolean {
+  return speaks === undefined || speaks[kind]
+}
+
+function loadRound(
+  target: BenchTarget,
+  kind: Load['kind'],
+  connections: number,
+  seconds: number,
+): Promise<Round> {
+  const body = kind === 'chat' ? BODY : MESSAGES_BODY
+  const { model = 'auto' } = target
+  const url = kind === 'chat' ? target.url : new URL('/v1/messages', target.url).href
+  return wrk({ ...target, url }, connections, seconds, JSON.stringify({ ...JSON.parse(body), model }))
+}
+
+/** Returns who put Waybill's calls on record so far, from its metrics. */
+async function openingsOf({ url, headers }: BenchTarget): Promise<Openings> {
+  const text = await (await fetch(new URL('/metrics', url), { headers })).text()
+  const of = (by: keyof Openings) =>
+    Number(
+      new RegExp(`^waybill_record_openings_total\\{by="${by}"\\} (\\d+)$`, 'm').exec(text)?.[1] ?? Number.NaN,
+    )
+  return { here: of('here'), locked: of('locked'), together: of('together') }
+}
+
+function addDifference(sum: Openings, before: Openings, after: Openings): void {
+  for (const by of ['here', 'locked', 'together'] as const) sum[by] += after[by] - before[by]
 }
 
 /** Compares a call of this build with one of the build in `base`, and both with the bare proxy, in turns. */

@@ -12,10 +12,25 @@ export interface Disk {
   readonly calls: number
 }
 
+/** Numbers of calls by who put them on record, as in the metrics. */
+export interface Openings {
+  here: number
+  locked: number
+  together: number
+}
+
+/** Rounds of one kind of call: `messages` are translated for a provider of chat. */
+export interface Load {
+  readonly kind: 'chat' | 'messages'
+  readonly connections: number
+  /** By name of the target. */
+  readonly rounds: Map<string, Round[]>
+  readonly openings: Openings
+}
+
 export interface BenchResults {
   readonly targets: readonly BenchTarget[]
-  /** Rounds by name of the target. */
-  readonly load: readonly { readonly connections: number; readonly rounds: ReadonlyMap<string, Round[]> }[]
+  readonly load: readonly Load[]
   readonly streams: ReadonlyMap<string, StreamRound[]>
   readonly disk: Disk
   /** Resident memory of Waybill before the first call, MiB. */
@@ -31,8 +46,10 @@ export interface BenchResults {
 
 /** Returns Markdown that is also readable as plain text. */
 export function report({ targets, load, streams, disk, idle, sizes }: BenchResults): string {
-  const others = ['portkey', 'beside'].filter((name) => targets.some((target) => target.name === name))
+  const own = ['direct', 'bare proxy', 'waybill']
+  const others = targets.map(({ name }) => name).filter((name) => !own.includes(name))
   const parts = [
+    conclusions(load, others, idle),
     `${new Date().toISOString().slice(0, 10)}, commit ${commit()}, Node ${process.versions.node}, ` +
       `${availableParallelism()} cores (${cpus()[0]?.model.trim() || 'unnamed'}), ` +
       `${sizes.rounds} rounds of ${sizes.seconds} s per target and number of connections.`,
@@ -40,19 +57,10 @@ export function report({ targets, load, streams, disk, idle, sizes }: BenchResul
     ...complaints(load),
     `### Whole answers (${(BODY.length / 1000).toFixed(1)} kB in, 1 kB out)`,
     table(
-      [
-        'connections',
-        'target',
-        'requests/s',
-        'p50 ms',
-        'p99 ms',
-        'main thread µs/call',
-        'process µs/call',
-        'MiB',
-      ],
-      load.flatMap(({ connections, rounds }) =>
-        [...rounds].map(([name, list]) => [
-          String(connections),
+      ['calls', 'target', 'requests/s', 'p50 ms', 'p99 ms', 'main thread µs/call', 'process µs/call', 'MiB'],
+      load.flatMap((each) =>
+        [...each.rounds].map(([name, list]) => [
+          nameOf(each),
           name,
           spread(list, ({ perSecond }) => perSecond, 0),
           spread(list, ({ p50 }) => p50, 2),
@@ -65,13 +73,19 @@ export function report({ targets, load, streams, disk, idle, sizes }: BenchResul
     ),
     'Waybill as a multiple of the others, round by round:',
     table(
-      ['connections', 'requests/s: bare proxy', ...others, 'p99: bare proxy', 'main thread: bare proxy'],
-      load.map(({ connections, rounds }) => [
-        String(connections),
+      ['calls', 'requests/s: bare proxy', ...others, 'p99: bare proxy', 'main thread: bare proxy'],
+      load.map(({ rounds, ...each }) => [
+        nameOf(each),
         ...['bare proxy', ...others].map((name) => ratio(rounds, ({ perSecond }) => perSecond, name)),
         ratio(rounds, ({ p99 }) => p99, 'bare proxy'),
         ratio(rounds, ({ main }) => main ?? Number.NaN, 'bare proxy'),
       ]),
+    ),
+    'The bare proxy does not translate: its messages go to the provider as messages.',
+    'Who put the calls on record: the main thread; the writer thread because another connection was writing; the writer thread because several calls came in one turn of the event loop, or it had a batch.',
+    table(
+      ['calls', 'main thread', 'lock taken', 'together'],
+      load.map((each) => [nameOf(each), ...sharesOf(each.openings)]),
     ),
     idle === null ? '' : `Waybill has ${Math.round(idle)} MiB resident before the first call.`,
     `### Streams (first event: short streams; each event: ${sizes.events} events, ${sizes.gap} ms apart; flat out: ${sizes.flood} events at once)`,
@@ -103,17 +117,52 @@ export function report({ targets, load, streams, disk, idle, sizes }: BenchResul
   return parts.join('\n\n')
 }
 
+const nameOf = ({ kind, connections }: Pick<Load, 'kind' | 'connections'>): string =>
+  `${kind === 'chat' ? 'chat' : 'messages → chat'}, ${connections} ${connections === 1 ? 'connection' : 'connections'}`
+
+const sharesOf = ({ here, locked, together }: Openings): string[] =>
+  [here, locked, together].map(
+    (count) => `${((100 * count) / (here + locked + together)).toFixed(2)} % (${count})`,
+  )
+
+/** Returns the sentences that a user may conclude from the figures. */
+function conclusions(load: readonly Load[], others: readonly string[], idle: number | null): string {
+  const [one, many] = load
+  const median = (rounds: Load['rounds'], name: string, figure: keyof Round) =>
+    quantile(
+      rounds.get(name)!.map((round) => round[figure] ?? Number.NaN),
+      0.5,
+    )
+  const added = median(one!.rounds, 'waybill', 'p50') - median(one!.rounds, 'direct', 'p50')
+  const sentences = [
+    `On this machine, a call through Waybill takes ${added.toFixed(2)} ms longer than a call to the provider itself, and ${Math.round(median(many!.rounds, 'waybill', 'all'))} µs of processor time under load; a model takes seconds.`,
+    `With its record on it answers ${ratio(many!.rounds, ({ perSecond }) => perSecond, 'bare proxy')} of the calls per second of a proxy that only forwards, at 32 connections.`,
+    ...load
+      .slice(1)
+      .flatMap(({ kind, rounds }) =>
+        others
+          .filter((name) => rounds.has(name))
+          .map(
+            (name) =>
+              `It answers ${ratio(rounds, ({ perSecond }) => perSecond, name)} × the calls per second of ${name} on ${kind === 'chat' ? 'chat' : 'messages for a provider of chat'}.`,
+          ),
+      ),
+    idle === null
+      ? ''
+      : `It needs ${Math.round(idle)} MiB before the first call and ${Math.round(median(many!.rounds, 'waybill', 'resident'))} MiB under load.`,
+  ]
+  return sentences.filter(Boolean).join('\n')
+}
+
 /** Returns warnings about invalid figures, which are printed before them. */
 function complaints(load: BenchResults['load']): string[] {
-  return load.flatMap(({ connections, rounds }) =>
+  return load.flatMap(({ rounds, ...each }) =>
     [...rounds].flatMap(([name, list]) => {
       const bad = list.reduce((sum, { badStatus }) => sum + badStatus, 0)
       const lost = list.reduce((sum, { socketErrors }) => sum + socketErrors, 0)
       return bad + lost === 0
         ? []
-        : [
-            `**WORTHLESS: ${name} at ${connections} connections gave ${bad} error answers and ${lost} socket errors.**`,
-          ]
+        : [`**WORTHLESS: ${name} (${nameOf(each)}) gave ${bad} error answers and ${lost} socket errors.**`]
     }),
   )
 }

@@ -1,18 +1,18 @@
 // Targets of the measurements, each a separate process: how it is started, called and ended. Knows no
 // figures.
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
+import { existsSync, globSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface BenchTarget {
   readonly name: string
   /** URL of chat completions. */
   readonly url: string
+  /** Model to ask for; `auto` by default. */
+  readonly model?: string
+  /** False if it serves no chat, or no messages at a provider of chat. */
+  readonly speaks?: { readonly chat: boolean; readonly messages: boolean }
   readonly headers: Readonly<Record<string, string>>
   /** Version and origin, for the report. */
   readonly about: string
@@ -22,7 +22,7 @@ export interface BenchTarget {
 }
 
 const ROOT = join(import.meta.dirname, '../..')
-const PATH = '/v1/chat/completions'
+export const PATH = '/v1/chat/completions'
 
 /** Starts the provider; measured directly it is the lower bound. */
 export async function startUpstream(): Promise<BenchTarget> {
@@ -106,62 +106,6 @@ function isBuilt(root: string): boolean {
   )
 }
 
-/** From node-server 1.14.2 on every stream fails: Portkey-AI/gateway issue 1389. */
-const PORTKEY = {
-  private: true,
-  dependencies: { '@portkey-ai/gateway': '*' },
-  overrides: { '@hono/node-server': '1.14.1' },
-}
-
-/**
- * Starts another gateway written for Node, without a record. Prints the reason and returns null if it cannot
- * be installed.
- */
-export async function startPortkey(upstream: BenchTarget): Promise<BenchTarget | null> {
-  const directory = join(tmpdir(), 'waybill-bench-portkey')
-  const home = join(directory, 'node_modules/@portkey-ai/gateway')
-  try {
-    if (!existsSync(join(home, 'build/start-server.js'))) {
-      mkdirSync(directory, { recursive: true })
-      writeFileSync(join(directory, 'package.json'), JSON.stringify(PORTKEY))
-      execFileSync('npm', ['install', '--no-audit', '--no-fund'], { cwd: directory, stdio: 'pipe' })
-    }
-  } catch (error) {
-    const { stderr } = error as { stderr?: Buffer }
-    const reason = String(stderr ?? error)
-      .trim()
-      .split('\n')[0]
-    console.log(`Portkey is left out, it could not be installed: ${reason}`)
-    return null
-  }
-  const { version } = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8')) as { version: string }
-  const port = await freePort()
-  const child = run([join(home, 'build/start-server.js'), `--port=${port}`, '--headless'])
-  child.stdout!.resume()
-  const url = `http://127.0.0.1:${port}${PATH}`
-  for (let tries = 0; !(await isListening(port)); tries++) {
-    if (tries === 100 || child.exitCode !== null) {
-      console.log('Portkey is left out, it does not start')
-      await end(child)
-      return null
-    }
-    await sleep(100)
-  }
-  const headers = {
-    authorization: 'Bearer bench',
-    'x-portkey-provider': 'openai',
-    'x-portkey-custom-host': `${new URL(upstream.url).origin}/v1`,
-  }
-  return {
-    name: 'portkey',
-    url,
-    headers,
-    about: `@portkey-ai/gateway ${version} (on @hono/node-server ${PORTKEY.overrides['@hono/node-server']}), no record`,
-    pid: child.pid!,
-    stop: () => end(child),
-  }
-}
-
 function run(args: readonly string[], cwd = ROOT): ChildProcess {
   return spawn(process.execPath, args, {
     cwd,
@@ -188,27 +132,9 @@ function said(child: ChildProcess, pattern: RegExp): Promise<string> {
   })
 }
 
-async function end(child: ChildProcess): Promise<void> {
+export async function end(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const exit = once(child, 'exit')
   child.kill('SIGTERM')
   await exit
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
-
-async function isListening(port: number): Promise<boolean> {
-  try {
-    await fetch(`http://127.0.0.1:${port}/`)
-    return true
-  } catch {
-    return false
-  }
 }

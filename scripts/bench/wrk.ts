@@ -37,6 +37,15 @@ export const BODY = JSON.stringify({
   max_tokens: 200,
 })
 
+/** The same conversation as a request of the messages dialect. */
+export const MESSAGES_BODY = JSON.stringify({
+  model: 'auto',
+  system: 'You answer briefly and to the point.',
+  messages: [{ role: 'user', content: PROMPT.repeat(12) }],
+  temperature: 0.2,
+  max_tokens: 200,
+})
+
 /** Runs wrk with one thread, which sends far more than any of the targets can answer. */
 export async function wrk(
   target: BenchTarget,
