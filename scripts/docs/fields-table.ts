@@ -13,6 +13,7 @@ const TYPES: Readonly<Record<Kind, string>> = {
   usd: 'number',
   tokens: 'object',
   words: 'list of words',
+  usage: 'object',
   decision: 'object',
   price: 'object',
 }

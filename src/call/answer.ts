@@ -11,13 +11,14 @@ import type {
   ProviderError,
   Route,
   StreamPart,
+  Tokens,
 } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
 import { completed, Transcript } from '../core/token-estimate.ts'
 import type { ClientRequest } from '../dialects/client-request.ts'
 import type { ClientDialect } from '../dialects/dialect.ts'
 import { countEvents, type RelayOptions, type RelayResult, relayStream } from '../http/relay.ts'
-import { delivered, replyError, replyRelayed, routeHeaders, withLosses } from '../http/reply.ts'
+import { delivered, encodeHeader, replyError, replyRelayed, routeHeaders, withLosses } from '../http/reply.ts'
 import { type Failure, MAX_ERROR_BYTES, type Streaming, type Whole } from '../providers/attempt-result.ts'
 import type { Provider, SendResult } from '../providers/send.ts'
 import type { Mask } from '../shared/redact.ts'
@@ -83,7 +84,7 @@ function answerStream(
   }
   const relayed = answering.guard((relayed: RelayResult) => {
     const { state, errorCode, model, responseId, containerId } = relayed
-    let { tokens } = relayed
+    let tokens = withTier(relayed.tokens, headers, result, answering)
     const parts = recorder?.parts() ?? null
     recorder?.close()
     if (state === 'completed') saveToCache(parts, headers, relayed, result, answering)
@@ -143,12 +144,15 @@ function answerWhole(answer: Whole, result: SendResult, answering: Answering): v
   const { status, headers, parsed } = answer
   const { call, dialect, response, context } = answering
   const ttftMs = answering.elapsed()
-  const { tokens, model, responseId = null, containerId = null, finished, unusual } = parsed!
+  const { model, responseId = null, containerId = null, finished, unusual } = parsed!
+  const tokens = withTier(parsed!.tokens, headers, result, answering)
   let bytes = answer.body
   if (answering.answerModel === 'requested')
     bytes = renameAnswer(dialect, call.requestedModel)(bytes, parsed!)
   if (providerOf(result, answering).credentials.holdsSecret(bytes)) bytes = maskBytes(bytes, context.mask)
-  replyRelayed(response, status, bytes, headersOf(headers, result, answering))
+  const own = headersOf(headers, result, answering)
+  if (tokens?.served?.model) own['x-gateway-response-model'] = encodeHeader(context.mask(tokens.served.model))
+  replyRelayed(response, status, bytes, own)
   if (!call.stream && status === 200 && finished && !unusual)
     saveToCache([{ bytes, usageOnly: false }], headers, parsed!, result, answering)
   const attempt: AttemptEnd = { outcome: 'answered', status, errorCode: null, tokens }
@@ -165,6 +169,17 @@ export const ending = (whole: boolean, status: number) =>
   whole
     ? ({ state: 'completed', status, errorCode: null } as const)
     : ({ state: 'aborted', status: 499, errorCode: 'client_closed' } as const)
+
+/** Adds the tier that the headers of an answer name, which is the one that served. */
+function withTier(
+  tokens: Tokens | null,
+  headers: Failure['headers'],
+  result: SendResult,
+  answering: Answering,
+): Tokens | null {
+  const tier = tokens && upstreamOf(result, answering).tierOf?.(headers)
+  return tier ? { ...tokens, served: { ...tokens.served, service_tier: tier } } : tokens
+}
 
 /** Stores a complete answer if it is to be cached. */
 function saveToCache(

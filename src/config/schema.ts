@@ -117,6 +117,12 @@ const provider = z.strictObject({
     .describe(
       'For translated calls: the family of models whose sealed reasoning (signatures, encrypted reasoning) it returns. Providers of one family can read each other’s. Default: the dialect’s own family (messages: anthropic); for chat, the name of the provider.',
     ),
+  billing: z
+    .enum(['metered', 'flat'])
+    .default('metered')
+    .describe(
+      'flat: a subscription or a free tier pays for its calls. They are on record at the list price, marked by `flat_usd`, and no budget counts them.',
+    ),
   trace: z
     .boolean()
     .default(false)
@@ -126,18 +132,51 @@ const provider = z.strictObject({
 })
 
 const rate = z.number().nonnegative()
-const price = z.strictObject({
-  input: rate.describe('Input that was neither read from a cache nor written to one.'),
-  output: rate.describe('Output, reasoning included.'),
+/** Rates for kinds of tokens. */
+const rates = {
+  input: rate
+    .optional()
+    .describe('Input that was neither read from a cache nor written to one. Default: the built-in prices.'),
+  output: rate.optional().describe('Output, reasoning included. Needs `input`, and `input` needs it.'),
   cached_input: rate.optional().describe('Input read from a cache. Default: the price of `input`.'),
   cache_write: rate.optional().describe('Input written to a cache. Default: the price of `input`.'),
   cache_write_1h: rate
     .optional()
     .describe('Input written to a cache for an hour. Default: the price of `cache_write`.'),
-  image: rate
-    .optional()
-    .describe('US dollars per image, for models with such a price. Their tokens then cost nothing.'),
-})
+  input_audio: rate.optional().describe('Sound in the input. Default: the price of `input`.'),
+  output_audio: rate.optional().describe('Sound in the output. Default: the price of `output`.'),
+}
+const factors = (of: string) =>
+  z.record(z.string().min(1), rate).optional().describe(`Factors by which ${of} multiplies these prices.`)
+
+const price = z
+  .strictObject({
+    ...rates,
+    over: z
+      .array(
+        z.strictObject({
+          tokens: z.int().positive().describe('Input tokens, cached ones included.'),
+          ...rates,
+        }),
+      )
+      .optional()
+      .describe('Other prices for a call with more input than this, for all of its tokens.'),
+    service_tier: factors('the tier that served the call, such as `flex: 0.5`,'),
+    speed: factors('the speed at which it was served, such as `fast: 2`,'),
+    region: factors('the region in which it was served, such as `us: 1.1`,'),
+    tools: z
+      .record(z.string().min(1), rate)
+      .optional()
+      .describe("US dollars for one use of the provider's own tools, such as `web_search: 0.01`."),
+    image: rate
+      .optional()
+      .describe('US dollars per image, for models with such a price. Their tokens then cost nothing.'),
+  })
+  .refine(
+    ({ input, output }) => (input === undefined) === (output === undefined),
+    'needs both `input` and `output`, or neither',
+  )
+  .refine(({ input, over }) => input !== undefined || over === undefined, '`over` needs `input` and `output`')
 
 /** Content of a separate price file, which `prices` names. */
 export const priceFile = z.record(z.string().regex(/^[^/]+\/.+$/, 'expected provider/model'), price)

@@ -1,6 +1,7 @@
 // Estimates the cost of a call before its usage is known: its input is estimated, its output is the maximum
 // it asks for. A budget reserves this while the call is open, and charges it if no cost is reported. Pure.
 
+import type { Cost } from '../pricing/cost.ts'
 import type { Pricer } from '../pricing/pricing.ts'
 import type { Target } from './call.ts'
 import { binaryParts } from './token-estimate.ts'
@@ -36,12 +37,11 @@ export function claimOf({ callId, keyName, targets, textTokens, body, price, at 
   const input = textTokens + BINARY_TOKENS * binaryParts(body)
   const output = mostOutput(body)
   const images = largest([body.n]) ?? 1
-  const costAt: Claim['costAt'] = (target, part) =>
-    price(
-      target,
-      { ...NOTHING, input, output: part === 'all' ? output : 0, images: part === 'all' ? images : 0 },
-      at,
-    ).usd ?? 0
+  const costAt: Claim['costAt'] = (target, part) => {
+    const counts = { input, output: part === 'all' ? output : 0, images: part === 'all' ? images : 0 }
+    const { usd, flat } = price(target, { ...NOTHING, ...counts }, at)
+    return flat ? 0 : (usd ?? 0)
+  }
   return { callId, keyName, usd: Math.max(...targets.map((target) => costAt(target, 'all'))), costAt }
 }
 
@@ -49,7 +49,10 @@ const NOTHING = { cached_input: null, cache_write: null, reasoning: null }
 
 /** Returns true if a target's price is known. */
 export const isPriced = (price: Pricer, target: Target, at: number): boolean =>
-  price(target, { ...NOTHING, input: 1, output: 1, images: 1 }, at).usd !== null
+  isKnown(price(target, { ...NOTHING, input: 1, output: 1, images: 1 }, at))
+
+/** A subscription pays whatever it costs. */
+const isKnown = ({ usd, flat }: Cost): boolean => flat === true || usd !== null
 
 /** Providers' names for the maximum of output tokens and for the number of answers, without case and "_". */
 const MOST = /^(max(completion|output|new)?tokens|maxtokenstosample|maxgenlen|n(um)?predict)$/

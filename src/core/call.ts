@@ -2,6 +2,7 @@
 // become an Outcome. Knows no other part and only constructs these values.
 
 import { randomUUID } from 'node:crypto'
+import type { Served } from './served.ts'
 
 /** A provider and one of its models, as in the routing table. */
 export interface Target {
@@ -47,6 +48,8 @@ export interface Tokens {
   readonly cache_write_1h?: number | null
   /** Number of pictures made. Used for pricing only, not on record. */
   readonly images?: number
+  /** Everything else that the cost depends on; absent if the answer says nothing of it. */
+  readonly served?: Served | undefined
 }
 
 /**

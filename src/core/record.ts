@@ -2,7 +2,7 @@
 // schema, the filters of the lists and the tables in docs/contract.md are derived from it. A new field is an
 // entry here and a migration (`store/sqlite/migrations.ts`). Knows no database and no HTTP.
 
-import type { Cost } from '../pricing/pricing.ts'
+import type { Cost } from '../pricing/cost.ts'
 import {
   ATTEMPT_OUTCOMES,
   type AttemptEnd,
@@ -17,9 +17,10 @@ import {
   type Tokens,
   usedNothing,
 } from './call.ts'
+import { type RecordUsage, recordUsage } from './served.ts'
 
 /** Tokens on record: null is "not reported". */
-export type RecordTokens = Omit<Tokens, 'images' | 'cache_write_1h'>
+export type RecordTokens = Omit<Tokens, 'images' | 'cache_write_1h' | 'served'>
 
 /** JSON type of each kind of value. */
 interface Json {
@@ -34,12 +35,15 @@ interface Json {
   readonly ms: number
   readonly usd: number
   readonly tokens: RecordTokens
+  readonly usage: RecordUsage
   readonly words: readonly string[]
   readonly decision: { readonly cause: string; readonly skipped: readonly Skipped[] }
   readonly price: {
     readonly source: string
     readonly model: string
     readonly rates: Readonly<Record<string, unknown>>
+    readonly factors?: Readonly<Record<string, number>>
+    readonly fees?: Readonly<Record<string, number>>
   }
 }
 export type Kind = keyof Json
@@ -107,21 +111,31 @@ export interface AttemptClosing {
 }
 
 /** The known part of a cost, US dollars, and what is missing from it. Null is 0 if nothing is missing. */
-export type KnownCost = Pick<Cost, 'usd' | 'missing'>
+export type KnownCost = Pick<Cost, 'usd' | 'missing'> & {
+  /** Part of it that a subscription covers; absent if there is none. */
+  readonly flatUsd?: number
+}
 
 const NOTHING: KnownCost = { usd: null, missing: [] }
 
 /** Returns the cost of an attempt: none if it used nothing, unknown if it broke off. */
 export function costOfAttempt({ ended, cost }: Pick<AttemptClosing, 'ended' | 'cost'>): KnownCost {
   if (cost.usd === null && usedNothing(ended)) return NOTHING
-  if (ended.tokens === null && ended.outcome !== 'answered') return { usd: cost.usd, missing: ['attempt'] }
-  return cost
+  const { usd } = cost
+  const flat = cost.flat && { flatUsd: usd ?? 0 }
+  if (ended.tokens === null && ended.outcome !== 'answered') return { usd, missing: ['attempt'], ...flat }
+  return { usd, missing: cost.missing, ...flat }
 }
 
 /** Returns the sum of two costs. */
 export function addCosts(a: KnownCost, b: KnownCost): KnownCost {
   const usd = a.usd === null || b.usd === null ? (a.usd ?? b.usd) : a.usd + b.usd
-  return { usd, missing: [...new Set([...a.missing, ...b.missing])] }
+  const isFlat = a.flatUsd !== undefined || b.flatUsd !== undefined
+  return {
+    usd,
+    missing: [...new Set([...a.missing, ...b.missing])],
+    ...(isFlat && { flatUsd: (a.flatUsd ?? 0) + (b.flatUsd ?? 0) }),
+  }
 }
 
 const known = ({ usd, missing }: KnownCost): number | null => usd ?? (missing.length === 0 ? 0 : null)
@@ -129,8 +143,8 @@ const known = ({ usd, missing }: KnownCost): number | null => usd ?? (missing.le
 /** Returns the cost of a call over all its attempts; a call that the cache answered cost nothing. */
 export function costOfCall({ ended, cost, earlier }: CallClosing): KnownCost {
   const last = ended ? costOfAttempt({ ended, cost }) : NOTHING
-  const { usd, missing } = earlier ? addCosts(earlier, last) : last
-  return { usd: known({ usd, missing }), missing }
+  const sum = earlier ? addCosts(earlier, last) : last
+  return { ...sum, usd: known(sum) }
 }
 export const savedOfCall = ({ ended, cost }: CallClosing): number | null => (ended ? null : cost.usd)
 
@@ -187,7 +201,8 @@ export const CALL_FIELDS = {
   response_model: {
     kind: 'text',
     nullable: true,
-    about: 'what the provider wrote in its answer',
+    about:
+      'what the provider wrote in its answer; of several, the model that wrote the end of it, as after a fallback at the provider',
     close: ({ outcome }) => outcome.responseModel,
   },
   response_id: {
@@ -326,14 +341,60 @@ export const CALL_FIELDS = {
     kind: 'words',
     nullable: true,
     about:
-      'what `cost_usd` does not include: `attempt` (one that broke off, timed out or sent an invalid answer), `usage` (that the provider did not report), `price` (that is not known). Empty: the cost is complete. Null while the call is open, and for calls from before it was recorded',
+      'what `cost_usd` does not include: `attempt` (one that broke off, timed out or sent an invalid answer), `usage` (that the provider did not report), `iterations` (parts of the call that do not add up), `price`, or the price for the `service_tier`, the `speed`, the `region` or the `tools` that served it (not known). Empty: the cost is complete. Null while the call is open, and for calls from before it was recorded',
     close: (closing) => costOfCall(closing).missing,
   },
   price: {
     kind: 'price',
     nullable: true,
-    about: 'the price that was applied, US dollars per million tokens',
+    about:
+      'the price that was applied, US dollars per million tokens; `factors` of tier, speed and region multiply the rates, `fees` are for one use of a tool',
     close: ({ cost }) => cost.price,
+  },
+  service_tier: {
+    kind: 'text',
+    nullable: true,
+    about: 'the tier that served the call, as the provider says; null if it does not',
+    filter: 'service_tier',
+    close: ({ outcome }) => outcome.tokens?.served?.service_tier ?? null,
+  },
+  speed: {
+    kind: 'text',
+    nullable: true,
+    about: 'the speed at which it was served, as the provider says',
+    close: ({ outcome }) => outcome.tokens?.served?.speed ?? null,
+  },
+  region: {
+    kind: 'text',
+    nullable: true,
+    about: 'where it was processed, as the provider says',
+    close: ({ outcome }) => outcome.tokens?.served?.region ?? null,
+  },
+  usage: {
+    kind: 'usage',
+    nullable: true,
+    about:
+      'what else the provider reports: tokens cached for an hour, sound and images, uses of its tools, the parts that other models served with the cost of each, `doubts`, and members that no dialect knows (`other`, at most 2 KiB); null if nothing',
+    close: ({ outcome, cost }) => recordUsage(outcome.tokens, cost),
+  },
+  reported_usd: {
+    kind: 'usd',
+    nullable: true,
+    about: 'what the provider itself says that the last attempt cost; it is then the cost of this attempt',
+    close: ({ ended, cost }) => (ended && cost.reported ? cost.reported.usd : null),
+  },
+  priced_usd: {
+    kind: 'usd',
+    nullable: true,
+    about: 'what that attempt costs by its tokens and the known prices, to compare with `reported_usd`',
+    close: ({ ended, cost }) => (ended && cost.reported ? cost.reported.priced : null),
+  },
+  flat_usd: {
+    kind: 'usd',
+    nullable: true,
+    about:
+      'the part of `cost_usd` that a provider with `billing: flat` served: the list price, for which nothing more is paid and which no budget counts; null if there is none',
+    close: (closing) => costOfCall(closing).flatUsd ?? null,
   },
   cache: {
     kind: 'enum',

@@ -153,6 +153,8 @@ export interface UpstreamDialect {
    * sent once more; null for any other refusal.
    */
   readonly withoutRefused?: (request: ClientRequest, error: ProviderError) => ClientRequest | null
+  /** Returns the tier that served an answer, if its headers name it. */
+  readonly tierOf?: ((headers: IncomingHttpHeaders) => string | null) | undefined
   /** Token counting by providers; absent if the dialect has none. */
   readonly countTokens?: {
     request: UpstreamDialect['request']

@@ -1,6 +1,7 @@
 // Connects a client of one dialect to a provider of another: translates the request, and the answer, whole or
 // event by event. Collects the losses. Knows no dialect; the provider's own dialect reads the answer for the
 // record.
+import type { IncomingHttpHeaders } from 'node:http'
 import type { ParsedEvent, ProviderError } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
 import { type Loss, Losses } from '../core/losses.ts'
@@ -113,6 +114,7 @@ export function translating(from: Translatable, to: Translatable, provider: Peer
     readAnswer: to.upstream.readAnswer,
     openStream: to.upstream.openStream,
     readError: to.upstream.readError,
+    tierOf: to.upstream.tierOf,
     translation: make,
   }
 }
@@ -214,6 +216,10 @@ class OneTranslation implements Translation {
 
   readError(text: string) {
     return this.#to.upstream.readError(text)
+  }
+
+  tierOf(headers: IncomingHttpHeaders): string | null {
+    return this.#to.upstream.tierOf?.(headers) ?? null
   }
 
   /** Returns the same request: the next translation for this model leaves reasoning out. */

@@ -1,9 +1,11 @@
 // Merges usage that a provider reports in parts: one event counts the input, a later one the output.
 import type { Tokens } from '../core/call.ts'
+import { mergeServed } from '../core/served.ts'
 
 /** Merges a further report: the latest value of each count. */
 export function mergeTokens(before: Tokens | null, now: Tokens | null): Tokens | null {
   if (before === null || now === null) return now ?? before
+  const served = mergeServed(before.served, now.served)
   return {
     source: now.source,
     input: now.input ?? before.input,
@@ -11,5 +13,6 @@ export function mergeTokens(before: Tokens | null, now: Tokens | null): Tokens |
     cached_input: now.cached_input ?? before.cached_input,
     cache_write: now.cache_write ?? before.cache_write,
     reasoning: now.reasoning ?? before.reasoning,
+    ...(served && { served }),
   }
 }

@@ -115,6 +115,7 @@ const NOTHING = {
   cost_usd: 0,
   cost_is_minimum: false,
   calls_without_cost: 0,
+  flat_usd: 0,
   saved_usd: 0,
 }
 

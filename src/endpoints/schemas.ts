@@ -17,6 +17,7 @@ const costs = {
   cost_usd: usd.nullable().describe('US dollars, as far as they are known; null: nothing is known'),
   cost_is_minimum: z.boolean().describe('the cost of some calls is not fully known, or not yet'),
   calls_without_cost: count.describe('calls whose cost is not fully known, or not yet'),
+  flat_usd: usd.describe('part of `cost_usd` for which a subscription pays'),
 }
 
 /** Tokens of several calls. */
@@ -40,12 +41,20 @@ const KINDS: Readonly<Record<Kind, (field: Field) => z.ZodType>> = {
   usd: () => usd,
   tokens: () => tokenSums.extend({ source: z.enum(['reported', 'estimated']).nullable() }),
   words: () => z.array(z.string()),
+  usage: () => z.looseObject({}),
   decision: () =>
     z.strictObject({
       cause: z.string(),
       skipped: z.array(z.strictObject({ target: z.string(), reason: z.string() })),
     }),
-  price: () => z.strictObject({ source: z.string(), model: z.string(), rates: z.looseObject({}) }),
+  price: () =>
+    z.strictObject({
+      source: z.string(),
+      model: z.string(),
+      rates: z.looseObject({}),
+      factors: z.record(z.string(), z.number()).optional(),
+      fees: z.record(z.string(), z.number()).optional(),
+    }),
 }
 
 /** Returns the schema of a row, see `src/core/record.ts`. */

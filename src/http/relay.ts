@@ -178,7 +178,7 @@ class Pump implements StreamSink {
   #note(parsed: ParsedEvent): void {
     const { model, tokens, error, finished, complete = false, responseId, containerId } = parsed
     this.#events += countEvents(parsed)
-    this.#model ??= model
+    this.#model = model ?? this.#model // a call may fall back to another model half-way
     this.#responseId ??= responseId ?? null
     this.#containerId ??= containerId ?? null
     this.#tokens = tokens ?? this.#tokens

@@ -10,6 +10,19 @@ import type { CallEnd, Observer, WatchedCall } from './watch.ts'
 const SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
 const WRITE_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2]
 
+/** Tiers with a label of their own; all others are `other`. */
+const TIERS = new Set([
+  'default',
+  'standard',
+  'on_demand',
+  'flex',
+  'batch',
+  'priority',
+  'fast',
+  'ultrafast',
+  'scale',
+])
+
 const KINDS = ['input', 'output', 'cached_input', 'cache_write', 'reasoning'] as const
 
 /** Values that are computed when the metrics are read. */
@@ -60,8 +73,20 @@ export interface Metrics extends Observer {
 
 export function createMetrics(gauges: Gauges): Metrics {
   const series = createSeries()
-  const { calls, attempts, fallbacks, refused, failures, tokens, cost, unpriced, losses, cache, saved } =
-    series
+  const {
+    calls,
+    attempts,
+    fallbacks,
+    refused,
+    failures,
+    tokens,
+    cost,
+    unpriced,
+    losses,
+    cache,
+    saved,
+    served,
+  } = series
   const { latency, firstToken, recordWrite } = series
   let open = 0
   const figures = [...Object.values(series), ...gaugesOf(gauges, () => open)]
@@ -74,6 +99,7 @@ export function createMetrics(gauges: Gauges): Metrics {
   const { labelsOf, configure } = createTargetLabels()
   const [withOutcome, withRoute, withStrategy] = [joined('outcome'), joined('route'), joined('strategy')]
   const [withState, withKind, withLoss] = [joined('state'), joined('kind'), joined('loss')]
+  const withTier = joined('service_tier')
 
   return {
     opened: () => void open++,
@@ -97,6 +123,8 @@ export function createMetrics(gauges: Gauges): Metrics {
         }
       cache.add(`result="${call.cache}"`)
       if (savedUsd) saved.add(where, savedUsd)
+      const tier = outcome.tokens?.served?.service_tier
+      if (tier) served.add(withTier(where, TIERS.has(tier) ? tier : 'other'))
       if (missing.length > 0) unpriced.add(where)
       if (usd) cost.add(where, usd)
     },
@@ -124,6 +152,10 @@ function createSeries() {
   const failures = counter('internal_errors', 'Failures of the gateway itself.', { plain: true })
   const tokens = counter('tokens', 'Tokens on record.')
   const cost = counter('cost_usd', 'US dollars on record.', money)
+  const served = counter(
+    'served_tier',
+    'Calls that ended, by the tier that served them, if the provider says it.',
+  )
   const unpriced = counter('calls_without_cost', 'Calls whose cost is not fully known.')
   const losses = counter('losses', 'Attempts whose translation could not carry this, see docs/losses.md.')
   const cache = counter('cache', 'Calls that ended, by what the response cache did.')
@@ -147,6 +179,7 @@ function createSeries() {
     failures,
     tokens,
     cost,
+    served,
     unpriced,
     cache,
     saved,

@@ -140,3 +140,48 @@ test('a quote is what three thousand tokens read and one thousand written cost, 
   assert.notEqual(listed(), atNoon, 'the table has another price in the evening')
   assert.ok(Math.abs(quote({ provider: 'deepseek', model: 'deepseek-chat' })! - listed()) < 1e-12)
 })
+
+test('a price holds between its dates, and at its hours', () => {
+  const price = createPricer({ baseUrls: {}, own: {} })
+  const at = (provider: string, model: string, time: number, counts: [number, number, number]) =>
+    price({ provider, model }, tokens(...counts), time).usd
+  const read: [number, number, number] = [50_100, 500, 50_000]
+  assert.ok(Math.abs(at('anthropic', 'claude-sonnet-5-5', Date.UTC(2026, 9, 7), read)! - 0.0152) < 1e-9)
+  assert.ok(Math.abs(at('anthropic', 'claude-sonnet-5-5', Date.UTC(2026, 9, 8), read)! - 0.0102) < 1e-9)
+  const noon = Date.UTC(2026, 10, 21, 8)
+  const cost = at('deepseek', 'deepseek-v4-flash', noon, [10_000, 1_000, 6_000])!
+  assert.ok(Math.abs(cost - 0.003164) < 1e-9, String(cost))
+})
+
+test('the operator sets factors and fees, with a price of its own or with the listed one', () => {
+  const price = createPricer({
+    baseUrls: {},
+    own: {
+      'openai/gpt-4.1': { service_tier: { scale: 3 }, tools: { code_interpreter: 0.03 } },
+      'alpha/a': {
+        input: 1,
+        output: 2,
+        speed: { fast: 4 },
+        over: [{ tokens: 1_000, input: 10, output: 20 }],
+      },
+    },
+  })
+  const of = (provider: string, model: string, input: number, served: object) =>
+    price({ provider, model }, { ...tokens(input, 1_000), served }, 0)
+  const scale = of('openai', 'gpt-4.1', 1_000, { service_tier: 'scale', tools: { code_interpreter: 2 } })
+  assert.ok(Math.abs(scale.usd! - (3 * (1_000 * 2 + 1_000 * 8)) / 1e6 - 0.06) < 1e-9)
+  assert.deepEqual(scale.price?.factors, { 'service_tier scale': 3 })
+  assert.deepEqual(scale.price?.fees, { code_interpreter: 0.03 })
+  assert.ok(
+    Math.abs(of('alpha', 'a', 1_000, { speed: 'fast' }).usd! - (4 * (1_000 * 1 + 1_000 * 2)) / 1e6) < 1e-9,
+  )
+  assert.ok(Math.abs(of('alpha', 'a', 1_001, {}).usd! - (1_001 * 10 + 1_000 * 20) / 1e6) < 1e-9)
+  assert.deepEqual(of('alpha', 'a', 10, { region: 'us' }).missing, ['region'])
+})
+
+test('a subscription pays for the calls of a flat provider', () => {
+  const price = createPricer({ baseUrls: {}, own: {}, flat: new Set(['openai']) })
+  const { usd, flat } = price({ provider: 'openai', model: 'gpt-4.1' }, tokens(1_000, 900), 0)
+  assert.ok(Math.abs(usd! - 0.0092) < 1e-9)
+  assert.equal(flat, true)
+})

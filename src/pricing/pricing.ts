@@ -1,27 +1,26 @@
 // Converts token counts to US dollars, with the applied price. Knows the price table and nothing else.
 import { createRequire } from 'node:module'
-import type { calcPrice as CalcPrice, ModelPrice, Provider } from '@pydantic/genai-prices'
+import type {
+  calcPrice as CalcPrice,
+  findProvider as FindProvider,
+  ModelPrice,
+  Provider,
+} from '@pydantic/genai-prices'
 import type { Config } from '../config/load.ts'
 import { type Target, type Tokens, targetId } from '../core/call.ts'
+import type { Served, TokenKind } from '../core/served.ts'
+import { ownRates } from './axes.ts'
+import type { Cost, OwnPrice, PricedTokens } from './cost.ts'
+import { servedCost } from './served-cost.ts'
 
 /** The price table takes 15 MiB and some ms to load, so it is loaded for the first price. */
 const load = createRequire(import.meta.url)
-const calcPrice: typeof CalcPrice = (...args) =>
-  (load('@pydantic/genai-prices') as { calcPrice: typeof CalcPrice }).calcPrice(...args)
+const table = () =>
+  load('@pydantic/genai-prices') as { calcPrice: typeof CalcPrice; findProvider: typeof FindProvider }
+const calcPrice: typeof CalcPrice = (...args) => table().calcPrice(...args)
 
 /** Name, version and release date of the price table; a test checks them against the installed one. */
 export const PRICE_TABLE = { name: 'genai-prices', version: '0.1.8', date: '2026-09-23' } as const
-
-/** US dollars per million tokens, as in `models.<id>.price` of the configuration. */
-export interface OwnPrice {
-  readonly input: number
-  readonly output: number
-  readonly cached_input?: number | undefined
-  readonly cache_write?: number | undefined
-  readonly cache_write_1h?: number | undefined
-  /** US dollars for each picture; tokens are then free. */
-  readonly image?: number | undefined
-}
 
 /** Settings that affect prices. */
 export interface Pricing {
@@ -29,26 +28,18 @@ export interface Pricing {
   readonly baseUrls: Readonly<Record<string, string>>
   /** Maps `provider/model` to the operator's own price, which takes precedence. */
   readonly own: Readonly<Record<string, OwnPrice>>
+  /** Providers that are paid by a subscription: their calls cost nothing more. */
+  readonly flat?: ReadonlySet<string>
 }
 
 /** Returns these settings of the configuration. */
 export function pricingOf({ providers, models }: Pick<Config, 'providers' | 'models'>): Pricing {
   const baseUrls = Object.fromEntries(Object.entries(providers).map(([id, { base_url }]) => [id, base_url]))
   const own = Object.entries(models).flatMap(([id, { price }]) => (price ? [[id, price] as const] : []))
-  return { baseUrls, own: Object.fromEntries(own) }
-}
-
-export interface Cost {
-  /** Known part of the cost, US dollars; null if the price or a needed count is unknown. */
-  readonly usd: number | null
-  /** Parts missing from `usd`, in words for the record; empty if complete. */
-  readonly missing: readonly string[]
-  /** The applied price, in US dollars per million tokens, and its source. */
-  readonly price: {
-    readonly source: 'config' | 'genai-prices'
-    readonly model: string
-    readonly rates: ModelPrice | { readonly image: number }
-  } | null
+  const flat = new Set(
+    Object.entries(providers).flatMap(([id, { billing }]) => (billing === 'flat' ? [id] : [])),
+  )
+  return { baseUrls, own: Object.fromEntries(own), flat }
 }
 
 /** The provider did not report all counts that its price needs, or they contradict each other. */
@@ -66,6 +57,10 @@ export type Pricer = (
 /** Cached facts of a target: its entry in the price table, and its rates if they are constant. */
 interface Entry {
   readonly provider: Provider
+  /** Moments between which it holds, ms since the epoch. */
+  readonly from: number
+  readonly until: number
+  readonly source: NonNullable<Cost['price']>['source']
   readonly flat: {
     readonly perToken: Record<'input' | 'cached' | 'written' | 'writtenForHour' | 'output', number>
     readonly price: Cost['price']
@@ -75,28 +70,28 @@ interface Entry {
 /** Caches the entry of each target, so that a call costs a microsecond, not twenty. */
 export function createPricer(pricing: Pricing): Pricer {
   const entries = new Map<string, Entry | null>()
-
-  return (target, tokens, at) => {
-    const image = pricing.own[targetId(target)]?.image
-    if (image !== undefined) return costOfImages(target, image, tokens?.images)
-    if (tokens?.input == null || tokens.output == null) return UNKNOWN_USAGE
+  const entryOf = (target: Pick<Target, 'provider' | 'model'>, at: number): Entry | null => {
     const id = targetId(target)
     let entry = entries.get(id)
-    if (entry === undefined) {
-      const provider = find(target, pricing)
-      entry = provider && {
-        provider,
-        flat: flatRates(provider, target.model, pricing.own[id] ? 'config' : 'genai-prices'),
-      }
+    if (entry === undefined || (entry && (at < entry.from || at >= entry.until))) {
+      entry = find(target, pricing, at)
       if (entries.size > 10_000) entries.clear() // clients choose direct ids
       entries.set(id, entry)
     }
+    return entry
+  }
+
+  /** Returns the cost of tokens at the listed price. */
+  const listed = (target: Pick<Target, 'provider' | 'model'>, tokens: PricedTokens, at: number): Cost => {
+    if (tokens.input == null || tokens.output == null) return UNKNOWN_USAGE
+    const entry = entryOf(target, at)
     if (entry === null) return UNKNOWN_PRICE
     const { input, output, cached_input: cached, cache_write: written, cache_write_1h } = tokens
     const forHour = Math.min(cache_write_1h ?? 0, written ?? 0)
     const fresh = input - (cached ?? 0) - (written ?? 0)
     if (fresh < 0) return UNKNOWN_USAGE // counts that contradict each other
-    if (entry.flat) {
+    const kinds = tokens.served?.kinds
+    if (entry.flat && !kinds) {
       const { perToken: rate, price } = entry.flat
       const usd =
         fresh * rate.input +
@@ -109,9 +104,25 @@ export function createPricer(pricing: Pricing): Pricer {
     return costOf(
       entry.provider,
       target.model,
-      { input, output, cached: cached ?? 0, written: written ?? 0, forHour },
+      { input, output, cached: cached ?? 0, written: written ?? 0, forHour, kinds },
       new Date(at),
+      entry.source,
     )
+  }
+
+  const { own, baseUrls, flat } = pricing
+  const metered: Pricer = (target, tokens, at) => {
+    const ownPrice = own[targetId(target)]
+    const image = ownPrice?.image
+    if (image !== undefined) return costOfImages(target, image, tokens?.images)
+    if (tokens === null) return UNKNOWN_USAGE
+    if (!tokens.served) return listed(target, tokens, at)
+    const provider = providerOf(target.provider, baseUrls)?.id ?? target.provider
+    return servedCost(target, tokens, { ...tokens.served, provider, own: ownPrice, at }, listed)
+  }
+  return (target, tokens, at) => {
+    const cost = metered(target, tokens, at)
+    return flat?.has(target.provider) ? { ...cost, flat: true } : cost
   }
 }
 
@@ -154,6 +165,17 @@ interface Counts {
   readonly written?: number
   /** Part of `written`. */
   readonly forHour?: number
+  readonly kinds?: Served['kinds']
+}
+
+/** The library's names for kinds of tokens. */
+const KIND_NAMES: Readonly<Record<TokenKind, string>> = {
+  input_audio: 'input_audio_tokens',
+  cached_audio: 'cache_audio_read_tokens',
+  output_audio: 'output_audio_tokens',
+  input_image: 'input_image_tokens',
+  cached_image: 'cache_image_read_tokens',
+  output_image: 'output_image_tokens',
 }
 
 const costOfImages = (target: Pick<Target, 'model'>, image: number, made: number | undefined): Cost =>
@@ -168,18 +190,24 @@ const costOfImages = (target: Pick<Target, 'model'>, image: number, made: number
 function costOf(
   provider: Provider,
   model: string,
-  { input = 0, output = 0, cached = 0, written = 0, forHour = 0 }: Counts,
+  { input = 0, output = 0, cached = 0, written = 0, forHour = 0, kinds }: Counts,
   timestamp: Date,
-  source: 'config' | 'genai-prices' = 'genai-prices',
+  source: Entry['source'] = 'genai-prices',
 ): Cost {
-  const usage = {
+  const usage: Record<string, number> = {
     input_tokens: input,
     output_tokens: output,
     cache_read_tokens: cached,
     cache_write_tokens: written,
     cache_write_1h_tokens: forHour,
   }
-  const result = calcPrice(usage, model, { provider, timestamp })
+  for (const kind in kinds) usage[KIND_NAMES[kind as TokenKind]] = kinds[kind as TokenKind]!
+  let result: ReturnType<typeof CalcPrice>
+  try {
+    result = calcPrice(usage, model, { provider, timestamp })
+  } catch {
+    return UNKNOWN_USAGE // counts that contradict each other
+  }
   return result
     ? {
         usd: result.total_price,
@@ -190,7 +218,7 @@ function costOf(
 }
 
 /** Returns the library's cost of a million tokens of each kind; null for tiered or timed prices. */
-function flatRates(provider: Provider, model: string, source: 'config' | 'genai-prices'): Entry['flat'] {
+function flatRates(provider: Provider, model: string, source: Entry['source']): Entry['flat'] {
   const prices = provider.models[0]!.prices
   if (Array.isArray(prices) || !Object.values(prices).every((rate) => typeof rate === 'number')) return null
   const million = 1_000_000
@@ -205,20 +233,74 @@ function flatRates(provider: Provider, model: string, source: 'config' | 'genai-
   return { perToken, price: costOf(provider, model, {}, new Date(), source).price }
 }
 
-/** Returns the price table for this target's model: by the operator, the address, or the provider's name. */
-function find(
-  { provider, model }: Pick<Target, 'provider' | 'model'>,
-  { baseUrls, own }: Pricing,
-): Provider | null {
-  const price = own[`${provider}/${model}`]
-  if (price) {
-    const rates: ModelPrice = { input_mtok: price.input, output_mtok: price.output }
-    if (price.cached_input !== undefined) rates.cache_read_mtok = price.cached_input
-    if (price.cache_write !== undefined) rates.cache_write_mtok = price.cache_write
-    if (price.cache_write_1h !== undefined) rates.cache_write_1h_mtok = price.cache_write_1h
+/** Returns the library's entry of a provider, by its address or its name. */
+function providerOf(provider: string, baseUrls: Pricing['baseUrls']): Provider | undefined {
+  const { findProvider } = table()
+  return findProvider({ providerApiUrl: baseUrls[provider] ?? '' }) ?? findProvider({ providerId: provider })
+}
+
+const ALWAYS = { from: 0, until: Number.POSITIVE_INFINITY }
+
+/** Returns the entry of a target: by the operator, by our own lines, or by the library. */
+function find(target: Pick<Target, 'provider' | 'model'>, pricing: Pricing, at: number): Entry | null {
+  const { provider, model } = target
+  const made = (rates: ModelPrice, source: Entry['source'], { from, until } = ALWAYS): Entry => {
     const models = [{ id: model, match: { equals: model }, prices: rates }]
-    return { id: provider, name: provider, api_pattern: '', models }
+    const entry: Provider = { id: provider, name: provider, api_pattern: '', models }
+    return { provider: entry, from, until, source, flat: flatRates(entry, model, source) }
   }
+  const price = pricing.own[targetId(target)]
+  const rates = price && ratesOf(price)
+  if (rates) return made(rates, 'config')
+  const known = providerOf(provider, pricing.baseUrls)
+  const line = known && ownRates({ provider: known.id, model, at })
+  if (line) return made(line.rates as ModelPrice, 'waybill', line)
+  const found = inTable(target, pricing.baseUrls)
+  return (
+    found && {
+      ...ALWAYS,
+      provider: found,
+      source: 'genai-prices',
+      flat: flatRates(found, model, 'genai-prices'),
+    }
+  )
+}
+
+/** Returns the operator's price with the library's names; null if only factors or fees are set. */
+function ratesOf(price: OwnPrice): ModelPrice | null {
+  const { input, output, over = [] } = price
+  if (input === undefined || output === undefined) return null
+  const rates: Record<string, ModelPrice[string]> = {}
+  for (const [name, key] of Object.entries(RATE_NAMES)) {
+    const base = price[name as keyof typeof RATE_NAMES]
+    const tiers = over.flatMap(({ tokens, ...steps }) => {
+      const step = steps[name as keyof typeof RATE_NAMES]
+      return step === undefined ? [] : [{ start: tokens, price: step }]
+    })
+    if (base !== undefined) rates[key] = tiers.length === 0 ? base : { base, tiers }
+  }
+  return rates
+}
+
+/** The library's names for the rates of `models.<id>.price`. */
+const RATE_NAMES = {
+  input: 'input_mtok',
+  output: 'output_mtok',
+  cached_input: 'cache_read_mtok',
+  cache_write: 'cache_write_mtok',
+  cache_write_1h: 'cache_write_1h_mtok',
+  input_audio: 'input_audio_mtok',
+  output_audio: 'output_audio_mtok',
+} as const
+
+/** A version number after the name of a model: what follows is another model, which the table lacks. */
+const FURTHER_VERSION = /^[.-]\d{1,2}(?!\d)/
+
+/** Returns the library's table for this target's model, by the provider's address or name. */
+function inTable(
+  { provider, model }: Pick<Target, 'provider' | 'model'>,
+  baseUrls: Pricing['baseUrls'],
+): Provider | null {
   const nothing = { input_tokens: 0, output_tokens: 0 }
   const found =
     calcPrice(nothing, model, { providerApiUrl: baseUrls[provider] ?? '' }) ??
@@ -228,5 +310,7 @@ function find(
   // The table matches some models by prefix. After a further slash it may be another model.
   const before = model.slice(0, Math.max(0, model.lastIndexOf('/')))
   if (before && calcPrice(nothing, before, { provider: table })) return null
+  const bare = model.slice(model.lastIndexOf('/') + 1)
+  if (bare.startsWith(found.model.id) && FURTHER_VERSION.test(bare.slice(found.model.id.length))) return null
   return { ...table, models: [{ ...found.model, match: { equals: model } }] }
 }

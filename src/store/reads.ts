@@ -62,6 +62,7 @@ export interface UsageSums {
   readonly cost_is_minimum: boolean
   /** Number of such calls. */
   readonly calls_without_cost: number
+  readonly flat_usd: number
   /** Cost saved by cache hits. */
   readonly saved_usd: number
 }
@@ -134,6 +135,7 @@ export interface Session {
   readonly cost_usd: number | null
   readonly cost_is_minimum: boolean
   readonly calls_without_cost: number
+  readonly flat_usd: number
 }
 
 type SessionAmount =
@@ -144,6 +146,7 @@ type SessionAmount =
   | 'cost_usd'
   | 'cost_is_minimum'
   | 'calls_without_cost'
+  | 'flat_usd'
 
 /** Usage of a session by model. */
 export interface SessionModel extends Pick<Session, SessionAmount> {

@@ -1,7 +1,9 @@
 // Makes a write acceptable to any table. A provider may put anything into a number or a text: an impossible
 // count, status or amount becomes unknown, texts are cut. Pure; knows the writes and no database.
 import type { Tokens } from '../core/call.ts'
-import { type Cost, UNKNOWN_USAGE } from '../pricing/pricing.ts'
+import type { Served } from '../core/served.ts'
+import type { Cost } from '../pricing/cost.ts'
+import { UNKNOWN_USAGE } from '../pricing/pricing.ts'
 import type { EndedAttempt, Opening, Write } from './writes.ts'
 
 /** Maximum characters of a provider's text on record. */
@@ -86,12 +88,15 @@ const endOf = ({ n, target, outcome, status, errorCode, tokens, losses }: EndedA
   losses: losses ? losses.map(String) : null,
 })
 
-function costOf({ usd, missing, price }: Cost): Cost {
+function costOf({ usd, missing, price, flat, reported, parts }: Cost): Cost {
   const plausible = typeof usd === 'number' && usd < MAX_USD ? amount(usd) : null
   return {
     usd: plausible,
     missing: plausible === null && missing.length === 0 ? UNKNOWN_USAGE.missing : missing,
     price: typeof price === 'object' ? price : null,
+    ...(flat && { flat }),
+    ...(reported && { reported: { usd: amount(reported.usd) ?? 0, priced: amount(reported.priced) } }),
+    ...(parts && { parts: parts.map(amount) }),
   }
 }
 
@@ -105,7 +110,20 @@ function tokensOf(tokens: Tokens | null): Tokens | null {
     cached_input: count(tokens.cached_input),
     cache_write: count(tokens.cache_write),
     reasoning: count(tokens.reasoning),
+    cache_write_1h: count(tokens.cache_write_1h),
+    ...(tokens.images !== undefined && { images: count(tokens.images) ?? 0 }),
+    ...(tokens.served && { served: servedOf(tokens.served) }),
   }
+}
+
+/** Maximum characters of everything else that a provider reports, as JSON. */
+const MAX_USAGE_LENGTH = 16_384
+
+/** The dialects read it with bounds for each member; what is too long in all keeps only its axes. */
+function servedOf(served: Served): Served {
+  const { service_tier, speed, region } = served
+  const axes = { service_tier: text(service_tier), speed: text(speed), region: text(region) }
+  return JSON.stringify(served).length > MAX_USAGE_LENGTH ? axes : { ...served, ...axes }
 }
 
 const count = (value: unknown): number | null =>

@@ -1,7 +1,7 @@
 // The four events of a call that are ever written, as values. Knows no database.
 import type { AttemptEnd, Call, CallOutcome, Route, Target } from '../core/call.ts'
 import type { KnownCost } from '../core/record.ts'
-import type { Cost } from '../pricing/pricing.ts'
+import type { Cost } from '../pricing/cost.ts'
 
 /** Parts missing from the cost of an interrupted call, as in its column. */
 export const INTERRUPTED_COST_MISSING = JSON.stringify(['attempt'])

@@ -92,6 +92,7 @@ export function spansOf(
         'waybill.state': call.state,
         'waybill.key_name': call.key_name,
         'waybill.purpose': call.purpose,
+        ...servedOf(call),
       }),
     },
     ...call.attempt_log.map((attempt): OtlpSpan => {
@@ -126,6 +127,14 @@ export function spansOf(
     }),
   ]
 }
+
+const servedOf = (call: CallDetail): Record<string, string | number | null> => ({
+  'waybill.service_tier': call.service_tier,
+  'waybill.speed': call.speed,
+  'waybill.region': call.region,
+  'waybill.reported_usd': call.reported_usd,
+  'waybill.flat_usd': call.flat_usd,
+})
 
 const usageOf = ({ tokens, cost_usd }: AttemptRecord): Record<string, number | null> => ({
   [NAMES.inputTokens]: tokens.input,

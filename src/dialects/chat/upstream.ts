@@ -1,11 +1,13 @@
 // Chat completions on the provider side: OpenAI, Groq, OpenRouter, DeepSeek, Mistral, xAI, Together, Ollama,
 // vLLM. Format: OpenAI API reference, "Chat" and "Streaming".
 import { EMPTY_EVENT, type ParsedEvent, type Tokens } from '../../core/call.ts'
+import { mergeServed } from '../../core/served.ts'
 import { type Replacement, spliceMembers } from '../../json/splice.ts'
 import type { StreamReader, UpstreamDialect } from '../dialect.ts'
 import { withoutForeignReasoning } from '../foreign-reasoning.ts'
 import { isObject, type Json, member, tokenCount } from '../json.ts'
 import { errorOf, readError } from '../openai-errors.ts'
+import { KNOWN_TO_OPENAI, kindsIn, reportedIn, servedIn, tierIn, unknownIn } from '../served.ts'
 import type { StreamEvent } from '../stream-event.ts'
 import { mergeTokens } from '../usage.ts'
 import { askForUsage } from './stream-options.ts'
@@ -39,6 +41,8 @@ export const upstream = {
 
 class ChatStream implements StreamReader {
   #tokens: Tokens | null = null
+  /** The tier, which some servers name only before the usage. */
+  #tier: string | null = null
 
   read(event: StreamEvent): ParsedEvent {
     const { name, data } = event
@@ -46,12 +50,18 @@ class ChatStream implements StreamReader {
     const json = event.json()
     if (!isObject(json)) throw new Error('not a JSON object')
     const parsed = read(json)
+    this.#tier = tierIn(json) ?? this.#tier
     this.#tokens = mergeTokens(this.#tokens, parsed.tokens)
-    if (parsed.tokens !== null) parsed.tokens = this.#tokens
+    if (parsed.tokens !== null) parsed.tokens = this.#tokens && withTier(this.#tokens, this.#tier)
     if (name === 'error') parsed.error ??= errorOf(json)
     return parsed
   }
 }
+
+const withTier = (tokens: Tokens, tier: string | null): Tokens =>
+  tier === null || tokens.served?.service_tier != null
+    ? tokens
+    : { ...tokens, served: mergeServed({ service_tier: tier }, tokens.served) }
 
 /** Maximum characters of an end mark with its surroundings. */
 const MAX_MARK_LENGTH = 64
@@ -79,7 +89,7 @@ function read(json: Json): Mutable<ParsedEvent> {
     unusual,
     text,
     model: typeof model === 'string' ? model : null,
-    tokens: isObject(reported) ? tokensOf(reported) : null,
+    tokens: isObject(reported) ? tokensOf(reported, json) : null,
     usageOnly: choices?.length === 0 && isObject(usage),
     error: error == null ? null : errorOf(error),
   }
@@ -108,16 +118,33 @@ const asText = (value: unknown): string => (typeof value === 'string' ? value : 
  * Parses OpenAI's `usage`; DeepSeek names its cached tokens `prompt_cache_hit_tokens`, OpenRouter those
  * written `cache_write_tokens`.
  */
-function tokensOf(usage: Json): Tokens {
+function tokensOf(usage: Json, answer: Json): Tokens {
   const { prompt_tokens_details: input, completion_tokens_details: output } = usage
+  const served = servedIn(
+    {
+      service_tier: tierIn(answer),
+      kinds: kindsIn(input, output),
+    },
+    unknownIn(usage, KNOWN_TO_OPENAI),
+    reportedIn(usage),
+  )
   return {
     source: 'reported',
     input: tokenCount(usage.prompt_tokens),
-    output: tokenCount(usage.completion_tokens),
+    output: outputOf(usage),
     cached_input: tokenCount(member(input, 'cached_tokens')) ?? tokenCount(usage.prompt_cache_hit_tokens),
     cache_write: tokenCount(member(input, 'cache_write_tokens')),
     reasoning: tokenCount(member(output, 'reasoning_tokens')),
+    ...(served && { served }),
   }
+}
+
+/** Returns the output with its reasoning, which xAI does not count in `completion_tokens`, but in the total. */
+function outputOf({ prompt_tokens, completion_tokens, total_tokens, ...usage }: Json): number | null {
+  const [input, output, total] = [prompt_tokens, completion_tokens, total_tokens].map(tokenCount)
+  const reasoning = tokenCount(member(usage.completion_tokens_details, 'reasoning_tokens'))
+  if (output == null) return null
+  return reasoning && input != null && total === input + output + reasoning ? output + reasoning : output
 }
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }

@@ -1,9 +1,11 @@
 // Gemini on the provider side: Google's Gemini API, and Vertex AI with a key. Format: Gemini API reference,
 // "Generating content".
 import { EMPTY_EVENT, type ParsedEvent, type Tokens } from '../../core/call.ts'
+import { label, type Served } from '../../core/served.ts'
 import { spliceMembers } from '../../json/splice.ts'
 import type { Dialect, StreamReader, UpstreamDialect } from '../dialect.ts'
-import { isObject, type Json, member, tokenCount } from '../json.ts'
+import { isObject, type Json, listOrEmpty, member, tokenCount } from '../json.ts'
+import { positive, servedIn, unknownIn } from '../served.ts'
 import type { StreamEvent } from '../stream-event.ts'
 import { mergeTokens } from '../usage.ts'
 import { errorIn } from './errors.ts'
@@ -35,6 +37,9 @@ export const modelList: Dialect['modelList'] = (key) => ({
 
 export const upstream = {
   relayedHeaders: /^(x-request-id|x-ratelimit-.+|x-gemini-.+)$/,
+
+  // A call that asked for another tier may have been served by the standard one; only the header says so.
+  tierOf: (headers) => label(headers['x-gemini-service-tier']),
 
   request: requestTo,
   countTokens: {
@@ -172,5 +177,41 @@ function tokensOf(usage: Json): Tokens {
     cached_input: tokenCount(usage.cachedContentTokenCount),
     cache_write: null,
     reasoning: thoughts ?? null,
+    ...servedOf(usage),
   }
+}
+
+const KNOWN: ReadonlySet<string> = new Set([
+  ...['promptTokenCount', 'toolUsePromptTokenCount', 'candidatesTokenCount', 'thoughtsTokenCount'],
+  ...['totalTokenCount', 'cachedContentTokenCount', 'trafficType', 'initialPromptTokenCount', 'serviceTier'],
+  ...['promptTokensDetails', 'cacheTokensDetails', 'candidatesTokensDetails', 'toolUsePromptTokensDetails'],
+])
+
+/** Parses what Google says beside the counts: the traffic type (Vertex AI), and tokens by modality. */
+function servedOf(usage: Json): { served?: Served } {
+  const of = (modality: string, ...lists: unknown[]) =>
+    lists
+      .flatMap(listOrEmpty)
+      .filter((each) => member(each, 'modality') === modality)
+      .reduce((sum: number, each) => sum + (tokenCount(member(each, 'tokenCount')) ?? 0), 0)
+  const { promptTokensDetails: prompt, toolUsePromptTokensDetails: tools } = usage
+  const { cacheTokensDetails: cached, candidatesTokensDetails: written } = usage
+  const isMixed = prompt !== undefined || written !== undefined || tools !== undefined
+  const served = servedIn(
+    {
+      service_tier: label(usage.serviceTier) ?? label(usage.trafficType),
+      kinds: isMixed
+        ? positive({
+            input_audio: of('AUDIO', prompt, tools),
+            cached_audio: of('AUDIO', cached),
+            output_audio: of('AUDIO', written),
+            input_image: of('IMAGE', prompt, tools),
+            cached_image: of('IMAGE', cached),
+            output_image: of('IMAGE', written),
+          })
+        : undefined,
+    },
+    unknownIn(usage, KNOWN),
+  )
+  return served ? { served } : {}
 }

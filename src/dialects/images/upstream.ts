@@ -5,6 +5,7 @@ import type { StreamReader, UpstreamDialect } from '../dialect.ts'
 import { isObject, type Json, member, tokenCount } from '../json.ts'
 import { errorOf, readError } from '../openai-errors.ts'
 import { requestTo } from '../openai-request.ts'
+import { KNOWN_TO_OPENAI, kindsIn, reportedIn, servedIn, unknownIn } from '../served.ts'
 import type { StreamEvent } from '../stream-event.ts'
 
 export const upstream = {
@@ -51,6 +52,15 @@ const modelOf = ({ model }: Json): string | null => (typeof model === 'string' ?
 
 /** `images`: for providers that charge per picture and count no tokens. */
 function tokensOf(usage: unknown, images: number): Tokens {
+  const served = isObject(usage)
+    ? servedIn(
+        {
+          kinds: kindsIn(usage.input_tokens_details, undefined),
+        },
+        unknownIn(usage, KNOWN_TO_OPENAI),
+        reportedIn(usage),
+      )
+    : undefined
   return {
     source: isObject(usage) ? 'reported' : null,
     input: tokenCount(member(usage, 'input_tokens')),
@@ -59,5 +69,6 @@ function tokensOf(usage: unknown, images: number): Tokens {
     cache_write: null,
     reasoning: null,
     images,
+    ...(served && { served }),
   }
 }

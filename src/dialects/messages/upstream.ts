@@ -55,13 +55,14 @@ export const upstream = {
     if (error) return { ...EMPTY_EVENT, done: true, error }
     if (!isObject(json) || !Array.isArray(json.content)) throw new Error('not a message')
     const { usage, stop_reason: reason } = json
+    const tokens = isObject(usage) ? tokensOf(usageOf(usage), reason) : null
     return {
       ...EMPTY_EVENT,
       done: true,
       finished: reason != null,
       unusual: !USUAL.includes(reason),
       model: modelOf(json),
-      tokens: isObject(usage) ? tokensOf(usageOf(usage)) : null,
+      tokens,
       ...idsOf(json),
     }
   },
@@ -109,7 +110,7 @@ class MessagesStream implements StreamReader {
       case 'message_start':
         return this.#start(json.message)
       case 'content_block_start':
-        return { ...EMPTY_EVENT, text: textIn(json.content_block) }
+        return { ...EMPTY_EVENT, text: textIn(json.content_block), model: fallbackIn(json.content_block) }
       case 'content_block_delta':
         return { ...EMPTY_EVENT, text: textIn(json.delta) }
       case 'message_delta':
@@ -136,17 +137,24 @@ class MessagesStream implements StreamReader {
     if (isObject(usage)) this.#usage = laterUsage(this.#usage, usageOf(usage))
     const [finished, unusual] = [reason != null, !USUAL.includes(reason)]
     const { containerId } = idsOf({ container: member(delta, 'container') })
-    const tokens = isObject(usage) ? this.#tokens() : null
-    return { ...EMPTY_EVENT, finished, unusual, tokens, ...(containerId && { containerId }) }
+    const tokens = isObject(usage) ? this.#tokens(reason) : null
+    const model = tokens?.served?.model ?? null
+    return { ...EMPTY_EVENT, finished, unusual, tokens, model, ...(containerId && { containerId }) }
   }
 
-  #tokens = () => this.#usage && tokensOf(this.#usage)
+  #tokens = (reason?: unknown) => this.#usage && tokensOf(this.#usage, reason)
 }
 
 const PING: ParsedEvent = { ...EMPTY_EVENT, opens: false }
 const END: ParsedEvent = { ...EMPTY_EVENT, done: true }
 
 const modelOf = ({ model }: Json): string | null => (typeof model === 'string' ? model : null)
+
+/** Returns the model to which a call fell back: a stream has begun with the name of the one before it. */
+function fallbackIn(block: unknown): string | null {
+  const model = member(block, 'type') === 'fallback' ? member(member(block, 'to'), 'model') : null
+  return typeof model === 'string' ? model : null
+}
 
 /** Returns the id of the message, by which a thread (if any) continues, and of its container. */
 function idsOf({ id, container }: Json): { responseId?: string; containerId?: string } {

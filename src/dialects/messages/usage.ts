@@ -1,7 +1,10 @@
 // Anthropic's `usage`. Its `input_tokens` excludes tokens read from or written to a cache; our `input`
-// includes them. A stream reports it in parts, each count as the total so far.
+// includes them. A stream reports it in parts, each count as the total so far. Its top level is not the bill:
+// `iterations` lists further parts of the call, which other models may have served.
 import type { Tokens } from '../../core/call.ts'
+import { type Doubt, label, mergeServed, type Part, type PartTokens, type Served } from '../../core/served.ts'
 import { isObject, type Json, member, tokenCount } from '../json.ts'
+import { positive, servedIn, unknownIn } from '../served.ts'
 
 /** Counts as reported. */
 export interface Usage {
@@ -12,9 +15,18 @@ export interface Usage {
   readonly forHour: number | null
   readonly output: number | null
   readonly thinking: number | null
+  readonly served?: Served | undefined
+  readonly iterations?: readonly Iteration[]
 }
 
-export const usageOf = (usage: Json): Usage => ({
+/** An entry of `iterations`. */
+interface Iteration {
+  readonly kind: string
+  readonly model: string | null
+  readonly tokens: PartTokens
+}
+
+const countsOf = (usage: Json): Usage => ({
   input: tokenCount(usage.input_tokens),
   cacheRead: tokenCount(usage.cache_read_input_tokens),
   cacheWrite: tokenCount(usage.cache_creation_input_tokens) ?? writtenFor(usage.cache_creation),
@@ -22,6 +34,45 @@ export const usageOf = (usage: Json): Usage => ({
   output: tokenCount(usage.output_tokens),
   thinking: tokenCount(member(usage.output_tokens_details, 'thinking_tokens')),
 })
+
+export function usageOf(usage: Json): Usage {
+  const { service_tier, speed, inference_geo, server_tool_use: uses, iterations } = usage
+  const tools = isObject(uses) ? positive(withoutEnding(uses)) : undefined
+  const served = servedIn(
+    {
+      service_tier: label(service_tier),
+      speed: label(speed),
+      region: label(inference_geo),
+      ...(tools && { tools }),
+    },
+    unknownIn(usage, KNOWN),
+  )
+  const listed = Array.isArray(iterations) ? iterations.filter(isObject).map(iterationOf) : undefined
+  return { ...countsOf(usage), served, ...(listed && listed.length > 0 && { iterations: listed }) }
+}
+
+const KNOWN: ReadonlySet<string> = new Set([
+  ...['input_tokens', 'output_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'],
+  ...[
+    'cache_creation.',
+    'cache_creation.ephemeral_5m_input_tokens',
+    'cache_creation.ephemeral_1h_input_tokens',
+  ],
+  ...['output_tokens_details.', 'output_tokens_details.thinking_tokens'],
+  ...['service_tier', 'speed', 'inference_geo', 'server_tool_use', 'iterations'],
+])
+
+/** Names the uses `web_search`, not `web_search_requests`. */
+const withoutEnding = (uses: Json): Json =>
+  Object.fromEntries(
+    Object.entries(uses).map(([name, count]) => [label(name)!.replace(/_requests$/, ''), count]),
+  )
+
+function iterationOf(entry: Json): Iteration {
+  const { type, model } = entry
+  const { tokens } = { tokens: tokensIn(countsOf(entry)) }
+  return { kind: label(type) ?? 'unknown', model: typeof model === 'string' ? model : null, tokens }
+}
 
 /** Sums the tokens cached for five minutes and for an hour, if only these are reported. */
 function writtenFor(kinds: unknown): number | null {
@@ -38,6 +89,7 @@ function writtenFor(kinds: unknown): number | null {
  */
 export function laterUsage(before: Usage | null, now: Usage): Usage {
   if (before === null) return now
+  const iterations = now.iterations ?? before.iterations
   return {
     input: now.input || (before.input ?? now.input),
     cacheRead: now.cacheRead || (before.cacheRead ?? now.cacheRead),
@@ -45,15 +97,92 @@ export function laterUsage(before: Usage | null, now: Usage): Usage {
     forHour: now.forHour || (before.forHour ?? now.forHour),
     output: now.output ?? before.output,
     thinking: now.thinking ?? before.thinking,
+    served: mergeServed(before.served, now.served),
+    ...(iterations && { iterations }),
   }
 }
 
-export const tokensOf = ({ input, cacheRead, cacheWrite, forHour, output, thinking }: Usage): Tokens => ({
-  source: 'reported',
+/** Returns the tokens of a call over all parts that are billed, and how they were served. */
+export function tokensOf(usage: Usage, stopReason?: unknown): Tokens {
+  const top = tokensIn(usage)
+  const { parts, model, doubts } = partsOf(usage, top)
+  // A model that refuses before it writes anything is not charged.
+  const isFree = stopReason === 'refusal' && usage.output === 0 && !parts
+  const served = mergeServed(
+    usage.served,
+    servedIn({ parts, model, doubts, ...(isFree && { uncharged: true }) }),
+  )
+  const { input, output, cached_input, cache_write, cache_write_1h } = parts ? sumOf(parts) : top
+  return {
+    source: 'reported',
+    input,
+    output,
+    cached_input,
+    cache_write,
+    reasoning: usage.thinking,
+    ...(cache_write_1h != null && { cache_write_1h }),
+    ...(served && { served }),
+  }
+}
+
+const tokensIn = ({ input, cacheRead, cacheWrite, forHour, output }: Usage): PartTokens => ({
   input: input === null ? null : input + (cacheRead ?? 0) + (cacheWrite ?? 0),
   output,
   cached_input: cacheRead,
   cache_write: cacheWrite,
-  reasoning: thinking,
   ...(forHour !== null && { cache_write_1h: forHour }),
 })
+
+const KINDS = ['message', 'compaction', 'advisor_message', 'fallback_message']
+
+/** Returns the parts of a call beside what its top level counts, and the model of a fallback that answered. */
+function partsOf(
+  { iterations }: Usage,
+  top: PartTokens,
+): { parts?: Part[]; model?: string | null; doubts?: Doubt[] } {
+  if (!iterations) return {}
+  const of = (wanted: string) => iterations.filter(({ kind }) => kind === wanted)
+  const strange = iterations.some(({ kind }) => !KINDS.includes(kind))
+  const doubtful = { doubts: ['iterations'] satisfies Doubt[] }
+  if (of('fallback_message').length === 0) {
+    const messages = of('message')
+    const adds =
+      messages.length === 0 ||
+      messages.reduce((sum, { tokens }) => sum + (tokens.output ?? 0), 0) === top.output
+    const further = iterations.filter(({ kind }) => kind !== 'message')
+    const parts = [{ kind: 'message', model: null, tokens: top }, ...further]
+    return { ...(further.length > 0 && { parts: parts.map(billed) }), ...((strange || !adds) && doubtful) }
+  }
+  // The top level counts only the attempt that answered; one that wrote nothing was declined, and is free.
+  const attempts = iterations.filter(({ kind }) => kind === 'message' || kind === 'fallback_message')
+  const last = attempts.findLast(({ tokens }) => tokens.output !== 0) ?? attempts.at(-1)!
+  const parts = iterations.map((each) => ({
+    ...billed(each),
+    billed: !attempts.includes(each) || each.tokens.output !== 0,
+  }))
+  const isOff = last.tokens.output !== top.output
+  return { parts, model: last.model, ...((strange || isOff) && doubtful) }
+}
+
+const billed = ({ kind, model, tokens }: Iteration): Part => ({ kind, model, tokens, billed: true })
+
+/** Returns the sum of what is billed; a count that one part lacks is unknown. */
+function sumOf(parts: readonly Part[]): PartTokens {
+  const all = parts.filter((part) => part.billed).map(({ tokens }) => tokens)
+  const needed = (name: 'input' | 'output') =>
+    all.reduce(
+      (sum: number | null, each) => (sum === null || each[name] === null ? null : sum + each[name]),
+      0,
+    )
+  const known = (name: 'cached_input' | 'cache_write' | 'cache_write_1h') => {
+    const counts = all.flatMap((each) => each[name] ?? [])
+    return counts.length === 0 ? null : counts.reduce((sum, count) => sum + count, 0)
+  }
+  return {
+    input: needed('input'),
+    output: needed('output'),
+    cached_input: known('cached_input'),
+    cache_write: known('cache_write'),
+    cache_write_1h: known('cache_write_1h'),
+  }
+}

@@ -1,10 +1,21 @@
 // Responses on the provider side: OpenAI, Azure, xAI, OpenRouter, DeepSeek. Format: OpenAI API reference,
 // "Responses" and "Streaming events".
 import { EMPTY_EVENT, type ParsedEvent, type ProviderError, type Tokens } from '../../core/call.ts'
+import { mergeServed } from '../../core/served.ts'
 import { keepElements, spliceMembers } from '../../json/splice.ts'
 import type { StreamReader, UpstreamDialect } from '../dialect.ts'
 import { withoutForeignReasoning } from '../foreign-reasoning.ts'
 import { isObject, type Json, listOrEmpty, member, tokenCount } from '../json.ts'
+import {
+  KNOWN_TO_OPENAI,
+  kindsIn,
+  reportedIn,
+  servedIn,
+  tierIn,
+  toolOf,
+  toolsIn,
+  unknownIn,
+} from '../served.ts'
 import type { StreamEvent } from '../stream-event.ts'
 import { FAMILY } from './blocks-request.ts'
 import { errorIn, failureIn } from './errors.ts'
@@ -75,6 +86,9 @@ const ENDS = ['completed', 'incomplete', 'failed', 'cancelled']
 const PHASES = ['created', 'queued', 'in_progress', ...ENDS]
 
 class ResponsesStream implements StreamReader {
+  /** Uses of the provider's own tools: some servers leave the items out of the response at the end. */
+  readonly #tools: Record<string, number> = {}
+
   read(event: StreamEvent): ParsedEvent {
     const { name, data } = event
     if (data.trim() === '[DONE]') return END_MARK // xAI closes every stream with it
@@ -86,13 +100,24 @@ class ResponsesStream implements StreamReader {
     if (type === 'error') return { ...EMPTY_EVENT, error: failureIn(json), complete: true }
     const phase = type.slice('response.'.length)
     if (PHASES.includes(phase) && isObject(json.response))
-      return readResponse(json.response, ENDS.includes(phase))
+      return this.#withTools(readResponse(json.response, ENDS.includes(phase)))
     if (type.endsWith('.delta') && typeof json.delta === 'string') return { ...EMPTY_EVENT, text: json.delta }
+    if (type === 'response.output_item.done') this.#count(toolOf(json.item))
     if (type === 'response.output_item.added') return { ...EMPTY_EVENT, text: nameOf(json.item) }
     // Other servers, and OpenAI's own before such a stream begins, send `{"error": {…}}`.
     return json.type === undefined && json.error != null
       ? { ...EMPTY_EVENT, error: failureIn(json), complete: true }
       : EMPTY_EVENT
+  }
+
+  #count(tool: string | null): void {
+    if (tool !== null) this.#tools[tool] = (this.#tools[tool] ?? 0) + 1
+  }
+
+  #withTools(parsed: ParsedEvent): ParsedEvent {
+    const { tokens } = parsed
+    if (!tokens || tokens.served?.tools || Object.keys(this.#tools).length === 0) return parsed
+    return { ...parsed, tokens: { ...tokens, served: mergeServed(tokens.served, { tools: this.#tools }) } }
   }
 }
 
@@ -108,7 +133,7 @@ function readResponse(response: Json, isOver: boolean): ParsedEvent {
     complete: isOver,
     unusual: isOver && !isUsual,
     model: typeof model === 'string' ? model : null,
-    tokens: isObject(usage) ? tokensOf(usage) : null,
+    tokens: isObject(usage) ? tokensOf(usage, response) : null,
     error: status === 'failed' ? failureOf(error) : null,
     // A response that the provider does not store cannot be continued.
     ...(typeof id === 'string' && store !== false && { responseId: id }),
@@ -134,11 +159,24 @@ function nameOf(item: unknown): string {
   return typeof name === 'string' ? name : ''
 }
 
-const tokensOf = (usage: Json): Tokens => ({
-  source: 'reported',
-  input: tokenCount(usage.input_tokens),
-  output: tokenCount(usage.output_tokens),
-  cached_input: tokenCount(member(usage.input_tokens_details, 'cached_tokens')),
-  cache_write: tokenCount(member(usage.input_tokens_details, 'cache_write_tokens')),
-  reasoning: tokenCount(member(usage.output_tokens_details, 'reasoning_tokens')),
-})
+function tokensOf(usage: Json, response: Json): Tokens {
+  const { input_tokens_details: input, output_tokens_details: output } = usage
+  const served = servedIn(
+    {
+      service_tier: tierIn(response),
+      kinds: kindsIn(input, output),
+      tools: toolsIn(response.output),
+    },
+    unknownIn(usage, KNOWN_TO_OPENAI),
+    reportedIn(usage),
+  )
+  return {
+    source: 'reported',
+    input: tokenCount(usage.input_tokens),
+    output: tokenCount(usage.output_tokens),
+    cached_input: tokenCount(member(input, 'cached_tokens')),
+    cache_write: tokenCount(member(input, 'cache_write_tokens')),
+    reasoning: tokenCount(member(output, 'reasoning_tokens')),
+    ...(served && { served }),
+  }
+}

@@ -27,6 +27,21 @@ export function ratesOf(rates: NonNullable<CallRecord['price']>['rates']): Rate[
   })
 }
 
+/** Describes the factors and the fees of a price. */
+export function extrasOf({ factors = {}, fees = {} }: NonNullable<CallRecord['price']>): Rate[] {
+  const named = (name: string) => name.replaceAll('_', ' ')
+  return [
+    ...Object.entries(factors).map(([name, factor]) => ({
+      kind: named(name),
+      text: `all rates × ${factor}`,
+    })),
+    ...Object.entries(fees).map(([name, usd]) => ({
+      kind: named(name),
+      text: `${format.usd(usd)} for each use`,
+    })),
+  ]
+}
+
 function textOf(rate: unknown, unit: string): string {
   if (typeof rate === 'number') return `${format.usd(rate)} ${unit}`.trim()
   const { base, tiers } = rate as { base?: unknown; tiers?: unknown }

@@ -13,7 +13,7 @@ import * as format from '../format.ts'
 import { useViewKeys } from '../keys.tsx'
 import { subscribe } from '../live.ts'
 import { PAGE_COLUMNS, State } from '../parts/columns.tsx'
-import { ratesOf } from '../parts/rates.ts'
+import { extrasOf, ratesOf } from '../parts/rates.ts'
 import { Copyable, JsonLink, ReadTrouble } from '../parts/said.tsx'
 import { Time } from '../parts/time.tsx'
 import { callsHref, rest, sessionHref } from '../place.ts'
@@ -95,24 +95,8 @@ function Found({ call }: { call: CallDetail }) {
           </ul>
         )}
       </section>
-      {price && (
-        <section class="panel">
-          <h2>
-            Price{' '}
-            <small>
-              of {price.model}, from {SOURCES[price.source] ?? price.source}
-            </small>
-          </h2>
-          <dl class="fields rates">
-            {ratesOf(price.rates).map(({ kind, text }) => (
-              <div key={kind}>
-                <dt>{kind}</dt>
-                <dd>{text}</dd>
-              </div>
-            ))}
-          </dl>
-        </section>
-      )}
+      <Parts call={call} />
+      <Price price={price} />
       {call.artifact.available ? (
         <ExchangeView id={call.id} />
       ) : (
@@ -129,6 +113,51 @@ function Found({ call }: { call: CallDetail }) {
         <Copyable text={curlOf(call)} label="the curl line" />
       </section>
     </>
+  )
+}
+
+/** Shows the models that took part in the call, if the provider used several. */
+function Parts({ call: { usage, response_model: model, resolved_model: asked } }: { call: CallDetail }) {
+  if (!usage?.parts) return null
+  return (
+    <section class="panel">
+      <h2>
+        Models <small>that took part; {model} answered</small>
+      </h2>
+      <dl class="fields rates">
+        {usage.parts.map((part, index) => (
+          <div key={index}>
+            <dt>{part.model ?? asked}</dt>
+            <dd>
+              {part.kind.replaceAll('_', ' ')}: {format.count(part.input)} in, {format.count(part.output)}{' '}
+              out, {format.usd(part.cost_usd)}
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  )
+}
+
+function Price({ price }: Pick<CallDetail, 'price'>) {
+  if (!price) return null
+  return (
+    <section class="panel">
+      <h2>
+        Price{' '}
+        <small>
+          of {price.model}, from {SOURCES[price.source] ?? price.source}
+        </small>
+      </h2>
+      <dl class="fields rates">
+        {[...ratesOf(price.rates), ...extrasOf(price)].map(({ kind, text }) => (
+          <div key={kind}>
+            <dt>{kind}</dt>
+            <dd>{text}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
   )
 }
 
@@ -150,11 +179,13 @@ function Facts({ call }: { call: CallDetail }) {
         more={
           call.cost_missing?.length
             ? `without ${call.cost_missing.map((word) => MISSING[word] ?? word).join(', ')}`
-            : call.saved_usd !== null
-              ? `${format.usd(call.saved_usd)} saved`
-              : price
-                ? `by ${SOURCES[price.source] ?? price.source}`
-                : ''
+            : call.reported_usd !== null
+              ? `as the provider says; ${format.usd(call.priced_usd)} by its tokens`
+              : call.saved_usd !== null
+                ? `${format.usd(call.saved_usd)} saved`
+                : price
+                  ? `by ${SOURCES[price.source] ?? price.source}`
+                  : ''
         }
       />
     </dl>
@@ -166,9 +197,17 @@ const MISSING: Readonly<Record<string, string>> = {
   attempt: 'an attempt that broke off',
   usage: 'usage that was not reported',
   price: 'a price that is not known',
+  iterations: 'parts that do not add up',
+  service_tier: 'the price of this tier',
+  speed: 'the price at this speed',
+  region: 'the price in this region',
+  tools: 'fees for tools',
 }
 
-const SOURCES: Readonly<Record<string, string>> = { config: 'the configuration' }
+const SOURCES: Readonly<Record<string, string>> = {
+  config: 'the configuration',
+  waybill: 'Waybill’s own prices',
+}
 
 const cached = ({ tokens }: CallDetail): string =>
   [

@@ -146,6 +146,13 @@ const STEPS: readonly string[] = [
   `
   ALTER TABLE key_spending ADD COLUMN IF NOT EXISTS unknown_attempts double precision NOT NULL DEFAULT 0;
   `,
+
+  // 5: what a subscription covers. An older release does not write it. Fresh tables have the columns from step 1.
+  `
+  ALTER TABLE usage_hours ADD COLUMN IF NOT EXISTS flat_usd double precision NOT NULL DEFAULT 0;
+  ALTER TABLE usage_hours ADD COLUMN IF NOT EXISTS flat_usd_known double precision NOT NULL DEFAULT 0;
+  ALTER TABLE usage_hours ALTER COLUMN flat_usd SET DEFAULT 0, ALTER COLUMN flat_usd_known SET DEFAULT 0;
+  `,
 ]
 
 /** Indexes are created with the columns: on the empty parent, or on each partition in turn. */

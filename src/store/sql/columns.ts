@@ -21,6 +21,7 @@ const TYPES: Readonly<Record<Plain, Column['type']>> = {
   enum: 'TEXT',
   decision: 'TEXT',
   words: 'TEXT',
+  usage: 'TEXT',
   time: 'INTEGER',
   boolean: 'INTEGER',
   count: 'INTEGER',
@@ -72,7 +73,8 @@ export function writingOf<Given>(
           for (const part of TOKENS) values.push((value as Tokens | null)?.[part] ?? null)
         else if (field.kind === 'price') values.push(value === null ? null : priceId(JSON.stringify(value)))
         else if (field.kind === 'decision') values.push(JSON.stringify(value))
-        else if (field.kind === 'words') values.push(value === null ? null : JSON.stringify(value))
+        else if (field.kind === 'words' || field.kind === 'usage')
+          values.push(value === null ? null : JSON.stringify(value))
         else if (field.kind === 'boolean') values.push(value ? 1 : 0)
         else values.push(value as SqlValue)
       }
@@ -105,6 +107,7 @@ const READ: Readonly<Record<Kind, (row: Row, name: string) => unknown>> = {
   usd: (row, name) => (typeof row[name] === 'number' ? roundUsd(row[name]) : null),
   decision: text,
   words: text,
+  usage: text,
   price: text,
   boolean: (row, name) => row[name] === 1,
   time: (row, name) => (typeof row[name] === 'number' ? new Date(row[name]).toISOString() : null),

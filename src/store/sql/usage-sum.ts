@@ -11,6 +11,7 @@ const SUMMED = [
   'tokens_reasoning',
   'cost_usd',
   'saved_usd',
+  'flat_usd',
 ] as const
 
 /** Counts of calls. `failed` includes those in `aborted`; `cost_partial` counts incomplete costs. */
@@ -39,6 +40,7 @@ export interface Summand {
   /** A list of words, as JSON. */
   readonly cost_missing: string | null
   readonly saved_usd: number | null
+  readonly flat_usd: number | null
 }
 
 /** The columns of `call_logs` that a Summand needs, for a SELECT or RETURNING. */
@@ -86,7 +88,7 @@ function known(sum: Sum, name: (typeof SUMMED)[number]): number | null {
   return sum[0]! > 0 && sum[KNOWN + index] === 0 ? null : sum[COUNTED.length + index]!
 }
 
-const usd = (sum: Sum, name: 'cost_usd' | 'saved_usd'): number | null => {
+const usd = (sum: Sum, name: 'cost_usd' | 'saved_usd' | 'flat_usd'): number | null => {
   const amount = known(sum, name)
   return amount === null ? null : roundUsd(amount)
 }
@@ -97,6 +99,7 @@ export function costsOf(sum: Sum) {
     cost_usd: usd(sum, 'cost_usd'),
     cost_is_minimum: incomplete > 0,
     calls_without_cost: incomplete,
+    flat_usd: usd(sum, 'flat_usd') ?? 0,
   }
 }
 /** Returns the cost saved by cache hits; 0 if there were none. */

@@ -233,6 +233,21 @@ export const STEPS: readonly string[] = [
   `
   ALTER TABLE key_spending ADD COLUMN unknown_attempts REAL NOT NULL DEFAULT 0;
   `,
+
+  // 15: usage as it was served, the provider's own figure, and what a subscription covers.
+  `
+  ALTER TABLE call_logs ADD COLUMN service_tier TEXT;
+  ALTER TABLE call_logs ADD COLUMN speed TEXT;
+  ALTER TABLE call_logs ADD COLUMN region TEXT;
+  ALTER TABLE call_logs ADD COLUMN usage TEXT;
+  ALTER TABLE call_logs ADD COLUMN reported_usd REAL;
+  ALTER TABLE call_logs ADD COLUMN priced_usd REAL;
+  ALTER TABLE call_logs ADD COLUMN flat_usd REAL;
+  ALTER TABLE usage_hours ADD COLUMN flat_usd REAL NOT NULL DEFAULT 0;
+  ALTER TABLE usage_hours ADD COLUMN flat_usd_known REAL NOT NULL DEFAULT 0;
+  ALTER TABLE sessions ADD COLUMN flat_usd REAL NOT NULL DEFAULT 0;
+  ALTER TABLE sessions ADD COLUMN flat_usd_known REAL NOT NULL DEFAULT 0;
+  `,
 ]
 
 /** The newest schema. */

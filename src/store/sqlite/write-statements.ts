@@ -9,7 +9,7 @@ import {
   type CallOpening,
   costOfAttempt,
 } from '../../core/record.ts'
-import type { Cost } from '../../pricing/pricing.ts'
+import type { Cost } from '../../pricing/cost.ts'
 import { writingOf } from '../sql/columns.ts'
 import type { EndedAttempt, Opening, Write } from '../writes.ts'
 import { CLOSED_CALL, type ClosedCall, type RollUps } from './roll-ups.ts'
@@ -70,6 +70,7 @@ export function prepareWrites(db: Database, rollUps: RollUps): (write: Write) =>
   const end = (id: string, at: number, ended: EndedAttempt, cost: Cost): boolean =>
     closeAttempt.run(...attemptClosing.values({ at, ended, cost }), id, ended.n).changes > 0
   const pay = (id: string, ended: EndedAttempt, cost: Cost, estimated = 0) => {
+    if (cost.flat) return // a subscription pays
     if (cost.usd !== null) spend(id, cost.usd)
     else charge(id, estimated)
     if (estimated === 0 && costOfAttempt({ ended, cost }).missing.length > 0) noteUnknown(id)

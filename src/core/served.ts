@@ -1,0 +1,155 @@
+// Usage as a provider served it: everything beside the token counts that decides what a call costs. Read from the
+// answer by the dialects, priced by src/pricing, kept in `usage` of the record. Pure.
+
+/** Kinds of tokens with a price of their own; each count is a part of the input or output. */
+export type TokenKind =
+  | 'input_audio'
+  | 'cached_audio'
+  | 'output_audio'
+  | 'input_image'
+  | 'cached_image'
+  | 'output_image'
+
+/** Axes of a price: by which tier, at which speed and where the call was served. */
+export const AXES = ['service_tier', 'speed', 'region'] as const
+export type Axis = (typeof AXES)[number]
+
+/**
+ * What is wrong with reported usage. `iterations`: the parts of the call do not add up, or one is of an unknown kind.
+ * `reported_usd`: the provider's figure is no amount, or is off from its tokens by more than a factor of two. `other`:
+ * unknown members were too large to keep.
+ */
+export type Doubt = 'iterations' | 'reported_usd' | 'other'
+
+/** Token counts of a part of a call. */
+export interface PartTokens {
+  readonly input: number | null
+  readonly output: number | null
+  readonly cached_input: number | null
+  readonly cache_write: number | null
+  readonly cache_write_1h?: number | null
+}
+
+/** A part of one call that a model of its own may have served. */
+export interface Part {
+  /** Null: the model that was asked for. */
+  readonly model: string | null
+  /** `message`, `compaction`, `advisor_message`, `fallback_message`, or the provider's own word. */
+  readonly kind: string
+  readonly tokens: PartTokens
+  /** False for an attempt that a model declined before it wrote anything. */
+  readonly billed: boolean
+}
+
+export interface Served {
+  readonly service_tier?: string | null | undefined
+  readonly speed?: string | null | undefined
+  readonly region?: string | null | undefined
+  /** The model that wrote the final answer, if it is another than the one asked for. */
+  readonly model?: string | null | undefined
+  readonly kinds?: { readonly [Kind in TokenKind]?: number } | undefined
+  /** Uses of the provider's own tools, by name. */
+  readonly tools?: Readonly<Record<string, number>> | undefined
+  /** Parts of the call, if it has more than one. */
+  readonly parts?: readonly Part[] | undefined
+  /** What the provider says that the call cost, US dollars. */
+  readonly reportedUsd?: number | null | undefined
+  /** True if the provider does not charge for the call: its model refused before it wrote anything. */
+  readonly uncharged?: true | undefined
+  readonly doubts?: readonly Doubt[] | undefined
+  /** Members of the usage that no dialect knows, as they came. */
+  readonly other?: Readonly<Record<string, unknown>> | undefined
+}
+
+/** Merges a further report: the latest value of each member, and all doubts. */
+export function mergeServed(before: Served | undefined, now: Served | undefined): Served | undefined {
+  if (before === undefined || now === undefined) return now ?? before
+  const merged: Record<string, unknown> = { ...before }
+  for (const [name, value] of Object.entries(now)) if (value != null) merged[name] = value
+  const doubts = new Set([...(before.doubts ?? []), ...(now.doubts ?? [])])
+  if (doubts.size > 0) merged.doubts = [...doubts]
+  return merged
+}
+
+/** Maximum characters of a tier, a speed, a region or a tool on record. */
+const MAX_LABEL_LENGTH = 64
+
+/** Returns a provider's word for an axis in lower case; null if it says none, or only repeats that it may choose. */
+export function label(value: unknown): string | null {
+  if (typeof value !== 'string' || value === '' || value === 'auto') return null
+  return value
+    .slice(0, MAX_LABEL_LENGTH)
+    .toLowerCase()
+    .replace(/[^\w.:-]/g, '_')
+}
+
+/** Usage beside the token counts, on record; null if there is none. */
+export interface RecordUsage {
+  readonly cache_write_1h?: number
+  readonly images?: number
+  readonly input_audio?: number
+  readonly cached_audio?: number
+  readonly output_audio?: number
+  readonly input_image?: number
+  readonly cached_image?: number
+  readonly output_image?: number
+  /** Uses of the provider's own tools. */
+  readonly tools?: Readonly<Record<string, number>>
+  /** Parts of the call, which other models may have served. */
+  readonly parts?: readonly RecordPart[]
+  /** The model refused before it wrote anything, so nothing is charged. */
+  readonly uncharged?: true
+  readonly doubts?: readonly Doubt[]
+  readonly other?: Readonly<Record<string, unknown>>
+}
+
+export interface RecordPart extends PartTokens {
+  readonly kind: string
+  readonly model: string | null
+  /** 0: declined, not billed. */
+  readonly cost_usd: number | null
+}
+
+/** Returns the usage for the record; null if it says nothing beside the token counts. */
+export function recordUsage(
+  tokens: {
+    readonly cache_write_1h?: number | null
+    readonly images?: number
+    readonly served?: Served | undefined
+  } | null,
+  {
+    parts: costs,
+    reported,
+  }: {
+    readonly parts?: readonly (number | null)[]
+    readonly reported?: { readonly usd: number; readonly priced: number | null }
+  },
+): RecordUsage | null {
+  if (tokens === null) return null
+  const { cache_write_1h: forHour, images, served } = tokens
+  if (!forHour && images === undefined && served === undefined) return null
+  const { kinds, tools, parts, uncharged, other } = served ?? {}
+  const isOff = reported !== undefined && reported.priced !== null && isFar(reported.usd, reported.priced)
+  const doubts = isOff ? [...(served?.doubts ?? []), 'reported_usd' as const] : served?.doubts
+  const usage: RecordUsage = {
+    ...(forHour && { cache_write_1h: forHour }),
+    ...(images !== undefined && { images }),
+    ...kinds,
+    ...(tools && { tools }),
+    ...(parts && {
+      parts: parts.map(({ kind, model, tokens }, index) => ({
+        kind,
+        model,
+        ...tokens,
+        cost_usd: costs?.[index] ?? null,
+      })),
+    }),
+    ...(uncharged && { uncharged }),
+    ...(doubts && { doubts }),
+    ...(other && { other }),
+  }
+  return Object.keys(usage).length === 0 ? null : usage
+}
+
+/** Returns true if one amount is more than twice the other. */
+const isFar = (a: number, b: number): boolean => Math.max(a, b) > 2 * Math.min(a, b)

@@ -1,0 +1,150 @@
+// Helpers to read usage as served from an answer: what OpenAI's dialects share, and members that no dialect knows.
+// Knows no single dialect.
+import { type Doubt, label, type Served, type TokenKind } from '../core/served.ts'
+import { isObject, type Json, listOrEmpty, member, tokenCount } from './json.ts'
+
+/** Returns what was found, without what says nothing; undefined if nothing is left. */
+export function servedIn(...found: readonly Served[]): Served | undefined {
+  let served: Record<string, unknown> | undefined
+  for (const each of found)
+    for (const name in each) {
+      const value = each[name as keyof Served]
+      if (value === undefined || value === null) continue
+      served ??= {}
+      served[name] = name === 'doubts' ? [...((served[name] ?? []) as Doubt[]), ...(value as Doubt[])] : value
+    }
+  return served
+}
+
+/** Returns the counts that are more than none; undefined if all are. */
+export function positive<Name extends string>(
+  counts: Readonly<Record<Name, unknown>>,
+): Record<Name, number> | undefined {
+  let some: Record<string, number> | undefined
+  for (const name in counts) {
+    const count = tokenCount(counts[name])
+    if (!count) continue
+    some ??= {}
+    some[name] = count
+  }
+  return some
+}
+
+/** Maximum bytes of unknown members of a usage on record, as JSON. */
+const MAX_OTHER_BYTES = 2_048
+
+/**
+ * Returns the members of `usage` whose names are not among the known ones, which may have dots for members of members.
+ * Null, zero, and empty values say nothing.
+ */
+export function unknownIn(
+  usage: Json,
+  known: ReadonlySet<string>,
+): { readonly other?: Readonly<Record<string, unknown>>; readonly doubts?: readonly Doubt[] } {
+  let other: Record<string, unknown> | undefined
+  const keep = (name: string, value: unknown) => {
+    if (known.has(name) || value === null || value === 0 || value === false || value === '') return
+    if (known.has(`${name}.`)) {
+      if (isObject(value)) for (const inner in value) keep(`${name}.${inner}`, value[inner])
+      return
+    }
+    if (typeof value === 'object' && Object.keys(value as object).length === 0) return
+    other ??= {}
+    other[name] = value
+  }
+  for (const name in usage) keep(name, usage[name])
+  if (other === undefined) return {}
+  return Buffer.byteLength(JSON.stringify(other)) > MAX_OTHER_BYTES ? { doubts: ['other'] } : { other }
+}
+
+/** Ticks of xAI in a US dollar. */
+const TICKS_PER_USD = 1e10
+/** Maximum that one call may cost by the word of its provider, US dollars. */
+const MAX_REPORTED_USD = 100_000
+
+/** Returns what the provider says that the call cost: xAI in ticks, OpenRouter in credits, one for each dollar. */
+export function reportedIn(usage: Json): Pick<Served, 'reportedUsd' | 'doubts'> {
+  const { cost_in_usd_ticks: ticks, cost, cost_details: details, is_byok: byok } = usage
+  if (ticks == null && cost == null) return {}
+  const upstream = byok === true ? (member(details, 'upstream_inference_cost') ?? 0) : 0
+  const usd = ticks == null ? plus(cost, upstream) : plus(ticks, 0) / TICKS_PER_USD
+  return usd >= 0 && usd <= MAX_REPORTED_USD ? { reportedUsd: usd } : { doubts: ['reported_usd'] }
+}
+
+const plus = (a: unknown, b: unknown): number =>
+  typeof a === 'number' && typeof b === 'number' ? a + b : Number.NaN
+
+/** Returns OpenAI's counts of sound and pictures; chat and responses name the details differently. */
+export function kindsIn(
+  input: unknown,
+  output: unknown,
+): { readonly [Kind in TokenKind]?: number } | undefined {
+  const cached = member(input, 'cached_tokens_details')
+  return positive({
+    input_audio: member(input, 'audio_tokens'),
+    cached_audio: member(cached, 'audio_tokens'),
+    output_audio: member(output, 'audio_tokens'),
+    input_image: member(input, 'image_tokens'),
+    cached_image: member(cached, 'image_tokens'),
+    output_image: member(output, 'image_tokens'),
+  })
+}
+
+/** Types of OpenAI's output items for which a fee is due, by the name of the tool. */
+const BILLED_ITEMS: Readonly<Record<string, string>> = {
+  web_search_call: 'web_search',
+  x_search_call: 'x_search',
+  file_search_call: 'file_search',
+  code_interpreter_call: 'code_interpreter',
+  image_generation_call: 'image_generation',
+}
+
+/** Returns the tool of the provider's own that an output item used; null if it is no use that is charged. */
+export function toolOf(item: unknown): string | null {
+  const type = member(item, 'type')
+  const tool = typeof type === 'string' ? BILLED_ITEMS[type] : undefined
+  if (tool === undefined) return null
+  // Opening a page that was found, or looking for a text in it, is not a search.
+  const action = member(member(item, 'action'), 'type')
+  return tool === 'web_search' && action !== undefined && action !== 'search' ? null : tool
+}
+
+/** Counts the uses of the provider's own tools among output items; undefined if there are none. */
+export function toolsIn(output: unknown): Record<string, number> | undefined {
+  let tools: Record<string, number> | undefined
+  for (const item of listOrEmpty(output)) {
+    const tool = toolOf(item)
+    if (tool === null) continue
+    tools ??= {}
+    tools[tool] = (tools[tool] ?? 0) + 1
+  }
+  return tools
+}
+
+/** Returns the tier that served an answer of OpenAI's dialects. */
+export const tierIn = (answer: Json): string | null => label(answer.service_tier)
+
+const DETAILS = [
+  'cached_tokens',
+  'cache_write_tokens',
+  'audio_tokens',
+  'text_tokens',
+  'image_tokens',
+  'cached_tokens_details',
+  'reasoning_tokens',
+  'accepted_prediction_tokens',
+  'rejected_prediction_tokens',
+]
+/** Members of `usage` in OpenAI's dialects; a dot at the end: one with members of its own. */
+export const KNOWN_TO_OPENAI: ReadonlySet<string> = new Set([
+  ...['prompt_tokens', 'completion_tokens', 'input_tokens', 'output_tokens', 'total_tokens'],
+  ...['prompt_cache_hit_tokens', 'prompt_cache_miss_tokens', 'reasoning_tokens'],
+  ...['cost', 'cost_in_usd_ticks', 'cost_details', 'is_byok'],
+  ...['queue_time', 'prompt_time', 'completion_time', 'total_time'],
+  ...[
+    'prompt_tokens_details',
+    'completion_tokens_details',
+    'input_tokens_details',
+    'output_tokens_details',
+  ].flatMap((name) => [`${name}.`, ...DETAILS.map((detail) => `${name}.${detail}`)]),
+])

@@ -1,0 +1,90 @@
+// Prices that the price library does not know: reads prices.yaml, which has the source and date of each, and finds what
+// holds for a model at a moment. Knows no provider by name.
+import { readFileSync } from 'node:fs'
+import { parse } from 'yaml'
+import { z } from 'zod'
+import { AXES, type Axis } from '../core/served.ts'
+import { isNamed } from '../models/facts.ts'
+import { packageFile } from '../shared/package-root.ts'
+
+const list = z
+  .union([z.string().min(1), z.array(z.string().min(1)).min(1)])
+  .transform((each) => [each].flat())
+/** YAML reads a date as text. */
+const day = z.iso.date().transform((date) => Date.parse(date))
+const when = { from: day.default(0), until: day.default(Number.POSITIVE_INFINITY) }
+const rate = z.number().nonnegative()
+const step = z.strictObject({ start: z.int().positive(), price: rate })
+const origin = { provider: z.string().min(1), source: z.string().min(1) }
+
+const fileSchema = z.strictObject({
+  sources: z.record(z.string(), z.strictObject({ title: z.string().min(1), date: z.iso.date() })),
+  models: z.array(
+    z.strictObject({
+      ...origin,
+      ...when,
+      model: list,
+      rates: z.record(z.string(), z.union([rate, z.strictObject({ base: rate, tiers: z.array(step) })])),
+    }),
+  ),
+  factors: z.array(
+    z.strictObject({
+      ...origin,
+      ...when,
+      model: list.optional(),
+      axis: z.enum(AXES),
+      value: list,
+      factor: z.number().nonnegative(),
+    }),
+  ),
+  fees: z.array(z.strictObject({ ...origin, ...when, tool: list, usd: rate })),
+})
+type PriceFile = z.output<typeof fileSchema>
+
+const FILE = 'src/pricing/prices.yaml'
+let file: PriceFile | undefined
+
+/** Returns the file's lines; reads it once. */
+function priceLines(): PriceFile {
+  file ??= fileSchema.parse(parse(readFileSync(packageFile(FILE), 'utf8')))
+  return file
+}
+
+interface Line {
+  readonly provider: string
+  readonly model?: readonly string[] | undefined
+  readonly from: number
+  readonly until: number
+}
+
+const holds = ({ provider, model, from, until }: Line, asked: Asked): boolean =>
+  provider === asked.provider &&
+  from <= asked.at &&
+  asked.at < until &&
+  (model === undefined || isNamed(new Set(model), asked.model))
+
+export interface Asked {
+  /** As the price library names it. */
+  readonly provider: string
+  readonly model: string
+  /** Milliseconds since the epoch. */
+  readonly at: number
+}
+
+/** Returns the line of a model that the library lacks, or has wrong; undefined for any other. */
+export const ownRates = (asked: Asked): PriceFile['models'][number] | undefined =>
+  priceLines().models.find((line) => holds(line, asked))
+
+/** Words for the tier or speed at the listed price, at any provider. */
+const LISTED = new Set(['default', 'standard', 'on_demand'])
+
+/** Returns the factor for a value of an axis; null if it is not known. */
+export function factorOf(axis: Axis, value: string, asked: Asked): number | null {
+  if (LISTED.has(value)) return 1
+  const lines = priceLines().factors.filter((line) => line.axis === axis && line.value.includes(value))
+  return lines.find((line) => holds(line, asked))?.factor ?? null
+}
+
+/** Returns the fee for one use of a provider's tool, US dollars; null if it is not known. */
+export const feeOf = (tool: string, asked: Asked): number | null =>
+  priceLines().fees.find((line) => line.tool.includes(tool) && holds(line, asked))?.usd ?? null
