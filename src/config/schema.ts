@@ -172,11 +172,16 @@ const price = z
       .optional()
       .describe('US dollars per image, for models with such a price. Their tokens then cost nothing.'),
   })
-  .refine(
-    ({ input, output }) => (input === undefined) === (output === undefined),
-    'needs both `input` and `output`, or neither',
-  )
-  .refine(({ input, over }) => input !== undefined || over === undefined, '`over` needs `input` and `output`')
+  .superRefine(({ input, output, over }, context) => {
+    if (context.issues.length > 0) return // a misspelled member is missing as well
+    const message =
+      (input === undefined) !== (output === undefined)
+        ? 'needs both `input` and `output`, or neither'
+        : over && input === undefined
+          ? '`over` needs `input` and `output`'
+          : null
+    if (message !== null) context.addIssue({ code: 'custom', message })
+  })
 
 /** Content of a separate price file, which `prices` names. */
 export const priceFile = z.record(z.string().regex(/^[^/]+\/.+$/, 'expected provider/model'), price)

@@ -1,4 +1,4 @@
-// The cost of an attempt, as a value, and what it is made from. Types only.
+// The cost of an attempt, as a value, and what it is made from. Knows no price.
 import type { ModelPrice } from '@pydantic/genai-prices'
 import type { Config } from '../config/load.ts'
 import type { PartTokens, Served } from '../core/served.ts'
@@ -31,3 +31,6 @@ export interface Cost {
   /** Costs of the parts of the call, in the order of `Served.parts`; null if not known, 0 if not billed. */
   readonly parts?: readonly (number | null)[]
 }
+
+/** The provider did not report all counts that its price needs, or they contradict each other. */
+export const UNKNOWN_USAGE: Cost = { usd: null, missing: ['usage'], price: null }

@@ -10,7 +10,7 @@ import type { Config } from '../config/load.ts'
 import { type Target, type Tokens, targetId } from '../core/call.ts'
 import type { Served, TokenKind } from '../core/served.ts'
 import { ownRates } from './axes.ts'
-import type { Cost, OwnPrice, PricedTokens } from './cost.ts'
+import { type Cost, type OwnPrice, type PricedTokens, UNKNOWN_USAGE } from './cost.ts'
 import { servedCost } from './served-cost.ts'
 
 /** The price table takes 15 MiB and some ms to load, so it is loaded for the first price. */
@@ -42,8 +42,6 @@ export function pricingOf({ providers, models }: Pick<Config, 'providers' | 'mod
   return { baseUrls, own: Object.fromEntries(own), flat }
 }
 
-/** The provider did not report all counts that its price needs, or they contradict each other. */
-export const UNKNOWN_USAGE: Cost = { usd: null, missing: ['usage'], price: null }
 const UNKNOWN_PRICE: Cost = { usd: null, missing: ['price'], price: null }
 const COMPLETE: Cost['missing'] = []
 

@@ -1,6 +1,6 @@
 // Makes the end of a call that was refused but may be on record: nothing was sent. Writes nothing for a call
 // that is not on record. Pure.
-import { UNKNOWN_USAGE } from '../pricing/pricing.ts'
+import { UNKNOWN_USAGE } from '../pricing/cost.ts'
 import type { Opening, Write } from './writes.ts'
 
 export const refusedEnd = ({ call, route }: Opening, at: number): Exclude<Write, Opening> => ({

@@ -2,8 +2,7 @@
 // count, status or amount becomes unknown, texts are cut. Pure; knows the writes and no database.
 import type { Tokens } from '../core/call.ts'
 import type { Served } from '../core/served.ts'
-import type { Cost } from '../pricing/cost.ts'
-import { UNKNOWN_USAGE } from '../pricing/pricing.ts'
+import { type Cost, UNKNOWN_USAGE } from '../pricing/cost.ts'
 import type { EndedAttempt, Opening, Write } from './writes.ts'
 
 /** Maximum characters of a provider's text on record. */

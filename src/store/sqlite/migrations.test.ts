@@ -58,6 +58,13 @@ test('a database of the first release opens, keeps its rows, and adds up (LIFE-0
       traceparent: null,
       cost_missing: null,
       container_id: null,
+      service_tier: null,
+      speed: null,
+      region: null,
+      usage: null,
+      reported_usd: null,
+      priced_usd: null,
+      flat_usd: null,
       client: null,
     })),
   )
