@@ -91,7 +91,6 @@ export function spansOf(
         'waybill.cache': call.cache,
         'waybill.state': call.state,
         'waybill.key_name': call.key_name,
-        'waybill.purpose': call.purpose,
         ...servedOf(call),
       }),
     },
@@ -129,6 +128,7 @@ export function spansOf(
 }
 
 const servedOf = (call: CallDetail): Record<string, string | number | null> => ({
+  'waybill.purpose': call.purpose,
   'waybill.service_tier': call.service_tier,
   'waybill.speed': call.speed,
   'waybill.region': call.region,
