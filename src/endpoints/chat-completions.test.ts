@@ -85,6 +85,13 @@ test('a logical id reaches its target, the answer is relayed untouched, and the 
     price: null,
     cache: 'BYPASS',
     replayed: false,
+    service_tier: null,
+    speed: null,
+    region: null,
+    usage: null,
+    reported_usd: null,
+    priced_usd: null,
+    flat_usd: null,
     saved_usd: null,
   })
   const [{ started_at, ended_at, ...attempt }] = attempt_log
