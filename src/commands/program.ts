@@ -4,7 +4,7 @@ import { Command, CommanderError } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
 import { ConfigError } from '../config/load.ts'
 import { addMcp, addRun, addStatusline } from './entries/agents.ts'
-import { addExport, addLogs, addSessions } from './entries/calls.ts'
+import { addExport, addLogs, addReconcile, addSessions } from './entries/calls.ts'
 import { addConform, addJudge, addTarget } from './entries/conformance.ts'
 import type { CommandEntry, Env } from './entries/entry.ts'
 import { addFleet } from './entries/fleet.ts'
@@ -34,6 +34,7 @@ const COMMANDS: readonly CommandEntry[] = [
   addLogs,
   addSessions,
   addExport,
+  addReconcile,
   addRun,
   addUi,
   addMcp,

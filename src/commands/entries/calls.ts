@@ -57,6 +57,30 @@ export const addExport: CommandEntry = (program, { env, config }) => {
     })
 }
 
+export const addReconcile: CommandEntry = (program, { env, config, finish }) => {
+  program
+    .command('reconcile')
+    .description(
+      "compare the record with a provider's own report, by day (UTC) and model; reads the report with a key that may, and causes no inference",
+    )
+    .argument('<report>', 'whose report: anthropic, openai or openrouter')
+    .option('--report <file>', 'a saved report instead, as JSON or CSV')
+    .option('--provider <name>', 'the provider in the configuration; default: the name of the report')
+    .option('--since <day>', 'the first day; default: 30 days ago, or the first day of a saved report')
+    .option(
+      '--until <day>',
+      'the first day that is not compared; default: today, or the end of a saved report',
+    )
+    .option('--tolerance <usd>', 'a difference in US dollars that counts as rounding', '0.01')
+    .option('--base-url <url>', "instead of the provider's own address")
+    .option('--json', 'print all lines as JSON')
+    .option(...config)
+    .addHelpText('after', example('waybill reconcile anthropic --since 2026-11-01'))
+    .action(async (name, options) =>
+      finish(await (await import('../reconcile.ts')).reconcile({ name, ...options, env })),
+    )
+}
+
 /** Adds the options that filter a list of calls. */
 const filtered = (command: Command): Command =>
   command

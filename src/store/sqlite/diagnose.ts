@@ -156,7 +156,7 @@ function databaseFindings(file: string, more: (db: DatabaseSync) => Finding[]): 
  * create one, so the file is declared immutable; if there is one, it must be read as well. better-sqlite3
  * cannot open a file as immutable.
  */
-function openUnchanged(file: string): DatabaseSync {
+export function openUnchanged(file: string): DatabaseSync {
   if (exists(`${file}-wal`)) return new DatabaseSync(file, { readOnly: true, timeout: 2_000 })
   const url = new URL(`file://${encodeURI(file).replace(/[?#]/g, encodeURIComponent)}`)
   url.searchParams.set('immutable', '1')
