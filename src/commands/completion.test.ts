@@ -9,7 +9,7 @@ const script = (shell: Shell): string => completion(commandLine({}), shell)
 const isThere = (shell: Shell): boolean => spawnSync(shell, ['-c', 'true']).status === 0
 
 const LINES: readonly [string, readonly string[]][] = [
-  ['waybill rec', ['record', 'recordings']],
+  ['waybill rec', ['record', 'recordings', 'reconcile']],
   ['waybill recordings ', ['list', 'verify', 'import', '--help']],
   ['waybill recordings import --pro', ['--provider']],
   ['waybill recordings import some.yaml --ou', ['--out']],

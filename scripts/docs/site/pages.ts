@@ -39,6 +39,7 @@ export const PAGES: Readonly<Record<string, Readonly<Record<string, string>>>> =
   },
   'Running it': {
     'docs/operations.md': 'Operations',
+    'docs/billing.md': 'Costs and bills',
     'docs/containers.md': 'Containers',
     'docs/fleet.md': 'Several gateways',
     'docs/traces.md': 'Traces',
