@@ -1,9 +1,10 @@
 // Estimates the cost of a call before its usage is known: its input is estimated, its output is the maximum
-// it asks for. A budget reserves this while the call is open, and charges it if no cost is reported. Pure.
+// it asks for, at the tier and speed that it asks for, with the provider's tools that it offers. A budget reserves this while the call is open, and charges it if no cost is reported. Pure.
 
 import type { Cost } from '../pricing/cost.ts'
 import type { Pricer } from '../pricing/pricing.ts'
 import type { Target } from './call.ts'
+import { label, type Served } from './served.ts'
 import { binaryParts } from './token-estimate.ts'
 
 /** Output tokens assumed for a call that sets no maximum. */
@@ -37,12 +38,50 @@ export function claimOf({ callId, keyName, targets, textTokens, body, price, at 
   const input = textTokens + BINARY_TOKENS * binaryParts(body)
   const output = mostOutput(body)
   const images = largest([body.n]) ?? 1
+  const asked = askedOf(body)
   const costAt: Claim['costAt'] = (target, part) => {
     const counts = { input, output: part === 'all' ? output : 0, images: part === 'all' ? images : 0 }
-    const { usd, flat } = price(target, { ...NOTHING, ...counts }, at)
-    return flat ? 0 : (usd ?? 0)
+    const costOf = (served: Served | undefined) => price(target, { ...NOTHING, ...counts, served }, at)
+    const { usd, flat } = costOf(undefined)
+    if (flat) return 0
+    // It may be served as asked, or at the listed price. What is not known there is not set aside for.
+    return Math.max(
+      usd ?? 0,
+      (asked && costOf(part === 'all' ? asked : { ...asked, tools: undefined }).usd) ?? 0,
+    )
   }
   return { callId, keyName, usd: Math.max(...targets.map((target) => costAt(target, 'all'))), costAt }
+}
+
+/** Uses of one of the provider's tools that are set aside for, if the request does not limit them. */
+const DEFAULT_TOOL_USES = 5
+
+/** Date or version after the name of a provider's tool. */
+const TOOL_VERSION = /_(preview(_\d[\d_]*)?|\d{8})$/
+
+/** Returns how a request asks to be served; undefined if it leaves everything to the provider. */
+function askedOf({
+  service_tier,
+  serviceTier,
+  speed,
+  inference_geo,
+  tools,
+}: ClaimOptions['body']): Served | undefined {
+  const named = Array.isArray(tools)
+    ? (tools as unknown[]).filter((tool) => typeof tool === 'object' && tool !== null)
+    : []
+  const uses = (named as { type?: unknown; max_uses?: unknown }[]).flatMap(({ type, max_uses }) =>
+    typeof type === 'string' && type !== 'function' && type !== 'custom'
+      ? [[type.replace(TOOL_VERSION, ''), largest([max_uses]) ?? DEFAULT_TOOL_USES] as const]
+      : [],
+  )
+  const axes = {
+    service_tier: label(service_tier) ?? label(serviceTier),
+    speed: label(speed),
+    region: label(inference_geo),
+  }
+  if (uses.length === 0 && Object.values(axes).every((axis) => axis === null)) return undefined
+  return { ...axes, ...(uses.length > 0 && { tools: Object.fromEntries(uses) }) }
 }
 
 const NOTHING = { cached_input: null, cache_write: null, reasoning: null }

@@ -51,6 +51,8 @@ export class GatewayError extends Error {
   readonly param: string | null
   /** Seconds after which a retry may succeed; null if not known. */
   readonly retryAfter: number | null
+  /** False: the same request fails until `retryAfter`, which is far; null if that is not known. */
+  readonly mayRetry: boolean | null
   /** For programs, in dialects whose errors have a place for it. */
   readonly details: Readonly<Record<string, unknown>> | null
 
@@ -61,6 +63,7 @@ export class GatewayError extends Error {
       param?: string
       status?: number
       retryAfter?: number
+      mayRetry?: boolean
       details?: Readonly<Record<string, unknown>>
       cause?: unknown
     } = {},
@@ -71,6 +74,7 @@ export class GatewayError extends Error {
     this.type = CODES[code][1]
     this.param = options.param ?? null
     this.retryAfter = options.retryAfter ?? null
+    this.mayRetry = options.mayRetry ?? null
     this.details = options.details ?? null
   }
 

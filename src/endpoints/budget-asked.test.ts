@@ -43,3 +43,65 @@ keys: [ { name: ann, digest: "sha256:${digest}", budget: { usd: 0.9 } } ]`,
     for (let tries = 0; tries < 200 && (await reserved()) !== 0; tries++) await sleep(10)
     assert.equal(await reserved(), 0)
   })
+
+/** What a request asks for -> what is set aside beside the listed price of its output, US dollars. */
+const SERVED: readonly (readonly [asked: object, usd: number])[] = [
+  [{}, 1],
+  [{ service_tier: 'priority' }, 3],
+  [{ service_tier: 'flex' }, 1],
+  [{ service_tier: 'unheard_of' }, 1],
+  [{ service_tier: 'auto' }, 1],
+  [{ speed: 'fast' }, 4],
+  [{ service_tier: 'priority', speed: 'fast' }, 12],
+  [{ inference_geo: 'us' }, 1.1],
+  [{ tools: [{ type: 'web_search_20250305', name: 'web_search', max_uses: 2 }] }, 1.2],
+  [{ tools: [{ type: 'web_search_preview' }] }, 1.5],
+  [{ tools: [{ type: 'function', function: { name: 'f', parameters: {} } }] }, 1],
+]
+
+for (const [asked, usd] of SERVED)
+  test(`$${usd} are set aside for a call that asks for ${JSON.stringify(asked)}`, async (t) => {
+    let reserved = 0
+    const gateway = await testGateway(t, {
+      providers: {
+        alpha: async (response, received) => {
+          reserved = (await gateway.get('/api/keys/me', { headers })).json.reserved_usd
+          answer()(response, received)
+        },
+      },
+      config: `
+models:
+  alpha/model-a:
+    price: { input: 0, output: 10000, service_tier: { priority: 3, flex: 0.5 }, speed: { fast: 4 }, region: { us: 1.1 }, tools: { web_search: 0.1 } }
+routes: { auto: { targets: [ { model: alpha/model-a } ] } }
+keys: [ { name: ann, digest: "sha256:${digest}", budget: { usd: 100 } } ]`,
+    })
+    const headers = { authorization: 'Bearer key-of-ann' }
+    assert.equal((await gateway.chat(ask('auto', { max_tokens: 100, ...asked }), headers)).status, 200)
+    assert.ok(Math.abs(reserved - usd) < 1e-9, String(reserved))
+  })
+
+test('calls of a flat provider are on record at the list price and outside of the budget', async (t) => {
+  const gateway = await testGateway(t, {
+    providers: { alpha: answer() },
+    config: `
+models: { alpha/model-a: { price: { input: 10000, output: 10000 } } }
+routes: { auto: { targets: [ { model: alpha/model-a } ] } }
+keys: [ { name: ann, digest: "sha256:${digest}", budget: { usd: 0.1 } } ]`,
+    flat: ['alpha'],
+  })
+  const headers = { authorization: 'Bearer key-of-ann' }
+  for (let call = 1; call <= 3; call++) {
+    const { status, headers: given } = await gateway.chat(ask('auto'), headers)
+    assert.equal(status, 200)
+    const id = given.get('x-gateway-request-id')
+    let record: any
+    do record = (await gateway.get(`/api/usage/request-logs/${id}`, { headers })).json
+    while (!record.completed_at)
+    assert.deepEqual([record.cost_usd, record.flat_usd, record.cost_missing], [0.27, 0.27, []])
+  }
+  const { spent_usd, reserved_usd } = (await gateway.get('/api/keys/me', { headers })).json
+  assert.deepEqual([spent_usd, reserved_usd], [0, 0])
+  const { totals } = (await gateway.get('/api/usage/history', { headers })).json
+  assert.deepEqual([totals.cost_usd, totals.flat_usd], [0.81, 0.81])
+})

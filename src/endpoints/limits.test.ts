@@ -72,6 +72,7 @@ test('a spent budget refuses calls, says when it starts again, and does', async 
     'The key "ann" has spent $4.00 of its $3 for this month; the budget resets at 2026-12-01T00:00:00.000Z.',
   )
   assert.equal(refused.headers.get('retry-after'), '60')
+  assert.equal(refused.headers.get('x-should-retry'), 'false')
   assert.equal(gateway.received(), 3)
   assert.equal((await spend(gateway, 'bob')).status, 200)
   time += 60_000

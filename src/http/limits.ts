@@ -185,7 +185,7 @@ function withinBudget(keyName: string, usd: number, { spent, reserved, now }: Li
   throw new GatewayError(
     'budget_exceeded',
     `${gone}; the budget resets at ${new Date(reset).toISOString()}.`,
-    { retryAfter: Math.ceil((reset - at) / 1000) },
+    { retryAfter: Math.ceil((reset - at) / 1000), mayRetry: false },
   )
 }
 

@@ -94,6 +94,8 @@ export function replyError(
   }
   const own: OutgoingHttpHeaders = { [requestIdHeader]: requestId }
   if (error.retryAfter !== null) own['retry-after'] = String(error.retryAfter)
+  // OpenAI's and Anthropic's clients heed it; without it they try a 429 again.
+  if (error.mayRetry !== null) own['x-should-retry'] = String(error.mayRetry)
   replyJson(response, error.status, errorBody(error, requestId), { ...own, ...headers })
 }
 

@@ -23,6 +23,8 @@ export interface Setup {
   readonly options?: Partial<GatewayOptions>
   /** Provider name -> the dialects that it speaks; chat by default. Of `options.dialects`. */
   readonly dialects?: Readonly<Record<string, readonly string[]>>
+  /** Providers for which a subscription pays. */
+  readonly flat?: readonly string[]
   /** A data directory that outlives the test's gateway. */
   readonly data?: string
   /** Environment variables that the configuration names, beside the providers' keys. */
@@ -107,6 +109,7 @@ export async function testGateway(t: TestContext, setup: Setup = {}): Promise<Te
   const loaded = parseConfig(`${lines.join('\n')}\n${config}`, 'test.yaml', { env })
   for (const [name, dialect] of Object.entries(setup.dialects ?? {}))
     Object.assign(loaded.config.providers[name]!, { dialect })
+  for (const name of setup.flat ?? []) Object.assign(loaded.config.providers[name]!, { billing: 'flat' })
   const gateway = await createGateway({
     ...loaded,
     log: { ...SILENT, error: (fields, said) => t.diagnostic(`${said}: ${JSON.stringify(fields)}`) },
