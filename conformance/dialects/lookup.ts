@@ -6,9 +6,17 @@ import { at, jsonOf, readEvents } from '../evidence/reading.ts'
 import type { Target } from '../target/schema.ts'
 import { areDifferent } from './scripted.ts'
 
-/** Returns true for a redirect; the suite follows it under the same step. */
+/** Returns true for a redirect; the suite follows it under the same step if that repeats nothing that could be spent. */
 export const isRedirect = ({ status, headers }: Pick<Exchange, 'status' | 'headers'>): boolean =>
   status !== null && status >= 300 && status < 400 && headers.location !== undefined
+
+/** Returns true for a redirect that was followed: a later request of its step has its address. */
+export const wasFollowed = (exchange: Exchange, exchanges: readonly Exchange[]): boolean =>
+  isRedirect(exchange) &&
+  exchanges.some(
+    ({ n, step, request }) =>
+      n > exchange.n && step === exchange.step && exchange.headers.location!.endsWith(request.path),
+  )
 
 const nonces = new WeakMap<LedgerEntry, string | null>()
 

@@ -2,7 +2,7 @@
 // without parsing labels. Each check declares its steps once; exercise and judge use the same constants.
 // Pure.
 
-import { isRedirect } from '../dialects/lookup.ts'
+import { wasFollowed } from '../dialects/lookup.ts'
 import type { Details, Evidence, Exchange } from './evidence.ts'
 
 /** Step that a request belongs to, as passed to `Session`. */
@@ -12,7 +12,7 @@ export interface Step {
 }
 
 interface Found<D extends Details> {
-  /** Returns the exchanges of this step in order, without redirects. */
+  /** Returns the exchanges of this step in order, without redirects that were followed. */
   in(evidence: Pick<Evidence, 'exchanges'>): (Exchange & { readonly details: D })[]
 }
 
@@ -32,7 +32,9 @@ export function step<D extends Details>(name: string): PlainStep & DetailedStep<
     details: {},
     with: (details) => ({ step: name, details }),
     in: ({ exchanges }) =>
-      exchanges.filter((each) => each.step === name && !isRedirect(each)) as (Exchange & { details: D })[],
+      exchanges.filter((each) => each.step === name && !wasFollowed(each, exchanges)) as (Exchange & {
+        details: D
+      })[],
   }
 }
 
