@@ -1,10 +1,10 @@
 // Commits openings on the main thread while no other connection writes, so that a call wakes no thread before it
 // leaves. Never waits: neither for a lock, which the writer thread takes its turn for, nor for the disk, because
-// only the writer folds the log into the database.
+// only the writer folds the log into the database, and begins it again after that.
 import Database from 'better-sqlite3'
 import type { CommitHere } from '../queue.ts'
 import { type OpenFiles, watchNames } from './data-files.ts'
-import { type Descriptors, watchOverwrites } from './overwrites.ts'
+import { type Descriptors, isLogFolded, watchOverwrites } from './overwrites.ts'
 import { UnansweredError } from './thread.ts'
 import { prepareOpenings } from './write-statements.ts'
 
@@ -32,7 +32,7 @@ export function openHere(file: string, files: OpenFiles, descriptors: Descriptor
 
   return {
     commit(openings) {
-      if (overwritten() !== null) return 'not possible'
+      if (overwritten() !== null || isLogFolded(descriptors)) return 'not possible'
       try {
         commitAll(openings)
       } catch (error) {

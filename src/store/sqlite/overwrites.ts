@@ -62,6 +62,13 @@ export function framesOf({ index }: Descriptors): number {
   return word[0]!
 }
 
+/** Returns true if all of the log is in the database: the next write begins it again, and waits for the disk. */
+export function isLogFolded({ index }: Descriptors): boolean {
+  const words = new Uint32Array(WORDS)
+  readSync(index, words, 0, words.byteLength, 0)
+  return words[FRAMES] === words[FOLDED]
+}
+
 export type Overwritten = 'database' | 'log' | 'index'
 
 /**
