@@ -8,6 +8,7 @@ import { type Evidence, evidenceSchema } from '../evidence/evidence.ts'
 import { readRequirements } from '../requirements/requirements.ts'
 import { parseStored } from './earlier-names.ts'
 import { judge, type Results, type RunFile, runSchema } from './judge.ts'
+import { isSubmission, readPacked } from './submission.ts'
 
 /** Directory that holds no readable run; one sentence for a person. */
 export class EvidenceError extends Error {
@@ -24,15 +25,20 @@ export interface KeptRun {
 /** Judges again what `conform` wrote into a directory. Throws EvidenceError. */
 export function rejudge(directory: string): KeptRun {
   const run = read(join(directory, 'run.json'), runSchema)
-  const folder = join(directory, 'evidence')
-  if (!existsSync(folder)) throw new EvidenceError(`${directory}: the run left no evidence there`)
   const evidence = new Map<string, Evidence>()
-  for (const file of readdirSync(folder).sort()) {
-    const each = read(join(folder, file), evidenceSchema)
+  for (const each of isSubmission(directory) ? readPacked(directory) : evidenceIn(directory)) {
     // Evidence of an earlier run in the same directory proves nothing about this one.
     if (each.started_at >= run.started_at) evidence.set(each.check, each)
   }
   return { run, evidence, results: judge(run, evidence, readRequirements()) }
+}
+
+function evidenceIn(directory: string): Evidence[] {
+  const folder = join(directory, 'evidence')
+  if (!existsSync(folder)) throw new EvidenceError(`${directory}: the run left no evidence there`)
+  return readdirSync(folder)
+    .sort()
+    .map((file) => read(join(folder, file), evidenceSchema))
 }
 
 /** Maximum bytes of a stored file. */

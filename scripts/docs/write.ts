@@ -21,6 +21,7 @@ import { configurationPage } from './configuration.ts'
 import { endpointsTable, endpointsTableWithOrigin } from './endpoints-table.ts'
 import { exitCodesOfConform, exitCodesTable } from './exit-codes.ts'
 import { fieldsTable } from './fields-table.ts'
+import { badgesOf, implementationsPage, submissionsIn } from './implementations-page.ts'
 import { keptTable } from './kept-table.ts'
 import { lossesPage } from './losses-page.ts'
 import { profilePage } from './profile-pages.ts'
@@ -105,6 +106,10 @@ const named = Object.fromEntries(PROFILES.map((name) => [name, readProfile(name)
 put(frozen, frozenIds(textOf(frozen), requirements, named))
 for (const name of PROFILES.filter((each) => each !== 'waybill'))
   put(`docs/profiles/${name}.md`, profilePage(name, readRequirements()))
+
+const submitted = submissionsIn(fileURLToPath(new URL('../..', import.meta.url)))
+put('docs/implementations.md', implementationsPage(submitted))
+for (const [file, text] of Object.entries(badgesOf(submitted))) put(file, text)
 
 const { problems } = requirementsPage(fileURLToPath(new URL('../..', import.meta.url)))
 

@@ -13,6 +13,13 @@ import {
 import { type Comparison, compare, comparisonText } from '../../conformance/judge/compare.ts'
 import type { Results } from '../../conformance/judge/judge.ts'
 import { EvidenceError, rejudge } from '../../conformance/judge/rejudge.ts'
+import {
+  isSubmission,
+  pack,
+  problemsOf,
+  SUBMISSION,
+  SubmissionError,
+} from '../../conformance/judge/submission.ts'
 import { StartError } from '../../conformance/launch/instance.ts'
 import { resultsTable } from '../../conformance/report/terminal.ts'
 import { manyLines } from '../../conformance/report/text.ts'
@@ -106,10 +113,18 @@ export async function conformCommand(options: ConformCommand): Promise<number> {
 /** Judges the results of an earlier run; returns the exit code. */
 export function judgeCommand(
   directory: string,
-  options: { report?: string; baseline?: string; compare?: string },
+  options: { report?: string; baseline?: string; compare?: string; pack?: string },
 ): number {
   try {
     const kept = rejudge(directory)
+    if (isSubmission(directory)) {
+      const problems = problemsOf(directory, kept.results, today())
+      if (problems.length > 0) throw new SubmissionError(problems.join('\n'))
+    }
+    if (options.pack !== undefined) {
+      pack(options.pack, kept)
+      process.stdout.write(`Written to ${options.pack}; fill in ${SUBMISSION} there.\n`)
+    }
     const comparison =
       options.compare === undefined ? null : compare(rejudge(options.compare).results, kept.results)
     if (options.report !== undefined) writeReports(options.report, kept, comparison)
@@ -120,17 +135,15 @@ export function judgeCommand(
   }
 }
 
+const today = (): string => new Date().toISOString().slice(0, 10)
+
 function conclude(
   results: Results,
   baseline: Baseline,
   comparison: Comparison | null,
   report: string | undefined,
 ): number {
-  const { failed, known, stale } = compareWithBaseline(
-    results,
-    baseline,
-    new Date().toISOString().slice(0, 10),
-  )
+  const { failed, known, stale } = compareWithBaseline(results, baseline, today())
   process.stdout.write(
     resultsTable(results, {
       color: process.stdout.isTTY === true && !process.env.NO_COLOR,
@@ -156,6 +169,7 @@ export function reportError(thrown: unknown): number {
     thrown instanceof TargetError ||
     thrown instanceof BaselineError ||
     thrown instanceof EvidenceError ||
+    thrown instanceof SubmissionError ||
     thrown instanceof UsageError
   const known = usage || thrown instanceof StartError
   clearLine()

@@ -93,7 +93,8 @@ export const addJudge: CommandEntry = (program, { finish }) => {
     .option('--report <dir>', 'write new reports there')
     .option('--baseline <file>', 'file with known failures')
     .option('--compare <dir>', 'report of an earlier run; print what got better and what got worse')
-    .addHelpText('after', example('waybill judge report'))
+    .option('--pack <dir>', 'write the run and its evidence there, to be submitted')
+    .addHelpText('after', example('waybill judge report --pack submission'))
     .action(async (directory, options) => {
       finish((await import('../conform.ts')).judgeCommand(directory, options))
     })

@@ -1,0 +1,83 @@
+// Every submission in this repository, judged anew from its evidence; and what is refused.
+import assert from 'node:assert/strict'
+import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import { packageFile } from '../../src/shared/package-root.ts'
+import { runCli } from '../../src/test/test-cli.ts'
+import { rejudge } from './rejudge.ts'
+import { EVIDENCE, problemsOf, readAbout, SUBMISSION } from './submission.ts'
+
+const root = packageFile('conformance/submissions')
+const folders = globSync(`*/*/${SUBMISSION}`, { cwd: root }).map((file) => join(root, file, '..'))
+const today = new Date().toISOString().slice(0, 10)
+
+for (const folder of folders)
+  test(`the evidence gives what is claimed: ${folder.slice(root.length + 1)} (SUITE-03)`, () => {
+    assert.ok(readAbout(folder).reproduce.length > 0)
+    assert.deepEqual(problemsOf(folder, rejudge(folder).results, today), [])
+  })
+
+/** Returns a copy of a submission, changed. */
+function changed(t: { after(end: () => void): void }, change: (folder: string) => void): string {
+  const above = mkdtempSync(join(tmpdir(), 'waybill-submission-'))
+  t.after(() => rmSync(above, { recursive: true, force: true }))
+  const folder = join(above, '5.0', 'copy')
+  cpSync(folders[0]!, folder, { recursive: true })
+  change(folder)
+  return folder
+}
+
+const edit = (file: string, from: RegExp | string, to: string) => {
+  const text = readFileSync(file, 'utf8')
+  const next = text.replace(from, to)
+  assert.notEqual(next, text, `nothing to change in ${file}`)
+  writeFileSync(file, next)
+}
+
+test('a verdict that the evidence does not give is refused, with its id (SUITE-03)', async (t) => {
+  const folder = changed(t, (copy) =>
+    edit(join(copy, 'results.json'), /"outcome": "fail"/, '"outcome": "pass"'),
+  )
+  const { code, stderr } = await runCli(['judge', folder])
+  assert.match(stderr, /^waybill: [A-Z]+-\d\d.*: results\.json says pass, and its evidence gives fail$/m)
+  assert.equal(code, 2)
+})
+
+test('evidence of which a check is missing is refused', (t) => {
+  const folder = changed(t, (copy) => {
+    const file = join(copy, EVIDENCE)
+    const lines = gunzipSync(readFileSync(file)).toString('utf8').trim().split('\n')
+    writeFileSync(file, gzipSync(lines.filter((line) => !line.startsWith('{"check":"FLOW-01"')).join('\n')))
+  })
+  const problems = problemsOf(folder, rejudge(folder).results, today)
+  assert.ok(
+    problems.some((each) => /FLOW-01.*gives harness-error/.test(each)),
+    problems.join('\n'),
+  )
+})
+
+test('a run in the folder of another set, and an exception that is over or stale, are refused', (t) => {
+  const folder = changed(t, (copy) => {
+    edit(join(copy, 'run.json'), /"set": "5.0"/, '"set": "4.0"')
+    const entries = ['PURE-01', 'FLOW-01'].map(
+      (id) => `  - { id: ${id}, reason: being worked on, expires: 2020-01-01 }\n`,
+    )
+    writeFileSync(
+      join(copy, SUBMISSION),
+      `${readFileSync(join(copy, SUBMISSION), 'utf8').replace(/^exceptions:.*\n/m, '')}exceptions:\n${entries.join('')}`,
+    )
+  })
+  const problems = problemsOf(folder, rejudge(folder).results, today).join('\n')
+  assert.match(problems, /the run is of set 4\.0, and the folder is of 5\.0/)
+  assert.match(problems, /the exception for PURE-01 ended on 2020-01-01/)
+})
+
+test('a file about the project that names a branch, or nobody, is refused', async (t) => {
+  const folder = changed(t, (copy) => edit(join(copy, SUBMISSION), /^version: .*$/m, 'version: main'))
+  const { code, stderr } = await runCli(['judge', folder])
+  assert.match(stderr, /submission\.yaml: version: expected a released version/)
+  assert.equal(code, 2)
+})

@@ -1,0 +1,149 @@
+// A run as its maker publishes it: a folder with what the run printed, all of its evidence in one compressed file, and
+// a small file about the project. Whoever receives it judges the evidence anew and believes only that. An invented
+// transcript cannot be told from a real one.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import { parse } from 'yaml'
+import { z } from 'zod'
+import { readBounded } from '../../src/shared/bounded-file.ts'
+import { escaped } from '../../src/terminal/clean.ts'
+import { fileReason } from '../../src/terminal/file-error.ts'
+import { type Evidence, evidenceSchema } from '../evidence/evidence.ts'
+import { parseStored } from './earlier-names.ts'
+import type { Results } from './judge.ts'
+
+export const SUBMISSION = 'submission.yaml'
+export const EVIDENCE = 'evidence.jsonl.gz'
+/** Maximum bytes of the evidence, compressed and not. */
+export const MAX_EVIDENCE_BYTES = 4 * 2 ** 20
+const MAX_UNPACKED_BYTES = 160 * 2 ** 20
+
+const schema = z.strictObject({
+  project: z.string().min(1).describe('The name for readers.'),
+  url: z.httpUrl().describe('Where to read about it.'),
+  version: z
+    .string()
+    .regex(/^\d[\w.+-]*$/, 'expected a released version such as 1.4.2, not a branch')
+    .describe('The version that was tested: a release, so that somebody else can test the same.'),
+  contact: z.string().min(3).describe('Whom to ask: an address, or a link to a person or a tracker.'),
+  by: z
+    .enum(['its maintainers', 'us'])
+    .default('its maintainers')
+    .describe('Who made the run: `us` for the maintainers of the suite.'),
+  reproduce: z.string().min(20).describe('How somebody else runs it again, step by step, in Markdown.'),
+  exceptions: z
+    .array(
+      z.strictObject({
+        id: z.string(),
+        reason: z.string().min(10),
+        expires: z.iso.date(),
+      }),
+    )
+    .default([])
+    .describe('Failures that are known and being worked on, each with a last day.'),
+})
+export type About = z.output<typeof schema>
+
+/** Submission that is refused, one line for each reason. */
+export class SubmissionError extends Error {
+  override readonly name = 'SubmissionError'
+}
+
+export const isSubmission = (directory: string): boolean => existsSync(join(directory, SUBMISSION))
+
+/** Reads the file about the project. Throws SubmissionError. */
+export function readAbout(directory: string): About {
+  const file = join(directory, SUBMISSION)
+  let raw: unknown
+  try {
+    raw = parse(readBounded(file, 2 ** 16).toString('utf8'))
+  } catch (cause) {
+    throw new SubmissionError(`${file}: ${fileReason(cause)}`, { cause })
+  }
+  const { data, error } = schema.safeParse(raw)
+  if (data) return data
+  throw new SubmissionError(
+    error.issues.map(({ path, message }) => `${file}: ${path.join('.')}: ${message}`).join('\n'),
+  )
+}
+
+/** Reads the evidence of a submission. Throws SubmissionError. */
+export function readPacked(directory: string): Evidence[] {
+  const file = join(directory, EVIDENCE)
+  let lines: string[]
+  try {
+    const bytes = readBounded(file, MAX_EVIDENCE_BYTES)
+    lines = gunzipSync(bytes, { maxOutputLength: MAX_UNPACKED_BYTES }).toString('utf8').trim().split('\n')
+  } catch (cause) {
+    throw new SubmissionError(`${file}: ${fileReason(cause)}`, { cause })
+  }
+  return lines.map((line, index) => {
+    const { data, error } = evidenceSchema.safeParse(parseStored(line))
+    if (data) return data
+    throw new SubmissionError(`${file}: line ${index + 1}: ${error.issues[0]!.message}`)
+  })
+}
+
+/** Returns why a submission is refused, given what its evidence gives; none if it is taken. */
+export function problemsOf(directory: string, judged: Results, today: string): string[] {
+  const about = readAbout(directory)
+  const claimed = JSON.parse(readFileSync(join(directory, 'results.json'), 'utf8')) as Results
+  const set = basename(dirname(directory))
+  const verdicts = new Map(claimed.verdicts.map(({ id, outcome }) => [id, outcome]))
+  const changed = judged.verdicts.filter(({ id, outcome }) => verdicts.get(id) !== outcome)
+  const extra = claimed.verdicts.filter(({ id }) => !judged.verdicts.some((each) => each.id === id))
+  const failed = new Set(judged.verdicts.filter(({ outcome }) => outcome === 'fail').map(({ id }) => id))
+  const said = (id: string) => escaped(String(verdicts.get(id) ?? 'nothing'))
+  return [
+    ...changed.map(
+      ({ id, outcome }) => `${id}: results.json says ${said(id)}, and its evidence gives ${outcome}`,
+    ),
+    ...extra.map(
+      ({ id }) => `${escaped(id)}: results.json has a verdict that no requirement of the set asks for`,
+    ),
+    ...(claimed.conclusion === judged.conclusion
+      ? []
+      : [
+          `the conclusion in results.json is ${escaped(claimed.conclusion)}, and the evidence gives ${judged.conclusion}`,
+        ]),
+    ...(judged.set === set ? [] : [`the run is of set ${judged.set}, and the folder is of ${set}`]),
+    ...(judged.conclusion === 'error' ? [`the run did not finish: ${judged.reason}`] : []),
+    ...about.exceptions.flatMap(({ id, expires }) => [
+      ...(expires < today ? [`the exception for ${id} ended on ${expires}`] : []),
+      ...(failed.has(id) ? [] : [`the exception for ${id} is stale: it does not fail`]),
+    ]),
+  ]
+}
+
+const TEMPLATE = (version: string) => `# About this submission; docs/submitting.md explains each field.
+project: NAME OF THE PROJECT
+url: https://example.com
+version: ${version} # a release, not a branch
+contact: SOMEBODY TO ASK
+reproduce: |
+  1. Install it: …
+  2. \`waybill conform my-gateway.yaml --profile core --report report\`
+exceptions: []
+`
+
+/** Writes a run as a submission; the file about the project is a template, unless it is there. */
+export function pack(
+  directory: string,
+  { results, run, evidence }: { results: Results; run: object; evidence: ReadonlyMap<string, Evidence> },
+): void {
+  mkdirSync(directory, { recursive: true })
+  const lines = [...evidence.values()].map((each) => JSON.stringify(each)).join('\n')
+  const bytes = gzipSync(`${lines}\n`, { level: 9 })
+  if (bytes.length > MAX_EVIDENCE_BYTES)
+    throw new SubmissionError(
+      `the evidence has ${bytes.length} bytes, and a submission at most ${MAX_EVIDENCE_BYTES}; run fewer profiles or dialects at a time`,
+    )
+  writeFileSync(join(directory, EVIDENCE), bytes)
+  writeFileSync(join(directory, 'run.json'), `${JSON.stringify(run, null, 2)}\n`)
+  // The findings follow from the evidence.
+  const verdicts = results.verdicts.map((verdict) => ({ ...verdict, findings: [] }))
+  writeFileSync(join(directory, 'results.json'), `${JSON.stringify({ ...results, verdicts }, null, 2)}\n`)
+  if (!isSubmission(directory))
+    writeFileSync(join(directory, SUBMISSION), TEMPLATE(results.target.version ?? '0.0.0'))
+}

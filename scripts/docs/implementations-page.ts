@@ -1,0 +1,85 @@
+// docs/implementations.md, from the folders in conformance/submissions: what maintainers report of their own project,
+// apart from what we ran, and a badge for each.
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Results } from '../../conformance/judge/judge.ts'
+import { type About, readAbout, SUBMISSION } from '../../conformance/judge/submission.ts'
+import { badge } from '../../conformance/report/badge.ts'
+
+interface Submitted {
+  /** Such as `5.0/portkey`. */
+  readonly place: string
+  readonly about: About
+  readonly results: Results
+}
+
+const FOLDER = 'conformance/submissions'
+
+/** Reads all submissions, the newest set first. */
+export const submissionsIn = (root: string): Submitted[] =>
+  globSync(`*/*/${SUBMISSION}`, { cwd: join(root, FOLDER) })
+    .map((file) => file.replaceAll('\\', '/').replace(`/${SUBMISSION}`, ''))
+    .filter((place) => existsSync(join(root, FOLDER, place, 'results.json')))
+    .sort((a, b) => Number.parseInt(b, 10) - Number.parseInt(a, 10) || a.localeCompare(b))
+    .map((place) => ({
+      place,
+      about: readAbout(join(root, FOLDER, place)),
+      results: JSON.parse(readFileSync(join(root, FOLDER, place, 'results.json'), 'utf8')),
+    }))
+
+const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ')
+
+function rowOf({ place, about, results }: Submitted): string {
+  const { profile, set, conclusion, counts, verdicts } = results
+  const tried = verdicts.filter(({ outcome }) =>
+    ['pass', 'fail', 'warn', 'untestable'].includes(outcome),
+  ).length
+  const exceptions = about.exceptions.map(({ id, expires }) => `${id} until ${expires}`).join(', ')
+  const cells = [
+    `[${about.project}](${about.url}) ${about.version}`,
+    `${profile}, ${set}`,
+    conclusion,
+    `${counts.pass} of ${tried} hold; ${counts['not-applicable']} not declared or not offered`,
+    exceptions || 'none',
+    `[evidence](../${FOLDER}/${place}/)`,
+  ]
+  return `| ${cells.map(cell).join(' | ')} |`
+}
+
+const HEAD = [
+  '| project and version | profile, set | conclusion | requirements | exceptions | |',
+  '|---|---|---|---|---|---|',
+]
+
+/** Returns the page. */
+export function implementationsPage(all: readonly Submitted[]): string {
+  const by = (who: About['by']) => all.filter(({ about }) => about.by === who).map(rowOf)
+  const [theirs, ours] = [by('its maintainers'), by('us')]
+  return [
+    '# Implementations',
+    '',
+    '<!-- Written by `npm run docs` from conformance/submissions/. -->',
+    '',
+    'Reports of runs of the suite, each with the evidence from which its verdicts were computed again before it was taken up: a verdict that its evidence does not give is refused. An invented transcript cannot be told from a real one; whoever doubts a report can run it again by the steps in its folder. [How to submit a report](submitting.md) has five steps.',
+    '',
+    '## Reported by its maintainers',
+    '',
+    ...(theirs.length > 0 ? [...HEAD, ...theirs] : ['None yet.']),
+    '',
+    '## Run by us',
+    '',
+    'These projects were chosen, configured and run by the maintainers of the suite. Their own maintainers have not been asked to confirm them; a report of theirs replaces ours.',
+    '',
+    ...(ours.length > 0 ? [...HEAD, ...ours] : ['None yet.']),
+    '',
+  ].join('\n')
+}
+
+/** Returns file name -> badge for shields.io. */
+export const badgesOf = (all: readonly Submitted[]): Record<string, string> =>
+  Object.fromEntries(
+    all.map(({ place, results }) => [
+      `docs/badges/${place.split('/')[1]}-${results.profile}-${results.set}.json`,
+      `${JSON.stringify(badge(results))}\n`,
+    ]),
+  )
