@@ -16,7 +16,7 @@ import type { Results } from './judge.ts'
 export const SUBMISSION = 'submission.yaml'
 export const EVIDENCE = 'evidence.jsonl.gz'
 /** Maximum bytes of the evidence, compressed and not. */
-export const MAX_EVIDENCE_BYTES = 4 * 2 ** 20
+const MAX_EVIDENCE_BYTES = 4 * 2 ** 20
 const MAX_UNPACKED_BYTES = 160 * 2 ** 20
 
 const schema = z.strictObject({
