@@ -18,6 +18,7 @@ const PARTS = [
   'LIFE',
   'CAT',
   'DIAL',
+  'FIT',
   'MSG',
   'RSP',
   'CNT',

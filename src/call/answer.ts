@@ -186,10 +186,11 @@ function saveToCache(
   parts: CachedAnswer['parts'] | null,
   headers: Failure['headers'],
   { model, tokens }: Pick<ParsedEvent, 'model' | 'tokens'>,
-  { from, translation }: SendResult,
+  { from, translation, adjusted }: SendResult,
   { cacheName, context }: Answering,
 ): void {
-  if (cacheName === null || parts === null) return
+  // What was left out would go unsaid the next time.
+  if (cacheName === null || parts === null || adjusted.length > 0) return
   const losses = translation?.losses ?? []
   context.cache.set(cacheName, from, { contentType: headers['content-type'], parts, model, tokens, losses })
 }
@@ -252,7 +253,7 @@ function relayError(
   const isShort = body.length <= MAX_ERROR_BYTES
   const text = context.mask(body.toString('utf8', 0, isShort ? body.length : MAX_QUOTED_BYTES))
   const error = isShort ? upstreamOf(result, answering).readError(text) : null
-  if (error && upstreamOf(result, answering).translation) {
+  if (error && result.answerTranslation) {
     const told = new GatewayError('upstream_error', error.message, { status })
     replyError(response, told, call.id, dialect, headers)
     return error.code ?? told.code
@@ -275,7 +276,7 @@ const providerOf = ({ from }: SendResult, { context }: Answering): Provider =>
   context.providers.get(from.provider)!
 
 const upstreamOf = (result: SendResult, answering: Answering) =>
-  providerOf(result, answering).dialects.get(answering.dialect.name)!
+  result.answerTranslation ?? providerOf(result, answering).dialects.get(answering.dialect.name)!
 
 /** Returns the response headers. They name the last target tried, even if the body is another's or ours. */
 const headersOf = (provider: Failure['headers'], result: SendResult, answering: Answering) => {
@@ -286,5 +287,6 @@ const headersOf = (provider: Failure['headers'], result: SendResult, answering: 
   // Some clients do not retry a failure without a request id, and many providers send none.
   const { requestIdHeader } = answering.dialect
   if (translation || !headers[requestIdHeader]) headers[requestIdHeader] = call.id
+  if (result.adjusted.length > 0) headers['x-gateway-adjusted'] = result.adjusted.join(', ')
   return withLosses(headers, translation?.losses ?? [])
 }

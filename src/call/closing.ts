@@ -46,6 +46,7 @@ export function closingOf(
           errorCode: maskedCode(last.errorCode, mask),
           tokens: last.tokens,
           losses: sent?.translation?.losses ?? null,
+          adjusted: sent?.adjusted.length ? sent.adjusted : null,
         },
     cost: price(target, last.tokens, at),
     ...(earlier && { earlier }),

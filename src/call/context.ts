@@ -6,6 +6,7 @@ import type { Config } from '../config/load.ts'
 import type { TracingSettings } from '../core/tracing.ts'
 import type { KeyGuard } from '../http/key-guard.ts'
 import type { KeyLimits } from '../http/limits.ts'
+import type { LearnedRefusals } from '../models/learned.ts'
 import type { Pricer } from '../pricing/pricing.ts'
 import type { Provider } from '../providers/send.ts'
 import type { Router } from '../routing/router.ts'
@@ -26,6 +27,8 @@ export interface CallContext {
   /** Limits of the keys: throws if a key has used up its calls for now, or its money for the month. */
   readonly limits: KeyLimits
   readonly providers: ReadonlyMap<string, Provider>
+  /** What providers were seen to refuse. */
+  readonly learned: LearnedRefusals
   /** Settings for traces; null if none are made. */
   readonly tracing: TracingSettings | null
   /** Removes the providers' keys from a text. */

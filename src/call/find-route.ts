@@ -14,6 +14,7 @@ import { withoutLossy } from './on-loss.ts'
 import { withoutCredentialless } from './own-credential.ts'
 import type { KeptState } from './provider-state.ts'
 import { unknownModel } from './unknown-model.ts'
+import { smallLast } from './window.ts'
 
 /** A request with its route. */
 export interface RoutedRequest {
@@ -38,8 +39,9 @@ export function findRoute(
   { request: { headers }, requestId: callId, caller }: Admitted,
   context: CallContext,
 ): RoutedRequest | Promise<RoutedRequest> {
-  const { request, traits, sessionHints, keepsAnswer = true, noKeeper } = read
-  const purpose = read.purpose ?? purposeOf(headers, traits)
+  const { request, sessionHints, keepsAnswer = true, noKeeper } = read
+  const purpose = read.purpose ?? purposeOf(headers, read.traits)
+  const traits = Object.assign(read.traits, { purpose, client: context.clientOf(headers) })
   const sessionId = sessionOf(headers, sessionHints)
   const agentId = agentOf(headers)
   const keyName = caller.name
@@ -54,7 +56,8 @@ export function findRoute(
     ...{ request, route, tracker, sessionId, agentId, purpose, keepsAnswer, isRepeatable },
   })
   try {
-    const usable = withoutCredentialless(routed.route, caller.credential, context)
+    const sized = smallLast(routed.route, { text: request.text, json, traits }, context.providers)
+    const usable = withoutCredentialless(sized, caller.credential, context)
     const allowed = withoutLossy(usable, request, dialect, context)
     const reserved = context.limits.reserve({ callId, keyName, route: allowed, traits, body: json })
     if (!(reserved instanceof Promise)) return found(reserved)

@@ -19,13 +19,14 @@ export function withoutLossy(
   { name }: ClientDialect,
   { config, providers }: Pick<CallContext, 'config' | 'providers'>,
 ): Route {
-  const translated = ({ provider }: Target) => providers.get(provider)!.dialects.get(name)!.translation
-  if (route.candidates.some(translated)) refuseWrongNumbers(request.text)
+  const translationFor = ({ provider, model }: Target) =>
+    providers.get(provider)!.dialects.get(name)!.translation?.(request, model) ?? null
+  if (route.candidates.some(translationFor)) refuseWrongNumbers(request.text)
   const policy = route.name === null ? 'allow' : (config.routes[route.name]?.on_loss ?? 'allow')
   if (policy === 'allow') return route
   const lost = (target: Target): string[] => {
     const provider = providers.get(target.provider)!
-    const translation = provider.dialects.get(name)!.translation?.()
+    const translation = translationFor(target)
     if (!translation) return []
     translation.request(request, target.model, { basePath: provider.basePath, key: null })
     return translation.losses.filter((loss) => isRefused(policy, loss))

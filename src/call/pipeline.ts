@@ -279,7 +279,10 @@ class ClientCall implements BodyTaker, Answering, SendListener {
     const { keyName } = this.call
     const { credential: caller = null } = this.#admitted.caller
     const { name: dialect } = this.dialect
-    return { dialect, providers, limits, retries, cooldown, listener: this, keyName, caller }
+    const { name } = this.route
+    const onRefused = name === null ? undefined : config.routes[name]?.on_refused
+    const adjusting = { onRefused, learned: this.context.learned }
+    return { dialect, providers, limits, retries, cooldown, listener: this, keyName, caller, adjusting }
   }
 
   trace(target: Target, path: string, headers: readonly string[], body: string): AnswerTrace {

@@ -8,6 +8,7 @@ import { addExport, addLogs, addReconcile, addSessions } from './entries/calls.t
 import { addConform, addJudge, addTarget } from './entries/conformance.ts'
 import type { CommandEntry, Env } from './entries/entry.ts'
 import { addFleet } from './entries/fleet.ts'
+import { addModels } from './entries/models.ts'
 import { addMock, addRecord, addRecordings, addReplay } from './entries/recordings.ts'
 import {
   addCompletion,
@@ -28,6 +29,7 @@ const COMMANDS: readonly CommandEntry[] = [
   addServe,
   addInit,
   addRoutes,
+  addModels,
   addRecord,
   addReplay,
   addRecordings,

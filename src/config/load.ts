@@ -1,8 +1,10 @@
 // Makes a frozen Config from the file and the environment, with the secrets apart from everything that may be
 // printed. The only file that reads waybill.yaml or environment variables. Errors name line, path and remedy.
 // The settings themselves are in config/schema.ts.
+import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { z } from 'zod'
+import { type FactLayer, FactsError, parseFacts } from '../models/facts.ts'
 import { readBounded } from '../shared/bounded-file.ts'
 import { escaped } from '../terminal/clean.ts'
 import { fileReason } from '../terminal/file-error.ts'
@@ -16,7 +18,10 @@ import { withOtelVariables } from './otel.ts'
 import { configJsonSchema, priceFile, schema } from './schema.ts'
 
 /** The configuration. Safe to print: it holds no secret. Durations in ms, sizes in bytes. */
-export type Config = Readonly<z.output<typeof schema>>
+export type Config = Readonly<z.output<typeof schema>> & {
+  /** What `waybill models sync` wrote beside the configuration. */
+  readonly synced?: FactLayer
+}
 export type ProviderConfig = Config['providers'][string]
 export type KeyConfig = Config['keys'][number]
 export type ModelConfig = Config['models'][string]
@@ -51,6 +56,8 @@ export interface LoadOptions {
   readonly env: Readonly<Record<string, string | undefined>>
   /** In replay no provider is reached, so a missing key is no error. */
   readonly replay?: boolean
+  /** Leaves the file of `waybill models sync` unread. */
+  readonly ignoreSynced?: boolean
 }
 
 /**
@@ -73,10 +80,40 @@ export function loadConfig(file: string, options: LoadOptions): Loaded {
   const { config } = loaded
   const beside = (path: string) => resolve(dirname(file), path)
   const models = config.prices ? withPrices(config, beside(config.prices)) : config.models
+  const synced = options.ignoreSynced ? undefined : readSynced(syncedFile(file))
   const fleet = config.fleet?.ca ? { ...config.fleet, ca: beside(config.fleet.ca) } : config.fleet
   return {
     ...loaded,
-    config: Object.freeze({ ...config, models, data: beside(config.data), ...(fleet && { fleet }) }),
+    config: Object.freeze({
+      ...config,
+      models,
+      data: beside(config.data),
+      ...(fleet && { fleet }),
+      ...(synced && { synced }),
+    }),
+  }
+}
+
+/** Returns the file of `waybill models sync` for a configuration: waybill.models.yaml beside waybill.yaml. */
+export const syncedFile = (file: string): string => `${file.replace(/\.ya?ml$/, '')}.models.yaml`
+
+/** Maximum size of that file, bytes. */
+const MAX_SYNCED_BYTES = 2 ** 22
+
+function readSynced(file: string): FactLayer | undefined {
+  if (!existsSync(file)) return undefined
+  const remedy = 'remove it, or run `waybill models sync` again'
+  let text: string
+  try {
+    text = readBounded(file, MAX_SYNCED_BYTES).toString('utf8')
+  } catch (cause) {
+    throw new ConfigError([`${file}: ${fileReason(cause)}; ${remedy}`])
+  }
+  try {
+    return parseFacts(text, file, 'synced')
+  } catch (error) {
+    if (!(error instanceof FactsError)) throw error
+    throw new ConfigError([`${error.message}; ${remedy}`])
   }
 }
 

@@ -2,6 +2,7 @@
 // docs/configuration.md and the JSON Schema for editors are generated from it, so each setting has a
 // description. Reads no file and no environment; consistency.ts checks that the parts fit together.
 import { z } from 'zod'
+import { PURPOSES } from '../core/call.ts'
 import { LOSSES, type Loss } from '../core/losses.ts'
 import { TRACE_PARENTS } from '../core/tracing.ts'
 import { ownFacts } from '../models/facts.ts'
@@ -220,6 +221,8 @@ export const STRATEGIES = [
 
 const effort = z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
 
+const clientName = z.string().min(1).max(64)
+
 const rule = z.strictObject({
   when: z
     .strictObject({
@@ -239,6 +242,19 @@ const rule = z.strictObject({
         )
         .optional()
         .describe('The reasoning effort that the call asks for, or a list of efforts.'),
+      purpose: z
+        .union(
+          [z.enum(PURPOSES), z.array(z.enum(PURPOSES)).min(1)],
+          `must be ${PURPOSES.join(', ')}, or a list of them`,
+        )
+        .optional()
+        .describe('The purpose of the call, as in the record, or a list of purposes.'),
+      client: z
+        .union([clientName, z.array(clientName).min(1)], 'must be the name of a program, or a list of names')
+        .optional()
+        .describe(
+          'The program that makes the call: the beginning of `client` in the record up to the `/`, such as claude-cli or codex_exec; or a list of them.',
+        ),
     })
     .describe('All of these must hold.'),
   use: z
@@ -296,6 +312,12 @@ const route = z.strictObject({
     .default('allow')
     .describe(
       'What happens when a translation for a target would lose something. refuse: that target is not tried, and if none is left, the call is refused. A list: the same, for these losses only.',
+    ),
+  on_refused: z
+    .enum(['relay', 'adjust'])
+    .optional()
+    .describe(
+      'What happens when a provider refuses a parameter that can be left out, such as a temperature. adjust: the call is sent once more without it, and the refusal is remembered for seven days. relay: the client gets the refusal. Default: adjust for translated calls, relay for others.',
     ),
   targets: z.array(target).min(1, 'names no target').describe('Where its calls may go.'),
 })

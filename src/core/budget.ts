@@ -100,7 +100,7 @@ const ANSWERS = /^(n|bestof|candidatecount|numgenerations)$/
 const SETTINGS = /^(generationconfig|inferenceconfig|options|parameters|extrabody)$/
 
 /** Returns the largest maximum: a call may set several, and providers differ in which one they honour. */
-function mostOutput(body: ClaimOptions['body']): number {
+export function mostOutput(body: ClaimOptions['body']): number {
   const named = (wanted: RegExp, members: object) =>
     Object.entries(members).flatMap(([name, value]) =>
       wanted.test(name.replaceAll('_', '').toLowerCase()) ? [value] : [],

@@ -143,6 +143,8 @@ export interface AttemptEnd {
   readonly tokens: Tokens | null
   /** Losses of the translation; null or absent if provider and client speak the same dialect. */
   readonly losses?: readonly string[] | null
+  /** Parameters that were left out because the provider refuses them; null if there were none. */
+  readonly adjusted?: readonly string[] | null
 }
 
 /** Returns true if an attempt was never sent, or was refused with an error status: it used nothing. */
@@ -217,6 +219,8 @@ export interface ProviderError {
   readonly code: string | null
   /** HTTP status that the error stands for, if the provider names one. */
   readonly status: number | null
+  /** Field of the request that it names, in a dialect whose errors do. */
+  readonly param?: string
 }
 
 /** End of a stream that had begun. */

@@ -461,6 +461,13 @@ export const ATTEMPT_FIELDS = {
       'what the translation to and from the dialect of the provider could not carry, see [losses.md](losses.md); empty if it carried everything, null if nothing was translated',
     close: ({ ended }) => ended.losses ?? null,
   },
+  adjusted: {
+    kind: 'words',
+    nullable: true,
+    about:
+      'parameters that were left out because the provider refuses them for this model (`on_refused`); null if none were',
+    close: ({ ended }) => ended.adjusted ?? null,
+  },
 } as const satisfies Record<string, Field<AttemptOpening, AttemptClosing>>
 
 type JsonOf<F> =

@@ -1,5 +1,6 @@
 // Traits of a request that rules and capabilities look at: tools, images, effort, length. Knows no dialect:
 // each reads its own requests.
+import type { Purpose } from './call.ts'
 
 export interface RequestTraits {
   readonly tools: boolean
@@ -10,6 +11,9 @@ export interface RequestTraits {
   readonly opaqueReasoning?: boolean
   /** A feature that only a provider of the client's own dialect has; null or absent: none. */
   readonly nativeOnly?: string | null
+  /** Purpose of the call, and the program that makes it, if they are known. */
+  purpose?: Purpose
+  client?: string | null
   /** Estimated input tokens, including tools but not images. */
   readonly inputTokens: number
 }

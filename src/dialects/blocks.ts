@@ -234,8 +234,8 @@ export interface Peer {
   readonly model: string
   /** What is known of this model. */
   readonly facts: Facts
-  /** False: it has refused our reasoning, so neither earlier reasoning nor a reasoning setting is written. */
-  readonly takesReasoning: boolean
+  /** False: it has refused reasoning of earlier turns, so none is written. */
+  readonly returnsReasoning: boolean
 }
 
 /** The client that an answer is written for. */
@@ -256,6 +256,8 @@ export interface DialectBlocks {
     readonly namespaces: boolean
     readonly custom: boolean
   }
+  /** Returns true if a model with these facts accepts tools in this dialect, with such reasoning; absent: always. */
+  takesTools?(facts: Facts, reasoning: ReasoningWish | null): boolean
   /** The path of a request, not its body, asks for a stream. */
   readonly streamsByPath?: true
   /** Parses a client's request from its JSON body. Reports losses that every dialect has. */

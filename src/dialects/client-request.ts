@@ -15,4 +15,6 @@ export interface ClientRequest {
   readonly query: string
   /** Path of the endpoint, if the path selects the operation. */
   readonly path?: string
+  /** False: a provider has refused reasoning of earlier turns, so a translation returns none. */
+  readonly returnsReasoning?: false
 }

@@ -101,7 +101,10 @@ for (const { client, provider, whole, stream, error: Type } of CLIENTS) {
     const gateway = await crossedGateway(t, provider, (response, received) => {
       const { reasoning_effort, thinking } = received.json
       const refuses = reasoning_effort !== undefined || thinking !== undefined
-      const said = errorOf(provider, 'Unrecognized request argument supplied: reasoning_effort or thinking')
+      const said = errorOf(
+        provider,
+        `Unrecognized request argument supplied: ${provider === 'chat' ? 'reasoning_effort' : 'thinking'}`,
+      )
       const good =
         provider === 'chat'
           ? answer()

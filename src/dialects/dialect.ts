@@ -11,6 +11,7 @@ import type { Facts } from '../models/facts.ts'
 import type { DialectBlocks } from './blocks.ts'
 import type { ClientRequest } from './client-request.ts'
 import type { KeptKind } from './kept.ts'
+import type { OptionalMember } from './optional-members.ts'
 import type { StreamEvent } from './stream-event.ts'
 
 export interface Dialect {
@@ -155,18 +156,24 @@ export interface UpstreamDialect {
   readonly withoutRefused?: (request: ClientRequest, error: ProviderError) => ClientRequest | null
   /** Returns the tier that served an answer, if its headers name it. */
   readonly tierOf?: ((headers: IncomingHttpHeaders) => string | null) | undefined
+  /** Returns true if a provider finds the request too long for its model. */
+  readonly isTooLong?: (error: ProviderError) => boolean
+  /** Members of its requests that may be left out if a provider refuses them. */
+  readonly optional?: readonly OptionalMember[]
   /** Token counting by providers; absent if the dialect has none. */
   readonly countTokens?: {
     request: UpstreamDialect['request']
     /** Returns true if a text is an answer to it. */
     isCount(text: string): boolean
   }
-  /** Makes the translation of one attempt; only for another dialect's provider. */
-  readonly translation?: () => Translation
+  /** Makes the translation of one attempt; null if this request goes to the provider as it is. */
+  readonly translation?: (request: ClientRequest, model: string) => Translation | null
 }
 
 /** One attempt across dialects. Its events have `sent`: the bytes for the client. */
 export interface Translation extends UpstreamDialect {
   /** Losses so far. */
   readonly losses: readonly Loss[]
+  /** Adds a loss. */
+  lose(loss: Loss): void
 }

@@ -11,7 +11,14 @@ export function errorOf(error: unknown): ProviderError {
     message: typeof message === 'string' ? message : JSON.stringify(message),
     code: errorCode(code),
     status: errorStatus(code),
+    ...paramOf(error),
   }
+}
+
+/** Returns the field that an error names. */
+export function paramOf(error: unknown): { readonly param?: string } {
+  const param = member(error, 'param')
+  return typeof param === 'string' && param !== '' ? { param } : {}
 }
 
 /** Reads the body of an error status; null for any other format. */

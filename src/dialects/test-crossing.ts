@@ -65,7 +65,7 @@ export const peer = (family = OWN_FAMILY): Peer => ({
   host: 'localhost',
   model: 'm',
   facts: {},
-  takesReasoning: true,
+  returnsReasoning: true,
 })
 
 /** What a client's request holds. */

@@ -7,7 +7,14 @@ import { GatewayError } from '../core/errors.ts'
 import { type Loss, Losses } from '../core/losses.ts'
 import type { Facts } from '../models/facts.ts'
 import { parseExact } from '../shared/exact-json.ts'
-import { type Block, type Conversation, type DialectBlocks, NO_SAMPLING, type Peer } from './blocks.ts'
+import {
+  type Block,
+  type Conversation,
+  type DialectBlocks,
+  NO_SAMPLING,
+  type Peer,
+  type ReasoningWish,
+} from './blocks.ts'
 import type { ClientRequest } from './client-request.ts'
 import type {
   Dialect,
@@ -39,34 +46,68 @@ export const canTranslate =
   (from: string, spoken: readonly string[]): boolean =>
     isTranslatable(dialects[from]) && spoken.some((to) => isTranslatable(dialects[to]))
 
+/** A provider of several dialects. */
+interface SpeakingProvider {
+  readonly name: string
+  readonly family: string | undefined
+  readonly host: string
+  /** Returns what is known of one of its models, asked in a dialect. */
+  readonly factsOf: (model: string, dialect: string) => Facts
+}
+
 /**
- * Returns how to reach a provider from each dialect: directly in those it speaks, otherwise through the first
- * that can be translated.
+ * Returns how to reach a provider from each dialect: directly in those it speaks, otherwise through the first that can
+ * be translated; but tools go through one in which the model accepts them, as far as is known.
  */
 export function upstreamsOf(
   dialects: Readonly<Record<string, Dialect>>,
   spoken: readonly string[],
-  provider: {
-    readonly name: string
-    readonly family: string | undefined
-    readonly host: string
-    /** Returns what is known of one of its models, asked in a dialect. */
-    readonly factsOf: (model: string, dialect: string) => Facts
-  },
+  provider: SpeakingProvider,
 ): Map<string, UpstreamDialect> {
   const upstreams = new Map(spoken.map((each) => [each, dialects[each]!.upstream]))
-  const dialect = spoken.find((each) => isTranslatable(dialects[each]))
-  if (dialect === undefined) return upstreams
-  const { name, family, host, factsOf } = provider
-  const to = dialects[dialect] as Translatable
-  const peer = {
-    family: family ?? to.blocks.family ?? name,
-    host,
-    factsOf: (model: string) => factsOf(model, dialect),
+  const translated = spoken.filter((each) => isTranslatable(dialects[each]))
+  const wayTo = (to: string) => ({ to: dialects[to] as Translatable, peer: peerIn(to, dialects, provider) })
+  for (const [each, from] of Object.entries(dialects)) {
+    if (!isTranslatable(from)) continue
+    const own = upstreams.get(each)
+    const ways = translated.toSorted((a, b) => Number(b === each) - Number(a === each)).map(wayTo)
+    const [first] = ways
+    if (!first || (own && ways.length === 1)) continue
+    const usual = own ?? translating(from, first.to, first.peer)
+    upstreams.set(each, { ...usual, translation: choosing(from, ways) })
   }
-  for (const [each, from] of Object.entries(dialects))
-    if (!upstreams.has(each) && isTranslatable(from)) upstreams.set(each, translating(from, to, peer))
   return upstreams
+}
+
+function peerIn(
+  dialect: string,
+  dialects: Readonly<Record<string, Dialect>>,
+  { name, family, host, factsOf }: SpeakingProvider,
+): PeerProvider {
+  return {
+    family: family ?? dialects[dialect]!.blocks?.family ?? name,
+    host,
+    factsOf: (model) => factsOf(model, dialect),
+  }
+}
+
+interface Way {
+  readonly to: Translatable
+  readonly peer: PeerProvider
+}
+
+/** Returns a function that chooses the translation of a request; null if the client's own dialect is the best. */
+function choosing(from: Translatable, ways: readonly Way[]): NonNullable<UpstreamDialect['translation']> {
+  const takesTools = ({ to, peer }: Way, model: string, reasoning: ReasoningWish | null) =>
+    to.blocks.takesTools?.(peer.factsOf(model), reasoning) ?? true
+  return ({ text, ...request }, model) => {
+    let [way] = ways as [Way]
+    if (ways.length > 1 && !takesTools(way, model, null)) {
+      const { tools, reasoning } = from.blocks.parseRequest(parseExact(text) as Json, request, new Losses())
+      if (tools.length > 0) way = ways.find((each) => takesTools(each, model, reasoning)) ?? way
+    }
+    return way.to === from ? null : new OneTranslation(from, way.to, way.peer)
+  }
 }
 
 /** Returns the losses of plain text by the client's dialect, for dialects that need a translation. */
@@ -77,12 +118,13 @@ export function plainLosses(
 ): Record<string, readonly Loss[]> {
   const losses: Record<string, readonly Loss[]> = {}
   for (const [name, upstream] of upstreams) {
-    const translation = upstream.translation?.()
     const blocks = dialects[name]?.blocks
-    if (!translation || !blocks) continue
-    const peer = { family: '', host: '', model, facts: {}, takesReasoning: true }
+    if (!upstream.translation || !blocks) continue
+    const peer = { family: '', host: '', model, facts: {}, returnsReasoning: true }
     const text = JSON.stringify(blocks.writeRequest(PLAIN, peer, new Losses()))
     const request = { model, stream: false, text, wantsUsage: true, forwarded: [], query: '' }
+    const translation = upstream.translation(request, model)
+    if (!translation) continue
     translation.request(request, model, { basePath: '', key: null })
     losses[name] = translation.losses
   }
@@ -104,10 +146,12 @@ const PLAIN: Conversation = {
 }
 
 /** Translates from clients that speak `from` to a provider that speaks `to`. */
-export function translating(from: Translatable, to: Translatable, provider: PeerProvider): UpstreamDialect {
-  /** Models that have refused our reasoning, until the configuration is reloaded. */
-  const refusers = new Set<string>()
-  const make = () => new OneTranslation(from, to, provider, refusers)
+export function translating(
+  from: Translatable,
+  to: Translatable,
+  provider: PeerProvider,
+): UpstreamDialect & { readonly translation: () => Translation } {
+  const make = () => new OneTranslation(from, to, provider)
   return {
     relayedHeaders: NONE,
     request: (request, model, at) => make().request(request, model, at),
@@ -122,31 +166,42 @@ export function translating(from: Translatable, to: Translatable, provider: Peer
 /** A provider's own headers mean nothing to a client of another dialect. */
 const NONE = /^$/
 
-/** Words of a refusal that is about reasoning, at any provider. */
-const ABOUT_REASONING = /reasoning|thinking|thought|signature|effort|encrypted|budget_tokens/i
+/** Words of a refusal that is about reasoning of earlier turns, at any provider. */
+const ABOUT_EARLIER_REASONING =
+  /signature|encrypted_content|encrypted content|reasoning_content|thinking` blocks/i
 
 class OneTranslation implements Translation {
   readonly relayedHeaders = NONE
   readonly #from: Translatable
   readonly #to: Translatable
   readonly #provider: PeerProvider
-  readonly #refusers: Set<string>
   readonly #losses = new Losses()
   #peer!: Peer
   #wantsUsage = false
   #path: string | undefined
   #names!: ToolNames
-  #askedToReason = false
+  #returnedReasoning = false
 
-  constructor(from: Translatable, to: Translatable, provider: PeerProvider, refusers: Set<string>) {
+  constructor(from: Translatable, to: Translatable, provider: PeerProvider) {
     this.#from = from
     this.#to = to
     this.#provider = provider
-    this.#refusers = refusers
   }
 
   get losses(): readonly Loss[] {
     return this.#losses.list()
+  }
+
+  get optional() {
+    return this.#to.upstream.optional ?? []
+  }
+
+  isTooLong(error: ProviderError): boolean {
+    return this.#to.upstream.isTooLong?.(error) ?? false
+  }
+
+  lose(loss: Loss): void {
+    this.#losses.add(loss)
   }
 
   request(request: ClientRequest, model: string, at: ProviderAccess): ProviderRequest {
@@ -165,9 +220,11 @@ class OneTranslation implements Translation {
     this.#path = request.path
     const { family, host, factsOf } = this.#provider
     const facts = factsOf(model)
-    this.#peer = { family, host, model, facts, takesReasoning: !this.#refusers.has(model) }
+    this.#peer = { family, host, model, facts, returnsReasoning: request.returnsReasoning ?? true }
     const asked = from.parseRequest(parseExact(text) as Json, request, this.#losses)
-    this.#askedToReason = mentionsReasoning(asked)
+    this.#returnedReasoning = asked.turns.some(({ blocks }) =>
+      blocks.some(({ type }) => type === 'reasoning'),
+    )
     this.#names = new ToolNames(asked.tools, to.tools)
     const body = to.writeRequest(this.#names.down(asked, this.#losses), this.#peer, this.#losses)
     if (stream && !to.streamsByPath) body.stream = true
@@ -222,12 +279,10 @@ class OneTranslation implements Translation {
     return this.#to.upstream.tierOf?.(headers) ?? null
   }
 
-  /** Returns the same request: the next translation for this model leaves reasoning out. */
+  /** Returns the request to be sent without reasoning of earlier turns. */
   withoutRefused(request: ClientRequest, { message }: ProviderError): ClientRequest | null {
-    const { model, takesReasoning } = this.#peer
-    if (!takesReasoning || !this.#askedToReason || !ABOUT_REASONING.test(message)) return null
-    this.#refusers.add(model)
-    return request
+    const isRefused = this.#returnedReasoning && ABOUT_EARLIER_REASONING.test(message)
+    return isRefused && request.returnsReasoning !== false ? { ...request, returnsReasoning: false } : null
   }
 
   #blockUp(block: Block): Block {
@@ -236,9 +291,3 @@ class OneTranslation implements Translation {
     return { ...block, ...this.#names.up(block), args }
   }
 }
-
-const mentionsReasoning = ({ reasoning, turns }: ReturnType<DialectBlocks['parseRequest']>): boolean =>
-  reasoning.effort !== null ||
-  reasoning.budget !== null ||
-  reasoning.on !== null ||
-  turns.some(({ blocks }) => blocks.some(({ type }) => type === 'reasoning'))

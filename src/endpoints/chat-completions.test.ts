@@ -106,6 +106,7 @@ test('a logical id reaches its target, the answer is relayed untouched, and the 
     tokens: TOKENS,
     cost_usd: null,
     losses: null,
+    adjusted: null,
   })
   assert.equal(attempt_log.length, 1)
 })

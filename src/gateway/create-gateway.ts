@@ -17,6 +17,7 @@ import { createPageTokens } from '../http/page-tokens.ts'
 import { createRefusals } from '../http/refusals.ts'
 import { PLAIN_WORDING } from '../http/reply.ts'
 import { createHttpServer } from '../http/server.ts'
+import { NOTHING_LEARNED, openLearnedRefusals } from '../models/learned.ts'
 import { errorFields, logCalls } from '../observe/call-line.ts'
 import { createFeed } from '../observe/feed.ts'
 import { createMetrics, type Metrics } from '../observe/metrics.ts'
@@ -74,12 +75,9 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   })
   // Replayed calls cost nothing, so they must not mix with others, and a live gateway may run meanwhile.
   const directory = replay ? join(options.config.data, 'replay') : options.config.data
-  const store = await openRecord(
-    options.config,
-    { directory, now, fleet: inFleet !== undefined },
-    log,
-    meters,
-  )
+  const place = { directory, now, fleet: inFleet !== undefined }
+  const store = await openRecord(options.config, place, log, meters)
+  const learned = replay ? NOTHING_LEARNED : openLearnedRefusals(directory, now)
   const routingState = new RoutingState(now)
   const connections = createConnections(options.wire)
   const reserved = (keyName: string) => reservations.reserved(keyName)
@@ -120,7 +118,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       pageFiles: readPage(options.page ?? PAGE_DIRECTORY),
     },
     callParts: {
-      ...{ replay, now, onFault: onInternalError, tracing: telemetry ?? null },
+      ...{ replay, now, onFault: onInternalError, tracing: telemetry ?? null, learned },
       store: { ...watched, saveArtifact: store.saveArtifact, calls },
     },
   })

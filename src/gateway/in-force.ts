@@ -45,7 +45,7 @@ export interface InForceDeps {
   readonly fleet: Pick<Fleet, 'configured'> | undefined
   /** Parts of a context that outlast a configuration. */
   readonly readParts: Omit<ReadContext, 'config' | 'router' | 'plainLosses' | 'configuration'>
-  readonly callParts: Pick<CallContext, 'replay' | 'store' | 'tracing' | 'now' | 'onFault'>
+  readonly callParts: Pick<CallContext, 'replay' | 'store' | 'tracing' | 'learned' | 'now' | 'onFault'>
 }
 
 export interface InForce {

@@ -50,6 +50,8 @@ export function connect(
         basePath: pathname.replace(/\/+$/, ''),
         credentials: credentialsOf(name, provider, key),
         factsOf: (model, dialect) => facts.of(name, model, dialect),
+        windowOf: (model) =>
+          provider.dialect.map((each) => facts.of(name, model, each).context).find(Boolean) ?? null,
         trace: provider.trace,
       },
     ]

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { spliceMembers } from './splice.ts'
+import { spliceMembers, withoutMember } from './splice.ts'
 
 test('for any object and any spacing, exactly the named members change', () => {
   const object = fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue())
@@ -16,6 +16,24 @@ test('for any object and any spacing, exactly the named members change', () => {
         assert.deepEqual(JSON.parse(spliced), JSON.parse(JSON.stringify({ ...value, model })))
       },
     ),
+    { numRuns: 500 },
+  )
+})
+
+test('for any object and any spacing, exactly the named member is left out, at the top or inside', () => {
+  const object = fc.dictionary(fc.constantFrom('a', 'b', 'c', ',', '"'), fc.jsonValue())
+  fc.assert(
+    fc.property(object, object, fc.constantFrom(undefined, 1, '\t'), (value, inner, indent) => {
+      const text = JSON.stringify({ ...value, in: inner, z: 1 }, null, indent)
+      const { a: _, ...rest } = value
+      const others = JSON.parse(JSON.stringify({ ...rest, in: inner, z: 1 }))
+      assert.deepEqual(JSON.parse(withoutMember(text, ['a'])), others)
+      const { a: __, ...inside } = inner
+      const found = JSON.parse(withoutMember(text, ['in', 'a']))
+      const isEmpty = Object.keys(inside).length === 0 && Object.hasOwn(inner, 'a')
+      const left = { ...value, ...(isEmpty ? {} : { in: inside }), z: 1 }
+      assert.deepEqual(found, JSON.parse(JSON.stringify(left)))
+    }),
     { numRuns: 500 },
   )
 })

@@ -38,6 +38,46 @@ export function spliceMembers(text: string, values: Readonly<Record<string, Repl
   return out + text.slice(at)
 }
 
+/**
+ * Returns `text` without the member at a path of names, and without an object that is empty afterwards; unchanged if there is
+ * none. `text` as in `spliceMembers`.
+ */
+export function withoutMember(text: string, [name, ...inside]: readonly string[]): string {
+  let out = ''
+  let copied = 0
+  let at = skipSpace(text, text.indexOf('{') + 1)
+  let hasOthers = false
+  while (text[at] === '"') {
+    const keyEnd = endOfString(text, at)
+    const start = skipSpace(text, skipSpace(text, keyEnd) + 1)
+    const end = endOfValue(text, start)
+    const after = skipSpace(text, end)
+    const next = text[after] === ',' ? skipSpace(text, after + 1) : after
+    const isNamed = JSON.parse(text.slice(at, keyEnd)) === name
+    const rest = isNamed ? leftOf(text.slice(start, end), inside) : text.slice(start, end)
+    if (rest !== null) {
+      out += text.slice(copied, start) + rest
+      copied = end
+      hasOthers = true
+    } else {
+      const before = text.slice(copied, at)
+      // The last member takes the comma before it along.
+      out += next === after && hasOthers ? before.replace(/,\s*$/, '') : before
+      copied = next
+    }
+    at = next
+  }
+  return out + text.slice(copied)
+}
+
+/** Returns what is left of a value without the member at a path inside; null if nothing is. */
+function leftOf(value: string, inside: readonly string[]): string | null {
+  if (inside.length === 0) return null
+  if (!value.startsWith('{')) return value
+  const rest = withoutMember(value, inside)
+  return rest !== value && /^\{\s*\}$/.test(rest) ? null : rest
+}
+
 /** Returns a JSON list with `made` applied to each element; the text between them keeps its bytes. */
 export function mapElements(text: string, made: (element: string) => string): string {
   let out = ''

@@ -269,9 +269,14 @@ type ConfiguredModels = Readonly<
   >
 >
 
-/** Returns the table of the package's facts and a configuration's, which are stronger. */
-export const factTableOf = ({ models }: { readonly models: ConfiguredModels }): FactTable =>
-  createFactTable([configuredFacts(models), packageFacts()])
+/** Returns the table of a configuration's facts, of those that were synced, and of the package's: the first are the strongest. */
+export const factTableOf = ({
+  models,
+  synced,
+}: {
+  readonly models: ConfiguredModels
+  readonly synced?: FactLayer
+}): FactTable => createFactTable([configuredFacts(models), ...(synced ? [synced] : []), packageFacts()])
 
 function configuredFacts(models: ConfiguredModels): FactLayer {
   const lines = Object.entries(models).flatMap(([id, { context, accepts }]): FactLine[] => {

@@ -5,6 +5,7 @@ import type { Dispatcher } from 'undici'
 import type { AnswerTrace } from '../core/artifact.ts'
 import { singleKey } from '../credentials/single-key.ts'
 import { upstream } from '../dialects/chat/upstream.ts'
+import { NOTHING_LEARNED } from '../models/learned.ts'
 import type { UpstreamExchange } from './exchange.ts'
 import { type Provider, type SendResult, sendToProvider } from './send.ts'
 
@@ -31,6 +32,7 @@ async function cooledBy(act: (exchange: UpstreamExchange, fail: (reason: Error) 
     basePath: '',
     credentials: singleKey(null),
     factsOf: () => ({}),
+    windowOf: () => null,
     trace: false,
   } satisfies Provider
   const cooled: number[] = []
@@ -44,6 +46,7 @@ async function cooledBy(act: (exchange: UpstreamExchange, fail: (reason: Error) 
       limits: { responseStart: 60_000, idle: 60_000 },
       retries: 0,
       cooldown: 30_000,
+      adjusting: { onRefused: undefined, learned: NOTHING_LEARNED },
       keyName: null,
       caller: null,
       listener: {

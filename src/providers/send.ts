@@ -7,6 +7,7 @@ import type { CallerCredential } from '../credentials/caller-credential.ts'
 import { type Credential, CredentialError, type Credentials } from '../credentials/credentials.ts'
 import type { ClientRequest } from '../dialects/client-request.ts'
 import type { ProviderAccess, ProviderRequest, Translation, UpstreamDialect } from '../dialects/dialect.ts'
+import { Adjuster, type AdjusterOptions } from './adjuster.ts'
 import {
   type AttemptResult,
   type Failure,
@@ -28,6 +29,8 @@ export interface Provider {
   readonly basePath: string
   readonly credentials: Credentials
   readonly factsOf: NonNullable<ProviderAccess['factsOf']>
+  /** Returns the known window of one of its models, in tokens. */
+  readonly windowOf: (model: string) => number | null
   /** True if it gets the headers of the call's trace. */
   readonly trace: boolean
 }
@@ -45,6 +48,7 @@ export interface SendOptions {
   readonly listener: SendListener
   /** Key of the call. */
   readonly keyName: string | null
+  readonly adjusting: AdjusterOptions
   /** Credential of the caller's own. */
   readonly caller: CallerCredential | null
 }
@@ -95,6 +99,10 @@ export interface SendResult {
   readonly failed: AttemptEnd | null
   /** Translation of the last attempt; null if client and provider speak the same dialect. */
   readonly translation: Translation | null
+  /** Translation of the attempt that gave the answer. */
+  readonly answerTranslation: Translation | null
+  /** Members that the last attempt left out because the provider refuses them. */
+  readonly adjusted: readonly string[]
 }
 
 /** Tries the candidates in order. Throws only if a request cannot be made at all, before it is sent. */
@@ -118,7 +126,12 @@ class Walk {
   #requestsSent = 0
   #fallbacks = 0
   #tried: Target
-  #best: { readonly answer: Failure; readonly from: Target } | null = null
+  #best: {
+    readonly answer: Failure
+    readonly from: Target
+    readonly translation: Translation | null
+  } | null = null
+  readonly #adjuster: Adjuster
   /** Reasons of the failed targets, by id; null until one has failed. */
   #reasons: Map<string, string> | null = null
 
@@ -128,6 +141,7 @@ class Walk {
     this.#options = options
     this.#retries = options.retries
     this.#tried = route.candidates[0]
+    this.#adjuster = new Adjuster(options.adjusting)
   }
 
   attempt(): void {
@@ -137,8 +151,9 @@ class Walk {
     const { providers, dialect: name, caller } = this.#options
     const provider = providers.get(target.provider)!
     const spoken = provider.dialects.get(name)!
-    this.#translation = spoken.translation?.() ?? null
+    this.#translation = spoken.translation?.(this.#clientRequest, target.model) ?? null
     this.#dialect = this.#translation ?? spoken
+    this.#adjuster.begin(target, this.#dialect, this.#translation)
     try {
       const credential = provider.credentials.take({ caller })
       if (credential instanceof Promise)
@@ -156,7 +171,8 @@ class Walk {
   #request(provider: Provider, credential: Credential): void {
     const { basePath, factsOf } = provider
     const access = { basePath, key: credential.key, factsOf }
-    const request = this.#dialect!.request(this.#clientRequest, this.#tried.model, access)
+    const made = this.#dialect!.request(this.#clientRequest, this.#tried.model, access)
+    const request = { ...made, body: this.#adjuster.fit(made.body, this.#translation) }
     if (provider.trace) request.headers.push(...this.#options.listener.traceHeaders(this.#n))
     const complete = credential.complete?.(request) ?? request
     if (complete instanceof Promise)
@@ -212,21 +228,24 @@ class Walk {
   #judge(result: AttemptResult): void {
     const { listener, cooldown } = this.#options
     const target = this.#tried
-    let answer = judge(result, target, this.#options)
+    let answer = judge(result, target, this.#dialect!, this.#options)
     if (answer.kind !== 'failure' || answer.outcome !== 'not_sent') this.#requestsSent++
     const reduced = withoutRefused(this.#clientRequest, answer, target, this.#dialect!)
-    if (reduced) {
-      this.#clientRequest = reduced.request
-      answer = reduced.failure
-    }
+    if (reduced) this.#clientRequest = reduced.request
+    const again = reduced?.failure ?? (answer.kind === 'whole' ? this.#adjuster.askAgain(answer) : null)
+    const tooLong = again || answer.kind !== 'whole' ? null : this.#tooLong(answer)
+    if (again) answer = again
+    else if (tooLong) answer = tooLong
+    else if (answer.kind !== 'failure' && answer.status < 300) this.#adjuster.accepted()
     if (answer.kind === 'stream') this.#end({ ...answer, exchange: this.#exchange! }, target, null)
     else if (answer.kind === 'whole') this.#end(answer, target, null)
     else {
       this.#reasons ??= new Map()
       this.#reasons.set(targetId(target), answer.message.slice(0, MAX_REASON))
       // A provider's answer helps a client more than our words about a lost connection.
-      if (answer.status !== null || this.#best?.answer.status == null) this.#best = { answer, from: target }
-      if (reduced) this.#tryAgain(answer)
+      if (answer.status !== null || this.#best?.answer.status == null)
+        this.#best = { answer, from: target, translation: this.#translation }
+      if (again || tooLong) this.#tryAgain(answer)
       else if (answer.code === 'client_closed') this.#giveUp(answer)
       else {
         if (!answer.isGivenUp && !isOfOneCaller(answer, target, this.#options))
@@ -234,6 +253,21 @@ class Walk {
         this.#moveOn(answer)
       }
     }
+  }
+
+  /** Turns to the next target with a larger window if the provider finds the request too long; null if there is none. */
+  #tooLong(answer: Whole): Failure | null {
+    const error = REFUSALS.includes(answer.status) ? providerErrorIn(answer.body, this.#dialect!) : null
+    if (!error || !this.#dialect!.isTooLong?.(error)) return null
+    const windowOf = ({ provider, model }: Target) =>
+      this.#options.providers.get(provider)!.windowOf(model) ?? 0
+    const next = this.#candidates.findIndex(
+      (each, at) => at > this.#index && windowOf(each) > windowOf(this.#tried),
+    )
+    if (next < 0) return null
+    this.#index = next
+    const message = `${targetId(this.#tried)}: ${error.message}`
+    return { ...failure('failed', 'upstream_error', message, answer), body: answer.body, error }
   }
 
   /** Tries the same target again if nothing was sent to it, otherwise the next one. */
@@ -253,7 +287,7 @@ class Walk {
       return
     }
     const fallbacks = target === this.#tried ? this.#fallbacks : this.#fallbacks + 1
-    const before = { target: this.#tried, end: endOf(last, this.#translation) }
+    const before = { target: this.#tried, end: endOf(last, this.#translation, this.#adjuster.leftOut) }
     this.#best = this.#best && { ...this.#best, answer: shortened(this.#best.answer) }
     this.#options.listener
       .next({ n: this.#n + 1, target, fallbacks, requestsSent: this.#requestsSent, before })
@@ -266,8 +300,12 @@ class Walk {
   }
 
   #giveUp(last: Failure): void {
-    const { answer, from } = last.code === 'client_closed' ? { answer: last, from: this.#tried } : this.#best!
-    this.#end(this.#withReasons(answer), from, endOf(last, this.#translation))
+    const { answer, from, translation } =
+      last.code === 'client_closed'
+        ? { answer: last, from: this.#tried, translation: this.#translation }
+        : this.#best!
+    const failed = endOf(last, this.#translation, this.#adjuster.leftOut)
+    this.#end(this.#withReasons(answer), from, failed, translation)
   }
 
   /** Names every tried target in a failure of our own; a provider's own error is relayed as it is. */
@@ -277,7 +315,12 @@ class Walk {
     return { ...answer, message: `no target answered: ${reasons.join('; ')}` }
   }
 
-  #end(answer: SendResult['answer'], from: Target, failed: AttemptEnd | null): void {
+  #end(
+    answer: SendResult['answer'],
+    from: Target,
+    failed: AttemptEnd | null,
+    answerTranslation = this.#translation,
+  ): void {
     this.#options.listener.sent({
       n: this.#n,
       target: this.#tried,
@@ -287,6 +330,8 @@ class Walk {
       from,
       failed,
       translation: this.#translation,
+      answerTranslation,
+      adjusted: this.#adjuster.leftOut,
     })
   }
 }
@@ -321,14 +366,19 @@ const CALLERS_FAULT = [401, 403]
 const MOVES_ON = [408, 409, 425, 429]
 
 /** Turns an error status that another target may not have into a failure; any other answer is final. */
-function judge(result: AttemptResult, target: Target, { providers, dialect }: SendOptions): AttemptResult {
+function judge(
+  result: AttemptResult,
+  target: Target,
+  upstream: UpstreamDialect,
+  { providers }: SendOptions,
+): AttemptResult {
   if (result.kind === 'stream') return result
   if (result.kind === 'failure') return { ...result, message: `${targetId(target)}: ${result.message}` }
   if (result.parsed) return result
   const { status, body } = result
   // The caller's own credential is the caller's to renew: it gets the provider's own words.
   if (providers.get(target.provider)!.credentials.areCallers && CALLERS_FAULT.includes(status)) return result
-  const error = () => providerErrorIn(body, providers.get(target.provider)!.dialects.get(dialect)!)
+  const error = () => providerErrorIn(body, upstream)
   // Google answers a wrong key with 400 and names the error inside.
   if ([status, error()?.status].some((each) => OPERATORS_FAULT.includes(each ?? 0))) {
     const message = `${targetId(target)}: denied the gateway access with status ${status}; check the key that the gateway has for it`
@@ -363,12 +413,17 @@ const isOfOneCaller = ({ status }: Failure, { provider }: Target, { providers }:
   providers.get(provider)!.credentials.areCallers && (status === 429 || status === 402)
 
 /** Returns the record of a failed attempt. */
-const endOf = ({ outcome, status, code, error }: Failure, translation: Translation | null): AttemptEnd => ({
+const endOf = (
+  { outcome, status, code, error }: Failure,
+  translation: Translation | null,
+  adjusted: readonly string[],
+): AttemptEnd => ({
   outcome,
   status,
   errorCode: error?.code ?? code,
   tokens: null,
   losses: translation?.losses ?? null,
+  adjusted: adjusted.length > 0 ? adjusted : null,
 })
 
 /** Returns `Retry-After` in ms, from seconds or a date; null if absent or invalid. */

@@ -28,8 +28,18 @@ interface Condition {
   readonly holds: (traits: RequestTraits) => boolean
 }
 
+/** Returns the name of a program without its version: `claude-cli/2.1.328 (external)` is `claude-cli`. */
+const nameOfClient = (client: string): string => client.split('/', 1)[0]!.trim().toLowerCase()
+
 /** Checks the length last, because it is costly to compute. */
-function conditionsOf({ tools, images, effort, input_tokens }: RuleConfig['when']): Condition[] {
+function conditionsOf({
+  tools,
+  images,
+  effort,
+  input_tokens,
+  purpose,
+  client,
+}: RuleConfig['when']): Condition[] {
   const conditions: Condition[] = []
   if (tools !== undefined)
     conditions.push({ label: tools ? 'tools' : 'no tools', holds: (traits) => traits.tools === tools })
@@ -40,6 +50,20 @@ function conditionsOf({ tools, images, effort, input_tokens }: RuleConfig['when'
     conditions.push({
       label: `effort ${efforts.join(' or ')}`,
       holds: (traits) => efforts.includes(traits.effort),
+    })
+  }
+  if (purpose !== undefined) {
+    const purposes: readonly string[] = [purpose].flat()
+    conditions.push({
+      label: `purpose ${purposes.join(' or ')}`,
+      holds: (traits) => purposes.includes(traits.purpose ?? 'main'),
+    })
+  }
+  if (client !== undefined) {
+    const clients = [client].flat().map((each) => each.toLowerCase())
+    conditions.push({
+      label: `client ${clients.join(' or ')}`,
+      holds: (traits) => clients.includes(nameOfClient(traits.client ?? '')),
     })
   }
   const { over, under } = input_tokens ?? {}

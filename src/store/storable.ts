@@ -77,7 +77,16 @@ export function reduced(write: Write): Write {
   }
 }
 
-const endOf = ({ n, target, outcome, status, errorCode, tokens, losses }: EndedAttempt): EndedAttempt => ({
+const endOf = ({
+  n,
+  target,
+  outcome,
+  status,
+  errorCode,
+  tokens,
+  losses,
+  adjusted,
+}: EndedAttempt): EndedAttempt => ({
   n,
   target,
   outcome,
@@ -85,6 +94,7 @@ const endOf = ({ n, target, outcome, status, errorCode, tokens, losses }: EndedA
   errorCode: text(errorCode),
   tokens: tokensOf(tokens),
   losses: losses ? losses.map(String) : null,
+  adjusted: adjusted ? adjusted.map(String) : null,
 })
 
 function costOf({ usd, missing, price, flat, reported, parts }: Cost): Cost {

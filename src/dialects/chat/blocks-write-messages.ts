@@ -52,7 +52,7 @@ function messagesFor({ role, blocks }: Turn, peer: Peer, losses: Losses): object
   return content.length > 0 ? [{ role: 'system', content: textOfBlocks(blocks) }] : []
 }
 
-function assistantFor(blocks: readonly Block[], { family, takesReasoning }: Peer, losses: Losses): object {
+function assistantFor(blocks: readonly Block[], { family, returnsReasoning }: Peer, losses: Losses): object {
   const message: Record<string, unknown> = { role: 'assistant' }
   const calls = blocks.filter((block): block is CallBlock => block.type === 'call')
   const firstCall = blocks.findIndex(({ type }) => type === 'call')
@@ -72,12 +72,12 @@ function assistantFor(blocks: readonly Block[], { family, takesReasoning }: Peer
     const { text: thought, opaque } = block
     if (thought !== '') thoughts.push(thought)
     if (!opaque || opaque.bytes === '') continue
-    const detail = takesReasoning && opaque.family === family ? detailOf(opaque.bytes, thought) : null
+    const detail = returnsReasoning && opaque.family === family ? detailOf(opaque.bytes, thought) : null
     if (detail) details.push(detail)
     else losses.add('thinking.signature')
   }
   if (details.length > 0) message.reasoning_details = details
-  if (thoughts.length > 0 && takesReasoning) message.reasoning_content = thoughts.join('\n\n')
+  if (thoughts.length > 0 && returnsReasoning) message.reasoning_content = thoughts.join('\n\n')
   else if (thoughts.length > 0) losses.add('thinking.text')
   if (calls.length > 0) message.tool_calls = calls.map(callFor)
   return message

@@ -78,10 +78,6 @@ function effortFor({ reasoning, tools }: Conversation, peer: Peer, losses: Losse
     if (!isOff(reasoning)) losses.of(wished, 'effort')
     return 'none'
   }
-  if (!peer.takesReasoning) {
-    losses.of(wished, 'effort')
-    return null
-  }
   if (wished === null && on === true) losses.add('effort')
   // Most servers have no setting for it.
   const words = on === false && effort === null ? [] : EFFORTS

@@ -1,4 +1,5 @@
 // Joins the parts of the chat translation.
+import { isOff } from '../accepted.ts'
 import type { DialectBlocks } from '../blocks.ts'
 import { parseAnswer, writeAnswer } from './blocks-answer.ts'
 import { parseRequest } from './blocks-request.ts'
@@ -10,6 +11,8 @@ export const blocks = {
   family: null,
   // Only OpenAI accepts `custom` tools.
   tools: { name: /^[a-zA-Z0-9_-]{1,64}$/, namespaces: false, custom: false },
+  takesTools: ({ chat_tools }, reasoning) =>
+    chat_tools !== 'no' && (chat_tools !== 'effort_none' || (reasoning !== null && isOff(reasoning))),
   parseRequest,
   writeRequest,
   parseAnswer,

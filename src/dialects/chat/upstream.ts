@@ -10,9 +10,13 @@ import { errorOf, readError } from '../openai-errors.ts'
 import { KNOWN_TO_OPENAI, kindsIn, reportedIn, servedIn, tierIn, unknownIn } from '../served.ts'
 import type { StreamEvent } from '../stream-event.ts'
 import { mergeTokens } from '../usage.ts'
+import { optional } from './optional.ts'
 import { askForUsage } from './stream-options.ts'
 
 export const upstream = {
+  optional,
+  isTooLong: ({ code, message }) =>
+    code === 'context_length_exceeded' || /maximum context length|exceeds? the context window/i.test(message),
   relayedHeaders: /^(x-request-id|x-ratelimit-.+)$/,
 
   request({ text, stream, wantsUsage, forwarded }, model, { basePath, key }) {

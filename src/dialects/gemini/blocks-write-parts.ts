@@ -24,7 +24,7 @@ export function partsFor(blocks: readonly Block[], writing: PartWriting): Json[]
       continue
     }
     const { text, opaque } = block
-    if (peer.takesReasoning && opaque?.family === peer.family) parts.push(...signer.seal(block))
+    if (peer.returnsReasoning && opaque?.family === peer.family) parts.push(...signer.seal(block))
     else {
       if (opaque && opaque.bytes !== '') losses.add('thinking.signature')
       if (text !== '') losses.add('thinking.text')

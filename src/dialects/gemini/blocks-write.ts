@@ -123,17 +123,9 @@ const BUDGET_TOKENS = [1, 24_576] as const
 const LEVELS = ['minimal', 'low', 'medium', 'high']
 
 /** Asks for thinking by level or by budget, as the model accepts it; 0 switches it off if possible. */
-function thinkingFor(
-  wish: Conversation['reasoning'],
-  { facts, takesReasoning }: Peer,
-  losses: Losses,
-): Json | null {
+function thinkingFor(wish: Conversation['reasoning'], { facts }: Peer, losses: Losses): Json | null {
   const { effort, budget, on } = wish
   if (effort === null && budget === null && on === null) return null
-  if (!takesReasoning) {
-    losses.add('effort')
-    return null
-  }
   const { thinking = ['budget', 'off'], budget: range = BUDGET_TOKENS } = facts
   if (isOff(wish) && thinking.includes('off')) return { thinkingBudget: 0 }
   if (thinking.includes('level') && (budget === null || isOff(wish))) {

@@ -9,6 +9,7 @@ import { positive, servedIn, unknownIn } from '../served.ts'
 import type { StreamEvent } from '../stream-event.ts'
 import { mergeTokens } from '../usage.ts'
 import { errorIn } from './errors.ts'
+import { optional } from './optional.ts'
 
 const requestTo: UpstreamDialect['request'] = (
   { text, stream, forwarded, query, path },
@@ -36,6 +37,8 @@ export const modelList: Dialect['modelList'] = (key) => ({
 })
 
 export const upstream = {
+  optional,
+  isTooLong: ({ message }) => /input token count .*exceeds the maximum number of tokens/i.test(message),
   relayedHeaders: /^(x-request-id|x-ratelimit-.+|x-gemini-.+)$/,
 
   // A call that asked for another tier may have been served by the standard one; only the header says so.

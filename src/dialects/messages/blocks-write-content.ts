@@ -69,10 +69,10 @@ export function blockFor(block: Block, peer: Peer, losses: Losses): object[] {
 /** Anthropic does not accept earlier reasoning without its signature. */
 function reasoningFor(
   { text, opaque }: Extract<Block, { type: 'reasoning' }>,
-  { family, takesReasoning }: Peer,
+  { family, returnsReasoning }: Peer,
   losses: Losses,
 ): object[] {
-  if (!takesReasoning || opaque?.family !== family || opaque.bytes === '') {
+  if (!returnsReasoning || opaque?.family !== family || opaque.bytes === '') {
     if (opaque && opaque.bytes !== '') losses.add('thinking.signature')
     if (text !== '') losses.add('thinking.text')
     return []

@@ -129,10 +129,6 @@ function writeReasoning(body: Record<string, unknown>, wished: Wished, losses: L
   const { effort, budget, on } = reasoning
   const { thinking: taken = ['budget', 'off'], efforts = [] } = peer.facts
   if (effort === null && budget === null && on === null) return
-  if (!peer.takesReasoning) {
-    losses.add(isOff(reasoning) ? 'thinking.off' : effort === null ? 'thinking.budget' : 'effort')
-    return
-  }
   if (isOff(reasoning) && taken.includes('off')) {
     body.thinking = { type: 'disabled' }
     return

@@ -113,7 +113,7 @@ function documentFor({ source, name }: DocumentBlock, losses: Losses): object[] 
 
 /** The provider does not accept earlier reasoning without its encrypted data. */
 function reasoningFor({ text, opaque }: ReasoningBlock, peer: Peer, losses: Losses): object[] {
-  const sealed = opaque?.family === peer.family && peer.takesReasoning ? unsealed(opaque.bytes) : null
+  const sealed = opaque?.family === peer.family && peer.returnsReasoning ? unsealed(opaque.bytes) : null
   if (sealed)
     return [{ type: 'reasoning', summary: text === '' ? [] : [{ type: 'summary_text', text }], ...sealed }]
   if (opaque && opaque.bytes !== '') losses.add('thinking.signature')

@@ -78,13 +78,9 @@ function writeReasoning(
   body: Record<string, unknown>,
   wish: Conversation['reasoning'],
   turns: readonly Turn[],
-  { family, facts, takesReasoning }: Peer,
+  { family, facts }: Peer,
   losses: Losses,
 ): string | null {
-  if (!takesReasoning) {
-    losses.of(wish.effort ?? wish.budget, 'effort')
-    return null
-  }
   const word = acceptedEffort(wish, facts, EFFORTS, losses)
   if (word !== null || wish.on === true)
     body.reasoning = { ...(word === null ? {} : { effort: word }), summary: 'auto' }

@@ -3,6 +3,7 @@
 import type { ProviderError } from '../../core/call.ts'
 import type { GatewayError } from '../../core/errors.ts'
 import { errorCode, errorStatus, isObject, type Json } from '../json.ts'
+import { paramOf } from '../openai-errors.ts'
 
 /** Statuses for error codes inside a 200; any other code may be a failure or a refusal. */
 const STATUSES: Readonly<Record<string, number>> = {
@@ -42,7 +43,7 @@ export function errorIn(json: unknown): ProviderError | null {
   if (typeof json.error === 'string') return { message: json.error, ...codeOf(json.code) }
   const { error } = json
   return isObject(error) && typeof error.message === 'string'
-    ? { message: error.message, ...codeOf(error.code ?? error.type) }
+    ? { message: error.message, ...codeOf(error.code ?? error.type), ...paramOf(error) }
     : null
 }
 

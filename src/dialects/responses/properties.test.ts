@@ -18,7 +18,7 @@ import { streamOf } from './test-samples.ts'
 const RUNS = Number(process.env.WAYBILL_FUZZ ?? (IS_FULL ? 2_000 : 200))
 const SEED = Number(process.env.WAYBILL_FUZZ_SEED ?? Date.now() % 2 ** 31)
 const options = { numRuns: RUNS, seed: SEED }
-const PEER: Peer = { family: 'openai', host: 'localhost', model: 'm', facts: {}, takesReasoning: true }
+const PEER: Peer = { family: 'openai', host: 'localhost', model: 'm', facts: {}, returnsReasoning: true }
 
 const word = fc.string({ minLength: 1, maxLength: 12, unit: 'grapheme' })
 const name = fc.stringMatching(/^[a-z][a-z_]{0,8}$/)

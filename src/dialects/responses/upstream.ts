@@ -19,9 +19,13 @@ import {
 import type { StreamEvent } from '../stream-event.ts'
 import { FAMILY } from './blocks-request.ts'
 import { errorIn, failureIn } from './errors.ts'
+import { optional } from './optional.ts'
 import { isEncrypted } from './traits.ts'
 
 export const upstream = {
+  optional,
+  isTooLong: ({ code, message }) =>
+    code === 'context_length_exceeded' || /maximum context length|exceeds? the context window/i.test(message),
   // Without `openai-model`: Codex takes a different model from the requested one for a flagged account.
   relayedHeaders: /^(openai-(?!organization$|project$|model$).+|x-request-id|x-ratelimit-.+|x-codex-.+)$/,
 

@@ -248,6 +248,11 @@ export const STEPS: readonly string[] = [
   ALTER TABLE sessions ADD COLUMN flat_usd REAL NOT NULL DEFAULT 0;
   ALTER TABLE sessions ADD COLUMN flat_usd_known REAL NOT NULL DEFAULT 0;
   `,
+
+  // 16: parameters that an attempt left out because the provider refuses them, as a JSON list; null if none were.
+  `
+  ALTER TABLE call_attempts ADD COLUMN adjusted TEXT;
+  `,
 ]
 
 /** The newest schema. */

@@ -1,0 +1,241 @@
+// `on_refused` over real sockets: a parameter that a provider refuses is left out once, on record and in a header, and
+// remembered over restarts; a relayed call, another refusal and a parameter that the client needs stay as they are.
+// Over 200 lines, because it is a list of refusals.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { answer, type Script } from '../../mocks/test-upstream.ts'
+import { openLearnedRefusals } from '../models/learned.ts'
+import { temporaryDirectory, testGateway } from '../test/test-gateway.ts'
+
+const json =
+  (body: unknown, status = 200): Script =>
+  (response) =>
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+const refusal = (message: string, param: string | null = null, code: string | null = null) => ({
+  error: { message, type: 'invalid_request_error', param, code },
+})
+
+type Refuses = (body: any) => object | null
+/** Refuses what `why` names, and answers anything else. */
+const refusing =
+  (why: Refuses): Script =>
+  (response, received) => {
+    const found = why(received.json)
+    ;(found ? json(found, 400) : answer())(response, received)
+  }
+
+const asked = {
+  model: 'auto',
+  max_tokens: 10,
+  temperature: 0.4,
+  messages: [{ role: 'user', content: 'hi' }],
+}
+
+async function start(t: TestContext, script: Script, { route = '', data = undefined as string | undefined }) {
+  const gateway = await testGateway(t, {
+    providers: { alpha: script },
+    config: `routes: { auto: { ${route} targets: [ { model: alpha/m } ] } }\nresilience: { cooldown: 0s, retries: 0 }`,
+    ...(data !== undefined && { data }),
+  })
+  const post = (path: string, body: object) =>
+    gateway.get(path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+  return {
+    ...gateway,
+    /** Asks in messages, which is translated. */
+    translated: (more: object = {}) => post('/v1/messages', { ...asked, ...more }),
+    relayed: (more: object = {}) => post('/v1/chat/completions', { ...asked, ...more }),
+    sent: () => gateway.upstream.alpha!.ledger.map(({ json: body }) => body as any),
+    recordOf: ({ headers }: { headers: Headers }) => gateway.record(headers.get('x-gateway-request-id')),
+  }
+}
+
+const noTemperature: Refuses = ({ temperature }) =>
+  temperature === undefined ? null : refusal('`temperature` is deprecated for this model.')
+
+test('a refused parameter of a translated call is left out, once, on record, with a header, and remembered over a restart (FIT-01, FIT-02, FIT-03)', async (t) => {
+  const data = temporaryDirectory(t)
+  const first = await start(t, refusing(noTemperature), { data })
+  const said = await first.translated()
+  assert.equal(said.status, 200, said.text)
+  assert.equal(said.headers.get('x-gateway-adjusted'), 'temperature')
+  assert.equal(said.headers.get('x-gateway-attempts'), '2')
+  assert.match(said.headers.get('x-gateway-lossy')!, /sampling\.temperature/)
+  const { attempt_log: log, fallbacks } = await first.recordOf(said)
+  assert.equal(fallbacks, 0)
+  assert.deepEqual(
+    log.map(({ status, outcome, error_code, adjusted }: any) => [status, outcome, error_code, adjusted]),
+    [
+      [400, 'failed', 'invalid_request_error', null],
+      [200, 'answered', null, ['temperature']],
+    ],
+  )
+  assert.deepEqual(
+    first.sent().map(({ temperature }) => temperature),
+    [0.4, undefined],
+  )
+  const again = await first.translated()
+  assert.deepEqual([again.status, again.headers.get('x-gateway-attempts')], [200, '1'])
+  assert.equal(again.headers.get('x-gateway-adjusted'), 'temperature', 'what is known is said, too')
+  await first.gateway.close(100)
+
+  const second = await start(t, refusing(noTemperature), { data })
+  const later = await second.translated()
+  assert.deepEqual([later.status, second.received()], [200, 1])
+  assert.equal(later.headers.get('x-gateway-adjusted'), 'temperature')
+  const plain = await second.translated({ temperature: undefined })
+  assert.equal(plain.headers.get('x-gateway-adjusted'), null)
+
+  openLearnedRefusals(data).forget(() => true)
+  await new Promise((done) => setTimeout(done, 1_100))
+  await second.translated()
+  assert.equal(second.received(), 4, 'forgotten in a running gateway: the provider is asked again')
+})
+
+test('a relayed call keeps its refusal, unless its route adjusts; a translated one is adjusted, unless its route relays', async (t) => {
+  for (const [route, way, status, requests] of [
+    ['', 'relayed', 400, 1],
+    ['on_refused: relay,', 'relayed', 400, 1],
+    ['on_refused: adjust,', 'relayed', 200, 2],
+    ['on_refused: relay,', 'translated', 400, 1],
+    ['on_refused: adjust,', 'translated', 200, 2],
+  ] as const) {
+    const gateway = await start(t, refusing(noTemperature), { route })
+    const said = await gateway[way]()
+    assert.deepEqual([said.status, gateway.received()], [status, requests], `${route} ${way}`)
+    if (status === 400) assert.match(said.text, /`temperature` is deprecated for this model\./)
+    if (way !== 'relayed' || status === 400) continue
+    const [sent, adjusted] = gateway.upstream.alpha!.ledger.map(({ text }) => text)
+    assert.equal(adjusted, sent!.replace('"temperature":0.4,', ''), 'every other byte is as it was')
+    assert.equal(said.headers.get('x-gateway-adjusted'), 'temperature')
+  }
+})
+
+test('only the refused value is remembered where a refusal is about the value', async (t) => {
+  const only = (...efforts: string[]): Refuses => {
+    return ({ reasoning_effort: effort }) =>
+      effort === undefined || efforts.includes(effort)
+        ? null
+        : refusal(
+            `Unsupported value: 'reasoning_effort' does not support '${effort}' with this model. Supported values are: ${efforts.join(', ')}.`,
+            'reasoning_effort',
+            'unsupported_value',
+          )
+  }
+  const data = temporaryDirectory(t)
+  const gateway = await start(t, refusing(only('low', 'high')), { data })
+  const effort = (level: string) =>
+    gateway.translated({ temperature: undefined, output_config: { effort: level } })
+  const efforts = ['medium', 'medium', 'high', 'low']
+  for (const level of efforts) assert.equal((await effort(level)).status, 200)
+  assert.deepEqual(
+    gateway.sent().map(({ reasoning_effort }) => reasoning_effort),
+    ['medium', undefined, undefined, 'high', 'low'],
+    'other people keep the effort that the model accepts',
+  )
+  assert.deepEqual(
+    JSON.parse(readFileSync(join(data, 'learned-refusals.json'), 'utf8')).map(
+      ({ learned_at: _, ...rest }: any) => rest,
+    ),
+    [{ provider: 'alpha', model: 'm', parameter: 'reasoning_effort', value: '"medium"' }],
+  )
+})
+
+test('final: a refusal that names nothing, a parameter that the client needs, or the second one', async (t) => {
+  const always = (message: string, param: string | null = null): Refuses => {
+    return () => refusal(message, param)
+  }
+  const rows: readonly [string, Refuses, requests: number, message: RegExp][] = [
+    ['names no parameter', always('Your request is not acceptable.'), 1, /not acceptable/],
+    ['a subject, not a parameter', always('Questions about temperature are not allowed.'), 1, /Questions/],
+    [
+      'a needed parameter',
+      always("Invalid value: 'messages[0].content'.", 'messages[0].content'),
+      1,
+      /Invalid/,
+    ],
+    ['another that is not there', always("Unsupported parameter: 'top_p'.", 'top_p'), 1, /top_p/],
+    ['in another language', always('该模型不支持参数。'), 1, /该模型不支持参数/],
+    ['refuses everything', always('`temperature` is deprecated for this model.'), 2, /deprecated/],
+    [
+      'two after each other',
+      ({ temperature, top_p }) =>
+        temperature !== undefined
+          ? refusal("Unsupported parameter: 'temperature'", 'temperature')
+          : top_p !== undefined
+            ? refusal("Unsupported parameter: 'top_p'", 'top_p')
+            : null,
+      2,
+      /top_p/,
+    ],
+  ]
+  for (const [name, why, requests, message] of rows) {
+    const data = temporaryDirectory(t)
+    const gateway = await start(t, refusing(why), { data })
+    const said = await gateway.translated({ top_p: name === 'two after each other' ? 0.5 : undefined })
+    assert.deepEqual([said.status, gateway.received()], [400, requests], name)
+    assert.match(said.text, message, name)
+    assert.deepEqual(openLearnedRefusals(data).list(), [], `${name}: nothing is remembered`)
+    assert.equal((await gateway.recordOf(said)).attempt_log.length, requests, name)
+  }
+})
+
+test('in another language with the name in quotes, the parameter is known; a combination is not remembered', async (t) => {
+  const data = temporaryDirectory(t)
+  const gateway = await start(
+    t,
+    refusing(({ temperature, reasoning_effort }) =>
+      temperature !== undefined && reasoning_effort !== undefined
+        ? refusal('Der Parameter „x“: `temperature` geht nicht zusammen mit reasoning_effort.')
+        : null,
+    ),
+    { data },
+  )
+  for (let n = 0; n < 2; n++)
+    assert.equal((await gateway.translated({ output_config: { effort: 'high' } })).status, 200)
+  assert.equal(gateway.received(), 4, 'both calls ask twice')
+  assert.equal((await gateway.translated()).headers.get('x-gateway-adjusted'), null)
+  assert.deepEqual(openLearnedRefusals(data).list(), [])
+})
+
+test('a stream is adjusted before its first event; a fallback afterwards is not', async (t) => {
+  const gateway = await testGateway(t, {
+    providers: {
+      alpha: json(refusal('`temperature` is deprecated for this model.'), 400),
+      beta: json({ error: { message: 'busy' } }, 503),
+    },
+    config:
+      'routes: { auto: { targets: [ { model: beta/m }, { model: alpha/m } ] } }\nresilience: { cooldown: 0s, retries: 0 }',
+  })
+  const said = await gateway.get('/v1/messages', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ ...asked, stream: true }),
+  })
+  assert.equal(said.status, 400)
+  assert.deepEqual(
+    [gateway.upstream.beta!.ledger.length, gateway.upstream.alpha!.ledger.length],
+    [1, 2],
+    'one more request at the target that refused',
+  )
+})
+
+test('what was learned is forgotten after seven days; a broken file counts as empty', (t) => {
+  const directory = temporaryDirectory(t)
+  let now = Date.parse('2026-11-25T12:00:00Z')
+  const learned = openLearnedRefusals(directory, () => now)
+  const refused = { provider: 'alpha', model: 'm', parameter: 'temperature', value: null }
+  learned.add(refused)
+  learned.add(refused)
+  assert.equal(learned.list().length, 1)
+  assert.deepEqual(learned.of('alpha', 'other'), [])
+  now += 7 * 24 * 3_600_000 - 1
+  assert.equal(openLearnedRefusals(directory, () => now).of('alpha', 'm').length, 1)
+  now += 1
+  assert.deepEqual(learned.of('alpha', 'm'), [])
+})

@@ -1,0 +1,40 @@
+// Puts targets whose known window cannot hold a request behind the others. Never leaves one out: the size of a request is
+// an estimate. Windows that the operator sets (`models.<id>.context`) do leave targets out, before this (ROUTE-12).
+import { mostOutput } from '../core/budget.ts'
+import { type Route, type Target, targetId } from '../core/call.ts'
+import type { RequestTraits } from '../core/request-traits.ts'
+import type { Provider } from '../providers/send.ts'
+
+/** Factor by which an estimate of the input may be too small. */
+const MARGIN = 1.1
+
+/** Maximum tokens of a character. */
+const MAX_TOKENS_PER_CHARACTER = 2
+
+/** Returns the route with the targets last that are known to be too small. `text`: the body, which is `json`. */
+export function smallLast(
+  route: Route,
+  { text, json, traits }: { readonly text: string; readonly json: unknown; readonly traits: RequestTraits },
+  providers: ReadonlyMap<string, Provider>,
+): Route {
+  const { candidates } = route
+  if (candidates.length < 2) return route
+  const windowOf = ({ provider, model }: Target) =>
+    providers.get(provider)?.windowOf(model) ?? Number.POSITIVE_INFINITY
+  const smallest = Math.min(...candidates.map(windowOf))
+  if (smallest === Number.POSITIVE_INFINITY) return route
+  const output = mostOutput(json as Record<string, unknown>)
+  // Most requests are so short that their tokens need not be estimated.
+  if (text.length * MAX_TOKENS_PER_CHARACTER + output <= smallest) return route
+  const needed = traits.inputTokens * MARGIN + output
+  const isSmall = (target: Target) => windowOf(target) < needed
+  const small = candidates.filter(isSmall)
+  const [first, ...rest] = [...candidates.filter((target) => !isSmall(target)), ...small]
+  if (small.length === 0 || small.length === candidates.length) return route
+  const reasons = small.map((target) => ({
+    target: targetId(target),
+    reason: `window of ${windowOf(target)} tokens may be too small; tried last`,
+  }))
+  const { cause, skipped } = route.decision
+  return { ...route, candidates: [first!, ...rest], decision: { cause, skipped: [...skipped, ...reasons] } }
+}

@@ -1,0 +1,32 @@
+// Entries for facts about models.
+import { type CommandEntry, example } from './entry.ts'
+
+export const addModels: CommandEntry = (program, { env, config }) => {
+  const models = program.command('models').description('what is known of the configured models')
+  models
+    .command('list', { isDefault: true })
+    .description('show what is known of the configured models, and where it comes from; asks no provider')
+    .argument('[model]', 'provider/model; default: every model that the configuration names')
+    .option('--json', 'print JSON instead of a table')
+    .option(...config)
+    .addHelpText('after', example('waybill models list openai/gpt-6-sol'))
+    .action(async (model, options) => (await import('../models.ts')).printModels({ model, ...options, env }))
+  models
+    .command('sync')
+    .description(
+      'ask the providers for their lists of models, and write what they say beside the configuration; causes no inference',
+    )
+    .argument('[provider...]', 'only these')
+    .option(...config)
+    .addHelpText('after', example('waybill models sync anthropic'))
+    .action(async (providers, options) =>
+      (await import('../models.ts')).syncModels({ providers, ...options, env }),
+    )
+  models
+    .command('forget')
+    .description('forget what was learned from refusals; a running gateway notices within a second')
+    .argument('[model]', 'a provider, or provider/model; default: everything')
+    .option(...config)
+    .addHelpText('after', example('waybill models forget openai/gpt-6-sol'))
+    .action(async (model, options) => (await import('../models.ts')).forgetModels({ model, ...options, env }))
+}

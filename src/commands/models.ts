@@ -1,0 +1,167 @@
+// `waybill models`: what is known of the configured models and where it comes from; `sync` asks the providers for their
+// lists, `forget` removes what was learned from refusals. Lists are no inference; nothing is asked unless `sync` is run.
+import { writeFileSync } from 'node:fs'
+import { stringify } from 'yaml'
+import { type Loaded, loadConfig, syncedFile } from '../config/load.ts'
+import { DIALECTS } from '../dialects/registry.ts'
+import { factTableOf, type Statement } from '../models/facts.ts'
+import { type LearnedRefusal, openLearnedRefusals } from '../models/learned.ts'
+import { type ListedModel, listedModels } from '../models/listed.ts'
+import { table } from '../terminal/table.ts'
+import { complain, print, json as toJson } from './output.ts'
+import { UsageError } from './usage-error.ts'
+
+export interface ModelsOptions {
+  readonly model?: string | undefined
+  readonly config: string
+  readonly json?: boolean
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+/** Rejects with ConfigError or UsageError. */
+export async function printModels({ model, config: file, json, env }: ModelsOptions): Promise<void> {
+  const { config } = loadConfig(file, { env, replay: true })
+  const facts = factTableOf(config)
+  const refusals = openLearnedRefusals(config.data).list()
+  const targets = Object.values(config.routes).flatMap((route) => route.targets.map((target) => target.model))
+  const named = Object.keys(config.models).filter((id) => !id.includes('*'))
+  const known = [...new Set([...named, ...targets])].toSorted()
+  const ids = model === undefined ? known : [model]
+  const found = ids.map((id) => {
+    const { provider, name } = partsOf(id, config)
+    const statements = new Map<string, Statement>()
+    for (const dialect of config.providers[provider]!.dialect)
+      for (const each of facts.statements(provider, name, dialect))
+        if (!statements.has(`${each.fact} ${each.unverified}`))
+          statements.set(`${each.fact} ${each.unverified}`, each)
+    const isOwn = (each: LearnedRefusal) => each.provider === provider && each.model === name
+    return { model: id, facts: [...statements.values()], refused: refusals.filter(isOwn) }
+  })
+  if (json) print(toJson(found, 2))
+  else {
+    const rows = found.flatMap(rowsOf)
+    const columns = process.stdout.isTTY ? process.stdout.columns : null
+    process.stdout.write(table([HEADER, ...rows], { columns, shrink: ['FROM', 'VALUE'] }))
+  }
+}
+
+const HEADER = ['MODEL', 'FACT', 'VALUE', 'FROM']
+
+function rowsOf({
+  model,
+  facts,
+  refused,
+}: {
+  readonly model: string
+  readonly facts: readonly Statement[]
+  readonly refused: readonly LearnedRefusal[]
+}): string[][] {
+  const rows = [
+    ...facts.map(({ fact, value, origin, name, source, date, unverified }) => [
+      fact,
+      [value].flat().join(' ') || 'none',
+      `${ORIGINS[origin]}, ${name}${origin === 'configuration' ? '' : ` (${source}, ${date})`}${unverified ? '; unverified, changes nothing' : ''}`,
+    ]),
+    ...refused.map(({ parameter, value, learned_at }) => [
+      'refused',
+      value === null ? parameter : `${parameter} ${value}`,
+      `learned from a refusal on ${learned_at.slice(0, 10)}`,
+    ]),
+  ]
+  if (rows.length === 0) return [[model, '-', 'nothing is known', '']]
+  return rows.map((row, n) => [n === 0 ? model : '', ...row])
+}
+
+const ORIGINS = {
+  configuration: 'your configuration',
+  synced: 'the provider’s list',
+  package: 'Waybill',
+} as const
+
+function partsOf(id: string, { providers }: Loaded['config']): { provider: string; name: string } {
+  const [provider = '', ...name] = id.split('/')
+  if (!Object.hasOwn(providers, provider) || name.length === 0)
+    throw new UsageError(
+      `${JSON.stringify(id)} is not provider/model; the providers are ${Object.keys(providers).join(', ')}`,
+    )
+  return { provider, name: name.join('/') }
+}
+
+/** Maximum time and bytes for a provider's list. */
+const LIST_TIMEOUT_MS = 20_000
+const MAX_LIST_BYTES = 8 * 2 ** 20
+
+export interface SyncOptions extends Omit<ModelsOptions, 'model' | 'json'> {
+  /** Only these; all by default. */
+  readonly providers: readonly string[]
+}
+
+/** Writes what the providers' lists say beside the configuration. Throws if no list could be read. */
+export async function syncModels({ providers, config: file, env }: SyncOptions): Promise<void> {
+  const { config } = loadConfig(file, { env, replay: true, ignoreSynced: true })
+  const names = providers.length > 0 ? providers : Object.keys(config.providers)
+  for (const name of names)
+    if (!Object.hasOwn(config.providers, name))
+      throw new UsageError(
+        `there is no provider ${JSON.stringify(name)} in ${file}; the providers are ${Object.keys(config.providers).join(', ')}`,
+      )
+  const lists: { name: string; models: readonly ListedModel[] }[] = []
+  for (const name of names) {
+    try {
+      const models = listedModels(await listOf(name, config, env))
+      lists.push({ name, models })
+      complain(`${name}: ${models.length} models`)
+    } catch (error) {
+      const { cause, message } = error as Error
+      complain(`${name}: ${cause instanceof Error ? cause.message : message}`)
+    }
+  }
+  if (lists.length === 0) throw new UsageError('no provider gave a list of models; nothing was written')
+  const path = syncedFile(file)
+  const date = new Date().toISOString().slice(0, 10)
+  const body = {
+    sources: Object.fromEntries(
+      lists.map(({ name }) => [name, { title: `the list of models of ${name}`, date }]),
+    ),
+    models: lists.flatMap(({ name, models }) =>
+      models.map(({ model, facts }) => ({ provider: name, model, ...facts, source: name })),
+    ),
+  }
+  const note =
+    '# Written by `waybill models sync`, which replaces it. Your own facts go into `models` of the configuration.\n'
+  writeFileSync(path, note + stringify(body, { lineWidth: 0 }))
+  print(
+    `${path} was written; a running gateway reads it with its next change of configuration, or after a restart`,
+  )
+}
+
+async function listOf(name: string, config: Loaded['config'], env: ModelsOptions['env']): Promise<string> {
+  const { dialect, base_url, key } = config.providers[name]!
+  const secret = (key && env[key.slice(1)]?.trim()) || ''
+  const { path, headers } = DIALECTS[dialect[0]! as keyof typeof DIALECTS].modelList(secret)
+  const response = await fetch(`${base_url.replace(/\/+$/, '')}${path}`, {
+    headers: secret === '' ? {} : headers,
+    signal: AbortSignal.timeout(LIST_TIMEOUT_MS),
+    redirect: 'error',
+  })
+  if (!response.ok) throw new Error(`status ${response.status}; check its key`)
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of response.body ?? []) {
+    size += chunk.length
+    if (size > MAX_LIST_BYTES) throw new Error(`its list is longer than ${MAX_LIST_BYTES} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+/** Forgets what was learned from refusals: of everything, or of one provider or model. */
+export async function forgetModels({ model, config: file, env }: ModelsOptions): Promise<void> {
+  const { config } = loadConfig(file, { env, replay: true })
+  const isMeant = ({ provider, model: name }: LearnedRefusal) =>
+    model === undefined || model === provider || model === `${provider}/${name}`
+  const forgotten = openLearnedRefusals(config.data).forget(isMeant)
+  for (const { provider, model: name, parameter, value } of forgotten)
+    print(`forgot that ${provider}/${name} refuses ${parameter}${value === null ? '' : ` ${value}`}`)
+  if (forgotten.length === 0) complain('nothing of it was learned')
+}

@@ -1,0 +1,99 @@
+// What providers were seen to refuse: by provider, model, parameter and value, in a file of the data directory, for seven
+// days. Only refusals after which the same request without the parameter was accepted are put here. The file may be
+// changed by `waybill models forget` at any time; a broken one counts as empty.
+import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+
+const FILE = 'learned-refusals.json'
+const MAX_AGE_MS = 7 * 24 * 3_600_000
+/** Maximum refusals that are remembered; the oldest go first. */
+const MAX_LEARNED = 1_000
+/** Time after which a changed file is noticed. */
+const LOOK_EVERY_MS = 1_000
+
+const schema = z.strictObject({
+  provider: z.string(),
+  model: z.string(),
+  parameter: z.string(),
+  /** JSON text of the refused value; null for any. */
+  value: z.string().nullable(),
+  learned_at: z.iso.datetime(),
+})
+export type LearnedRefusal = z.output<typeof schema>
+export type NewRefusal = Omit<LearnedRefusal, 'learned_at'>
+
+export interface LearnedRefusals {
+  /** Returns what a provider's model refuses, as far as it was learned and is not too old. */
+  of(provider: string, model: string): readonly LearnedRefusal[]
+  list(): readonly LearnedRefusal[]
+  add(refusal: NewRefusal): void
+  /** Forgets what `isForgotten` names, and returns it. */
+  forget(isForgotten: (refusal: LearnedRefusal) => boolean): readonly LearnedRefusal[]
+}
+
+/** Remembers nothing: for replayed calls. */
+export const NOTHING_LEARNED: LearnedRefusals = {
+  of: () => [],
+  list: () => [],
+  add: () => {},
+  forget: () => [],
+}
+
+export function openLearnedRefusals(directory: string, now: () => number = Date.now): LearnedRefusals {
+  const file = join(directory, FILE)
+  let all: readonly LearnedRefusal[] = []
+  let stamp = ''
+  let lookedAt = Number.NEGATIVE_INFINITY
+  const look = (always: boolean): readonly LearnedRefusal[] => {
+    const at = now()
+    if (always || at - lookedAt >= LOOK_EVERY_MS) {
+      lookedAt = at
+      const found = stampOf(file)
+      if (found !== stamp) all = found === '' ? [] : readAll(file)
+      stamp = found
+    }
+    return all.filter(({ learned_at }) => at - Date.parse(learned_at) < MAX_AGE_MS)
+  }
+  const write = (refusals: readonly LearnedRefusal[]): void => {
+    all = refusals
+    const next = `${file}.next`
+    writeFileSync(next, `${JSON.stringify(refusals, null, 1)}\n`, { mode: 0o600 })
+    renameSync(next, file)
+    stamp = stampOf(file)
+  }
+  return {
+    of: (provider, model) => look(false).filter((each) => each.provider === provider && each.model === model),
+    list: () => look(true),
+    add(refusal) {
+      const isSame = (each: NewRefusal) =>
+        (['provider', 'model', 'parameter', 'value'] as const).every((name) => each[name] === refusal[name])
+      const others = look(true).filter((each) => !isSame(each))
+      const learned_at = new Date(now()).toISOString()
+      try {
+        write([...others, { ...refusal, learned_at }].slice(-MAX_LEARNED))
+      } catch {
+        // It is remembered until this program ends.
+      }
+    },
+    forget(isForgotten) {
+      const [before, kept] = [look(true), look(true).filter((each) => !isForgotten(each))]
+      if (kept.length < before.length) write(kept)
+      return before.filter(isForgotten)
+    },
+  }
+}
+
+/** Returns a text that changes with the file; empty if there is none. */
+function stampOf(file: string): string {
+  const stats = statSync(file, { throwIfNoEntry: false, bigint: true })
+  return stats ? `${stats.ino} ${stats.mtimeNs} ${stats.size}` : ''
+}
+
+function readAll(file: string): LearnedRefusal[] {
+  try {
+    return z.array(schema).parse(JSON.parse(readFileSync(file, 'utf8')))
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,81 @@
+// Reads what providers' lists of models say about limits and thinking: Anthropic's, Gemini's, and those of providers that
+// add a window to OpenAI's format. Knows the fields by name; a list that says nothing still names its models. Pure.
+import { EFFORTS, type Facts } from './facts.ts'
+
+export interface ListedModel {
+  readonly model: string
+  readonly facts: Facts
+}
+
+type Json = Readonly<Record<string, unknown>>
+const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+const list = (value: unknown): readonly Json[] => (Array.isArray(value) ? value.filter(isObject) : [])
+const member = (value: unknown, name: string): unknown => (isObject(value) ? value[name] : undefined)
+
+/** Returns the models of a list, each id once; throws if the text is none. */
+export function listedModels(text: string): ListedModel[] {
+  const json: unknown = JSON.parse(text)
+  const entries = Array.isArray(json)
+    ? list(json)
+    : [...list(member(json, 'data')), ...list(member(json, 'models'))]
+  if (entries.length === 0) throw new Error('names no model')
+  const found = new Map<string, ListedModel>()
+  for (const entry of entries) {
+    const id = entry.id ?? entry.name
+    if (typeof id !== 'string' || !/^[\w./:@+-]{1,200}$/.test(id)) continue
+    const model = id.replace(/^models\//, '')
+    if (!found.has(model)) found.set(model, { model, facts: factsIn(entry) })
+  }
+  return [...found.values()]
+}
+
+/** Names under which providers state the two limits. */
+const CONTEXT = [
+  'max_input_tokens',
+  'inputTokenLimit',
+  'context_length',
+  'max_context_length',
+  'context_window',
+]
+const OUTPUT = ['max_tokens', 'outputTokenLimit', 'max_completion_tokens']
+
+function factsIn(entry: Json): Facts {
+  const context = countIn(entry, CONTEXT)
+  const output = countIn(entry, OUTPUT) ?? countIn(entry.top_provider, OUTPUT)
+  const thinking = thinkingIn(member(entry.capabilities, 'thinking'))
+  const efforts = effortsIn(member(entry.capabilities, 'effort'))
+  return {
+    ...(context !== null && { context }),
+    ...(output !== null && { output }),
+    ...(thinking && { thinking }),
+    ...(efforts && { efforts }),
+  }
+}
+
+function countIn(entry: unknown, names: readonly string[]): number | null {
+  const value = names.map((name) => member(entry, name)).find((each) => Number.isSafeInteger(each))
+  return typeof value === 'number' && value > 0 ? value : null
+}
+
+/** Anthropic's types of thinking, and our words for them. */
+const TYPES = {
+  enabled: 'budget',
+  adaptive: 'adaptive',
+  disabled: 'off',
+  between_tools: 'between_tools',
+} as const
+
+function thinkingIn(thinking: unknown): Facts['thinking'] {
+  const types = member(thinking, 'types')
+  if (!isObject(types)) return undefined
+  return Object.entries(TYPES).flatMap(([name, word]) => (isSupported(types[name]) ? [word] : []))
+}
+
+function effortsIn(effort: unknown): Facts['efforts'] {
+  if (!isObject(effort)) return undefined
+  return effort.supported === false ? [] : EFFORTS.filter((level) => isSupported(effort[level]))
+}
+
+/** A capability is a boolean, or an object that holds one. */
+const isSupported = (value: unknown): boolean => value === true || member(value, 'supported') === true
