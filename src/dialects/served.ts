@@ -1,7 +1,7 @@
 // Helpers to read usage as served from an answer: what OpenAI's dialects share, and members that no dialect knows.
 // Knows no single dialect.
 import { type Doubt, label, type Served, type TokenKind } from '../core/served.ts'
-import { isObject, type Json, listOrEmpty, member, tokenCount } from './json.ts'
+import { type Json, listOrEmpty, member, tokenCount } from './json.ts'
 
 /** Returns what was found, without what says nothing; undefined if nothing is left. */
 export function servedIn(...found: readonly Served[]): Served | undefined {
@@ -43,16 +43,18 @@ export function unknownIn(
 ): { readonly other?: Readonly<Record<string, unknown>>; readonly doubts?: readonly Doubt[] } {
   let other: Record<string, unknown> | undefined
   const keep = (name: string, value: unknown) => {
-    if (known.has(name) || value === null || value === 0 || value === false || value === '') return
-    if (known.has(`${name}.`)) {
-      if (isObject(value)) for (const inner in value) keep(`${name}.${inner}`, value[inner])
-      return
+    if (known.has(name)) return
+    if (typeof value === 'object' && known.has(`${name}.`)) {
+      for (const inner in value) {
+        const part = (value as Json)[inner]
+        if (part) keep(`${name}.${inner}`, part)
+      }
+    } else if (typeof value !== 'object' || Object.keys(value as object).length > 0) {
+      other ??= {}
+      other[name] = value
     }
-    if (typeof value === 'object' && Object.keys(value as object).length === 0) return
-    other ??= {}
-    other[name] = value
   }
-  for (const name in usage) keep(name, usage[name])
+  for (const name in usage) if (usage[name]) keep(name, usage[name])
   if (other === undefined) return {}
   return Buffer.byteLength(JSON.stringify(other)) > MAX_OTHER_BYTES ? { doubts: ['other'] } : { other }
 }

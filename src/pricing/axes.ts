@@ -78,11 +78,23 @@ export const ownRates = (asked: Asked): PriceFile['models'][number] | undefined 
 /** Words for the tier or speed at the listed price, at any provider. */
 const LISTED = new Set(['default', 'standard', 'on_demand'])
 
+const DAY_MS = 86_400_000
+/** Maximum factors that are remembered. */
+const MAX_FACTORS = 10_000
+const factors = new Map<string, number | null>()
+
 /** Returns the factor for a value of an axis; null if it is not known. */
 export function factorOf(axis: Axis, value: string, asked: Asked): number | null {
   if (LISTED.has(value)) return 1
+  const { provider, model, at } = asked
+  const key = `${axis} ${value} ${provider} ${model} ${Math.floor(at / DAY_MS)}`
+  const known = factors.get(key)
+  if (known !== undefined) return known
   const lines = priceLines().factors.filter((line) => line.axis === axis && line.value.includes(value))
-  return lines.find((line) => holds(line, asked))?.factor ?? null
+  const factor = lines.find((line) => holds(line, asked))?.factor ?? null
+  if (factors.size >= MAX_FACTORS) factors.clear() // clients choose models, and providers tiers
+  factors.set(key, factor)
+  return factor
 }
 
 /** Returns the fee for one use of a provider's tool, US dollars; null if it is not known. */

@@ -35,6 +35,8 @@ export function servedCost(
 function sumOf(target: Asks, tokens: Omit<Tokens, 'source'>, served: ServedAt, listed: Listed): Cost {
   const { parts, at } = served
   const asked = served.model ?? target.model
+  if (!parts && !served.tools && !served.doubts)
+    return factored(listed({ provider: target.provider, model: asked }, tokens, at), served, asked)
   const pieces = parts
     ? parts.map(({ model, tokens, billed }) => ({ model: model ?? target.model, tokens, billed }))
     : [{ model: asked, tokens: tokens as PricedTokens, billed: true }]
@@ -42,7 +44,7 @@ function sumOf(target: Asks, tokens: Omit<Tokens, 'source'>, served: ServedAt, l
   const costs = pieces.map(({ model, tokens, billed }): Cost => {
     if (!billed) return FREE
     const piece = { provider: target.provider, model }
-    const cost = factored(listed(piece, tokens, at), { ...served, provider: served.provider }, model)
+    const cost = factored(listed(piece, tokens, at), served, model)
     for (const each of cost.missing) missing.add(each)
     return cost
   })

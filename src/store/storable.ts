@@ -130,9 +130,10 @@ const MAX_USAGE_LENGTH = 16_384
 
 /** The dialects read it with bounds for each member; what is too long in all keeps only its axes. */
 function servedOf(served: Served): Served {
-  const { service_tier, speed, region } = served
+  const { service_tier, speed, region, parts, tools, other } = served
   const axes = { service_tier: text(service_tier), speed: text(speed), region: text(region) }
-  return JSON.stringify(served).length > MAX_USAGE_LENGTH ? axes : { ...served, ...axes }
+  const mayBeLong = parts !== undefined || tools !== undefined || other !== undefined
+  return mayBeLong && JSON.stringify(served).length > MAX_USAGE_LENGTH ? axes : { ...served, ...axes }
 }
 
 const count = (value: unknown): number | null =>
