@@ -2,6 +2,7 @@
 
 export type { LedgerAnswer, LedgerEntry, LedgerPage, RequestKind } from './ledger.ts'
 export { writeNonce } from './ledger.ts'
+export type { Chaos } from './server/chaos.ts'
 export type { MockContext } from './server/core.ts'
 export {
   createMockProviders,
@@ -11,6 +12,7 @@ export {
 } from './server/create.ts'
 export { type Interception, type InterceptOptions, interceptProviders } from './server/intercept.ts'
 export type { ScriptedAnswer, ScriptStep as Step } from './server/script.ts'
+export type { LedgerSum } from './server/sum.ts'
 
 /** Throws: the name of earlier versions. */
 export function createWitness(): never {

@@ -59,7 +59,7 @@ const created = 1_795_200_000
 /** Returns `chat/completions` in a provider's variant. */
 export function openAiSpeech(accent: Accent = openAiAccent): Speech {
   const base = (object: string, said: ModelOutput) => ({
-    id: 'chatcmpl-mock-00000000',
+    id: 'chatcmpl-mock-0000000000000000000',
     object,
     created,
     model: said.model,

@@ -42,7 +42,7 @@ function reasoningItem(): Item {
 }
 
 function messageItem({ text }: ModelOutput): Item {
-  const id = 'msg_mock_00000000'
+  const id = 'msg_mock_0000000000000000000'
   const message = { id, type: 'message', role: 'assistant' }
   const part = { type: 'output_text', annotations: [], logprobs: [], text: text.join('') }
   const at = { item_id: id, content_index: 0 }
@@ -92,7 +92,7 @@ const INCOMPLETE: Partial<Record<ModelOutput['finish'], string>> = {
 }
 
 const response = (said: ModelOutput, status: string, output: readonly object[]) => ({
-  id: 'resp_mock_00000000',
+  id: 'resp_mock_0000000000000000000',
   object: 'response',
   created_at,
   status,

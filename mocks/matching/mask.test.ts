@@ -75,6 +75,7 @@ test('measured times are masked in the result of a tool, and stay elsewhere', ()
       'total <size>\ndrwxr-xr-x <size> <time> .\n-rw-r--r-- 12 <time> a.txt',
     ],
     ['Chunk ID: 82b391\n{"task_id":"b3x"}', 'Chunk ID: <id>\n{"task_id":"<id>"}'],
+    ['Original token count: 9', 'Original token count: <size>'],
     ['12 passed in 0.34s', '12 passed in <duration>s'],
     ['took 3 apples', 'took 3 apples'],
   ] as const) {
@@ -91,4 +92,10 @@ test('the folder of the program is masked by its name, alone and as part of an i
   )
   assert.equal(mask('/srv/builds/job-71'), '<folder>/job-71')
   assert.equal(mask('HOME=/root, not /rooted'), 'HOME=<folder>, not /rooted')
+})
+
+test('a path in a tag of XML is masked like any other', () => {
+  const mask = createVolatileMask(0)
+  assert.equal(mask('<path>/srv/one/a.txt</path>'), '<path><folder>/a.txt</path>')
+  assert.equal(mask('<br/>/srv/one/a.txt'), '<br/><folder>/a.txt')
 })

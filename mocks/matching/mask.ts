@@ -37,7 +37,7 @@ const IDS: readonly RegExp[] = [
 
 /** Absolute paths of two segments or more, of both kinds of systems. */
 const PATHS =
-  /(?<![\w.:/~<>\\-])(?:file:\/\/)?(?:~|\/[\w.@+-]+)(?:\/[\w.@+-]+)+\/?|\b[A-Za-z]:(?:\\{1,2}[\w.@+ -]+)+/g
+  /(?<!<folder>)(?<![\w.:/~<\\-])(?:file:\/\/)?(?:~|\/[\w.@+-]+)(?:\/[\w.@+-]+)+\/?|\b[A-Za-z]:(?:\\{1,2}[\w.@+ -]+)+/g
 /** Folders that hold one folder for each user or each run. */
 const SHARED =
   /^(?:\/private)?(?:\/(?:home|Users|tmp|var\/tmp|workspaces?)|\/var\/folders\/.*|[A-Za-z]:\/Users)$/
@@ -49,6 +49,9 @@ const DURATION =
 /** Ids that a tool names as such in its result: `Chunk ID: 82b391`. */
 const NAMED_ID =
   /\b((?:chunk|process|session|task|job|run|request|trace|shell|container)[ _-]?id["']? ?[:=] ?["']?)[\w-]{3,}/gi
+
+/** Size of a result that a tool states in it; it changes with the length of a path. */
+const SIZE = /\b((?:token|byte|character)s?[ _]count["']?[:=] ?)\d+/gi
 
 /** Start of a line of `ls -l`: mode, links, owner, group, size, time. What differs from machine to machine goes. */
 const FILE_LINE = new RegExp(
@@ -91,6 +94,7 @@ export function createVolatileMask(
         .replace(DURATION, (_, before, named) => `${before ?? named}<duration>`)
         .replace(FILE_LINE, maskedFile)
         .replace(NAMED_ID, '$1<id>')
+        .replace(SIZE, '$1<size>')
     return masked.replace(PORT, '$1:<port>')
   }
 }

@@ -73,7 +73,7 @@ function blocksOf({ reasoning, text, calls }: ModelOutput): Block[] {
 
 const message = (said: ModelOutput, content: readonly object[], stop_reason: string | null) => ({
   model: said.model,
-  id: 'msg_mock_00000000',
+  id: 'msg_mock_0000000000000000000',
   type: 'message',
   role: 'assistant',
   content,

@@ -37,7 +37,7 @@ const COUNT =
 const FREE = /^(?:input|args|arguments|parameters|metadata|properties|variables|schema|.*_schema|logit_bias)$/
 /** Fields of an answer that hold what the model said, or name what it called. */
 const SAID =
-  /^(?:content|text|delta|refusal|transcript|thinking|reasoning|reasoning_content|summary|arguments|partial_json|name|message|title|url|revised_prompt|b64_json|embedding|token)$/
+  /^(?:content|text|delta|refusal|transcript|thinking|reasoning|reasoning_content|summary|arguments|partial_json|name|namespace|message|title|url|revised_prompt|b64_json|embedding|token)$/
 /** Those below which everything was said by the model: arguments, and numbers of a vector. */
 const SAID_BELOW = /^(?:input|args|arguments|embedding|logprobs)$/
 /** Fields in which an answer repeats its request; below `text` only where that is an object. */

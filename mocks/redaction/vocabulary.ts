@@ -30,7 +30,7 @@ const PARTS = new Set(
   locations logit logprob logprobs long low m malformed management mandatory many market match matched
   material max maximum mcp media medium memory message messages meta metadata method methods metric metrics
   min minimal minimum minors minute miss missing mistral modalities modality mode model models moderated
-  moderation moderations modes month more ms multiple n name names native next none not null num number
+  moderation moderations modes month more ms multiple n name names namespace native next none not null num number
   obfuscation object of off offset offsets ok on open openai openrouter operation option options or order
   original other out outcome output outputs over overloaded overrides owned owner p page parallel param
   parameter parameters parent part partial partially parts path pause paused payer payload payment penalty

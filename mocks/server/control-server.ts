@@ -38,6 +38,8 @@ export function createControlServer(
   const routesOf = (stage: MockControls): readonly Route[] => [
     ['GET', /^\/ledger$/, ({ query }) => page(stage, query, connections())],
     ['DELETE', /^\/ledger$/, () => stage.clear()],
+    ['GET', /^\/sum$/, () => stage.sum()],
+    ['PUT', /^\/chaos$/, ({ text }) => stage.chaos(json(text))],
     ['POST', /^\/answers$/, ({ text }) => stage.answer(json(text))],
     ['PUT', /^\/script\/([0-9a-f]{16})$/, ({ name, text }) => stage.script(name, json(text))],
     ['POST', /^\/release\/([^/]+)$/, ({ name }) => stage.release(name)],
@@ -99,7 +101,7 @@ async function answer(
   if (here.length === 0)
     throw new RefusedError(
       404,
-      `There is nothing at ${pathname}; see GET /ledger, DELETE /ledger, POST /answers, PUT /script/{nonce of 16 hex digits}, POST /release/{gate}, PUT /reachable, PUT /canary/{name}; of one test: /t/{name}/ledger and so on.`,
+      `There is nothing at ${pathname}; see GET /ledger, DELETE /ledger, GET /sum, PUT /chaos, POST /answers, PUT /script/{nonce of 16 hex digits}, POST /release/{gate}, PUT /reachable, PUT /canary/{name}; of one test: /t/{name}/ledger and so on.`,
     )
   if (!route)
     throw new RefusedError(405, `Use ${here.map(([method]) => method).join(' or ')} at ${pathname}.`)

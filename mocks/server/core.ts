@@ -29,14 +29,16 @@ import { hostName } from '../redaction/paths.ts'
 import { offeredTools } from '../scenarios/offered-tools.ts'
 import { findScenario } from '../scenarios/registry.ts'
 import { refusalOf } from '../scenarios/scenario.ts'
+import { type Chaos, chaosSchema, fateOf, type ParsedChaos } from './chaos.ts'
 import { withOwnId } from './fresh-ids.ts'
 import { createGates, type Gates } from './gates.ts'
 import { createLedgerBook } from './ledger-book.ts'
 import { type Noted, notesOn, openEntry } from './ledger-entry.ts'
 import { type MatchRequest, noEndpoint, pickAnswer, type Stock } from './pick-answer.ts'
 import type { Notes } from './respond.ts'
-import { createScripts, type ParsedAnswer, type ScriptedAnswer } from './script.ts'
+import { createScripts, type ParsedAnswer, parseAnswer, ScriptError, type ScriptedAnswer } from './script.ts'
 import { createSecrets, type Secrets } from './secrets.ts'
+import { type LedgerSum, sumOf } from './sum.ts'
 import { createThreads, type ThreadTurn } from './threads.ts'
 import { NO_CREDENTIAL, type Validation, validate } from './validate.ts'
 
@@ -67,6 +69,8 @@ export interface WorldOptions {
   readonly lenient?: boolean
   /** Returns what is known of models; called for each request. Default: what comes with the package. */
   readonly facts?: () => FactTable
+  /** Errors, cuts, slowness and pace by numbers, in every context that does not set its own. */
+  readonly chaos?: Chaos
   /** Name -> a secret that must not reach a provider. */
   readonly canaries?: Readonly<Record<string, string>>
 }
@@ -84,6 +88,13 @@ export interface MockControls {
    * that holds; with `times: 'every'` all that nothing else answers. Throws if it is no valid answer.
    */
   answer(answers: ScriptedAnswer | readonly ScriptedAnswer[]): void
+  /**
+   * Lets a share of the calls fail, break off or come late, and sets the pace of all; `null` ends it. Counts
+   * calls from 1 on. Calls with a script are left alone. Throws if the numbers make no sense.
+   */
+  chaos(numbers: Chaos | null): void
+  /** Returns the sums of the ledger: calls, failures, tokens, cost, problems. */
+  sum(): LedgerSum
   /** Resolves when no answer is under way, and all are fully recorded. */
   settled(): Promise<void>
   /** Opens a gate; it stays open. */
@@ -153,6 +164,7 @@ export function createWorld({
   keys,
   lenient = false,
   facts = packageTable,
+  chaos,
   canaries = {},
 }: WorldOptions = {}): World {
   const known = typeof recordings === 'string' ? readRecordings(recordings) : recordings
@@ -166,6 +178,7 @@ export function createWorld({
     judgeModel: lenient ? null : createModelJudge(known, facts),
     digester: digesterForReplay(folder, known),
     keyFor: (provider) => (keys === 'any' ? null : key(provider)),
+    chaos: chaos ? parseChaos(chaos) : null,
   }
   const root = createContext(shared, null)
   const contexts = new Map<string, Context>()
@@ -225,6 +238,7 @@ interface Shared extends Omit<Stock, 'find'> {
   readonly digester: Digester | null
   readonly judgeModel: ModelJudge | null
   readonly secrets: Secrets
+  readonly chaos: ParsedChaos | null
   /** Returns the valid key of a provider; null if any is valid. */
   keyFor(provider: string): string | null
 }
@@ -244,6 +258,8 @@ function createContext(shared: Shared, name: string | null): Context {
   const gates = createGates()
   const threads = createThreads()
   let turns = 0
+  let chaos = shared.chaos
+  let chaosCalls = 0
   const underWay = countUnderWay()
 
   const stage: MockControls = {
@@ -254,7 +270,14 @@ function createContext(shared: Shared, name: string | null): Context {
     answer: scripts.add,
     release: gates.release,
     watchFor: secrets.watchFor,
+    chaos(numbers) {
+      chaos = numbers === null ? null : parseChaos(numbers)
+      chaosCalls = 0
+    },
+    sum: () => sumOf(book.entries()),
     clear() {
+      chaos = shared.chaos
+      chaosCalls = 0
       book.clear()
       scripts.clear()
       gates.clear()
@@ -292,7 +315,16 @@ function createContext(shared: Shared, name: string | null): Context {
     const own = name === null || valid === null ? null : contextKey(valid, name)
     const right = own !== null && provider.credential(request) === own ? own : valid
     const verdict = verdictOn(incoming, place, read, { key: right, strict, judgeModel })
-    const chosen = answerTo(asked, verdict, scripted, stock, place !== null && !place.kept)
+    const fate = chaos && kind === 'inference' && !scripted ? fateOf(chaos, ++chaosCalls) : null
+    const failure = fate?.status ? { scenario: 'plain', status: fate.status } : null
+    const first = answerTo(
+      asked,
+      verdict,
+      failure ? parseAnswer(failure) : scripted,
+      stock,
+      place !== null && !place.kept,
+    )
+    const chosen = fate ? fate.apply(failure ? { ...first, from: 'chaos' } : first) : first
     const id = idFor(nonce, turn !== null, scripted)
     const answer = id === null ? chosen : withOwnId(chosen, id)
     turn?.keep(answer)
@@ -304,6 +336,13 @@ function createContext(shared: Shared, name: string | null): Context {
   }
 
   return { stage, receive }
+}
+
+/** Parses numbers for chaos. Throws a ScriptError that names the field. */
+function parseChaos(numbers: Chaos): ParsedChaos {
+  const { data, error } = chaosSchema.safeParse(numbers, { reportInput: true })
+  if (error) throw new ScriptError(error)
+  return data
 }
 
 /** Opens the ledger's entry of a request. */

@@ -119,6 +119,9 @@ function parseScript(script: unknown): Turn[] {
   return data.map((answer) => ({ answer, used: 0, target: null }))
 }
 
+/** Parses one answer that was not written by a user. */
+export const parseAnswer = (answer: ScriptedAnswer): ParsedAnswer => answerSchema.parse(answer)
+
 const TYPE_WORDS: Readonly<Record<string, string>> = {
   record: 'an object such as {"city": "Bern"}',
   object: 'an object',

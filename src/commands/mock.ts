@@ -1,7 +1,11 @@
 // `waybill mock`: mock providers on one port, until it is stopped.
+
 import { scenarios } from '../../mocks/scenarios/registry.ts'
+import type { Chaos } from '../../mocks/server/chaos.ts'
 import { createMockProviders, type MockProviders } from '../../mocks/server/create.ts'
+import { ScriptError } from '../../mocks/server/script.ts'
 import { table } from '../terminal/table.ts'
+import { UsageError } from './usage-error.ts'
 
 export interface MockCommand {
   readonly port: number
@@ -15,6 +19,8 @@ export interface MockCommand {
   readonly similar?: boolean
   /** Lets pass what the requested model would refuse. */
   readonly lenient?: boolean
+  /** Errors, cuts, slowness and pace. */
+  readonly chaos?: Chaos
   readonly json?: boolean
   /** Only prints the scenarios. */
   readonly list?: boolean
@@ -26,7 +32,9 @@ export async function mock({ json = false, list = false, ...options }: MockComma
     process.stdout.write(json ? `${JSON.stringify(listed(), null, 2)}\n` : listTable())
     return
   }
-  const running = await createMockProviders(options)
+  const running = await createMockProviders(options).catch((error: unknown) => {
+    throw error instanceof ScriptError ? new UsageError(`--chaos: ${error.message}`) : error
+  })
   process.stdout.write(json ? `${JSON.stringify(told(running))}\n` : greeting(running))
   await new Promise<void>((resolve) => {
     for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => resolve())

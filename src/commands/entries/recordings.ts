@@ -1,5 +1,5 @@
 // Entries for recordings, and for the mock providers that answer from them.
-import { Option } from 'commander'
+import { InvalidArgumentError, Option } from 'commander'
 import { type CommandEntry, example, GATEWAY_KEY, portNumber, portText } from './entry.ts'
 
 export const addRecord: CommandEntry = (program, { env, config, finish }) => {
@@ -111,8 +111,21 @@ export const addMock: CommandEntry = (program) => {
     .addOption(
       new Option('--pace <pace>', 'how fast answers come').choices(['recorded', 'none']).default('none'),
     )
+    .option(
+      '--chaos <numbers>',
+      'errors, cuts, slowness and pace by numbers: errors=0.1,cuts=0.05,first_token_ms=300,seed=7',
+      numbersIn,
+    )
     .option('--json', 'print addresses and keys as one line of JSON')
     .option('--list', 'print the scenarios and exit')
     .addHelpText('after', example('waybill mock --port 4950 --pace recorded'))
     .action(async (options) => (await import('../mock.ts')).mock(options))
+}
+
+/** Parses `errors=0.1,seed=7`, or refuses it; the mock knows the names. */
+function numbersIn(text: string): Record<string, number> {
+  const pairs = text.split(',').map((pair) => /^(\w+)=(\d+(?:\.\d+)?)$/.exec(pair))
+  const wrong = pairs.indexOf(null)
+  if (wrong >= 0) throw new InvalidArgumentError(`"${text.split(',')[wrong]}" is not NAME=NUMBER.`)
+  return Object.fromEntries(pairs.map((pair) => [pair![1]!, Number(pair![2])]))
 }

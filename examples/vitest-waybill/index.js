@@ -1,0 +1,96 @@
+// One test's part of the mock: its own address, key, scripts and ledger, and matchers for the ledger.
+import { randomUUID } from 'node:crypto'
+
+/** Returns the mock of one test. `name` is for people; two tests of one name stay apart. */
+export function mockFor(name = 'test') {
+  if (!process.env.WAYBILL_MOCK)
+    throw new Error(
+      "the mock is not running: name 'vitest-waybill/setup' under globalSetup in your configuration",
+    )
+  const { url, control, providers } = JSON.parse(process.env.WAYBILL_MOCK)
+  const context = `/t/${encodeURIComponent(`${name.slice(0, 60)} ${randomUUID()}`)}`
+  const known = (provider) => {
+    if (providers[provider]) return providers[provider]
+    throw new Error(`there is no provider ${provider}; there are ${Object.keys(providers).join(', ')}`)
+  }
+  const ask = async (method, path, body) => {
+    const response = await fetch(control + context + path, {
+      method,
+      ...(body && { body: JSON.stringify(body) }),
+    })
+    if (response.status === 204) return undefined
+    const json = await response.json()
+    if (!response.ok) throw new Error(json.error.message)
+    return json
+  }
+  return {
+    baseUrl: (provider = 'openai') => url + context + known(provider).path,
+    key: (provider = 'openai') => known(provider).key,
+    /** Scripts answers: the next call, every call, or calls that say something. */
+    answer: (answers) => ask('POST', '/answers', answers),
+    /** Errors, cuts, slowness and pace by numbers. */
+    chaos: (numbers) => ask('PUT', '/chaos', numbers),
+    /** Calls so far, in a form that a person can read. */
+    calls: async () =>
+      (await ask('GET', '/ledger')).entries.filter(({ kind }) => kind === 'inference').map(readable),
+    /** Calls, failures, tokens, cost and problems, summed up. */
+    sum: () => ask('GET', '/sum'),
+  }
+}
+
+function readable({ provider, model, body, problems, answer }) {
+  const messages = body?.messages ?? body?.contents ?? (Array.isArray(body?.input) ? body.input : [])
+  const last = messages.findLast(({ role }) => role === 'user')
+  const content = last?.content ?? last?.parts ?? body?.input ?? body?.prompt
+  const user = Array.isArray(content) ? content.map(({ text }) => text ?? '[no text]').join('\n') : content
+  const tools = (body?.tools ?? []).map(({ name, function: own }) => name ?? own?.name)
+  return {
+    provider,
+    model,
+    user,
+    ...(tools.length > 0 && { tools }),
+    status: answer.status,
+    ...(problems.length > 0 && { problems }),
+  }
+}
+
+/** Matchers: `expect.extend(matchers)`. */
+export const matchers = {
+  /** The calls of a mock, in order; of each, only the members that are named are compared. */
+  async toHaveCalls(mock, expected) {
+    const calls = await mock.calls()
+    const shown = calls.map((call, i) => {
+      const names = Object.keys(expected[i] ?? call)
+      return Object.fromEntries(names.map((name) => [name, call[name]]))
+    })
+    const pass = this.equals(shown, expected)
+    return {
+      pass,
+      message: () =>
+        `The calls are ${pass ? '' : 'not '}the expected ones.\n\n${this.utils.diff(expected, shown) ?? ''}`,
+    }
+  },
+  /** The sum of a mock: numbers are the most that is allowed. `{ calls: 2, output_tokens: 500, cost: 0.01 }` */
+  async toStayWithin(mock, limits) {
+    const sum = await mock.sum()
+    const over = Object.keys(limits).filter((name) => !(sum[name] <= limits[name]))
+    const unknown = 'cost' in limits && sum.without_cost > 0
+    const reasons = [
+      ...over.map((name) => `${name}: ${sum[name]}, more than ${limits[name]}`),
+      ...(unknown ? [`cost: unknown for ${sum.without_cost} calls`] : []),
+    ]
+    return {
+      pass: reasons.length === 0,
+      message: () => (reasons.length > 0 ? reasons.join('\n') : `All is within ${JSON.stringify(limits)}.`),
+    }
+  },
+  /** Every call would have been taken by its provider, and had an answer. */
+  async toBeValid(mock) {
+    const { problems, without_recording } = await mock.sum()
+    const reasons = [
+      ...problems,
+      ...(without_recording > 0 ? [`${without_recording} calls have no recording`] : []),
+    ]
+    return { pass: reasons.length === 0, message: () => reasons.join('\n') || 'All calls are valid.' }
+  },
+}

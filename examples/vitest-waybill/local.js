@@ -1,0 +1,13 @@
+// Keeps tests on this machine: a connection to another one fails, and says so. A setup file of Vitest and Jest.
+import net from 'node:net'
+
+const connect = net.Socket.prototype.connect
+net.Socket.prototype.connect = function (...args) {
+  const [target, host] = Array.isArray(args[0]) ? args[0] : args
+  const to = typeof target === 'object' && target !== null ? target : { port: target, host }
+  const isHere = to.path || !to.host || /^(localhost|127\.|::1$|\[::1\]$)/.test(to.host)
+  if (isHere) return Reflect.apply(connect, this, args)
+  const error = new Error(`a test tried to reach ${to.host}; give your application mock.baseUrl('openai')`)
+  queueMicrotask(() => this.destroy(error))
+  return this
+}

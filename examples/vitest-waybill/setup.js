@@ -1,0 +1,20 @@
+// Starts one mock server for all tests: `globalSetup` of Vitest and of Jest. WAYBILL_RECORDINGS names recordings
+// to answer from. The workers find the server by the environment variable WAYBILL_MOCK.
+import { createMockProviders } from 'waybill/mocks'
+
+export default async function setup() {
+  if (process.env.WAYBILL_MOCK) return // started by somebody else
+  const recordings = process.env.WAYBILL_RECORDINGS
+  const mock = await createMockProviders(recordings ? { recordings } : {})
+  const providers = mock.providers.map((name) => [
+    name,
+    { path: mock.baseUrl(name).slice(mock.url.length), key: mock.key(name) },
+  ])
+  process.env.WAYBILL_MOCK = JSON.stringify({
+    url: mock.url,
+    control: mock.controlUrl,
+    providers: Object.fromEntries(providers),
+  })
+  globalThis.waybillMock = mock
+  return () => mock.close() // Vitest calls it; Jest has teardown.js
+}

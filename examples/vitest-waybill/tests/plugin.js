@@ -1,0 +1,56 @@
+// The same tests for Vitest and for Jest.
+import { matchers, mockFor } from '../index.js'
+import { ask } from './ask.js'
+
+export function testPlugin({ test, expect }) {
+  expect.extend(matchers)
+
+  test('calls, tokens and cost are those of the test', async () => {
+    const mock = mockFor('own')
+    await mock.answer({ say: { text: 'Bern.' } })
+    expect(await ask(mock, 'The capital of Switzerland?')).toBe('Bern.')
+    await expect(mock).toHaveCalls([
+      { model: 'gpt-5-mini', user: 'The capital of Switzerland?', status: 200 },
+    ])
+    await expect(mock).toBeValid()
+    await expect(mock).toStayWithin({ calls: 1, input_tokens: 100, output_tokens: 100, cost: 0.01 })
+    expect((await mock.sum()).cost).toBeGreaterThan(0)
+  })
+
+  test('a difference is shown so that a person can read it', async () => {
+    const mock = mockFor('different')
+    await ask(mock, 'Two words')
+    await expect(expect(mock).toHaveCalls([{ user: 'Three words' }])).rejects.toThrow(
+      /-[^\n]*Three words[\s\S]*\+[^\n]*Two words/,
+    )
+    await expect(expect(mock).toStayWithin({ calls: 0 })).rejects.toThrow('calls: 1, more than 0')
+  })
+
+  test('what the provider would refuse is no valid call', async () => {
+    const mock = mockFor('invalid')
+    await expect(ask(mock, 'Hello', 'gpt-nothing')).rejects.toThrow('404')
+    await expect(expect(mock).toBeValid()).rejects.toThrow('unknown model: gpt-nothing')
+  })
+
+  test('a connection to another machine fails', async () => {
+    const error = await fetch('https://api.openai.com/v1/models').catch(({ cause }) => cause)
+    expect(error.message).toMatch(/^a test tried to reach api.openai.com; give your application/)
+  })
+
+  test('half of the calls fail if the test asks for it', async () => {
+    const mock = mockFor('chaos')
+    await mock.chaos({ errors: 0.5, status: 529, seed: 7 })
+    const outcomes = []
+    for (let call = 0; call < 20; call++)
+      outcomes.push(
+        await ask(mock, 'Hello').then(
+          () => 200,
+          ({ message }) => Number(message.slice(-3)),
+        ),
+      )
+    const { calls, failed } = await mock.sum()
+    expect([calls, failed]).toEqual([20, outcomes.filter((status) => status === 529).length])
+    expect(failed).toBeGreaterThan(3)
+    expect(failed).toBeLessThan(17)
+  })
+}

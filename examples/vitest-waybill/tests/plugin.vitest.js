@@ -1,0 +1,4 @@
+import { expect, test } from 'vitest'
+import { testPlugin } from './plugin.js'
+
+testPlugin({ test, expect })

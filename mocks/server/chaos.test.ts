@@ -1,0 +1,127 @@
+// Chaos and pace by numbers over a real socket: the shares that were asked for, the same ones with the same seed,
+// and the times that a client sees.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createMockProviders } from './create.ts'
+import { ask, chatBody, mockFor } from './test-mock.ts'
+
+/** Returns what became of each of `count` calls: a status, or `cut`. */
+async function outcomes(
+  mock: Awaited<ReturnType<typeof mockFor>>,
+  count: number,
+): Promise<(number | 'cut')[]> {
+  const found: (number | 'cut')[] = []
+  for (let call = 0; call < count; call++) {
+    const response = await ask(mock, chatBody('gpt-5-mini', { stream: true }))
+    const whole = await response.text().catch(() => null)
+    found.push(whole === null ? 'cut' : response.status)
+  }
+  return found
+}
+
+const shareOf = (found: readonly unknown[], kind: unknown): number =>
+  found.filter((one) => one === kind).length / found.length
+
+test('errors and cuts come at the rates that were asked for, and the same seed makes the same choice', async (t) => {
+  const mock = await mockFor(t)
+  const numbers = { errors: 0.3, status: 529, cuts: 0.2, seed: 4 }
+  mock.chaos(numbers)
+  const first = await outcomes(mock, 150)
+  for (const [kind, share] of [
+    [529, 0.3],
+    ['cut', 0.2],
+    [200, 0.5],
+  ] as const)
+    assert.ok(Math.abs(shareOf(first, kind) - share) < 0.13, `${kind}: ${shareOf(first, kind)}`)
+  const { calls, failed } = mock.sum()
+  assert.deepEqual([calls, failed], [150, first.filter((one) => one !== 200).length])
+  mock.chaos(numbers)
+  assert.deepEqual(await outcomes(mock, 150), first)
+  mock.chaos({ ...numbers, seed: 5 })
+  assert.notDeepEqual(await outcomes(mock, 150), first)
+  mock.chaos(null)
+  assert.deepEqual(new Set(await outcomes(mock, 10)), new Set([200]))
+})
+
+test('the first token and the others come at the pace that was asked for, and jitter changes it', async (t) => {
+  const mock = await mockFor(t)
+  const times = async (): Promise<{ first: number; all: number }> => {
+    const begin = performance.now()
+    const response = await ask(mock, chatBody('scenario-long', { stream: true }))
+    let first = 0
+    for await (const _ of response.body!) first ||= performance.now() - begin
+    return { first, all: performance.now() - begin }
+  }
+  mock.chaos({ first_token_ms: 200 })
+  const late = await times()
+  assert.ok(late.first >= 199 && late.all < late.first + 1000, JSON.stringify(late))
+  mock.chaos({ tokens_per_second: 2000 })
+  const paced = await times()
+  const bytes = mock
+    .entries()
+    .at(-1)!
+    .answer.body!.matchAll(/"content":"([^"]*)"/g)
+  const tokens = [...bytes].reduce((sum, [, text]) => sum + text!.length, 0) / 4
+  assert.ok(paced.first < 190 && paced.all >= (tokens / 2000) * 950, `${tokens} tokens in ${paced.all} ms`)
+  mock.chaos({ first_token_ms: 100, jitter: 0.9, seed: 3 })
+  const firsts = [await times(), await times(), await times(), await times()].map(({ first }) => first)
+  assert.ok(Math.max(...firsts) - Math.min(...firsts) > 20, firsts.join(', '))
+})
+
+test('a share of the calls is slow, scripts are left alone, and each test has its own numbers', async (t) => {
+  const mock = await mockFor(t, { chaos: { errors: 1, status: 500 } })
+  assert.equal((await ask(mock, chatBody('gpt-5-mini'))).status, 500)
+  mock.answer({ say: { text: 'Scripted.' } })
+  assert.equal((await ask(mock, chatBody('gpt-5-mini'))).status, 200)
+  const own = mock.context('own')
+  own.chaos({ slow: 1, slow_ms: 150 })
+  const begin = performance.now()
+  const headers = { authorization: `Bearer ${own.key('openai')}`, 'content-type': 'application/json' }
+  const response = await fetch(`${own.baseUrl('openai')}/chat/completions`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(chatBody('gpt-5-mini')),
+  })
+  assert.equal(response.status, 200)
+  await response.text()
+  assert.ok(performance.now() - begin >= 149)
+})
+
+test('the control port takes the numbers and gives the sums; a mistake names its field', async (t) => {
+  const mock = await mockFor(t)
+  const put = (body: unknown) =>
+    fetch(`${mock.controlUrl}/chaos`, { method: 'PUT', body: JSON.stringify(body) })
+  assert.equal((await put({ errors: 1, status: 429 })).status, 204)
+  assert.equal((await ask(mock, chatBody('gpt-5-mini'))).status, 429)
+  const { calls, failed } = (await (await fetch(`${mock.controlUrl}/sum`)).json()) as Record<string, number>
+  assert.deepEqual([calls, failed], [1, 1])
+  for (const [body, message] of [
+    [{ errors: 2 }, /^errors: /],
+    [{ error: 1 }, /"error" is not known here/],
+    [{ errors: 0.6, cuts: 0.6 }, /errors and cuts together exceed 1/],
+  ] as const) {
+    const refused = await put(body)
+    assert.equal(refused.status, 400)
+    assert.match(((await refused.json()) as { error: { message: string } }).error.message, message)
+  }
+  await assert.rejects(createMockProviders({ chaos: { errors: 2 } }), /errors/)
+})
+
+test('the sum holds tokens and cost of whole answers and streams, and says what has no cost', async (t) => {
+  const mock = await mockFor(t)
+  await (await ask(mock, chatBody('gpt-5-mini'))).text()
+  await (
+    await ask(mock, chatBody('gpt-5-mini', { stream: true, stream_options: { include_usage: true } }))
+  ).text()
+  const counted = mock.sum()
+  assert.deepEqual([counted.calls, counted.failed, counted.without_cost], [2, 0, 0])
+  assert.ok(
+    counted.input_tokens > 0 && counted.output_tokens > 0 && counted.cost > 0,
+    JSON.stringify(counted),
+  )
+  await (await ask(mock, chatBody('gpt-5-mini', { stream: true }))).text() // asks for no usage
+  await (await ask(mock, chatBody('a-model-without-price'))).text()
+  await mock.settled()
+  const more = mock.sum()
+  assert.deepEqual([more.calls, more.without_cost, more.cost], [4, 2, counted.cost])
+})

@@ -1,0 +1,109 @@
+// Chaos and pace by numbers: which calls fail, are cut or come late, and how fast text comes. The choice follows
+// from the seed and the number of the call, so that a run can be repeated. Pure.
+import { hash } from 'node:crypto'
+import { z } from 'zod'
+import type { MockAnswer, Part } from '../answer.ts'
+
+const rate = z.number().min(0).max(1)
+const ms = z.number().nonnegative().max(600_000)
+
+export const chaosSchema = z
+  .strictObject({
+    /** Share of calls that get an error, as the provider words it. */
+    errors: rate.default(0),
+    /** Status of these errors. */
+    status: z.int().min(400).max(599).default(503),
+    /** Share of calls whose answer breaks off in the middle. */
+    cuts: rate.default(0),
+    /** Share of calls that wait before anything is sent, and how long. */
+    slow: rate.default(0),
+    slow_ms: ms.default(5_000),
+    /** Another seed makes another choice; the same one makes the same. */
+    seed: z.int().nonnegative().default(1),
+    /** Wait before the first part of every answer. */
+    first_token_ms: ms.optional(),
+    /** Tokens in a second, four bytes of text to a token; slows down streams, and delays whole answers. */
+    tokens_per_second: z.number().positive().max(100_000).optional(),
+    /** Share by which each wait may be shorter or longer. */
+    jitter: rate.default(0),
+  })
+  .refine(({ errors, cuts }) => errors + cuts <= 1, 'errors and cuts together exceed 1')
+
+export type Chaos = z.input<typeof chaosSchema>
+export type ParsedChaos = z.output<typeof chaosSchema>
+
+/** Fate of one call. */
+export interface Fate {
+  /** Status of its error, or null. */
+  readonly status: number | null
+  readonly isCut: boolean
+  /** Changes the pace of an answer, and cuts it. */
+  apply(answer: MockAnswer): MockAnswer
+}
+
+const BYTES_PER_TOKEN = 4
+
+/** Returns the fate of the call with this number, from 1 on. */
+export function fateOf(chaos: ParsedChaos, call: number): Fate {
+  const random = randomFrom(`${chaos.seed} ${call}`)
+  const [failing, late] = [random(), random()]
+  const status = failing < chaos.errors ? chaos.status : null
+  const isCut = status === null && failing < chaos.errors + chaos.cuts
+  const around = (wait: number) => wait * (1 + chaos.jitter * (2 * random() - 1))
+  const before = around(chaos.first_token_ms ?? 0) + (late < chaos.slow ? around(chaos.slow_ms) : 0)
+  return {
+    status,
+    isCut,
+    apply(answer) {
+      const paced = status === null ? paceOf(answer, chaos.tokens_per_second, around) : [...answer.parts]
+      const waiting: Part[] = before > 0 ? [{ wait: before }, ...paced] : paced
+      return { ...answer, parts: isCut ? cut(waiting) : waiting }
+    },
+  }
+}
+
+/** Puts a wait after each event of a stream, by the length of its text; before a whole answer, by its length. */
+function paceOf(
+  { parts, headers }: MockAnswer,
+  perSecond: number | undefined,
+  around: (wait: number) => number,
+): Part[] {
+  if (perSecond === undefined) return [...parts]
+  const isStream = headers['content-type']?.startsWith('text/event-stream')
+  const own = parts.filter((part) => !('wait' in part)) // the recorded pace gives way
+  return own.flatMap((part): Part[] => {
+    if (!(part instanceof Uint8Array)) return [part]
+    const wait = { wait: around((textBytes(part) / BYTES_PER_TOKEN / perSecond) * 1000) }
+    return wait.wait === 0 ? [part] : isStream ? [part, wait] : [wait, part]
+  })
+}
+
+/** Members that hold what a model says, in all dialects. */
+const TEXT =
+  /"(?:content|text|delta|arguments|partial_json|thinking|reasoning_content)": ?"((?:[^"\\]|\\.)*)"/g
+
+const textBytes = (part: Uint8Array): number =>
+  [...Buffer.from(part).toString('latin1').matchAll(TEXT)].reduce((sum, [, text]) => sum + text!.length, 0)
+
+/** Ends an answer after half of its bytes. */
+function cut(parts: readonly Part[]): Part[] {
+  const isBytes = (part: Part): part is Uint8Array => part instanceof Uint8Array
+  let left = Math.floor(parts.filter(isBytes).reduce((sum, { length }) => sum + length, 0) / 2)
+  const kept: Part[] = []
+  for (const part of parts) {
+    if (!isBytes(part)) {
+      kept.push(part)
+      continue
+    }
+    kept.push(part.subarray(0, left))
+    left -= part.length
+    if (left <= 0) break
+  }
+  return [...kept, { end: 'cut' }]
+}
+
+/** Creates a generator of numbers in [0, 1) that follow from a text. */
+function randomFrom(text: string): () => number {
+  let step = 0
+  return () => Number.parseInt(hash('sha256', `${text} ${step++}`).slice(0, 12), 16) / 2 ** 48
+}
