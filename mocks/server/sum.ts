@@ -1,11 +1,8 @@
-// Sums of a ledger: calls, tokens, cost, problems. The tokens are those that the answers report, read as the
-// gateway reads them; the cost is what the calls would have cost at the providers' prices.
-import { createParser } from 'eventsource-parser'
-import type { UpstreamDialect } from '../../src/dialects/dialect.ts'
-import { DIALECTS } from '../../src/dialects/registry.ts'
-import { StreamEvent } from '../../src/dialects/stream-event.ts'
-import type { mergeTokens } from '../../src/dialects/usage.ts'
-import { createPricer, type Pricer } from '../../src/pricing/pricing.ts'
+// Sums of a ledger: calls, tokens, cost, problems. The tokens are those that the answers report; the cost is what
+// the calls would have cost at the prices of the day. Reads usage by itself, so that it agrees with no mistake of
+// a gateway under test.
+import { createRequire } from 'node:module'
+import type { calcPrice as CalcPrice } from '@pydantic/genai-prices'
 import type { LedgerEntry } from '../ledger.ts'
 import { providers } from '../providers/registry.ts'
 
@@ -26,27 +23,18 @@ export interface LedgerSum {
   readonly without_recording: number
 }
 
-const NAMES: readonly (readonly [RegExp, keyof typeof DIALECTS])[] = [
-  [/chat\/completions$/, 'chat'],
-  [/^messages$/, 'messages'],
-  [/^responses$/, 'responses'],
-  [/embeddings$/, 'embeddings'],
-  [/^images\//, 'images'],
-  [/:(?:streamG|g)enerateContent$/, 'gemini'],
-]
-
-const priced: Pricer = createPricer({
-  baseUrls: Object.fromEntries(providers.map(({ name, origin, basePaths }) => [name, origin + basePaths[0]])),
-  own: {},
-})
+interface Tokens {
+  readonly input: number
+  readonly output: number
+  readonly cached: number
+  readonly written: number
+}
 
 export function sumOf(entries: readonly LedgerEntry[]): LedgerSum {
   const calls = entries.filter(({ kind }) => kind === 'inference')
   const good = calls.filter(({ answer }) => answer.complete && answer.status !== null && answer.status < 400)
-  const tokens = good.map(tokensOf)
-  const costs = good.map(
-    ({ provider, model, at }, i) => priced({ provider, model: model ?? '' }, tokens[i]!, at).usd,
-  )
+  const tokens = good.map(({ answer }) => tokensIn(answer.body ?? ''))
+  const costs = good.map((entry, i) => costOf(entry, tokens[i]!))
   const sum = (numbers: readonly (number | null | undefined)[]) =>
     numbers.reduce<number>((all, one) => all + (one ?? 0), 0)
   return {
@@ -61,28 +49,70 @@ export function sumOf(entries: readonly LedgerEntry[]): LedgerSum {
   }
 }
 
-/** Reads the tokens of an answer; null if it reports none. */
-function tokensOf({ endpoint, answer }: LedgerEntry): ReturnType<typeof mergeTokens> {
-  const [, name] = NAMES.find(([path]) => path.test(endpoint)) ?? []
-  const upstream: UpstreamDialect | undefined = name && DIALECTS[name].upstream
-  if (!upstream || answer.body === null) return null
+/** Loaded when it is needed: the price table is large. */
+let calcPrice: typeof CalcPrice | undefined
+
+/** Returns the cost of a call, US dollars; null if its tokens or its price are unknown. */
+function costOf({ provider, model, at }: LedgerEntry, tokens: Tokens | null): number | null {
+  if (!tokens || model === null) return null
+  calcPrice ??= (createRequire(import.meta.url)('@pydantic/genai-prices') as { calcPrice: typeof CalcPrice })
+    .calcPrice
+  const { input, output, cached, written } = tokens
+  const usage = {
+    input_tokens: input,
+    output_tokens: output,
+    cache_read_tokens: cached,
+    cache_write_tokens: written,
+  }
   try {
-    return /^\s*[{[]/.test(answer.body)
-      ? upstream.readAnswer(answer.body).tokens
-      : streamed(upstream, answer.body)
+    const providerApiUrl = providers.find(({ name }) => name === provider)?.origin
+    const found = calcPrice(usage, model, {
+      timestamp: new Date(at),
+      ...(providerApiUrl && { providerApiUrl }),
+    })
+    return found?.total_price ?? null
   } catch {
-    return null // an answer that a script made up
+    return null // counts that contradict each other
   }
 }
 
-function streamed(upstream: UpstreamDialect, body: string): ReturnType<typeof mergeTokens> {
-  const stream = upstream.openStream()
-  let tokens: ReturnType<typeof mergeTokens> = null
-  const parser = createParser({
-    onEvent: ({ event, data }) => {
-      if (data !== '[DONE]') tokens = stream.read(new StreamEvent(event ?? '', data)).tokens ?? tokens
-    },
-  })
-  parser.feed(body)
-  return tokens
+type Json = Readonly<Record<string, unknown>>
+
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null
+
+/** Reads the tokens that an answer reports, whole or streamed, in any dialect; null if it reports none. */
+function tokensIn(body: string): Tokens | null {
+  const texts = /^\s*[{[]/.test(body)
+    ? [body]
+    : [...body.matchAll(/^data: ?(.*)$/gm)].map(([, data]) => data!)
+  const usages = texts.map(parsed).flatMap((event) =>
+    [event, event?.message, event?.response]
+      .filter(isObject)
+      .flatMap(({ usage, usageMetadata }) => [usage, usageMetadata])
+      .filter(isObject),
+  )
+  if (usages.length === 0) return null
+  const usage = Object.assign({}, ...usages) as Json // later counts of a stream replace earlier ones
+  const count = (...names: readonly string[]) =>
+    Number(names.map((name) => usage[name]).find(Number.isFinite) ?? 0)
+  const cached = ['prompt_tokens_details', 'input_tokens_details']
+    .map((name) => usage[name])
+    .find(isObject)?.cached_tokens
+  // Anthropic's cached tokens come in addition to the others.
+  const [read, written] = [count('cache_read_input_tokens'), count('cache_creation_input_tokens')]
+  return {
+    input: count('prompt_tokens', 'input_tokens', 'promptTokenCount') + read + written,
+    output: count('completion_tokens', 'output_tokens', 'candidatesTokenCount') + count('thoughtsTokenCount'),
+    cached: read || Number(cached ?? usage.cachedContentTokenCount ?? 0),
+    written,
+  }
+}
+
+function parsed(text: string): Json | null {
+  try {
+    const json: unknown = JSON.parse(text)
+    return isObject(json) ? json : null
+  } catch {
+    return null
+  }
 }
