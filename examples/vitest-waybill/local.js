@@ -1,4 +1,4 @@
-// Keeps tests on this machine: a connection to another one fails, and says so. A setup file of Vitest and Jest.
+// Keeps tests on this machine: a connection to another one fails, and says so. A setup file of Vitest.
 import net from 'node:net'
 
 const connect = net.Socket.prototype.connect

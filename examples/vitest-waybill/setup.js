@@ -1,4 +1,4 @@
-// Starts one mock server for all tests: `globalSetup` of Vitest and of Jest. WAYBILL_RECORDINGS names recordings
+// Starts one mock server for all tests: `globalSetup` of Vitest. WAYBILL_RECORDINGS names recordings
 // to answer from. The workers find the server by the environment variable WAYBILL_MOCK.
 import { createMockProviders } from 'waybill/mocks'
 
@@ -16,5 +16,5 @@ export default async function setup() {
     providers: Object.fromEntries(providers),
   })
   globalThis.waybillMock = mock
-  return () => mock.close() // Vitest calls it; Jest has teardown.js
+  return () => mock.close()
 }

@@ -107,3 +107,22 @@ function randomFrom(text: string): () => number {
   let step = 0
   return () => Number.parseInt(hash('sha256', `${text} ${step++}`).slice(0, 12), 16) / 2 ** 48
 }
+
+/** Chaos of one test: its numbers, and how many calls they have met. */
+export interface ChaosCount {
+  /** Starts anew with these numbers, or with none. */
+  set(numbers: ParsedChaos | null): void
+  /** Returns the fate of the next call; null without numbers. */
+  next(): Fate | null
+}
+
+export function createChaos(first: ParsedChaos | null): ChaosCount {
+  let [numbers, calls] = [first, 0]
+  return {
+    set(others) {
+      numbers = others
+      calls = 0
+    },
+    next: () => numbers && fateOf(numbers, ++calls),
+  }
+}

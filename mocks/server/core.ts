@@ -29,7 +29,7 @@ import { hostName } from '../redaction/paths.ts'
 import { offeredTools } from '../scenarios/offered-tools.ts'
 import { findScenario } from '../scenarios/registry.ts'
 import { refusalOf } from '../scenarios/scenario.ts'
-import { type Chaos, chaosSchema, fateOf, type ParsedChaos } from './chaos.ts'
+import { type Chaos, chaosSchema, createChaos, type Fate, type ParsedChaos } from './chaos.ts'
 import { withOwnId } from './fresh-ids.ts'
 import { createGates, type Gates } from './gates.ts'
 import { createLedgerBook } from './ledger-book.ts'
@@ -258,8 +258,7 @@ function createContext(shared: Shared, name: string | null): Context {
   const gates = createGates()
   const threads = createThreads()
   let turns = 0
-  let chaos = shared.chaos
-  let chaosCalls = 0
+  const chaos = createChaos(shared.chaos)
   const underWay = countUnderWay()
 
   const stage: MockControls = {
@@ -270,14 +269,10 @@ function createContext(shared: Shared, name: string | null): Context {
     answer: scripts.add,
     release: gates.release,
     watchFor: secrets.watchFor,
-    chaos(numbers) {
-      chaos = numbers === null ? null : parseChaos(numbers)
-      chaosCalls = 0
-    },
+    chaos: (numbers) => chaos.set(numbers && parseChaos(numbers)),
     sum: () => sumOf(book.entries()),
     clear() {
-      chaos = shared.chaos
-      chaosCalls = 0
+      chaos.set(shared.chaos)
       book.clear()
       scripts.clear()
       gates.clear()
@@ -315,16 +310,9 @@ function createContext(shared: Shared, name: string | null): Context {
     const own = name === null || valid === null ? null : contextKey(valid, name)
     const right = own !== null && provider.credential(request) === own ? own : valid
     const verdict = verdictOn(incoming, place, read, { key: right, strict, judgeModel })
-    const fate = chaos && kind === 'inference' && !scripted ? fateOf(chaos, ++chaosCalls) : null
-    const failure = fate?.status ? { scenario: 'plain', status: fate.status } : null
-    const first = answerTo(
-      asked,
-      verdict,
-      failure ? parseAnswer(failure) : scripted,
-      stock,
-      place !== null && !place.kept,
-    )
-    const chosen = fate ? fate.apply(failure ? { ...first, from: 'chaos' } : first) : first
+    const answering = (how: ParsedAnswer | null) =>
+      answerTo(asked, verdict, how, stock, place !== null && !place.kept)
+    const chosen = suffer(kind === 'inference' && !scripted ? chaos.next() : null, scripted, answering)
     const id = idFor(nonce, turn !== null, scripted)
     const answer = id === null ? chosen : withOwnId(chosen, id)
     turn?.keep(answer)
@@ -336,6 +324,17 @@ function createContext(shared: Shared, name: string | null): Context {
   }
 
   return { stage, receive }
+}
+
+/** Returns an answer as its fate wants it. */
+function suffer(
+  fate: Fate | null,
+  scripted: ParsedAnswer | null,
+  answering: (how: ParsedAnswer | null) => MockAnswer,
+): MockAnswer {
+  if (!fate) return answering(scripted)
+  if (fate.status === null) return fate.apply(answering(null))
+  return fate.apply({ ...answering(parseAnswer({ status: fate.status })), from: 'chaos' })
 }
 
 /** Parses numbers for chaos. Throws a ScriptError that names the field. */

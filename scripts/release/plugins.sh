@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the tests of the example packages for Vitest, Jest and pytest as their users would: each in a directory of its
+# Runs the tests of the example packages for Vitest and pytest as their users would: each in a directory of its
 # own, with the packed tarball. Usage: scripts/release/plugins.sh TARBALL
 set -euo pipefail
 tarball=$(realpath "$1")

@@ -1,4 +1,4 @@
-// The same tests for Vitest and for Jest.
+// Tests of the package, by any test runner.
 import { matchers, mockFor } from '../index.js'
 import { ask } from './ask.js'
 
