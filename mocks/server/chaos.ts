@@ -44,7 +44,7 @@ export interface Fate {
 const BYTES_PER_TOKEN = 4
 
 /** Returns the fate of the call with this number, from 1 on. */
-export function fateOf(chaos: ParsedChaos, call: number): Fate {
+function fateOf(chaos: ParsedChaos, call: number): Fate {
   const random = randomFrom(`${chaos.seed} ${call}`)
   const [failing, late] = [random(), random()]
   const status = failing < chaos.errors ? chaos.status : null
