@@ -1,8 +1,68 @@
 // The page of a profile: its rows, each with its level, its set and where it comes from. Pure.
-import { type Profile, profileRows, readProfile } from '../../conformance/requirements/profiles.ts'
+import { PROFILES, type Profile, profileRows, readProfile } from '../../conformance/requirements/profiles.ts'
 import type { Requirement, Requirements } from '../../conformance/requirements/requirements.ts'
 
+/** Profiles that are not about one gateway. */
+export const PUBLIC_PROFILES = PROFILES.filter((name) => name !== 'waybill')
+
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ')
+
+/** Removes what a sentence adds in brackets for one gateway, as in `gets a 4xx (Waybill: 404)`. */
+export const forEveryone = (text: string): string =>
+  text.replaceAll(/ ?\([^()]*\bWaybill\b[^()]*(?:\([^()]*\)[^()]*)*\)/g, '')
+
+/** Returns the rows of all profiles but Waybill's as data, for programs. */
+export function profilesJson(requirements: Requirements, set: string): string {
+  const profiles = Object.fromEntries(
+    PUBLIC_PROFILES.map((name) => {
+      const { title, about, untested, live, dialect, rows: named } = readProfile(name)
+      const sources = new Map(named.map((row) => [row.id, row]))
+      const rows = profileRows(requirements, name).map((row) => {
+        const { id, slug, level, needs, text, links, check } = row
+        const { says, source, since = row.since } = sources.get(id) ?? {}
+        return {
+          ...{ id, slug, level, since: since === undefined ? null : `${since}.0`, needs: needs ?? null },
+          ...{ text: forEveryone(text), tested: check !== undefined, links, says, source },
+        }
+      })
+      return [name, { title, about, untested, live, dialect, rows }]
+    }),
+  )
+  return `${JSON.stringify({ set, profiles }, null, 2)}\n`
+}
+
+/** Returns the page above those of the profiles: versions, changes, and how to propose one. */
+export function profilesIndex(requirements: Requirements): string {
+  const rows = PUBLIC_PROFILES.flatMap((name) => profileRows(requirements, name))
+  const ids = [...new Map(rows.map((row) => [row.id, row])).values()]
+  const sets = [...new Set(ids.flatMap(({ since }) => since ?? []))].sort((a, b) => b - a)
+  const added = (set: number | undefined) => ids.filter(({ since }) => since === set).map(({ id }) => id)
+  return [
+    '# The requirements, by profile',
+    '',
+    '<!-- Written by `npm run docs`. -->',
+    '',
+    'What a gateway or a model server must do, in documents that favour none. A profile is a list of requirements for one purpose; a run of the suite is a run of one profile under one set.',
+    '',
+    ...PUBLIC_PROFILES.map((name) => `- [\`${name}\`](${name}.md): ${readProfile(name).about.trim()}`),
+    '',
+    'For programs: [profiles.json](profiles.json) has the same rows.',
+    '',
+    '## Versions',
+    '',
+    'A set is frozen when the suite is released. A requirement is never changed so that it asks for more, and its id is never used again; what would ask for more gets an id of its own and counts from the next set on.',
+    '',
+    '| set | requirements that came with it |',
+    '|---|---|',
+    `| next (run, not scored) | ${added(undefined).join(', ') || 'none'} |`,
+    ...sets.map((set) => `| ${set}.0 | ${added(set).join(', ')} |`),
+    '',
+    '## Propose a change',
+    '',
+    'Open an issue or a pull request with the sentence, whom it binds, why it matters, and where it comes from: a specification, or what a client was seen to need. A proposal is taken up with a check that a wrong gateway fails and an unusual but right one passes. Whoever maintains a gateway that a requirement judges wrongly should say so: doubt counts for the gateway, and a requirement that only one design can meet is a mistake.',
+    '',
+  ].join('\n')
+}
 
 /** Returns the page. It is about the target, so it names no gateway. */
 export function profilePage(name: Profile, requirements: Requirements): string {
@@ -18,7 +78,7 @@ export function profilePage(name: Profile, requirements: Requirements): string {
       level,
       since === undefined ? 'next' : `${since}.0`,
       needs ?? '',
-      text + (check === undefined ? ' *Not tested.*' : ''),
+      forEveryone(text) + (check === undefined ? ' *Not tested.*' : ''),
       ...(named.length === 0 ? [] : [source ? `${source.says} ([source](${source.source}))` : '']),
     ]
     return `| ${cells.map(cell).join(' | ')} |`

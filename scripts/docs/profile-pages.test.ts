@@ -1,0 +1,20 @@
+// The pages of profiles: about no gateway, with the words that bind every one.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { readRequirements } from '../../conformance/requirements/requirements.ts'
+import { forEveryone, PUBLIC_PROFILES, profilePage, profilesIndex, profilesJson } from './profile-pages.ts'
+
+test('a sentence loses what it adds for one gateway, and nothing else', () => {
+  assert.equal(forEveryone('It gets a 4xx (Waybill: 404 (see below)) at once.'), 'It gets a 4xx at once.')
+  assert.equal(forEveryone('Closed within 5 s (10 s at night).'), 'Closed within 5 s (10 s at night).')
+})
+
+test('no page and no data of a profile names Waybill', () => {
+  const requirements = readRequirements()
+  const texts = [
+    ...PUBLIC_PROFILES.map((name) => profilePage(name, requirements)),
+    profilesIndex(requirements),
+    profilesJson(requirements, '5.0'),
+  ]
+  for (const text of texts) assert.doesNotMatch(text, /\bWaybill\b/)
+})
