@@ -32,6 +32,7 @@ export const PROGRAMS: Readonly<Record<string, Readonly<Record<string, string>>>
   agents: {
     all: 'agents/all.ts',
     'python-clients': 'agents/python-clients.ts',
+    'own-login': 'agents/own-login.ts',
   },
   release: {
     files: 'release/files.ts',

@@ -188,6 +188,10 @@ function refusal(kind: ProviderRefusal, text: string): RefusedRequest {
   }
 }
 
+/** A subscription's login is accepted only as a bearer token, and with the beta for it. */
+const isLogin = (value = ''): boolean => /^(Bearer +)?sk-ant-oat/i.test(value)
+const NO_LOGINS = 'OAuth authentication is currently not supported.'
+
 export const anthropic = {
   name: 'anthropic',
   origin: 'https://api.anthropic.com',
@@ -195,6 +199,10 @@ export const anthropic = {
   endpoints: [messages, countTokens, models],
   credential: (request) => request.headers['x-api-key'] ?? bearer(request),
   lacks({ headers }) {
+    if (isLogin(headers.authorization) && !/(^|[\s,])oauth-/.test(headers['anthropic-beta'] ?? ''))
+      return { problem: 'a login without its beta', refused: refusal('bad_key', NO_LOGINS) }
+    if (isLogin(headers['x-api-key']))
+      return { problem: 'a login as x-api-key', refused: refusal('bad_key', 'invalid x-api-key') }
     if (headers['anthropic-version']) return null
     const problem = 'anthropic-version: header is required'
     return { problem, refused: refusal('invalid_request', problem) }
