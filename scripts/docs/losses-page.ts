@@ -1,6 +1,6 @@
 // Writes docs/losses.md: the meaning of each loss, and the translations in which the tests show it.
 
-import { LOSSES, type Loss } from '../../src/core/losses.ts'
+import { LOSSES, type Loss, MOVE_LOSSES } from '../../src/core/losses.ts'
 import { LOSS_CASES } from '../../src/dialects/loss-cases.ts'
 
 export function lossesPage(): string {
@@ -23,5 +23,16 @@ column lists what the tests show: from the client's dialect to the provider's, o
 | word | what is lost | where |
 |---|---|---|
 ${rows.join('\n')}
+
+## What a session loses with its key
+
+A provider may have [several keys](credentials.md#several-keys). If a session has to move to another one, its first call there has
+these words, also without a translation. \`on_loss\` does not concern them.
+
+| word | what is lost |
+|---|---|
+${Object.entries(MOVE_LOSSES)
+  .map(([word, meaning]) => `| \`${word}\` | ${meaning} |`)
+  .join('\n')}
 `
 }

@@ -20,7 +20,7 @@ import type { ClientDialect } from '../dialects/dialect.ts'
 import { countEvents, type RelayOptions, type RelayResult, relayStream } from '../http/relay.ts'
 import { delivered, encodeHeader, replyError, replyRelayed, routeHeaders, withLosses } from '../http/reply.ts'
 import { type Failure, MAX_ERROR_BYTES, type Streaming, type Whole } from '../providers/attempt-result.ts'
-import type { Provider, SendResult } from '../providers/send.ts'
+import { lossesOf, type Provider, type SendResult } from '../providers/send.ts'
 import type { Mask } from '../shared/redact.ts'
 import type { CallContext } from './context.ts'
 import { renameAnswer, renameEvent } from './rename-model.ts'
@@ -230,7 +230,12 @@ function answerFailure(failure: Failure, result: SendResult, answering: Answerin
     const stands = status !== null && status >= 400 ? status : (error?.status ?? 502)
     return ended(stands, relayError(stands, body, headers, result, answering))
   }
-  const error = new GatewayError(failure.code, answering.context.mask(`${failure.message}.`))
+  const wait = Number(failure.headers['retry-after'])
+  const error = new GatewayError(
+    failure.code,
+    answering.context.mask(`${failure.message}.`),
+    failure.code === 'rate_limited' ? { retryAfter: Math.ceil(wait) } : {},
+  )
   replyError(response, error, call.id, answering.dialect, headersOf({}, result, answering))
   return ended(error.status, error.code)
 }
@@ -288,5 +293,5 @@ const headersOf = (provider: Failure['headers'], result: SendResult, answering: 
   const { requestIdHeader } = answering.dialect
   if (translation || !headers[requestIdHeader]) headers[requestIdHeader] = call.id
   if (result.adjusted.length > 0) headers['x-gateway-adjusted'] = result.adjusted.join(', ')
-  return withLosses(headers, translation?.losses ?? [])
+  return withLosses(headers, lossesOf(result) ?? [])
 }

@@ -1,7 +1,7 @@
 // Makes the write that closes the record of a call, from what is known at its end. Changes nothing.
 import type { Route } from '../core/call.ts'
 import type { KnownCost } from '../core/record.ts'
-import type { SendResult } from '../providers/send.ts'
+import { lossesOf, type SendResult } from '../providers/send.ts'
 import type { Mask } from '../shared/redact.ts'
 import type { Write } from '../store/writes.ts'
 import type { AnswerResult } from './answer.ts'
@@ -45,8 +45,9 @@ export function closingOf(
           status: last.status,
           errorCode: maskedCode(last.errorCode, mask),
           tokens: last.tokens,
-          losses: sent?.translation?.losses ?? null,
+          losses: sent && lossesOf(sent),
           adjusted: sent?.adjusted.length ? sent.adjusted : null,
+          credential: sent?.credential ?? null,
         },
     cost: price(target, last.tokens, at),
     ...(earlier && { earlier }),

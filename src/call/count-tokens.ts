@@ -103,7 +103,7 @@ async function askProvider(
   response.once('close', leave)
   try {
     const { basePath, credentials } = provider
-    const credential = await credentials.take({ caller })
+    const credential = await credentials.take({ caller, session: null, tried: new Set() })
     const asked = upstream.countTokens.request(request, target.model, { basePath, key: credential.key })
     const { statusCode, body } = await askOne(provider.dispatcher, {
       ...((await credential.complete?.(asked)) ?? asked),

@@ -276,13 +276,17 @@ class ClientCall implements BodyTaker, Answering, SendListener {
     const { config, providers } = this.context
     const { stream_first_event, answer, idle, retries, cooldown } = config.resilience
     const limits = { responseStart: this.request.stream ? stream_first_event : answer, idle }
-    const { keyName } = this.call
+    const { keyName, sessionId } = this.call
     const { credential: caller = null } = this.#admitted.caller
-    const { name: dialect } = this.dialect
     const { name } = this.route
     const onRefused = name === null ? undefined : config.routes[name]?.on_refused
     const adjusting = { onRefused, learned: this.context.learned }
-    return { dialect, providers, limits, retries, cooldown, listener: this, keyName, caller, adjusting }
+    return {
+      dialect: this.dialect.name,
+      ...{ providers, limits, retries, cooldown, keyName, caller, adjusting },
+      session: sessionId === null ? null : `${keyName} ${sessionId}`,
+      listener: this,
+    }
   }
 
   trace(target: Target, path: string, headers: readonly string[], body: string): AnswerTrace {

@@ -35,13 +35,12 @@ export function inconsistencies(raw: unknown): Problem[] {
 export function missingSecrets(raw: unknown, env: Env): Problem[] {
   const config = fields(raw)
   const named = [
-    ...Object.entries(fields(config.providers)).map(([id, provider]) => ({
-      path: ['providers', id, 'key'],
-      name: fields(provider).key,
-      remedy: 'remove the provider',
-      isRight: (value: string) => /^[\x21-\x7e]+$/.test(value),
-      wrong: 'contains characters that no key has',
-    })),
+    ...Object.entries(fields(config.providers)).flatMap(([id, provider]) => [
+      aKey(['providers', id, 'key'], fields(provider).key, 'remove the provider'),
+      ...list(fields(provider).keys).map((key, index) =>
+        aKey(['providers', id, 'keys', index, 'key'], fields(key).key, 'remove the key'),
+      ),
+    ]),
     {
       path: ['telemetry', 'headers'],
       name: fields(config.telemetry).headers,
@@ -66,6 +65,15 @@ export function missingSecrets(raw: unknown, env: Env): Problem[] {
     return isRight(value) ? [] : [{ path, message: `environment variable ${variable} ${wrong}` }]
   })
 }
+
+/** Describes a key of a provider in the environment. */
+const aKey = (path: PropertyKey[], name: unknown, remedy: string) => ({
+  path,
+  name,
+  remedy,
+  isRight: (value: string) => /^[\x21-\x7e]+$/.test(value),
+  wrong: 'contains characters that no key has',
+})
 
 /** `telemetry` is present but undefined if the environment switches it off. */
 function traceProblems(config: Fields): Problem[] {
@@ -112,16 +120,34 @@ function modelProblems(config: Fields): Problem[] {
 
 function credentialProblems({ providers }: Fields): Problem[] {
   return Object.entries(fields(providers)).flatMap(([id, provider]) => {
-    const { auth, key } = fields(provider)
-    return auth === 'caller' && key !== undefined
-      ? [
-          {
-            path: ['providers', id, 'key'],
-            message:
-              'cannot stand beside `auth: caller`, which takes the credential of each caller; remove one',
-          },
-        ]
-      : []
+    const { auth, key, keys } = fields(provider)
+    const path = ['providers', id]
+    const found: Problem[] = []
+    for (const [name, value] of Object.entries({ key, keys }))
+      if (auth === 'caller' && value !== undefined)
+        found.push({
+          path: [...path, name],
+          message:
+            'cannot stand beside `auth: caller`, which takes the credential of each caller; remove one',
+        })
+    if (key !== undefined && keys !== undefined)
+      found.push({
+        path: [...path, 'key'],
+        message: 'cannot stand beside `keys`; put it in there, with a name',
+      })
+    return [...found, ...keyPoolProblems([...path, 'keys'], list(keys).map(fields))]
+  })
+}
+
+function keyPoolProblems(path: PropertyKey[], keys: readonly Fields[]): Problem[] {
+  const names = keys.map(({ name }) => name)
+  return keys.flatMap(({ name, key, file, command }, index) => {
+    const found: Problem[] = []
+    if ([key, file, command].filter((source) => source !== undefined).length !== 1)
+      found.push({ path: [...path, index], message: 'must have exactly one of `key`, `file` and `command`' })
+    if (typeof name === 'string' && names.indexOf(name) < index)
+      found.push({ path: [...path, index, 'name'], message: `there is another key ${quoted(name)}` })
+    return found
   })
 }
 

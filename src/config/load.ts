@@ -31,7 +31,7 @@ export type RuleConfig = RouteConfig['rules'][number]
 /** The configuration and, separately, the secrets. */
 export interface Loaded {
   readonly config: Config
-  /** Maps each provider to its key. */
+  /** Maps each provider to its key, and `provider/name` to one of several. */
   readonly secrets: ReadonlyMap<string, string>
   /** Address of the shared log, a secret; absent without `fleet`, and in replay. */
   readonly fleetUrl?: string | undefined
@@ -86,6 +86,7 @@ export function loadConfig(file: string, options: LoadOptions): Loaded {
     ...loaded,
     config: Object.freeze({
       ...config,
+      providers: withKeyFiles(config.providers, beside),
       models,
       data: beside(config.data),
       ...(fleet && { fleet }),
@@ -116,6 +117,21 @@ function readSynced(file: string): FactLayer | undefined {
     throw new ConfigError([`${error.message}; ${remedy}`])
   }
 }
+
+/** Returns the providers with the full paths of their keys' files. */
+const withKeyFiles = (
+  providers: Config['providers'],
+  beside: (path: string) => string,
+): Config['providers'] =>
+  Object.fromEntries(
+    Object.entries(providers).map(([id, { keys, ...provider }]) => [
+      id,
+      {
+        ...provider,
+        ...(keys && { keys: keys.map((key) => (key.file ? { ...key, file: beside(key.file) } : key)) }),
+      },
+    ]),
+  )
 
 /** Returns the models with the prices of `file` for those that the configuration does not price. */
 function withPrices({ models }: Config, file: string): Config['models'] {
@@ -160,10 +176,11 @@ export function parseConfig(text: string, file: string, { env, replay = false }:
   const secrets = new Map<string, string>()
   if (!replay)
     // in replay no provider is reached, so no key is needed
-    for (const [id, { key }] of Object.entries(config.providers)) {
-      const value = key && env[key.slice(1)]?.trim()
-      if (value) secrets.set(id, value)
-    }
+    for (const [id, { key, keys = [] }] of Object.entries(config.providers))
+      for (const [name, variable] of [[id, key], ...keys.map((each) => [`${id}/${each.name}`, each.key])]) {
+        const value = variable && env[variable.slice(1)]?.trim()
+        if (value) secrets.set(name!, value)
+      }
   const fleetUrl = replay ? undefined : config.fleet && env[config.fleet.url.slice(1)]?.trim()
   const telemetryHeaders = config.telemetry?.headers && env[config.telemetry.headers.slice(1)]?.trim()
   return { config: Object.freeze(config), secrets, fleetUrl, telemetryHeaders }

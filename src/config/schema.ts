@@ -85,6 +85,26 @@ const secret = (what: string) =>
     })
   })
 
+const providerKey = z.strictObject({
+  name: name.describe('Its name in the record.'),
+  key: secret('key').optional().describe('$NAME of the environment variable that holds it.'),
+  file: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('File that holds it and nothing else, relative to this file. A changed file is read again.'),
+  command: z
+    .tuple([z.string().min(1)], z.string())
+    .optional()
+    .describe(
+      'Program, with its arguments, that prints the key as its only line, such as that of a secret manager. No shell is involved. It has 10 s.',
+    ),
+  renew: wait
+    .refine((ms) => ms >= 1_000, 'must be at least 1s')
+    .prefault('1h')
+    .describe('Time after which the command is run again. It also is if the provider refuses the key.'),
+})
+
 const provider = z.strictObject({
   dialect: z
     .union([dialect, z.array(dialect).min(1)], {
@@ -112,6 +132,13 @@ const provider = z.strictObject({
     .optional()
     .describe(
       'caller: the provider gets the credential that the caller itself sends as `Authorization` or `x-api-key`, such as the login of a subscription, and no other provider does. The gateway’s own key then comes as `X-Gateway-Key`.',
+    ),
+  keys: z
+    .array(providerKey)
+    .min(1, 'names no key')
+    .optional()
+    .describe(
+      'Several keys instead of `key`, each with a name. A session stays with its key and moves only if that key is refused or has used up its limits, which are read from the headers of each answer.',
     ),
   family: name
     .optional()

@@ -145,6 +145,8 @@ export interface AttemptEnd {
   readonly losses?: readonly string[] | null
   /** Parameters that were left out because the provider refuses them; null if there were none. */
   readonly adjusted?: readonly string[] | null
+  /** Name of the provider's key; null if it has only one. */
+  readonly credential?: string | null
 }
 
 /** Returns true if an attempt was never sent, or was refused with an error status: it used nothing. */

@@ -74,6 +74,23 @@ export const LOSSES = {
   'unknown.tool': 'A kind of tool that Waybill does not know.',
 } as const satisfies Record<string, string>
 
+/**
+ * Losses of a session that moves to another key of its provider. The gateway takes nothing out of the request;
+ * the provider may no longer have, or be able to read, what belongs to the other key's account.
+ */
+export const MOVE_LOSSES = {
+  'key.cache': 'The prompt that the provider has cached for the key that served the session before.',
+  'key.reasoning':
+    'Sealed reasoning (a signature, redacted or encrypted reasoning) that was made for the key that served the session before.',
+} as const satisfies Record<string, string>
+
+/** Members with sealed reasoning, in all dialects. */
+const SEALED = /"(encrypted_content|signature|thoughtSignature|thought_signature|reasoning_details)"\s*:/
+
+/** Returns what a request loses with the key that served its session. */
+export const lossesOfMove = (text: string): (keyof typeof MOVE_LOSSES)[] =>
+  SEALED.test(text) ? ['key.cache', 'key.reasoning'] : ['key.cache']
+
 export type Loss = keyof typeof LOSSES
 
 /** Collects the words of one translation, each once. */

@@ -458,7 +458,7 @@ export const ATTEMPT_FIELDS = {
     kind: 'words',
     nullable: true,
     about:
-      'what the translation to and from the dialect of the provider could not carry, see [losses.md](losses.md); empty if it carried everything, null if nothing was translated',
+      'what the translation to and from the dialect of the provider could not carry, see [losses.md](losses.md); and what a session lost by moving to another key of its provider; empty if it carried everything, null if nothing was translated or lost',
     close: ({ ended }) => ended.losses ?? null,
   },
   adjusted: {
@@ -467,6 +467,12 @@ export const ATTEMPT_FIELDS = {
     about:
       'parameters that were left out because the provider refuses them for this model (`on_refused`); null if none were',
     close: ({ ended }) => ended.adjusted ?? null,
+  },
+  provider_key: {
+    kind: 'text',
+    nullable: true,
+    about: 'name of the key that was used, if the provider has several; null while it is open',
+    close: ({ ended }) => ended.credential ?? null,
   },
 } as const satisfies Record<string, Field<AttemptOpening, AttemptClosing>>
 

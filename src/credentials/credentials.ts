@@ -8,6 +8,10 @@ import type { CallerCredential } from './caller-credential.ts'
 export interface CredentialUse {
   /** The caller's own credential; null if it sent none. */
   readonly caller: CallerCredential | null
+  /** Gateway key and session of the call, as one text; null without a session. */
+  readonly session: string | null
+  /** Names of the credentials that this call has tried for its target. */
+  readonly tried: ReadonlySet<string>
 }
 
 /** Credentials of one provider. */
@@ -24,13 +28,36 @@ export interface Credentials {
 export interface Credential {
   /** Key that the dialect writes into its own header; null if there is none. */
   readonly key: string | null
+  /** Its name, for the record; absent if the provider has only one. */
+  readonly name?: string
+  /** True if another one served the session before. */
+  readonly moved?: boolean
   /** Returns the request with further headers or a signature. */
   complete?(request: ProviderRequest): ProviderRequest | Promise<ProviderRequest>
-  /** Called with the status and headers of the answer. */
-  answered?(status: number, headers: IncomingHttpHeaders): void
+  /**
+   * Called once, with the start of the answer or null. For an answer that concerns only this credential, it
+   * returns `another` if one can be used at once, or the time until one can.
+   */
+  settled?(answer: Answered | null): 'another' | { readonly waitMs: number } | null
+}
+
+export interface Answered {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  /** Code of the provider's error. */
+  readonly code: string | null
+  /** From `Retry-After`; null if absent. */
+  readonly retryAfterMs: number | null
 }
 
 /** There is no credential for a request. The message is for the client and holds no secret. */
 export class CredentialError extends Error {
   override readonly name = 'CredentialError'
+  /** Time after which there may be one, ms; null if that is not known. */
+  readonly waitMs: number | null
+
+  constructor(message: string, waitMs: number | null = null) {
+    super(message)
+    this.waitMs = waitMs
+  }
 }

@@ -2,8 +2,32 @@
 import type { ProviderConfig } from '../config/load.ts'
 import { callersOwn } from './caller.ts'
 import type { Credentials } from './credentials.ts'
+import { keyPool } from './key-pool.ts'
+import { fixedKey, type KeySource, keyInFile, keyOfCommand } from './key-source.ts'
+import type { CredentialMemory } from './memory.ts'
 import { singleKey } from './single-key.ts'
 
-/** `key`: the one that the configuration names; null if it names none. */
-export const credentialsOf = (name: string, { auth }: ProviderConfig, key: string | null): Credentials =>
-  auth === 'caller' ? callersOwn(name) : singleKey(key)
+export interface CredentialContext {
+  /** Secrets from the environment, by provider or `provider/name of a key`. */
+  readonly secrets: ReadonlyMap<string, string>
+  readonly memory: CredentialMemory
+  /** Called with each secret as it is read, so that it can be masked. */
+  readonly learn: (secret: string) => void
+  readonly now: () => number
+}
+
+export function credentialsOf(
+  provider: string,
+  { auth, keys }: Pick<ProviderConfig, 'auth' | 'keys'>,
+  { secrets, memory, learn, now }: CredentialContext,
+): Credentials {
+  if (auth === 'caller') return callersOwn(provider)
+  if (!keys) return singleKey(secrets.get(provider) ?? null)
+  const sources = keys.map((key): [string, KeySource] => {
+    const what = `${provider}: key ${key.name}`
+    if (key.file !== undefined) return [key.name, keyInFile(key.file, what, now)]
+    if (key.command) return [key.name, keyOfCommand(key.command, key.renew, what, now)]
+    return [key.name, fixedKey(secrets.get(`${provider}/${key.name}`) ?? '')]
+  })
+  return keyPool({ provider, sources: new Map(sources), state: memory.pool(provider), learn, now })
+}

@@ -6,6 +6,7 @@ import { type Config, ConfigError, type KeyConfig, type Loaded } from '../config
 import { pairsIn } from '../config/otel.ts'
 import { needRestart } from '../config/restart.ts'
 import type { Log } from '../core/process-log.ts'
+import type { CredentialMemory } from '../credentials/memory.ts'
 import type { Dialects } from '../dialects/registry.ts'
 import { canTranslate } from '../dialects/translate.ts'
 import type { ConfigurationState, ReadContext } from '../endpoints/context.ts'
@@ -22,7 +23,7 @@ import { createPricer, pricingOf } from '../pricing/pricing.ts'
 import type { Connections } from '../providers/connections.ts'
 import { createRouter } from '../routing/router.ts'
 import type { RoutingState } from '../routing/routing-state.ts'
-import { createMask } from '../shared/redact.ts'
+import { createGrowingMask } from '../shared/redact.ts'
 import { cleanLabel } from '../terminal/clean.ts'
 import { refuseOpenAccess } from './listen.ts'
 import type { GatewayOptions } from './options.ts'
@@ -40,6 +41,7 @@ export interface InForceDeps {
   readonly readSlots: CallSlots
   readonly routingState: RoutingState
   readonly connections: Connections
+  readonly memory: CredentialMemory
   readonly limitsOf: ReturnType<typeof createLimits>
   readonly meters: Pick<Metrics, 'configure'>
   readonly fleet: Pick<Fleet, 'configured'> | undefined
@@ -102,13 +104,13 @@ function contextOf(
   configuration: () => ConfigurationState,
   before?: CallContext,
 ): RequestContext<ReadContext, CallContext> {
-  const { options, dialects, random, routingState, connections, readParts, callParts } = deps
+  const { options, dialects, random, routingState, connections, memory, readParts, callParts } = deps
   const { now, replay } = callParts
   const { pageTokens } = readParts
   const same = (...settings: (keyof Config)[]) =>
     settings.every((name) => isDeepStrictEqual(before?.config[name], config[name]))
   const router = createRouter(config, { now, random, routingState, canTranslate: canTranslate(dialects) })
-  const mask = createMask([
+  const mask = createGrowingMask([
     ...secrets.values(),
     ...secretsIn(options.fleetUrl),
     ...headerValuesIn(options.telemetryHeaders),
@@ -132,7 +134,7 @@ function contextOf(
       price,
       cache: before && same('cache', 'providers') ? before.cache : createResponseCache(config.cache, now),
       limits: deps.limitsOf(replay ? config.keys.map(withoutBudget) : config.keys, price),
-      providers: connect(config, secrets, dialects, connections),
+      providers: connect(config, { secrets, memory, learn: mask.learn, now }, dialects, connections),
       mask,
       clientOf: createClientOf(mask),
       keyGuard,

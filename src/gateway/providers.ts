@@ -1,6 +1,6 @@
 // Builds the configuration's providers for the pipeline: the dialects and connections of each.
-import type { Config, Loaded, ProviderConfig } from '../config/load.ts'
-import { credentialsOf } from '../credentials/registry.ts'
+import type { Config, ProviderConfig } from '../config/load.ts'
+import { type CredentialContext, credentialsOf } from '../credentials/registry.ts'
 import { DIALECTS, type Dialects } from '../dialects/registry.ts'
 import { canTranslate, plainLosses, upstreamsOf } from '../dialects/translate.ts'
 import type { ReadContext } from '../endpoints/context.ts'
@@ -33,14 +33,13 @@ export const translatable = canTranslate(DIALECTS)
 /** Returns the providers of a configuration, by name. */
 export function connect(
   config: Config,
-  secrets: Loaded['secrets'],
+  credentials: CredentialContext,
   dialects: Dialects,
   connections: Connections,
 ): Map<string, Provider> {
   const facts = factTableOf(config)
   const entries = Object.entries(config.providers).map(([name, provider]): [string, Provider] => {
     const { origin, pathname } = new URL(provider.base_url)
-    const key = secrets.get(name) ?? null
     return [
       name,
       {
@@ -48,7 +47,7 @@ export function connect(
         dispatcher: connections.to(origin, config.resilience.connect),
         origin,
         basePath: pathname.replace(/\/+$/, ''),
-        credentials: credentialsOf(name, provider, key),
+        credentials: credentialsOf(name, provider, credentials),
         factsOf: (model, dialect) => facts.of(name, model, dialect),
         windowOf: (model) =>
           provider.dialect.map((each) => facts.of(name, model, each).context).find(Boolean) ?? null,

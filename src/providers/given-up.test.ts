@@ -49,6 +49,7 @@ async function cooledBy(act: (exchange: UpstreamExchange, fail: (reason: Error) 
       adjusting: { onRefused: undefined, learned: NOTHING_LEARNED },
       keyName: null,
       caller: null,
+      session: null,
       listener: {
         trace: () => TRACE,
         traceHeaders: () => [],

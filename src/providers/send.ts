@@ -3,8 +3,14 @@
 import type { Dispatcher } from 'undici'
 import type { AnswerTrace } from '../core/artifact.ts'
 import { type AttemptEnd, type Route, type Target, targetId } from '../core/call.ts'
+import { lossesOfMove } from '../core/losses.ts'
 import type { CallerCredential } from '../credentials/caller-credential.ts'
-import { type Credential, CredentialError, type Credentials } from '../credentials/credentials.ts'
+import {
+  type Answered,
+  type Credential,
+  CredentialError,
+  type Credentials,
+} from '../credentials/credentials.ts'
 import type { ClientRequest } from '../dialects/client-request.ts'
 import type { ProviderAccess, ProviderRequest, Translation, UpstreamDialect } from '../dialects/dialect.ts'
 import { Adjuster, type AdjusterOptions } from './adjuster.ts'
@@ -51,6 +57,8 @@ export interface SendOptions {
   readonly adjusting: AdjusterOptions
   /** Credential of the caller's own. */
   readonly caller: CallerCredential | null
+  /** Gateway key and session, as one text; null without a session. */
+  readonly session: string | null
 }
 
 /** Receives the events of a call on its way. */
@@ -103,6 +111,10 @@ export interface SendResult {
   readonly answerTranslation: Translation | null
   /** Members that the last attempt left out because the provider refuses them. */
   readonly adjusted: readonly string[]
+  /** Name of the last attempt's credential; null if its provider has only one. */
+  readonly credential: string | null
+  /** What the session lost because another key of the provider served it before. */
+  readonly moveLosses: readonly string[]
 }
 
 /** Tries the candidates in order. Throws only if a request cannot be made at all, before it is sent. */
@@ -119,6 +131,10 @@ class Walk {
   /** Remaining tries of this target. */
   #retries: number
   #exchange: UpstreamExchange | null = null
+  /** Credential of this attempt; null until there is one. */
+  #credential: Credential | null = null
+  /** Names of the credentials that were tried for this target. */
+  #triedCredentials = NONE
   /** Dialect of this attempt; a translation has state. */
   #dialect: UpstreamDialect | null = null
   #translation: Translation | null = null
@@ -146,16 +162,19 @@ class Walk {
 
   attempt(): void {
     const target = this.#candidates[this.#index]!
+    const before = this.#tried
     this.#n++
     this.#tried = target
-    const { providers, dialect: name, caller } = this.#options
+    const { providers, dialect: name, caller, session } = this.#options
+    if (target !== before) this.#triedCredentials = new Set()
     const provider = providers.get(target.provider)!
     const spoken = provider.dialects.get(name)!
     this.#translation = spoken.translation?.(this.#clientRequest, target.model) ?? null
     this.#dialect = this.#translation ?? spoken
     this.#adjuster.begin(target, this.#dialect, this.#translation)
     try {
-      const credential = provider.credentials.take({ caller })
+      this.#credential = null
+      const credential = provider.credentials.take({ caller, session, tried: this.#triedCredentials })
       if (credential instanceof Promise)
         credential.then(
           this.#step((credential) => this.#request(provider, credential)),
@@ -170,6 +189,11 @@ class Walk {
   /** Makes the request with its credential, and sends it. */
   #request(provider: Provider, credential: Credential): void {
     const { basePath, factsOf } = provider
+    this.#credential = credential
+    if (credential.name !== undefined) {
+      if (this.#triedCredentials === NONE) this.#triedCredentials = new Set()
+      this.#triedCredentials.add(credential.name)
+    }
     const access = { basePath, key: credential.key, factsOf }
     const made = this.#dialect!.request(this.#clientRequest, this.#tried.model, access)
     const request = { ...made, body: this.#adjuster.fit(made.body, this.#translation) }
@@ -186,7 +210,11 @@ class Walk {
   /** Nothing was sent, because there is no credential for it. */
   #unsent(error: unknown): void {
     if (!(error instanceof CredentialError)) throw error
-    this.#settled(failure('not_sent', 'upstream_refused', error.message, null))
+    const { message, waitMs } = error
+    const failed = failure('not_sent', waitMs === null ? 'upstream_refused' : 'rate_limited', message, null)
+    this.#settled(
+      waitMs === null ? failed : { ...failed, headers: { 'retry-after': String(waitMs / 1_000) } },
+    )
   }
 
   /** Wraps a step that runs later: an exception ends the call. */
@@ -230,6 +258,7 @@ class Walk {
     const target = this.#tried
     let answer = judge(result, target, this.#dialect!, this.#options)
     if (answer.kind !== 'failure' || answer.outcome !== 'not_sent') this.#requestsSent++
+    const turn = this.#credential?.settled?.(answeredOf(answer)) ?? null
     const reduced = withoutRefused(this.#clientRequest, answer, target, this.#dialect!)
     if (reduced) this.#clientRequest = reduced.request
     const again = reduced?.failure ?? (answer.kind === 'whole' ? this.#adjuster.askAgain(answer) : null)
@@ -247,9 +276,10 @@ class Walk {
         this.#best = { answer, from: target, translation: this.#translation }
       if (again || tooLong) this.#tryAgain(answer)
       else if (answer.code === 'client_closed') this.#giveUp(answer)
+      else if (turn === 'another') this.#tryAgain(answer)
       else {
         if (!answer.isGivenUp && !isOfOneCaller(answer, target, this.#options))
-          listener.failed(target, retryAfterMs(answer) ?? cooldown)
+          listener.failed(target, turn?.waitMs ?? retryAfterMs(answer) ?? cooldown)
         this.#moveOn(answer)
       }
     }
@@ -272,7 +302,8 @@ class Walk {
 
   /** Tries the same target again if nothing was sent to it, otherwise the next one. */
   #moveOn(last: Failure): void {
-    if (last.outcome === 'not_sent' && this.#retries > 0) this.#retries--
+    if (last.outcome === 'not_sent' && !WITHOUT_CREDENTIAL.includes(last.code) && this.#retries > 0)
+      this.#retries--
     else {
       this.#index++
       this.#retries = this.#options.retries
@@ -287,7 +318,7 @@ class Walk {
       return
     }
     const fallbacks = target === this.#tried ? this.#fallbacks : this.#fallbacks + 1
-    const before = { target: this.#tried, end: endOf(last, this.#translation, this.#adjuster.leftOut) }
+    const before = { target: this.#tried, end: this.#endOf(last) }
     this.#best = this.#best && { ...this.#best, answer: shortened(this.#best.answer) }
     this.#options.listener
       .next({ n: this.#n + 1, target, fallbacks, requestsSent: this.#requestsSent, before })
@@ -304,8 +335,7 @@ class Walk {
       last.code === 'client_closed'
         ? { answer: last, from: this.#tried, translation: this.#translation }
         : this.#best!
-    const failed = endOf(last, this.#translation, this.#adjuster.leftOut)
-    this.#end(this.#withReasons(answer), from, failed, translation)
+    this.#end(this.#withReasons(answer), from, this.#endOf(last), translation)
   }
 
   /** Names every tried target in a failure of our own; a provider's own error is relayed as it is. */
@@ -332,9 +362,42 @@ class Walk {
       translation: this.#translation,
       answerTranslation,
       adjusted: this.#adjuster.leftOut,
+      credential: this.#credential?.name ?? null,
+      moveLosses: this.#moveLosses(),
     })
   }
+
+  /** Returns what the session loses because another of the provider's keys served it before. */
+  #moveLosses(): readonly string[] {
+    return this.#credential?.moved ? lossesOfMove(this.#clientRequest.text) : []
+  }
+
+  /** Returns the record of a failed attempt. */
+  #endOf({ outcome, status, code, error }: Failure): AttemptEnd {
+    return {
+      outcome,
+      status,
+      errorCode: error?.code ?? code,
+      tokens: null,
+      losses: lossesOf({ translation: this.#translation, moveLosses: this.#moveLosses() }),
+      adjusted: this.#adjuster.leftOut.length > 0 ? this.#adjuster.leftOut : null,
+      credential: this.#credential?.name ?? null,
+    }
+  }
 }
+
+/** Codes of attempts for which there was no credential. */
+const WITHOUT_CREDENTIAL = ['upstream_refused', 'rate_limited']
+
+/** No credential has a name. */
+const NONE: Set<string> = new Set()
+
+/** Returns all losses of the last attempt; null if nothing was translated and nothing was lost. */
+export const lossesOf = ({
+  translation,
+  moveLosses,
+}: Pick<SendResult, 'translation' | 'moveLosses'>): readonly string[] | null =>
+  translation || moveLosses.length > 0 ? [...(translation?.losses ?? []), ...moveLosses] : null
 
 /** Maximum characters of a failure's text if several are named. */
 const MAX_REASON = 300
@@ -412,19 +475,15 @@ function shortened(answer: Failure): Failure {
 const isOfOneCaller = ({ status }: Failure, { provider }: Target, { providers }: SendOptions): boolean =>
   providers.get(provider)!.credentials.areCallers && (status === 429 || status === 402)
 
-/** Returns the record of a failed attempt. */
-const endOf = (
-  { outcome, status, code, error }: Failure,
-  translation: Translation | null,
-  adjusted: readonly string[],
-): AttemptEnd => ({
-  outcome,
-  status,
-  errorCode: error?.code ?? code,
-  tokens: null,
-  losses: translation?.losses ?? null,
-  adjusted: adjusted.length > 0 ? adjusted : null,
-})
+/** Returns what an answer means for its credential; null if none came. */
+function answeredOf(answer: AttemptResult): Answered | null {
+  if (answer.status === null) return null
+  const { headers } = answer
+  if (answer.kind !== 'failure') return { status: answer.status, headers, code: null, retryAfterMs: null }
+  const { status, error } = answer
+  const code = error?.code ?? null
+  return { status: error?.status ?? status, headers, code, retryAfterMs: retryAfterMs(answer) }
+}
 
 /** Returns `Retry-After` in ms, from seconds or a date; null if absent or invalid. */
 function retryAfterMs({ headers }: Failure): number | null {

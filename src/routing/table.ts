@@ -124,8 +124,8 @@ export const familyOf = ({ providers }: Config, provider: string): string =>
 export const accountIn =
   ({ providers }: Config) =>
   (provider: string): string => {
-    const { base_url, key } = (Object.hasOwn(providers, provider) && providers[provider]) || {}
-    return base_url === undefined ? `provider ${provider}` : JSON.stringify([base_url, key ?? null])
+    const { base_url, key, keys, auth } = (Object.hasOwn(providers, provider) && providers[provider]) || {}
+    return base_url === undefined ? `provider ${provider}` : JSON.stringify([base_url, key ?? keys ?? auth ?? null])
   }
 
 function dialectsOf(

@@ -23,6 +23,19 @@ export function createMask(secrets: Iterable<string>): Mask {
   }
 }
 
+/** Returns a mask that can learn further secrets, such as keys that are renewed; it forgets none. */
+export function createGrowingMask(secrets: Iterable<string>): Mask & { learn(secret: string): void } {
+  const known = new Set(secrets)
+  let mask = createMask(known)
+  return Object.assign((text: string) => mask(text), {
+    learn(secret: string) {
+      if (known.has(secret)) return
+      known.add(secret)
+      mask = createMask(known)
+    },
+  })
+}
+
 /**
  * Returns a function that finds a key in bytes of JSON, or of events with JSON. Nearly all contain neither
  * the key nor an escape that could hide it.

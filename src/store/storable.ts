@@ -77,24 +77,16 @@ export function reduced(write: Write): Write {
   }
 }
 
-const endOf = ({
+const endOf = ({ n, target, credential = null, ...end }: EndedAttempt): EndedAttempt => ({
   n,
   target,
-  outcome,
-  status,
-  errorCode,
-  tokens,
-  losses,
-  adjusted,
-}: EndedAttempt): EndedAttempt => ({
-  n,
-  target,
-  outcome,
-  status: count(status),
-  errorCode: text(errorCode),
-  tokens: tokensOf(tokens),
-  losses: losses ? losses.map(String) : null,
-  adjusted: adjusted ? adjusted.map(String) : null,
+  outcome: end.outcome,
+  status: count(end.status),
+  errorCode: text(end.errorCode),
+  tokens: tokensOf(end.tokens),
+  losses: end.losses ? end.losses.map(String) : null,
+  credential: text(credential),
+  adjusted: end.adjusted ? end.adjusted.map(String) : null,
 })
 
 function costOf({ usd, missing, price, flat, reported, parts }: Cost): Cost {

@@ -253,6 +253,11 @@ export const STEPS: readonly string[] = [
   `
   ALTER TABLE call_attempts ADD COLUMN adjusted TEXT;
   `,
+
+  // 17: which of its provider's keys an attempt used, by name.
+  `
+  ALTER TABLE call_attempts ADD COLUMN provider_key TEXT;
+  `,
 ]
 
 /** The newest schema. */

@@ -1,0 +1,196 @@
+// Several keys of one provider over real sockets: who gets which key, when a session moves, what is on record, and
+// where keys come from.
+import assert from 'node:assert/strict'
+import { chmodSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { answer, fail, type Script, startMockServer } from '../../mocks/test-upstream.ts'
+import { parseConfig } from '../config/load.ts'
+import { ask, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
+import { limitedProvider } from './test-limited-provider.ts'
+
+const ENV = { A: 'sk-pool-key-of-a', B: 'sk-pool-key-of-b', C: 'sk-pool-key-of-c' }
+const THREE = '{ name: a, key: $A }, { name: b, key: $B }, { name: c, key: $C }'
+
+async function start(t: TestContext, script: Script, keys = THREE, more = '') {
+  const pool = await startMockServer(script)
+  t.after(() => pool.close())
+  const gateway = await testGateway(t, {
+    env: ENV,
+    config: `  pool: { dialect: openai, base_url: "${pool.baseUrl}", keys: [ ${keys} ] }
+routes: { auto: { targets: [ { model: pool/m } ] }, two: { targets: [ { model: pool/m }, { model: alpha/m } ] } }
+artifacts: { bodies: true }
+${more}`,
+  })
+  const call = (session: string, model = 'auto', extra: object = {}) =>
+    gateway.chat(ask(model, { user: session, ...extra }), { 'x-gateway-session-id': session })
+  const attempts = async (headers: Headers) =>
+    (await gateway.record(headers.get('x-gateway-request-id'))).attempt_log
+  const keysSeen = () => pool.ledger.map(({ headers }) => headers.authorization!.at(-1)!)
+  return { ...gateway, pool, call, attempts, keysSeen }
+}
+
+test('a session stays with its key, sessions are spread over the keys, and the record names the key (KEEP-08)', async (t) => {
+  const { call, attempts, keysSeen } = await start(t, answer())
+  for (let n = 0; n < 4; n++) for (const session of ['s1', 's2', 's3']) await call(session)
+  const seen = keysSeen()
+  assert.deepEqual(seen.slice(0, 3).toSorted(), ['a', 'b', 'c'])
+  for (let n = 3; n < seen.length; n++) assert.equal(seen[n], seen[n - 3])
+  const { headers } = await call('s1')
+  const [attempt] = await attempts(headers)
+  assert.equal(attempt.provider_key, seen[0])
+  assert.equal(attempt.losses, null)
+})
+
+for (const [what, status, error] of [
+  ['429', 429, {}],
+  ['401', 401, {}],
+  ['spent quota', 429, { code: 'insufficient_quota' }],
+  ['402', 402, {}],
+] as const)
+  test(`a ${what} of one key moves the session to another key of the same target, and the loss is named`, async (t) => {
+    let refusing = ''
+    const { call, attempts, keysSeen, pool } = await start(t, (response, received) =>
+      received.headers.authorization!.endsWith(refusing)
+        ? fail(status, {}, error)(response, received)
+        : answer()(response, received),
+    )
+    refusing = 'none'
+    await call('s1')
+    refusing = keysSeen()[0]!
+    const moved = await call('s1', 'auto', { note: { encrypted_content: 'of the first key' } })
+    assert.equal(moved.status, 200)
+    assert.equal(moved.headers.get('x-gateway-lossy'), 'key.cache, key.reasoning')
+    const [refused, served] = await attempts(moved.headers)
+    assert.equal(refused.provider_key, refusing)
+    assert.equal(refused.status, status)
+    assert.notEqual(served.provider_key, refusing)
+    assert.deepEqual(served.losses, ['key.cache', 'key.reasoning'])
+    assert.equal(moved.headers.get('x-gateway-attempts'), '2')
+    // The session stays with its new key, and nobody uses the old one meanwhile.
+    const before = pool.ledger.length
+    assert.equal((await call('s1')).headers.get('x-gateway-lossy'), null)
+    for (const session of ['s2', 's3', 's4', 's5']) await call(session)
+    assert.ok(!keysSeen().slice(before).includes(refusing))
+  })
+
+test('if every key is refused, the next target serves the call; the provider rests until a key is ready', async (t) => {
+  const { call, pool, attempts } = await start(t, fail(429, { 'retry-after': '30' }))
+  const first = await call('s1', 'two')
+  assert.equal(first.headers.get('x-gateway-provider'), 'alpha')
+  assert.deepEqual(
+    (await attempts(first.headers)).map(({ provider_key: key }: { provider_key: string }) => key).toSorted(),
+    ['a', 'b', 'c', null].toSorted(),
+  )
+  assert.equal(pool.ledger.length, 3)
+  await call('s1', 'two')
+  assert.equal(pool.ledger.length, 3)
+})
+
+test('limits in headers are read before a 429: calls go to other keys, and then are refused with Retry-After', async (t) => {
+  const limited = limitedProvider(5, 60_000)
+  const { call, record, pool } = await start(t, limited.script, '{ name: a, key: $A }, { name: b, key: $B }')
+  for (let n = 0; n < 10; n++) assert.equal((await call('s1')).status, 200)
+  const refused = await call('s1')
+  assert.equal(refused.status, 429)
+  assert.equal(refused.json.error.code, 'rate_limited')
+  assert.match(refused.json.error.message, /pool: none of its keys can be used before \d+ s are over/)
+  assert.ok(Number(refused.headers.get('retry-after')) > 30)
+  assert.equal(limited.refused(), 0)
+  assert.equal(pool.ledger.length, 10)
+  const { attempt_log: log } = await record(refused.headers.get('x-gateway-request-id'))
+  assert.deepEqual([log.length, log[0].outcome, log[0].cost_usd], [1, 'not_sent', 0])
+  assert.deepEqual([...limited.keysOf.get('s1')!.map((key) => key.at(-1))].length, 2)
+})
+
+test('a key in a file is read again when the file changes; a key of a command when the provider refuses it', async (t) => {
+  const directory = temporaryDirectory(t)
+  const [file, script, current] = ['key', 'print.sh', 'current'].map((name) => join(directory, name)) as [
+    string,
+    string,
+    string,
+  ]
+  writeFileSync(file, 'sk-first-of-file\n')
+  writeFileSync(current, 'sk-first-of-command')
+  writeFileSync(script, `#!/bin/sh\ncat ${current}\n`)
+  chmodSync(script, 0o755)
+  const right = new Set(['sk-first-of-file', 'sk-first-of-command'])
+  const check: Script = (response, received) =>
+    right.has(received.headers.authorization!.replace('Bearer ', ''))
+      ? answer()(response, received)
+      : fail(401, {}, { message: `wrong: ${received.headers.authorization}` })(response, received)
+  const keys = `{ name: f, file: "${file}" }, { name: c, command: ["${script}"] }`
+  const { call, pool, get } = await start(t, check, keys)
+  for (const session of ['s1', 's2']) assert.equal((await call(session)).status, 200)
+  right.clear()
+  right.add('sk-second-of-file').add('sk-second-of-command')
+  writeFileSync(file, 'sk-second-of-file-longer'.slice(0, 17))
+  writeFileSync(current, 'sk-second-of-command')
+  await sleep(1_100)
+  const before = pool.ledger.length
+  const { status, headers } = await call('s1')
+  assert.equal(status, 200)
+  const sent = pool.ledger.slice(before).map(({ headers }) => headers.authorization!)
+  assert.ok(
+    sent.some((value) => /second-of-file$/.test(value)),
+    sent.join(),
+  )
+  // What was read while the gateway ran is masked like any other key.
+  right.clear()
+  const failed = await call('s9')
+  assert.ok(failed.status >= 400)
+  const { text } = await get(`/api/usage/request-logs/${headers.get('x-gateway-request-id')}`)
+  assert.ok(!text.includes('sk-second'))
+  assert.ok(!failed.text.includes('sk-second'), failed.text)
+})
+
+test('a key that cannot be read is left out, with a reason that names it', async (t) => {
+  const directory = temporaryDirectory(t)
+  const two = join(directory, 'two')
+  writeFileSync(two, 'sk-one-line\nsk-another-line\n')
+  const cases: [string, RegExp][] = [
+    [`file: "${join(directory, 'absent')}"`, /pool: key only: its file cannot be read \(ENOENT\)/],
+    [`file: "${two}"`, /pool: key only: its file has 2 lines; it must have one, the key/],
+    ['command: [cat, /dev/null]', /pool: key only: its command has 0 lines/],
+    [`command: [cat, "${two}"]`, /pool: key only: its command has 2 lines/],
+    ['command: ["false"]', /pool: key only: its command failed \(1\)/],
+    ['command: [no-such-program-here]', /pool: key only: its command failed \(ENOENT\)/],
+  ]
+  for (const [source, message] of cases) {
+    const { call, pool } = await start(t, answer(), `{ name: only, ${source} }`)
+    const { status, json } = await call('s1')
+    assert.equal(status, 502, source)
+    assert.match(json.error.message, message)
+    assert.ok(!JSON.stringify(json).includes('sk-one-line'))
+    assert.equal(pool.ledger.length, 0)
+    const both = await start(t, answer(), `{ name: only, ${source} }, { name: a, key: $A }`)
+    for (const session of ['s1', 's2', 's3']) assert.equal((await both.call(session)).status, 200, source)
+  }
+})
+
+test('mistakes in `keys` are found when the configuration is read', () => {
+  const cases: [string, RegExp][] = [
+    ['key: $A, keys: [ { name: b, key: $B } ]', /providers\.p\.key: cannot stand beside `keys`/],
+    ['keys: [ { name: a } ]', /providers\.p\.keys\.0: must have exactly one of `key`, `file` and `command`/],
+    ['keys: [ { name: a, key: $A, file: f } ]', /providers\.p\.keys\.0: must have exactly one of/],
+    ['keys: [ { name: a, key: $A }, { name: a, key: $B } ]', /keys\.1\.name: there is another key "a"/],
+    ['keys: [ { name: a, key: $NOT_SET } ]', /keys\.0\.key: environment variable NOT_SET is not set/],
+    ['keys: []', /providers\.p\.keys: names no key/],
+    [
+      'auth: caller, keys: [ { name: a, key: $A } ]',
+      /providers\.p\.keys: cannot stand beside `auth: caller`/,
+    ],
+  ]
+  for (const [members, message] of cases)
+    assert.throws(
+      () =>
+        parseConfig(
+          `providers: { p: { dialect: chat, base_url: "https://a.example/v1", ${members} } }`,
+          'w.yaml',
+          { env: ENV },
+        ),
+      message,
+      members,
+    )
+})

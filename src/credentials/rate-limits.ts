@@ -1,0 +1,66 @@
+// Reads what a provider says of its limits in the headers of an answer, whatever it calls them. Pure.
+import type { IncomingHttpHeaders } from 'node:http'
+
+/** What is left of one limit, and when it begins anew, in ms since the epoch. */
+export interface Remaining {
+  readonly left: number
+  readonly resetsAt: number
+}
+
+export interface RateLimits {
+  readonly requests: Remaining | null
+  readonly tokens: Remaining | null
+}
+
+/** Time for which a limit counts if the provider does not say when it resets, ms. */
+const UNKNOWN_RESET_MS = 60_000
+
+/** Names of the headers for what is left, each with that for its reset. */
+const REQUESTS = [
+  ['x-ratelimit-remaining-requests', 'x-ratelimit-reset-requests'],
+  ['anthropic-ratelimit-requests-remaining', 'anthropic-ratelimit-requests-reset'],
+] as const
+const TOKENS = [
+  ['x-ratelimit-remaining-tokens', 'x-ratelimit-reset-tokens'],
+  ['anthropic-ratelimit-tokens-remaining', 'anthropic-ratelimit-tokens-reset'],
+  ['anthropic-ratelimit-input-tokens-remaining', 'anthropic-ratelimit-input-tokens-reset'],
+  ['anthropic-ratelimit-output-tokens-remaining', 'anthropic-ratelimit-output-tokens-reset'],
+] as const
+
+export const rateLimitsIn = (headers: IncomingHttpHeaders, now: number): RateLimits => ({
+  requests: least(REQUESTS, headers, now),
+  tokens: least(TOKENS, headers, now),
+})
+
+/** Returns the limit of which least is left; null if none is named. */
+function least(
+  names: readonly (readonly [string, string])[],
+  headers: IncomingHttpHeaders,
+  now: number,
+): Remaining | null {
+  const all = names.flatMap(([remaining, reset]): Remaining[] => {
+    const text = headers[remaining]
+    const left = typeof text === 'string' && /^\d+$/.test(text) ? Number(text) : null
+    if (left === null) return []
+    return [{ left, resetsAt: resetIn(String(headers[reset] ?? ''), now) ?? now + UNKNOWN_RESET_MS }]
+  })
+  return all.toSorted((a, b) => a.left - b.left)[0] ?? null
+}
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+/** Above this, a bare number of seconds is a time and not a duration. */
+const FIRST_EPOCH_SECOND = 1_000_000_000
+
+/** Parses `6m0s`, `20ms`, seconds, a Unix time or an ISO time; null for anything else. */
+export function resetIn(text: string, now: number): number | null {
+  if (/^\d+(\.\d+)?$/.test(text)) {
+    const seconds = Number(text)
+    return seconds >= FIRST_EPOCH_SECOND ? seconds * 1_000 : now + seconds * 1_000
+  }
+  if (/^(\d+(\.\d+)?(ms|[smhd]))+$/.test(text)) {
+    const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|[smhd])/g)]
+    return now + parts.reduce((sum, [, count, unit]) => sum + Number(count) * UNITS[unit!]!, 0)
+  }
+  const at = Date.parse(text)
+  return Number.isFinite(at) ? at : null
+}
