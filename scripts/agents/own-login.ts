@@ -105,7 +105,7 @@ const base = { PATH: `${dirname(process.execPath)}:/usr/bin:/bin`, HOME: home }
 let printed = ''
 const gateway: ChildProcess = spawn(
   process.execPath,
-  [...CLI, 'serve', '-c', config, '--log-level', 'trace'],
+  [...CLI, 'serve', '-c', config, '--log-level', 'debug'],
   {
     cwd: ROOT,
     env: { ...base, PAID: paid.key('anthropic') },
@@ -187,7 +187,7 @@ const files = readdirSync(data, { recursive: true, withFileTypes: true }).filter
 const places: Readonly<Record<string, readonly (string | Buffer)[]>> = {
   'answers of read endpoints': reads,
   'files of the record': files.map((file) => readFileSync(join(file.parentPath, file.name))),
-  'the process log at trace': [printed],
+  'the process log at debug': [printed],
   'traces with content': collected,
   'output of the launcher and of Claude Code': outputs,
 }

@@ -28,6 +28,13 @@ export type ModelConfig = Config['models'][string]
 export type RouteConfig = Config['routes'][string]
 export type RuleConfig = RouteConfig['rules'][number]
 
+/** Values of `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`, in lower or upper case. */
+export interface ProxyVariables {
+  readonly http?: string | undefined
+  readonly https?: string | undefined
+  readonly except?: string | undefined
+}
+
 /** The configuration and, separately, the secrets. */
 export interface Loaded {
   readonly config: Config
@@ -35,6 +42,8 @@ export interface Loaded {
   readonly secrets: ReadonlyMap<string, string>
   /** Address of the shared log, a secret; absent without `fleet`, and in replay. */
   readonly fleetUrl?: string | undefined
+  /** Proxies for providers, whose URLs may hold passwords; absent in replay. */
+  readonly proxies?: ProxyVariables | undefined
   /** Headers for the collector of traces, a secret. */
   readonly telemetryHeaders?: string | undefined
 }
@@ -86,7 +95,7 @@ export function loadConfig(file: string, options: LoadOptions): Loaded {
     ...loaded,
     config: Object.freeze({
       ...config,
-      providers: withKeyFiles(config.providers, beside),
+      providers: withFullPaths(config.providers, beside),
       models,
       data: beside(config.data),
       ...(fleet && { fleet }),
@@ -118,20 +127,31 @@ function readSynced(file: string): FactLayer | undefined {
   }
 }
 
-/** Returns the providers with the full paths of their keys' files. */
-const withKeyFiles = (
+/** Returns the providers with the full paths of their files. Throws ConfigError for unusable certificates. */
+const withFullPaths = (
   providers: Config['providers'],
   beside: (path: string) => string,
 ): Config['providers'] =>
   Object.fromEntries(
-    Object.entries(providers).map(([id, { keys, ...provider }]) => [
+    Object.entries(providers).map(([id, { keys, ca, ...provider }]) => [
       id,
       {
         ...provider,
+        ...(ca && { ca: certificates(`providers.${id}.ca`, beside(ca)) }),
         ...(keys && { keys: keys.map((key) => (key.file ? { ...key, file: beside(key.file) } : key)) }),
       },
     ]),
   )
+
+/** Returns the path of a file if it holds certificates. */
+function certificates(setting: string, file: string): string {
+  try {
+    if (readBounded(file, MAX_BYTES).includes('-----BEGIN CERTIFICATE-----')) return file
+  } catch (cause) {
+    throw new ConfigError([`${setting}: ${file}: ${fileReason(cause)}`])
+  }
+  throw new ConfigError([`${setting}: ${file} holds no certificate in PEM`])
+}
 
 /** Returns the models with the prices of `file` for those that the configuration does not price. */
 function withPrices({ models }: Config, file: string): Config['models'] {
@@ -183,7 +203,23 @@ export function parseConfig(text: string, file: string, { env, replay = false }:
       }
   const fleetUrl = replay ? undefined : config.fleet && env[config.fleet.url.slice(1)]?.trim()
   const telemetryHeaders = config.telemetry?.headers && env[config.telemetry.headers.slice(1)]?.trim()
-  return { config: Object.freeze(config), secrets, fleetUrl, telemetryHeaders }
+  const proxies = replay ? undefined : proxiesIn(env)
+  return { config: Object.freeze(config), secrets, fleetUrl, telemetryHeaders, proxies }
+}
+
+/** Throws ConfigError for a proxy that is no URL. */
+function proxiesIn(env: LoadOptions['env']): ProxyVariables {
+  const read = (name: string) => env[name.toLowerCase()]?.trim() || env[name]?.trim() || undefined
+  const [http, https] = ['HTTP_PROXY', 'HTTPS_PROXY'].map((name) => {
+    const value = read(name)
+    if (value === undefined) return undefined
+    const url = URL.parse(/^\w+:\/\//.test(value) ? value : `http://${value}`)
+    if (url?.protocol === 'http:' || url?.protocol === 'https:') return url.href
+    throw new ConfigError([
+      `${name}: must be the URL of an HTTP proxy, such as http://proxy.example.org:3128`,
+    ])
+  })
+  return { http, https, except: read('NO_PROXY') }
 }
 
 /** Returns the problems as lines: first those of environment variables, then in the order of the file. */

@@ -140,6 +140,13 @@ const provider = z.strictObject({
     .describe(
       'Several keys instead of `key`, each with a name. A session stays with its key and moves only if that key is refused or has used up its limits, which are read from the headers of each answer.',
     ),
+  ca: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'File of certificates (PEM) to trust for this provider beside the usual ones, relative to this file.',
+    ),
   family: name
     .optional()
     .describe(

@@ -71,9 +71,9 @@ export function putInForce(deps: InForceDeps): InForce {
     },
     reload(load) {
       try {
-        const { config, secrets } = load()
+        const { config, secrets, proxies } = load()
         refuseOpenAccess(config, options.config.server.host, replay)
-        context = contextOf({ config, secrets }, deps, () => state, context.callContext)
+        context = contextOf({ config, secrets, proxies }, deps, () => state, context.callContext)
         state = { state: 'current', since: now() }
         deps.fleet?.configured(config)
         const restart = needRestart(options.config, config)
@@ -99,7 +99,7 @@ export function putInForce(deps: InForceDeps): InForce {
 
 /** Builds the context of requests. Keeps the state of `before` wherever nothing has changed. */
 function contextOf(
-  { config, secrets }: Loaded,
+  { config, secrets, proxies }: Loaded,
   deps: InForceDeps,
   configuration: () => ConfigurationState,
   before?: CallContext,
@@ -114,6 +114,7 @@ function contextOf(
     ...secrets.values(),
     ...secretsIn(options.fleetUrl),
     ...headerValuesIn(options.telemetryHeaders),
+    ...[proxies?.http, proxies?.https].filter((url) => url?.includes('@')).flatMap(secretsIn),
   ])
   const price = createPricer(pricingOf(config))
   deps.meters.configure(config)
@@ -134,7 +135,7 @@ function contextOf(
       price,
       cache: before && same('cache', 'providers') ? before.cache : createResponseCache(config.cache, now),
       limits: deps.limitsOf(replay ? config.keys.map(withoutBudget) : config.keys, price),
-      providers: connect(config, { secrets, memory, learn: mask.learn, now }, dialects, connections),
+      providers: connect(config, { secrets, memory, learn: mask.learn, now }, dialects, connections, proxies),
       mask,
       clientOf: createClientOf(mask),
       keyGuard,

@@ -6,7 +6,9 @@ import { canTranslate, plainLosses, upstreamsOf } from '../dialects/translate.ts
 import type { ReadContext } from '../endpoints/context.ts'
 import { type FactTable, factTableOf } from '../models/facts.ts'
 import type { Connections } from '../providers/connections.ts'
+import { type ProxySettings, proxyFor } from '../providers/proxy.ts'
 import type { Provider } from '../providers/send.ts'
+import { readBounded } from '../shared/bounded-file.ts'
 
 /** Returns how clients of each dialect reach a provider. */
 function spokenFor(
@@ -30,12 +32,16 @@ export const plainLossesIn =
     )
 export const translatable = canTranslate(DIALECTS)
 
+/** Maximum size of a file of certificates. */
+const MAX_CA_BYTES = 2 ** 20
+
 /** Returns the providers of a configuration, by name. */
 export function connect(
   config: Config,
   credentials: CredentialContext,
   dialects: Dialects,
   connections: Connections,
+  proxies: ProxySettings = {},
 ): Map<string, Provider> {
   const facts = factTableOf(config)
   const entries = Object.entries(config.providers).map(([name, provider]): [string, Provider] => {
@@ -44,7 +50,11 @@ export function connect(
       name,
       {
         dialects: spokenFor(dialects, name, provider, facts),
-        dispatcher: connections.to(origin, config.resilience.connect),
+        dispatcher: connections.to(origin, {
+          connectMs: config.resilience.connect,
+          ca: provider.ca ? readBounded(provider.ca, MAX_CA_BYTES).toString('utf8') : null,
+          proxy: proxyFor(origin, proxies),
+        }),
         origin,
         basePath: pathname.replace(/\/+$/, ''),
         credentials: credentialsOf(name, provider, credentials),

@@ -1,12 +1,24 @@
 // Connections to providers, kept alive and shared. A call may outlive its configuration, so none is closed
 // early; idle ones end by themselves.
 import type { Socket } from 'node:net'
+import { rootCertificates } from 'node:tls'
 import type { Dispatcher } from 'undici'
+import { openTunnel } from './proxy.ts'
 import { buildConnector, Pool } from './undici.ts'
 
+/** How an origin is reached. */
+export interface Way {
+  /** Timeout for connecting, ms. */
+  readonly connectMs: number
+  /** Certificates to trust beside the usual ones, in PEM; null without any. */
+  readonly ca: string | null
+  /** Null: it is reached directly. */
+  readonly proxy: URL | null
+}
+
 export interface Connections {
-  /** Returns the connections to an origin; `connectMs`: timeout for connecting. */
-  to(origin: string, connectMs: number): Dispatcher
+  /** Returns the connections to an origin. */
+  to(origin: string, way: Way): Dispatcher
   destroy(): Promise<void>
 }
 
@@ -14,9 +26,9 @@ export interface Connections {
 export function createConnections(wire?: Dispatcher.DispatcherComposeInterceptor): Connections {
   const dispatchers = new Map<string, Dispatcher>()
   return {
-    to(origin, connectMs) {
-      const name = `${connectMs} ${origin}`
-      const dispatcher = dispatchers.get(name) ?? createDispatcher(origin, connectMs, wire)
+    to(origin, way) {
+      const name = JSON.stringify([origin, way])
+      const dispatcher = dispatchers.get(name) ?? createDispatcher(origin, way, wire)
       dispatchers.set(name, dispatcher)
       return dispatcher
     },
@@ -28,14 +40,25 @@ export function createConnections(wire?: Dispatcher.DispatcherComposeInterceptor
 
 function createDispatcher(
   origin: string,
-  connectMs: number,
+  { connectMs, ca, proxy }: Way,
   wire?: Dispatcher.DispatcherComposeInterceptor,
 ): Dispatcher {
-  const connect = buildConnector({ timeout: connectMs })
+  const trusted = ca === null ? {} : { ca: [...rootCertificates, ca] }
+  const connect = buildConnector({ timeout: connectMs, ...trusted })
+  const reach: typeof connect = (options, callback) => {
+    if (!proxy) return connect(options, callback)
+    const { hostname, port, protocol } = options
+    const target = `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`
+    openTunnel(proxy, target, connectMs, (error, socket) => {
+      if (!socket) callback(error!, null)
+      else if (protocol === 'https:') connect({ ...options, httpSocket: socket }, callback)
+      else callback(null, socket)
+    })
+  }
   const pool = new Pool(origin, {
     keepAliveTimeout: 30_000,
     connect: (options, callback) =>
-      connect(options, (...[error, socket]) => {
+      reach(options, (...[error, socket]) => {
         if (error) callback(error, null)
         else callback(null, joinWrites(socket))
       }),

@@ -125,7 +125,9 @@ export const accountIn =
   ({ providers }: Config) =>
   (provider: string): string => {
     const { base_url, key, keys, auth } = (Object.hasOwn(providers, provider) && providers[provider]) || {}
-    return base_url === undefined ? `provider ${provider}` : JSON.stringify([base_url, key ?? keys ?? auth ?? null])
+    return base_url === undefined
+      ? `provider ${provider}`
+      : JSON.stringify([base_url, key ?? keys ?? auth ?? null])
   }
 
 function dialectsOf(

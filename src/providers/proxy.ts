@@ -1,0 +1,89 @@
+// Reaches providers through a proxy (`HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`): decides which origins go through
+// it, and opens tunnels with CONNECT. Knows no provider.
+import { request as overHttp } from 'node:http'
+import { request as overHttps } from 'node:https'
+import type { Socket } from 'node:net'
+
+/** Values of the environment variables; a proxy's URL may hold a password. */
+export interface ProxySettings {
+  readonly http?: string | undefined
+  readonly https?: string | undefined
+  /** Hosts that are reached directly, separated by commas. */
+  readonly except?: string | undefined
+}
+
+/** The proxy did not open a tunnel. The message holds no address and no password. */
+export class ProxyError extends Error {
+  override readonly name = 'ProxyError'
+}
+
+/** Returns the proxy for an origin; null if it is reached directly, as every loopback address is. */
+export function proxyFor(origin: string, { http, https, except = '' }: ProxySettings): URL | null {
+  const { protocol, hostname, port } = new URL(origin)
+  const proxy = protocol === 'https:' ? https : http
+  if (!proxy || isLoopback(hostname)) return null
+  const host = hostname.replace(/^\[|\]$/g, '')
+  const ports = port || (protocol === 'https:' ? '443' : '80')
+  return except.split(/[\s,]+/).some((entry) => isExcepted(entry.toLowerCase(), host, ports))
+    ? null
+    : new URL(proxy)
+}
+
+const isLoopback = (hostname: string): boolean =>
+  hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname)
+
+/** Entries are `*`, a host, or a domain with all that is below it; each may have a port. */
+function isExcepted(entry: string, host: string, port: string): boolean {
+  if (entry === '') return false
+  if (entry === '*') return true
+  const [, name = entry, ofPort] = /^(.+?):(\d+)$/.exec(entry) ?? []
+  if (ofPort !== undefined && ofPort !== port) return false
+  const domain = name.replace(/^\*?\./, '')
+  return host === domain || host.endsWith(`.${domain}`)
+}
+
+/** Opens a tunnel to `host:port`. Calls back once. */
+export function openTunnel(
+  proxy: URL,
+  target: string,
+  timeoutMs: number,
+  callback: (error: Error | null, socket: Socket | null) => void,
+): void {
+  const { username, password, hostname, port, protocol } = proxy
+  const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
+  const request = (protocol === 'https:' ? overHttps : overHttp)({
+    hostname: hostname.replace(/^\[|\]$/g, ''),
+    port,
+    method: 'CONNECT',
+    path: target,
+    agent: false,
+    headers: {
+      host: target,
+      ...(username && { 'proxy-authorization': `Basic ${Buffer.from(credentials).toString('base64')}` }),
+    },
+  })
+  const timer = setTimeout(() => request.destroy(new ProxyError('the proxy does not answer')), timeoutMs)
+  request
+    .once('connect', ({ statusCode = 0 }, socket) => {
+      clearTimeout(timer)
+      if (statusCode === 200) callback(null, socket)
+      else {
+        socket.destroy()
+        callback(new ProxyError(refusalOf(statusCode)), null)
+      }
+    })
+    .once('response', ({ statusCode = 0 }) => request.destroy(new ProxyError(refusalOf(statusCode))))
+    .once('error', (error: NodeJS.ErrnoException) => {
+      clearTimeout(timer)
+      callback(
+        error instanceof ProxyError ? error : new ProxyError(`the proxy cannot be reached, ${error.code}`),
+        null,
+      )
+    })
+    .end()
+}
+
+const refusalOf = (status: number): string =>
+  status === 407
+    ? 'the proxy asks for a user and a password; put them into the URL of the variable'
+    : `the proxy refused with ${status}`
