@@ -52,7 +52,7 @@ const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h:
 const FIRST_EPOCH_SECOND = 1_000_000_000
 
 /** Parses `6m0s`, `20ms`, seconds, a Unix time or an ISO time; null for anything else. */
-export function resetIn(text: string, now: number): number | null {
+function resetIn(text: string, now: number): number | null {
   if (/^\d+(\.\d+)?$/.test(text)) {
     const seconds = Number(text)
     return seconds >= FIRST_EPOCH_SECOND ? seconds * 1_000 : now + seconds * 1_000

@@ -13,7 +13,7 @@ export interface ProxySettings {
 }
 
 /** The proxy did not open a tunnel. The message holds no address and no password. */
-export class ProxyError extends Error {
+class ProxyError extends Error {
   override readonly name = 'ProxyError'
 }
 
