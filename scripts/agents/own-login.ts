@@ -22,7 +22,7 @@ import { TESTED_AGENTS } from './table.ts'
 
 const RUN_TIMEOUT_MS = 90_000
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const CLI = ['--import', 'tsx', join(ROOT, 'src/cli.ts')]
+const CLI = ['--import', import.meta.resolve('tsx'), join(ROOT, 'src/cli.ts')]
 const NONCE = 'a9e07ca5e5000002'
 const [MAIN, ASIDE] = ['claude-sonnet-5', 'claude-haiku-4-5']
 

@@ -299,10 +299,51 @@ const rule = z.strictObject({
     .describe('A tier of the route, or one of its targets (provider/model). Only these are tried.'),
 })
 
+/** Headers that the gateway itself writes, or that hold a credential. */
+const RESERVED_HEADERS =
+  /^(authorization|proxy-.*|x-api-key|api-key|x-goog-api-key|x-gateway-.*|host|connection|content-.*|transfer-encoding|te|trailer|upgrade|expect|cookie|accept-encoding)$/i
+/** Members that decide where a call goes and how its answer is read. */
+const RESERVED_MEMBERS = ['model', 'stream', 'stream_options']
+const RESERVED_MEMBER = `cannot be changed here: ${RESERVED_MEMBERS.join(', ')}`
+
+const requestChanges = z.strictObject({
+  headers: z
+    .record(
+      z
+        .string()
+        .regex(/^[\w!#$%&'*+.^`|~-]+$/, 'must be the name of a header')
+        .refine(
+          (header) => !RESERVED_HEADERS.test(header),
+          'is written by the gateway, or holds a credential',
+        ),
+      z.string().regex(/^[\x20-\x7e]*$/, 'must consist of printable ASCII characters'),
+    )
+    .default({})
+    .describe(
+      'Headers that it gets, in place of those of the same name. No credentials: they belong into the provider.',
+    ),
+  set: z
+    .record(
+      z.string().refine((member) => !RESERVED_MEMBERS.includes(member), RESERVED_MEMBER),
+      z.json(),
+    )
+    .default({})
+    .describe(
+      'Members of its requests, in its own dialect, in place of those of the same name: `{ reasoning_effort: low, max_completion_tokens: 4000 }`.',
+    ),
+  omit: z
+    .array(z.string().refine((member) => !RESERVED_MEMBERS.includes(member), RESERVED_MEMBER))
+    .default([])
+    .describe('Members of its requests that are left out.'),
+})
+
 const target = z.strictObject({
   model: z.string().describe('provider/model'),
   tier: z.string().optional().describe('Price class. Default: that of the model.'),
   weight: z.number().nonnegative().default(1).describe('Its share of the calls, for strategy `weighted`.'),
+  request: requestChanges
+    .optional()
+    .describe('Changes to the requests that go to this target through this route.'),
 })
 
 const route = z.strictObject({

@@ -12,6 +12,16 @@ export interface Target {
   readonly tier: string | null
   /** Share among the targets of a `weighted` route; at least 0. */
   readonly weight: number
+  /** Changes to every request that goes there; absent without any. */
+  readonly changes?: RequestChanges
+}
+
+/** Changes to a request for a provider, in the provider's own words. */
+export interface RequestChanges {
+  readonly headers: Readonly<Record<string, string>>
+  /** Members of the body, as JSON. */
+  readonly set: Readonly<Record<string, string>>
+  readonly omit: readonly string[]
 }
 
 /** Returns `provider/model`, as targets are written in configuration and output. */

@@ -35,88 +35,104 @@ interface Choice {
   readonly n: number
 }
 
-export function keyPool({ provider, sources, state, learn, now }: PoolOptions): Credentials {
-  const members = new Map<string, Member>(
-    [...sources].map(([name, source]) => [name, { standing: state.key(name), source, search: null }]),
-  )
-  /** Number of the last choice, for turns among equal keys. */
-  let turn = 0
+/** Makes the credentials of a provider with several keys. */
+export const keyPool = (options: PoolOptions): Credentials => new KeyPool(options)
 
-  /** Returns the key for an attempt, and whether its session had another. Throws if none can be used. */
-  const choose = ({ session, tried }: CredentialUse): Choice => {
+class KeyPool implements Credentials {
+  readonly areCallers = false
+  readonly #options: PoolOptions
+  readonly #members: readonly Member[]
+  /** Number of the last choice, for turns among equal keys. */
+  #turn = 0
+
+  constructor(options: PoolOptions) {
+    this.#options = options
+    this.#members = [...options.sources].map(([name, source]) => ({
+      standing: options.state.key(name),
+      source,
+      search: null,
+    }))
+  }
+
+  take(use: CredentialUse): Credential | Promise<Credential> {
+    const choice = this.#choose(use)
+    try {
+      const key = choice.member.source.get()
+      if (typeof key === 'string') return this.#credential(choice, key, use)
+      return key.then(
+        (key) => this.#credential(choice, key, use),
+        (error) => this.#withoutKey(choice, error, use),
+      )
+    } catch (error) {
+      return this.#withoutKey(choice, error, use)
+    }
+  }
+
+  holdsSecret(bytes: Buffer): boolean {
+    return this.#members.some(({ search }) => search?.holds(bytes))
+  }
+
+  /** Returns the key for an attempt, which counts from now on. Throws if none can be used. */
+  #choose({ session, tried }: CredentialUse): Choice {
+    const { state, provider, now } = this.#options
     const before = session === null ? undefined : state.sessions.get(session)
     const at = now()
-    const usable = [...members.values()].filter(
+    const usable = this.#members.filter(
       ({ standing }) => !tried.has(standing.name) && standing.readyAt(at) <= at,
     )
     const own = usable.find(({ standing }) => standing.name === before)
     if (own) return { member: own, moved: false, n: own.standing.send() }
-    const [first] = usable
-    if (!first) throw exhausted(provider, earliest() - at)
-    const from = turn++ % usable.length
+    if (usable.length === 0) throw exhausted(provider, this.#earliest(at) - at)
+    const from = this.#turn++ % usable.length
     const member = [...usable.slice(from), ...usable.slice(0, from)].reduce((best, each) =>
       compare(each.standing, best.standing, at) > 0 ? each : best,
     )
-    return { member, moved: before !== undefined && members.has(before), n: member.standing.send() }
+    const isKnown = this.#members.some(({ standing }) => standing.name === before)
+    return { member, moved: isKnown, n: member.standing.send() }
   }
-  const earliest = () => Math.min(...[...members.values()].map(({ standing }) => standing.readyAt(now())))
 
-  const credential = (choice: Choice, key: string, use: CredentialUse): Credential => {
-    const { member, moved, n } = choice
-    const { standing, source } = member
+  #credential({ member, moved, n }: Choice, key: string, use: CredentialUse): Credential {
+    const { state, learn } = this.#options
+    const { name } = member.standing
     if (member.search?.key !== key) {
       member.search = { key, holds: createKeySearch(key) }
       learn(key)
     }
-    if (use.session !== null) state.sessions.set(use.session, standing.name)
-    return {
-      key,
-      name: standing.name,
-      moved,
-      settled(answer) {
-        const at = now()
-        standing.answered(n, answer?.headers ?? null, at)
-        const reason = answer && restFor(answer)
-        if (!reason) return null
-        // A key that was renewed may be right again at once.
-        if (reason === 'denied') source.refused()
-        standing.rest(reason, answer.retryAfterMs, at)
-        const isAnother = [...members.values()].some(
-          (each) => each !== member && !use.tried.has(each.standing.name) && each.standing.readyAt(at) <= at,
-        )
-        return isAnother ? 'another' : { waitMs: Math.max(earliest() - at, 0) }
-      },
-    }
+    if (use.session !== null) state.sessions.set(use.session, name)
+    return { key, name, moved, settled: (answer) => this.#settled(member, n, answer, use) }
   }
 
-  const take = (use: CredentialUse): Credential | Promise<Credential> => {
-    const choice = choose(use)
-    try {
-      const key = choice.member.source.get()
-      if (typeof key === 'string') return credential(choice, key, use)
-      return key.then(
-        (key) => credential(choice, key, use),
-        (error) => withoutKey(choice, error, use),
-      )
-    } catch (error) {
-      return withoutKey(choice, error, use)
-    }
+  #settled(
+    { standing, source }: Member,
+    n: number,
+    answer: Answered | null,
+    { tried }: CredentialUse,
+  ): ReturnType<NonNullable<Credential['settled']>> {
+    const at = this.#options.now()
+    standing.answered(n, answer?.headers ?? null, at)
+    const reason = answer && restFor(answer)
+    if (!reason) return null
+    // A key that was renewed may be right again at once.
+    if (reason === 'denied') source.refused()
+    standing.rest(reason, answer.retryAfterMs, at)
+    const isAnother = this.#members.some(
+      (each) => !tried.has(each.standing.name) && each.standing.readyAt(at) <= at,
+    )
+    return isAnother ? 'another' : { waitMs: Math.max(this.#earliest(at) - at, 0) }
   }
+
   /** Takes another key if one cannot be read. */
-  const withoutKey = ({ member: { standing }, n }: Choice, error: unknown, use: CredentialUse) => {
+  #withoutKey({ member: { standing }, n }: Choice, error: unknown, use: CredentialUse) {
     if (!(error instanceof CredentialError)) throw error
-    const at = now()
+    const at = this.#options.now()
     standing.answered(n, null, at)
     standing.rest('limit', null, at)
-    const isReady = [...members.values()].some((each) => each.standing.readyAt(at) <= at)
-    if (!isReady) throw error
-    return take(use)
+    if (this.#earliest(at) > at) throw error
+    return this.take(use)
   }
 
-  return {
-    areCallers: false,
-    take,
-    holdsSecret: (bytes) => [...members.values()].some(({ search }) => search?.holds(bytes)),
+  #earliest(at: number): number {
+    return Math.min(...this.#members.map(({ standing }) => standing.readyAt(at)))
   }
 }
 

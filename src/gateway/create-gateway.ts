@@ -6,7 +6,6 @@ import manifest from '../../package.json' with { type: 'json' }
 import type { CallContext } from '../call/context.ts'
 import type { Config } from '../config/load.ts'
 import { type Log, SILENT } from '../core/process-log.ts'
-import { CredentialMemory } from '../credentials/memory.ts'
 import { DIALECTS, type Dialects } from '../dialects/registry.ts'
 import type { ReadContext } from '../endpoints/context.ts'
 import { endLive } from '../endpoints/live.ts'
@@ -81,7 +80,6 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const learned = replay ? NOTHING_LEARNED : openLearnedRefusals(directory, now)
   const routingState = new RoutingState(now)
   const connections = createConnections(options.wire)
-  const memory = new CredentialMemory()
   const reserved = (keyName: string) => reservations.reserved(keyName)
   const fleet = inFleet && (await joinFleet(inFleet, options, { now, log, reserved, store, routingState }))
   const reservations = createReservations(fleet ?? store)
@@ -98,7 +96,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   )
   const calls = fleet?.reads ?? store.calls
   const inForce: InForce = putInForce({
-    ...{ options, dialects, random, log, slots, readSlots, routingState, connections, memory, meters, fleet },
+    ...{ options, dialects, random, log, slots, readSlots, routingState, connections, meters, fleet },
     limitsOf: createLimits({
       spent: (keyName, at) => accounts.spentBy(keyName, at).usd,
       reserved,

@@ -6,7 +6,7 @@ import { type Config, ConfigError, type KeyConfig, type Loaded } from '../config
 import { pairsIn } from '../config/otel.ts'
 import { needRestart } from '../config/restart.ts'
 import type { Log } from '../core/process-log.ts'
-import type { CredentialMemory } from '../credentials/memory.ts'
+import { CredentialMemory } from '../credentials/memory.ts'
 import type { Dialects } from '../dialects/registry.ts'
 import { canTranslate } from '../dialects/translate.ts'
 import type { ConfigurationState, ReadContext } from '../endpoints/context.ts'
@@ -41,7 +41,6 @@ export interface InForceDeps {
   readonly readSlots: CallSlots
   readonly routingState: RoutingState
   readonly connections: Connections
-  readonly memory: CredentialMemory
   readonly limitsOf: ReturnType<typeof createLimits>
   readonly meters: Pick<Metrics, 'configure'>
   readonly fleet: Pick<Fleet, 'configured'> | undefined
@@ -57,7 +56,8 @@ export interface InForce {
   reload(load: () => Loaded): boolean
 }
 
-export function putInForce(deps: InForceDeps): InForce {
+export function putInForce(given: InForceDeps): InForce {
+  const deps = { ...given, memory: new CredentialMemory() }
   const { options, log, callParts } = deps
   const { now, replay } = callParts
   let state: ConfigurationState = { state: 'current', since: now() }
@@ -100,7 +100,7 @@ export function putInForce(deps: InForceDeps): InForce {
 /** Builds the context of requests. Keeps the state of `before` wherever nothing has changed. */
 function contextOf(
   { config, secrets, proxies }: Loaded,
-  deps: InForceDeps,
+  deps: InForceDeps & { readonly memory: CredentialMemory },
   configuration: () => ConfigurationState,
   before?: CallContext,
 ): RequestContext<ReadContext, CallContext> {
@@ -133,7 +133,10 @@ function contextOf(
       config,
       router,
       price,
-      cache: before && same('cache', 'providers') ? before.cache : createResponseCache(config.cache, now),
+      cache:
+        before && same('cache', 'providers', 'routes')
+          ? before.cache
+          : createResponseCache(config.cache, now),
       limits: deps.limitsOf(replay ? config.keys.map(withoutBudget) : config.keys, price),
       providers: connect(config, { secrets, memory, learn: mask.learn, now }, dialects, connections, proxies),
       mask,

@@ -23,6 +23,7 @@ import {
   type Whole,
 } from './attempt-result.ts'
 import { type TimeLimits, UpstreamExchange } from './exchange.ts'
+import { changed } from './request-changes.ts'
 import { isUnknownModel } from './unknown-model.ts'
 
 /** A provider, ready for requests. */

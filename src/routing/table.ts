@@ -1,9 +1,9 @@
 // The routing table: the configuration of each logical id, ready for use, and the single-target entry of a
 // direct provider/model id. Knows the strategies by name, and nothing that changes.
 
-import type { Config, ModelConfig } from '../config/load.ts'
+import type { Config, ModelConfig, RouteConfig } from '../config/load.ts'
 import type { STRATEGIES } from '../config/schema.ts'
-import type { Target } from '../core/call.ts'
+import type { RequestChanges, Target } from '../core/call.ts'
 import { refuseMisplaced } from '../core/model-in-path.ts'
 import { isLimited } from './capabilities.ts'
 import { compileRules, type Rule } from './rules.ts'
@@ -71,7 +71,10 @@ export function createRoutingTable(config: Config, canTranslate: CanTranslate): 
     config.routes,
   )) {
     const models = targets.map(({ model }) => config.models[model])
-    const parsed = targets.map(({ model, tier, weight }) => parseTarget(config, model, tier, weight)!)
+    const parsed = targets.map(({ model, tier, weight, request }) => ({
+      ...parseTarget(config, model, tier, weight)!,
+      ...(request && { changes: changesOf(request) }),
+    }))
     entries.set(name, {
       name,
       strategyName: strategy,
@@ -107,6 +110,17 @@ const DIRECT: Omit<RouteEntry, 'targets' | keyof ReturnType<typeof dialectsOf>> 
 }
 
 /** Parses `provider/model` with a configured provider; the model may hold further slashes. */
+/** Returns changes to requests with their values as JSON, which is made once. */
+const changesOf = ({
+  headers,
+  set,
+  omit,
+}: NonNullable<RouteConfig['targets'][number]['request']>): RequestChanges => ({
+  headers,
+  set: Object.fromEntries(Object.entries(set).map(([name, value]) => [name, JSON.stringify(value)])),
+  omit,
+})
+
 function parseTarget(config: Config, id: string, tier?: string, weight = 1): Target | null {
   const slash = id.indexOf('/')
   const provider = id.slice(0, slash)
