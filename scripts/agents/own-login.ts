@@ -83,7 +83,7 @@ writeFileSync(
   `server: { port: 0 }
 data: ${data}
 providers:
-  login: { dialect: messages, base_url: "${subscription.baseUrl('anthropic')}", auth: caller }
+  login: { dialect: messages, base_url: "${subscription.baseUrl('anthropic')}", auth: caller, billing: flat }
   paid: { dialect: messages, base_url: "${paid.baseUrl('anthropic')}", key: $PAID }
 routes:
   auto:
