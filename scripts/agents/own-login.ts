@@ -163,7 +163,16 @@ const outputs = [
 ]
 
 const key = { 'x-gateway-key': gatewayKey }
-const get = async (path: string) => (await fetch(url + path, { headers: key })).text()
+/** Returns an answer of the gateway; a busy one may answer 503 first. */
+async function get(path: string): Promise<string> {
+  for (let tries = 1; ; tries++) {
+    const response = await fetch(url + path, { headers: key })
+    const text = await response.text()
+    if (response.ok) return text
+    if (tries === 5) throw new Error(`GET ${path}: ${response.status} ${text}`)
+    await sleep(1_000)
+  }
+}
 const { data: calls } = JSON.parse(await get('/api/usage/request-logs?limit=200')) as {
   data: { id: string; state: string; attempts: number; fallbacks: number; resolved_provider: string }[]
 }
