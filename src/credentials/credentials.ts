@@ -38,10 +38,10 @@ export interface Credential {
    * Called once, with the start of the answer or null. For an answer that concerns only this credential, it
    * returns `another` if one can be used at once, or the time until one can.
    */
-  settled?(answer: Answered | null): 'another' | { readonly waitMs: number } | null
+  settled?(answer: CredentialAnswer | null): 'another' | { readonly waitMs: number } | null
 }
 
-export interface Answered {
+export interface CredentialAnswer {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   /** Code of the provider's error. */

@@ -3,8 +3,8 @@
 // of every answer, so that a key is left alone before the provider refuses it.
 import { createKeySearch } from '../shared/redact.ts'
 import {
-  type Answered,
   type Credential,
+  type CredentialAnswer,
   CredentialError,
   type Credentials,
   type CredentialUse,
@@ -105,7 +105,7 @@ class KeyPool implements Credentials {
   #settled(
     { standing, source }: Member,
     n: number,
-    answer: Answered | null,
+    answer: CredentialAnswer | null,
     { tried }: CredentialUse,
   ): ReturnType<NonNullable<Credential['settled']>> {
     const at = this.#options.now()
@@ -146,7 +146,7 @@ function compare(a: PoolKey, b: PoolKey, now: number): number {
 const SPENT = /^(insufficient_quota|billing_hard_limit_reached|billing_error|credit_balance_too_low)$/
 
 /** Returns why a key has to rest after an answer; null if it need not. */
-function restFor({ status, code }: Answered): Rest | null {
+function restFor({ status, code }: CredentialAnswer): Rest | null {
   if (status === 402 || (code !== null && SPENT.test(code))) return 'spent'
   if (status === 401 || status === 403) return 'denied'
   return status === 429 ? 'limit' : null

@@ -107,6 +107,7 @@ test('a logical id reaches its target, the answer is relayed untouched, and the 
     cost_usd: null,
     losses: null,
     adjusted: null,
+    provider_key: null,
   })
   assert.equal(attempt_log.length, 1)
 })

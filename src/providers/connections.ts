@@ -7,7 +7,7 @@ import { openTunnel } from './proxy.ts'
 import { buildConnector, Pool } from './undici.ts'
 
 /** How an origin is reached. */
-export interface Way {
+export interface ConnectionSettings {
   /** Timeout for connecting, ms. */
   readonly connectMs: number
   /** Certificates to trust beside the usual ones, in PEM; null without any. */
@@ -18,7 +18,7 @@ export interface Way {
 
 export interface Connections {
   /** Returns the connections to an origin. */
-  to(origin: string, way: Way): Dispatcher
+  to(origin: string, way: ConnectionSettings): Dispatcher
   destroy(): Promise<void>
 }
 
@@ -40,7 +40,7 @@ export function createConnections(wire?: Dispatcher.DispatcherComposeInterceptor
 
 function createDispatcher(
   origin: string,
-  { connectMs, ca, proxy }: Way,
+  { connectMs, ca, proxy }: ConnectionSettings,
   wire?: Dispatcher.DispatcherComposeInterceptor,
 ): Dispatcher {
   const trusted = ca === null ? {} : { ca: [...rootCertificates, ca] }

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { answer, fail, type Received } from '../../mocks/test-upstream.ts'
 import { parseConfig } from '../config/load.ts'
-import { withoutMembers } from '../json/splice.ts'
 import { ask, providerKey, testGateway } from '../test/test-gateway.ts'
 
 test('a target gets its own headers and members; its route’s other targets and direct calls do not', async (t) => {
@@ -33,18 +32,6 @@ test('a target gets its own headers and members; its route’s other targets and
   const direct = upstream.alpha!.ledger.at(-1)!
   assert.deepEqual(direct.json.metadata, { a: 'b' })
   assert.equal(direct.headers['x-team'], undefined)
-})
-
-test('members are left out of any object, and the others keep their bytes', () => {
-  const cases: [string, string[], string][] = [
-    ['{}', ['a'], '{}'],
-    ['{"a":1}', ['a'], '{}'],
-    ['{ "a" : 1 , "b" : "x,}\\"" }', ['a'], '{"b" : "x,}\\""}'],
-    ['{"b":1.0,"a":{"a":[1]},"c":[{}]}', ['a'], '{"b":1.0,"c":[{}]}'],
-    ['{"a":1,"b":2,"a":3}', ['a'], '{"b":2}'],
-    ['{"\\u0061":1,"b":2}', ['a'], '{"b":2}'],
-  ]
-  for (const [text, names, expected] of cases) assert.equal(withoutMembers(text, names), expected, text)
 })
 
 test('what the gateway itself decides cannot be changed', () => {

@@ -1,13 +1,13 @@
 // Applies what a route says of the requests to one of its targets: headers, and members of the body.
 import type { RequestChanges } from '../core/call.ts'
 import type { ProviderRequest } from '../dialects/dialect.ts'
-import { spliceMembers, withoutMembers } from '../json/splice.ts'
+import { spliceMembers, withoutMember } from '../json/splice.ts'
 
 /** Replaces headers of the same name; a member that is both omitted and set is set. */
 export function changed(request: ProviderRequest, { headers, set, omit }: RequestChanges): ProviderRequest {
   const names = new Set(Object.keys(headers).map((name) => name.toLowerCase()))
   const kept = request.headers.filter((_, at) => !names.has(request.headers[at - (at % 2)]!.toLowerCase()))
-  const shorter = omit.length > 0 ? withoutMembers(request.body, omit) : request.body
+  const shorter = omit.reduce((body, member) => withoutMember(body, [member]), request.body)
   return {
     ...request,
     headers: [...kept, ...Object.entries(headers).flat()],

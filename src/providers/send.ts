@@ -6,8 +6,8 @@ import { type AttemptEnd, type Route, type Target, targetId } from '../core/call
 import { lossesOfMove } from '../core/losses.ts'
 import type { CallerCredential } from '../credentials/caller-credential.ts'
 import {
-  type Answered,
   type Credential,
+  type CredentialAnswer,
   CredentialError,
   type Credentials,
 } from '../credentials/credentials.ts'
@@ -196,7 +196,9 @@ class Walk {
       this.#triedCredentials.add(credential.name)
     }
     const access = { basePath, key: credential.key, factsOf }
-    const made = this.#dialect!.request(this.#clientRequest, this.#tried.model, access)
+    const { model, changes } = this.#tried
+    const plain = this.#dialect!.request(this.#clientRequest, model, access)
+    const made = changes ? changed(plain, changes) : plain
     const request = { ...made, body: this.#adjuster.fit(made.body, this.#translation) }
     if (provider.trace) request.headers.push(...this.#options.listener.traceHeaders(this.#n))
     const complete = credential.complete?.(request) ?? request
@@ -477,7 +479,7 @@ const isOfOneCaller = ({ status }: Failure, { provider }: Target, { providers }:
   providers.get(provider)!.credentials.areCallers && (status === 429 || status === 402)
 
 /** Returns what an answer means for its credential; null if none came. */
-function answeredOf(answer: AttemptResult): Answered | null {
+function answeredOf(answer: AttemptResult): CredentialAnswer | null {
   if (answer.status === null) return null
   const { headers } = answer
   if (answer.kind !== 'failure') return { status: answer.status, headers, code: null, retryAfterMs: null }
