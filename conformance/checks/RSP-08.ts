@@ -1,5 +1,4 @@
-// RSP-08: An upgrade to a WebSocket on `/v1/responses` is accepted (101) or refused (426) at once (Waybill: refused,
-// and no row is written).
+// RSP-08: An upgrade to a WebSocket on `/v1/responses` is accepted (101) or refused (426) at once.
 
 import { ref } from '../dialects/lookup.ts'
 import { step } from '../evidence/step.ts'
@@ -25,11 +24,11 @@ export const upgradesAreAnswered = {
       },
     })
   },
-  judge: ({ evidence, waybill }) =>
+  judge: ({ evidence }) =>
     upgrade.in(evidence).map((exchange) => {
       const took = Math.round(exchange.end_at - exchange.at)
       const limit = Math.round(AT_ONCE_MS + pace(evidence))
-      const allowed = waybill ? [426] : [426, 101]
+      const allowed = [426, 101]
       return finding(
         'upgrade-is-answered',
         allowed.includes(exchange.status ?? 0) && took <= limit,

@@ -90,8 +90,9 @@ const HELP: Readonly<Record<ErrorCode, Help>> = {
     todo: 'Send `Content-Type: application/json`, without compression.',
   },
   upgrade_refused: {
-    happened: 'The client asked for a WebSocket.',
-    todo: 'If the client is Codex, nothing: it continues without one. Otherwise send a POST.',
+    happened:
+      'The client asked for a WebSocket, and `responses.websocket` is `off`, or `responses.max_sockets` are open.',
+    todo: 'If the client is Codex, nothing: it continues without one. Otherwise send a POST, or change the setting.',
   },
   rate_limited: {
     happened: 'The key has made all the calls that its `rate` allows in this window.',

@@ -33,6 +33,7 @@ export const callEndpoints = (dialect: ClientDialect): CallEndpoint<CallContext>
   [dialect.path, ...(dialect.alsoAt ?? [])].map((path) => ({
     path,
     keyParameter: dialect.keyParameter,
+    hasWebSocket: dialect.hasWebSocket,
     summary: dialect.summary,
     request: dialect.schema,
     errorBody: dialect.errorBody,

@@ -542,6 +542,23 @@ const server = z.strictObject({
     .describe('Time for a client to send a whole request. The answer does not count.'),
 })
 
+const responses = z.strictObject({
+  websocket: z
+    .enum(['on', 'off'])
+    .default('on')
+    .describe('on: clients may open a WebSocket at `/v1/responses`. off: an upgrade is answered with 426.'),
+  max_sockets: z
+    .int()
+    .min(1)
+    .default(2_000)
+    .describe(
+      'How many WebSockets may be open at the same time. A further upgrade is answered with 426. With several keys, one never gets more than half.',
+    ),
+  socket_idle: wait
+    .prefault('30m')
+    .describe('Time after which a WebSocket without a running response is closed; after 60 minutes all are.'),
+})
+
 const collector = z.url({ protocol: /^https?$/ })
 
 const telemetry = z.strictObject({
@@ -686,6 +703,7 @@ export const schema = z.strictObject({
     .describe(
       'By dialect, the route for calls whose model is unknown, such as the background calls of coding agents. Without it such calls get a 404.',
     ),
+  responses: responses.prefault({}).describe('What is special about OpenAI’s responses.'),
   resilience: resilience
     .prefault({})
     .describe('How long to wait for providers, and what happens after a failure.'),

@@ -60,6 +60,8 @@ export interface ClientDialect {
   readonly path: string
   /** Further paths of this kind, if the path selects the operation. */
   readonly alsoAt?: readonly string[]
+  /** True if its clients may open a WebSocket at its path. */
+  readonly hasWebSocket?: boolean
   /** Query parameter in which its clients may send their key. */
   readonly keyParameter?: string
   /** A line for the table of endpoints in the documentation. */

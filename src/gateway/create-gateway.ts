@@ -18,6 +18,7 @@ import { createRefusals } from '../http/refusals.ts'
 import { PLAIN_WORDING } from '../http/reply.ts'
 import { createHttpServer } from '../http/server.ts'
 import { NOTHING_LEARNED, openLearnedRefusals } from '../models/learned.ts'
+import { createWebSockets } from '../http/web-sockets.ts'
 import { errorFields, logCalls } from '../observe/call-line.ts'
 import { createFeed } from '../observe/feed.ts'
 import { createMetrics, type Metrics } from '../observe/metrics.ts'
@@ -59,14 +60,15 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     readable: () => store.readFailure === null,
     budgets: () => context().readContext.config.keys.flatMap(accounts.budgetOf),
   })
-  const [slots, readSlots, refusals] = [createCallSlots('calls'), createCallSlots('reads'), createRefusals()]
+  const [slots, readSlots] = [createCallSlots('calls'), createCallSlots('reads')]
+  const [webSockets, refusals] = [createWebSockets(), createRefusals()]
   const onInternalError = (error: unknown, requestId: string) => {
     meters.failed()
     logFailure(log, error, requestId, context().callContext.mask)
   }
   const server = createHttpServer<ReadContext, CallContext>({
     ...{ reads: READS, calls: callsOf(dialects), others: [...OTHERS, ...PAGE], nowhere },
-    ...{ context, slots, readSlots, now, onInternalError },
+    ...{ context, slots, readSlots, webSockets, now, onInternalError },
     wordingOf: wordingOf(dialects),
     headersTimeout: bind.headers_timeout,
     requestTimeout: bind.request_timeout,
@@ -96,7 +98,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   )
   const calls = fleet?.reads ?? store.calls
   const inForce: InForce = putInForce({
-    ...{ options, dialects, random, log, slots, readSlots, routingState, connections, meters, fleet },
+    ...{ options, dialects, random, log, slots, readSlots, webSockets },
+    ...{ routingState, connections, meters, fleet },
     limitsOf: createLimits({
       spent: (keyName, at) => accounts.spentBy(keyName, at).usd,
       reserved,
@@ -129,7 +132,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   })
 
   async function stop(graceMs: number): Promise<void> {
-    const closed = stopListening(server, graceMs)
+    const closed = Promise.all([stopListening(server, graceMs), webSockets.close(graceMs)])
     endLive(feed)
     await closed
     await traces?.close()

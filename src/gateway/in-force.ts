@@ -18,6 +18,7 @@ import { createHostGuard } from '../http/host-guard.ts'
 import { createKeyGuard } from '../http/key-guard.ts'
 import type { createLimits } from '../http/limits.ts'
 import type { RequestContext } from '../http/server.ts'
+import type { WebSockets } from '../http/web-sockets.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import { createPricer, pricingOf } from '../pricing/pricing.ts'
 import type { Connections } from '../providers/connections.ts'
@@ -32,6 +33,9 @@ import { connect, plainLossesIn } from './providers.ts'
 /** Maximum open reads: one of 200 calls takes some milliseconds of the reading thread. */
 const MAX_READS = 128
 
+/** Maximum time of a client's WebSocket, as OpenAI has it, ms. */
+const SOCKET_LIFE_MS = 60 * 60_000
+
 export interface InForceDeps {
   readonly options: GatewayOptions
   readonly dialects: Dialects
@@ -39,6 +43,7 @@ export interface InForceDeps {
   readonly log: Log
   readonly slots: CallSlots
   readonly readSlots: CallSlots
+  readonly webSockets: Pick<WebSockets, 'configure'>
   readonly routingState: RoutingState
   readonly connections: Connections
   readonly limitsOf: ReturnType<typeof createLimits>
@@ -156,7 +161,10 @@ function contextOf(
 }
 
 /** Sets the maximum of open calls and reads, and of the bytes of their bodies. */
-function makeRoom({ server, keys }: Config, { slots, readSlots }: Pick<InForceDeps, 'slots' | 'readSlots'>) {
+function makeRoom(
+  { server, keys, responses }: Config,
+  { slots, readSlots, webSockets }: Pick<InForceDeps, 'slots' | 'readSlots' | 'webSockets'>,
+) {
   const { max_calls: calls, body_limit: oneBody, max_body_bytes: bodyBytes } = server
   const shared = keys.length > 1
   readSlots.configure({ calls: MAX_READS, bodyBytes: 0, oneBody: 0, shared })
@@ -166,6 +174,10 @@ function makeRoom({ server, keys }: Config, { slots, readSlots }: Pick<InForceDe
     bodyBytes: Math.max(bodyBytes ?? defaultBodyBytes(oneBody), oneBody),
     shared,
   })
+  const { max_sockets: sockets, socket_idle: idle } = responses
+  webSockets.configure(
+    responses.websocket === 'off' ? null : { sockets, idle, life: SOCKET_LIFE_MS, bytes: oneBody, shared },
+  )
 }
 
 /** Returns the secrets in the address of the shared log: the whole address, and its password. */

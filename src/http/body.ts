@@ -19,7 +19,7 @@ const MAX_DISCARDED_BYTES = 64 * 2 ** 20
  * parsed, and 20 MiB of brackets or names take seconds; a conversation of a million tokens has some ten
  * thousands of them.
  */
-const MAX_VALUES = 250_000
+export const MAX_VALUES = 250_000
 
 /** Receives a body or the error instead of it; exactly one of the two, once. */
 export interface BodyTaker {

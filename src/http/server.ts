@@ -14,6 +14,7 @@ import type { z } from 'zod'
 import { idOf } from '../core/call.ts'
 import { asGatewayError, GatewayError } from '../core/errors.ts'
 import { JsonText } from '../json/json-text.ts'
+import { asksForWebSocket } from '../websocket/handshake.ts'
 import type { Authenticate } from './auth.ts'
 import type { CallSlot, CallSlots } from './call-slots.ts'
 import type { Caller } from './caller.ts'
@@ -31,6 +32,7 @@ import type { KeyGuard } from './key-guard.ts'
 import { dropBody } from './pieces.ts'
 import { NOSNIFF, replyError, replyJson } from './reply.ts'
 import { giveUpUntaken } from './untaken.ts'
+import type { WebSockets } from './web-sockets.ts'
 
 export interface ServerOptions<Read, Live> {
   readonly reads: readonly AnyReadEndpoint<Read>[]
@@ -49,6 +51,8 @@ export interface ServerOptions<Read, Live> {
   readonly requestTimeout: number
   /** Slots for open calls and their bodies. */
   readonly slots: CallSlots
+  /** Sockets of clients, at the paths of endpoints that have them. */
+  readonly webSockets: WebSockets
   /** Slots for reads: each may keep the reading thread busy for a while. */
   readonly readSlots: CallSlots
   /** A call was refused before it was on record; `caller` is null if no key was accepted. */
@@ -102,7 +106,10 @@ const ANYBODY: Caller = { name: null, role: 'client' }
 /** Builds the server; it does not listen yet. */
 export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>): Server {
   const { headersTimeout, requestTimeout } = options
+  const callerOf = upgradesOf(options)
   const server = createServer({
+    // Any other upgrade is answered like a request without one.
+    shouldUpgradeCallback: (request) => callerOf(request) !== null,
     keepAliveTimeout: 75_000,
     headersTimeout,
     requestTimeout,
@@ -111,8 +118,28 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
     requireHostHeader: false, // Node's own refusal has no body
   })
   serveInTurn(server, createHandler(options))
+  server.on('upgrade', (request, socket, head) => {
+    options.webSockets.open(server, request, socket, head, callerOf(request)?.name ?? null)
+  })
   server.on('clientError', answerBrokenRequest)
   return server
+}
+
+/** Returns a function that finds the caller of an upgrade; null for one that cannot be accepted. */
+function upgradesOf<Read, Live>({ calls, context, webSockets }: ServerOptions<Read, Live>) {
+  const paths = calls.filter(({ hasWebSocket }) => hasWebSocket).map(({ path }) => path)
+  return (request: IncomingMessage): Caller | null => {
+    const url = request.url ?? ''
+    if (!asksForWebSocket(request) || !paths.includes(url.replace(/\?.*$/s, ''))) return null
+    try {
+      const current = context()
+      look(request, url, current)
+      const caller = current.authenticate(request, 'call')
+      return webSockets.hasRoom(caller.name) ? caller : null
+    } catch {
+      return null // the handler of requests words the refusal
+    }
+  }
 }
 
 /** Returns the listener for all requests. A call to the path of an endpoint itself needs no search for it. */

@@ -78,6 +78,42 @@ function leftOf(value: string, inside: readonly string[]): string | null {
   return rest !== value && /^\{\s*\}$/.test(rest) ? null : rest
 }
 
+/** Returns `text`, a JSON object, without the named members; the others keep their bytes. */
+export function omitMembers(text: string, names: readonly string[]): string {
+  const kept: string[] = []
+  let at = skipSpace(text, text.indexOf('{') + 1)
+  while (text[at] === '"') {
+    const keyEnd = endOfString(text, at)
+    const end = endOfValue(text, skipSpace(text, skipSpace(text, keyEnd) + 1))
+    if (!names.includes(JSON.parse(text.slice(at, keyEnd)) as string))
+      kept.push(text.slice(at, end).trimEnd())
+    at = skipSpace(text, end)
+    if (text[at] === ',') at = skipSpace(text, at + 1)
+  }
+  return `{${kept.join()}}`
+}
+
+/** Returns the text of a member of a JSON object, its last one if it appears twice; undefined if absent. */
+export function memberText(text: string, name: string): string | undefined {
+  let found: string | undefined
+  const note = (before: string | undefined) => {
+    found = before
+    return ''
+  }
+  spliceMembers(text, { [name]: note })
+  return found
+}
+
+/** Returns the texts of a JSON list's elements. */
+export function elementsOf(text: string): string[] {
+  const elements: string[] = []
+  mapElements(text, (element) => {
+    elements.push(element.trimEnd())
+    return ''
+  })
+  return elements
+}
+
 /** Returns a JSON list with `made` applied to each element; the text between them keeps its bytes. */
 export function mapElements(text: string, made: (element: string) => string): string {
   let out = ''

@@ -24,6 +24,7 @@ const schema = z.object({
 export const client = {
   name: 'responses',
   path: '/v1/responses',
+  hasWebSocket: true,
   summary: "live routing of OpenAI's responses, streamed or not; spends money",
   schema: schema.loose(),
   errorSchema,

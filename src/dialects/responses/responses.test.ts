@@ -292,8 +292,9 @@ test('the gateway’s own errors have OpenAI’s shape and request id, and reach
   assert.equal(received(), 0)
 })
 
-test('an upgrade to a WebSocket is refused at once with 426, and leaves no row (RSP-08)', async (t) => {
-  const { url, get, received, send } = await start(t, { providers: { alpha: whole() } })
+test('with sockets off, an upgrade is refused at once with 426, and leaves no row (RSP-08)', async (t) => {
+  const config = `${ONE}\nresponses: { websocket: off }`
+  const { url, get, received, send } = await start(t, { providers: { alpha: whole() }, config })
   const status = await new Promise((resolve, reject) => {
     const upgrade = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' }
     httpRequest(`${url}/v1/responses`, { headers: { ...upgrade, 'sec-websocket-key': 'AAAA' } })

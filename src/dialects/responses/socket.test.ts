@@ -1,0 +1,301 @@
+// Responses over a WebSocket: a real client, a real gateway, mock providers over HTTP.
+import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Script } from '../../../mocks/test-upstream.ts'
+import { type Setup, testGateway } from '../../test/test-gateway.ts'
+import { openSocket } from '../../test/test-socket.ts'
+import { message, response, streamOf } from './test-samples.ts'
+
+const ONE = 'routes: { auto: { targets: [ { model: alpha/m } ] } }'
+
+const start = (t: Parameters<typeof testGateway>[0], setup: Setup = {}) =>
+  testGateway(t, { config: ONE, dialects: { alpha: ['responses'] }, ...setup })
+
+let made = 0
+const STREAM = { 'content-type': 'text/event-stream' }
+const events = (id: string, more: object = {}) => {
+  const item = message('hello')
+  return [
+    { type: 'response.created', response: response('m', 'in_progress', { id, ...more }) },
+    { type: 'response.output_item.added', output_index: 0, item },
+    { type: 'response.output_text.delta', output_index: 0, delta: 'hello' },
+    { type: 'response.output_item.done', output_index: 0, item },
+    { type: 'response.completed', response: response('m', 'completed', { id, output: [item], ...more }) },
+  ]
+}
+const answers: Script = (res, { json }) =>
+  res.writeHead(200, STREAM).end(streamOf(...events(`resp_${++made}`, { store: json.store !== false })))
+
+const create = (more: object = {}) => ({
+  type: 'response.create',
+  model: 'auto',
+  input: 'where to?',
+  ...more,
+})
+const post = (more: object = {}) => ({
+  method: 'POST',
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify({ model: 'auto', input: 'where to?', stream: true, ...more }),
+})
+const idIn = (messages: any[]): string => messages.at(-1).response.id
+const errorOf = ({ type, status, error }: any) => [type, status, error.code]
+
+test('events over a socket are those over HTTP, and both calls are on record', async (t) => {
+  const script: Script = (res) => res.writeHead(200, STREAM).end(streamOf(...events('resp_same')))
+  const { url, get, record, upstream } = await start(t, { providers: { alpha: script } })
+  const socket = await openSocket(t, url)
+  const messages = await socket.response(create())
+  const { text } = await get('/v1/responses', post())
+  assert.deepEqual(
+    messages,
+    [...text.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data!)),
+  )
+  const [over, http] = upstream.alpha!.ledger
+  assert.deepEqual(over!.json, http!.json)
+  const { json } = await get('/api/usage/request-logs')
+  assert.equal(json.data.length, 2)
+  for (const { id } of json.data) assert.equal((await record(id)).status, 200)
+})
+
+test('the message keeps its bytes, and the headers inside it arrive as headers', async (t) => {
+  const { url, upstream } = await start(t, { providers: { alpha: answers } })
+  const socket = await openSocket(t, url, {
+    headers: { 'openai-beta': 'responses_websockets=2026-02-06, other=1', 'thread-id': 'th_1' },
+  })
+  const metadata =
+    '{"ws_request_header_x_openai_internal_codex_responses_lite":"true","x-codex-turn-state":"s1"}'
+  await socket.response(
+    `{"type":"response.create","model":"auto", "temperature":1.0,"input":"caf\\u00e9","client_metadata":${metadata}}`,
+  )
+  const { text, headers } = upstream.alpha!.ledger[0]!
+  assert.equal(
+    text,
+    `{"model":"m","temperature":1.0,"input":"caf\\u00e9","client_metadata":${metadata},"stream":true}`,
+  )
+  assert.equal(headers['openai-beta'], 'other=1')
+  assert.equal(headers['thread-id'], 'th_1')
+  assert.equal(headers['x-openai-internal-codex-responses-lite'], 'true')
+  assert.equal(headers['x-codex-turn-state'], 's1')
+})
+
+test('a response that nobody keeps is continued on its socket with the whole conversation, on no other', async (t) => {
+  const { url, upstream, received } = await start(t, { providers: { alpha: answers } })
+  const socket = await openSocket(t, url)
+  const first = idIn(await socket.response(create({ store: false })))
+  const second = await socket.response(
+    create({ store: false, previous_response_id: first, input: [{ role: 'user', content: 'and then?' }] }),
+  )
+  const sent = upstream.alpha!.ledger[1]!.json
+  assert.equal(sent.previous_response_id, undefined)
+  assert.deepEqual(sent.input, [
+    { type: 'message', role: 'user', content: 'where to?' },
+    message('hello'),
+    { role: 'user', content: 'and then?' },
+  ])
+  await socket.response(create({ store: false, previous_response_id: idIn(second), input: 'so?' }))
+  assert.equal((upstream.alpha!.ledger[2]!.json.input as unknown[]).length, 5)
+
+  const other = await openSocket(t, url)
+  const [refusal] = await other.response(create({ store: false, previous_response_id: first }))
+  assert.deepEqual(errorOf(refusal), ['error', 400, 'previous_response_not_found'])
+  assert.equal(received(), 3)
+})
+
+test('a warm-up causes no request, and can be continued', async (t) => {
+  const { url, upstream, received } = await start(t, { providers: { alpha: answers } })
+  const socket = await openSocket(t, url)
+  const warm = await socket.response(create({ generate: false, store: false, instructions: 'be brief' }))
+  assert.equal(received(), 0)
+  assert.deepEqual(
+    warm.map(({ type }) => type),
+    ['response.created', 'response.in_progress', 'response.completed'],
+  )
+  await socket.response(create({ previous_response_id: idIn(warm), input: [] }))
+  assert.deepEqual(upstream.alpha!.ledger[0]!.json, {
+    model: 'm',
+    input: [{ type: 'message', role: 'user', content: 'where to?' }],
+    stream: true,
+  })
+})
+
+test('responses of one lane come in order, those of two lanes at the same time', async (t) => {
+  const open: (() => void)[] = []
+  const script: Script = (res, { json }) => {
+    res.writeHead(200, STREAM)
+    const all = events(String(json.input))
+    res.write(streamOf(all[0]!))
+    open.push(() => res.end(streamOf(...all.slice(1))))
+  }
+  const { url, received } = await start(t, { providers: { alpha: script } })
+  const socket = await openSocket(t, url)
+  socket.send(create({ stream_id: 'a', input: 'a1' }))
+  socket.send(create({ stream_id: 'a', input: 'a2' }))
+  socket.send(create({ stream_id: 'b', input: 'b1' }))
+  const begun = [await socket.next(), await socket.next()]
+  assert.deepEqual(begun.map(({ stream_id, response }) => [stream_id, response.id]).sort(), [
+    ['a', 'a1'],
+    ['b', 'b1'],
+  ])
+  assert.equal(received(), 2)
+  for (const end of open) end()
+  const ends = [await socket.response(), await socket.response()].flat()
+  assert.deepEqual(
+    ends
+      .filter(({ type }) => type === 'response.completed')
+      .map(({ stream_id }) => stream_id)
+      .sort(),
+    ['a', 'b'],
+  )
+  const next = ends.find(({ response }) => response?.id === 'a2') ?? (await socket.next())
+  assert.equal(next.stream_id, 'a')
+  open[2]!()
+  assert.equal(idIn(await socket.response()), 'a2')
+})
+
+test('an error is one message with its status, code and headers, and the socket goes on', async (t) => {
+  let calls = 0
+  const script: Script = (res, received) => {
+    if (++calls > 1) return answers(res, received)
+    const error = { message: 'busy', type: 'rate_limit_error', code: 'rate_limit_exceeded', param: null }
+    res
+      .writeHead(429, { 'content-type': 'application/json', 'retry-after': '7' })
+      .end(JSON.stringify({ error }))
+  }
+  const { url } = await start(t, {
+    providers: { alpha: script },
+    config: `${ONE}\nresilience: { cooldown: 0ms }`,
+  })
+  const socket = await openSocket(t, url)
+  const [busy] = await socket.response(create())
+  assert.deepEqual(errorOf(busy), ['error', 429, 'rate_limit_exceeded'])
+  assert.equal(busy.headers['retry-after'], '7')
+  const [unknown] = await socket.response(create({ model: 'nobody/has' }))
+  assert.deepEqual(errorOf(unknown), ['error', 404, 'model_not_found'])
+  assert.equal((await socket.response(create())).at(-1).type, 'response.completed')
+})
+
+test('bad messages cause no request: each is refused, or ends the socket with its code', async (t) => {
+  const { url, received } = await start(t, { providers: { alpha: answers }, server: 'body_limit: 1MiB' })
+  const socket = await openSocket(t, url)
+  const refusals: [unknown, number, string][] = [
+    ['{', 400, 'invalid_json'],
+    ['[]', 400, 'invalid_json'],
+    [{ model: 'auto' }, 400, 'invalid_request'],
+    [{ type: 'response.steer', input: [] }, 400, 'invalid_request'],
+    [create({ background: true }), 400, 'invalid_request'],
+    [create({ stream_id: 7 }), 400, 'invalid_request'],
+    [create({ input: 7 }), 400, 'invalid_request'],
+    [create({ previous_response_id: 'resp_unknown' }), 400, 'previous_response_not_found'],
+    [`{"type":"response.create","input":[${'0,'.repeat(300_000)}0]}`, 413, 'body_too_large'],
+  ]
+  for (const [sent, status, code] of refusals)
+    assert.deepEqual(
+      errorOf((await socket.response(sent))[0]),
+      ['error', status, code],
+      JSON.stringify(sent).slice(0, 80),
+    )
+  socket.ws.send(Buffer.from(JSON.stringify(create())))
+  assert.equal(await socket.closed, 1003)
+  const large = await openSocket(t, url)
+  large.send(create({ input: 'x'.repeat(2 ** 21) }))
+  assert.equal(await large.closed, 1009)
+  assert.equal(received(), 0)
+})
+
+test('a message in fragments of a byte arrives whole', async (t) => {
+  const { url } = await start(t, { providers: { alpha: answers } })
+  const { ws, response } = await openSocket(t, url)
+  const bytes = [...JSON.stringify(create())]
+  for (const [at, byte] of bytes.entries()) ws.send(byte, { fin: at === bytes.length - 1, binary: false })
+  assert.equal((await response()).at(-1).type, 'response.completed')
+})
+
+test('a client that leaves stops its provider, and its call is closed on record', async (t) => {
+  const script: Script = (res) => void res.writeHead(200, STREAM).write(streamOf(events('resp_open')[0]!))
+  const { url, upstream, get, record } = await start(t, { providers: { alpha: script } })
+  const socket = await openSocket(t, url)
+  socket.send(create())
+  await socket.next()
+  socket.ws.terminate()
+  for (let n = 0; n < 100 && upstream.alpha!.abandoned === 0; n++) await sleep(10)
+  assert.equal(upstream.alpha!.abandoned, 1)
+  const { json } = await get('/api/usage/request-logs')
+  assert.equal((await record(json.data[0].id)).status, 499)
+})
+
+test('a gateway that stops lets the running response end, and closes with 1001', async (t) => {
+  let end = () => {}
+  const script: Script = (res) => {
+    const [first, ...rest] = events('resp_last')
+    res.writeHead(200, STREAM).write(streamOf(first!))
+    end = () => res.end(streamOf(...rest))
+  }
+  const { url, gateway } = await start(t, { providers: { alpha: script } })
+  const socket = await openSocket(t, url)
+  const idle = await openSocket(t, url)
+  socket.send(create())
+  await socket.next()
+  const closed = gateway.close(5_000)
+  assert.equal(await idle.closed, 1001)
+  const [refusal] = await socket.response(create())
+  assert.deepEqual(errorOf(refusal), ['error', 400, 'websocket_connection_limit_reached'])
+  end()
+  assert.equal((await socket.response()).at(-1).type, 'response.completed')
+  assert.equal(await socket.closed, 1001)
+  await closed
+})
+
+test('an upgrade is 426 if sockets are off or all in use, and refused by the rules of any request', async (t) => {
+  const refused = async (url: string, headers: Record<string, string> = {}) =>
+    openSocket(t, url, { headers }).then(
+      () => 101,
+      ({ status }) => status,
+    )
+  const off = await start(t, { config: `${ONE}\nresponses: { websocket: off }` })
+  assert.equal(await refused(off.url), 426)
+  const few = await start(t, { config: `${ONE}\nresponses: { max_sockets: 1 }` })
+  const first = await openSocket(t, few.url)
+  assert.equal(await refused(few.url), 426)
+  first.ws.terminate()
+  await sleep(50)
+  assert.equal(await refused(few.url), 101)
+  const keyed = await start(t, {
+    config: `${ONE}\nkeys: [{ name: k, digest: "sha256:${hash('sha256', 'wb-key-of-the-test')}" }]`,
+  })
+  assert.equal(await refused(keyed.url), 401)
+  assert.equal(await refused(keyed.url, { authorization: 'Bearer wb-key-of-the-test' }), 101)
+  assert.equal(await refused(few.url, { origin: 'http://evil.example' }), 403)
+})
+
+test('a client that reads nothing holds its provider back', async (t) => {
+  let written = 0
+  const script: Script = (res) => {
+    const [first] = events('resp_slow')
+    res.writeHead(200, STREAM).write(streamOf(first!))
+    const delta = streamOf({ type: 'response.output_text.delta', output_index: 0, delta: 'x'.repeat(4_000) })
+    const more = () => {
+      while (written < 64 * 2 ** 20 && !res.destroyed) {
+        written += delta.length
+        if (!res.write(delta)) return void res.once('drain', more)
+      }
+    }
+    more()
+  }
+  const { url } = await start(t, { providers: { alpha: script } })
+  const socket = await openSocket(t, url)
+  socket.send(create())
+  await socket.next()
+  socket.ws.pause()
+  let before = -1
+  for (let n = 0; n < 50 && written !== before; n++) {
+    before = written
+    await sleep(200)
+  }
+  assert.ok(written < 32 * 2 ** 20, `${written} bytes were taken from the provider`)
+  const held = written
+  socket.ws.resume()
+  for (let n = 0; n < 50 && written === held; n++) await sleep(50)
+  assert.ok(written > held)
+})

@@ -1,0 +1,65 @@
+// Messages of responses over a WebSocket, and the events and errors of HTTP that they stand for. Format:
+// `response.create` with the members of a POST; each event as one text message; an error with its status.
+import { createParser } from 'eventsource-parser'
+
+/** Event types after which nothing more of a response follows. */
+const ENDS = ['response.completed', 'response.incomplete', 'response.failed', 'response.cancelled', 'error']
+
+/** Returns the type of an event from its JSON text; empty if it has none. */
+export function typeOf(json: string): string {
+  const [, type] = /^\s*\{\s*"type"\s*:\s*"([\w.]+)"/.exec(json) ?? []
+  if (type !== undefined) return type
+  try {
+    return String(JSON.parse(json).type ?? '')
+  } catch {
+    return ''
+  }
+}
+
+/** Returns true if an event of this type is the last one of its response. */
+export const isEnd = (type: string): boolean => ENDS.includes(type)
+
+/** Reads a stream of events in any pieces; `onEvent` gets the JSON of each. Comments and end marks are left out. */
+export function eventReader(onEvent: (json: string) => void): (text: string) => void {
+  const parser = createParser({
+    onEvent({ data }) {
+      if (/^\s*\{/.test(data)) onEvent(data) // an end mark is no message
+    },
+  })
+  return (text) => parser.feed(text)
+}
+
+/** Returns an event of a stream for a message. */
+export const eventOf = (json: string): string =>
+  `event: ${typeOf(json)}\n${json
+    .split(/\r\n|\r|\n/)
+    .map((line) => `data: ${line}\n`)
+    .join('')}\n`
+
+/** Returns the message with the name of its lane. */
+export const inLane = (json: string, lane: string | null): string =>
+  lane === null ? json : `{"stream_id":${JSON.stringify(lane)},${json.slice(json.indexOf('{') + 1)}`
+
+/** Response headers of an error that a client of the socket reads. */
+const SHOWN = /^(retry-after(-ms)?|x-request-id|x-should-retry|x-ratelimit-.+|x-codex-.+|x-gateway-.+)$/
+
+/** Returns the message for an answer with an error status. `body`: JSON with an `error`, or any text. */
+export function errorMessage(
+  status: number,
+  headers: Readonly<Record<string, unknown>>,
+  body: string,
+): string {
+  const shown = Object.fromEntries(Object.entries(headers).filter(([name]) => SHOWN.test(name)))
+  return JSON.stringify({ type: 'error', status, error: errorIn(body, status), headers: shown })
+}
+
+function errorIn(body: string, status: number): unknown {
+  try {
+    const { error } = JSON.parse(body)
+    if (typeof error === 'object' && error !== null) return error
+  } catch {
+    // Worded below.
+  }
+  const message = body.slice(0, 2_000) || `The request failed with status ${status}.`
+  return { message, type: status < 500 ? 'invalid_request_error' : 'server_error', code: null, param: null }
+}

@@ -1,0 +1,29 @@
+// Completes handshakes. Loads the library only when the first upgrade arrives.
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import type { WebSocket, WebSocketServer } from 'ws'
+
+export type Handshake = (request: IncomingMessage, socket: Duplex, head: Buffer) => Promise<WebSocket>
+
+/** Returns true for a request to upgrade to a WebSocket. */
+export const asksForWebSocket = ({ method, headers }: IncomingMessage): boolean =>
+  method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket'
+
+/** `maxBytes`: the largest message. A refused handshake is answered, and never resolves. */
+export function createHandshake(maxBytes: () => number): Handshake {
+  let server: WebSocketServer | null = null
+  return async (request, socket, head) => {
+    socket.on('error', destroy)
+    const { WebSocketServer } = await import('ws')
+    server ??= new WebSocketServer({ noServer: true, clientTracking: false, perMessageDeflate: false })
+    server.options.maxPayload = maxBytes()
+    const { promise, resolve } = Promise.withResolvers<WebSocket>()
+    server.handleUpgrade(request, socket, head, resolve)
+    socket.off('error', destroy)
+    return promise
+  }
+}
+
+function destroy(this: Duplex): void {
+  this.destroy()
+}

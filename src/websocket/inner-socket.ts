@@ -1,0 +1,97 @@
+// A connection inside this process: a request is sent to a server of ours without the operating system, so
+// that it takes the same way as one that arrives over a network. Knows no dialect.
+import {
+  type ClientRequest,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  request,
+  type Server,
+} from 'node:http'
+import { Duplex } from 'node:stream'
+
+/** One end of a connection. What one end writes, the other reads; a reader that stops holds the writer back. */
+class InnerSocket extends Duplex {
+  /** WebSocket whose message made the request. */
+  readonly origin: object
+  #peer: InnerSocket | null = null
+  /** Completes the peer's write that waits for this end to read. */
+  #taken: (() => void) | null = null
+  #timer: NodeJS.Timeout | null = null
+
+  private constructor(origin: object) {
+    super()
+    this.origin = origin
+  }
+
+  static pair(origin: object): [InnerSocket, InnerSocket] {
+    const [one, other] = [new InnerSocket(origin), new InnerSocket(origin)]
+    one.#peer = other
+    other.#peer = one
+    return [one, other]
+  }
+
+  override _read(): void {
+    this.#timer?.refresh()
+    const taken = this.#taken
+    this.#taken = null
+    taken?.()
+  }
+
+  override _write(chunk: Buffer, _: BufferEncoding, done: (error?: Error | null) => void): void {
+    const peer = this.#peer!
+    if (peer.destroyed) {
+      done(Object.assign(new Error('the other end is closed'), { code: 'EPIPE' }))
+      return
+    }
+    const taken = () => {
+      this.#timer?.refresh()
+      done()
+    }
+    if (peer.push(chunk)) taken()
+    else peer.#taken = taken
+  }
+
+  override _final(done: () => void): void {
+    this.#peer!.push(null)
+    done()
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    if (this.#timer) clearTimeout(this.#timer)
+    done(error)
+    queueMicrotask(() => this.#peer!.destroy())
+  }
+
+  /** Emits `timeout` after `ms` without progress, as a socket does; 0 for never. */
+  setTimeout(ms: number, listener?: () => void): this {
+    if (this.#timer) clearTimeout(this.#timer)
+    this.#timer = ms > 0 ? setTimeout(() => this.emit('timeout'), ms).unref() : null
+    if (listener) this.once('timeout', listener)
+    return this
+  }
+}
+
+export interface InnerRequest {
+  readonly method: string
+  readonly path: string
+  readonly headers: OutgoingHttpHeaders
+  readonly body: string
+  /** WebSocket whose message it is. */
+  readonly origin: object
+}
+
+/** Sends a request to a server of this process. Emits `response` or `error`, as any request does. */
+export function requestInside(
+  server: Server,
+  { method, path, headers, body, origin }: InnerRequest,
+): ClientRequest {
+  const [ours, theirs] = InnerSocket.pair(origin)
+  const outgoing = request({ method, path, headers, createConnection: () => ours })
+  server.emit('connection', theirs)
+  outgoing.end(body)
+  return outgoing
+}
+
+/** Returns the WebSocket whose message made a request; null for one that came over a network. */
+export const originOf = ({ socket }: IncomingMessage): object | null =>
+  (socket as unknown) instanceof InnerSocket ? (socket as unknown as InnerSocket).origin : null

@@ -1,0 +1,354 @@
+// One WebSocket of a client: each `response.create` is sent on as a request of its own, and its events go
+// back as messages. Lanes, order, limits, and a reader that is held back. Knows no gateway and no provider:
+// `post` sends the request.
+import type { ClientRequest, IncomingMessage } from 'node:http'
+import type { RawData, WebSocket } from 'ws'
+import { memberText, omitMembers, spliceMembers } from '../json/splice.ts'
+import { type Conversation, continued, OutputCollector, writtenOut } from './continuation.ts'
+import { errorMessage, eventReader, inLane, isEnd, typeOf } from './frames.ts'
+import { SocketState } from './socket-state.ts'
+
+export interface SocketSettings {
+  /** Sends a request and returns it. `headers`: those that the message itself carries. */
+  readonly post: (body: string, headers: Readonly<Record<string, string>>) => ClientRequest
+  /** Maximum time without a response under way, ms. */
+  readonly idle: number
+  /** Maximum time of the connection, ms. */
+  readonly life: number
+  /** Maximum JSON values of a message; an empty list or object counts twice. */
+  readonly holdsTooMuch: (bytes: Buffer) => boolean
+  /** True if responses that nobody stores can be continued here: their conversations are kept in memory. */
+  readonly hasState: boolean
+  /** Called once, when the socket has closed. */
+  readonly onClose: () => void
+}
+
+/** Limits of OpenAI's sockets, which its clients know. */
+const MAX_LANES = 32
+const MAX_RUNNING = 16
+/** Maximum responses that wait for their turn. */
+const MAX_WAITING = 64
+
+/** Interval of pings: keeps proxies from closing the connection, and finds out if the client is gone. */
+const PING_INTERVAL_MS = 30_000
+
+/** A `response.create` as it was received. */
+interface Create {
+  readonly lane: string | null
+  readonly text: string
+}
+
+type Message = Readonly<Record<string, unknown>>
+type Refusal = readonly [status: number, code: string, message: string]
+
+export class ResponsesSocket {
+  readonly #ws: WebSocket
+  readonly #settings: SocketSettings
+  readonly #state = new SocketState()
+  /** Requests under way, by lane. */
+  readonly #running = new Map<string | null, ClientRequest>()
+  readonly #lanes = new Set<string | null>()
+  #waiting: Create[] = []
+  /** Answers that are not read until the client has taken what was sent. */
+  readonly #held = new Set<IncomingMessage>()
+  readonly #timers: NodeJS.Timeout[]
+  #idle: NodeJS.Timeout
+  #isAlive = true
+  /** Reason to close once nothing runs any more. */
+  #ending: readonly [code: number, reason: string] | null = null
+  #warmUps = 0
+
+  constructor(ws: WebSocket, settings: SocketSettings) {
+    this.#ws = ws
+    this.#settings = settings
+    this.#idle = this.#armIdle()
+    this.#timers = [
+      setInterval(() => this.#ping(), PING_INTERVAL_MS).unref(),
+      setTimeout(() => this.end(1001, 'the time of this connection is over'), settings.life).unref(),
+    ]
+    ws.on('message', (data, isBinary) => this.#message(data, isBinary))
+    ws.on('pong', () => {
+      this.#isAlive = true
+    })
+    ws.on('error', () => {}) // ws closes the connection with the right code
+    ws.on('close', () => this.#closed())
+  }
+
+  /** Lets the responses under way end, then closes. */
+  end(code: number, reason: string): void {
+    this.#ending ??= [code, reason]
+    this.#waiting = []
+    this.#closeIfDone()
+  }
+
+  /** Cuts the connection. */
+  terminate(): void {
+    this.#ws.terminate()
+  }
+
+  #armIdle(): NodeJS.Timeout {
+    return setTimeout(() => this.end(1001, 'nothing was asked for a long time'), this.#settings.idle).unref()
+  }
+
+  #ping(): void {
+    if (!this.#isAlive && this.#held.size === 0) {
+      this.terminate()
+      return
+    }
+    this.#isAlive = false
+    this.#ws.ping()
+  }
+
+  #closed(): void {
+    for (const timer of this.#timers) clearTimeout(timer)
+    clearTimeout(this.#idle)
+    for (const request of this.#running.values()) request.destroy()
+    this.#running.clear()
+    this.#waiting = []
+    this.#held.clear()
+    this.#state.clear()
+    this.#settings.onClose()
+  }
+
+  #closeIfDone(): void {
+    if (this.#ending && this.#running.size === 0) this.#ws.close(...this.#ending)
+  }
+
+  #message(data: RawData, isBinary: boolean): void {
+    if (isBinary) {
+      this.#ws.close(1003, 'messages are JSON in text')
+      return
+    }
+    const text = (data as Buffer).toString()
+    const message = this.#settings.holdsTooMuch(data as Buffer) ? null : parsed(text)
+    if (message === null) {
+      this.#refuse(null, 413, 'body_too_large', 'The message contains too many JSON values.')
+      return
+    }
+    if (message === undefined) {
+      this.#refuse(null, 400, 'invalid_json', 'The message is not a JSON object.')
+      return
+    }
+    const { type, stream_id } = message
+    const lane = typeof stream_id === 'string' ? stream_id : null
+    if (type === 'response.create') this.#create({ lane, text }, message)
+    // Other types are ignored: Codex sends notes of its own, which ask for nothing.
+    else if (type === undefined || UNSUPPORTED.includes(String(type)))
+      this.#refuse(
+        ...([lane, 400, 'invalid_request'] as const),
+        `type: ${JSON.stringify(type ?? null)} is not supported here; send response.create`,
+      )
+  }
+
+  #create(create: Create, json: Message): void {
+    const refusal = this.#refusalOf(create, json)
+    if (refusal) {
+      this.#refuse(create.lane, ...refusal)
+      return
+    }
+    this.#lanes.add(create.lane)
+    if (this.#running.has(create.lane) || this.#running.size >= MAX_RUNNING) this.#waiting.push(create)
+    else this.#run(create)
+  }
+
+  #refusalOf({ lane }: Create, { background, stream_id }: Message): Refusal | null {
+    if (this.#ending)
+      return [400, 'websocket_connection_limit_reached', 'This connection is closing; open a new one.']
+    if (background === true)
+      return [400, 'invalid_request', 'background: not possible over a WebSocket; send a POST.']
+    if (stream_id !== undefined && stream_id !== null && typeof stream_id !== 'string')
+      return [400, 'invalid_request', 'stream_id: must be a text.']
+    if (!this.#lanes.has(lane) && this.#lanes.size >= MAX_LANES)
+      return [400, 'invalid_request', `stream_id: a connection has at most ${MAX_LANES} lanes.`]
+    if (this.#waiting.length >= MAX_WAITING)
+      return [429, 'rate_limited', `More than ${MAX_WAITING} responses wait on this connection.`]
+    return null
+  }
+
+  #run(create: Create): void {
+    const { lane, text } = create
+    clearTimeout(this.#idle)
+    const own = omitMembers(text, ['type', 'stream_id', 'stream', 'generate'])
+    const previous = stringIn(own, 'previous_response_id')
+    const before = previous === null ? undefined : this.#state.find(previous)
+    const conversation = continued(own, before)
+    if (memberText(text, 'generate') === 'false' && this.#settings.hasState) {
+      this.#warmUp(lane, own, conversation)
+      return
+    }
+    const body = spliceMembers(before ? writtenOut(own, conversation) : own, { stream: 'true' })
+    const request = this.#settings.post(body, headersIn(text))
+    this.#running.set(lane, request)
+    const answer: Answer = {
+      ...{ lane, request, conversation, added: own.length, continued: before ? previous : null },
+      ...{ isUnkept: memberText(own, 'store') === 'false', output: new OutputCollector(), hasEnded: false },
+    }
+    request.on('response', (response) => this.#relay(answer, response))
+    // Cut before its headers: the gateway is stopping.
+    request.on('error', () => this.#over(answer))
+  }
+
+  /** Prepares a conversation without an inference. */
+  #warmUp(lane: string | null, own: string, conversation: Conversation): void {
+    const id = `resp_warm_${Date.now().toString(36)}_${++this.#warmUps}`
+    this.#state.keep(id, conversation, own.length)
+    const model = stringIn(own, 'model')
+    const response = { id, object: 'response', model, output: [], store: false, error: null }
+    const steps = ['created', 'in_progress', 'completed'] as const
+    steps.forEach((step, sequence_number) => {
+      const status = step === 'completed' ? 'completed' : 'in_progress'
+      const event = { type: `response.${step}`, sequence_number, response: { ...response, status } }
+      this.#send(JSON.stringify(event), lane)
+    })
+    this.#next()
+  }
+
+  #relay(answer: Answer, response: IncomingMessage): void {
+    const { statusCode: status = 0, headers } = response
+    const isStream = /^text\/event-stream\b/i.test(headers['content-type'] ?? '')
+    const read = isStream ? eventReader((json) => this.#event(answer, json)) : null
+    response.setEncoding('utf8')
+    let whole = ''
+    response.on('data', (text: string) => {
+      if (read) read(text)
+      else whole += text
+      if (this.#isFull && this.#ws.readyState === this.#ws.OPEN) this.#hold(response)
+    })
+    response.on('end', () => {
+      if (!read && status < 300) this.#event(answer, `{"type":"response.completed","response":${whole}}`)
+      else if (!read) this.#fail(answer, errorMessage(status, headers, whole))
+      this.#over(answer)
+    })
+    response.on('error', () => this.#over(answer))
+    response.on('close', () => this.#held.delete(response))
+  }
+
+  #event(answer: Answer, json: string): void {
+    const type = typeOf(json)
+    answer.output.add(type, json)
+    if (isEnd(type)) {
+      answer.hasEnded = true
+      this.#remember(answer)
+    }
+    this.#send(json, answer.lane)
+  }
+
+  /** Keeps the conversation if the provider does not. */
+  #remember({ output, conversation, continued, isUnkept, added }: Answer): void {
+    const { id, isComplete, isKept, items, bytes } = output
+    if (!isComplete || id === null) {
+      if (continued !== null) this.#state.forget(continued)
+    } else if (this.#settings.hasState && (isUnkept || !isKept))
+      this.#state.keep(id, { ...conversation, items: [...conversation.items, ...items] }, added + bytes)
+  }
+
+  #fail(answer: Answer, message: string): void {
+    answer.hasEnded = true
+    if (answer.continued !== null) this.#state.forget(answer.continued)
+    this.#send(message, answer.lane)
+  }
+
+  #over(answer: Answer): void {
+    const { lane, request, hasEnded } = answer
+    if (this.#running.get(lane) !== request) return
+    if (!hasEnded)
+      this.#refuse(lane, 502, 'upstream_unreachable', 'The response ended before it was complete.')
+    this.#running.delete(lane)
+    this.#next()
+  }
+
+  /** Runs the next response whose lane is free. */
+  #next(): void {
+    const at = this.#waiting.findIndex(({ lane }) => !this.#running.has(lane))
+    const [create] = at < 0 ? [] : this.#waiting.splice(at, 1)
+    if (create) this.#run(create)
+    else if (this.#running.size === 0) {
+      clearTimeout(this.#idle)
+      this.#idle = this.#armIdle()
+      this.#closeIfDone()
+    }
+  }
+
+  #refuse(lane: string | null, status: number, code: string, message: string): void {
+    const type = status < 500 ? 'invalid_request_error' : 'server_error'
+    const body = JSON.stringify({ error: { message, type, param: null, code } })
+    this.#send(errorMessage(status, {}, body), lane)
+    this.#closeIfDone()
+  }
+
+  #send(json: string, lane: string | null): void {
+    if (this.#ws.readyState !== this.#ws.OPEN) return
+    this.#ws.send(inLane(json, lane), () => this.#goOn())
+  }
+
+  /** True if the client has yet to take what was sent. */
+  get #isFull(): boolean {
+    return this.#ws.bufferedAmount > MAX_UNSENT_BYTES
+  }
+
+  #hold(response: IncomingMessage): void {
+    response.pause()
+    this.#held.add(response)
+  }
+
+  #goOn(): void {
+    if (this.#held.size === 0 || this.#isFull) return
+    for (const response of this.#held) response.resume()
+    this.#held.clear()
+  }
+}
+
+/** Bytes that wait in a socket before its answers are held back, where they are counted. */
+const MAX_UNSENT_BYTES = 2 ** 14
+
+/** A response under way. */
+interface Answer {
+  readonly lane: string | null
+  readonly request: ClientRequest
+  /** Conversation up to and with its request. */
+  readonly conversation: Conversation
+  /** Characters of its message. */
+  readonly added: number
+  /** Response of this socket's state that it continues; null for none. */
+  readonly continued: string | null
+  /** True if its request says that nobody is to keep it. */
+  readonly isUnkept: boolean
+  readonly output: OutputCollector
+  /** Its last event has been sent. */
+  hasEnded: boolean
+}
+
+/** Types of messages that ask for something that is not offered. */
+const UNSUPPORTED = ['response.steer', 'response.inject']
+
+/** Parses a message; undefined if it is not a JSON object. */
+function parsed(text: string): Message | undefined {
+  try {
+    const json: unknown = JSON.parse(text)
+    return typeof json === 'object' && json !== null && !Array.isArray(json) ? (json as Message) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function stringIn(text: string, name: string): string | null {
+  const value = JSON.parse(memberText(text, name) ?? 'null')
+  return typeof value === 'string' ? value : null
+}
+
+/** Members of `client_metadata` that stand for a header of a POST. */
+const HEADER_MEMBER = /^ws_request_header_([a-z0-9_]+)$/
+
+/** Returns the headers that Codex sends inside a message. */
+function headersIn(text: string): Record<string, string> {
+  const metadata = JSON.parse(memberText(text, 'client_metadata') ?? 'null')
+  if (typeof metadata !== 'object' || metadata === null) return {}
+  const headers: Record<string, string> = {}
+  for (const [name, value] of Object.entries(metadata)) {
+    if (typeof value !== 'string' || /[^\x20-\x7e]/.test(value)) continue
+    const [, header] = HEADER_MEMBER.exec(name) ?? []
+    if (header !== undefined) headers[header.replaceAll('_', '-')] = value
+    else if (name === 'x-codex-turn-state' || name === 'x-codex-turn-metadata') headers[name] = value
+  }
+  return headers
+}

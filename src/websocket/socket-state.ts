@@ -1,0 +1,46 @@
+// Responses that live only as long as a socket (`store: false`, `generate: false`): their conversations, within
+// a limit for the socket and one for all sockets together.
+import { getHeapStatistics } from 'node:v8'
+import type { Conversation } from './continuation.ts'
+
+/** Maximum responses of a socket that can be continued. */
+const MAX_RESPONSES = 16
+
+/** Maximum bytes of the conversations of all sockets. */
+const MAX_BYTES = getHeapStatistics().heap_size_limit / 8
+
+/** States with something in them, the one that was used last at the end. */
+const states = new Set<SocketState>()
+let bytes = 0
+
+export class SocketState {
+  readonly #responses = new Map<string, Conversation>()
+  #bytes = 0
+
+  find(id: string): Conversation | undefined {
+    return this.#responses.get(id)
+  }
+
+  /** `added`: characters that the conversation does not share with an earlier one of this socket. */
+  keep(id: string, conversation: Conversation, added: number): void {
+    this.#responses.set(id, conversation)
+    if (this.#responses.size > MAX_RESPONSES) this.#responses.delete(this.#responses.keys().next().value!)
+    this.#bytes += added
+    bytes += added
+    states.delete(this)
+    states.add(this)
+    while (bytes > MAX_BYTES) states.values().next().value!.clear()
+  }
+
+  /** Forgets a response whose continuation failed, as providers do. */
+  forget(id: string): void {
+    this.#responses.delete(id)
+  }
+
+  clear(): void {
+    bytes -= this.#bytes
+    this.#bytes = 0
+    this.#responses.clear()
+    states.delete(this)
+  }
+}
