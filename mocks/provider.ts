@@ -38,6 +38,8 @@ export interface Endpoint {
   readonly name: string
   /** Further paths of it below the base path, with placeholders. */
   readonly alsoAt?: readonly string[]
+  /** True if a WebSocket can be opened at its path. */
+  readonly hasWebSocket?: true
   readonly kind: RequestKind
   /**
    * Request body as the provider judges it: types and ranges of known fields. Loose at the top
@@ -135,6 +137,8 @@ export interface MockProvider {
   lacks?(request: Arrived): { readonly problem: string; readonly refused: RefusedRequest } | null
   /** True if it stores conversations between turns, see server/threads.ts. */
   readonly holdsThreads?: true
+  /** True if it keeps responses, see server/kept-responses.ts. */
+  readonly keepsResponses?: true
   /**
    * Formats an error with the status that the provider really sends. `param`: the offending field; `code`:
    * OpenAI's, if it is not that of the kind.

@@ -177,6 +177,7 @@ function wants({ json }: Arrived): Wants {
 export const openAiResponses: Endpoint = {
   method: 'POST',
   name: 'responses',
+  hasWebSocket: true,
   kind: 'inference',
   body: openAiResponsesBody,
   wants,

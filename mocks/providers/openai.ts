@@ -28,6 +28,7 @@ export const openai = {
   basePaths: ['/v1'],
   endpoints: [openAiChat(), openAiResponses, openAiEmbeddings, images, modelList],
   credential: bearer,
+  keepsResponses: true,
   refusal: openAiRefusal,
   unknownField: (name) => `Unrecognized request argument supplied: ${name}`,
 } satisfies MockProvider

@@ -32,6 +32,7 @@ import { refusalOf } from '../scenarios/scenario.ts'
 import { type Chaos, chaosSchema, createChaos, type Fate, type ParsedChaos } from './chaos.ts'
 import { withOwnId } from './fresh-ids.ts'
 import { createGates, type Gates } from './gates.ts'
+import { KeptResponses } from './kept-responses.ts'
 import { createLedgerBook } from './ledger-book.ts'
 import { type Noted, notesOn, openEntry } from './ledger-entry.ts'
 import { type MatchRequest, noEndpoint, pickAnswer, type Stock } from './pick-answer.ts'
@@ -119,6 +120,8 @@ export interface Incoming {
   readonly at: number
   /** Name of the context in its address, if there is one. */
   readonly context?: string | null
+  /** WebSocket that it came over; absent or null for HTTP. */
+  readonly socket?: object | null
 }
 
 export interface Reception {
@@ -257,6 +260,7 @@ function createContext(shared: Shared, name: string | null): Context {
   const scripts = createScripts()
   const gates = createGates()
   const threads = createThreads()
+  const responses = new KeptResponses()
   let turns = 0
   const chaos = createChaos(shared.chaos)
   const underWay = countUnderWay()
@@ -277,6 +281,7 @@ function createContext(shared: Shared, name: string | null): Context {
       scripts.clear()
       gates.clear()
       threads.clear()
+      responses.clear()
       find = createMatcher(known)
     },
   }
@@ -307,18 +312,25 @@ function createContext(shared: Shared, name: string | null): Context {
     const asked = matchRequestOf(incoming, place, read, byName, contentOf(read, incoming.at))
     const strict = scripted?.strict || findScenario(asked.scenario)?.scenario.strict || false
     const valid = keyFor(provider.name)
-    const own = name === null || valid === null ? null : contextKey(valid, name)
-    const right = own !== null && provider.credential(request) === own ? own : valid
-    const verdict = verdictOn(incoming, place, read, { key: right, strict, judgeModel })
+    const ownKey = name === null || valid === null ? null : contextKey(valid, name)
+    const right = ownKey !== null && provider.credential(request) === ownKey ? ownKey : valid
+    const socket = incoming.socket ?? null
+    const state = provider.keepsResponses ? responses.turn(request, provider, kind, socket) : null
+    const lost = state?.refused ?? null
+    const verdict = verdictOn(incoming, place, read, { key: right, strict, judgeModel, lost })
+    const about = verdict.credential === 'mismatch' ? null : (state?.answer ?? null)
     const answering = (how: ParsedAnswer | null) =>
       answerTo(asked, verdict, how, stock, place !== null && !place.kept)
-    const chosen = suffer(kind === 'inference' && !scripted ? chaos.next() : null, scripted, answering)
-    const id = idFor(nonce, turn !== null, scripted)
-    const answer = id === null ? chosen : withOwnId(chosen, id)
+    const fate = kind === 'inference' && !scripted ? chaos.next() : null
+    const chosen = about ?? suffer(fate, scripted, answering)
+    const id = idFor(nonce, turn !== null || socket !== null, scripted)
+    const own = id === null ? chosen : withOwnId(chosen, id)
+    const answer = state?.keep(own) ?? own
     turn?.keep(answer)
 
     const canaries = secrets.found([incoming.url.href, ...Object.values(incoming.headers), text])
-    const entry = entryOf(incoming, read, { nonce, verdict, canaries, answer })
+    const judged = about ? { ...verdict, problems: [] } : verdict
+    const entry = entryOf(incoming, read, { nonce, verdict: judged, canaries, answer })
     book.enter(entry)
     return { answer, note: notesOn(entry, answer, underWay.begin()), gate: gates.wait }
   }
@@ -432,7 +444,13 @@ function verdictOn(
   incoming: Incoming,
   place: ProviderMatch | null,
   read: Read,
-  by: { readonly key: string | null; readonly strict: boolean; readonly judgeModel: ModelJudge | null },
+  by: {
+    readonly key: string | null
+    readonly strict: boolean
+    readonly judgeModel: ModelJudge | null
+    /** Refusal of a request that continues a response which is not there. */
+    readonly lost: RefusedRequest | null
+  },
 ): Verdict {
   if (incoming.text === null) return BROKE_OFF
   if (!place) return UNJUDGED
@@ -447,7 +465,7 @@ function verdictOn(
     ...verdict,
     problems: [...problems, ...[lost, unfit].flatMap((each) => each?.problem ?? [])],
     // A folder of recordings knows better which models there are.
-    refused: refused ?? lost?.refused ?? (unfit?.isUnknown ? unfit.refused : null),
+    refused: refused ?? lost?.refused ?? by.lost ?? (unfit?.isUnknown ? unfit.refused : null),
     unfit: unfit?.isUnknown ? null : (unfit?.refused ?? null),
   }
 }
@@ -479,7 +497,8 @@ function readRequest(
   const body = text ?? ''
   const arrived = { method, path, query: url.searchParams, headers, text: body, json: parse(body) }
   const found = endpointOf(provider, method, path)
-  const kind = found?.endpoint.kind ?? (method === 'POST' ? 'inference' : 'metadata')
+  const spends = method === 'POST' && !(provider.keepsResponses && /^responses\/./.test(path))
+  const kind = found?.endpoint.kind ?? (spends ? 'inference' : 'metadata')
   const turn = provider.holdsThreads && kind === 'inference' ? threads.turn(arrived, provider) : null
   const request = turn?.request ?? arrived
   return {

@@ -132,6 +132,7 @@ async function listen(server: Server, port: number, host: string): Promise<void>
 function stop(server: Server): Promise<void> {
   return new Promise((done) => {
     server.close(() => done())
+    server.emit('stopping')
     server.closeAllConnections()
   })
 }

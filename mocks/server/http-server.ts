@@ -4,17 +4,23 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createTlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import { text as textOf } from 'node:stream/consumers'
+import { originOf } from '../../src/websocket/inner-socket.ts'
 import { framed, type MockAnswer, type Outlet, perform } from '../answer.ts'
 import { ledgerNow } from '../ledger.ts'
 import { placeUnder } from '../providers/find.ts'
+import { contextOf, pathOf } from './address.ts'
 import type { World } from './core.ts'
+import { mayUpgrade, serveSockets } from './web-sockets.ts'
 
 /** Certificate and key of the server, as PEM; null for plain HTTP. */
 export type Tls = { readonly cert: string; readonly key: string } | null
 
 /** Creates a server that is not listening yet. `onConnection` is called for every connection, used or not. */
 export function createMockServer(world: World, onConnection: () => void, tls: Tls = null): Server {
-  const options = { keepAliveTimeout: 300_000, noDelay: true }
+  const options = {
+    ...{ keepAliveTimeout: 300_000, noDelay: true },
+    shouldUpgradeCallback: (request: IncomingMessage) => mayUpgrade(world, request),
+  }
   // Clients keep connections open for reuse; closing them first would cause races that no provider causes.
   const handle = (request: IncomingMessage, response: ServerResponse) => {
     serve(world, request, response).catch((error: unknown) => {
@@ -25,7 +31,9 @@ export function createMockServer(world: World, onConnection: () => void, tls: Tl
   const server =
     tls === null ? createServer(options, handle) : createTlsServer({ ...options, ...tls }, handle)
   server.requestTimeout = 0
+  serveSockets(server)
   return server.on('connection', (socket: Socket) => {
+    if (socket.remoteAddress === undefined) return // a message of a WebSocket
     below.set(`${socket.remoteAddress} ${socket.remotePort}`, socket)
     socket.once('close', () => below.delete(`${socket.remoteAddress} ${socket.remotePort}`))
     onConnection()
@@ -45,7 +53,7 @@ async function serve(world: World, request: IncomingMessage, response: ServerRes
   const headers = Object.fromEntries(
     Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
   )
-  const incoming = { method, url, path, headers, text, at, context }
+  const incoming = { method, url, path, headers, text, at, context, socket: originOf(request) }
   const { answer, note, gate } = world.receive(incoming, place)
 
   const left = new AbortController()
@@ -115,19 +123,5 @@ function outletTo(response: ServerResponse, answer: MockAnswer, closing: () => v
     },
   }
 }
-
-/** Splits the name of a test's context from a path: `/t/NAME/v1/chat/completions`. */
-function contextOf(path: string): { context: string | null; path: string } {
-  const [, name, rest] = /^\/t\/([^/]+)(\/.*)$/.exec(path) ?? []
-  if (name === undefined || rest === undefined) return { context: null, path }
-  try {
-    return { context: decodeURIComponent(name), path: rest }
-  } catch {
-    return { context: name, path: rest }
-  }
-}
-
-/** Removes the query, which may contain a key. */
-const pathOf = ({ url = '/' }: IncomingMessage): string => url.replace(/\?.*$/s, '')
 
 const search = (url = ''): string => (url.includes('?') ? url.slice(url.indexOf('?')) : '')

@@ -48,6 +48,7 @@ export function closingOf(
           losses: sent && lossesOf(sent),
           adjusted: sent?.adjusted.length ? sent.adjusted : null,
           credential: sent?.credential ?? null,
+          transport: sent?.transport ?? null,
         },
     cost: price(target, last.tokens, at),
     ...(earlier && { earlier }),

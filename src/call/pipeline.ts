@@ -19,6 +19,7 @@ import { replyError } from '../http/reply.ts'
 import type { UpstreamExchange } from '../providers/exchange.ts'
 import { type NextAttempt, type SendListener, type SendResult, sendToProvider } from '../providers/send.ts'
 import type { AttemptTracker } from '../routing/attempt-tracker.ts'
+import { originOf } from '../websocket/inner-socket.ts'
 import { type Answering, type AnswerResult, answerClient } from './answer.ts'
 import { answerCached } from './answer-cached.ts'
 import { closingOf, maskedCode } from './closing.ts'
@@ -267,6 +268,7 @@ class ClientCall implements BodyTaker, Answering, SendListener {
       keyName: caller.name,
       stream: request.stream,
       replayed: replay,
+      transport: originOf(incoming) ? 'websocket' : 'http',
       cache: this.#hit ? 'HIT' : this.cacheName === null ? 'BYPASS' : 'MISS',
     }
   }

@@ -158,6 +158,12 @@ const provider = z.strictObject({
     .describe(
       'flat: a subscription or a free tier pays for its calls. They are on record at the list price, marked by `flat_usd`, and no budget counts them.',
     ),
+  websocket: z
+    .enum(['on', 'off'])
+    .default('off')
+    .describe(
+      'on: streams of responses go over a WebSocket, for a provider that has one (OpenAI, Azure, xAI). If it refuses, they go over HTTP.',
+    ),
   trace: z
     .boolean()
     .default(false)

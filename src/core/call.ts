@@ -43,6 +43,10 @@ export const ATTEMPT_OUTCOMES = [
 ] as const
 export type AttemptOutcome = (typeof ATTEMPT_OUTCOMES)[number]
 
+/** How a request came, or went out. */
+export const TRANSPORTS = ['http', 'websocket'] as const
+export type Transport = (typeof TRANSPORTS)[number]
+
 /** Token counts; null is "not reported", 0 is a reported zero. */
 export interface Tokens {
   /** Origin of the counts: the provider, or our estimate for a call that broke off; null without counts. */
@@ -99,6 +103,8 @@ export interface Call {
   readonly cache: CacheUse
   /** True if the answer came from a recording: nothing was spent. */
   readonly replayed: boolean
+  /** How it came. */
+  readonly transport: Transport
 }
 
 /** Returns a call of which only the id, and with it the time, is known. */
@@ -116,6 +122,7 @@ export const emptyCall = (id: string): Call => ({
   stream: false,
   cache: 'BYPASS',
   replayed: false,
+  transport: 'http',
 })
 
 /**
@@ -157,6 +164,8 @@ export interface AttemptEnd {
   readonly adjusted?: readonly string[] | null
   /** Name of the provider's key; null if it has only one. */
   readonly credential?: string | null
+  /** How its request went out; null or absent if it was not sent. */
+  readonly transport?: Transport | null
 }
 
 /** Returns true if an attempt was never sent, or was refused with an error status: it used nothing. */

@@ -15,6 +15,7 @@ import {
   type Skipped,
   type Target,
   type Tokens,
+  TRANSPORTS,
   usedNothing,
 } from './call.ts'
 import { type RecordUsage, recordUsage } from './served.ts'
@@ -291,6 +292,14 @@ export const CALL_FIELDS = {
     open: ({ call }) => call.keyName,
   },
   stream: { kind: 'boolean', about: 'the client asked for a stream', open: ({ call }) => call.stream },
+  transport: {
+    kind: 'enum',
+    nullable: true,
+    values: TRANSPORTS,
+    about: 'how the client sent it; null for calls from before it was recorded',
+    filter: 'transport',
+    open: ({ call }) => call.transport,
+  },
   status: {
     kind: 'status',
     nullable: true,
@@ -473,6 +482,13 @@ export const ATTEMPT_FIELDS = {
     nullable: true,
     about: 'name of the key that was used, if the provider has several; null while it is open',
     close: ({ ended }) => ended.credential ?? null,
+  },
+  transport: {
+    kind: 'enum',
+    nullable: true,
+    values: TRANSPORTS,
+    about: 'how its request went to the provider; null while it is open, and if it was not sent',
+    close: ({ ended }) => ended.transport ?? null,
   },
 } as const satisfies Record<string, Field<AttemptOpening, AttemptClosing>>
 

@@ -46,15 +46,17 @@ export function connect(
   const facts = factTableOf(config)
   const entries = Object.entries(config.providers).map(([name, provider]): [string, Provider] => {
     const { origin, pathname } = new URL(provider.base_url)
+    const way = {
+      connectMs: config.resilience.connect,
+      ca: provider.ca ? readBounded(provider.ca, MAX_CA_BYTES).toString('utf8') : null,
+      proxy: proxyFor(origin, proxies),
+    }
     return [
       name,
       {
         dialects: spokenFor(dialects, name, provider, facts),
-        dispatcher: connections.to(origin, {
-          connectMs: config.resilience.connect,
-          ca: provider.ca ? readBounded(provider.ca, MAX_CA_BYTES).toString('utf8') : null,
-          proxy: proxyFor(origin, proxies),
-        }),
+        dispatcher: connections.to(origin, way),
+        sockets: provider.websocket === 'on' ? connections.socketsTo(origin, way) : null,
         origin,
         basePath: pathname.replace(/\/+$/, ''),
         credentials: credentialsOf(name, provider, credentials),

@@ -66,7 +66,7 @@ export function createWebSockets(): WebSockets {
               ...{ method: 'POST', path, body, origin: open },
               headers: { ...headers, ...own, 'content-length': Buffer.byteLength(body) },
             }),
-          ...{ idle, life, hasState: true },
+          ...{ idle, life, hasState: true, breaksWithResponse: false },
           holdsTooMuch: (bytes) => holdsMoreValues(bytes, MAX_VALUES),
           onClose() {
             sockets.delete(open)

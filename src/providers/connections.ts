@@ -1,9 +1,10 @@
 // Connections to providers, kept alive and shared. A call may outlive its configuration, so none is closed
 // early; idle ones end by themselves.
 import type { Socket } from 'node:net'
-import { rootCertificates } from 'node:tls'
 import type { Dispatcher } from 'undici'
 import { openTunnel } from './proxy.ts'
+import { SocketDispatcher } from './socket-dispatcher.ts'
+import { trustedWith } from './trusted-certificates.ts'
 import { buildConnector, Pool } from './undici.ts'
 
 /** How an origin is reached. */
@@ -19,21 +20,32 @@ export interface ConnectionSettings {
 export interface Connections {
   /** Returns the connections to an origin. */
   to(origin: string, way: ConnectionSettings): Dispatcher
+  /** Returns the WebSockets to an origin; null if its exchanges are observed or it has a proxy, which both take HTTP. */
+  socketsTo(origin: string, way: ConnectionSettings): SocketDispatcher | null
   destroy(): Promise<void>
 }
 
 /** `wire` observes the bytes of each exchange with a provider. */
 export function createConnections(wire?: Dispatcher.DispatcherComposeInterceptor): Connections {
   const dispatchers = new Map<string, Dispatcher>()
+  const sockets = new Map<string, SocketDispatcher>()
+  const to = (origin: string, way: ConnectionSettings): Dispatcher => {
+    const name = JSON.stringify([origin, way])
+    const dispatcher = dispatchers.get(name) ?? createDispatcher(origin, way, wire)
+    dispatchers.set(name, dispatcher)
+    return dispatcher
+  }
   return {
-    to(origin, way) {
+    to,
+    socketsTo(origin, way) {
+      if (wire || way.proxy) return null
       const name = JSON.stringify([origin, way])
-      const dispatcher = dispatchers.get(name) ?? createDispatcher(origin, way, wire)
-      dispatchers.set(name, dispatcher)
-      return dispatcher
+      const over = sockets.get(name) ?? new SocketDispatcher({ ...way, http: to(origin, way), origin })
+      sockets.set(name, over)
+      return over
     },
     async destroy() {
-      await Promise.all([...dispatchers.values()].map((each) => each.destroy()))
+      await Promise.all([...sockets.values(), ...dispatchers.values()].map((each) => each.destroy()))
     },
   }
 }
@@ -43,8 +55,7 @@ function createDispatcher(
   { connectMs, ca, proxy }: ConnectionSettings,
   wire?: Dispatcher.DispatcherComposeInterceptor,
 ): Dispatcher {
-  const trusted = ca === null ? {} : { ca: [...rootCertificates, ca] }
-  const connect = buildConnector({ timeout: connectMs, ...trusted })
+  const connect = buildConnector({ timeout: connectMs, ...trustedWith(ca) })
   const reach: typeof connect = (options, callback) => {
     if (!proxy) return connect(options, callback)
     const { hostname, port, protocol } = options

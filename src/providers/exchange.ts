@@ -4,7 +4,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import type { AnswerTrace } from '../core/artifact.ts'
-import type { EventStream, StreamEnd, StreamPart, StreamSink } from '../core/call.ts'
+import type { EventStream, StreamEnd, StreamPart, StreamSink, Transport } from '../core/call.ts'
 import type { UpstreamDialect } from '../dialects/dialect.ts'
 import {
   type AttemptResult,
@@ -43,6 +43,8 @@ type Controller = Dispatcher.DispatchController
 
 export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream, Holder {
   readonly keyName: string | null
+  /** How its request is sent. */
+  transport: Transport = 'http'
   readonly #settled: (result: AttemptResult) => void
   readonly #dialect: UpstreamDialect
   readonly #limits: TimeLimits
@@ -126,6 +128,10 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
     if (bytes <= UNCOUNTED_BYTES && !this.#isCounted) return
     this.#isCounted = bytes > UNCOUNTED_BYTES
     this.#all.set(this, this.#isCounted ? bytes : 0)
+  }
+
+  overSocket(): void {
+    this.transport = 'websocket'
   }
 
   onRequestStart(controller: Controller): void {

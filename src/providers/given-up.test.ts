@@ -28,6 +28,7 @@ async function cooledBy(act: (exchange: UpstreamExchange, fail: (reason: Error) 
   const provider = {
     dialects: new Map([['chat', upstream]]),
     dispatcher: { dispatch } as unknown as Dispatcher,
+    sockets: null,
     origin: 'http://127.0.0.1:9',
     basePath: '',
     credentials: singleKey(null),

@@ -2,7 +2,7 @@
 // which one cools a target down. Knows no client and no store; reports to its listener what to record.
 import type { Dispatcher } from 'undici'
 import type { AnswerTrace } from '../core/artifact.ts'
-import { type AttemptEnd, type Route, type Target, targetId } from '../core/call.ts'
+import { type AttemptEnd, type Route, type Target, type Transport, targetId } from '../core/call.ts'
 import { lossesOfMove } from '../core/losses.ts'
 import type { CallerCredential } from '../credentials/caller-credential.ts'
 import {
@@ -31,6 +31,8 @@ export interface Provider {
   /** By name: dialects that it speaks, and those that are translated for it. */
   readonly dialects: ReadonlyMap<string, UpstreamDialect>
   readonly dispatcher: Dispatcher
+  /** Its WebSockets; null if it is reached over HTTP alone. */
+  readonly sockets: Pick<Dispatcher, 'dispatch'> | null
   readonly origin: string
   /** Path of the base URL, without a trailing slash. */
   readonly basePath: string
@@ -106,6 +108,8 @@ export interface SendResult {
   readonly from: Target
   /** Failure of the last attempt; null if it succeeded. */
   readonly failed: AttemptEnd | null
+  /** How the request of the last attempt went out; null if it was not sent. */
+  readonly transport: Transport | null
   /** Translation of the last attempt; null if client and provider speak the same dialect. */
   readonly translation: Translation | null
   /** Translation of the attempt that gave the answer. */
@@ -242,7 +246,7 @@ class Walk {
     this.#exchange = exchange
     if (!listener.sending(target, exchange)) exchange.abort()
     else
-      provider.dispatcher.dispatch(
+      (provider.sockets ?? provider.dispatcher).dispatch(
         { origin: provider.origin, path, method: 'POST', headers, body, headersTimeout: 0, bodyTimeout: 0 },
         exchange,
       )
@@ -362,6 +366,7 @@ class Walk {
       answer,
       from,
       failed,
+      transport: failed ? (failed.transport ?? null) : this.#exchange!.transport,
       translation: this.#translation,
       answerTranslation,
       adjusted: this.#adjuster.leftOut,
@@ -385,6 +390,7 @@ class Walk {
       losses: lossesOf({ translation: this.#translation, moveLosses: this.#moveLosses() }),
       adjusted: this.#adjuster.leftOut.length > 0 ? this.#adjuster.leftOut : null,
       credential: this.#credential?.name ?? null,
+      transport: outcome === 'not_sent' ? null : (this.#exchange?.transport ?? null),
     }
   }
 }

@@ -87,6 +87,7 @@ const endOf = ({ n, target, credential = null, ...end }: EndedAttempt): EndedAtt
   losses: end.losses ? end.losses.map(String) : null,
   credential: text(credential),
   adjusted: end.adjusted ? end.adjusted.map(String) : null,
+  transport: end.transport ?? null,
 })
 
 function costOf({ usd, missing, price, flat, reported, parts }: Cost): Cost {

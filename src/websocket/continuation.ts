@@ -11,7 +11,7 @@ export interface Conversation {
 }
 
 /** Returns the items of a request's `input`: a text is a message of the user. */
-function inputItems(body: string): string[] {
+export function inputItems(body: string): string[] {
   const input = memberText(body, 'input')
   if (input === undefined || input === 'null') return []
   if (input.startsWith('[')) return elementsOf(input)

@@ -47,19 +47,32 @@ class InnerSocket extends Duplex {
       this.#timer?.refresh()
       done()
     }
-    if (peer.push(chunk)) taken()
-    else peer.#taken = taken
+    // Later, as over a network: a writer is notified of its write before the reader's reaction to it.
+    process.nextTick(() => {
+      if (peer.destroyed || peer.push(chunk)) taken()
+      else peer.#taken = taken
+    })
   }
 
   override _final(done: () => void): void {
-    this.#peer!.push(null)
+    setImmediate(() => this.#peer!.push(null))
     done()
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
     if (this.#timer) clearTimeout(this.#timer)
     done(error)
-    queueMicrotask(() => this.#peer!.destroy())
+    // Once everything that this turn began has run, as over a network.
+    setImmediate(() => this.#peer!.destroy())
+  }
+
+  /** Ends it once everything is written, as a network's socket does. */
+  destroySoon(): void {
+    this.end(() => this.destroy())
+  }
+
+  resetAndDestroy(): void {
+    this.destroy()
   }
 
   /** Emits `timeout` after `ms` without progress, as a socket does; 0 for never. */

@@ -19,6 +19,8 @@ export interface SocketSettings {
   readonly holdsTooMuch: (bytes: Buffer) => boolean
   /** True if responses that nobody stores can be continued here: their conversations are kept in memory. */
   readonly hasState: boolean
+  /** True if the connection is cut when a response breaks off, as a provider's would be. */
+  readonly breaksWithResponse: boolean
   /** Called once, when the socket has closed. */
   readonly onClose: () => void
 }
@@ -251,7 +253,8 @@ export class ResponsesSocket {
   #over(answer: Answer): void {
     const { lane, request, hasEnded } = answer
     if (this.#running.get(lane) !== request) return
-    if (!hasEnded)
+    if (!hasEnded && this.#settings.breaksWithResponse) this.terminate()
+    else if (!hasEnded)
       this.#refuse(lane, 502, 'upstream_unreachable', 'The response ended before it was complete.')
     this.#running.delete(lane)
     this.#next()

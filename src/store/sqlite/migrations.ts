@@ -258,6 +258,12 @@ export const STEPS: readonly string[] = [
   `
   ALTER TABLE call_attempts ADD COLUMN provider_key TEXT;
   `,
+
+  // 18: how a call came, and how its attempts went out.
+  `
+  ALTER TABLE call_logs ADD COLUMN transport TEXT;
+  ALTER TABLE call_attempts ADD COLUMN transport TEXT;
+  `,
 ]
 
 /** The newest schema. */

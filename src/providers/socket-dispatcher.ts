@@ -1,0 +1,374 @@
+// Requests over a provider's WebSocket: an exchange sees what it would see over HTTP. A conversation that the
+// connection has already is sent as what is new, after `previous_response_id`. Where no socket can be had, the
+// request goes over HTTP. Knows no call and no record.
+import { hash } from 'node:crypto'
+import type { Dispatcher } from 'undici'
+import type { WebSocket } from 'ws'
+import { elementsOf, memberText, omitMembers, spliceMembers } from '../json/splice.ts'
+import { inputItems, OutputCollector } from '../websocket/continuation.ts'
+import { eventOf, isEnd, typeOf } from '../websocket/frames.ts'
+import { trustedWith } from './trusted-certificates.ts'
+
+/** A handler that wants to know that its request went over a socket. */
+export interface SocketHandler extends Dispatcher.DispatchHandler {
+  overSocket?(): void
+}
+
+export interface SocketDispatcherOptions {
+  readonly http: Pick<Dispatcher, 'dispatch'>
+  readonly origin: string
+  /** Timeout for connecting, ms. */
+  readonly connectMs: number
+  /** Certificates to trust beside the usual ones, in PEM; null without any. */
+  readonly ca: string | null
+}
+
+/** Maximum connections to one origin; with all of them busy, requests go over HTTP. */
+const MAX_CONNECTIONS = 64
+
+/** Time after which an unused connection is closed, ms. */
+const IDLE_MS = 5 * 60_000
+
+/** Age at which a connection gets no more requests; providers end it after 60 minutes, ms. */
+const MAX_AGE_MS = 55 * 60_000
+
+/** Time for which requests go over HTTP after a handshake was refused, ms. */
+const REFUSED_MS = 5 * 60_000
+
+/** Statuses of a handshake that say that there is no socket at this address. */
+const NO_SOCKET = [404, 405, 426, 501]
+
+/** Headers of a single request: they go into the message, or belong to HTTP alone. */
+const PER_REQUEST =
+  /^(x-codex-turn-.+|x-openai-internal-.+|x-client-request-id|traceparent|tracestate|content-type|content-length|accept|accept-encoding)$/
+
+type Controller = Dispatcher.DispatchController
+
+/** A request for a socket. */
+interface Job {
+  readonly options: Dispatcher.DispatchOptions
+  readonly handler: SocketHandler
+  readonly body: string
+  /** Headers of the handshake, in a fixed order. */
+  readonly handshake: readonly (readonly [string, string])[]
+  /** Connections with this name are interchangeable for it. */
+  readonly name: string
+  /** True if it is sent for the second time, as a whole. */
+  readonly isAgain: boolean
+}
+
+export class SocketDispatcher {
+  readonly #options: SocketDispatcherOptions
+  readonly #connections = new Set<Connection>()
+  #opening = 0
+  /** In ms of the `performance` clock. */
+  #refusedUntil = 0
+
+  constructor(options: SocketDispatcherOptions) {
+    this.#options = options
+  }
+
+  dispatch(options: Dispatcher.DispatchOptions, handler: SocketHandler): boolean {
+    const headers = pairs(options.headers as readonly string[])
+    const wantsStream = headers.some(([name, value]) => name === 'accept' && value === 'text/event-stream')
+    const isResponses = /\/responses(\?|$)/.test(options.path) && typeof options.body === 'string'
+    if (!wantsStream || !isResponses || performance.now() < this.#refusedUntil)
+      return this.#options.http.dispatch(options, handler)
+    const handshake = handshakeOf(headers)
+    const name = JSON.stringify([options.path, handshake])
+    const body = withMetadata(options.body as string, headers)
+    this.#run({ options, handler, body, handshake, name, isAgain: false })
+    return true
+  }
+
+  async destroy(): Promise<void> {
+    for (const connection of this.#connections) connection.close()
+  }
+
+  #run(job: Job): void {
+    const free = [...this.#connections].filter((each) => each.isFree && each.name === job.name)
+    const input = memberText(job.body, 'input') ?? ''
+    const items = input.startsWith('[') ? elementsOf(input) : []
+    const previous = previousIn(job.body)
+    const fits = free.find((each) => each.continues(items, previous)) ?? free[0]
+    if (fits) fits.send(job, job.isAgain ? [] : items)
+    else void this.#open(job)
+  }
+
+  /** Opens a connection for a request, which goes over HTTP if there can be none. */
+  async #open(job: Job): Promise<void> {
+    const { options, handler } = job
+    if (this.#connections.size + this.#opening >= MAX_CONNECTIONS && !this.#dropOne()) {
+      this.#options.http.dispatch(options, handler)
+      return
+    }
+    this.#opening++
+    const ws = await connect(this.#options, job).finally(() => this.#opening--)
+    if (typeof ws === 'number') {
+      if (NO_SOCKET.includes(ws)) this.#refusedUntil = performance.now() + REFUSED_MS
+      this.#options.http.dispatch(options, handler)
+      return
+    }
+    const connection: Connection = new Connection(ws.socket, job.name, ws.headers, {
+      closed: () => this.#connections.delete(connection),
+      again: (again) => void this.#open(again),
+      overHttp: ({ options, handler }) => this.#options.http.dispatch(options, handler),
+    })
+    this.#connections.add(connection)
+    connection.send(job, [])
+  }
+
+  /** Closes the connection that has been unused longest. */
+  #dropOne(): boolean {
+    const free = [...this.#connections].filter((each) => each.isFree)
+    const oldest = free.sort((a, b) => a.usedAt - b.usedAt)[0]
+    oldest?.close()
+    if (oldest) this.#connections.delete(oldest)
+    return oldest !== undefined
+  }
+}
+
+type Opened = { readonly socket: WebSocket; readonly headers: Record<string, string | string[] | undefined> }
+
+/** Opens a socket; returns the status of a refusal, 0 without one. */
+async function connect(
+  { origin, connectMs, ca }: SocketDispatcherOptions,
+  { options, handshake }: Job,
+): Promise<Opened | number> {
+  const { WebSocket } = await import('ws')
+  const { promise, resolve } = Promise.withResolvers<Opened | number>()
+  const socket = new WebSocket(`${origin.replace(/^http/, 'ws')}${options.path}`, {
+    headers: Object.fromEntries(handshake),
+    handshakeTimeout: connectMs,
+    ...trustedWith(ca),
+    perMessageDeflate: false,
+    followRedirects: false,
+    maxPayload: MAX_MESSAGE_BYTES,
+  })
+  let headers: Opened['headers'] = {}
+  socket.on('upgrade', (response) => {
+    headers = response.headers
+  })
+  socket.on('open', () => resolve({ socket, headers }))
+  socket.on('unexpected-response', (request, response) => {
+    request.destroy()
+    resolve(response.statusCode ?? 0)
+  })
+  socket.on('error', () => resolve(0))
+  return promise
+}
+
+/** Maximum bytes of one event. */
+const MAX_MESSAGE_BYTES = 32 * 2 ** 20
+
+interface ConnectionEvents {
+  closed(): void
+  /** The request has to be sent once more, on a new connection. */
+  again(job: Job): void
+  overHttp(job: Job): void
+}
+
+/** One connection; it has one response at a time. */
+class Connection {
+  readonly name: string
+  usedAt = performance.now()
+  readonly #openedAt = performance.now()
+  readonly #ws: WebSocket
+  readonly #headers: Opened['headers']
+  readonly #events: ConnectionEvents
+  #running: Running | null = null
+  /** Conversation after the last response: its id, how many items, and their digest. */
+  #known: { readonly id: string; readonly count: number; readonly digest: string } | null = null
+  #timer: NodeJS.Timeout | null = null
+  #isClosed = false
+
+  constructor(ws: WebSocket, name: string, headers: Opened['headers'], events: ConnectionEvents) {
+    this.#ws = ws
+    this.name = name
+    this.#headers = headers
+    this.#events = events
+    ws.on('message', (data, isBinary) => {
+      if (isBinary) this.close()
+      else this.#message(String(data))
+    })
+    ws.on('close', (code) => this.#over(code))
+  }
+
+  get isFree(): boolean {
+    return !this.#isClosed && !this.#running && performance.now() - this.#openedAt < MAX_AGE_MS
+  }
+
+  /** Returns true if it has the beginning of a conversation, or the response that is continued. */
+  continues(items: readonly string[], previous: string | undefined): boolean {
+    if (!this.#known) return false
+    const { id, count, digest } = this.#known
+    if (previous !== undefined) return previous === JSON.stringify(id)
+    return items.length > count && count > 0 && digestOf(items.slice(0, count)) === digest
+  }
+
+  /** Sends a request. `items`: those of its input, if what the connection has may be left out. */
+  send(job: Job, items: readonly string[]): void {
+    if (this.#timer) clearTimeout(this.#timer)
+    const previous = previousIn(job.body)
+    const known = previous === undefined && this.continues(items, undefined) ? this.#known : null
+    const message = omitMembers(job.body, ['stream', 'stream_options'])
+    const short = known
+      ? spliceMembers(message, {
+          previous_response_id: JSON.stringify(known.id),
+          input: `[${items.slice(known.count).join()}]`,
+        })
+      : message
+    const running: Running = {
+      job,
+      isShort: known !== null,
+      output: new OutputCollector(),
+      controller: this.#controller(),
+      hasBegun: false,
+    }
+    this.#running = running
+    this.#known = null
+    job.handler.onRequestStart?.(running.controller, null)
+    if (this.#running !== running) return // aborted before it was sent
+    job.handler.overSocket?.()
+    this.#ws.send(`{"type":"response.create",${short.slice(short.indexOf('{') + 1)}`)
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#ws.terminate()
+  }
+
+  #message(json: string): void {
+    const running = this.#running
+    if (!running) return // after its end, or a note that belongs to no response
+    const { job, controller } = running
+    const type = typeOf(json)
+    if (!running.hasBegun) {
+      if (type === 'error') {
+        this.#refused(running, json)
+        return
+      }
+      running.hasBegun = true
+      job.handler.onResponseStart?.(controller, 200, {
+        ...this.#headers,
+        'content-type': 'text/event-stream',
+      })
+    }
+    running.output.add(type, json)
+    job.handler.onResponseData?.(controller, Buffer.from(eventOf(json)))
+    if (!isEnd(type) || this.#running !== running) return
+    this.#remember(running)
+    this.#free()
+    job.handler.onResponseEnd?.(controller, {})
+  }
+
+  /** Passes on a refusal as an answer with its status, unless the request can be sent again as a whole. */
+  #refused(running: Running, json: string): void {
+    const { job, controller, isShort } = running
+    const { error, status, status_code, headers = {} } = JSON.parse(json)
+    const code = error?.code
+    this.#free()
+    const isOld = code === 'websocket_connection_limit_reached'
+    if (isOld) this.close()
+    if (!job.isAgain && (isOld || (isShort && code === 'previous_response_not_found'))) {
+      this.#events.again({ ...job, isAgain: true })
+      return
+    }
+    const stated = Number(status ?? status_code)
+    const own = stated >= 400 && stated < 600 ? stated : 400
+    job.handler.onResponseStart?.(controller, own, { ...headers, 'content-type': 'application/json' })
+    job.handler.onResponseData?.(controller, Buffer.from(JSON.stringify({ error })))
+    job.handler.onResponseEnd?.(controller, {})
+  }
+
+  #remember({ job, output }: Running): void {
+    const { id, isComplete, items } = output
+    if (!isComplete || id === null) return
+    // A conversation that begins at the provider has items that are not known here.
+    const isWhole = previousIn(job.body) === undefined
+    const all = isWhole ? [...inputItems(job.body), ...items] : []
+    this.#known = { id, count: all.length, digest: digestOf(all) }
+  }
+
+  #free(): void {
+    this.#running = null
+    this.usedAt = performance.now()
+    this.#timer = setTimeout(() => this.close(), IDLE_MS).unref()
+  }
+
+  /** The connection has ended. */
+  #over(code: number): void {
+    this.#isClosed = true
+    if (this.#timer) clearTimeout(this.#timer)
+    this.#events.closed()
+    const running = this.#running
+    this.#running = null
+    if (!running) return
+    const { job, controller, hasBegun } = running
+    // Too large for a message: nothing of it was read.
+    if (code === 1009 && !hasBegun) this.#events.overHttp(job)
+    else {
+      const error = Object.assign(new Error(`the socket was closed (${code})`), { code: 'UND_ERR_SOCKET' })
+      job.handler.onResponseError?.(controller, error)
+    }
+  }
+
+  #controller(): Controller {
+    const abort = (reason: Error) => {
+      const running = this.#running
+      if (!running) return
+      this.#running = null
+      this.close() // nothing else stops the provider
+      running.job.handler.onResponseError?.(running.controller, reason)
+    }
+    return { abort, pause: () => this.#ws.pause(), resume: () => this.#ws.resume() } as Controller
+  }
+}
+
+/** A request that has been sent. */
+interface Running {
+  readonly job: Job
+  /** True if the beginning of its conversation was left out. */
+  readonly isShort: boolean
+  readonly output: OutputCollector
+  readonly controller: Controller
+  hasBegun: boolean
+}
+
+/** Returns the JSON text of the response that a request continues; undefined if it continues none. */
+function previousIn(body: string): string | undefined {
+  const previous = memberText(body, 'previous_response_id')
+  return previous === 'null' ? undefined : previous
+}
+
+const digestOf = (items: readonly string[]): string => hash('sha256', items.join())
+
+function pairs(headers: readonly string[]): [string, string][] {
+  const found: [string, string][] = []
+  for (let at = 0; at + 1 < headers.length; at += 2)
+    found.push([headers[at]!.toLowerCase(), headers[at + 1]!])
+  return found
+}
+
+/** Name of the protocol, as OpenAI has it. */
+const BETA = 'responses_websockets=2026-02-06'
+
+function handshakeOf(headers: readonly [string, string][]): [string, string][] {
+  const kept = headers.filter(([name]) => !PER_REQUEST.test(name) && name !== 'openai-beta')
+  const betas = headers.filter(([name]) => name === 'openai-beta').map(([, value]) => value)
+  return [...kept, ['openai-beta', [...betas, BETA].join(',')]]
+}
+
+/** Returns the body with the headers that a message has in its `client_metadata`. */
+function withMetadata(body: string, headers: readonly [string, string][]): string {
+  const own = headers.flatMap(([name, value]): [string, string][] => {
+    if (name.startsWith('x-codex-turn-')) return [[name, value]]
+    if (!name.startsWith('x-openai-internal-')) return []
+    return [[`ws_request_header_${name.replaceAll('-', '_')}`, value]]
+  })
+  if (own.length === 0) return body
+  return spliceMembers(body, {
+    client_metadata: (before = '{}') =>
+      JSON.stringify({ ...Object.fromEntries(own), ...(JSON.parse(before) ?? {}) }),
+  })
+}
