@@ -3,7 +3,7 @@
 import { CALLS, OTHERS, READS } from '../../src/gateway/endpoints.ts'
 
 const ALL = [
-  ...CALLS.map((each) => ({ ...each, method: 'POST' })),
+  ...CALLS.flatMap((each) => (each.methods ?? ['POST']).map((method) => ({ ...each, method }))),
   ...READS.map((each) => ({ ...each, method: 'GET' })),
   ...OTHERS,
 ]

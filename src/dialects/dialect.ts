@@ -100,6 +100,19 @@ export interface ClientDialect {
   readonly isSpokenBy?: (headers: IncomingHttpHeaders) => boolean
   /** Token counting by its clients; absent if the dialect has none. */
   readonly counting?: TokenCounting
+  /** Answers that providers keep, as its clients ask for them; absent if the dialect has none. */
+  readonly keptAnswers?: KeptAnswers
+}
+
+/** Requests about an answer that a provider keeps. */
+export interface KeptAnswers {
+  readonly path: string
+  readonly methods: readonly ('GET' | 'POST' | 'DELETE')[]
+  readonly summary: string
+  /** What can be asked, for an error. */
+  readonly offers: string
+  /** Returns the id of the answer; null for a request of another kind. `rest`: the path at the `*`. */
+  idIn(method: string, rest: string): string | null
 }
 
 /** A request to count the tokens of another. It is read like a call of the dialect. */
@@ -170,6 +183,10 @@ export interface UpstreamDialect {
   }
   /** Makes the translation of one attempt; null if this request goes to the provider as it is. */
   readonly translation?: (request: ClientRequest, model: string) => Translation | null
+  /** Returns the request about an answer that the provider keeps; absent if it keeps none. */
+  readonly keptAnswer?: (rest: string, query: string, provider: ProviderAccess) => ProviderRequest
+  /** Makes the translation of one attempt; only for another dialect's provider. */
+  readonly translation?: () => Translation
 }
 
 /** One attempt across dialects. Its events have `sent`: the bytes for the client. */

@@ -2,6 +2,7 @@
 // follow these lists. Knows no gateway.
 import manifest from '../../package.json' with { type: 'json' }
 import { countEndpoints } from '../call/count-tokens.ts'
+import { keptAnswersEndpoint } from '../call/kept-answers.ts'
 import { callEndpoints } from '../call/pipeline.ts'
 import { DIALECTS, type Dialects } from '../dialects/registry.ts'
 import { autoRouting } from '../endpoints/auto-routing.ts'
@@ -60,6 +61,7 @@ export const callsOf = (dialects: Dialects) =>
   Object.values(dialects).flatMap(({ client }) => [
     ...callEndpoints(client),
     ...(client.counting ? countEndpoints(client, client.counting) : []),
+    ...(client.keptAnswers ? [keptAnswersEndpoint(client, client.keptAnswers)] : []),
   ])
 export const CALLS = callsOf(DIALECTS)
 /** Endpoints that are neither JSON reads nor calls; the files of the page are not part of the interface. */

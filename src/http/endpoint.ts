@@ -91,6 +91,8 @@ export interface CallEndpoint<Context> extends ErrorWording {
   /** Query parameter that may hold the caller's key; none by default. */
   readonly keyParameter?: string | undefined
   readonly summary: string
+  /** POST by default. */
+  readonly methods?: readonly ('GET' | 'POST' | 'DELETE')[]
   /** True if its calls may also come over a WebSocket at its path. */
   readonly hasWebSocket?: boolean | undefined
   /** Fields of a request that are read, for the OpenAPI document. */

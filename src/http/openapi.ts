@@ -24,6 +24,29 @@ const LIVE_HEADERS = {
 
 type Json = Record<string, unknown>
 
+/** Describes a request whose answer is a provider's JSON. */
+const relayed = (
+  method: string,
+  path: string,
+  summary: string,
+  named: (name: string, schema: z.ZodType) => Json,
+  error: z.ZodType,
+): Json => ({
+  operationId: `${operationId(path)}_${method.toLowerCase()}`,
+  summary,
+  parameters: pathParameters(path),
+  responses: {
+    200: {
+      description: "The provider's answer.",
+      content: { 'application/json': { schema: { type: 'object' } } },
+    },
+    default: {
+      description: "What went wrong, in the shape of the endpoint's dialect.",
+      content: { 'application/json': { schema: named(`${operationId(path)}_error`, error) } },
+    },
+  },
+})
+
 /** A plain JSON object, served as it is. */
 export type OpenApi = Json & { readonly openapi: '3.1.0'; readonly info: Json & { readonly version: string } }
 
@@ -62,7 +85,11 @@ export function openApi({ version, reads, calls, others = [] }: Described): Open
         },
       },
     }
-  for (const { path, summary, request, errorSchema: error } of calls) {
+  for (const { path, methods, summary, errorSchema: error } of calls.filter(({ methods }) => methods))
+    paths[template(path)] = Object.fromEntries(
+      methods!.map((method) => [method.toLowerCase(), relayed(method, path, summary, named, error)]),
+    )
+  for (const { path, summary, request, errorSchema: error } of calls.filter(({ methods }) => !methods)) {
     const name = operationId(path)
     paths[template(path)] = {
       post: {

@@ -163,7 +163,7 @@ function createApp<Read, Live>(options: ServerOptions<Read, Live>, ArrivedCall: 
   const doors = createDoors(options)
   const { admit } = doors
   const nothingHere = admit({}, () => {
-    const served = calls.map(({ path }) => `POST ${path}`).join(', ')
+    const served = calls.flatMap(({ path, methods }) => (methods ? [] : [`POST ${path}`])).join(', ')
     throw new GatewayError(
       'not_found',
       `There is nothing at this path. Calls go to ${served}; GET /openapi.json lists all paths.`,
@@ -190,11 +190,14 @@ function mountCalls<Read, Live>(
 ): void {
   for (const endpoint of options.calls) {
     const path = patternOf(endpoint.path)
-    app.post(path, (request, response) => {
-      const places = { ...placesOf(request), keyInQuery: keyIn(request, endpoint.keyParameter) }
-      new ArrivedCall(endpoint, request, response, places).handle()
-    })
-    app.all(path, notAllowed({ wording: endpoint, keyParameter: endpoint.keyParameter }, 'POST, OPTIONS'))
+    const { methods = ['POST'] } = endpoint
+    for (const method of methods)
+      app.add(method, path, (request, response) => {
+        const places = { ...placesOf(request), keyInQuery: keyIn(request, endpoint.keyParameter) }
+        new ArrivedCall(endpoint, request, response, places).handle()
+      })
+    const allow = [...methods, 'OPTIONS'].join(', ')
+    app.all(path, notAllowed({ wording: endpoint, keyParameter: endpoint.keyParameter }, allow))
   }
 }
 

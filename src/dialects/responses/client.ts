@@ -56,6 +56,19 @@ export const client = {
 
   kept,
 
+  keptAnswers: {
+    path: '/v1/responses/*',
+    methods: ['GET', 'POST', 'DELETE'],
+    summary:
+      'an answer that its provider keeps: read, input items, cancel, delete; asked of that provider, no inference',
+    offers: 'GET ID, GET ID/input_items, POST ID/cancel and DELETE ID are served for responses on record.',
+    idIn(method, rest) {
+      const [, id = null, part = ''] = /^([\w-]{1,512})(\/input_items|\/cancel)?$/.exec(rest) ?? []
+      const isServed = ['GET ', 'DELETE ', 'GET /input_items', 'POST /cancel'].includes(`${method} ${part}`)
+      return isServed || (method === 'HEAD' && part !== '/cancel') ? id : null
+    },
+  },
+
   estimateInput: ({ text }) => new ResponsesTraits(JSON.parse(text)).inputTokens,
 
   // Betas change the content of an answer; the other headers only identify the caller.
