@@ -109,9 +109,9 @@ async function ask(
     // A refused key of the gateway's is not the client's business.
     if (statusCode === 401 || statusCode === 403) throw new Error(`status ${statusCode}`)
     return { status: statusCode, text }
-  } catch (cause) {
+  } catch {
     const message = 'The provider that keeps this response gave no usable answer. Try again.'
-    throw new GatewayError('upstream_unreachable', message, { cause })
+    throw new GatewayError('upstream_unreachable', message)
   } finally {
     response.off('close', leave)
   }

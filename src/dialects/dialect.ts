@@ -185,8 +185,6 @@ export interface UpstreamDialect {
   readonly translation?: (request: ClientRequest, model: string) => Translation | null
   /** Returns the request about an answer that the provider keeps; absent if it keeps none. */
   readonly keptAnswer?: (rest: string, query: string, provider: ProviderAccess) => ProviderRequest
-  /** Makes the translation of one attempt; only for another dialect's provider. */
-  readonly translation?: () => Translation
 }
 
 /** One attempt across dialects. Its events have `sent`: the bytes for the client. */

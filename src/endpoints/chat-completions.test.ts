@@ -73,6 +73,7 @@ test('a logical id reaches its target, the answer is relayed untouched, and the 
     purpose: 'main',
     client: 'node',
     traceparent: null,
+    transport: 'http',
     key_name: null,
     stream: false,
     status: 200,
@@ -108,6 +109,7 @@ test('a logical id reaches its target, the answer is relayed untouched, and the 
     losses: null,
     adjusted: null,
     provider_key: null,
+    transport: 'http',
   })
   assert.equal(attempt_log.length, 1)
 })

@@ -56,6 +56,7 @@ test('a database of the first release opens, keeps its rows, and adds up (LIFE-0
       purpose: null,
       response_id: null,
       traceparent: null,
+      transport: null,
       cost_missing: null,
       container_id: null,
       service_tier: null,
