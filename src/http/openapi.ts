@@ -114,26 +114,29 @@ export function openApi({ version, reads, calls, others = [] }: Described): Open
       },
     }
   }
-  return {
-    openapi: '3.1.0',
-    info: { title: 'Waybill', version, summary: 'A local gateway for language models.' },
-    security: [{ bearer: [] }, { key: [] }],
-    paths,
-    components: {
-      securitySchemes: {
-        bearer: { type: 'http', scheme: 'bearer' },
-        key: { type: 'apiKey', in: 'header', name: 'x-api-key' },
-      },
-      responses: {
-        Error: {
-          description: 'What went wrong.',
-          content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
-        },
-      },
-      schemas: schemasOf(registry),
-    },
-  }
+  return document(version, paths, schemasOf(registry))
 }
+
+/** Joins the parts of the document. */
+const document = (version: string, paths: Record<string, Json>, schemas: Json): OpenApi => ({
+  openapi: '3.1.0',
+  info: { title: 'Waybill', version, summary: 'A local gateway for language models.' },
+  security: [{ bearer: [] }, { key: [] }],
+  paths,
+  components: {
+    securitySchemes: {
+      bearer: { type: 'http', scheme: 'bearer' },
+      key: { type: 'apiKey', in: 'header', name: 'x-api-key' },
+    },
+    responses: {
+      Error: {
+        description: 'What went wrong.',
+        content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+      },
+    },
+    schemas,
+  },
+})
 
 /** Replaces polka's `*` in a path by `{id}`. */
 const template = (path: string): string => path.replace('*', '{id}')
