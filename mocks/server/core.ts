@@ -304,20 +304,22 @@ function createContext(shared: Shared, name: string | null): Context {
   function receive(incoming: Incoming, place: ProviderMatch | null): Reception {
     const read = readRequest(incoming, place, threads)
     const { provider, request, wants, kind, turn } = read
-    const { text } = request
-    const nonce = nonceIn(turn ? JSON.stringify(request.json) : text)
-    const { model } = wants
-    const scripted = scripts.next(nonce, { provider: provider.name, model, kind, body: request.json })
+    const nonce = nonceIn(turn ? JSON.stringify(request.json) : request.text)
+    const scripted = scripts.next(nonce, {
+      provider: provider.name,
+      model: wants.model,
+      kind,
+      body: request.json,
+    })
     const byName = scripted?.scenario ?? scenarioOfModel(wants.model, request.json)
     const asked = matchRequestOf(incoming, place, read, byName, contentOf(read, incoming.at))
     const strict = scripted?.strict || findScenario(asked.scenario)?.scenario.strict || false
     const valid = keyFor(provider.name)
-    const ownKey = name === null || valid === null ? null : contextKey(valid, name)
-    const right = ownKey !== null && provider.credential(request) === ownKey ? ownKey : valid
+    const key = rightKey(valid, name, provider.credential(request))
     const socket = incoming.socket ?? null
     const state = provider.keepsResponses ? responses.turn(request, provider, kind, socket) : null
-    const lost = state?.refused ?? null
-    const verdict = verdictOn(incoming, place, read, { key: right, strict, judgeModel, lost })
+    const rules = { key, strict, judgeModel, lost: state?.refused ?? null }
+    const verdict = verdictOn(incoming, place, read, rules)
     const about = verdict.credential === 'mismatch' ? null : (state?.answer ?? null)
     const answering = (how: ParsedAnswer | null) =>
       answerTo(asked, verdict, how, stock, place !== null && !place.kept)
@@ -328,14 +330,19 @@ function createContext(shared: Shared, name: string | null): Context {
     const answer = state?.keep(own) ?? own
     turn?.keep(answer)
 
-    const canaries = secrets.found([incoming.url.href, ...Object.values(incoming.headers), text])
-    const judged = about ? { ...verdict, problems: [] } : verdict
-    const entry = entryOf(incoming, read, { nonce, verdict: judged, canaries, answer })
+    const canaries = secrets.found([incoming.url.href, ...Object.values(incoming.headers), request.text])
+    const entry = entryOf(incoming, read, { nonce, verdict, canaries, answer })
     book.enter(entry)
     return { answer, note: notesOn(entry, answer, underWay.begin()), gate: gates.wait }
   }
 
   return { stage, receive }
+}
+
+/** Returns the key that is right for a request: that of its context if it sent that one. */
+function rightKey(valid: string | null, name: string | null, sent: string | null): string | null {
+  const own = name === null || valid === null ? null : contextKey(valid, name)
+  return own !== null && sent === own ? own : valid
 }
 
 /** Returns an answer as its fate wants it. */

@@ -42,7 +42,7 @@ export function validate(
     refused ??= refusal
   }
 
-  if (!endpoint) problems.push('no such endpoint')
+  if (!endpoint && !(provider.keepsResponses && isAboutKept(request))) problems.push('no such endpoint')
   if (key !== null && credential === 'absent')
     refuse(NO_CREDENTIAL, provider.refusal('bad_key', 'You did not provide an API key.'))
   if (credential === 'mismatch')
@@ -76,6 +76,9 @@ export function validate(
   }
   return { credential, problems, refused }
 }
+
+/** Returns true for a request about a kept response. */
+const isAboutKept = ({ path }: Arrived): boolean => /^responses\/./.test(path)
 
 /** Formats a path as `messages[0].role`; empty for the body itself. */
 export const fieldOf = (path: readonly PropertyKey[]): string =>
