@@ -293,14 +293,6 @@ function createContext(shared: Shared, name: string | null): Context {
   })
 
   /** Returns the id of an answer that can be told from others; null for one that keeps its own. */
-  function idFor(nonce: string | null, isTurn: boolean, scripted: ParsedAnswer | null): string | null {
-    // Each turn of a thread has its own id, by which it is continued.
-    if (isTurn) return `${`${++turns}`.padStart(4, '0')}${nonce ?? ''}`
-    // Agents join answers of the same id into one.
-    if (nonce === null && scripted?.say) return hash('sha256', `${name} ${++turns}`).slice(0, 16)
-    return nonce
-  }
-
   function receive(incoming: Incoming, place: ProviderMatch | null): Reception {
     const read = readRequest(incoming, place, threads)
     const { provider, request, wants, kind, turn } = read
@@ -325,7 +317,7 @@ function createContext(shared: Shared, name: string | null): Context {
       answerTo(asked, verdict, how, stock, place !== null && !place.kept)
     const fate = kind === 'inference' && !scripted ? chaos.next() : null
     const chosen = about ?? suffer(fate, scripted, answering)
-    const id = idFor(nonce, turn !== null || socket !== null, scripted)
+    const id = idFor(nonce, turn !== null || socket !== null, scripted, () => `${name} ${++turns}`)
     const own = id === null ? chosen : withOwnId(chosen, id)
     const answer = state?.keep(own) ?? own
     turn?.keep(answer)
@@ -337,6 +329,23 @@ function createContext(shared: Shared, name: string | null): Context {
   }
 
   return { stage, receive }
+}
+
+/**
+ * Returns what makes the ids of an answer its own; null for ids as they are. `next`: a text that differs each
+ * time.
+ */
+function idFor(
+  nonce: string | null,
+  isTurn: boolean,
+  scripted: ParsedAnswer | null,
+  next: () => string,
+): string | null {
+  // Each turn of a thread has its own id, by which it is continued.
+  if (isTurn) return `${next().replace(/.* /, '').padStart(4, '0')}${nonce ?? ''}`
+  // Agents join answers of the same id into one.
+  if (nonce === null && scripted?.say) return hash('sha256', next()).slice(0, 16)
+  return nonce
 }
 
 /** Returns the key that is right for a request: that of its context if it sent that one. */
