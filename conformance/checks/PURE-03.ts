@@ -1,4 +1,5 @@
-// PURE-03: A read endpoint causes no new request of any kind to a provider, not even for a model list.
+// PURE-03: A read endpoint causes no new request of any kind to a provider, not even for a model list (Waybill:
+// `/v1/responses/{id}` and what is below it are reads of the provider’s, which is asked, without an inference).
 import type { Check } from '../runner/check.ts'
 import { noneArrived } from './window.ts'
 
