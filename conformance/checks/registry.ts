@@ -32,6 +32,7 @@ import { malformedIs4xx } from './FAIL-02.ts'
 import { bodyLimit } from './FAIL-03.ts'
 import { brokenProvider } from './FAIL-05.ts'
 import { hostileSequence } from './FAIL-06.ts'
+import { refusedParameter } from './FIT-08.ts'
 import { completeOnceInOrder } from './FLOW-01.ts'
 import { eventsAreNotHeldBack } from './FLOW-03.ts'
 import { leavingClosesUpstream } from './FLOW-05.ts'
@@ -186,6 +187,7 @@ const all: readonly Check[] = [
   malformedIs4xx,
   bodyLimit,
   brokenProvider,
+  refusedParameter,
   hostileSequence,
   killLosesNothing,
   termDrains,

@@ -4,6 +4,7 @@ import { mustFail as cat } from './cat.ts'
 import { mustFail as claudeCode } from './claude-code.ts'
 import { mustFail as dialects } from './dialects.ts'
 import { mustFail as fail } from './fail.ts'
+import { mustFail as fit } from './fit.ts'
 import { mustFail as flow } from './flow.ts'
 import { mustFail as keep } from './keep.ts'
 import { mustFail as life } from './life.ts'
@@ -28,6 +29,7 @@ const families = {
     cat,
     dialects,
     fail,
+    fit,
     flow,
     keep,
     life,

@@ -3,7 +3,33 @@
 import type { MustPass } from '../gateway.ts'
 import { CHAT, callIn, changeJson, failWith } from '../gateway.ts'
 
+/** Temperature that FIT-08 asks for; others are accepted. */
+const REFUSED = 0.37
+
 export const mustPass = {
+  'adjusts-and-says-so': {
+    what: 'A refused parameter is left out of a second request, and a header names it.',
+    hooks: {
+      async request(wanted, { spend }) {
+        const call = callIn(wanted)
+        if (call?.temperature !== REFUSED) return
+        const { temperature, ...rest } = call
+        await spend({ messages: call.messages, temperature })
+        wanted.body = Buffer.from(JSON.stringify(rest))
+        wanted.headers['content-length'] = String(wanted.body.length)
+        wanted.headers['x-left-out'] = 'temperature'
+      },
+      responseStart(head, { headers }) {
+        if (headers['x-left-out']) head.headers['x-params-dropped'] = 'temperature'
+      },
+    },
+  },
+  'refuses-temperatures-itself': {
+    what: 'A call with a temperature is refused before any request, for a reason of the gateway’s own.',
+    hooks: {
+      request: (wanted) => (callIn(wanted)?.temperature === REFUSED ? failWith(400) : undefined),
+    },
+  },
   'all-is-500': {
     what: 'Every failure behind the gateway is 500.',
     hooks: {

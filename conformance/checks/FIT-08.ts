@@ -1,0 +1,62 @@
+// FIT-08: A request that a provider refuses because of one of its parameters is sent at most once more, and then
+// without this parameter. If the client gets an answer all the same, a response header names what was left out.
+
+import { ref, requestsOf } from '../dialects/lookup.ts'
+import { step } from '../evidence/step.ts'
+import { endText } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
+
+const call = step<{ stream: boolean }>('the provider refuses a parameter')
+
+const PARAMETER = 'temperature'
+const REFUSED = {
+  error: {
+    message: `Unsupported parameter: '${PARAMETER}' is not supported with this model. This is synthetic.`,
+    ...{ type: 'invalid_request_error', param: PARAMETER, code: 'unsupported_parameter' },
+  },
+}
+
+export const refusedParameter = {
+  id: 'FIT-08',
+  async exercise(session) {
+    for (const stream of [false, true])
+      await session.chat(call.with({ stream }), {
+        stream,
+        body: { [PARAMETER]: 0.37 },
+        // A gateway that repeats the request as it is is refused again.
+        script: [{ status: 400, body: REFUSED }, { scenario: 'plain' }],
+      })
+  },
+  judge: ({ evidence }) =>
+    call.in(evidence).flatMap((exchange) => {
+      const requests = requestsOf(evidence, exchange)
+      const sent = requests.map(({ body }) => JSON.stringify(body).includes(`"${PARAMETER}":`))
+      const name = exchange.details.stream ? 'streamed' : 'whole'
+      const evident = [exchange, ...requests].map(ref)
+      const once = finding(
+        'at-most-once-more',
+        requests.length <= 2 && !(sent[0] && sent[1]),
+        `what a gateway sends after its provider refused a parameter (${name})`,
+        {
+          expected: `one request, or a second one without ${PARAMETER}`,
+          actual: `${requests.length} requests: ${sent.map((has) => (has ? 'with' : 'without')).join(', ')}`,
+        },
+        evident,
+      )
+      // Only an answer to a changed request has something to say.
+      if (exchange.status !== 200 || requests.length === 0 || sent.at(-1)) return [once]
+      const says = finding(
+        'says-what-it-left-out',
+        Object.entries(exchange.headers ?? {}).some((header) =>
+          header.join(' ').toLowerCase().includes(PARAMETER),
+        ),
+        `what the answer to a changed request says (${name})`,
+        {
+          expected: `a response header that names ${PARAMETER}`,
+          actual: `${endText(exchange)}, and no header names it`,
+        },
+        evident,
+      )
+      return [once, says]
+    }),
+} satisfies Check
