@@ -30,16 +30,19 @@ export interface ClaimOptions {
   readonly textTokens: number
   readonly body: Readonly<Record<string, unknown>>
   readonly price: Pricer
+  /** Returns the output tokens that a provider is asked for if the client sets no maximum, if known. */
+  readonly outputOf?: ((provider: string) => number | undefined) | undefined
   /** Milliseconds since the epoch. */
   readonly at: number
 }
 
-export function claimOf({ callId, keyName, targets, textTokens, body, price, at }: ClaimOptions): Claim {
+export function claimOf(options: ClaimOptions): Claim {
+  const { callId, keyName, targets, textTokens, body, price, at, outputOf } = options
   const input = textTokens + BINARY_TOKENS * binaryParts(body)
-  const output = mostOutput(body)
   const images = largest([body.n]) ?? 1
   const asked = askedOf(body)
   const costAt: Claim['costAt'] = (target, part) => {
+    const output = mostOutput(body, outputOf?.(target.provider))
     const counts = { input, output: part === 'all' ? output : 0, images: part === 'all' ? images : 0 }
     const costOf = (served: Served | undefined) => price(target, { ...NOTHING, ...counts, served }, at)
     const { usd, flat } = costOf(undefined)
@@ -100,7 +103,7 @@ const ANSWERS = /^(n|bestof|candidatecount|numgenerations)$/
 const SETTINGS = /^(generationconfig|inferenceconfig|options|parameters|extrabody)$/
 
 /** Returns the largest maximum: a call may set several, and providers differ in which one they honour. */
-export function mostOutput(body: ClaimOptions['body']): number {
+export function mostOutput(body: ClaimOptions['body'], byDefault = DEFAULT_OUTPUT_TOKENS): number {
   const named = (wanted: RegExp, members: object) =>
     Object.entries(members).flatMap(([name, value]) =>
       wanted.test(name.replaceAll('_', '').toLowerCase()) ? [value] : [],
@@ -110,7 +113,7 @@ export function mostOutput(body: ClaimOptions['body']): number {
     ...named(SETTINGS, body).filter((each) => typeof each === 'object' && each !== null),
   ] as object[]
   const stated = (wanted: RegExp) => largest(settings.flatMap((each) => named(wanted, each)))
-  return (stated(MOST) ?? DEFAULT_OUTPUT_TOKENS) * (stated(ANSWERS) ?? 1)
+  return (stated(MOST) ?? byDefault) * (stated(ANSWERS) ?? 1)
 }
 
 /** Some providers also accept a number in quotes. */

@@ -258,6 +258,8 @@ export interface DialectBlocks {
   }
   /** Returns true if a model with these facts accepts tools in this dialect, with such reasoning; absent: always. */
   takesTools?(facts: Facts, reasoning: ReasoningWish | null): boolean
+  /** Output tokens that its requests ask for if the client sets no maximum; absent if they then ask for none. */
+  readonly defaultOutput?: number
   /** The path of a request, not its body, asks for a stream. */
   readonly streamsByPath?: true
   /** Parses a client's request from its JSON body. Reports losses that every dialect has. */

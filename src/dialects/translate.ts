@@ -46,6 +46,12 @@ export const canTranslate =
   (from: string, spoken: readonly string[]): boolean =>
     isTranslatable(dialects[from]) && spoken.some((to) => isTranslatable(dialects[to]))
 
+/** Returns the output tokens that a translation for such a provider asks for if the client sets no maximum. */
+export const defaultOutput = (
+  dialects: Readonly<Record<string, Dialect>>,
+  spoken: readonly string[],
+): number | undefined => spoken.map((each) => dialects[each]).find(isTranslatable)?.blocks.defaultOutput
+
 /** A provider of several dialects. */
 interface SpeakingProvider {
   readonly name: string

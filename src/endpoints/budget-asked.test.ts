@@ -105,3 +105,30 @@ keys: [ { name: ann, digest: "sha256:${digest}", budget: { usd: 0.1 } } ]`,
   const { totals } = (await gateway.get('/api/usage/history', { headers })).json
   assert.deepEqual([totals.cost_usd, totals.flat_usd], [0.81, 0.81])
 })
+
+test('a call without a maximum sets aside what its translation asks for', async (t) => {
+  for (const [dialect, tokens] of [
+    ['messages', 32_000],
+    ['gemini', 4_096],
+  ] as const) {
+    let reserved = Number.NaN
+    const headers = { authorization: 'Bearer key-of-ann' }
+    const gateway = await testGateway(t, {
+      providers: {
+        alpha: async (response) => {
+          reserved = (await gateway.get('/api/keys/me', { headers })).json.reserved_usd
+          response.writeHead(400, { 'content-type': 'application/json' }).end('{"error":{"message":"no"}}')
+        },
+      },
+      dialects: { alpha: [dialect] },
+      config: `
+models: { alpha/model-a: { price: { input: 0, output: 1 } } }
+routes: { auto: { targets: [ { model: alpha/model-a } ] } }
+keys: [ { name: ann, digest: "sha256:${digest}", budget: { usd: 1 } } ]`,
+    })
+    await gateway.chat(ask('auto'), headers)
+    assert.equal(reserved, tokens / 1_000_000, dialect)
+    const asked = gateway.upstream.alpha!.ledger.at(-1)!.json.max_tokens
+    assert.equal(asked, dialect === 'messages' ? tokens : undefined)
+  }
+})

@@ -8,7 +8,7 @@ import { needRestart } from '../config/restart.ts'
 import type { Log } from '../core/process-log.ts'
 import { CredentialMemory } from '../credentials/memory.ts'
 import type { Dialects } from '../dialects/registry.ts'
-import { canTranslate } from '../dialects/translate.ts'
+import { canTranslate, defaultOutput } from '../dialects/translate.ts'
 import type { ConfigurationState, ReadContext } from '../endpoints/context.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import { createAuth } from '../http/auth.ts'
@@ -142,7 +142,9 @@ function contextOf(
         before && same('cache', 'providers', 'routes')
           ? before.cache
           : createResponseCache(config.cache, now),
-      limits: deps.limitsOf(replay ? config.keys.map(withoutBudget) : config.keys, price),
+      limits: deps.limitsOf(replay ? config.keys.map(withoutBudget) : config.keys, price, (provider) =>
+        defaultOutput(dialects, config.providers[provider]?.dialect ?? []),
+      ),
       providers: connect(config, { secrets, memory, learn: mask.learn, now }, dialects, connections, proxies),
       mask,
       clientOf: createClientOf(mask),

@@ -66,12 +66,15 @@ export interface KeyLimits {
   reserve(call: RoutedCall): Route | Promise<Route>
 }
 
+/** Makes the limits of a configuration's keys. */
+type LimitsOf = (keys: readonly KeyConfig[], price: Pricer, outputOf?: ClaimOptions['outputOf']) => KeyLimits
+
 /**
  * Returns a factory for the limits of a configuration's keys. A window begins with its first call; refused
  * calls do not extend it, and a rate that stays the same in the next configuration keeps its window. A call
  * passes while anything of the budget is left after the spent and reserved amounts.
  */
-export function createLimits(deps: LimitsDeps): (keys: readonly KeyConfig[], price: Pricer) => KeyLimits {
+export function createLimits(deps: LimitsDeps): LimitsOf {
   const { reserve, now, shared } = deps
   const limiters = new Map<string, Limiter>()
   const limiterOf = (keyName: string, { requests, per }: NonNullable<KeyConfig['rate']>) => {
@@ -81,7 +84,7 @@ export function createLimits(deps: LimitsDeps): (keys: readonly KeyConfig[], pri
     return limiter
   }
 
-  return (keys, price) => {
+  return (keys, price, outputOf) => {
     const limited = new Map(
       keys.map(({ name, rate, budget }) => [name, { rate, limiter: rate && limiterOf(name, rate), budget }]),
     )
@@ -112,6 +115,7 @@ export function createLimits(deps: LimitsDeps): (keys: readonly KeyConfig[], pri
           textTokens: traits.inputTokens,
           body,
           price,
+          outputOf,
           at,
         })
         if (shared)

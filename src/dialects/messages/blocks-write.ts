@@ -19,7 +19,7 @@ import { FAMILY } from './blocks-content.ts'
 import { blockFor, hint, textFor } from './blocks-write-content.ts'
 
 /** Default `max_tokens`, which is required; every model since Claude 4 accepts this value. */
-const DEFAULT_MAX_TOKENS = 32_000
+export const DEFAULT_MAX_TOKENS = 32_000
 
 const EXTRAS = new Set([
   'metadata',

@@ -4,11 +4,12 @@ import { parseAnswer, writeAnswer } from './blocks-answer.ts'
 import { FAMILY } from './blocks-content.ts'
 import { parseRequest } from './blocks-request.ts'
 import { MessagesReader, MessagesWriter } from './blocks-stream.ts'
-import { writeRequest } from './blocks-write.ts'
+import { DEFAULT_MAX_TOKENS, writeRequest } from './blocks-write.ts'
 
 export const blocks = {
   family: FAMILY,
   tools: { name: /^[a-zA-Z0-9_-]{1,128}$/, namespaces: false, custom: false },
+  defaultOutput: DEFAULT_MAX_TOKENS,
   parseRequest,
   writeRequest,
   parseAnswer,
