@@ -1,11 +1,14 @@
 // The reference of the configuration says something about every setting.
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { test } from 'node:test'
+import { rootCertificates } from 'node:tls'
 import { fileURLToPath } from 'node:url'
 import { parse } from 'yaml'
 import { loadConfig } from '../../src/config/load.ts'
 import { configJsonSchema } from '../../src/config/schema.ts'
+import { temporaryDirectory } from '../../src/test/test-gateway.ts'
 import type { JsonSchema } from '../../src/yaml/json-schema.ts'
 import { configurationPage } from './configuration.ts'
 
@@ -48,9 +51,18 @@ test('the page names every environment variable that the configuration reads', (
   for (const variable of variables) assert.ok(page.includes(variable.slice(1, -1)), variable)
 })
 
-test('the example has every setting, and the gateway takes it', () => {
-  const env = Object.fromEntries(example.match(/(?<=\$)[A-Z_]+/g)!.map((name) => [name, 'any']))
-  const { config } = loadConfig(fileURLToPath(file), {
+test('the example has every setting, and the gateway takes it', (t) => {
+  const env = Object.fromEntries(example.match(/(?<=\$)[A-Z_\d]+/g)!.map((name) => [name, 'any']))
+  // The certificates that it names are on nobody's machine.
+  const ca = join(temporaryDirectory(t), 'company.pem')
+  writeFileSync(ca, rootCertificates[0]!)
+  const copy = join(dirname(ca), 'waybill.yaml')
+  const prices = fileURLToPath(new URL('prices.yaml', file))
+  writeFileSync(
+    copy,
+    example.replace('prices: prices.yaml', `prices: ${prices}`).replaceAll('/etc/ssl/company.pem', ca),
+  )
+  const { config } = loadConfig(copy, {
     env: { ...env, OTEL_HEADERS: 'a=b', WAYBILL_FLEET_URL: 'postgresql://a:b@c/d' },
   })
   assert.equal(config.server.port, 8080)
