@@ -3,6 +3,8 @@
 import type { ServerResponse } from 'node:http'
 import { z } from 'zod'
 import { GatewayError } from '../core/errors.ts'
+import type { CallerCredential } from '../credentials/caller-credential.ts'
+import { type Credential, CredentialError } from '../credentials/credentials.ts'
 import type { ClientDialect, KeptAnswers, ProviderRequest } from '../dialects/dialect.ts'
 import type { Admitted, CallEndpoint } from '../http/endpoint.ts'
 import { dropBody } from '../http/pieces.ts'
@@ -61,7 +63,7 @@ async function answerKept(
         : `Response with id '${id}' not found: no call of this key has it on record.`,
     )
   const { credential: own = null } = caller
-  const credential = await provider.credentials.take({ caller: own })
+  const credential = await credentialFor(provider, own)
   const asked = upstream.keptAnswer(rest, query, { basePath: provider.basePath, key: credential.key })
   const said = await ask(
     (await credential.complete?.(asked)) ?? asked,
@@ -75,6 +77,19 @@ async function answerKept(
     [dialect.requestIdHeader]: requestId,
     'x-gateway-provider': encodeHeader(maker.provider),
   })
+}
+
+/** Returns the credential for a read of a provider's; throws the gateway's error if there is none. */
+async function credentialFor(
+  { credentials }: Provider,
+  caller: CallerCredential | null,
+): Promise<Credential> {
+  try {
+    return await credentials.take({ caller, session: null, tried: new Set() })
+  } catch (error) {
+    if (!(error instanceof CredentialError)) throw error
+    throw new GatewayError(error.waitMs === null ? 'upstream_refused' : 'rate_limited', error.message)
+  }
 }
 
 /** Maximum bytes of a kept answer. */
