@@ -236,6 +236,8 @@ function verdictOf(
       'not-applicable',
       `not asked in this evidence: suite ${run.suite} made it, and the check is of suite ${check.since}.0`,
     )
+  if (!evidence && !scored && !run.stopped)
+    return said('not-applicable', 'not asked in this evidence: it was made before this check')
   if (!evidence) return said('harness-error', run.stopped ?? 'the check was not run')
   if (evidence.harness_error !== null) return said('harness-error', evidence.harness_error.split('\n')[0]!)
   if (evidence.untestable !== null) {

@@ -11,7 +11,7 @@ import { escaped } from '../../src/terminal/clean.ts'
 import { fileReason } from '../../src/terminal/file-error.ts'
 import { type Evidence, evidenceSchema } from '../evidence/evidence.ts'
 import { parseStored } from './earlier-names.ts'
-import type { Results } from './judge.ts'
+import type { Results, Verdict } from './judge.ts'
 
 export const SUBMISSION = 'submission.yaml'
 export const EVIDENCE = 'evidence.jsonl.gz'
@@ -91,7 +91,12 @@ export function problemsOf(directory: string, judged: Results, today: string): s
   const claimed = JSON.parse(readFileSync(join(directory, 'results.json'), 'utf8')) as Results
   const set = basename(dirname(directory))
   const verdicts = new Map(claimed.verdicts.map(({ id, outcome }) => [id, outcome]))
-  const changed = judged.verdicts.filter(({ id, outcome }) => verdicts.get(id) !== outcome)
+  // A check that came later was not asked, and claims nothing.
+  const isNewer = ({ id, outcome, scored }: Verdict) =>
+    !verdicts.has(id) && !scored && outcome === 'not-applicable'
+  const changed = judged.verdicts.filter(
+    (verdict) => verdicts.get(verdict.id) !== verdict.outcome && !isNewer(verdict),
+  )
   const extra = claimed.verdicts.filter(({ id }) => !judged.verdicts.some((each) => each.id === id))
   const failed = new Set(judged.verdicts.filter(({ outcome }) => outcome === 'fail').map(({ id }) => id))
   const said = (id: string) => escaped(String(verdicts.get(id) ?? 'nothing'))

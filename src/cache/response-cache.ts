@@ -44,7 +44,9 @@ export function createResponseCache({ ttl, max_bytes }: Config['cache'], now: ()
     perf: { now },
     ttlResolution: 0,
   })
-  const keyOf = (name: string, target: Target) => `${name} ${targetId(target)}`
+  // A reload may change what a target does to its requests, while the cache stays.
+  const keyOf = (name: string, target: Target) =>
+    `${name} ${targetId(target)}${target.changes ? ` ${JSON.stringify(target.changes)}` : ''}`
 
   const room = { left: max_bytes }
 

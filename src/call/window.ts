@@ -23,7 +23,7 @@ export function smallLast(
     providers.get(provider)?.windowOf(model) ?? Number.POSITIVE_INFINITY
   const smallest = Math.min(...candidates.map(windowOf))
   if (smallest === Number.POSITIVE_INFINITY) return route
-  const output = mostOutput(json as Record<string, unknown>)
+  const output = mostOutput(json as Record<string, unknown>, 0)
   // Most requests are so short that their tokens need not be estimated.
   if (text.length * MAX_TOKENS_PER_CHARACTER + output <= smallest) return route
   const needed = traits.inputTokens * MARGIN + output

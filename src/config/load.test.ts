@@ -141,7 +141,7 @@ const ROWS: readonly [string, string, RegExp][] = [
   [
     'a condition that does not exist',
     ruled('when: { tools: true, tokens: 5 }', 'use: { tier: cheap }'),
-    /^w\.yaml:5:\d+ routes\.auto\.rules\.0\.when\.tokens: no such setting; there are: input_tokens, tools, images, effort$/,
+    /^w\.yaml:5:\d+ routes\.auto\.rules\.0\.when\.tokens: no such setting; there are: input_tokens, tools, images, effort, purpose, client$/,
   ],
   [
     'a digest that is none',

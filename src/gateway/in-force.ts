@@ -138,10 +138,7 @@ function contextOf(
       config,
       router,
       price,
-      cache:
-        before && same('cache', 'providers', 'routes')
-          ? before.cache
-          : createResponseCache(config.cache, now),
+      cache: before && same('cache', 'providers') ? before.cache : createResponseCache(config.cache, now),
       limits: deps.limitsOf(replay ? config.keys.map(withoutBudget) : config.keys, price, (provider) =>
         defaultOutput(dialects, config.providers[provider]?.dialect ?? []),
       ),

@@ -42,7 +42,7 @@ interface Waiting<What = Write> {
 const LINGER_MS = 10
 const MAX_LINGERING = 128
 
-/** Maximum closings of a batch: openings that arrive meanwhile wait less than a millisecond for the next. */
+/** Maximum closings of a batch: openings that arrive meanwhile wait for it, about a millisecond. */
 const MAX_CLOSINGS_A_BATCH = 24
 
 /** Maximum openings of a turn that are committed here: for more, waking the writer thread is cheaper. */

@@ -112,7 +112,7 @@ function tokensOf(tokens: Tokens | null): Tokens | null {
     cached_input: count(tokens.cached_input),
     cache_write: count(tokens.cache_write),
     reasoning: count(tokens.reasoning),
-    cache_write_1h: count(tokens.cache_write_1h),
+    ...(tokens.cache_write_1h != null && { cache_write_1h: count(tokens.cache_write_1h) }),
     ...(tokens.images !== undefined && { images: count(tokens.images) ?? 0 }),
     ...(tokens.served && { served: servedOf(tokens.served) }),
   }

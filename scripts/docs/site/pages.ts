@@ -49,6 +49,7 @@ export const PAGES: Readonly<Record<string, Readonly<Record<string, string>>>> =
   'Running it': {
     'docs/operations.md': 'Operations',
     'docs/billing.md': 'Costs and bills',
+    'docs/credentials.md': 'Credentials',
     'docs/containers.md': 'Containers',
     'docs/fleet.md': 'Several gateways',
     'docs/traces.md': 'Traces',
