@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { answer, fail, streamed } from '../../mocks/test-upstream.ts'
+import { answer, fail, streamed, USAGE } from '../../mocks/test-upstream.ts'
 import { idAt } from '../core/call.ts'
 import { ask, slowness, type TestGateway, TWO_TARGETS, testGateway } from '../test/test-gateway.ts'
 
@@ -203,7 +203,11 @@ async function follow(t: TestContext, gateway: TestGateway, key: string | null) 
 
 test('the feed reports each change of a call in the fields of its record (PAGE-05)', async (t) => {
   const gateway = await testGateway(t, {
-    providers: { alpha: fail(503), beta: streamed('a', 'b') },
+    providers: {
+      alpha: fail(503),
+      beta: streamed('a', 'b'),
+      gamma: answer('whole', { ...USAGE, prompt_tokens_details: { audio_tokens: 3 }, cost: 0.5 }),
+    },
     config: `${TWO_TARGETS}\nmodels: { beta/model-b: { price: { input: 1, output: 2 } } }`,
   })
   const feed = await follow(t, gateway, null)
@@ -211,6 +215,7 @@ test('the feed reports each change of a call in the fields of its record (PAGE-0
     ['auto', { stream: true }],
     ['alpha/x', {}],
     ['beta/model-b', { stream: true }],
+    ['gamma/model-c', {}],
   ] as const) {
     const { headers } = await gateway.chat(ask(model, more), { 'x-session-id': 's' })
     const id = headers.get('x-gateway-request-id')!

@@ -1,7 +1,7 @@
 // Live events: each change of a call, as it will be on record, for all listeners. Costs nothing without
 // listeners. Knows the definition of the record, no HTTP and no database.
 import { roundUsd } from '../core/money.ts'
-import { CALL_FIELDS, type CallRecord, type Field } from '../core/record.ts'
+import { CALL_FIELDS, type CallRecord, type Field, type RecordTokens } from '../core/record.ts'
 import { storable } from '../store/storable.ts'
 import type { CallEnd, Observer, WatchedCall } from './watch.ts'
 
@@ -68,18 +68,15 @@ function feedRecord(watched: WatchedCall, end?: CallEnd): CallRecord {
   return record as CallRecord
 }
 
-const NO_TOKENS = {
-  input: null,
-  output: null,
-  cached_input: null,
-  cache_write: null,
-  reasoning: null,
-  source: null,
-}
+/** Counts on record; what else a provider reports is in the field `usage`. */
+const COUNTS = ['input', 'output', 'cached_input', 'cache_write', 'reasoning', 'source'] as const
+
+const countsOf = (tokens: Partial<RecordTokens> | null): RecordTokens =>
+  Object.fromEntries(COUNTS.map((name) => [name, tokens?.[name] ?? null])) as unknown as RecordTokens
 
 function toJson({ kind }: Field, value: unknown): unknown {
   if (kind === 'time') return value === null ? null : new Date(value as number).toISOString()
-  if (kind === 'tokens') return value ?? NO_TOKENS
+  if (kind === 'tokens') return countsOf(value as RecordTokens | null)
   if (kind === 'usd') return value === null ? null : roundUsd(value as number)
   return value
 }
