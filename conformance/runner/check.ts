@@ -10,7 +10,7 @@ import type { CheckContext } from './context.ts'
 export interface Finding {
   /**
    * Name, the same in every run: `no-key-in-answers`. With the id of the check it is the key by which a
-   * baseline excuses it, and by which the kill matrix requires that some gateway fails it. Several findings
+   * baseline excuses it, and by which the self-test requires that some must-fail gateway fails it. Several findings
    * of one id are one question about several exchanges.
    */
   readonly id: string

@@ -1,5 +1,6 @@
 // A dialect: one wire format, on the client side and on the provider side. Each has a folder here and a line
-// in registry.ts. Code elsewhere names none; only the formats of the catalog in endpoints/models.ts do.
+// in registry.ts. Code elsewhere names none, apart from the formats of the catalog (endpoints/models.ts), the paths in
+// config/schema.ts, and the operations of traces (telemetry/spans.ts).
 
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ZodType } from 'zod'

@@ -3,7 +3,7 @@ import type { ProviderError, Tokens } from '../core/call.ts'
 import type { ArrivedRequest } from './dialect.ts'
 
 export interface Samples {
-  /** A request that asks `model` for an answer, with fields that nobody knows; streamed or not. */
+  /** A request that asks `model` for an answer, streamed or not, with a member `"unknown": {"a": 1.0}` that must arrive. */
   request(model: string, stream: boolean): string
   /** Where such a request arrives, if its path is not the one of the dialect alone; the model may stand there. */
   arrival?(model: string, stream: boolean): Pick<ArrivedRequest, 'path' | 'rest' | 'query'>
@@ -11,7 +11,7 @@ export interface Samples {
   readonly limit: ((tokens: number) => object) | null
   /** Bodies that are no request of the dialect. */
   readonly noRequests: readonly string[]
-  /** A whole answer of `model` with these usage members; each names a count of tokens, see `usage`. */
+  /** A whole answer that names `model`, with these usage members; each names a count of tokens, see `usage`. */
   answer(model: string, usage: object): string
   /** A whole stream of `model`, and what is read off it; empty where its answers are not streamed. */
   stream(model: string): string

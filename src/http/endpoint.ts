@@ -95,7 +95,7 @@ export interface CallEndpoint<Context> extends ErrorWording {
   readonly methods?: readonly ('GET' | 'POST' | 'DELETE')[]
   /** True if its calls may also come over a WebSocket at its path. */
   readonly hasWebSocket?: boolean | undefined
-  /** Fields of a request that are read, for the OpenAPI document. */
+  /** Fields of a request that the gateway reads, for the OpenAPI document. */
   readonly request: z.ZodType
   /** Schema of an error, for the OpenAPI document. */
   readonly errorSchema: z.ZodType

@@ -7,7 +7,7 @@ import type { Reads, RetentionLimits } from './reads.ts'
 import type { Opening, Write } from './writes.ts'
 
 export interface Store {
-  /** Puts a call on record; `done` gets an error if it cannot be: then nothing may be sent. */
+  /** Puts a call on record. If that fails, `done` gets the error, and nothing may be sent. */
   open(opening: Opening, done: Done): void
   /**
    * Resolves when the write is committed. `next` rejects if it cannot be: then nothing may be sent. `streaming`

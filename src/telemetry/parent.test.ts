@@ -40,7 +40,7 @@ test("the caller's span is the parent of the call's, and both ids are on record 
   assert.equal((await gateway.record(headers.get('x-gateway-request-id'))).traceparent, SAMPLED.traceparent)
 })
 
-test('link: a new trace that names the caller; none: the caller’s trace is ignored (TRACE-05)', async (t) => {
+test('`parent: link` starts a new trace linked to the caller’s; `parent: none` ignores it (TRACE-05)', async (t) => {
   for (const [parent, links] of [
     ['link', [`${TRACE} ${SPAN}`]],
     ['none', []],
