@@ -178,10 +178,9 @@ function open(url: string, { method, path, headers, body }: Wanted) {
 
 /** Waits for an answer. A connection that the gateway upgrades is given up; the answer then has status 101. */
 async function answerTo(request: ClientRequest): Promise<IncomingMessage> {
-  const upgraded = once(request, 'upgrade') as Promise<[IncomingMessage, Socket]>
   const [incoming, socket] = await Promise.race([
     once(request, 'response') as Promise<[IncomingMessage]>,
-    upgraded,
+    once(request, 'upgrade') as Promise<[IncomingMessage, Socket]>,
   ])
   socket?.destroy()
   return incoming
