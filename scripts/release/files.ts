@@ -83,7 +83,9 @@ const sha256 = (file: string): string => createHash('sha256').update(readFileSyn
 function examine(version: string, tag: string | undefined): { wrong: string[]; open: string[] } {
   const locked = JSON.parse(read('package-lock.json'))
   const versions = [locked.version, locked.packages[''].version]
-  const told = run('git', 'ls-files', '*.md', '*.yml', '*.yaml', '*.json').trim().split('\n')
+  const told = run('git', 'ls-files', '*.md', '*.yml', '*.yaml', '*.json', ':!conformance/submissions')
+    .trim()
+    .split('\n')
   const files = told.filter(
     (file) =>
       !/^(CHANGELOG|DECISIONS)\.md$|^package-lock\.json$|^docs\/scoreboard|^conformance\/targets\//.test(
