@@ -1,4 +1,4 @@
-// Which exchanges of a step a judge sees.
+// Exchanges of a step that a judge sees.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Exchange } from './evidence.ts'

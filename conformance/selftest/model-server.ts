@@ -9,7 +9,7 @@ import { type AnyJson, jsonOf } from '../evidence/reading.ts'
 import type { InProcess } from '../launch/in-process.ts'
 import { type Target, targetSchema } from '../target/schema.ts'
 
-/** What one answer consists of, whatever its dialect; a fault changes it, or the events and bodies made of it. */
+/** Parts of one answer, in any dialect; a fault changes it, or the events and bodies made of it. */
 export interface ModelAnswer {
   words: string[]
   /** Arguments of the forced tool; null without one. */

@@ -36,7 +36,7 @@ export const mustFail = {
     }),
   },
   'server-breaks-events': {
-    what: 'Each event of a stream has a comma too many, and the reason is told in none.',
+    what: 'Each event of a stream has a comma too many, and no error says why.',
     profile: 'server',
     caughtBy: ['SRV-02/events-are-json', 'SRV-02/says-why-it-ended', 'SRV-02@messages', 'SRV-02@responses'],
     start: modelServer({ events: (events) => events.map((event) => event.replace(/\}$/, ',}')) }),
