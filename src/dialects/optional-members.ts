@@ -2,7 +2,7 @@
 // Each dialect lists its own. An unknown wording names nothing, so it is final. Knows no dialect and no model.
 import type { ProviderError } from '../core/call.ts'
 import type { Loss } from '../core/losses.ts'
-import { withoutMember } from '../json/splice.ts'
+import { omitMembers } from '../json/splice.ts'
 import { member } from './json.ts'
 
 export interface OptionalMember {
@@ -86,10 +86,8 @@ export function withoutRefusedMembers(
     return sent !== undefined && (value === null || JSON.stringify(sent) === value)
   }
   const leftOut = [...new Set(refused.filter(isSent).map(({ parameter }) => parameter))].toSorted()
-  return {
-    body: leftOut.reduce((text, parameter) => withoutMember(text, parameter.split('.')), body),
-    leftOut,
-  }
+  const paths = leftOut.map((parameter) => parameter.split('.'))
+  return { body: omitMembers(body, paths), leftOut }
 }
 
 /** Returns the loss of leaving a member out. */

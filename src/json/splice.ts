@@ -38,11 +38,14 @@ export function spliceMembers(text: string, values: Readonly<Record<string, Repl
   return out + text.slice(at)
 }
 
+/** Names that lead to a member: its own last, those of the objects around it before. */
+export type MemberPath = readonly string[]
+
 /**
- * Returns `text` without the member at a path of names, and without an object that is empty afterwards; unchanged if there is
- * none. `text` as in `spliceMembers`.
+ * Returns `text` without the members at `paths`, and without an object that is empty afterwards; the others keep their
+ * bytes. `text` as in `spliceMembers`.
  */
-export function withoutMember(text: string, [name, ...inside]: readonly string[]): string {
+export function omitMembers(text: string, paths: readonly MemberPath[]): string {
   let out = ''
   let copied = 0
   let at = skipSpace(text, text.indexOf('{') + 1)
@@ -53,8 +56,9 @@ export function withoutMember(text: string, [name, ...inside]: readonly string[]
     const end = endOfValue(text, start)
     const after = skipSpace(text, end)
     const next = text[after] === ',' ? skipSpace(text, after + 1) : after
-    const isNamed = JSON.parse(text.slice(at, keyEnd)) === name
-    const rest = isNamed ? leftOf(text.slice(start, end), inside) : text.slice(start, end)
+    const key = JSON.parse(text.slice(at, keyEnd)) as string
+    const inside = paths.flatMap(([name, ...rest]) => (name === key ? [rest] : []))
+    const rest = leftOf(text.slice(start, end), inside)
     if (rest !== null) {
       out += text.slice(copied, start) + rest
       copied = end
@@ -70,27 +74,12 @@ export function withoutMember(text: string, [name, ...inside]: readonly string[]
   return out + text.slice(copied)
 }
 
-/** Returns what is left of a value without the member at a path inside; null if nothing is. */
-function leftOf(value: string, inside: readonly string[]): string | null {
-  if (inside.length === 0) return null
-  if (!value.startsWith('{')) return value
-  const rest = withoutMember(value, inside)
+/** Returns what is left of a value without the members at the paths inside; null if nothing is. */
+function leftOf(value: string, inside: readonly MemberPath[]): string | null {
+  if (inside.some(({ length }) => length === 0)) return null
+  if (inside.length === 0 || !value.startsWith('{')) return value
+  const rest = omitMembers(value, inside)
   return rest !== value && /^\{\s*\}$/.test(rest) ? null : rest
-}
-
-/** Returns `text`, a JSON object, without the named members; the others keep their bytes. */
-export function omitMembers(text: string, names: readonly string[]): string {
-  const kept: string[] = []
-  let at = skipSpace(text, text.indexOf('{') + 1)
-  while (text[at] === '"') {
-    const keyEnd = endOfString(text, at)
-    const end = endOfValue(text, skipSpace(text, skipSpace(text, keyEnd) + 1))
-    if (!names.includes(JSON.parse(text.slice(at, keyEnd)) as string))
-      kept.push(text.slice(at, end).trimEnd())
-    at = skipSpace(text, end)
-    if (text[at] === ',') at = skipSpace(text, at + 1)
-  }
-  return `{${kept.join()}}`
 }
 
 /** Returns the text of a member of a JSON object, its last one if it appears twice; undefined if absent. */

@@ -1,13 +1,16 @@
 // Applies what a route says of the requests to one of its targets: headers, and members of the body.
 import type { RequestChanges } from '../core/call.ts'
 import type { ProviderRequest } from '../dialects/dialect.ts'
-import { spliceMembers, withoutMember } from '../json/splice.ts'
+import { omitMembers, spliceMembers } from '../json/splice.ts'
 
 /** Replaces headers of the same name; a member that is both omitted and set is set. */
 export function changed(request: ProviderRequest, { headers, set, omit }: RequestChanges): ProviderRequest {
   const names = new Set(Object.keys(headers).map((name) => name.toLowerCase()))
   const kept = request.headers.filter((_, at) => !names.has(request.headers[at - (at % 2)]!.toLowerCase()))
-  const shorter = omit.reduce((body, member) => withoutMember(body, [member]), request.body)
+  const shorter = omitMembers(
+    request.body,
+    omit.map((member) => [member]),
+  )
   return {
     ...request,
     headers: [...kept, ...Object.entries(headers).flat()],

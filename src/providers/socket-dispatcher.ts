@@ -211,7 +211,7 @@ class Connection {
     if (this.#timer) clearTimeout(this.#timer)
     const previous = previousIn(job.body)
     const known = previous === undefined && this.continues(items, undefined) ? this.#known : null
-    const message = omitMembers(job.body, ['stream', 'stream_options'])
+    const message = omitMembers(job.body, [['stream'], ['stream_options']])
     const short = known
       ? spliceMembers(message, {
           previous_response_id: JSON.stringify(known.id),

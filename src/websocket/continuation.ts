@@ -31,7 +31,7 @@ export function continued(request: string, before: Conversation | undefined): Co
 export function writtenOut(request: string, { base, items }: Conversation): string {
   const input = `[${items.join()}]`
   return base === null
-    ? spliceMembers(omitMembers(request, ['previous_response_id']), { input })
+    ? spliceMembers(omitMembers(request, [['previous_response_id']]), { input })
     : spliceMembers(request, { previous_response_id: JSON.stringify(base), input })
 }
 

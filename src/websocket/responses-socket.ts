@@ -170,7 +170,7 @@ export class ResponsesSocket {
   #run(create: Create): void {
     const { lane, text } = create
     clearTimeout(this.#idle)
-    const own = omitMembers(text, ['type', 'stream_id', 'stream', 'generate'])
+    const own = omitMembers(text, [['type'], ['stream_id'], ['stream'], ['generate']])
     const previous = stringIn(own, 'previous_response_id')
     const before = previous === null ? undefined : this.#state.find(previous)
     const conversation = continued(own, before)
