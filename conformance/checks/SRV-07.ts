@@ -5,10 +5,11 @@ import { ref } from '../dialects/lookup.ts'
 import { readAnswer } from '../dialects/registry.ts'
 import { jsonOf } from '../evidence/reading.ts'
 import { step } from '../evidence/step.ts'
-import { absent, type Check, type Finding, finding } from '../runner/check.ts'
+import { type Check, type Finding, finding } from '../runner/check.ts'
 import {
   ANSWER_TIMEOUT_MS,
   answered,
+  cutByLimit,
   FORM,
   FORM_TOKENS,
   fitsForm,
@@ -50,17 +51,11 @@ export const forcedToolsAreCalled = {
     const refused = calls.find(isNotOffered)
     if (refused && calls.every(isNotOffered)) return [notOffered(refused, 'a forced tool')]
     return calls.flatMap((exchange): Finding[] => {
-      const { tools, finish } = readAnswer(exchange)
+      const { tools } = readAnswer(exchange)
       const kind = exchange.details.stream ? 'streamed' : 'whole'
       const first = answered(exchange, `a ${kind} call with a forced tool`)
-      const isCut = finish.at(-1)?.reason === 'length'
-      if (first.ok && isCut)
-        return [
-          first,
-          absent('is-called', `the limit of ${FORM_TOKENS} tokens came before the end of the arguments`, [
-            ref(exchange),
-          ]),
-        ]
+      const cut = cutByLimit(exchange, 'is-called', 'the arguments')
+      if (first.ok && cut) return [first, cut]
       const [tool] = tools
       return [
         first,

@@ -3,10 +3,11 @@ import { ref } from '../dialects/lookup.ts'
 import { readAnswer } from '../dialects/registry.ts'
 import { jsonOf } from '../evidence/reading.ts'
 import { step } from '../evidence/step.ts'
-import { absent, type Check, finding } from '../runner/check.ts'
+import { type Check, finding } from '../runner/check.ts'
 import {
   ANSWER_TIMEOUT_MS,
   answered,
+  cutByLimit,
   FORM,
   FORM_TOKENS,
   fitsForm,
@@ -36,14 +37,9 @@ export const structuredOutputFits = {
     call.in(evidence).flatMap((exchange) => {
       if (isNotOffered(exchange)) return [notOffered(exchange, 'a JSON schema for its answer')]
       const first = answered(exchange, 'a call with a JSON schema for its answer')
-      const { content, finish } = readAnswer(exchange)
-      if (first.ok && finish.at(-1)?.reason === 'length')
-        return [
-          first,
-          absent('answer-fits', `the limit of ${FORM_TOKENS} tokens came before the end of the JSON`, [
-            ref(exchange),
-          ]),
-        ]
+      const cut = cutByLimit(exchange, 'answer-fits', 'the JSON')
+      if (first.ok && cut) return [first, cut]
+      const { content } = readAnswer(exchange)
       return [
         first,
         finding(

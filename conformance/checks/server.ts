@@ -45,6 +45,12 @@ export const answered = (exchange: Exchange, what: string): Finding =>
     [ref(exchange)],
   )
 
+/** Returns an absent finding if the limit of tokens came before the end of what a model writes in a given form; null otherwise. */
+export const cutByLimit = (exchange: Exchange, name: string, what: string): Finding | null =>
+  readAnswer(exchange).finish.at(-1)?.reason === 'length'
+    ? absent(name, `the limit of ${FORM_TOKENS} tokens came before the end of ${what}`, [ref(exchange)])
+    : null
+
 /** Counts of an answer with the names of chat. */
 export interface Counts {
   readonly prompt_tokens?: unknown
