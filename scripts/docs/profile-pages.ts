@@ -40,13 +40,13 @@ export function profilesIndex(requirements: Requirements): string {
   return [
     '# The requirements, by profile',
     '',
-    '<!-- Written by `npm run docs`. -->',
-    '',
     'What a gateway or a model server must do, in documents that favour none. A profile is a list of requirements for one purpose; a run of the suite is a run of one profile under one set.',
     '',
-    ...PUBLIC_PROFILES.map((name) => `- [\`${name}\`](${name}.md): ${readProfile(name).about.trim()}`),
+    ...PUBLIC_PROFILES.map(
+      (name) => `- [\`${name}\`](../../conformance/profiles/${name}.yaml): ${readProfile(name).about.trim()}`,
+    ),
     '',
-    'For programs: [profiles.json](profiles.json) has the same rows.',
+    'For programs: [profiles.json](/files/profiles.json) has the same rows.',
     '',
     '## Versions',
     '',
@@ -93,8 +93,6 @@ export function profilePage(name: Profile, requirements: Requirements): string {
   ]
   return [
     `# Profile \`${name}\`: ${title}`,
-    '',
-    '<!-- Written by `npm run docs` from conformance/requirements/requirements.yaml and conformance/profiles/. -->',
     '',
     about,
     ...(untested === undefined ? [] : ['', untested]),

@@ -9,7 +9,6 @@ import { z } from 'zod'
 import { resultsSchema } from '../../conformance/judge/judge.ts'
 import { PROFILES, readProfile } from '../../conformance/requirements/profiles.ts'
 import { readRequirements } from '../../conformance/requirements/requirements.ts'
-import { SUITE } from '../../conformance/run.ts'
 import { targetJsonSchema } from '../../conformance/target/schema.ts'
 import { readRecordings, recordingJsonSchema } from '../../mocks/recording/format.ts'
 import { scenarios } from '../../mocks/scenarios/registry.ts'
@@ -25,7 +24,6 @@ import { fieldsTable } from './fields-table.ts'
 import { badgesOf, implementationsPage, submissionsIn } from './implementations-page.ts'
 import { keptTable } from './kept-table.ts'
 import { lossesPage } from './losses-page.ts'
-import { PUBLIC_PROFILES, profilePage, profilesIndex, profilesJson } from './profile-pages.ts'
 import { originsSentence, recordingsTable } from './recordings-table.ts'
 import { frozenIds, withRows, withSentence } from './requirement-rows.ts'
 import { requirementsPage } from './requirements.ts'
@@ -105,9 +103,6 @@ for (const each of requirements.filter(({ check }) => check !== undefined)) {
 }
 const named = Object.fromEntries(PROFILES.map((name) => [name, readProfile(name).rows]))
 put(frozen, frozenIds(textOf(frozen), requirements, named))
-for (const name of PUBLIC_PROFILES) put(`docs/profiles/${name}.md`, profilePage(name, readRequirements()))
-put('docs/profiles/README.md', profilesIndex(readRequirements()))
-put('docs/profiles/profiles.json', profilesJson(readRequirements(), SUITE))
 
 const submitted = submissionsIn(fileURLToPath(new URL('../..', import.meta.url)))
 put('docs/implementations.md', implementationsPage(submitted))

@@ -9,7 +9,15 @@ test('the pages of the site have no link that leads nowhere, and those made from
   const directory = mkdtempSync(join(tmpdir(), 'waybill-site-'))
   t.after(() => rmSync(directory, { recursive: true }))
   writeContent(join(import.meta.dirname, '../../..'), directory)
-  for (const page of ['index', 'scoreboard', 'must-fail', 'must-pass', 'requirements'])
+  for (const page of [
+    'index',
+    'scoreboard',
+    'must-fail',
+    'must-pass',
+    'requirements',
+    'profiles',
+    'profiles/core',
+  ])
     assert.ok(existsSync(join(directory, `${page}.md`)), page)
   const index = readFileSync(join(directory, 'index.md'), 'utf8')
   assert.match(index, /\(\.\/must-fail\.md\)/, 'a link to the data leads to the page')

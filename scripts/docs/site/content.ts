@@ -12,6 +12,9 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join, posix, relative } from 'node:path'
+import { readRequirements } from '../../../conformance/requirements/requirements.ts'
+import { SUITE } from '../../../conformance/run.ts'
+import { profilesJson } from '../profile-pages.ts'
 import { filteredScoreboard, MADE_PAGES } from './made.ts'
 import { PAGES, pageAddress } from './pages.ts'
 
@@ -29,6 +32,7 @@ export function writeContent(root: string, directory: string): void {
   const files = join(directory, 'public/files')
   cpSync(join(root, 'docs/scoreboard/evidence'), join(files, 'scoreboard/evidence'), { recursive: true })
   writeFileSync(join(files, 'scoreboard.html'), filteredScoreboard())
+  writeFileSync(join(files, 'profiles.json'), profilesJson(readRequirements(), SUITE))
   for (const source of sources) {
     const { text, files, broken } = withLinks(root, source, sources)
     for (const [from, to] of files) put(from, `public${to}`)

@@ -39,12 +39,12 @@ export const PAGES: Readonly<Record<string, Readonly<Record<string, string>>>> =
     'docs/implementations.md': 'Implementations',
     'docs/submitting.md': 'Submit a report',
     'docs/profiles/README.md': 'Requirements by profile',
-    'docs/profiles/core.md': 'Profile core',
-    'docs/profiles/observable.md': 'Profile observable',
-    'docs/profiles/server.md': 'Profile server',
-    'docs/profiles/claude-code.md': 'Profile claude-code',
-    'docs/profiles/codex.md': 'Profile codex',
-    'docs/profiles/open-responses.md': 'Profile open-responses',
+    'conformance/profiles/core.yaml': 'Profile core',
+    'conformance/profiles/observable.yaml': 'Profile observable',
+    'conformance/profiles/server.yaml': 'Profile server',
+    'conformance/profiles/claude-code.yaml': 'Profile claude-code',
+    'conformance/profiles/codex.yaml': 'Profile codex',
+    'conformance/profiles/open-responses.yaml': 'Profile open-responses',
   },
   'Running it': {
     'docs/operations.md': 'Operations',
@@ -87,4 +87,4 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
 
 /** Returns the address of a source file's page in the site, without an extension. */
 export const pageAddress = (source: string): string =>
-  ELSEWHERE[source] ?? source.replace(/^docs\//, '').replace(/\.md$/, '')
+  ELSEWHERE[source] ?? source.replace(/^(docs|conformance)\//, '').replace(/\.(md|yaml)$/, '')
