@@ -1,6 +1,6 @@
 // A dialect: one wire format, on the client side and on the provider side. Each has a folder here and a line
-// in registry.ts. Code elsewhere names none, apart from the formats of the catalog (endpoints/models.ts), the paths in
-// config/schema.ts, and the operations of traces (telemetry/spans.ts).
+// in registry.ts. Code elsewhere names none, apart from the formats of the catalog (endpoints/models.ts) and the paths in
+// config/schema.ts.
 
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ZodType } from 'zod'
@@ -67,6 +67,8 @@ export interface ClientDialect {
   readonly keyParameter?: string
   /** A line for the table of endpoints in the documentation. */
   readonly summary: string
+  /** Operation in traces, a word of OpenTelemetry's conventions; `chat` by default. */
+  readonly operation?: string
   /** Fields of a request that are read, for the OpenAPI document. */
   readonly schema: ZodType
   /** Schema of `errorBody`, for the OpenAPI document. */

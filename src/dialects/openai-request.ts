@@ -1,6 +1,7 @@
-// Makes the provider's requests for OpenAI dialects, which differ only in the end of their path.
+// Provider's requests for OpenAI dialects: they differ in the end of their path, and share members that may be left out.
 import { spliceMembers } from '../json/splice.ts'
 import type { Dialect, UpstreamDialect } from './dialect.ts'
+import type { OptionalMember } from './optional-members.ts'
 
 /** Keeps every byte of the client's body except its model. */
 export const requestTo =
@@ -21,3 +22,16 @@ export const modelList: Dialect['modelList'] = (key) => ({
   path: '/models',
   headers: { authorization: `Bearer ${key}` },
 })
+
+/** Members of chat and of responses that may be left out. */
+export const openAiOptional: readonly OptionalMember[] = [
+  { path: ['temperature'], loss: 'sampling.temperature' },
+  { path: ['top_p'], loss: 'sampling.temperature' },
+  { path: ['top_logprobs'], loss: 'logprobs' },
+  { path: ['user'], loss: 'safety_identifier' },
+  { path: ['safety_identifier'], loss: 'safety_identifier' },
+  { path: ['metadata'], loss: 'metadata' },
+  { path: ['service_tier'], loss: 'service_tier' },
+  { path: ['prompt_cache_key'], loss: 'prompt_cache' },
+  { path: ['prompt_cache_retention'], loss: 'prompt_cache' },
+]

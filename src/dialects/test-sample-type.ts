@@ -7,6 +7,8 @@ export interface Samples {
   request(model: string, stream: boolean): string
   /** Where such a request arrives, if its path is not the one of the dialect alone; the model may stand there. */
   arrival?(model: string, stream: boolean): Pick<ArrivedRequest, 'path' | 'rest' | 'query'>
+  /** Headers of its clients that go on to a provider of the dialect. */
+  readonly forwarded?: readonly string[]
   /** The members of a request that bound its output tokens; null where a request cannot. */
   readonly limit: ((tokens: number) => object) | null
   /** Bodies that are no request of the dialect. */

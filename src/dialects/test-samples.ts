@@ -13,3 +13,44 @@ export const ALL: readonly (readonly [name: string, dialect: Dialect, samples: S
       return [name, dialect, samples] as const
     }),
   )
+
+/** A request of a registered dialect, as it goes over a socket. */
+export interface SampleCall {
+  readonly dialect: string
+  /** A model in it stands where `*` stood. */
+  readonly path: string
+  readonly hasModelInPath: boolean
+  readonly query: string
+  readonly body: string
+  /** True if it counts the tokens of another request. */
+  readonly counts: boolean
+  readonly forwarded: readonly string[]
+}
+
+/** Returns a request for a model of each kind and at each path that the registered dialects read; `write` puts it into a path. */
+export function callsFor(
+  idIn: (dialect: string) => string,
+  write: (id: string) => string = encodeURIComponent,
+): SampleCall[] {
+  return ALL.filter(([name]) => name in DIALECTS).flatMap(([dialect, { client }, samples]) => {
+    const id = idIn(dialect)
+    const { counting, path, alsoAt = [] } = client
+    const call = (at: { path: string; query: string }, stream = false, counts = false): SampleCall => ({
+      dialect,
+      path: at.path.replace('*', () => write(id)),
+      hasModelInPath: at.path.includes('*'),
+      query: at.query,
+      body: samples.request(id, stream),
+      counts,
+      forwarded: samples.forwarded ?? [],
+    })
+    const streamed = samples.arrival?.(id, true) ?? { path, query: '' }
+    return [
+      ...[path, ...alsoAt].map((path) => call({ path, query: '' })),
+      ...(samples.stream('m') === '' ? [] : [call(streamed, true)]),
+      ...(counting ? [counting.path, ...(counting.alsoAt ?? [])] : []).map((path) =>
+        call({ path, query: '' }, false, true),
+      ),
+    ]
+  })
+}

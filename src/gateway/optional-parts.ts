@@ -3,6 +3,8 @@ import { hostname } from 'node:os'
 import manifest from '../../package.json' with { type: 'json' }
 import type { Config } from '../config/load.ts'
 import type { Log } from '../core/process-log.ts'
+import type { Dialect } from '../dialects/dialect.ts'
+import { DIALECTS } from '../dialects/registry.ts'
 import type { FleetStanding } from '../endpoints/context.ts'
 import type { Fleet, FleetOptions } from '../fleet/fleet.ts'
 import type { RoutingState } from '../routing/routing-state.ts'
@@ -45,6 +47,13 @@ export const standingOf = ({ name, instances, backlog, failure }: Fleet): FleetS
   failure: failure(),
 })
 
+/** Returns the operation of a call by its endpoint, as traces name it. */
+function operationOf(endpoint: string): string {
+  const isAt = ({ client: { path, alsoAt = [] } }: Dialect) =>
+    [path, ...alsoAt].some((each) => each.replace('*', '{model}') === endpoint)
+  return Object.values<Dialect>(DIALECTS).find(isAt)?.client.operation ?? 'chat'
+}
+
 /** Starts the export of traces, including those of calls that an earlier run left open. */
 export async function traceCalls(
   settings: NonNullable<Config['telemetry']>,
@@ -57,7 +66,7 @@ export async function traceCalls(
   const { endpoint, traces_endpoint: tracesEndpoint, service, attributes, content } = settings
   const traces = startTraceExport({
     ...{ endpoint, tracesEndpoint, service, attributes, content, tracing: settings, headers },
-    ...{ version: manifest.version, calls: store.calls },
+    ...{ version: manifest.version, calls: store.calls, operationOf },
     instance: instance ?? hostname(),
     onFailure: (reason) =>
       reason === null

@@ -20,6 +20,8 @@ export interface SpanExportOptions {
   readonly version: string
   readonly instance: string
   readonly tracing: TracingSettings
+  /** Returns the operation of a call, by the endpoint on record. */
+  readonly operationOf: (endpoint: string) => string
   /** True to include requests and answers. */
   readonly content: boolean
   readonly calls: {
@@ -68,7 +70,8 @@ export function startTraceExport(options: SpanExportOptions): TraceExport {
     const call = await calls.find(id).catch(() => null)
     if (!call) return []
     const artifact = options.content ? await calls.artifact(id).catch(() => null) : null
-    return spansOf(call, traceOf(call, tracing), resource, options.version, contentsIn(artifact))
+    const { version, operationOf } = options
+    return spansOf(call, traceOf(call, tracing), resource, version, operationOf, contentsIn(artifact))
   }
   /** Returns true if the collector accepted them, or a retry is useless. */
   async function send(ids: readonly string[]): Promise<boolean> {

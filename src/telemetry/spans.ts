@@ -51,6 +51,7 @@ export function spansOf(
   { traceId, parent, link }: TraceOfCall,
   resource: Resource,
   version: string,
+  operationOf: (endpoint: string) => string,
   contents: readonly Content[] = [],
 ): OtlpSpan[] {
   const context = (n: number): SpanContext => ({ traceId, spanId: spanIdOf(call.id, n), traceFlags: 1 })
@@ -152,13 +153,6 @@ const contentOf = (content: Content | undefined): Record<string, string | null> 
   [NAMES.input]: content?.request?.slice(0, MAX_CONTENT_LENGTH) ?? null,
   [NAMES.output]: content?.answer?.slice(0, MAX_CONTENT_LENGTH) ?? null,
 })
-
-const operationOf = (endpoint: string): string =>
-  endpoint.endsWith('/embeddings')
-    ? 'embeddings'
-    : endpoint.includes('/images/')
-      ? 'image_generation'
-      : 'chat'
 
 /** Returns only the known values. */
 const known = (all: Readonly<Record<string, string | number | boolean | null>>): Attributes =>

@@ -7,6 +7,9 @@ import { test } from 'node:test'
 import { answer } from '../../mocks/test-upstream.ts'
 import { parseConfig } from '../config/load.ts'
 import { misplacement } from '../core/model-in-path.ts'
+import type { Dialect } from '../dialects/dialect.ts'
+import { DIALECTS } from '../dialects/registry.ts'
+import { callsFor, type SampleCall } from '../dialects/test-samples.ts'
 import { testGateway } from './test-gateway.ts'
 
 const MISPLACED = [
@@ -96,64 +99,51 @@ test('every name that a URL parser moves is misplaced, and no name that provider
 const KEY = 'wb_the-key-of-the-test'
 const digest = createHash('sha256').update(KEY).digest('hex')
 const CONTENTS = { contents: [{ role: 'user', parts: [{ text: 'x' }] }] }
-const inBody = (path: string, more: object) => (model: string) => [path, { model, ...more }] as const
-const inPath = (version: string, verb: string) => (model: string) =>
-  [`/${version}/models/${model}:${verb}`, CONTENTS] as const
-const REQUESTS = [
-  inBody('/v1/chat/completions', { messages: [] }),
-  inBody('/v1/chat/completions', { messages: [], stream: true }),
-  inBody('/v1/messages', { messages: [], max_tokens: 1 }),
-  inBody('/v1/messages?beta=true', { messages: [], max_tokens: 1, stream: true }),
-  inBody('/v1/messages/count_tokens', { messages: [] }),
-  inBody('/v1/responses', { input: 'x' }),
-  inBody('/v1/responses', { input: 'x', stream: true }),
-  inBody('/v1/embeddings', { input: 'x' }),
-  inBody('/v1/images/generations', { prompt: 'x' }),
-  inPath('v1beta', 'generateContent'),
-  inPath('v1', 'streamGenerateContent?alt=sse'),
-  inPath('v1alpha', 'countTokens'),
-]
-
 test('a misplaced name is refused in every dialect: 400, no inference, no record (ROUTE-04)', async (t) => {
-  const dialects = {
-    alpha: ['chat', 'embeddings', 'images'],
-    google: ['gemini'],
-    claude: ['messages'],
-    openai: ['responses'],
-  }
+  const names = Object.keys(DIALECTS)
+  const crossing = Object.entries<Dialect>(DIALECTS).flatMap(([name, { blocks }]) => (blocks ? [name] : []))
   const { url, get, received } = await testGateway(t, {
-    providers: Object.fromEntries(Object.keys(dialects).map((name) => [name, answer()])),
-    dialects,
-    config: `routes: { auto: { targets: [ { model: alpha/m } ] } }
-defaults: { chat: auto, messages: auto, responses: auto, gemini: auto }
+    providers: Object.fromEntries(names.map((name) => [name, answer()])),
+    dialects: Object.fromEntries(names.map((name) => [name, [name]])),
+    config: `routes: { auto: { targets: [ { model: chat/m } ] } }
+defaults: { ${crossing.map((name) => `${name}: auto`).join(', ')} }
 keys: [ { name: k, role: admin, digest: "sha256:${digest}" } ]`,
   })
   const headers = { authorization: `Bearer ${KEY}` }
-  for (const requestFor of REQUESTS)
-    for (const [n, model] of MISPLACED.entries()) {
-      const id = `${Object.keys(dialects)[n % 4]}/${model}`
-      for (const [path, body] of spellings(requestFor, id)) {
-        const { status, text } = await post(url, path, body, headers)
-        const said = `${path} ${JSON.stringify(id)}: ${text}`
-        assert.equal(status, 400, said)
-        assert.match(text, /is not the name of a model/, said)
-      }
+  for (const [n, model] of MISPLACED.entries()) {
+    const id = `${names[n % names.length]}/${model}`
+    for (const { path, query, body } of spellings(id)) {
+      const { status, text } = await post(url, `${path}?${query}`, body, headers)
+      const said = `${path} ${JSON.stringify(id)}: ${text}`
+      assert.equal(status, 400, said)
+      assert.match(text, /is not the name of a model/, said)
     }
+  }
   assert.equal(received(), 0)
   const { json } = await get('/api/usage/request-logs', { headers })
   assert.deepEqual(json.data, [])
-  const resolve = await get('/api/cloud/model/resolve?model=google%2Fm%2F..%2Fn', { headers })
+  const resolve = await get('/api/cloud/model/resolve?model=gemini%2Fm%2F..%2Fn', { headers })
   assert.equal(resolve.status, 400)
-  const line = await get('/api/statusline?model=google%2Fm%2F..%2Fn', { headers })
+  const line = await get('/api/statusline?model=gemini%2Fm%2F..%2Fn', { headers })
   assert.deepEqual([line.status, line.text.includes('does not know this model')], [200, true])
 })
 
-/** A request for a model; where it is in the path, encoded, and as it is where a path can be written so. */
-function spellings(requestFor: (typeof REQUESTS)[number], id: string): (readonly [string, object])[] {
-  if (requestFor('')[1] !== CONTENTS) return [requestFor(id)]
-  if (!id.isWellFormed()) return []
-  const raw = /^[\w./;:-]+$/.test(id) ? [requestFor(id)] : []
-  return [requestFor(encodeURIComponent(id)), ...raw]
+/** Requests for a model in every dialect; in a path encoded, and as it is if a path can be written so. */
+function spellings(id: string): SampleCall[] {
+  const encoded = id.isWellFormed()
+    ? callsFor(() => id)
+    : callsFor(
+        () => id,
+        () => '',
+      ).filter(({ hasModelInPath }) => !hasModelInPath)
+  const isPlain = /^[\w./;:-]+$/.test(id)
+  const raw = isPlain
+    ? callsFor(
+        () => id,
+        (id) => id,
+      ).filter(({ hasModelInPath }) => hasModelInPath)
+    : []
+  return [...encoded, ...raw]
 }
 
 test('names that providers give arrive as they are, in a path and in a body (ROUTE-04, GEM-02)', async (t) => {
@@ -169,14 +159,18 @@ test('names that providers give arrive as they are, in a path and in a body (ROU
   const last = (provider: string) => upstream[provider]!.ledger.at(-1)!
   for (const model of REAL) {
     const body = { model: `google/${model}`, messages: [{ role: 'user', content: 'x' }] }
-    const crossed = await post(url, '/v1/chat/completions', body)
+    const crossed = await post(url, '/v1/chat/completions', JSON.stringify(body))
     assert.equal(crossed.status, 200, `${model}: ${crossed.text}`)
     assert.equal(decodeURIComponent(last('google').path), `/v1/models/${model}:generateContent`)
     const path = `/v1beta/models/${encodeURIComponent(`google/${model}`)}:generateContent`
-    const asked = await post(url, path, CONTENTS)
+    const asked = await post(url, path, JSON.stringify(CONTENTS))
     assert.equal(asked.status, 200, `${model}: ${asked.text}`)
     assert.equal(decodeURIComponent(last('google').path), `/v1/models/${model}:generateContent`)
-    const named = await post(url, '/v1/chat/completions', { ...body, model: `alpha/${model}` })
+    const named = await post(
+      url,
+      '/v1/chat/completions',
+      JSON.stringify({ ...body, model: `alpha/${model}` }),
+    )
     assert.deepEqual([named.status, last('alpha').json.model], [200, model])
   }
 })
@@ -207,11 +201,10 @@ test('a configuration that names such a model says so, wherever it names it (ROU
 function post(
   url: string,
   path: string,
-  content: object,
+  body: string,
   headers: Record<string, string> = {},
 ): Promise<{ status: number; text: string }> {
   const { hostname, port, host } = new URL(url)
-  const body = JSON.stringify(content)
   const lines = Object.entries({
     host,
     'content-type': 'application/json',

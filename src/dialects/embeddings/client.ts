@@ -17,6 +17,7 @@ export const client = {
   name: 'embeddings',
   path: '/v1/embeddings',
   summary: 'live routing of embeddings; spends money',
+  operation: 'embeddings',
   schema: schema.loose(),
   errorSchema,
   requestIdHeader: 'x-request-id',

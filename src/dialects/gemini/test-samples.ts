@@ -14,6 +14,7 @@ export const samples: Samples = {
     rest: model,
     query: stream ? 'alt=sse' : '',
   }),
+  forwarded: ['x-goog-request-params', 'x-gemini-service-tier', 'x-goog-api-client'],
   limit: (maxOutputTokens) => ({ generationConfig: { maxOutputTokens } }),
   noRequests: ['{}', '{"contents":"x"}', '{"contents":{}}', '{"contents":null}'],
   answer: (modelVersion, usageMetadata) =>

@@ -18,6 +18,7 @@ export const client = {
   name: 'images',
   path: '/v1/images/generations',
   summary: 'live routing of images, streamed or not; spends money',
+  operation: 'image_generation',
   schema: schema.loose(),
   errorSchema,
   requestIdHeader: 'x-request-id',

@@ -10,6 +10,7 @@ const error = (type: unknown, message: unknown) => JSON.stringify({ type: 'error
 export const samples: Samples = {
   request: (model, stream) =>
     `{"model": ${JSON.stringify(model)}, "max_tokens": 64, "system": [{"type":"text","text":"be brief"}], "messages": [{"role":"user","content":"hi"}], "stream": ${stream}, "seed": 18446744073709551616, "unknown": {"a": 1.0}}`,
+  forwarded: ['anthropic-beta', 'anthropic-of-tomorrow'],
   limit: (max_tokens) => ({ max_tokens }),
   noRequests: [
     '{}',

@@ -41,6 +41,7 @@ const usage = {
 export const samples: Samples = {
   request: (model, stream) =>
     `{"model": ${JSON.stringify(model)}, "instructions": "be brief", "input": [{"type":"message","role":"user","content":"hi"}, {"type":"reasoning","id":"rs_1","summary":[],"content":null,"encrypted_content":null}], "stream": ${stream}, "store": false, "seed": 18446744073709551616, "unknown": {"a": 1.0}}`,
+  forwarded: ['openai-beta', 'x-codex-turn-metadata', 'session-id', 'version'],
   limit: (max_output_tokens) => ({ max_output_tokens }),
   noRequests: [
     '{}',
