@@ -45,6 +45,8 @@ export interface Content {
   readonly answer: string | null
 }
 
+const NONE_DROPPED = { droppedAttributesCount: 0, droppedEventsCount: 0, droppedLinksCount: 0 } as const
+
 /** `contents`: of the attempts, in their order; only if they are to be sent. */
 export function spansOf(
   call: CallDetail,
@@ -61,9 +63,7 @@ export function spansOf(
     events: [] as const,
     resource,
     instrumentationScope: { name: 'waybill', version, schemaUrl: SCHEMA_URL },
-    droppedAttributesCount: 0 as const,
-    droppedEventsCount: 0 as const,
-    droppedLinksCount: 0 as const,
+    ...NONE_DROPPED,
   }
   const end = call.completed_at ?? call.created_at
   const failed = call.state !== 'completed'
