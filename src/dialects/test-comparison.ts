@@ -185,8 +185,11 @@ function factsOfBlocks(all: readonly Block[]): Facts {
 /** An id for a call that came without one, another one at each reading: `newCallId`. */
 const MADE_UP = /^call_[0-9a-f]{24}$/
 
-/** Some report more from the cache than they read at all; that nothing was written to it, or for an hour, is no news. */
-function usageOf({ cache_write_1h: forHour, cache_write: written, ...tokens }: Tokens): object {
+/**
+ * Some report more from the cache than they read at all; that nothing was written to it, or for an hour, is no news.
+ * How the call was served is on the record alone.
+ */
+function usageOf({ cache_write_1h: forHour, cache_write: written, served, ...tokens }: Tokens): object {
   const { cached_input: cached, input } = tokens
   const most = cached && Math.min(cached, input ?? cached)
   return { ...tokens, cached_input: most, written: written || null, forHour: forHour || null }

@@ -45,11 +45,14 @@ const KINDS: Readonly<Record<string, Kind>> = {
     wordsErrors: true,
     usage(said) {
       const usage = said.map((json) => json.usage ?? json.x_groq?.usage).findLast((each) => each)
+      const reasoning = usage?.completion_tokens_details?.reasoning_tokens
+      // xAI counts reasoning beside `completion_tokens`, everybody else as a part of it; the total tells.
+      const beside = usage?.total_tokens === usage?.prompt_tokens + usage?.completion_tokens + reasoning
       return {
         input: usage?.prompt_tokens,
-        output: usage?.completion_tokens,
+        output: beside ? usage.completion_tokens + reasoning : usage?.completion_tokens,
         cached_input: usage?.prompt_tokens_details?.cached_tokens ?? usage?.prompt_cache_hit_tokens,
-        reasoning: usage?.completion_tokens_details?.reasoning_tokens,
+        reasoning,
       }
     },
   },
