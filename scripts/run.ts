@@ -33,6 +33,7 @@ export const PROGRAMS: Readonly<Record<string, Readonly<Record<string, string>>>
     all: 'agents/all.ts',
     'python-clients': 'agents/python-clients.ts',
     'own-login': 'agents/own-login.ts',
+    known: 'agents/known.ts',
   },
   release: {
     files: 'release/files.ts',

@@ -5,7 +5,7 @@ import OpenAI from 'openai'
 import { WaybillContainer } from 'waybill/testcontainers'
 import { summarize } from './summary.js'
 
-const TARGETS = [{ model: 'openai/gpt-5-mini' }, { model: 'groq/openai/gpt-oss-120b' }]
+const TARGETS = [{ model: 'openai/gpt-6-luna' }, { model: 'groq/openai/gpt-oss-120b' }]
 const BROKEN = [{ model: 'openai/scenario-500' }, { model: 'groq/openai/gpt-oss-120b' }]
 
 /** The configuration in production, or what matters of it here. */

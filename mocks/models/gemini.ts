@@ -1,13 +1,25 @@
 // What Gemini's models refuse, in Google's words.
 import type { Facts } from '../../src/models/facts.ts'
 import type { Fields, ModelProblem } from './problem.ts'
+import { tokensIn } from './tokens.ts'
 
 export function geminiProblem(body: Fields, facts: Facts): ModelProblem | null {
   const message =
     thinkingProblem(body.generationConfig?.thinkingConfig ?? {}, facts) ??
     (facts.signatures === 'calls' ? signatureProblem(body.contents) : null) ??
-    schemaProblem(body.tools, facts.schema_refused ?? [])
+    schemaProblem(body.tools, facts.schema_refused ?? []) ??
+    limitProblem(body, facts)
   return message === null ? null : { message }
+}
+
+function limitProblem(body: Fields, { context, output }: Facts): string | null {
+  const asked = body.generationConfig?.maxOutputTokens
+  if (output !== undefined && asked > output)
+    return `Unable to submit request because it has a maxOutputTokens value of ${asked} but the supported range is from 1 (inclusive) to ${output + 1} (exclusive). Update the value and try again.`
+  const tokens = context === undefined ? 0 : tokensIn(body)
+  return tokens > (context ?? 0)
+    ? `The input token count (${tokens}) exceeds the maximum number of tokens allowed (${context}).`
+    : null
 }
 
 function thinkingProblem(

@@ -1,6 +1,7 @@
 // What models refuse in chat and responses requests, in the words of OpenAI, xAI and DeepSeek.
 import type { Facts } from '../../src/models/facts.ts'
 import type { Fields, ModelProblem, RequestHeaders } from './problem.ts'
+import { tokensIn } from './tokens.ts'
 
 const VALUE = 'unsupported_value'
 const PARAMETER = 'unsupported_parameter'
@@ -18,14 +19,41 @@ export function chatProblem(body: Fields, facts: Facts, model: string): ModelPro
     effortProblem('reasoning_effort', effort, facts) ??
     toolsProblem(body, facts, model) ??
     samplingProblem(body, effort, facts, PARAMETER) ??
-    reasoningProblem(body, facts)
+    reasoningProblem(body, facts) ??
+    limitProblem(body, facts) ??
+    lengthProblem('messages', body, facts)
   )
 }
 
 export function responsesProblem(body: Fields, facts: Facts): ModelProblem | null {
   const effort = body.reasoning?.effort
-  return effortProblem('reasoning.effort', effort, facts) ?? samplingProblem(body, effort, facts)
+  return (
+    effortProblem('reasoning.effort', effort, facts) ??
+    samplingProblem(body, effort, facts) ??
+    lengthProblem('input', body, facts)
+  )
 }
+
+function limitProblem(body: Fields, { output }: Facts): ModelProblem | null {
+  const param = ['max_completion_tokens', 'max_tokens'].find((name) => body[name] > (output ?? Infinity))
+  return param === undefined
+    ? null
+    : {
+        message: `${param} is too large: ${body[param]}. This model supports at most ${output} completion tokens, whereas you provided ${body[param]}.`,
+        param,
+        code: 'invalid_value',
+      }
+}
+
+const lengthProblem = (param: string, body: Fields, { context }: Facts): ModelProblem | null =>
+  context !== undefined && tokensIn(body) > context
+    ? {
+        message:
+          'Your input exceeds the context window of this model. Please adjust your input and try again.',
+        param,
+        code: 'context_length_exceeded',
+      }
+    : null
 
 const LITE_MARKER = 'x-openai-internal-codex-responses-lite'
 

@@ -88,10 +88,10 @@ test('deepseek answers with and without /v1', async () => {
 
 test('a model with its own recording thinks aloud', async () => {
   const asks: [string, string, RegExp][] = [
-    ['https://api.deepseek.com/chat/completions', 'deepseek-reasoner', /"reasoning_content":"\w/],
+    ['https://api.deepseek.com/chat/completions', 'deepseek-v4-pro', /"reasoning_content":"\w/],
     ['https://openrouter.ai/api/v1/chat/completions', 'moonshotai/kimi-k2.5', /"reasoning":"\w/],
     ['https://api.groq.com/openai/v1/chat/completions', 'openai/gpt-oss-120b', /"reasoning":"\w/],
-    ['https://api.openai.com/v1/chat/completions', 'gpt-5-mini', /"reasoning_tokens":\s*[1-9]/],
+    ['https://api.openai.com/v1/chat/completions', 'gpt-6-luna', /"reasoning_tokens":\s*[1-9]/],
   ]
   const stream_options = { include_usage: true }
   for (const [url, model, thought] of asks)
@@ -111,7 +111,7 @@ test('an invalid body is refused as the provider would refuse it', async () => {
 
 test('usage ends a stream only when it was asked for (USE-03)', async () => {
   const url = 'https://api.openai.com/v1/chat/completions'
-  const asked = { model: 'gpt-4o-mini', stream: true, stream_options: { include_usage: true } }
+  const asked = { model: 'gpt-6-sol', stream: true, stream_options: { include_usage: true } }
   const withUsage = await (await ask(url, asked)).text()
   const without = await (await ask(url, { ...asked, stream_options: undefined })).text()
   assert.match(withUsage, /"choices":\[\],"usage":\{/)

@@ -121,7 +121,7 @@ test('tokens are counted without an inference; models are listed', async () => {
   assert.equal(mock.entries().at(-1)!.kind, 'token_count')
   const ids: string[] = []
   for await (const { id } of client.models.list()) ids.push(id)
-  assert.ok(ids.includes('claude-haiku-4-5-20251001'))
+  assert.ok(ids.includes('claude-haiku-5-5'))
 })
 
 test('the key is taken from `x-api-key` too, which other clients send', async () => {

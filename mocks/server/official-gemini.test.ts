@@ -13,7 +13,7 @@ const clientWith = (apiKey: string) =>
   })
 const { models } = clientWith(mock.key('gemini'))
 
-const ask = { model: 'gemini-2.5-flash', contents: 'Where to?' }
+const ask = { model: 'gemini-3.8-flash', contents: 'Where to?' }
 const tools = [
   {
     functionDeclarations: [
@@ -39,7 +39,7 @@ test('a text with its usage', async () => {
   assert.equal(candidates![0]!.finishReason, 'STOP')
   const { promptTokenCount, candidatesTokenCount, totalTokenCount } = usageMetadata!
   assert.equal(totalTokenCount, promptTokenCount! + candidatesTokenCount!)
-  assert.equal(modelVersion, 'gemini-2.5-flash')
+  assert.equal(modelVersion, 'gemini-3.8-flash')
 })
 
 test('a stream whose lines end in CR and LF', async () => {
@@ -51,7 +51,7 @@ test('a stream whose lines end in CR and LF', async () => {
 
 test('function calls: one and two, whole and streamed, then an answer to their results', async () => {
   for (const [model, cities] of [
-    ['gemini-2.5-flash', ['Hamburg']],
+    ['gemini-3.8-flash', ['Hamburg']],
     ['scenario-tools-parallel', ['Hamburg', 'Oslo']],
   ] as const) {
     const whole = await models.generateContent({ ...ask, model, config })
@@ -117,7 +117,7 @@ test('tokens are counted without an inference; models are listed', async () => {
   assert.equal(mock.entries().at(-1)!.kind, 'token_count')
   const names: (string | undefined)[] = []
   for await (const { name } of await models.list()) names.push(name)
-  assert.ok(names.includes('models/gemini-2.5-flash'))
+  assert.ok(names.includes('models/gemini-3.8-flash'))
 })
 
 test('an error has the status and the words of the provider', async () => {

@@ -24,7 +24,7 @@ test('Anthropic', async () => {
 test('Gemini', async () => {
   const { models } = new GoogleGenAI({ apiKey: 'any-key-will-do' })
   let text = ''
-  const stream = await models.generateContentStream({ model: 'gemini-2.5-flash', contents: 'Where to?' })
+  const stream = await models.generateContentStream({ model: 'gemini-3.8-flash', contents: 'Where to?' })
   for await (const chunk of stream) text += chunk.text ?? ''
   assert.match(text, /Viele Grüße/)
 })

@@ -35,7 +35,7 @@ test('chat: a text with its usage', async () => {
   assert.match(choices[0]!.message.content!, /recorded answer/)
   assert.equal(choices[0]!.finish_reason, 'stop')
   assert.equal(usage!.total_tokens, usage!.prompt_tokens + usage!.completion_tokens)
-  assert.equal(model, 'gpt-4o-mini-2024-07-18')
+  assert.equal(model, 'gpt-6-sol')
 })
 
 test('chat: a stream, joined by the client', async () => {
@@ -165,7 +165,7 @@ test('embeddings, images and models', async () => {
 
   const ids: string[] = []
   for await (const { id } of client.models.list()) ids.push(id)
-  assert.ok(ids.includes('gpt-4o-mini'))
+  assert.ok(ids.includes('gpt-6-luna'))
 })
 
 test('an error is the class that the client has for it, with the words of the provider', async () => {

@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url'
 import type { ScriptedAnswer } from '../../mocks/library.ts'
 import type { Installed } from './install.ts'
 import { type Ran, runBounded } from './process.ts'
-import { type AgentStage, ALIAS, MODEL, OTHER, openStage, UPSTREAMS } from './stage.ts'
-import type { RunParameters, TestedAgent } from './table.ts'
+import { type AgentStage, ALIAS, MODEL, OTHER, openStage, type StageOptions, UPSTREAMS } from './stage.ts'
+import type { AgentCall, RunParameters, TestedAgent } from './table.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const RUN_TIMEOUT_MS = 90_000
@@ -38,9 +38,13 @@ export interface AgentTask {
   /** Key of TROUBLES. */
   readonly trouble: string
   /** Makes two calls in one turn, after thoughts. */
-  readonly parallel?: true
+  readonly parallel?: boolean
   /** Adds a second turn of the same conversation; `other`: at a provider of the agent's own dialect. */
   readonly again?: 'same' | 'other'
+  /** Model that it asks for, and what serves it. */
+  readonly known?: StageOptions['known']
+  /** Call that reads a file, if this model makes it in another way. */
+  readonly reads?: (file: string) => AgentCall
 }
 
 export interface Result extends AgentTask {
@@ -50,6 +54,9 @@ export interface Result extends AgentTask {
   readonly requests: number
   readonly calls: number
   readonly inferences: number
+  /** Reasons for which the mock provider refused requests, and the most tools that a request had. */
+  readonly refusals: readonly string[]
+  readonly tools: number
   readonly outcome: string
   /** Outcome of the second turn, and whether the model's thoughts were returned to it; null if not tried. */
   readonly second: string | null
@@ -73,7 +80,7 @@ export async function tryAgent(agent: TestedAgent, installed: Installed, task: A
   for (const name of ['work', 'tmp']) mkdirSync(join(home, name))
   for (const [name, text] of Object.entries(FILES)) writeFileSync(join(work, name), `${text}\n`)
   const stage = await openStage(
-    { client, upstream, tools: agent.reads !== null },
+    { client, upstream, tools: agent.reads !== null, ...(task.known && { known: task.known }) },
     scriptOf(agent, work, task),
   )
   try {
@@ -110,7 +117,7 @@ async function turns(
       : runBounded(program, args, limits)
   }
   const prompt = `Read note.txt and say what to do. ${stage.nonce}`
-  const model = ownAuto ? ALIAS : MODEL
+  const model = task.known?.asks ?? (ownAuto ? ALIAS : MODEL)
   const place: RunParameters = { ...directories, url: stage.url, model, prompt }
   if (way.before) await run(place, way.before(place), false)
   const first = await run(place, way.args(place), way.launched === true)
@@ -148,7 +155,8 @@ async function resultOf(
   )
   const [session = null] = sessions
   const isTied = sessions.size === 1 && session !== null
-  const model = second !== null && task.again === 'other' ? OTHER : agent.ownAuto ? ALIAS : MODEL
+  const usual = task.known?.asks ?? (agent.ownAuto ? ALIAS : MODEL)
+  const model = second !== null && task.again === 'other' ? OTHER : usual
   return {
     ...task,
     agent: agent.title,
@@ -156,6 +164,8 @@ async function resultOf(
     requests: requests.length,
     calls: records.length,
     inferences: inferences.length,
+    refusals: inferences.flatMap(({ problems, answer }) => ((answer.status ?? 0) >= 400 ? problems : [])),
+    tools: Math.max(0, ...inferences.map(({ body }) => toolsIn(body))),
     outcome: (await stage.refused()).includes('dialect_not_spoken')
       ? 'not translated'
       : outcomeOf(first, done, task),
@@ -191,11 +201,25 @@ function reasoningOf(bodies: readonly string[], answers: readonly string[]): str
   return bodies.some((body) => body.includes(THOUGHT)) ? 'returned' : 'dropped'
 }
 
+/** Counts the tools of a request in any dialect. */
+function toolsIn(body: unknown): number {
+  const { tools = [], input } = body as { tools?: unknown[]; input?: unknown }
+  const added = Array.isArray(input)
+    ? input.flatMap((item) => (item.type === 'additional_tools' ? item.tools : []))
+    : []
+  return [...tools, ...added].reduce<number>((sum, tool) => {
+    const { functionDeclarations: declared, tools: grouped } = tool as Record<string, unknown[] | undefined>
+    return sum + (declared ?? grouped ?? [tool]).length
+  }, 0)
+}
+
 const filesOf = ({ parallel }: AgentTask): (keyof typeof FILES)[] =>
   parallel ? ['note.txt', 'log.txt'] : ['note.txt']
 
 /** Returns the model's script: it has the files read, and then gives its answer. */
-function scriptOf({ reads, edits }: TestedAgent, work: string, task: AgentTask): ScriptedAnswer[] {
+function scriptOf(agent: TestedAgent, work: string, task: AgentTask): ScriptedAnswer[] {
+  const { edits } = agent
+  const reads = task.reads ?? agent.reads
   const { parallel, trouble, again, client } = task
   const reasoning = parallel ? { reasoning: THOUGHT } : {}
   const calls = reads

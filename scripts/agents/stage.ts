@@ -17,7 +17,9 @@ import { parseConfig } from '../../src/config/load.ts'
 import type { CallDetail, CallRecord } from '../../src/core/record.ts'
 import { createGateway } from '../../src/gateway/create-gateway.ts'
 
-interface Upstream {
+export interface Upstream {
+  /** Dialects of the provider; the one of its entry if absent. */
+  readonly dialects?: readonly string[]
   readonly provider: string
   readonly main: string
   readonly aside: string
@@ -25,16 +27,16 @@ interface Upstream {
 
 /** Provider of each dialect, with its models for conversations and for side calls. */
 export const UPSTREAMS: Readonly<Record<string, Upstream>> = {
-  chat: { provider: 'openai', main: 'gpt-5-mini', aside: 'gpt-5-nano' },
-  messages: { provider: 'anthropic', main: 'claude-sonnet-5', aside: 'claude-haiku-4-5' },
-  responses: { provider: 'openai', main: 'gpt-5.4', aside: 'gpt-5.4-nano' },
-  gemini: { provider: 'gemini', main: 'gemini-2.5-pro', aside: 'gemini-2.5-flash' },
+  chat: { provider: 'groq', main: 'openai/gpt-oss-120b', aside: 'openai/gpt-oss-20b' },
+  messages: { provider: 'anthropic', main: 'claude-sonnet-5-5', aside: 'claude-haiku-5-5' },
+  responses: { provider: 'openai', main: 'gpt-6-sol', aside: 'gpt-6-luna' },
+  gemini: { provider: 'gemini', main: 'gemini-3.1-pro-preview', aside: 'gemini-3.8-flash' },
 }
 
 /** Providers for translated runs; the one for chat shows its model's thoughts. */
 const THINKING: typeof UPSTREAMS = {
   ...UPSTREAMS,
-  chat: { provider: 'deepseek', main: 'deepseek-reasoner', aside: 'deepseek-chat' },
+  chat: { provider: 'deepseek', main: 'deepseek-v4-pro', aside: 'deepseek-v4-flash' },
 }
 
 /** Models that agents request; OTHER always has a provider of the agent's own dialect. */
@@ -49,6 +51,8 @@ export interface StageOptions {
   readonly upstream: string
   /** True if its conversations offer tools, so that a call without tools is a side call. */
   readonly tools: boolean
+  /** Model that it asks for, and the provider's models behind it; MODEL and UPSTREAMS if absent. */
+  readonly known?: { readonly asks: string; readonly serves: Upstream }
 }
 
 export interface AgentStage {
@@ -74,25 +78,25 @@ const NONCE = 'a9e07ca5e5000001'
  * Opens a stage. `script` holds the answers of the model behind `auto`, unless an answer names another one.
  */
 export async function openStage(
-  { client, upstream, tools }: StageOptions,
+  { client, upstream, tools, known }: StageOptions,
   script: readonly ScriptedAnswer[],
 ): Promise<AgentStage> {
   const mock = await createMockProviders()
   const own = UPSTREAMS[client]!
-  const there = upstream === client ? own : THINKING[upstream]!
+  const there = known?.serves ?? (upstream === client ? own : THINKING[upstream]!)
   mock.script(NONCE, [
     ...[there, own].map(({ aside }) => ({ model: aside, scenario: 'plain', times: 1_000 })),
     ...script.map((answer) => ({ model: there.main, ...answer })),
   ])
   const data = mkdtempSync(join(tmpdir(), 'waybill-agents-'))
-  const providerOf = (api: string, { provider }: Upstream) =>
-    `{ dialect: ${api}, base_url: "${mock.baseUrl(provider)}", key: $${provider.toUpperCase()} }`
+  const providerOf = (api: string, { provider, dialects = [api] }: Upstream) =>
+    `{ dialect: [${dialects.join(', ')}], base_url: "${mock.baseUrl(provider)}", key: $${provider.toUpperCase()} }`
   const gateway = await createGateway(
     parseConfig(
       `server: { port: 0 }
 data: ${data}
 providers: { up: ${providerOf(upstream, there)}, own: ${providerOf(client, own)} }
-routes: { ${MODEL}: ${routeTo('up', there, tools)}, ${ALIAS}: ${routeTo('up', there, tools)}, ${OTHER}: ${routeTo('own', own, tools)} }
+routes: { ${known ? `"${known.asks}": ${routeTo('up', there, tools)}, ` : ''}${MODEL}: ${routeTo('up', there, tools)}, ${ALIAS}: ${routeTo('up', there, tools)}, ${OTHER}: ${routeTo('own', own, tools)} }
 defaults: { ${client}: ${MODEL} }
 resilience: { retries: 0, cooldown: 1ms }`,
       'agents.yaml',

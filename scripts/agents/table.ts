@@ -159,7 +159,7 @@ const opencode = (npm: string): Way => ({
         waybill: {
           npm,
           options: { baseURL: `${url}/v1`, apiKey: 'none-needed' },
-          models: { auto: {}, other: {} },
+          models: { [model]: {} },
         },
       },
     }),

@@ -203,6 +203,97 @@ test('in another language with the name in quotes, the parameter is known; a com
   assert.deepEqual(openLearnedRefusals(data).list(), [])
 })
 
+test('a parameter that is refused under its name is sent under the one that the refusal asks for, and remembered', async (t) => {
+  const rows = [
+    ['max_tokens', 'max_completion_tokens'],
+    ['max_completion_tokens', 'max_tokens'],
+  ] as const
+  for (const [from, to] of rows) {
+    const data = temporaryDirectory(t)
+    const gateway = await start(
+      t,
+      refusing((body) =>
+        from in body
+          ? refusal(
+              `Unsupported parameter: '${from}' is not supported with this model. Use '${to}' instead.`,
+              from,
+              'unsupported_parameter',
+            )
+          : null,
+      ),
+      { route: 'on_refused: adjust,', data },
+    )
+    const ask = () => gateway.relayed({ max_tokens: undefined, [from]: 10 })
+    for (const attempts of ['2', '1']) {
+      const said = await ask()
+      assert.deepEqual([said.status, said.headers.get('x-gateway-attempts')], [200, attempts])
+      assert.equal(said.headers.get('x-gateway-adjusted'), from)
+    }
+    assert.deepEqual(
+      gateway.sent().map((body) => [body[from], body[to]]),
+      [
+        [10, undefined],
+        [undefined, 10],
+        [undefined, 10],
+      ],
+    )
+  }
+  const needed = await start(
+    t,
+    refusing(() => refusal("Invalid value for 'max_tokens'.", 'max_tokens')),
+    {},
+  )
+  assert.deepEqual([(await needed.translated()).status, needed.received()], [400, 1], 'never left out')
+})
+
+test('a budget for thinking becomes adaptive thinking where the refusal asks for it', async (t) => {
+  const data = temporaryDirectory(t)
+  const message = (body: any) => ({
+    ...{ id: 'msg_1', type: 'message', role: 'assistant', model: body.model, stop_reason: 'end_turn' },
+    ...{ content: [{ type: 'text', text: 'Hm.' }], usage: { input_tokens: 5, output_tokens: 2 } },
+  })
+  const gateway = await testGateway(t, {
+    providers: {
+      alpha: (response, received) => {
+        const { json: body } = received as any
+        const error = {
+          type: 'invalid_request_error',
+          message:
+            '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.',
+        }
+        if (body.thinking?.type === 'enabled') json({ type: 'error', error }, 400)(response, received)
+        else json(message(body))(response, received)
+      },
+    },
+    dialects: { alpha: ['messages'] },
+    config: 'routes: { auto: { targets: [ { model: alpha/m } ] } }\nresilience: { cooldown: 0s, retries: 0 }',
+    data,
+  })
+  const ask = (reasoning_effort: string) =>
+    gateway.get('/v1/chat/completions', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'auto', messages: asked.messages, reasoning_effort }),
+    })
+  for (const level of ['high', 'low', 'none']) assert.equal((await ask(level)).status, 200, level)
+  const sent = gateway.upstream.alpha!.ledger.map(({ json: body }) => body as any)
+  assert.deepEqual(
+    sent.map(({ thinking, output_config }) => [thinking?.type, output_config?.effort]),
+    [
+      ['enabled', undefined],
+      ['adaptive', 'high'],
+      ['adaptive', 'low'],
+      ['disabled', undefined],
+    ],
+  )
+  assert.deepEqual(
+    openLearnedRefusals(data)
+      .list()
+      .map(({ parameter, value, isReplaced }) => [parameter, value, isReplaced]),
+    [['thinking.type', '"enabled"', true]],
+  )
+})
+
 test('a stream is adjusted before its first event; a fallback afterwards is not', async (t) => {
   const gateway = await testGateway(t, {
     providers: {

@@ -9,6 +9,7 @@ import { setupServer } from 'msw/node'
 import { providers } from '../../mocks/providers/registry.ts'
 import { loadConfig } from '../config/load.ts'
 import { PREFERENCES, PRESETS } from '../config/presets.ts'
+import { createQuote, pricingOf } from '../pricing/pricing.ts'
 import { runCli } from '../test/test-cli.ts'
 import { temporaryDirectory } from '../test/test-gateway.ts'
 import { init } from './init.ts'
@@ -35,13 +36,15 @@ test('the written file is a valid configuration, for every preset and preference
   }
 })
 
-test('every preset has a price; those that the mock knows are where it has them', () => {
+test('every preset has a price; those that the mock knows are where it has them', async (t) => {
+  const file = join(temporaryDirectory(t), 'waybill.yaml')
+  await init({ file, provider: ALL, env: KEYS, say: () => {} })
+  const quote = createQuote(pricingOf(loadConfig(file, { env: KEYS }).config), Date.now)
   for (const { name, baseUrl, models } of PRESETS)
     for (const model of models) {
-      const price = calcPrice({ input_tokens: 1_000, output_tokens: 1_000 }, model, {
-        providerApiUrl: baseUrl,
-      })
-      assert.ok((price?.total_price ?? 0) > 0, `${name}/${model}`)
+      const listed = calcPrice({ output_tokens: 1_000 }, model, { providerApiUrl: baseUrl })
+      const usd = quote({ provider: name, model }) ?? listed?.total_price
+      assert.ok((usd ?? 0) > 0, `${name}/${model}`)
     }
   const known = PRESETS.flatMap(({ name, baseUrl }) => {
     const provider = providers.find((each) => each.name === name)
@@ -83,7 +86,7 @@ test('with --check it asks each provider for its models and nothing else, and sa
       asked.push(`${request.method} ${host}${pathname} ${key}`)
       if (host === 'api.groq.com') return new HttpResponse(null, { status: 401 })
       if (host === 'api.deepseek.com') return HttpResponse.error()
-      return HttpResponse.json({ data: [{ id: 'claude-sonnet-5' }, { id: 'claude-haiku-4-5' }] })
+      return HttpResponse.json({ data: [{ id: 'claude-sonnet-5-5' }, { id: 'claude-haiku-5-5' }] })
     }),
   )
   server.listen()
@@ -106,7 +109,7 @@ test('with --check it asks each provider for its models and nothing else, and sa
     'GET generativelanguage.googleapis.com/v1beta/models sk-of-the-operator',
   ])
   assert.match(said[0]!, /✓ anthropic: the key works$/)
-  assert.match(said[1]!, /✓ openai: the key works, but its list does not name gpt-5\.4, gpt-5-mini; /)
+  assert.match(said[1]!, /✓ openai: the key works, but its list does not name gpt-6-sol, gpt-6-luna; /)
   assert.match(said[2]!, /✗ groq: 401; check GROQ_API_KEY$/)
   assert.match(said[3]!, /✗ deepseek: /)
   assert.match(said[4]!, /- xai: XAI_API_KEY is not set/)

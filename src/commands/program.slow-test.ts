@@ -114,7 +114,7 @@ test('routes shows where calls would go, as a table and as JSON', () => {
   assert.equal(status, 0)
   assert.match(
     stdout,
-    /^auto {2}\(priority\)\n {2}openai\/gpt-5-mini +balanced +100 %\n {2}groq\/openai\/gpt-oss-120b +cheap +0 %\n/,
+    /^auto {2}\(priority\)\n {2}openai\/gpt-6-luna +balanced +100 %\n {2}groq\/openai\/gpt-oss-120b +cheap +0 %\n/,
   )
   const [, first, second] = /auto\/cheap {2}\(cheapest\)\n(.+)\n(.+)\n/.exec(stdout)!
   const price = (row: string) => Number(/ \$(\d+\.\d\d) a million tokens$/.exec(row)![1])
@@ -122,7 +122,7 @@ test('routes shows where calls would go, as a table and as JSON', () => {
   assert.match(stdout, /\n\nauto\/code {2}\(least-busy, sticky: session\)\n( {2}\S+ +\w+ +33 %\n){3}/)
   assert.match(
     stdout,
-    /\n {2}rule 2: input_tokens over 60000 → openai\/gpt-5-mini\n {2}rule 3: tools → tier cheap\n/,
+    /\n {2}rule 2: input_tokens over 60000 → openai\/gpt-6-luna\n {2}rule 3: tools → tier cheap\n/,
   )
   assert.match(stdout, /\n {2}for a first call in plain text; it depends on session, shape, load\n$/)
   const [resolution] = JSON.parse(waybill('routes', 'auto/cheap', '-c', EXAMPLE, '--json').stdout)

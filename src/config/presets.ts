@@ -18,21 +18,21 @@ export const PRESETS: readonly Preset[] = [
     dialect: ['chat', 'responses'],
     baseUrl: 'https://api.openai.com/v1',
     keyVariable: 'OPENAI_API_KEY',
-    models: ['gpt-5.4', 'gpt-5-mini'],
+    models: ['gpt-6-sol', 'gpt-6-luna'],
   },
   {
     name: 'anthropic',
     dialect: ['messages'],
     baseUrl: 'https://api.anthropic.com',
     keyVariable: 'ANTHROPIC_API_KEY',
-    models: ['claude-sonnet-5', 'claude-haiku-4-5'],
+    models: ['claude-sonnet-5-5', 'claude-haiku-5-5'],
   },
   {
     name: 'gemini',
     dialect: ['gemini'],
     baseUrl: 'https://generativelanguage.googleapis.com',
     keyVariable: 'GEMINI_API_KEY',
-    models: ['gemini-2.5-pro', 'gemini-2.5-flash'],
+    models: ['gemini-3.1-pro-preview', 'gemini-3.8-flash'],
   },
   {
     name: 'groq',
@@ -46,7 +46,7 @@ export const PRESETS: readonly Preset[] = [
     dialect: ['chat'],
     baseUrl: 'https://api.deepseek.com',
     keyVariable: 'DEEPSEEK_API_KEY',
-    models: ['deepseek-chat'],
+    models: ['deepseek-v4-pro', 'deepseek-v4-flash'],
   },
   {
     name: 'mistral',
@@ -60,7 +60,7 @@ export const PRESETS: readonly Preset[] = [
     dialect: ['chat', 'responses'],
     baseUrl: 'https://api.x.ai/v1',
     keyVariable: 'XAI_API_KEY',
-    models: ['grok-4', 'grok-4-fast'],
+    models: ['grok-4.5', 'grok-4.3'],
   },
   {
     name: 'openrouter',

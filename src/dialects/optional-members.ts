@@ -1,15 +1,19 @@
-// Members of a provider's request that may be left out if the provider refuses them: finds the one that a refusal names.
-// Each dialect lists its own. An unknown wording names nothing, so it is final. Knows no dialect and no model.
+// Members of a provider's request that may be left out or replaced if the provider refuses them: finds the one that a
+// refusal names. Each dialect lists its own. An unknown wording names nothing, so it is final. Knows no dialect and no model.
 import type { ProviderError } from '../core/call.ts'
 import type { Loss } from '../core/losses.ts'
-import { omitMembers } from '../json/splice.ts'
-import { member } from './json.ts'
+import { omitMembers, spliceMembers } from '../json/splice.ts'
+import { type Json, member } from './json.ts'
 
 export interface OptionalMember {
   /** Names from the body down to the member. */
   readonly path: readonly string[]
-  /** The loss if it is left out. */
-  readonly loss: Loss
+  /** The loss if it is left out; null if it can only be replaced. */
+  readonly loss: Loss | null
+  /** What may be sent instead. */
+  readonly instead?: Replacement
+  /** Member that is left out with it. */
+  readonly within?: readonly string[]
   /** Words that mean it in a refusal that does not quote its name. */
   readonly words?: RegExp
   /** Member to leave out instead if the provider refuses this one with any value. */
@@ -18,12 +22,22 @@ export interface OptionalMember {
   readonly byValue?: true
 }
 
+/** A refusal that asks for something else: a parameter by another name, thinking of another type. */
+export interface Replacement {
+  readonly words: RegExp
+  /** Returns the members to set in the body. */
+  readonly members: (body: Json) => Json
+  readonly loss: Loss | null
+}
+
 /** A member that a provider refused: with any value, or with this one. */
 export interface RefusedMember {
   /** Its path, joined by dots. */
   readonly parameter: string
   /** JSON text of the value; null for any. */
   readonly value: string | null
+  /** The refusal asked for something else instead. */
+  readonly isReplaced?: boolean | undefined
 }
 
 /** Returns the refused member of a body that was sent, and if its refusal is about this member alone; null if it names none. */
@@ -35,7 +49,8 @@ export function refusedMember(
   const json: unknown = JSON.parse(body)
   const present = optional.filter(({ path }) => valueAt(json, path) !== undefined)
   const found = namedIn(present, error)
-  if (!found) return null
+  const isReplaced = found?.instead?.words.test(error.message) === true
+  if (!found || (found.loss === null && !isReplaced)) return null
   const { path, whole, byValue } = found
   const value = JSON.stringify(valueAt(json, path))
   const isAny = !byValue && !isAboutValue(error.message, value)
@@ -44,7 +59,8 @@ export function refusedMember(
     !others.some((name) => new RegExp(`\\b${name}\\b`).test(error.message)) &&
     !(member(json, 'tools') !== undefined && /\btools?\b/i.test(error.message))
   const parameter = ((isAny && whole) || path).join('.')
-  return { refused: { parameter, value: isAny ? null : value }, isAlone }
+  const refused = { parameter, value: isAny ? null : value }
+  return { refused: { ...refused, ...(isReplaced && { isReplaced }) }, isAlone: isAlone || isReplaced }
 }
 
 /** Returns the member that an error names as its parameter; without one, the first in quotes, or else in other words. */
@@ -74,23 +90,33 @@ const isAboutValue = (message: string, value: string): boolean =>
 
 const valueAt = (json: unknown, path: readonly string[]): unknown => path.reduce<unknown>(member, json)
 
-/** Returns the body without the members that were refused, and their names. */
+/** Returns the body without the members that were refused, or with what replaces them; their names, and the losses. */
 export function withoutRefusedMembers(
+  optional: readonly OptionalMember[],
   body: string,
   refused: readonly RefusedMember[],
-): { readonly body: string; readonly leftOut: readonly string[] } {
-  if (refused.length === 0) return { body, leftOut: [] }
-  const json: unknown = JSON.parse(body)
+): { readonly body: string; readonly leftOut: readonly string[]; readonly losses: readonly Loss[] } {
+  if (refused.length === 0) return { body, leftOut: [], losses: [] }
+  const json = JSON.parse(body) as Json
   const isSent = ({ parameter, value }: RefusedMember) => {
     const sent = valueAt(json, parameter.split('.'))
     return sent !== undefined && (value === null || JSON.stringify(sent) === value)
   }
-  const leftOut = [...new Set(refused.filter(isSent).map(({ parameter }) => parameter))].toSorted()
-  const paths = leftOut.map((parameter) => parameter.split('.'))
-  return { body: omitMembers(body, paths), leftOut }
+  const sent = new Map(refused.filter(isSent).map((each) => [each.parameter, each]))
+  const losses: Loss[] = []
+  let text = body
+  for (const [parameter, { isReplaced }] of [...sent].toSorted()) {
+    const known = optional.find(({ path, whole = [] }) =>
+      [path.join('.'), whole.join('.')].includes(parameter),
+    )
+    text = omitMembers(text, [known?.within ?? parameter.split('.')])
+    const instead = isReplaced ? known?.instead : undefined
+    if (instead) text = spliceMembers(text, textsOf(instead.members(json)))
+    const loss = instead ? instead.loss : (known?.loss ?? 'unknown.field')
+    if (loss !== null) losses.push(loss)
+  }
+  return { body: text, leftOut: [...sent.keys()].toSorted(), losses }
 }
 
-/** Returns the loss of leaving a member out. */
-export const lossOfMember = (optional: readonly OptionalMember[], parameter: string): Loss =>
-  optional.find(({ path, whole = [] }) => [path.join('.'), whole.join('.')].includes(parameter))?.loss ??
-  'unknown.field'
+const textsOf = (members: Json): Record<string, string> =>
+  Object.fromEntries(Object.entries(members).map(([name, value]) => [name, JSON.stringify(value)]))

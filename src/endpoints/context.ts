@@ -8,6 +8,7 @@ import type { Refusals } from '../http/refusals.ts'
 import type { Feed } from '../observe/feed.ts'
 import type { Router } from '../routing/router.ts'
 import type { Reads } from '../store/reads.ts'
+import type { FactsOf } from './model-limits.ts'
 import type { RecordingSummary } from './schemas.ts'
 
 /** True if the configuration in the file is in force, and since when that is known. */
@@ -60,6 +61,8 @@ export interface ReadContext {
   readonly plainLosses: (
     target: Pick<Target, 'provider' | 'model'>,
   ) => Readonly<Record<string, readonly string[]>>
+  /** Facts about a configured model, `provider/model`. */
+  readonly factsOf: FactsOf
   /** Calls of all gateways that share a log. */
   readonly calls: Reads
   /** Calls of this gateway; the same reads if there is no fleet. */

@@ -1,6 +1,8 @@
 // The catalog in the format of Google's Gemini, and the test for Google's clients.
 import { z } from 'zod'
 import type { AdmittedRead } from '../http/endpoint.ts'
+import type { ReadContext } from './context.ts'
+import { limitsOf } from './model-limits.ts'
 
 /** Parameters that such a client sends; the list is short, so it is always complete. */
 export const googleQuery = {
@@ -14,15 +16,25 @@ export const googleEntry = z.strictObject({
   displayName: z.string(),
   description: z.string(),
   supportedGenerationMethods: z.array(z.string()),
+  inputTokenLimit: z.int().optional(),
+  outputTokenLimit: z.int().optional(),
+  thinking: z.boolean().optional(),
 })
+
 export const wantsGoogle = ({ request: { headers }, query }: AdmittedRead): boolean =>
   headers['x-goog-api-client'] !== undefined ||
   headers['x-goog-api-key'] !== undefined ||
   new URLSearchParams(query).has('key')
 
-export const toGoogle = (id: string, description: string) => ({
-  name: `models/${id}`,
-  displayName: id,
-  description,
-  supportedGenerationMethods: ['generateContent', 'countTokens'],
-})
+export const toGoogle = (id: string, { config, factsOf }: Pick<ReadContext, 'config' | 'factsOf'>) => {
+  const { context, output, thinking } = limitsOf(id, config, factsOf)
+  return {
+    name: `models/${id}`,
+    displayName: id,
+    description: config.routes[id]?.description ?? '',
+    supportedGenerationMethods: ['generateContent', 'countTokens'],
+    ...(context !== null && { inputTokenLimit: context }),
+    ...(output !== null && { outputTokenLimit: output }),
+    ...(thinking && { thinking: thinking.some((way) => way !== 'off') }),
+  }
+}

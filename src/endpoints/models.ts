@@ -3,21 +3,34 @@
 import { z } from 'zod'
 import { GatewayError } from '../core/errors.ts'
 import type { AdmittedRead, ReadEndpoint } from '../http/endpoint.ts'
-import { catalog } from './catalog.ts'
+import { type CatalogEntry, catalog } from './catalog.ts'
 import type { ReadContext } from './context.ts'
 import { googleEntry, googleQuery, toGoogle, wantsGoogle } from './google-models.ts'
-import { catalogEntry, time } from './schemas.ts'
+import { limitsOf, type ModelLimits } from './model-limits.ts'
+import { catalogEntry, count, time } from './schemas.ts'
 
 // Clients send paging parameters (`limit`); the list is short, so it is always complete.
 const modelsQuery = z.looseObject({})
 
 const oneQuery = z.strictObject({ key: googleQuery.key })
 
+const supported = z.strictObject({ supported: z.boolean() })
+
 const anthropicEntry = z.strictObject({
   type: z.literal('model'),
   id: z.string(),
   display_name: z.string(),
   created_at: time,
+  max_input_tokens: count.nullable(),
+  max_tokens: count.nullable(),
+  capabilities: z
+    .strictObject({
+      image_input: supported.optional(),
+      effort: z.looseObject({ supported: z.boolean() }).optional(),
+      thinking: z.strictObject({ supported: z.boolean(), types: z.record(z.string(), supported) }).optional(),
+    })
+    .nullable()
+    .describe('as far as they are known'),
 })
 const id = z.string().nullable()
 const modelsResponse = z.union([
@@ -30,12 +43,65 @@ const modelResponse = z.union([catalogEntry, anthropicEntry, googleEntry])
 const wantsAnthropic = ({ request }: AdmittedRead): boolean =>
   request.headers['anthropic-version'] !== undefined
 
-const toAnthropic = ({ id, created }: z.output<typeof catalogEntry>) => ({
-  type: 'model' as const,
-  id,
-  display_name: id,
-  created_at: new Date(created * 1_000).toISOString(),
-})
+type Known = Pick<ReadContext, 'config' | 'factsOf'>
+
+const toOpenAi = (entry: CatalogEntry, { config, factsOf }: Known): z.output<typeof catalogEntry> => {
+  const { context, output } = limitsOf(entry.id, config, factsOf)
+  return {
+    ...entry,
+    ...(context !== null && { context_window: context }),
+    ...(output !== null && { max_completion_tokens: output }),
+  }
+}
+
+const toAnthropic = ({ id, created }: CatalogEntry, { config, factsOf }: Known) => {
+  const limits = limitsOf(id, config, factsOf)
+  return {
+    type: 'model' as const,
+    id,
+    display_name: id,
+    created_at: new Date(created * 1_000).toISOString(),
+    max_input_tokens: limits.context,
+    max_tokens: limits.output,
+    capabilities: anthropicCapabilities(limits),
+  }
+}
+
+/** Anthropic's types of thinking, by our words for them. */
+const TYPES = {
+  adaptive: 'adaptive',
+  between_tools: 'between_tools',
+  off: 'disabled',
+  budget: 'enabled',
+} as const
+
+function anthropicCapabilities({ efforts, thinking, images }: ModelLimits) {
+  if (efforts === null && thinking === null && images === null) return null
+  const stated = (supported: boolean) => ({ supported })
+  return {
+    ...(images !== null && { image_input: stated(images) }),
+    ...(efforts && {
+      effort: {
+        supported: efforts.length > 0,
+        ...Object.fromEntries(LEVELS.map((level) => [level, stated(efforts.includes(level))])),
+      },
+    }),
+    ...(thinking && {
+      thinking: {
+        supported: thinking.some((way) => way !== 'off'),
+        types: Object.fromEntries(
+          Object.entries(TYPES).map(([word, type]) => [
+            type,
+            stated(thinking.includes(word as keyof typeof TYPES)),
+          ]),
+        ),
+      },
+    }),
+  }
+}
+
+/** Levels of effort in Anthropic's list. */
+const LEVELS = ['low', 'medium', 'high', 'xhigh', 'max'] as const
 
 export const models = {
   path: '/v1/models',
@@ -44,12 +110,12 @@ export const models = {
   keyParameter: 'key',
   query: modelsQuery,
   response: modelsResponse,
-  answer(_query, admitted, { config }) {
-    const entries = catalog(config)
-    if (wantsGoogle(admitted))
-      return { models: entries.map(({ id }) => toGoogle(id, config.routes[id]?.description ?? '')) }
-    if (!wantsAnthropic(admitted)) return { object: 'list' as const, data: entries }
-    const data = entries.map(toAnthropic)
+  answer(_query, admitted, context) {
+    const entries = catalog(context.config)
+    if (wantsGoogle(admitted)) return { models: entries.map(({ id }) => toGoogle(id, context)) }
+    if (!wantsAnthropic(admitted))
+      return { object: 'list' as const, data: entries.map((entry) => toOpenAi(entry, context)) }
+    const data = entries.map((entry) => toAnthropic(entry, context))
     return {
       data,
       has_more: false as const,
@@ -65,14 +131,14 @@ export const model = {
   keyParameter: 'key',
   query: oneQuery,
   response: modelResponse,
-  answer(_query, admitted, { config }) {
+  answer(_query, admitted, context) {
     const { rest } = admitted
-    const found = catalog(config).find(({ id }) => id === rest)
+    const found = catalog(context.config).find(({ id }) => id === rest)
     if (!found)
       throw new GatewayError('model_not_found', `The catalog has no model ${JSON.stringify(rest)}.`, {
         param: 'model',
       })
-    if (wantsGoogle(admitted)) return toGoogle(found.id, config.routes[found.id]?.description ?? '')
-    return wantsAnthropic(admitted) ? toAnthropic(found) : found
+    if (wantsGoogle(admitted)) return toGoogle(found.id, context)
+    return wantsAnthropic(admitted) ? toAnthropic(found, context) : toOpenAi(found, context)
   },
 } satisfies ReadEndpoint<ReadContext, typeof oneQuery, typeof modelResponse>

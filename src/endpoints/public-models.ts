@@ -31,10 +31,10 @@ export const publicModels = {
   keyParameter: 'key',
   query,
   response,
-  answer(_query, admitted, { config }) {
+  answer(_query, admitted, context) {
+    const { config } = context
     const entries = catalog(config)
-    if (wantsGoogle(admitted))
-      return { models: entries.map(({ id }) => toGoogle(id, config.routes[id]?.description ?? '')) }
+    if (wantsGoogle(admitted)) return { models: entries.map(({ id }) => toGoogle(id, context)) }
     return {
       models: entries.map(({ id, type, owned_by }) => {
         const route = type === 'route' ? config.routes[id] : undefined
@@ -56,12 +56,12 @@ export const publicModel = {
   keyParameter: 'key',
   query,
   response: googleEntry,
-  answer(_query, { rest }, { config }) {
-    const found = catalog(config).find(({ id }) => id === rest)
+  answer(_query, { rest }, context) {
+    const found = catalog(context.config).find(({ id }) => id === rest)
     if (!found)
       throw new GatewayError('model_not_found', `The catalog has no model ${JSON.stringify(rest)}.`, {
         param: 'model',
       })
-    return toGoogle(found.id, config.routes[found.id]?.description ?? '')
+    return toGoogle(found.id, context)
   },
 } satisfies ReadEndpoint<ReadContext, typeof query, typeof googleEntry>

@@ -121,6 +121,10 @@ export const catalogEntry = z.strictObject({
   created: z.int(),
   owned_by: z.string(),
   type: z.enum([...MODEL_TYPES, 'route']),
+  context_window: count.optional().describe('longest input, tokens; absent: not known'),
+  max_completion_tokens: count
+    .optional()
+    .describe('largest output that may be asked, tokens; absent: not known'),
 })
 
 /** One recording that a replaying gateway answers from. */

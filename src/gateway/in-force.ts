@@ -28,7 +28,7 @@ import { createGrowingMask } from '../shared/redact.ts'
 import { cleanLabel } from '../terminal/clean.ts'
 import { refuseOpenAccess } from './listen.ts'
 import type { GatewayOptions } from './options.ts'
-import { connect, plainLossesIn } from './providers.ts'
+import { connect, factsIn, plainLossesIn } from './providers.ts'
 
 /** Maximum open reads: one of 200 calls takes some milliseconds of the reading thread. */
 const MAX_READS = 128
@@ -50,7 +50,7 @@ export interface InForceDeps {
   readonly meters: Pick<Metrics, 'configure'>
   readonly fleet: Pick<Fleet, 'configured'> | undefined
   /** Parts of a context that outlast a configuration. */
-  readonly readParts: Omit<ReadContext, 'config' | 'router' | 'plainLosses' | 'configuration'>
+  readonly readParts: Omit<ReadContext, 'config' | 'router' | 'plainLosses' | 'factsOf' | 'configuration'>
   readonly callParts: Pick<CallContext, 'replay' | 'store' | 'tracing' | 'learned' | 'now' | 'onFault'>
 }
 
@@ -131,6 +131,7 @@ function contextOf(
       config,
       router,
       plainLosses: plainLossesIn(config, dialects),
+      factsOf: factsIn(config),
       configuration,
       ...readParts,
     },

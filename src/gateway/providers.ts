@@ -30,6 +30,17 @@ export const plainLossesIn =
       spokenFor(dialects, provider, config.providers[provider]!, factTableOf(config)),
       model,
     )
+/** Returns a function that finds the facts about a configured model, in any dialect of its provider. */
+export function factsIn(config: Config): ReadContext['factsOf'] {
+  const table = factTableOf(config)
+  return (id) => {
+    const [provider = '', ...model] = id.split('/')
+    const dialects = config.providers[provider]?.dialect ?? []
+    const facts = dialects.map((each) => table.of(provider, model.join('/'), each))
+    return Object.assign({}, ...facts.reverse())
+  }
+}
+
 export const translatable = canTranslate(DIALECTS)
 
 /** Maximum size of a file of certificates. */

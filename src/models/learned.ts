@@ -1,5 +1,6 @@
 // What providers were seen to refuse: by provider, model, parameter and value, in a file of the data directory, for seven
-// days. Only refusals after which the same request without the parameter was accepted are put here. The file may be
+// days. Only refusals after which the same request without the parameter, or with what the
+// provider asked for instead, was accepted are put here. The file may be
 // changed by `waybill models forget` at any time; a broken one counts as empty.
 import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,6 +19,8 @@ const schema = z.strictObject({
   parameter: z.string(),
   /** JSON text of the refused value; null for any. */
   value: z.string().nullable(),
+  /** The provider asked for something else instead, and accepted it. */
+  isReplaced: z.boolean().optional(),
   learned_at: z.iso.datetime(),
 })
 export type LearnedRefusal = z.output<typeof schema>

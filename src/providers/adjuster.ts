@@ -1,13 +1,8 @@
-// Leaves out of a request what its model refuses: what was learned before, and what it has just refused, once for each
+// Leaves out of a request, or replaces, what its model refuses: what was learned before, and what it has just refused, once for each
 // target. A refusal is remembered if the same request without the member was accepted. Knows no dialect and no provider.
 import { type Target, targetId } from '../core/call.ts'
 import type { Translation, UpstreamDialect } from '../dialects/dialect.ts'
-import {
-  lossOfMember,
-  type RefusedMember,
-  refusedMember,
-  withoutRefusedMembers,
-} from '../dialects/optional-members.ts'
+import { type RefusedMember, refusedMember, withoutRefusedMembers } from '../dialects/optional-members.ts'
 import type { LearnedRefusals } from '../models/learned.ts'
 import { type Failure, failure, providerErrorIn, type Whole } from './attempt-result.ts'
 
@@ -57,8 +52,8 @@ export class Adjuster {
     const { provider, model } = this.#target!
     const known: RefusedMember[] = [...this.#options.learned.of(provider, model)]
     if (this.#refused) known.push(this.#refused.refused)
-    const { body: fitting, leftOut } = withoutRefusedMembers(body, known)
-    for (const parameter of leftOut) translation?.lose(lossOfMember(optional, parameter))
+    const { body: fitting, leftOut, losses } = withoutRefusedMembers(optional, body, known)
+    for (const loss of losses) translation?.lose(loss)
     this.leftOut = leftOut
     this.#body = this.#wasAskedAgain ? null : fitting
     return fitting

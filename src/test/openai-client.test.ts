@@ -81,7 +81,7 @@ test('a chat answer, and its record', async () => {
       record.tokens.output,
       record.key_name,
     ],
-    ['openai', 'gpt-5-mini', completion.usage!.prompt_tokens, completion.usage!.completion_tokens, 'test'],
+    ['openai', 'gpt-6-luna', completion.usage!.prompt_tokens, completion.usage!.completion_tokens, 'test'],
   )
   assert.ok(record.cost_usd > 0)
 })
@@ -113,7 +113,7 @@ for (const include_usage of [true, false])
 
 test('a stream of tool calls: names, indexes and arguments as they were sent (FLOW-08)', async () => {
   for (const model of [
-    'openai/gpt-5-mini',
+    'openai/gpt-6-luna',
     'openai/scenario-tools-parallel',
     'groq/openai/gpt-oss-20b',
     'openrouter/x/y',

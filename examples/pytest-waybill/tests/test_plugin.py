@@ -9,7 +9,7 @@ from ask import ask
 def test_calls_tokens_and_cost_are_those_of_the_test(waybill):
     waybill.answer({"say": {"text": "Bern."}})
     assert ask(waybill, "The capital of Switzerland?") == "Bern."
-    waybill.assert_calls({"model": "gpt-5-mini", "user": "The capital of Switzerland?", "status": 200})
+    waybill.assert_calls({"model": "gpt-6-luna", "user": "The capital of Switzerland?", "status": 200})
     waybill.assert_valid()
     waybill.assert_within(calls=1, input_tokens=100, output_tokens=100, cost=0.01)
     assert waybill.sum()["cost"] > 0

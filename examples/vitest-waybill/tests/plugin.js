@@ -10,7 +10,7 @@ export function testPlugin({ test, expect }) {
     await mock.answer({ say: { text: 'Bern.' } })
     expect(await ask(mock, 'The capital of Switzerland?')).toBe('Bern.')
     await expect(mock).toHaveCalls([
-      { model: 'gpt-5-mini', user: 'The capital of Switzerland?', status: 200 },
+      { model: 'gpt-6-luna', user: 'The capital of Switzerland?', status: 200 },
     ])
     await expect(mock).toBeValid()
     await expect(mock).toStayWithin({ calls: 1, input_tokens: 100, output_tokens: 100, cost: 0.01 })

@@ -43,24 +43,24 @@ const digest = (key: string) => `sha256:${createHash('sha256').update(key).diges
 
 const ROUTES = `
 models:
-  openai/gpt-5-mini: { price: { input: 0.25, output: 2, cached_input: 0.025 }, tier: balanced }
+  openai/gpt-6-luna: { price: { input: 0.25, output: 2, cached_input: 0.025 }, tier: balanced }
   groq/openai/gpt-oss-120b: { price: { input: 0.15, output: 0.6 }, tier: cheap, capabilities: { images: false } }
-  deepseek/deepseek-chat: { price: { input: 0.28, output: 0.42, cached_input: 0.028 }, tier: cheap }
-  openai/gpt-5: { price: { input: 1.25, output: 10, cached_input: 0.125 }, tier: premium }
+  deepseek/deepseek-v4-flash: { price: { input: 0.28, output: 0.42, cached_input: 0.028 }, tier: cheap }
+  openai/gpt-6-sol: { price: { input: 1.25, output: 10, cached_input: 0.125 }, tier: premium }
 routes:
   auto:
     description: everyday
-    targets: [ { model: openai/gpt-5-mini }, { model: groq/openai/gpt-oss-120b } ]
+    targets: [ { model: openai/gpt-6-luna }, { model: groq/openai/gpt-oss-120b } ]
   auto/cheap:
     strategy: weighted
     description: summaries and titles
     cache: true
-    targets: [ { model: groq/openai/gpt-oss-120b, weight: 3 }, { model: deepseek/deepseek-chat, weight: 1 } ]
+    targets: [ { model: groq/openai/gpt-oss-120b, weight: 3 }, { model: deepseek/deepseek-v4-flash, weight: 1 } ]
   auto/best:
     description: hard questions
     sticky: session
-    rules: [ { when: { input_tokens: { over: 60000 } }, use: { target: openai/gpt-5 } } ]
-    targets: [ { model: openai/gpt-5 }, { model: openai/gpt-5-mini } ]
+    rules: [ { when: { input_tokens: { over: 60000 } }, use: { target: openai/gpt-6-sol } } ]
+    targets: [ { model: openai/gpt-6-sol }, { model: openai/gpt-6-luna } ]
 retention: { rows: 2000000, days: 90, bytes: 4GiB }
 `
 

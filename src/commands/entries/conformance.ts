@@ -79,7 +79,7 @@ export const addTarget: CommandEntry = (program, { finish }) => {
     .option('--read <paths>', 'other paths that cost nothing, separated by commas (/v1/models)')
     .addHelpText(
       'after',
-      example('waybill target init my-gateway.yaml --start http://127.0.0.1:8080 --call gpt-5-mini'),
+      example('waybill target init my-gateway.yaml --start http://127.0.0.1:8080 --call gpt-6-luna'),
     )
     .action(async (file = 'target.yaml', options) =>
       finish(await (await import('../target-init.ts')).initTarget(file, options)),

@@ -1,8 +1,21 @@
-// Members of a chat request that may be left out.
+// Members of a chat request that may be left out or replaced.
 import { openAiOptional } from '../openai-request.ts'
 import type { OptionalMember } from '../optional-members.ts'
 
+/** Newer models name the output limit otherwise; older servers know only the old name. */
+const renamed = (from: string, to: string): OptionalMember => ({
+  path: [from],
+  loss: null,
+  instead: {
+    words: new RegExp(`\\buse ['"\`]${to}['"\`]`, 'i'),
+    members: ({ [from]: limit }) => ({ [to]: limit }),
+    loss: null,
+  },
+})
+
 export const optional: readonly OptionalMember[] = [
+  renamed('max_tokens', 'max_completion_tokens'),
+  renamed('max_completion_tokens', 'max_tokens'),
   ...openAiOptional,
   { path: ['top_k'], loss: 'sampling.top_k' },
   { path: ['seed'], loss: 'sampling.seed' },

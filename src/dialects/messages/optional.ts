@@ -1,14 +1,34 @@
-// Members of a messages request that may be left out.
+// Members of a messages request that may be left out or replaced.
+import { effortOfBudget } from '../blocks.ts'
+import { isObject, type Json, member } from '../json.ts'
 import type { OptionalMember } from '../optional-members.ts'
+
+/** Asks for adaptive thinking, with the effort that is nearest to the budget. */
+function adaptive({ thinking, output_config }: Json): Json {
+  const budget = member(thinking, 'budget_tokens')
+  const effort = typeof budget === 'number' ? { effort: effortOfBudget(budget) } : {}
+  const config = { ...effort, ...(isObject(output_config) ? output_config : {}) }
+  return {
+    thinking: { type: 'adaptive' },
+    ...(Object.keys(config).length > 0 && { output_config: config }),
+  }
+}
 
 export const optional: readonly OptionalMember[] = [
   { path: ['temperature'], loss: 'sampling.temperature' },
   { path: ['top_p'], loss: 'sampling.temperature' },
   { path: ['top_k'], loss: 'sampling.top_k' },
   {
-    path: ['thinking'],
+    path: ['thinking', 'type'],
+    within: ['thinking'],
     loss: 'effort',
     words: /\b(adaptive )?thinking (is not supported|may not be enabled)/i,
+    byValue: true,
+    instead: {
+      words: /\bthinking\.type\.enabled\b.*\buse ["'`]thinking\.type\.adaptive\b/is,
+      members: adaptive,
+      loss: 'thinking.budget',
+    },
   },
   { path: ['output_config', 'effort'], loss: 'effort', words: /\beffort parameter\b/i },
   { path: ['metadata'], loss: 'metadata' },
