@@ -11,7 +11,7 @@ export interface OptionalMember {
   /** The loss if it is left out; null if it can only be replaced. */
   readonly loss: Loss | null
   /** What may be sent instead. */
-  readonly instead?: Replacement
+  readonly instead?: RequestedChange
   /** Member that is left out with it. */
   readonly within?: readonly string[]
   /** Words that mean it in a refusal that does not quote its name. */
@@ -23,7 +23,7 @@ export interface OptionalMember {
 }
 
 /** A refusal that asks for something else: a parameter by another name, thinking of another type. */
-export interface Replacement {
+export interface RequestedChange {
   readonly words: RegExp
   /** Returns the members to set in the body. */
   readonly members: (body: Json) => Json
