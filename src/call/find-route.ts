@@ -59,7 +59,9 @@ export function findRoute(
     const sized = smallLast(routed.route, { text: request.text, json, traits }, context.providers)
     const usable = withoutCredentialless(sized, caller.credential, context)
     const allowed = withoutLossy(usable, request, dialect, context)
-    const reserved = context.limits.reserve({ callId, keyName, route: allowed, traits, body: json })
+    const reserved = context.limits.reserve({
+      ...{ callId, keyName, sessionId, route: allowed, traits, body: json },
+    })
     if (!(reserved instanceof Promise)) return found(reserved)
     return reserved.then(found, (error) => {
       tracker.over()

@@ -241,7 +241,7 @@ test('each key’s spending is shown against its budget, with a warning from fou
   await (await createGateway(parseConfig(text, file, { env: {} }))).close()
   const db = new Database(join(data, 'data', 'waybill.db'))
   const spend = db.prepare(
-    `INSERT INTO key_spending (key_name, month, usd, estimated_usd) VALUES (?, strftime('%Y-%m', 'now'), ?, ?)`,
+    `INSERT INTO key_spending (key_name, period, usd, estimated_usd) VALUES (?, strftime('%Y-%m', 'now'), ?, ?)`,
   )
   spend.run('bob', 8.5, 0.25)
   spend.run('cas', 11, 0)

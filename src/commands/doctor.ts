@@ -29,8 +29,8 @@ export async function doctor(options: DoctorOptions): Promise<void> {
   const { config, findings: about } = configFindings(options)
   tell(about)
   if (config) {
-    const budgets = config.keys.flatMap(({ name, budget }) =>
-      budget ? [{ keyName: name, usd: budget.usd }] : [],
+    const budgets = config.keys.flatMap(({ name, budget = [] }) =>
+      budget.map(({ usd, per }) => ({ keyName: name, usd, per })),
     )
     const data = diagnoseData(config.data, config.retention, budgets, Date.now())
     tell(data.findings)

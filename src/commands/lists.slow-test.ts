@@ -34,8 +34,8 @@ test('sessions, keys and calls are listed for the key that asks', async (t) => {
   )
 
   const all = await waybill('admin', 'key', 'list')
-  assert.match(all.stdout, /^key +role +rate +budget +spent this month\nof-admin +admin +- +- /)
-  assert.match(all.stdout, /\nof-client +client +600 in 60 s +\$20\S* +\$0\.0/)
+  assert.match(all.stdout, /^key +role +rate +budgets +spent this month\nof-admin +admin +- +- /)
+  assert.match(all.stdout, /\nof-client +client +600 in 60 s +\$0\.0\S* of \$20\S* a month +\$0\.0/)
   const own = await waybill('client', 'key', 'list')
   assert.doesNotMatch(own.stdout, /of-admin/)
 

@@ -66,7 +66,7 @@ const keyList = z.looseObject({
       name: z.string().nullable(),
       role: z.string(),
       rate: z.looseObject({ requests: z.number(), per_ms: z.number() }).nullable(),
-      budget: z.looseObject({ usd: z.number() }).nullable(),
+      budgets: z.array(z.looseObject({ usd: z.number(), per: z.string(), spent_usd: z.number().nullable() })),
       spent_usd: z.number().nullable(),
     }),
   ),
@@ -75,20 +75,24 @@ const keyList = z.looseObject({
 /** Rejects if the gateway does not answer. */
 export async function printKeys(options: ListOptions): Promise<void> {
   const { data } = await listOf('/api/keys', keyList, options)
-  const rows = data.map(({ name, role, rate, budget, spent_usd }) => [
+  const rows = data.map(({ name, role, rate, budgets, spent_usd }) => [
     name ?? '-',
     role,
     rate === null ? '-' : `${rate.requests} in ${rate.per_ms / 1_000} s`,
-    budget === null ? '-' : dollars(budget.usd),
+    budgets.map(({ usd, per, spent_usd: spent }) => budgetText(usd, per, spent)).join(', ') || '-',
     spent_usd === null ? '-' : dollars(spent_usd),
   ])
-  show(data, ['key', 'role', 'rate', 'budget', 'spent this month'], rows, {
+  show(data, ['key', 'role', 'rate', 'budgets', 'spent this month'], rows, {
     options,
-    right: ['budget', 'spent this month'],
+    right: ['spent this month'],
     shrink: ['key'],
     none: 'the gateway has no keys, so it serves this machine only; make one with `waybill key new`',
   })
 }
+
+/** Says how much of a budget is spent, where that is known. */
+const budgetText = (usd: number, per: string, spent: number | null): string =>
+  `${spent === null ? '' : `${dollars(spent)} of `}${dollars(usd)} a ${per}`
 
 const listOf = <Answer>(path: string, shape: z.ZodType<Answer>, options: ListOptions): Promise<Answer> => {
   const { url, config, keyFile, env } = options

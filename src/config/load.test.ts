@@ -69,9 +69,14 @@ const ROWS: readonly [string, string, RegExp][] = [
     /keys\.0\.rate\.per: must be between 1s and 24h$/,
   ],
   [
-    'a budget over a week',
-    `keys: [ { name: a, digest: "sha256:${'0'.repeat(64)}", budget: { usd: 9, per: week } } ]`,
+    'a budget over a year',
+    `keys: [ { name: a, digest: "sha256:${'0'.repeat(64)}", budget: { usd: 9, per: year } } ]`,
     /keys\.0\.budget\.per: /,
+  ],
+  [
+    'two budgets over a day',
+    `keys: [ { name: a, digest: "sha256:${'0'.repeat(64)}", budget: [ { usd: 9, per: day }, { usd: 8, per: day } ] } ]`,
+    /keys\.0\.budget: has two budgets for the same period/,
   ],
   [
     'a key in the file',

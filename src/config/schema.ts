@@ -4,6 +4,7 @@
 import { z } from 'zod'
 import { PURPOSES } from '../core/call.ts'
 import { LOSSES, type Loss } from '../core/losses.ts'
+import { PERIODS } from '../core/period.ts'
 import { TRACE_PARENTS } from '../core/tracing.ts'
 import { ownFacts } from '../models/facts.ts'
 import type { JsonSchema } from '../yaml/json-schema.ts'
@@ -454,6 +455,18 @@ const artifacts = z.strictObject({
 /** Requests are counted over at most a day. */
 const ONE_DAY = 24 * UNITS.h!
 
+const budget = z.strictObject({
+  usd: z.number().positive().describe('US dollars.'),
+  per: z
+    .enum(PERIODS)
+    .default('month')
+    .describe('A calendar day, a week from Monday or a month, each UTC; or each session of its own.'),
+  unpriced: z
+    .enum(['refuse', 'allow'])
+    .default('refuse')
+    .describe('Whether it may call targets without a known price. Their cost does not count.'),
+})
+
 const key = z.strictObject({
   name: name.describe('Its name in the records.'),
   role: z
@@ -471,17 +484,20 @@ const key = z.strictObject({
     .optional()
     .describe('How many calls it may make in a window of time. More are refused with 429.'),
   budget: z
-    .strictObject({
-      usd: z.number().positive().describe('US dollars.'),
-      per: z.literal('month').default('month').describe('A calendar month, UTC.'),
-      unpriced: z
-        .enum(['refuse', 'allow'])
-        .default('refuse')
-        .describe('Whether it may call targets without a known price. Their cost does not count.'),
-    })
+    .union([
+      budget,
+      z
+        .array(budget)
+        .min(1)
+        .refine(
+          (each) => new Set(each.map(({ per }) => per)).size === each.length,
+          'has two budgets for the same period',
+        ),
+    ])
+    .transform((given): readonly z.output<typeof budget>[] => [given].flat())
     .optional()
     .describe(
-      'What its calls may cost in a calendar month (UTC), open ones included. After that they are refused with 429.',
+      'What its calls may cost in a period, open ones included; or a list, of which all must hold. After that they are refused with 429.',
     ),
 })
 

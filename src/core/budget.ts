@@ -16,6 +16,7 @@ const BINARY_TOKENS = 1_500
 export interface Claim {
   readonly callId: string
   readonly keyName: string
+  readonly sessionId: string | null
   /** US dollars, at its most expensive target. */
   readonly usd: number
   /** Returns the cost of its input, or of all of it, at a target, US dollars; 0 if the price is unknown. */
@@ -25,6 +26,7 @@ export interface Claim {
 export interface ClaimOptions {
   readonly callId: string
   readonly keyName: string
+  readonly sessionId: string | null
   readonly targets: readonly Target[]
   /** Estimated tokens of the request's texts. */
   readonly textTokens: number
@@ -37,7 +39,7 @@ export interface ClaimOptions {
 }
 
 export function claimOf(options: ClaimOptions): Claim {
-  const { callId, keyName, targets, textTokens, body, price, at, outputOf } = options
+  const { callId, keyName, sessionId, targets, textTokens, body, price, at, outputOf } = options
   const input = textTokens + BINARY_TOKENS * binaryParts(body)
   const images = largest([body.n]) ?? 1
   const asked = askedOf(body)
@@ -53,7 +55,8 @@ export function claimOf(options: ClaimOptions): Claim {
       (asked && costOf(part === 'all' ? asked : { ...asked, tools: undefined }).usd) ?? 0,
     )
   }
-  return { callId, keyName, usd: Math.max(...targets.map((target) => costAt(target, 'all'))), costAt }
+  const usd = Math.max(...targets.map((target) => costAt(target, 'all')))
+  return { callId, keyName, sessionId, usd, costAt }
 }
 
 /** Uses of one of the provider's tools that are set aside for, if the request does not limit them. */

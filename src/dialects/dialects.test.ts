@@ -117,7 +117,16 @@ for (const [name, dialect, samples] of ALL) {
     const body = { ...JSON.parse(samples.request('m', false)), ...samples.limit(777) }
     const target = { provider: 'alpha', model: 'm', tier: null, weight: 1 }
     const price: Pricer = (_, tokens) => ({ usd: tokens?.output ?? null, missing: [], price: null })
-    const call = { callId: 'c', keyName: 'ann', targets: [target], textTokens: 1, body, price, at: 0 }
+    const call = {
+      callId: 'c',
+      sessionId: null,
+      keyName: 'ann',
+      targets: [target],
+      textTokens: 1,
+      body,
+      price,
+      at: 0,
+    }
     assert.equal(claimOf(call).usd, 777)
   })
 

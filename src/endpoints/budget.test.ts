@@ -240,6 +240,12 @@ test('a key can see its limits and how much of its budget is spent, and no other
     estimated_usd: 0,
     reserved_usd: 0,
     resets_at: '2026-12-01T00:00:00.000Z',
+    budgets: [
+      {
+        ...{ usd: 3, per: 'month', unpriced: 'refuse', spent_usd: 0.27, spent_is_minimum: false },
+        ...{ estimated_usd: 0, reserved_usd: 0, resets_at: '2026-12-01T00:00:00.000Z' },
+      },
+    ],
   })
   const root = await me(gateway, 'root')
   assert.deepEqual(
@@ -248,9 +254,9 @@ test('a key can see its limits and how much of its budget is spent, and no other
   )
   assert.equal((await gateway.get('/api/keys/me')).status, 401)
   const { text } = await gateway.get('/metrics', { headers: as('root') })
-  assert.match(text, /^waybill_key_budget_usd\{key="ann"\} 3$/m)
-  assert.match(text, /^waybill_key_spent_usd\{key="ann"\} 0\.27$/m)
-  assert.match(text, /^waybill_key_reserved_usd\{key="ann"\} 0$/m)
+  assert.match(text, /^waybill_key_budget_usd\{key="ann",per="month"\} 3$/m)
+  assert.match(text, /^waybill_key_spent_usd\{key="ann",per="month"\} 0\.27$/m)
+  assert.match(text, /^waybill_key_reserved_usd\{key="ann",per="month"\} 0$/m)
   assert.doesNotMatch(text, /key="root"/)
 })
 

@@ -2,6 +2,7 @@
 
 import type { Config } from '../config/load.ts'
 import type { Target } from '../core/call.ts'
+import type { Period } from '../core/period.ts'
 import type { OpenApi } from '../http/openapi.ts'
 import type { PageTokens } from '../http/page-tokens.ts'
 import type { Refusals } from '../http/refusals.ts'
@@ -18,17 +19,20 @@ export interface ConfigurationState {
   readonly since: number
 }
 
-/** Amounts in US dollars; null without a key. */
-export interface BudgetUse {
-  /** Spending that counts against the budget this month, and the part of it that was not reported. */
+/** Returns what a key has spent in the present period, or in a session. */
+export type BudgetUse = (keyName: string | null, per: Period, sessionId?: string | null) => PeriodUse
+
+/** Amounts in US dollars; null without a key, or without a session to look at. */
+export interface PeriodUse {
+  /** Spending that counts against the budget, and the part of it that was not reported. */
   readonly usd: number | null
   readonly estimatedUsd: number | null
   /** Attempts whose cost is neither known nor estimated. */
   readonly unknownAttempts: number | null
   /** Reserved for open calls. */
   readonly reservedUsd: number | null
-  /** End of the month, ms since the epoch. */
-  readonly resetsAt: number
+  /** End of the period, ms since the epoch; null for a session. */
+  readonly resetsAt: number | null
 }
 
 /** Recordings that a replaying gateway answers from, and lines about them for a person. */
@@ -81,7 +85,7 @@ export interface ReadContext {
   /** The gateway itself; `directory` holds its record; times in ms since the epoch. */
   readonly about: { readonly version: string; readonly startedAt: number; readonly directory: string }
   /** Throws `log_unavailable` if the log cannot be read. */
-  readonly budgetUse: (keyName: string | null) => BudgetUse
+  readonly budgetUse: BudgetUse
   /** Newest calls that were refused before they had a record: of one key, or of all. */
   readonly refusals: Refusals['list']
   /** Returns all metrics in Prometheus' text format. */

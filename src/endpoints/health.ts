@@ -122,17 +122,19 @@ const sharedLogFinding = ({ failure, instances, backlog }: FleetStanding): Findi
 const BUDGET_WARNING_SHARE = 0.8
 
 function budgetFindings({ config, budgetUse }: ReadContext): Finding[] {
-  return config.keys.flatMap(({ name, budget }): Finding[] => {
-    if (!budget) return []
-    const spent = budgetUse(name).usd ?? 0
+  const budgets = config.keys.flatMap(({ name, budget = [] }) =>
+    budget.map((each) => ({ name, budget: each })),
+  )
+  return budgets.flatMap(({ name, budget }): Finding[] => {
+    const spent = budgetUse(name, budget.per).usd ?? 0
     if (spent < budget.usd * BUDGET_WARNING_SHARE) return []
-    const text = `the key "${name}" has spent $${spent.toFixed(2)} of its $${budget.usd.toFixed(2)} this month (UTC)`
+    const text = `the key "${name}" has spent $${spent.toFixed(2)} of its $${budget.usd.toFixed(2)} this ${budget.per} (UTC)`
     return [
       spent < budget.usd
         ? { verdict: 'note', text: `${text}; its calls are refused when the budget is spent` }
         : {
             verdict: 'note',
-            text: `${text}; its calls are refused until the month ends; to allow them, raise its budget`,
+            text: `${text}; its calls are refused until the ${budget.per} ends; to allow them, raise its budget`,
           },
     ]
   })

@@ -1,11 +1,24 @@
-// GET /api/keys/me: the caller's name, rights and spent budget. GET /api/keys: the same for every key if the
+// GET /api/keys/me: the caller's name, rights and spent budgets. GET /api/keys: the same for every key if the
 // caller is an admin, for its own if it is a client.
 import { z } from 'zod'
+import type { KeyConfig } from '../config/load.ts'
 import { roundUsd } from '../core/money.ts'
+import { PERIODS } from '../core/period.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
-import type { ReadContext } from './context.ts'
+import type { PeriodUse, ReadContext } from './context.ts'
 import { noQuery } from './query.ts'
 import { time, usd } from './schemas.ts'
+
+const limit = { usd, per: z.enum(PERIODS), unpriced: z.enum(['refuse', 'allow']) }
+
+const use = {
+  spent_is_minimum: z
+    .boolean()
+    .nullable()
+    .describe('there are attempts whose cost is neither known nor estimated'),
+  estimated_usd: usd.nullable().describe('the part of it that no provider reported'),
+  reserved_usd: usd.nullable().describe('set aside for calls that are open now; only with a budget'),
+}
 
 const response = z.strictObject({
   name: z.string().nullable().describe('null: no keys are configured'),
@@ -14,25 +27,36 @@ const response = z.strictObject({
     .strictObject({ requests: z.int(), per_ms: z.int() })
     .nullable()
     .describe('number of calls in each window'),
-  budget: z.strictObject({ usd, per: z.literal('month'), unpriced: z.enum(['refuse', 'allow']) }).nullable(),
+  budget: z.strictObject(limit).nullable().describe('the budget by month, or else the first one'),
   spent_usd: usd.nullable().describe('what counts in this month (UTC), with or without a budget'),
-  spent_is_minimum: z
-    .boolean()
-    .nullable()
-    .describe('there are attempts whose cost is neither known nor estimated'),
-  estimated_usd: usd.nullable().describe('the part of it that no provider reported'),
-  reserved_usd: usd.nullable().describe('set aside for calls that are open now; only with a budget'),
+  ...use,
   resets_at: time.describe('when the month ends'),
+  budgets: z
+    .array(
+      z.strictObject({
+        ...limit,
+        spent_usd: usd
+          .nullable()
+          .describe('what counts in the present period; null for a session, if none is named'),
+        ...use,
+        resets_at: time.nullable().describe('when the period ends; null for a session, which has no end'),
+      }),
+    )
+    .describe('all budgets of the key'),
+})
+
+const query = z.strictObject({
+  session_id: z.string().min(1).max(256).optional().describe('the session whose budget is shown'),
 })
 
 export const ownKeyRead = {
   path: '/api/keys/me',
   summary:
-    'the calling key: name, role, rate, budget, how much of it is spent and set aside, and when it resets',
-  query: noQuery,
+    'the calling key: name, role, rate, budgets, how much of them is spent and set aside, and when they reset',
+  query,
   response,
-  answer: (_query, { caller: { name, role } }, context) => described(name, role, context),
-} satisfies ReadEndpoint<ReadContext, typeof noQuery, typeof response>
+  answer: ({ session_id }, { caller: { name, role } }, context) => described(name, role, context, session_id),
+} satisfies ReadEndpoint<ReadContext, typeof query, typeof response>
 
 const list = z.strictObject({ object: z.literal('list'), data: z.array(response) })
 
@@ -49,22 +73,37 @@ export const keys = {
 
 function described(
   name: string | null,
-  role: z.output<typeof response>['role'],
+  role: KeyConfig['role'],
   { config, budgetUse }: ReadContext,
-) {
+  sessionId?: string,
+): z.output<typeof response> {
   const key = config.keys.find((each) => each.name === name)
-  const { usd, estimatedUsd, unknownAttempts, reservedUsd, resetsAt } = budgetUse(name)
+  const budgets = key?.budget ?? []
+  const month = budgetUse(name, 'month')
   return {
     name,
     role,
     rate: key?.rate ? { requests: key.rate.requests, per_ms: key.rate.per } : null,
-    budget: key?.budget ?? null,
-    spent_usd: rounded(usd),
-    spent_is_minimum: unknownAttempts === null ? null : unknownAttempts > 0,
-    estimated_usd: rounded(estimatedUsd),
-    reserved_usd: rounded(reservedUsd),
-    resets_at: new Date(resetsAt).toISOString(),
+    budget: budgets.find(({ per }) => per === 'month') ?? budgets[0] ?? null,
+    ...amounts(month),
+    resets_at: new Date(month.resetsAt!).toISOString(),
+    budgets: budgets.map((budget) => {
+      const period = budgetUse(name, budget.per, sessionId)
+      const { resetsAt } = period
+      return {
+        ...budget,
+        ...amounts(period),
+        resets_at: resetsAt === null ? null : new Date(resetsAt).toISOString(),
+      }
+    }),
   }
 }
+
+const amounts = ({ usd, estimatedUsd, unknownAttempts, reservedUsd }: PeriodUse) => ({
+  spent_usd: rounded(usd),
+  spent_is_minimum: unknownAttempts === null ? null : unknownAttempts > 0,
+  estimated_usd: rounded(estimatedUsd),
+  reserved_usd: rounded(reservedUsd),
+})
 
 const rounded = (usd: number | null): number | null => (usd === null ? null : roundUsd(usd))

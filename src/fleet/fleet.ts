@@ -2,13 +2,14 @@
 // Writes pass through here, reads come from the shared log, and once a second the instances exchange their
 // state. Owns the thread that talks to PostgreSQL; knows no SQL. Loaded only with `fleet:`.
 import { GatewayError } from '../core/errors.ts'
+import { type Account, accountName, periodsOf } from '../core/period.ts'
 import type { Log } from '../core/process-log.ts'
 import { type Reads, readsThrough } from '../store/reads.ts'
 import { refusedEnd } from '../store/refused-end.ts'
 import type { SharedLogOptions, SharedReads } from '../store/shared-log.ts'
 import type { Journal, Spent, Store } from '../store/store.ts'
 import { digestOf, locationDigest } from './identity.ts'
-import { createLeases, type LeaseDeps, type Leases, monthOf } from './leases.ts'
+import { createLeases, type LeaseDeps, type Leases } from './leases.ts'
 import type { Standing } from './protocol.ts'
 import { createFleetRates, type FleetRates } from './rates.ts'
 import { createSpool, type SpoolLimits } from './spool.ts'
@@ -26,7 +27,7 @@ export interface FleetOptions extends SharedLogOptions {
   /** Milliseconds since the epoch. */
   readonly now: () => number
   readonly config: object
-  readonly reserved: (keyName: string) => number
+  readonly reserved: (account: Account) => number
   /** Returns the targets that failed here since the last call, and their cooldowns, ms. */
   readonly failedTargets: () => readonly { readonly target: string; readonly ms: number }[]
   readonly cool: (target: string, ms: number) => void
@@ -45,8 +46,8 @@ export interface Fleet {
   readonly backlog: number
   readonly instances: readonly { readonly name: string; readonly config: string }[]
   readonly leases: Leases
-  /** Returns the spending of a key that the other instances have reported this month. */
-  spentElsewhere(keyName: string): Spent
+  /** Returns the spending that the other instances have reported. */
+  spentElsewhere(account: Account): Spent
   readonly rates: FleetRates
   /** Reports a reloaded configuration. */
   configured(config: object): void
@@ -66,7 +67,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
   const { journal, now, log, name } = options
   let digest = digestOf(options.config)
   let standing: Standing | null = null
-  let spentElsewhere: Readonly<Record<string, Spent>> = {}
+  let elsewhere: ReadonlyMap<string, Spent> = new Map()
   let lastLive = 1
   const spool = createSpool(options.spool)
 
@@ -74,9 +75,9 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
   const { thread } = link
   const live = () => standing?.pulse?.live.length ?? lastLive
   const leases = createLeases({
-    spent: (keyName, at) => journal.spending.spent(keyName, at).usd,
+    spent: (account) => journal.spending.spent(account).usd,
     reserved: options.reserved,
-    spentElsewhere: (keyName) => spentElsewhere[keyName]?.usd ?? 0,
+    spentElsewhere: (account) => elsewhere.get(accountName(account))?.usd ?? 0,
     live,
     ask: (request) => thread.ask('lease', request, SHARED_MS),
     now,
@@ -84,19 +85,19 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
 
   const warnOfOthers = createConfigWarning(log)
   async function beat(): Promise<void> {
-    const month = monthOf(now())
+    const periods = [...new Set([...periodsOf(now(), null), ...leases.periods()])]
     const seen = spool.looking()
     const cooled = options.failedTargets()
     const told = await thread
-      .ask('pulse', { config: digest, cooled, back: leases.beat(), month }, READ_MS)
+      .ask('pulse', { config: digest, cooled, back: leases.beat(), periods }, READ_MS)
       .catch(() => null)
     standing = told
     if (!told) return
     seen(told)
     if (!told.pulse) return
     for (const [target, ms] of Object.entries(told.pulse.cooling)) options.cool(target, ms)
-    leases.heard(told.pulse.granted, month)
-    spentElsewhere = told.pulse.spentElsewhere
+    leases.heard(told.pulse.granted)
+    elsewhere = new Map(told.pulse.spentElsewhere.map((each) => [accountName(each), each]))
     lastLive = told.pulse.live.length
     warnOfOthers(told.pulse.live, digest)
   }
@@ -129,7 +130,8 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
       return standing?.pulse?.live ?? []
     },
     leases,
-    spentElsewhere: (keyName) => spentElsewhere[keyName] ?? { usd: 0, estimatedUsd: 0, unknownAttempts: 0 },
+    spentElsewhere: (account) =>
+      elsewhere.get(accountName(account)) ?? { usd: 0, estimatedUsd: 0, unknownAttempts: 0 },
     rates: createFleetRates((request) => thread.ask('rate', request, RATE_MS), options.rateFallback, live),
     configured(config) {
       digest = digestOf(config)

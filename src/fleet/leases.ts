@@ -1,7 +1,9 @@
-// The part of each key's budget that this instance may spend: a lease of the shared budget, from which calls
-// are admitted in memory. If it does not suffice, a new one is requested, for twice the cost of the last ten
-// seconds; one request at a time per key. Leases shrink as the budget runs out: the excess over a fair share
+// The part of each budget that this instance may spend: a lease of the shared budget, from which calls are
+// admitted in memory. If it does not suffice, a new one is requested, for twice the cost of the last ten
+// seconds; one request at a time per budget. Leases shrink as the budget runs out: the excess over a fair share
 // of the rest is returned within a second, and so is anything unused for ten seconds. Knows no SQL.
+import { type Account, accountName } from '../core/period.ts'
+import type { Amount } from '../store/shared-log.ts'
 import type { Asks } from './protocol.ts'
 
 /** Share of the budget that a call of unknown cost reserves. */
@@ -13,17 +15,25 @@ const STEP_OF_BUDGET = 0.05
 const NOTHING_OF_BUDGET = 1e-9
 /** Time over which spending is measured to size a request, s. */
 const WINDOW_S = 10
+/** Time after which a lease that nobody uses is forgotten, s. */
+const FORGET_S = 60
 /** Delay before asking again for a spent budget, ms; for one that others have only reserved, less. */
 const SPENT_MS = 1_000
 const HELD_MS = 200
 
+/** A budget that the instances share. */
+export interface SharedBudget extends Account {
+  /** The whole of it, US dollars. */
+  readonly usd: number
+}
+
 export interface LeaseDeps {
-  /** Returns the spending of this instance's calls in the month, US dollars. */
-  spent(keyName: string, at: number): number
+  /** Returns the spending of this instance's calls, US dollars. */
+  spent(account: Account): number
   /** Returns the amount reserved for its open calls. */
-  reserved(keyName: string): number
-  /** Returns the spending that the other instances have reported this month, US dollars. */
-  spentElsewhere(keyName: string): number
+  reserved(account: Account): number
+  /** Returns the spending that the other instances have reported, US dollars. */
+  spentElsewhere(account: Account): number
   /** Number of instances. */
   live(): number
   ask(request: Asks['lease'][0]): Promise<number | null>
@@ -31,62 +41,65 @@ export interface LeaseDeps {
   now(): number
 }
 
-/** Reason to refuse a call. */
-export type Uncovered = 'spent' | 'unreachable'
+/** Reason to refuse a call, and the budget at fault. */
+export interface Uncovered {
+  readonly why: 'spent' | 'unreachable'
+  readonly budget: SharedBudget
+}
 
 export interface Leases {
   /** Returns the amount to reserve for a call of at most `usd` (null: unknown). */
-  claimed(usd: number | null, budget: number): number
-  /** Admits a call of this cost, calling `admit` in the same tick; otherwise returns the reason. */
+  claimed(usd: number | null, budgets: readonly SharedBudget[]): number
+  /** Admits a call of this cost if all budgets cover it, calling `admit` in the same tick. */
   cover(
-    keyName: string,
+    budgets: readonly SharedBudget[],
     usd: number,
-    budget: number,
     admit: () => void,
   ): Uncovered | null | Promise<Uncovered | null>
   /** Reconciles with the shared log once a second. Returns the amount to give back. */
-  beat(): { keyName: string; month: string; usd: number } | null
-  heard(granted: Readonly<Record<string, number>>, month: string): void
+  beat(): Amount | null
+  /** Periods for which this instance has leases. */
+  periods(): string[]
+  heard(granted: readonly Amount[]): void
 }
 
 interface Lease {
+  readonly account: Account
   granted: number
   /** The whole budget, according to the last call. */
   budget: number
   /** Cumulative spending at each recent second, newest last. */
   history: number[]
-  asking: Promise<Uncovered | null> | null
+  /** Seconds for which nobody has used it. */
+  idle: number
+  asking: Promise<Uncovered['why'] | null> | null
   /** Sum that the waiting calls need. */
   needed: number
   refusedAt: number
 }
 
-export const monthOf = (at: number): string => new Date(at).toISOString().slice(0, 7)
-
 export function createLeases(deps: LeaseDeps): Leases {
   const { spent, reserved, ask, now } = deps
-  const { freeOf, isLast, shareOf, wasRefused, recent } = measuresOf(deps)
+  const { freeOf, covers, shareOf, wasRefused, recent } = measuresOf(deps)
   const leases = new Map<string, Lease>()
-  let month = monthOf(now())
-  const leaseOf = (keyName: string): Lease => {
-    if (monthOf(now()) !== month) {
-      month = monthOf(now())
-      leases.clear()
-    }
-    let lease = leases.get(keyName)
+  const leaseOf = (account: Account): Lease => {
+    const name = accountName(account)
+    let lease = leases.get(name)
     if (!lease) {
-      lease = newLease()
-      leases.set(keyName, lease)
+      // What was spent was granted; the next answer of the shared log says how much it really was.
+      lease = newLease({ keyName: account.keyName, period: account.period }, spent(account))
+      leases.set(name, lease)
     }
     return lease
   }
-  async function take(keyName: string, lease: Lease, usd: number, budget: number): Promise<Uncovered | null> {
-    const free = freeOf(lease, keyName)
+  async function take(lease: Lease, usd: number): Promise<Uncovered['why'] | null> {
+    const { account, budget } = lease
+    const free = freeOf(lease)
     const need = usd - free
     const step = need + usd * Math.floor(Math.min(STEP_CALLS, (budget * STEP_OF_BUDGET) / usd) || 0)
-    const want = Math.max(2 * recent(lease, keyName), lease.needed - free, step)
+    const want = Math.max(2 * recent(lease), lease.needed - free, step)
     try {
-      const granted = await ask({ keyName, month, budget, need, want, step })
+      const granted = await ask({ ...account, budget, need, want, step })
       if (granted === null) {
         lease.refusedAt = now()
         return 'spent'
@@ -99,73 +112,82 @@ export function createLeases(deps: LeaseDeps): Leases {
   }
 
   async function wait(
-    keyName: string,
+    budgets: readonly SharedBudget[],
     usd: number,
-    budget: number,
     admit: () => void,
   ): Promise<Uncovered | null> {
-    const lease = leaseOf(keyName)
-    lease.needed += usd
+    const held = budgets.map((budget) => ({ budget, lease: leaseOf(budget) }))
+    for (const { lease } of held) lease.needed += usd
     try {
       for (;;) {
-        lease.asking ??= take(keyName, lease, usd, budget).finally(() => {
-          lease.asking = null
-        })
-        const why = await lease.asking
-        const isCovered = freeOf(lease, keyName) >= usd
-        if (isCovered || (why === 'spent' && isLast(lease, keyName, usd))) {
+        const short = held.find(({ lease }) => !covers(lease, usd))
+        if (!short) {
           admit()
           return null
         }
-        if (why !== null) return why
+        const { lease, budget } = short
+        lease.asking ??= take(lease, usd).finally(() => {
+          lease.asking = null
+        })
+        const why = await lease.asking
+        if (why !== null && !covers(lease, usd)) return { why, budget }
       }
     } finally {
-      lease.needed -= usd
+      for (const { lease } of held) lease.needed -= usd
     }
   }
 
   return {
-    claimed: (usd, budget) => usd ?? budget * UNKNOWN_OF_BUDGET,
-    cover(keyName, usd, budget, admit) {
-      const lease = leaseOf(keyName)
-      lease.budget = budget
-      const free = freeOf(lease, keyName)
-      const refused = free < usd && wasRefused(lease, keyName)
-      if (free >= usd || (refused && isLast(lease, keyName, usd))) {
-        admit()
-        return null
+    claimed: (usd, budgets) => usd ?? Math.min(...budgets.map((budget) => budget.usd)) * UNKNOWN_OF_BUDGET,
+    cover(budgets, usd, admit) {
+      let isShort = false
+      for (const budget of budgets) {
+        const lease = leaseOf(budget)
+        lease.budget = budget.usd
+        if (covers(lease, usd)) continue
+        if (wasRefused(lease)) return { why: 'spent', budget }
+        isShort = true
       }
-      return refused ? 'spent' : wait(keyName, usd, budget, admit)
+      if (isShort) return wait(budgets, usd, admit)
+      admit()
+      return null
     },
     beat() {
-      let back: ReturnType<Leases['beat']> = null
-      for (const [keyName, lease] of leases) {
-        const sum = spent(keyName, now())
-        const free = freeOf(lease, keyName)
-        const idle = lease.history.length >= WINDOW_S && lease.history[0] === sum && reserved(keyName) === 0
+      let back: Amount | null = null
+      for (const [name, lease] of leases) {
+        const { account } = lease
+        const sum = spent(account)
+        const free = freeOf(lease)
+        const isUsed = lease.history.at(-1) !== sum || reserved(account) > 0 || lease.needed > 0
+        lease.idle = isUsed ? 0 : lease.idle + 1
         lease.history = [...lease.history.slice(1 - WINDOW_S), sum]
-        const kept = idle ? 0 : shareOf(lease, keyName)
+        const kept = lease.idle >= WINDOW_S ? 0 : shareOf(lease)
+        if (lease.idle >= FORGET_S) leases.delete(name)
         if (back || lease.asking || free <= 2 * kept) continue
         lease.granted -= free - kept
-        back = { keyName, month, usd: free - kept }
+        back = { ...account, usd: free - kept }
       }
-      if (back) putLast(leases, back.keyName) // the next beat begins with the other keys
+      if (back) putLast(leases, accountName(back)) // the next beat begins with the others
       return back
     },
-    heard(granted, of) {
-      if (of !== month) return
-      for (const [keyName, usd] of Object.entries(granted)) {
-        const lease = leaseOf(keyName)
-        if (!lease.asking) lease.granted = usd
+    periods: () => [...new Set([...leases.values()].map(({ account }) => account.period))],
+    heard(granted) {
+      for (const { keyName, period, usd } of granted) {
+        const account = { keyName, period }
+        // The rest of a lease from before a restart is given back.
+        const lease = leases.get(accountName(account)) ?? (usd > spent(account) ? leaseOf(account) : null)
+        if (lease && !lease.asking) lease.granted = usd
       }
     },
   }
 }
 
-const newLease = (): Lease => ({
-  granted: 0,
+const newLease = (account: Account, granted: number): Lease => ({
+  account,
+  granted,
   budget: 0,
   history: [],
+  idle: 0,
   asking: null,
   needed: 0,
   refusedAt: Number.NEGATIVE_INFINITY,
@@ -174,24 +196,24 @@ const newLease = (): Lease => ({
 /** Makes the functions that compare a lease with the spending here and elsewhere. */
 function measuresOf({ spent, reserved, spentElsewhere, live, now }: LeaseDeps) {
   /** Returns the rest of the lease for further calls; negative if calls cost more than was reserved. */
-  const freeOf = (lease: Lease, keyName: string) => lease.granted - spent(keyName, now()) - reserved(keyName)
-  /** As with a single gateway, the last call may cost more than is left; nothing is left after it. */
-  const isLast = (lease: Lease, keyName: string, usd: number) =>
-    usd > 0 && freeOf(lease, keyName) > lease.budget * NOTHING_OF_BUDGET
+  const freeOf = ({ account, granted }: Lease) => granted - spent(account) - reserved(account)
   /** Returns the amount that all instances have not spent, as far as known. */
-  const unspentOf = ({ budget }: Lease, keyName: string) =>
-    Math.max(0, budget - spent(keyName, now()) - spentElsewhere(keyName))
+  const unspentOf = ({ account, budget }: Lease) =>
+    Math.max(0, budget - spent(account) - spentElsewhere(account))
   /** Returns the intended maximum of a lease. */
-  const shareOf = (lease: Lease, keyName: string) => unspentOf(lease, keyName) / 4 / Math.max(1, live())
-  const wasRefused = (lease: Lease, keyName: string) =>
-    now() - lease.refusedAt < (unspentOf(lease, keyName) > 0 ? HELD_MS : SPENT_MS)
-  const recent = ({ history }: Lease, keyName: string) =>
-    history.length === 0 ? 0 : spent(keyName, now()) - history[0]!
-  return { freeOf, isLast, shareOf, wasRefused, recent }
+  const shareOf = (lease: Lease) => unspentOf(lease) / 4 / Math.max(1, live())
+  const wasRefused = (lease: Lease) => now() - lease.refusedAt < (unspentOf(lease) > 0 ? HELD_MS : SPENT_MS)
+  /** As with a single gateway, the last call may cost more than is left; nothing is left after it. */
+  const isLast = (lease: Lease, usd: number) => usd > 0 && freeOf(lease) > lease.budget * NOTHING_OF_BUDGET
+  const covers = (lease: Lease, usd: number) =>
+    freeOf(lease) >= usd || (wasRefused(lease) && isLast(lease, usd))
+  const recent = ({ account, history }: Lease) => (history.length === 0 ? 0 : spent(account) - history[0]!)
+  return { freeOf, covers, shareOf, wasRefused, recent }
 }
 
-function putLast(leases: Map<string, Lease>, keyName: string): void {
-  const lease = leases.get(keyName)!
-  leases.delete(keyName)
-  leases.set(keyName, lease)
+function putLast(leases: Map<string, Lease>, name: string): void {
+  const lease = leases.get(name)
+  if (!lease) return
+  leases.delete(name)
+  leases.set(name, lease)
 }

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { answer } from '../../mocks/test-upstream.ts'
+import { PERIODS } from '../core/period.ts'
 import type { Link } from '../store/postgres/link.ts'
 import { ask, type TestGateway, testGateway } from '../test/test-gateway.ts'
 import { fleetTests, openShared, skip, until } from './test-fleet.ts'
@@ -89,7 +90,8 @@ test('4 gateways, 200 calls at once, a budget of 10: within the bound, a lease f
   )) as [{ leases: number; others: number }]
   await sleep(500)
   const [{ spent }] = (await link.query<{ spent: number }>(
-    'SELECT sum(usd) AS spent FROM waybill.key_spending',
+    'SELECT sum(usd) AS spent FROM waybill.key_spending WHERE month = ?',
+    [new Date().toISOString().slice(0, 7)],
   )) as [{ spent: number }]
   t.diagnostic(
     `${passed} of 400 calls passed, $${spent.toFixed(2)} of $10 spent, ${leases} lease statements and ${others} others (shipping, pulse), refused: ${JSON.stringify([...refused])}`,
@@ -140,6 +142,37 @@ for (const durability of ['process', 'shared'] as const)
       assert.ok(passed <= pays + gateways.length, `${passed} passed, the budget pays for ${pays}`)
       assert.ok(passed >= pays - gateways.length, `${passed} passed, the budget pays for ${pays}`)
     })
+
+for (const per of PERIODS)
+  test(`1,000 calls of $0.01 at once at 3 gateways: a budget of $0.10 a ${per} holds (FLEET-08)`, {
+    skip,
+  }, async (t) => {
+    const url = await freshDatabase()
+    const others = per === 'month' ? '' : ', { usd: 50, per: month }'
+    const gateways = await all(t, url, 3, `budget: [ { usd: 0.1, per: ${per} }${others} ]`)
+    await acquainted(gateways)
+    for (const { upstream } of gateways)
+      upstream.alpha!.script = (response, received) => setTimeout(() => answer()(response, received), 1_000)
+    const made = async (n: number, session: string) =>
+      (
+        await gateways[n % 3]!.chat(ask('alpha/cheap', { max_tokens: 7 }), {
+          ...headers,
+          'x-session-id': session,
+        })
+      ).status
+    const statuses = await Promise.all(Array.from({ length: 1_000 }, (_, n) => made(n, 'one')))
+    const passed = statuses.filter((status) => status === 200).length
+    t.diagnostic(`${passed} of 1,000 passed, the budget pays for 10`)
+    assert.deepEqual(new Set(statuses), new Set([200, 429]))
+    assert.ok(passed >= 10 - gateways.length && passed <= 10 + gateways.length, `${passed} passed`)
+    if (per === 'session') assert.equal(await made(0, 'two'), 200, 'another session has its own')
+    const spent = async () =>
+      (await gateways[1]!.get('/api/keys/me?session_id=one', { headers })).json.budgets[0].spent_usd
+    await until(
+      'each knows what all have spent',
+      async () => Math.abs((await spent()) - passed * CHEAP_COST) < 1e-6,
+    )
+  })
 
 test('calls that set aside more than the budget, one after the other: all of it is spent, not by one gateway (FLEET-08)', {
   skip,
@@ -229,7 +262,8 @@ test('a lease that is not needed goes back, and a gateway that died keeps its ow
   await migrate(link)
   const taken: number[] = []
   const spent = 0
-  const month = new Date().toISOString().slice(0, 7)
+  const period = new Date().toISOString().slice(0, 7)
+  const budget = { keyName: 'ann', period, usd: 10 }
   const leases = createLeases({
     spent: () => spent,
     reserved: () => 0,
@@ -242,16 +276,16 @@ test('a lease that is not needed goes back, and a gateway that died keeps its ow
     },
     now: Date.now,
   })
-  assert.equal(await leases.cover('ann', 0.1, 10, () => {}), null)
+  assert.equal(await leases.cover([budget], 0.1, () => {}), null)
   assert.deepEqual(taken, [0.6])
   for (let second = 0; second < 10; second++) assert.equal(leases.beat(), null)
-  assert.deepEqual(leases.beat(), { keyName: 'ann', month, usd: 0.6 })
+  assert.deepEqual(leases.beat(), { keyName: 'ann', period, usd: 0.6 })
   // Another takes all that is left; what the first was granted stays its own.
   assert.equal(
     await takeLease(
       link,
       { instance: 'two', start: 1 },
-      { keyName: 'ann', month, budget: 10, need: 9.4, want: 9.4, step: 0, live: 2 },
+      { keyName: 'ann', period, budget: 10, need: 9.4, want: 9.4, step: 0, live: 2 },
     ),
     9.4,
   )
@@ -259,7 +293,7 @@ test('a lease that is not needed goes back, and a gateway that died keeps its ow
     await takeLease(
       link,
       { instance: 'two', start: 1 },
-      { keyName: 'ann', month, budget: 10, need: 0.05, want: 1, step: 0, live: 2 },
+      { keyName: 'ann', period, budget: 10, need: 0.05, want: 1, step: 0, live: 2 },
     ),
     null,
   )

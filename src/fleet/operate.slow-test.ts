@@ -104,6 +104,9 @@ test('retention drops whole days with their sums, and doctor reports a day witho
     `INSERT INTO waybill.sessions SELECT 's-' || n, '', 'one', (?::text || lpad(to_hex(n), 12, '0'))::uuid FROM generate_series(1, 1500) AS n`,
     [lowestId(days[5]!).slice(0, -12)],
   )
+  await link.script(`INSERT INTO waybill.key_spending VALUES ('', 'session s-7', 'one', 1, 0), ('', 'session s-1200', 'one', 1, 0);
+    INSERT INTO waybill.leases VALUES ('', 'session s-7', 'one', 1);
+    INSERT INTO waybill.budgets VALUES ('', 'session s-7', 1), ('', '2026-11', 1)`)
   // One of them goes on today.
   await link.query(
     `INSERT INTO waybill.calls (id, instance, rev, session_id) VALUES (?, 'one', 1, 's-1200')`,
@@ -111,6 +114,9 @@ test('retention drops whole days with their sums, and doctor reports a day witho
   )
   await dropEmptySessions(link, now, 3)
   assert.deepEqual(await link.query('SELECT session_id FROM waybill.sessions'), [{ session_id: 's-1200' }])
+  assert.deepEqual(await link.query('SELECT month FROM waybill.key_spending'), [{ month: 'session s-1200' }])
+  assert.deepEqual(await link.query('SELECT month FROM waybill.leases'), [])
+  assert.deepEqual(await link.query('SELECT month FROM waybill.budgets'), [{ month: '2026-11' }])
 })
 
 test('an instance has at most three connections, under load too (FLEET-12)', { skip }, async (t) => {

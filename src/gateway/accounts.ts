@@ -1,32 +1,34 @@
 // The money of the keys: spent and reserved, here and at the gateways that share the log.
 import type { KeyConfig } from '../config/load.ts'
+import { type Account, endOf, periodOf } from '../core/period.ts'
 import type { BudgetUse } from '../endpoints/context.ts'
 import type { Fleet } from '../fleet/fleet.ts'
-import { resetOf } from '../http/limits.ts'
 import type { KeyBudget } from '../observe/metrics.ts'
 import type { Journal, Spent } from '../store/store.ts'
 
 export interface AccountsDeps {
   readonly store: Pick<Journal, 'spending' | 'failure'>
   readonly fleet: Pick<Fleet, 'spentElsewhere'> | undefined
-  /** Returns US dollars reserved for the open calls of a key. */
-  readonly reserved: (keyName: string) => number
+  /** Returns US dollars reserved for open calls. */
+  readonly reserved: (account: Account) => number
   /** Milliseconds since the epoch. */
   readonly now: () => number
 }
 
 export interface Accounts {
-  /** Returns a key's spending in the month of a moment, at all gateways that share its budget. */
-  readonly spentBy: (keyName: string, at: number) => Spent
-  readonly budgetUse: (keyName: string | null) => BudgetUse
-  /** Returns the metrics of a key's budget; empty without one, or while the record cannot be read. */
-  readonly budgetOf: (key: KeyConfig) => KeyBudget[]
+  /** Returns what was spent, at all gateways that share the budget. */
+  readonly spentBy: (account: Account) => Spent
+  readonly budgetUse: BudgetUse
+  /** Returns the metrics of a key's budgets; empty without one, or while the record cannot be read. */
+  readonly budgetsOf: (key: KeyConfig) => KeyBudget[]
 }
 
+const UNKNOWN = { usd: null, estimatedUsd: null, unknownAttempts: null, reservedUsd: null }
+
 export function createAccounts({ store, fleet, reserved, now }: AccountsDeps): Accounts {
-  function spentBy(keyName: string, at: number): Spent {
-    const own = store.spending.spent(keyName, at)
-    const others = fleet?.spentElsewhere(keyName)
+  function spentBy(account: Account): Spent {
+    const own = store.spending.spent(account)
+    const others = fleet?.spentElsewhere(account)
     if (!others) return own
     return {
       usd: own.usd + others.usd,
@@ -35,18 +37,21 @@ export function createAccounts({ store, fleet, reserved, now }: AccountsDeps): A
     }
   }
 
-  function budgetUse(keyName: string | null): BudgetUse {
-    const resetsAt = resetOf(now())
-    if (keyName === null)
-      return { usd: null, estimatedUsd: null, unknownAttempts: null, reservedUsd: null, resetsAt }
-    return { ...spentBy(keyName, now()), reservedUsd: reserved(keyName), resetsAt }
+  const budgetUse: BudgetUse = (keyName, per, sessionId = null) => {
+    const period = periodOf(per, now(), sessionId)
+    const resetsAt = endOf(per, now())
+    if (keyName === null || period === null) return { ...UNKNOWN, resetsAt }
+    const account = { keyName, period }
+    return { ...spentBy(account), reservedUsd: reserved(account), resetsAt }
   }
 
-  function budgetOf({ name, budget }: KeyConfig): KeyBudget[] {
-    if (!budget || store.failure !== null) return []
-    const { usd, reservedUsd } = budgetUse(name)
-    return [{ key: name, budget: budget.usd, spent: usd!, reserved: reservedUsd! }]
+  function budgetsOf({ name, budget = [] }: KeyConfig): KeyBudget[] {
+    if (store.failure !== null) return []
+    return budget.map(({ usd, per }) => {
+      const { usd: spent, reservedUsd } = budgetUse(name, per)
+      return { key: name, per, budget: usd, spent, reserved: reservedUsd }
+    })
   }
 
-  return { spentBy, budgetUse, budgetOf }
+  return { spentBy, budgetUse, budgetsOf }
 }

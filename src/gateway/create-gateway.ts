@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url'
 import manifest from '../../package.json' with { type: 'json' }
 import type { CallContext } from '../call/context.ts'
 import type { Config } from '../config/load.ts'
+import type { Account } from '../core/period.ts'
 import { type Log, SILENT } from '../core/process-log.ts'
 import { DIALECTS, type Dialects } from '../dialects/registry.ts'
 import type { ReadContext } from '../endpoints/context.ts'
@@ -58,7 +59,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     droppedSpans: () => traces?.dropped,
     fleet: () => fleet && { ...standingOf(fleet), fallbacks: fleet.rates.fallbacks },
     readable: () => store.readFailure === null,
-    budgets: () => context().readContext.config.keys.flatMap(accounts.budgetOf),
+    budgets: () => context().readContext.config.keys.flatMap(accounts.budgetsOf),
   })
   const [slots, readSlots] = [createCallSlots('calls'), createCallSlots('reads')]
   const [webSockets, refusals] = [createWebSockets(), createRefusals()]
@@ -82,7 +83,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const learned = replay ? NOTHING_LEARNED : openLearnedRefusals(directory, now)
   const routingState = new RoutingState(now)
   const connections = createConnections(options.wire)
-  const reserved = (keyName: string) => reservations.reserved(keyName)
+  const reserved = (account: Account) => reservations.reserved(account)
   const fleet = inFleet && (await joinFleet(inFleet, options, { now, log, reserved, store, routingState }))
   const reservations = createReservations(fleet ?? store)
   const accounts = createAccounts({ store, fleet, reserved, now })
@@ -101,7 +102,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     ...{ options, dialects, random, log, slots, readSlots, webSockets },
     ...{ routingState, connections, meters, fleet },
     limitsOf: createLimits({
-      spent: (keyName, at) => accounts.spentBy(keyName, at).usd,
+      spent: (account) => accounts.spentBy(account).usd,
       reserved,
       reserve: reservations.add,
       now,

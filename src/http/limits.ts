@@ -1,4 +1,4 @@
-// Limits of a key: calls in a window of time, dollars in a month. Checked before a call is read, so that a
+// Limits of a key: calls in a window of time, dollars in a period. Checked before a call is read, so that a
 // refused one costs nothing, and again when its possible cost is known. Knows neither digests nor the store;
 // receives the spent and reserved amounts.
 import { createRequire } from 'node:module'
@@ -7,6 +7,7 @@ import type { KeyConfig } from '../config/load.ts'
 import { type Claim, type ClaimOptions, claimOf, isPriced } from '../core/budget.ts'
 import { type Route, type Target, targetId } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
+import { type Account, endOf, type Period, periodOf } from '../core/period.ts'
 import type { Pricer } from '../pricing/pricing.ts'
 
 /** Imported directly: the package's other stores take 7 MiB more. */
@@ -15,10 +16,10 @@ const RateLimiterMemory = createRequire(import.meta.url)(
 ) as typeof Limiter
 
 export interface LimitsDeps {
-  /** Returns US dollars that count for a key in the month of `at`. */
-  readonly spent: (keyName: string, at: number) => number
-  /** Returns US dollars reserved for its open calls. */
-  readonly reserved: (keyName: string) => number
+  /** Returns US dollars that count. */
+  readonly spent: (account: Account) => number
+  /** Returns US dollars reserved for open calls. */
+  readonly reserved: (account: Account) => number
   /** Reserves an amount. */
   readonly reserve: (claim: Claim) => void
   /** Milliseconds since the epoch. */
@@ -27,25 +28,33 @@ export interface LimitsDeps {
   readonly shared?: SharedLimits | undefined
 }
 
+/** A budget of a key, for the period or the session of a call. */
+export interface CallBudget extends Account {
+  readonly per: Period
+  readonly usd: number
+}
+
 /** Limits that several gateways enforce together, so that a check can take a moment. */
 export interface SharedLimits {
   /** Returns null if one more call passes, else the time to wait, ms. */
   consume(rate: { keyName: string; requests: number; per: number }): Promise<number | null>
   /** Returns the amount to reserve for a call of at most `usd` (null: unknown). */
-  claimed(usd: number | null, budget: number): number
-  /** Admits a call, calling `admit` in the same tick; otherwise returns the reason. */
+  claimed(usd: number | null, budgets: readonly CallBudget[]): number
+  /** Admits a call if all budgets cover it, calling `admit` in the same tick. */
   cover(
-    keyName: string,
+    budgets: readonly CallBudget[],
     usd: number,
-    budget: number,
     admit: () => void,
   ): Uncovered | null | Promise<Uncovered | null>
 }
 /** Nothing is left, or it is not known if anything is. */
-export type Uncovered = 'spent' | 'unreachable'
+export interface Uncovered {
+  readonly why: 'spent' | 'unreachable'
+  readonly budget: Account
+}
 
 /** A call that is routed and about to be opened. */
-export interface RoutedCall extends Pick<ClaimOptions, 'callId' | 'body'> {
+export interface RoutedCall extends Pick<ClaimOptions, 'callId' | 'body' | 'sessionId'> {
   readonly keyName: string | null
   readonly route: Route
   /** Estimates its texts; only read for a key with a budget, because it reads them all. */
@@ -72,7 +81,7 @@ type LimitsOf = (keys: readonly KeyConfig[], price: Pricer, outputOf?: ClaimOpti
 /**
  * Returns a factory for the limits of a configuration's keys. A window begins with its first call; refused
  * calls do not extend it, and a rate that stays the same in the next configuration keeps its window. A call
- * passes while anything of the budget is left after the spent and reserved amounts.
+ * passes while anything of each of its budgets is left after the spent and reserved amounts.
  */
 export function createLimits(deps: LimitsDeps): LimitsOf {
   const { reserve, now, shared } = deps
@@ -86,46 +95,41 @@ export function createLimits(deps: LimitsDeps): LimitsOf {
 
   return (keys, price, outputOf) => {
     const limited = new Map(
-      keys.map(({ name, rate, budget }) => [name, { rate, limiter: rate && limiterOf(name, rate), budget }]),
+      keys.map(({ name, rate, budget = [] }) => [
+        name,
+        { rate, limiter: rate && limiterOf(name, rate), budget },
+      ]),
     )
     return {
       admit(keyName) {
         const limit = keyName === null ? undefined : limited.get(keyName)
         if (!limit) return null
         const { rate, limiter, budget } = limit
-        if (shared && (budget || rate)) return admitShared(shared, keyName!, limit)
-        if (budget) withinBudget(keyName!, budget.usd, deps)
+        // The session is known only when the call has been read.
+        const budgets = budgetsOf(budget, { keyName: keyName!, sessionId: null, at: now() })
+        if (shared && (budgets.length > 0 || rate)) return admitShared(shared, keyName!, budgets, rate)
+        for (const each of budgets) within(each, deps)
         if (!limiter) return null
         const passed = () => {}
         return limiter.consume(keyName!).then(passed, (refused: RateLimiterRes) => {
           throw tooMany(keyName!, rate!, refused.msBeforeNext)
         })
       },
-      reserve({ callId, keyName, route, traits, body }) {
+      reserve({ callId, keyName, sessionId, route, traits, body }) {
         const budget = keyName === null ? undefined : limited.get(keyName)?.budget
-        if (!budget) return route
-        if (!shared) withinBudget(keyName!, budget.usd, deps) // others may have passed meanwhile
+        if (!budget || budget.length === 0) return route
         const at = now()
-        const allowed = budget.unpriced === 'allow' ? route : pricedOnly(keyName!, route, price, at)
+        const budgets = budgetsOf(budget, { keyName: keyName!, sessionId, at })
+        if (!shared) for (const each of budgets) within(each, deps) // others may have passed meanwhile
+        const isPricedOnly = budget.some(({ unpriced }) => unpriced === 'refuse')
+        const allowed = isPricedOnly ? pricedOnly(keyName!, route, price, at) : route
         const targets = allowed.candidates
         const claim = claimOf({
-          callId,
-          keyName: keyName!,
-          targets,
-          textTokens: traits.inputTokens,
-          body,
-          price,
-          outputOf,
-          at,
+          ...{ callId, keyName: keyName!, sessionId, targets, textTokens: traits.inputTokens },
+          ...{ body, price, outputOf, at },
         })
-        if (shared)
-          return cover(
-            shared,
-            claim,
-            budget.usd,
-            allowed,
-            targets.every((target) => isPriced(price, target, at)),
-          )
+        const priced = targets.every((target) => isPriced(price, target, at))
+        if (shared) return cover(shared, claim, budgets, allowed, priced)
         reserve(claim)
         return allowed
       },
@@ -135,36 +139,55 @@ export function createLimits(deps: LimitsDeps): LimitsOf {
   async function admitShared(
     shared: SharedLimits,
     keyName: string,
-    { rate, budget }: Pick<KeyConfig, 'rate' | 'budget'>,
+    budgets: readonly CallBudget[],
+    rate: KeyConfig['rate'],
   ): Promise<void> {
-    if (budget) refuse(await shared.cover(keyName, 0, budget.usd, () => {}), keyName, budget.usd, deps)
+    refuse(await shared.cover(budgets, 0, () => {}), budgets, deps)
     const wait = rate ? await shared.consume({ keyName, ...rate }) : null
     if (wait !== null) throw tooMany(keyName, rate!, wait)
   }
 
-  /** Does the same for a shared budget: the call waits if a part of it has to be requested. */
-  function cover(shared: SharedLimits, claim: Claim, budget: number, route: Route, priced: boolean) {
-    const { keyName } = claim
-    const usd = shared.claimed(priced ? claim.usd : null, budget)
-    const covered = shared.cover(keyName, usd, budget, () => reserve({ ...claim, usd }))
-    const after = (why: Uncovered | null): Route => {
-      refuse(why, keyName, budget, deps)
+  /** Does the same for shared budgets: the call waits if a part of one has to be requested. */
+  function cover(
+    shared: SharedLimits,
+    claim: Claim,
+    budgets: readonly CallBudget[],
+    route: Route,
+    priced: boolean,
+  ) {
+    const usd = shared.claimed(priced ? claim.usd : null, budgets)
+    const covered = shared.cover(budgets, usd, () => reserve({ ...claim, usd }))
+    const after = (short: Uncovered | null): Route => {
+      refuse(short, budgets, deps)
       return route
     }
     return covered instanceof Promise ? covered.then(after) : after(covered)
   }
 }
 
+/** Returns the budgets that bind a call. */
+function budgetsOf(
+  budgets: NonNullable<KeyConfig['budget']>,
+  { keyName, sessionId, at }: { keyName: string; sessionId: string | null; at: number },
+): CallBudget[] {
+  return budgets.flatMap(({ usd, per }) => {
+    const period = periodOf(per, at, sessionId)
+    return period === null ? [] : [{ keyName, per, period, usd }]
+  })
+}
+
 /** Throws if a call was not covered. */
-function refuse(why: Uncovered | null, keyName: string, usd: number, deps: LimitsDeps): void {
-  if (why === 'unreachable')
+function refuse(short: Uncovered | null, budgets: readonly CallBudget[], deps: LimitsDeps): void {
+  if (short === null) return
+  const { keyName } = short.budget
+  if (short.why === 'unreachable')
     throw new GatewayError(
       'budget_exceeded',
       `This gateway's part of the budget of the key "${keyName}" is used up, and the shared log cannot be asked for more; try again later.`,
       { retryAfter: 5 },
     )
-  if (why === null) return
-  withinBudget(keyName, usd, deps)
+  for (const each of budgets) within(each, deps)
+  const usd = budgets.find(({ period }) => period === short.budget.period)?.usd
   throw new GatewayError(
     'budget_exceeded',
     `What is left of the budget of $${usd} of the key "${keyName}" is set aside for open calls, here or at other gateways; try again in a moment.`,
@@ -173,19 +196,24 @@ function refuse(why: Uncovered | null, keyName: string, usd: number, deps: Limit
 }
 
 /** Throws if nothing is left of a budget. */
-function withinBudget(keyName: string, usd: number, { spent, reserved, now }: LimitsDeps): void {
-  const at = now()
-  const sum = spent(keyName, at)
-  const open = reserved(keyName)
+function within(budget: CallBudget, { spent, reserved, now }: LimitsDeps): void {
+  const { keyName, per, usd } = budget
+  const sum = spent(budget)
+  const open = reserved(budget)
   if (sum + open < usd) return
-  const reset = resetOf(at)
-  const gone = `The key "${keyName}" has spent ${dollars(sum)} of its $${usd} for this month`
+  const at = now()
+  const gone = `The key "${keyName}" has spent ${dollars(sum)} of its $${usd} for this ${per}`
   if (sum < usd)
     throw new GatewayError(
       'budget_exceeded',
       `${gone}, and ${dollars(open)} are set aside for its open calls; try again when one of them has ended.`,
       { retryAfter: 1 },
     )
+  const reset = endOf(per, at)
+  if (reset === null)
+    throw new GatewayError('budget_exceeded', `${gone}; the budget of a session is not reset.`, {
+      mayRetry: false,
+    })
   throw new GatewayError(
     'budget_exceeded',
     `${gone}; the budget resets at ${new Date(reset).toISOString()}.`,
@@ -204,12 +232,6 @@ function tooMany(
     `The key "${keyName}" may make ${requests} calls in ${per / 1000} s; try again in ${seconds} s.`,
     { retryAfter: seconds },
   )
-}
-
-/** Returns the end of the month of a moment, both in ms since the epoch. */
-export function resetOf(at: number): number {
-  const month = new Date(at)
-  return Date.UTC(month.getUTCFullYear(), month.getUTCMonth() + 1)
 }
 
 function pricedOnly(keyName: string, route: Route, price: Pricer, at: number): Route {

@@ -34,7 +34,7 @@ export interface Gauges {
   /** True if the record can be written, which every call requires, and read. */
   readonly writable: () => boolean
   readonly readable: () => boolean
-  /** Keys with a budget, US dollars in this month. */
+  /** Keys with a budget, US dollars in the present period. */
   readonly budgets: () => readonly KeyBudget[]
   /** Numbers of openings of the record, by who committed them. */
   readonly openings: () => Readonly<Record<string, number>>
@@ -55,9 +55,11 @@ export interface FleetFigures {
 
 export interface KeyBudget {
   readonly key: string
+  readonly per: string
   readonly budget: number
-  readonly spent: number
-  readonly reserved: number
+  /** Null for a session: a metric names none. */
+  readonly spent: number | null
+  readonly reserved: number | null
 }
 
 export interface Metrics extends Observer {
@@ -196,7 +198,10 @@ function gaugesOf(gauges: Gauges, open: () => number) {
     new Gauge(name, help, () => [['', Number(value())]])
   const budget = (name: 'budget' | 'spent' | 'reserved', help: string) =>
     new Gauge(`waybill_key_${name}_usd`, help, () =>
-      gauges.budgets().map((each) => [labels('key', each.key), roundUsd(each[name])]),
+      gauges.budgets().flatMap((each) => {
+        const usd = each[name]
+        return usd === null ? [] : [[labels('key', each.key, 'per', each.per), roundUsd(usd)] as const]
+      }),
     )
   const cooling = () =>
     gauges
@@ -225,8 +230,11 @@ function gaugesOf(gauges: Gauges, open: () => number) {
     ),
     one('waybill_record_writable', '0 while the record is not writable.', gauges.writable),
     one('waybill_record_readable', '0 while the record is not readable.', gauges.readable),
-    budget('budget', 'What a key may spend in a month, US dollars.'),
-    budget('spent', 'What counts as spent of the budget of a key in this month, US dollars.'),
+    budget('budget', 'What a key may spend in a period, US dollars.'),
+    budget(
+      'spent',
+      'What counts as spent of the budget of a key in the present period, US dollars; not for sessions.',
+    ),
     budget('reserved', 'What is set aside for the open calls of a key with a budget, US dollars.'),
     one('process_resident_memory_bytes', 'Resident memory of the process.', process.memoryUsage.rss),
   ]

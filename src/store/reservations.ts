@@ -3,12 +3,13 @@
 // charge to the end of an attempt without a reported cost. Knows no database.
 import type { Claim } from '../core/budget.ts'
 import { usedNothing } from '../core/call.ts'
+import { type Account, accountName, isSession, periodOf } from '../core/period.ts'
 import type { Store } from './store.ts'
 import type { EndedAttempt } from './writes.ts'
 
 export interface Reservations {
-  /** Returns US dollars reserved for the open calls of a key. */
-  reserved(keyName: string): number
+  /** Returns US dollars reserved for the open calls of a key, or of one of its sessions. */
+  reserved(account: Account): number
   /** Call before the call is opened. */
   add(claim: Claim): void
   /** Ends the work for a call. If it was opened, its end releases the reservation. */
@@ -22,24 +23,31 @@ export function createReservations({ open, write }: Pick<Store, 'open' | 'write'
   const claims = new Map<string, Claim>()
   /** Calls whose opening is or was being written. */
   const opened = new Set<string>()
-  const sums = new Map<string, number>()
-  const change = ({ keyName }: Claim, usd: number) => {
-    const sum = (sums.get(keyName) ?? 0) + usd
-    // Without open calls nothing is reserved, whatever the floating-point sum.
-    if (usd < 0 && ![...claims.values()].some((claim) => claim.keyName === keyName)) sums.delete(keyName)
-    else sums.set(keyName, sum)
+  /** Sums by key, and by key and session. */
+  const sums = new Map<string, { usd: number; calls: number }>()
+  const change = ({ keyName, sessionId, usd }: Claim, sign: 1 | -1) => {
+    const names = [keyName]
+    if (sessionId !== null) names.push(accountName({ keyName, period: periodOf('session', 0, sessionId)! }))
+    for (const name of names) {
+      const sum = sums.get(name) ?? { usd: 0, calls: 0 }
+      sum.usd += sign * usd
+      sum.calls += sign
+      // Without open calls nothing is reserved, whatever the floating-point sum.
+      if (sum.calls === 0) sums.delete(name)
+      else sums.set(name, sum)
+    }
   }
   const drop = (callId: string) => {
     const claim = claims.get(callId)
     opened.delete(callId)
-    if (claim && claims.delete(callId)) change(claim, -claim.usd)
+    if (claim && claims.delete(callId)) change(claim, -1)
   }
 
   return {
-    reserved: (keyName) => sums.get(keyName) ?? 0,
+    reserved: (account) => sums.get(isSession(account) ? accountName(account) : account.keyName)?.usd ?? 0,
     add(claim) {
       claims.set(claim.callId, claim)
-      change(claim, claim.usd)
+      change(claim, 1)
     },
     forget(callId) {
       if (!opened.has(callId)) drop(callId)

@@ -40,7 +40,7 @@ export interface Unshipped {
   readonly calls: readonly (Row & { readonly id: string; readonly attempt_log: readonly AttemptRecord[] })[]
   readonly spending: readonly {
     readonly key_name: string
-    readonly month: string
+    readonly period: string
     readonly usd: number
     readonly estimated_usd: number
     readonly unknown_attempts: number
@@ -52,9 +52,17 @@ export interface Beat {
   readonly backlog: number
   /** Targets that failed here since the last exchange, and for how long to pass them over, ms. */
   readonly cooled: readonly { readonly target: string; readonly ms: number }[]
-  /** Unused money of a lease; of one key at a time, so that no two instances wait for each other. */
-  readonly back: { readonly keyName: string; readonly month: string; readonly usd: number } | null
-  readonly month: string
+  /** Unused money of a lease; of one at a time, so that no two instances wait for each other. */
+  readonly back: Amount | null
+  /** Periods whose amounts are of interest. */
+  readonly periods: readonly string[]
+}
+
+/** US dollars of a key in a period. */
+export interface Amount {
+  readonly keyName: string
+  readonly period: string
+  readonly usd: number
 }
 
 export interface Pulse {
@@ -63,15 +71,15 @@ export interface Pulse {
   /** Target -> rest of its cooldown, ms. */
   readonly cooling: Readonly<Record<string, number>>
   readonly live: readonly { readonly name: string; readonly config: string }[]
-  /** Total that this instance may spend this month, by key. */
-  readonly granted: Readonly<Record<string, number>>
-  /** Spending that the other instances have reported this month, by key. */
-  readonly spentElsewhere: Readonly<Record<string, Spent>>
+  /** Totals that this instance may spend. */
+  readonly granted: readonly Amount[]
+  /** Spending that the other instances have reported. */
+  readonly spentElsewhere: readonly (Amount & Spent)[]
 }
 
 export interface LeaseRequest {
   readonly keyName: string
-  readonly month: string
+  readonly period: string
   /** The whole budget, US dollars. */
   readonly budget: number
   /** Minimum; less is granted only if no more is left. */

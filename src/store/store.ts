@@ -1,5 +1,6 @@
 // The store as the gateway sees it: writes the events of calls, reads them back. Knows no database.
 
+import type { Account } from '../core/period.ts'
 import type { TracedCall } from '../core/tracing.ts'
 import type { ArtifactLimits, MakeArtifact } from './artifact-buffer.ts'
 import type { Done, OpeningCounts } from './queue.ts'
@@ -41,10 +42,9 @@ export interface Journal extends Store {
   shipped(seq: number): Promise<void>
 }
 
-/** Spending of the keys, a separate sum: retention may drop a call in the month in which it was made. */
+/** Spending of the keys, separate sums: retention may drop a call in the month in which it was made. */
 export interface Spending {
-  /** Returns the spending of a key in the month of `at` (ms since the epoch). */
-  spent(keyName: string, at: number): Spent
+  spent(account: Account): Spent
 }
 
 /** US dollars. */

@@ -43,7 +43,7 @@ export function Costs() {
     [data],
   )
   const rows = useMemo(() => (data ? amountsBy(data, by) : []), [data])
-  const budgets = keys.data?.data.filter(({ budget }) => budget !== null) ?? []
+  const budgets = keys.data?.data.filter(({ budgets }) => budgets.length > 0) ?? []
   const totals = data?.totals
   return (
     <>
@@ -142,27 +142,40 @@ function Budgets({ keys }: { keys: Keys['data'] }) {
     <section class="panel">
       <h2>Budgets</h2>
       <ul class="amounts">
-        {keys.map(({ name, budget, spent_usd, spent_is_minimum, reserved_usd, resets_at }) => {
-          const part = Math.min(1, (spent_usd ?? 0) / budget!.usd)
-          return (
-            <li key={name}>
-              <span class="name">{name}</span>
-              <span class="note">
-                {format.usd(Math.max(0, budget!.usd - (spent_usd ?? 0) - (reserved_usd ?? 0)))} left until{' '}
-                <Time iso={resets_at} />
-              </span>
-              <span class="number">
-                {format.cost({ cost_usd: spent_usd, cost_is_minimum: spent_is_minimum ?? false })} of{' '}
-                {format.usd(budget!.usd)}
-              </span>
-              <span class={`meter${part >= 0.8 ? ' near' : ''}`} aria-hidden="true">
-                <span style={{ width: `${100 * part}%` }} />
-              </span>
-            </li>
-          )
-        })}
+        {keys.flatMap(({ name, budgets }) =>
+          budgets.map((budget) => <Budget key={`${name} ${budget.per}`} name={name} budget={budget} />),
+        )}
       </ul>
     </section>
+  )
+}
+
+function Budget({ name, budget }: { name: string | null; budget: Keys['data'][number]['budgets'][number] }) {
+  const { usd, per, spent_usd, spent_is_minimum, reserved_usd, resets_at } = budget
+  if (resets_at === null)
+    return (
+      <li>
+        <span class="name">{name}</span>
+        <span class="note">for each session</span>
+        <span class="number">{format.usd(usd)}</span>
+      </li>
+    )
+  const part = Math.min(1, (spent_usd ?? 0) / usd)
+  return (
+    <li>
+      <span class="name">{name}</span>
+      <span class="note">
+        {format.usd(Math.max(0, usd - (spent_usd ?? 0) - (reserved_usd ?? 0)))} left until{' '}
+        <Time iso={resets_at} />
+      </span>
+      <span class="number">
+        {format.cost({ cost_usd: spent_usd, cost_is_minimum: spent_is_minimum ?? false })} of{' '}
+        {format.usd(usd)} a {per}
+      </span>
+      <span class={`meter${part >= 0.8 ? ' near' : ''}`} aria-hidden="true">
+        <span style={{ width: `${100 * part}%` }} />
+      </span>
+    </li>
   )
 }
 

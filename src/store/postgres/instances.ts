@@ -1,6 +1,6 @@
 // The gateways that share the log: registration, liveness, and one exchange per second in one round trip:
 // cooldowns in and out, returned leases, and a check that their configurations are the same.
-import type { Beat, Identity, Pulse, Sender } from '../shared-log.ts'
+import type { Amount, Beat, Identity, Pulse, Sender } from '../shared-log.ts'
 import type { Link } from './link.ts'
 
 /** Time without a sign of life after which an instance counts as dead, s. */
@@ -43,7 +43,7 @@ export async function reportStop(link: Link, { instance, start }: Sender): Promi
 export async function pulse(
   link: Link,
   { instance, start }: Sender,
-  { config, backlog, cooled, back, month }: Beat,
+  { config, backlog, cooled, back, periods }: Beat,
 ): Promise<Pulse> {
   const [{ pulse }] = (await link.query<{ pulse: string }>(
     `WITH beat AS (
@@ -64,20 +64,22 @@ export async function pulse(
          FROM waybill.cooldowns WHERE until > now()), '{}'),
        'live', coalesce((SELECT json_agg(json_build_object('name', name, 'config', config)) FROM waybill.instances
          WHERE place <> '' AND seen_at > now() - interval '${ALIVE_S} s'), '[]'),
-       'granted', coalesce((SELECT json_object_agg(key_name, granted) FROM waybill.leases
-         WHERE instance = ? AND month = ?), '{}'),
-       'spentElsewhere', coalesce((SELECT json_object_agg(key_name, json_build_object('usd', usd, 'estimatedUsd', estimated, 'unknownAttempts', unknown))
-         FROM (SELECT key_name, sum(usd) AS usd, sum(estimated_usd) AS estimated, sum(unknown_attempts) AS unknown FROM waybill.key_spending WHERE month = ? AND instance <> ? GROUP BY key_name) AS s), '{}')
+       'granted', coalesce((SELECT json_agg(json_build_object('keyName', key_name, 'period', month, 'usd', granted))
+         FROM waybill.leases WHERE instance = ? AND month = ANY(?)), '[]'),
+       'spentElsewhere', coalesce((SELECT json_agg(json_build_object('keyName', key_name, 'period', month, 'usd', usd, 'estimatedUsd', estimated, 'unknownAttempts', unknown))
+         FROM (SELECT key_name, month, sum(usd) AS usd, sum(estimated_usd) AS estimated, sum(unknown_attempts) AS unknown FROM waybill.key_spending WHERE month = ANY(?) AND instance <> ? GROUP BY key_name, month) AS s), '[]')
      )::text AS pulse`,
     [
       ...[config, backlog, instance, start, JSON.stringify(cooled)],
-      ...[back?.usd ?? 0, back?.keyName ?? '', back?.month ?? '', instance],
-      ...[back?.usd ?? 0, back?.keyName ?? '', back?.month ?? ''],
-      ...[instance, month, month, instance],
+      ...[back?.usd ?? 0, back?.keyName ?? '', back?.period ?? '', instance],
+      ...[back?.usd ?? 0, back?.keyName ?? '', back?.period ?? ''],
+      ...[instance, periods, periods, instance],
     ],
   )) as [{ pulse: string }]
   const told = JSON.parse(pulse) as Pulse
-  if (!back || told.granted[back.keyName] === undefined || back.month !== month) return told
+  if (!back) return told
   // The query returns the state before its own update.
-  return { ...told, granted: { ...told.granted, [back.keyName]: told.granted[back.keyName]! - back.usd } }
+  const isBack = (each: Amount) => each.keyName === back.keyName && each.period === back.period
+  const granted = told.granted.map((each) => (isBack(each) ? { ...each, usd: each.usd - back.usd } : each))
+  return { ...told, granted }
 }

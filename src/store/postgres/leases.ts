@@ -1,6 +1,7 @@
 // Leases a part of a key's budget to one instance by one conditional update, so that all parts together stay
 // within the budget under concurrent requests; the last one may be less than requested. Only the instance
-// itself can return what it was granted in a month.
+// itself can return what it was granted in a period. The column `month` names the period: the first
+// release with a fleet knew no other, and an older gateway may still run beside this one.
 import type { LeaseRequest, Sender } from '../shared-log.ts'
 import type { Link } from './link.ts'
 
@@ -9,7 +10,7 @@ export async function takeLease(
   { instance }: Sender,
   request: LeaseRequest,
 ): Promise<number | null> {
-  const { keyName, month, budget, need, want, step, live } = request
+  const { keyName, period, budget, need, want, step, live } = request
   const lease =
     'least(?::float8 - granted, greatest(?::float8, least(?::float8, greatest((?::float8 - granted) / 4 / ?::float8, ?::float8))))'
   const size = [budget, need, want, budget, live, step]
@@ -25,7 +26,7 @@ export async function takeLease(
      INSERT INTO waybill.leases AS l (key_name, month, instance, granted) SELECT ?, ?, ?, last FROM taken
      ON CONFLICT (key_name, month, instance) DO UPDATE SET granted = l.granted + excluded.granted
      RETURNING granted`,
-    [keyName, month, ...size, ...size, ...size, budget, keyName, month, instance],
+    [keyName, period, ...size, ...size, ...size, budget, keyName, period, instance],
   )
   return row?.granted ?? null
 }

@@ -30,7 +30,7 @@ export async function dropOldDays(link: Link, now: number, days: number): Promis
 }
 
 /**
- * Deletes sessions from before `now` minus `days` without any calls left. Separate from the days, whose
+ * Deletes sessions from before `now` minus `days` without any calls left, and what they have spent. Separate from the days, whose
  * removal blocks everything for a moment; a few at a time, so that no read waits long.
  */
 export async function dropEmptySessions(link: Link, now: number, days: number): Promise<void> {
@@ -43,7 +43,14 @@ export async function dropEmptySessions(link: Link, now: number, days: number): 
       DELETE FROM waybill.sessions AS s USING looked
         WHERE (s.session_id, s.key_name, s.instance) = (looked.session_id, looked.key_name, looked.instance)
           AND NOT EXISTS (SELECT 1 FROM waybill.calls AS c WHERE c.session_id = looked.session_id)
-    )
+        RETURNING s.key_name, 'session ' || s.session_id AS period
+    ), ${['key_spending', 'leases', 'budgets']
+      .map(
+        (table) => `${table}_gone AS (
+      DELETE FROM waybill.${table} AS t USING gone WHERE (t.key_name, t.month) = (gone.key_name, gone.period)
+    )`,
+      )
+      .join(', ')}
     SELECT max(first_id::text) AS last FROM looked`
   for (let last: string | null = lowestId(0); last !== null; ) {
     const [looked]: { last: string | null }[] = await link.query(next, [last, lowestId(first)], 30_000)

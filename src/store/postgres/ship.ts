@@ -44,10 +44,10 @@ WITH given AS (
     WHERE excluded.cost_usd > 0
 ), spent AS (
   INSERT INTO waybill.key_spending AS k (key_name, month, instance, usd, estimated_usd, unknown_attempts)
-  SELECT key_name, month, ?, usd, estimated_usd, unknown_attempts
-    FROM json_to_recordset(?::json) AS t(key_name text, month text, usd double precision, estimated_usd double precision,
+  SELECT key_name, period, ?, usd, estimated_usd, unknown_attempts
+    FROM json_to_recordset(?::json) AS t(key_name text, period text, usd double precision, estimated_usd double precision,
       unknown_attempts double precision)
-    ORDER BY key_name, month
+    ORDER BY key_name, period
   ON CONFLICT (key_name, month, instance) DO UPDATE SET usd = excluded.usd, estimated_usd = excluded.estimated_usd,
     unknown_attempts = excluded.unknown_attempts
     WHERE (excluded.usd, excluded.unknown_attempts) > (k.usd, k.unknown_attempts)

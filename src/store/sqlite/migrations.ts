@@ -264,6 +264,22 @@ export const STEPS: readonly string[] = [
   ALTER TABLE call_logs ADD COLUMN transport TEXT;
   ALTER TABLE call_attempts ADD COLUMN transport TEXT;
   `,
+
+  // 19: spending of each key by day, week and session too (`src/core/period.ts` names the periods), beginning
+  // with the calls on record.
+  `
+  ALTER TABLE key_spending RENAME COLUMN month TO period;
+  INSERT INTO key_spending (key_name, period, usd)
+    SELECT key_name, period, sum(usd) FROM (
+      SELECT key_name, cost_usd - coalesce(flat_usd, 0) AS usd, CASE n
+          WHEN 0 THEN date(created_at / 1000, 'unixepoch')
+          WHEN 1 THEN 'week ' || date(created_at / 1000, 'unixepoch', '-6 days', 'weekday 1')
+          ELSE 'session ' || session_id
+        END AS period
+      FROM call_logs, (SELECT 0 AS n UNION ALL SELECT 1 UNION ALL SELECT 2)
+      WHERE key_name IS NOT NULL AND cost_usd > 0 AND NOT replayed
+    ) WHERE period IS NOT NULL GROUP BY key_name, period;
+  `,
 ]
 
 /** The newest schema. */

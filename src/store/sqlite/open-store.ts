@@ -245,9 +245,9 @@ const withBuffered = (reads: Reads, buffer: ArtifactBuffer): Reads => ({
 function readSpending(db: Database.Database, noteDamage: (error: unknown) => void): Journal['spending'] {
   const spending = openSpending(db)
   return {
-    spent(keyName, at) {
+    spent(account) {
       try {
-        return spending.spent(keyName, at)
+        return spending.spent(account)
       } catch (cause) {
         noteDamage(cause)
         throw new GatewayError(

@@ -2,6 +2,7 @@
 // that changed it, by triggers that exist only on the connection of a gateway in a fleet. So nothing else
 // knows of it, and without a fleet nothing is written. Knows no network.
 import type { Database } from 'better-sqlite3'
+import { accountName, periodsOf } from '../../core/period.ts'
 import { ATTEMPT_FIELDS, type AttemptRecord } from '../../core/record.ts'
 import type { Unshipped } from '../shared-log.ts'
 import { type Row, readerOf } from '../sql/columns.ts'
@@ -37,9 +38,23 @@ export function openOutbox(db: Database): Outbox {
   const attempts = db.prepare<[number, number], Row>(
     `SELECT * FROM call_attempts WHERE call_id IN (${ids}) ORDER BY call_id, n`,
   )
-  const spending = db.prepare<[], Unshipped['spending'][number]>(
-    'SELECT * FROM key_spending ORDER BY month DESC, key_name LIMIT 1000',
+  const spending = db.prepare<[string, string], Unshipped['spending'][number]>(
+    'SELECT * FROM key_spending WHERE key_name = ? AND period = ?',
   )
+  /** Returns the sums that these calls may have changed. */
+  const spendingOf = (changed: readonly Row[]) => {
+    const accounts = new Map(
+      changed.flatMap(({ key_name, created_at, session_id }) =>
+        key_name === null
+          ? []
+          : periodsOf(created_at as number, session_id as string | null).map((period) => {
+              const account = { keyName: key_name as string, period }
+              return [accountName(account), account] as const
+            }),
+      ),
+    )
+    return [...accounts.values()].flatMap(({ keyName, period }) => spending.get(keyName, period) ?? [])
+  }
   const waiting = db.prepare<[number], { calls: number; first: string | null }>(
     `SELECT count(DISTINCT call_id) AS calls, min(call_id) AS first FROM outbox WHERE seq > ?`,
   )
@@ -50,13 +65,15 @@ export function openOutbox(db: Database): Outbox {
       const until = stretch.get(after, most) ?? null
       if (until === null) return null
       const attemptsOf = Map.groupBy(attempts.all(after, until), ({ call_id }) => call_id)
+      const changed = calls.all(after, until)
       return {
         until,
         revision: newest.get()!,
-        calls: calls
-          .all(after, until)
-          .map((call) => ({ ...call, attempt_log: (attemptsOf.get(call.id) ?? []).map(toAttempt) })),
-        spending: spending.all(),
+        calls: changed.map((call) => ({
+          ...call,
+          attempt_log: (attemptsOf.get(call.id) ?? []).map(toAttempt),
+        })),
+        spending: spendingOf(changed),
       }
     }) as Outbox['read'],
     backlog(after) {

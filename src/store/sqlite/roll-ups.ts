@@ -46,7 +46,7 @@ export interface RollUps {
 export function openRollUps(db: Database): RollUps {
   const statements = prepareStatements(db)
   const { addHour, addSession, addLatency, firstOf, countCalls } = statements
-  const { dropLatencies, dropHour, dropSession, dropSeries, dropPrices } = statements
+  const { dropLatencies, dropHour, dropSession, dropSpending, dropSeries, dropPrices } = statements
   let calls = countCalls.get()!
 
   const series = createSeriesIds(statements)
@@ -100,8 +100,10 @@ export function openRollUps(db: Database): RollUps {
           {
             key: [id, key],
           },
-        ] of sessions)
+        ] of sessions) {
           if (dropSession.run({ id, key }).changes > 0) begun.delete(name)
+          dropSpending.run({ id, key })
+        }
         for (const { key } of hours.values()) {
           if (dropHour.run(...key).changes === 0) continue
           dropLatencies.run(key[0])
@@ -177,6 +179,11 @@ function prepareStatements(db: Database) {
     `DELETE FROM sessions WHERE session_id = @id AND key_name = @key AND calls <= 0
        AND NOT EXISTS (SELECT 1 FROM call_logs WHERE session_id = @id AND key_name IS nullif(@key, ''))`,
   )
+  // What a session has spent counts as long as any of its calls is on record.
+  const dropSpending = db.prepare(
+    `DELETE FROM key_spending WHERE key_name = @key AND period = 'session ' || @id
+       AND NOT EXISTS (SELECT 1 FROM call_logs WHERE session_id = @id AND key_name IS nullif(@key, ''))`,
+  )
   const dropSeries = db.prepare(
     'DELETE FROM series WHERE id = @id AND NOT EXISTS (SELECT 1 FROM usage_hours WHERE series_id = @id)',
   )
@@ -196,6 +203,7 @@ function prepareStatements(db: Database) {
     dropLatencies,
     dropHour,
     dropSession,
+    dropSpending,
     dropSeries,
     dropPrices,
     countCalls,

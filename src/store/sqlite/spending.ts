@@ -1,31 +1,27 @@
-// Spending of each key per calendar month, UTC. A separate sum, not one over `call_logs`: retention may drop
-// a row in the month in which it was written, but the money is still spent. Also reservations for open calls,
-// so that they count if the gateway is killed.
+// Spending of each key per day, week and month (UTC) and per session. Separate sums, not ones over `call_logs`:
+// retention may drop a row in the month in which it was written, but the money is still spent. Also reservations
+// for open calls, so that they count if the gateway is killed.
 
 import type { Database } from 'better-sqlite3'
+import { periodsOf } from '../../core/period.ts'
 import type { Spending, Spent } from '../store.ts'
 
-const MONTH = `strftime('%Y-%m', created_at / 1000, 'unixepoch')`
-const ADD = `ON CONFLICT DO UPDATE SET usd = usd + excluded.usd, estimated_usd = estimated_usd + excluded.estimated_usd,
-  unknown_attempts = unknown_attempts + excluded.unknown_attempts`
 const NOTHING: Spent = { usd: 0, estimatedUsd: 0, unknownAttempts: 0 }
 
-export const monthOf = (at: number): string => new Date(at).toISOString().slice(0, 7)
-
-/** Spending of one key in one month. */
+/** Spending of one key in one period. */
 export const SPENT =
-  'SELECT usd, estimated_usd AS estimatedUsd, unknown_attempts AS unknownAttempts FROM key_spending WHERE key_name = ? AND month = ?'
+  'SELECT usd, estimated_usd AS estimatedUsd, unknown_attempts AS unknownAttempts FROM key_spending WHERE key_name = ? AND period = ?'
 
 /** For the main thread: reads one row by its key, cheap enough for each call. */
 export function openSpending(db: Database): Spending {
   const find = db.prepare<[string, string], Spent>(SPENT)
-  return { spent: (keyName, at) => find.get(keyName, monthOf(at)) ?? NOTHING }
+  return { spent: ({ keyName, period }) => find.get(keyName, period) ?? NOTHING }
 }
 
 export interface SpendingWrites {
   /**
-   * Adds the cost of an attempt to the month in which its call arrived. Calls without a key have no sum, and
-   * replayed ones cost nothing.
+   * Adds the cost of an attempt to the periods in which its call arrived, and to its session. Calls without a
+   * key have no sum, and replayed ones cost nothing.
    */
   spend(callId: string, usd: number): void
   /** Does the same for an estimated cost. */
@@ -38,20 +34,29 @@ export interface SpendingWrites {
 
 /** For the writer. */
 export function prepareSpending(db: Database): SpendingWrites {
-  const add = db.prepare<[number, number, number, string]>(`
-    INSERT INTO key_spending (key_name, month, usd, estimated_usd, unknown_attempts)
-    SELECT key_name, ${MONTH}, ?, ?, ? FROM call_logs
-    WHERE id = ? AND key_name IS NOT NULL AND NOT replayed ${ADD}`)
+  const find = db.prepare<[string], { key_name: string; created_at: number; session_id: string | null }>(
+    'SELECT key_name, created_at, session_id FROM call_logs WHERE id = ? AND key_name IS NOT NULL AND NOT replayed',
+  )
+  const addTo = db.prepare<[string, string, number, number, number]>(`
+    INSERT INTO key_spending (key_name, period, usd, estimated_usd, unknown_attempts) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET usd = usd + excluded.usd, estimated_usd = estimated_usd + excluded.estimated_usd,
+      unknown_attempts = unknown_attempts + excluded.unknown_attempts`)
   const reserve = db.prepare<[string, number]>('INSERT INTO key_reservations (call_id, usd) VALUES (?, ?)')
   const release = db.prepare<[string]>('DELETE FROM key_reservations WHERE call_id = ?')
+  const add = (callId: string, usd: number, estimated: number, unknown: number) => {
+    const call = find.get(callId)
+    if (!call) return
+    for (const period of periodsOf(call.created_at, call.session_id))
+      addTo.run(call.key_name, period, usd, estimated, unknown)
+  }
   return {
     spend(callId, usd) {
-      if (usd > 0) add.run(usd, 0, 0, callId)
+      if (usd > 0) add(callId, usd, 0, 0)
     },
     charge(callId, usd) {
-      if (usd > 0) add.run(usd, usd, 0, callId)
+      if (usd > 0) add(callId, usd, usd, 0)
     },
-    noteUnknown: (callId) => void add.run(0, 0, 1, callId),
+    noteUnknown: (callId) => add(callId, 0, 0, 1),
     reserve: (callId, usd) => void reserve.run(callId, usd),
     release: (callId) => void release.run(callId),
   }
@@ -59,13 +64,14 @@ export function prepareSpending(db: Database): SpendingWrites {
 
 /** Charges the reservations of calls left open at the last end; without one, their cost is unknown. */
 export function chargeReservations(db: Database): void {
-  db.exec(`
-    INSERT INTO key_spending (key_name, month, usd, estimated_usd, unknown_attempts)
-    SELECT key_name, ${MONTH} AS month, 0, 0, count(*) FROM call_logs
-    WHERE completed_at IS NULL AND key_name IS NOT NULL AND NOT replayed
-      AND id NOT IN (SELECT call_id FROM key_reservations) GROUP BY key_name, month ${ADD};
-    INSERT INTO key_spending (key_name, month, usd, estimated_usd, unknown_attempts)
-    SELECT key_name, ${MONTH} AS month, sum(usd), sum(usd), 0 FROM key_reservations JOIN call_logs ON id = call_id
-    WHERE key_name IS NOT NULL AND NOT replayed GROUP BY key_name, month ${ADD};
-    DELETE FROM key_reservations`)
+  const { charge, noteUnknown } = prepareSpending(db)
+  const unreserved = db.prepare<[], { id: string }>(
+    'SELECT id FROM call_logs WHERE completed_at IS NULL AND id NOT IN (SELECT call_id FROM key_reservations)',
+  )
+  const reserved = db.prepare<[], { id: string; usd: number }>(
+    'SELECT call_id AS id, usd FROM key_reservations',
+  )
+  for (const { id } of unreserved.all()) noteUnknown(id)
+  for (const { id, usd } of reserved.all()) charge(id, usd)
+  db.exec('DELETE FROM key_reservations')
 }

@@ -153,7 +153,7 @@ keys: [ { name: ann, role: admin, digest: "sha256:${digest}" } ]`,
   const count = (sql: string) => db.prepare(sql).pluck().get() as number
   assert.equal(count(`SELECT count(*) FROM call_attempts WHERE outcome = 'answered'`), gateway.received())
   assert.equal(count(`SELECT count(*) FROM call_logs WHERE state = 'completed'`), gateway.received())
-  assert.equal(count('SELECT usd FROM key_spending'), 2 * gateway.received())
+  assert.equal(count('SELECT usd FROM key_spending WHERE length(period) = 7'), 2 * gateway.received())
   assert.equal(count('SELECT count(*) FROM call_logs WHERE completed_at IS NULL'), 0)
   assert.equal(count(`SELECT count(*) FROM call_attempts WHERE outcome = 'open'`), 0)
   checkReferences(db)
@@ -305,5 +305,8 @@ test('an end that is written twice is charged once (LOG-07)', async (t) => {
         ...{ latencyMs: 1, ttftMs: 1, tokens: null },
       },
     })
-  assert.equal(store.spending.spent('ann', at).usd, 2)
+  assert.equal(
+    store.spending.spent({ keyName: 'ann', period: new Date(at).toISOString().slice(0, 7) }).usd,
+    2,
+  )
 })

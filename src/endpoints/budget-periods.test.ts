@@ -1,0 +1,141 @@
+// Budgets by day, week, month and session, alone and together: what each counts, when it begins anew, and what
+// a spent one says.
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { answer } from '../../mocks/test-upstream.ts'
+import { ask, type TestGateway, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
+
+const DIGEST = createHash('sha256').update('key-of-ann').digest('hex')
+const KEY = { authorization: 'Bearer key-of-ann' }
+/** Each call costs a dollar: 100 tokens of a cent. */
+const DOLLAR = answer('.', { prompt_tokens: 0, completion_tokens: 100, total_tokens: 100 })
+
+interface Clock {
+  now: number
+}
+
+const start = (t: TestContext, budget: string, clock: Clock, data = temporaryDirectory(t)) =>
+  testGateway(t, {
+    data,
+    providers: { alpha: DOLLAR },
+    options: { now: () => clock.now },
+    config: `models: { alpha/model-a: { price: { input: 0, output: 10000 } } }
+routes: { auto: { targets: [ { model: alpha/model-a }, { model: alpha/unpriced } ] }, free: { targets: [ { model: alpha/unpriced } ] } }
+keys: [ { name: ann, digest: "sha256:${DIGEST}", budget: ${budget} } ]`,
+  })
+
+const own = async ({ get }: TestGateway, session = '') => {
+  const query = session && `?session_id=${session}`
+  return (await get(`/api/keys/me${query}`, { headers: KEY })).json
+}
+/** Makes a call, and waits until its cost counts. */
+async function spend(gateway: TestGateway, session?: string, model = 'auto') {
+  const headers = session === undefined ? KEY : { ...KEY, 'x-session-id': session }
+  const result = await gateway.chat(ask(model, { max_tokens: 100 }), headers)
+  for (let tries = 0; tries < 200 && (await own(gateway)).reserved_usd > 0; tries++) await sleep(5)
+  return result
+}
+const at = (moment: string) => Date.parse(moment)
+
+for (const [per, from, reset] of [
+  ['day', '2026-11-25T23:59:00Z', '2026-11-26T00:00:00.000Z'],
+  ['week', '2026-11-29T23:59:00Z', '2026-11-30T00:00:00.000Z'],
+  ['month', '2026-11-30T23:59:00Z', '2026-12-01T00:00:00.000Z'],
+] as const)
+  test(`a budget of a ${per} refuses calls until the ${per} ends`, async (t) => {
+    const clock = { now: at(from) }
+    const gateway = await start(t, `{ usd: 2, per: ${per} }`, clock)
+    for (let n = 0; n < 2; n++) assert.equal((await spend(gateway)).status, 200)
+    const refused = await spend(gateway)
+    assert.deepEqual([refused.status, refused.json.error.code], [429, 'budget_exceeded'])
+    assert.equal(
+      refused.json.error.message,
+      `The key "ann" has spent $2.00 of its $2 for this ${per}; the budget resets at ${reset}.`,
+    )
+    assert.equal(refused.headers.get('retry-after'), '60')
+    assert.equal(refused.headers.get('x-should-retry'), 'false')
+    const { budgets } = await own(gateway)
+    assert.deepEqual(
+      budgets.map((each: any) => [each.per, each.spent_usd, each.resets_at]),
+      [[per, 2, reset]],
+    )
+    clock.now = at(reset)
+    assert.equal((await spend(gateway)).status, 200)
+    assert.equal((await own(gateway)).budgets[0].spent_usd, 1)
+  })
+
+test('a session has a budget of its own, which no other session and no call without one touches', async (t) => {
+  const clock = { now: at('2026-11-25T12:00:00Z') }
+  const data = temporaryDirectory(t)
+  const first = await start(t, '{ usd: 2, per: session }', clock, data)
+  for (let n = 0; n < 2; n++) assert.equal((await spend(first, 'one')).status, 200)
+  const refused = await spend(first, 'one')
+  assert.deepEqual([refused.status, refused.json.error.code], [429, 'budget_exceeded'])
+  assert.match(
+    refused.json.error.message,
+    /\$2\.00 of its \$2 for this session; the budget of a session is not reset/,
+  )
+  assert.equal(refused.headers.get('retry-after'), null)
+  assert.equal(refused.headers.get('x-should-retry'), 'false')
+  assert.equal((await spend(first, 'two')).status, 200)
+  for (let n = 0; n < 3; n++) assert.equal((await spend(first)).status, 200)
+  const spentBy = async (session?: string) => (await own(first, session)).budgets[0].spent_usd
+  assert.deepEqual([await spentBy('one'), await spentBy('two'), await spentBy()], [2, 1, null])
+  await first.gateway.close()
+
+  clock.now = at('2026-12-25T12:00:00Z')
+  const next = await start(t, '{ usd: 2, per: session }', clock, data)
+  assert.equal((await spend(next, 'one')).status, 429, 'neither a restart nor another month begins it anew')
+  assert.equal((await spend(next, 'two')).status, 200)
+})
+
+test('of several budgets all must hold; the one that is spent says so', async (t) => {
+  const clock = { now: at('2026-11-25T12:00:00Z') }
+  const gateway = await start(
+    t,
+    '[ { usd: 2, per: day }, { usd: 3, per: week }, { usd: 100, per: month }, { usd: 1, per: session } ]',
+    clock,
+  )
+  assert.equal((await spend(gateway, 'one')).status, 200)
+  assert.match((await spend(gateway, 'one')).json.error.message, /for this session/)
+  assert.equal((await spend(gateway, 'two')).status, 200)
+  assert.match((await spend(gateway, 'three')).json.error.message, /\$2 for this day/)
+  clock.now = at('2026-11-26T12:00:00Z')
+  assert.equal((await spend(gateway, 'three')).status, 200)
+  assert.match((await spend(gateway, 'four')).json.error.message, /\$3 for this week/)
+  assert.deepEqual(
+    (await own(gateway, 'three')).budgets.map(({ per, spent_usd }: any) => [per, spent_usd]),
+    [
+      ['day', 1],
+      ['week', 3],
+      ['month', 3],
+      ['session', 1],
+    ],
+  )
+  const { json } = await gateway.get('/api/keys/me', { headers: KEY })
+  assert.deepEqual([json.budget.per, json.spent_usd], ['month', 3])
+})
+
+test('a budget that is set later counts what the day and the week have cost before', async (t) => {
+  const clock = { now: at('2026-11-25T12:00:00Z') }
+  const data = temporaryDirectory(t)
+  const before = await start(t, '{ usd: 100 }', clock, data)
+  await spend(before)
+  await before.gateway.close()
+  const after = await start(t, '[ { usd: 1, per: day }, { usd: 1, per: week } ]', clock, data)
+  assert.equal((await spend(after)).status, 429)
+})
+
+test('an unpriced target needs the consent of each budget', async (t) => {
+  const clock = { now: at('2026-11-25T12:00:00Z') }
+  const some = await start(t, '[ { usd: 2, per: day, unpriced: allow }, { usd: 3, per: week } ]', clock)
+  assert.equal((await spend(some, undefined, 'free')).json.error.code, 'price_unknown')
+  const all = await start(
+    t,
+    '[ { usd: 2, per: day, unpriced: allow }, { usd: 3, per: week, unpriced: allow } ]',
+    clock,
+  )
+  assert.equal((await spend(all, undefined, 'free')).status, 200)
+})
