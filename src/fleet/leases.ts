@@ -79,8 +79,9 @@ interface Lease {
 }
 
 export function createLeases(deps: LeaseDeps): Leases {
-  const { spent, reserved, ask, now } = deps
-  const { freeOf, covers, shareOf, wasRefused, recent } = measuresOf(deps)
+  const { spent } = deps
+  const measures = measuresOf(deps)
+  const { covers, wasRefused } = measures
   const leases = new Map<string, Lease>()
   const leaseOf = (account: Account): Lease => {
     const name = accountName(account)
@@ -92,25 +93,6 @@ export function createLeases(deps: LeaseDeps): Leases {
     }
     return lease
   }
-  async function take(lease: Lease, usd: number): Promise<Uncovered['why'] | null> {
-    const { account, budget } = lease
-    const free = freeOf(lease)
-    const need = usd - free
-    const step = need + usd * Math.floor(Math.min(STEP_CALLS, (budget * STEP_OF_BUDGET) / usd) || 0)
-    const want = Math.max(2 * recent(lease), lease.needed - free, step)
-    try {
-      const granted = await ask({ ...account, budget, need, want, step })
-      if (granted === null) {
-        lease.refusedAt = now()
-        return 'spent'
-      }
-      lease.granted = granted
-      return null
-    } catch {
-      return 'unreachable'
-    }
-  }
-
   async function wait(
     budgets: readonly SharedBudget[],
     usd: number,
@@ -126,7 +108,7 @@ export function createLeases(deps: LeaseDeps): Leases {
           return null
         }
         const { lease, budget } = short
-        lease.asking ??= take(lease, usd).finally(() => {
+        lease.asking ??= take(lease, usd, deps, measures).finally(() => {
           lease.asking = null
         })
         const why = await lease.asking
@@ -152,24 +134,7 @@ export function createLeases(deps: LeaseDeps): Leases {
       admit()
       return null
     },
-    beat() {
-      let back: Amount | null = null
-      for (const [name, lease] of leases) {
-        const { account } = lease
-        const sum = spent(account)
-        const free = freeOf(lease)
-        const isUsed = lease.history.at(-1) !== sum || reserved(account) > 0 || lease.needed > 0
-        lease.idle = isUsed ? 0 : lease.idle + 1
-        lease.history = [...lease.history.slice(1 - WINDOW_S), sum]
-        const kept = lease.idle >= WINDOW_S ? 0 : shareOf(lease)
-        if (lease.idle >= FORGET_S) leases.delete(name)
-        if (back || lease.asking || free <= 2 * kept) continue
-        lease.granted -= free - kept
-        back = { ...account, usd: free - kept }
-      }
-      if (back) putLast(leases, accountName(back)) // the next beat begins with the others
-      return back
-    },
+    beat: () => giveBack(leases, deps, measures),
     periods: () => [...new Set([...leases.values()].map(({ account }) => account.period))],
     heard(granted) {
       for (const { keyName, period, usd } of granted) {
@@ -182,6 +147,55 @@ export function createLeases(deps: LeaseDeps): Leases {
   }
 }
 
+/** Asks for more of a lease. Returns null if some was granted. */
+async function take(
+  lease: Lease,
+  usd: number,
+  { ask, now }: LeaseDeps,
+  { freeOf, recent }: Measures,
+): Promise<Uncovered['why'] | null> {
+  const { account, budget } = lease
+  const free = freeOf(lease)
+  const need = usd - free
+  const step = need + usd * Math.floor(Math.min(STEP_CALLS, (budget * STEP_OF_BUDGET) / usd) || 0)
+  const want = Math.max(2 * recent(lease), lease.needed - free, step)
+  try {
+    const granted = await ask({ ...account, budget, need, want, step })
+    if (granted === null) {
+      lease.refusedAt = now()
+      return 'spent'
+    }
+    lease.granted = granted
+    return null
+  } catch {
+    return 'unreachable'
+  }
+}
+
+/** Counts the idle seconds of each lease, and returns what is too much of one of them. */
+function giveBack(
+  leases: Map<string, Lease>,
+  { spent, reserved }: LeaseDeps,
+  { freeOf, shareOf }: Measures,
+): Amount | null {
+  let back: Amount | null = null
+  for (const [name, lease] of leases) {
+    const { account } = lease
+    const sum = spent(account)
+    const free = freeOf(lease)
+    const isUsed = lease.history.at(-1) !== sum || reserved(account) > 0 || lease.needed > 0
+    lease.idle = isUsed ? 0 : lease.idle + 1
+    lease.history = [...lease.history.slice(1 - WINDOW_S), sum]
+    const kept = lease.idle >= WINDOW_S ? 0 : shareOf(lease)
+    if (lease.idle >= FORGET_S) leases.delete(name)
+    if (back || lease.asking || free <= 2 * kept) continue
+    lease.granted -= free - kept
+    back = { ...account, usd: free - kept }
+  }
+  if (back) putLast(leases, accountName(back)) // the next beat begins with the others
+  return back
+}
+
 const newLease = (account: Account, granted: number): Lease => ({
   account,
   granted,
@@ -192,6 +206,8 @@ const newLease = (account: Account, granted: number): Lease => ({
   needed: 0,
   refusedAt: Number.NEGATIVE_INFINITY,
 })
+
+type Measures = ReturnType<typeof measuresOf>
 
 /** Makes the functions that compare a lease with the spending here and elsewhere. */
 function measuresOf({ spent, reserved, spentElsewhere, live, now }: LeaseDeps) {
