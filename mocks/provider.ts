@@ -10,6 +10,8 @@ export interface Arrived {
   readonly method: string
   /** Path below the base path, without a leading slash: `chat/completions`. */
   readonly path: string
+  /** Whole path as it arrived, percent-encoded: a signature covers it. */
+  readonly rawPath: string
   readonly query: URLSearchParams
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>
@@ -53,6 +55,8 @@ export interface Endpoint {
   wants(request: Arrived, params: Readonly<Record<string, string>>): Wants
   /** Format of a model's output; null without a model, as for embeddings. */
   readonly speech: Speech | null
+  /** Makes the encoder of one stream, if it goes out as anything but server-sent events. */
+  readonly encoder?: () => (events: Uint8Array) => Uint8Array
   /** Adapts a recorded answer to the number of items requested; absent if there is always one. */
   readonly fit?: Fit
 }
@@ -131,10 +135,14 @@ export interface MockProvider {
   readonly endpoints: readonly Endpoint[]
   /** Returns the credential in a request, wherever this provider expects it, or null. */
   credential(request: Arrived): string | null
+  /** Verifies a signature made with `key`; returns null if the request has another credential. */
+  verify?(request: Arrived, key: string): RefusedRequest | 'match' | null
   /** True if it requires no key, and checks none. */
   readonly keyless?: true
   /** Returns a missing requirement other than key and body, such as a version header, or null. */
   lacks?(request: Arrived): { readonly problem: string; readonly refused: RefusedRequest } | null
+  /** True if its models are other providers', so that their recordings show its answers. */
+  readonly isHost?: true
   /** True if it stores conversations between turns, see server/threads.ts. */
   readonly holdsThreads?: true
   /** True if it keeps responses, see server/kept-responses.ts. */

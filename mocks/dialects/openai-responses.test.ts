@@ -8,6 +8,7 @@ test('a tool that has answered is not called again, also if a message before it 
       {
         method: 'POST',
         path: 'responses',
+        rawPath: '/v1/responses',
         query: new URLSearchParams(),
         headers: {},
         text: '',

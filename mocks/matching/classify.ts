@@ -30,6 +30,7 @@ export function classify(request: ClassifiedRequest): MatchInput & { readonly mo
   const arrived: Arrived = {
     method,
     path: decoded(path),
+    rawPath: path,
     query: request.query ?? new URLSearchParams(),
     headers: request.headers ?? {},
     text: body ?? '',

@@ -139,7 +139,7 @@ function wants({ json }: Arrived): Wants {
   return { model, stream, usage: true, tools: tools.length > 0 && !answered }
 }
 
-const messages: Endpoint = {
+export const anthropicMessages: Endpoint = {
   method: 'POST',
   name: 'messages',
   kind: 'inference',
@@ -149,8 +149,8 @@ const messages: Endpoint = {
 }
 
 /** Token counting. Never streams; no token is generated. */
-const countTokens: Endpoint = {
-  ...messages,
+export const anthropicCountTokens: Endpoint = {
+  ...anthropicMessages,
   name: 'messages/count_tokens',
   kind: 'token_count',
   body: anthropicCountTokensBody,
@@ -196,7 +196,7 @@ export const anthropic = {
   name: 'anthropic',
   origin: 'https://api.anthropic.com',
   basePaths: ['/v1'],
-  endpoints: [messages, countTokens, models],
+  endpoints: [anthropicMessages, anthropicCountTokens, models],
   credential: (request) => request.headers['x-api-key'] ?? bearer(request),
   lacks({ headers }) {
     if (isLogin(headers.authorization) && !/(^|[\s,])oauth-/.test(headers['anthropic-beta'] ?? ''))

@@ -3,6 +3,7 @@
 import type { MockProvider } from '../provider.ts'
 import { anthropic } from './anthropic.ts'
 import { azure } from './azure.ts'
+import { bedrock } from './bedrock.ts'
 import { deepseek } from './deepseek.ts'
 import { gemini } from './gemini.ts'
 import { groq } from './groq.ts'
@@ -10,6 +11,7 @@ import { mistral } from './mistral.ts'
 import { ollama } from './ollama.ts'
 import { openai } from './openai.ts'
 import { openrouter } from './openrouter.ts'
+import { vertex } from './vertex.ts'
 import { xai } from './xai.ts'
 
 export const providers: readonly MockProvider[] = [
@@ -23,4 +25,6 @@ export const providers: readonly MockProvider[] = [
   xai,
   azure,
   ollama,
+  bedrock,
+  vertex,
 ]

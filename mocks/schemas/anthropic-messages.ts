@@ -87,3 +87,41 @@ export const anthropicMessagesBody = messagesFields.superRefine(conversation(mes
 
 /** Body of `POST messages/count_tokens`. */
 export const anthropicCountTokensBody = z.looseObject(shared).superRefine(conversation(messagesConversation))
+
+/** Body of Bedrock's InvokeModel: the model is in the path, and the operation says if it streams. */
+export const bedrockMessagesBody = messagesFields
+  .omit({ model: true, stream: true })
+  .extend({
+    anthropic_version: z.literal('bedrock-2023-05-31'),
+    anthropic_beta: z.array(z.string()).optional(),
+  })
+  .superRefine(conversation(messagesConversation))
+
+/** Body of Bedrock's CountTokens: what InvokeModel would take, in base64. */
+export const bedrockCountTokensBody = z.looseObject({
+  input: z.looseObject({
+    invokeModel: z.looseObject({
+      body: z.string().refine((text) => bedrockMessagesBody.safeParse(decoded(text)).success, {
+        params: { sentence: true },
+        message: 'The provided request is not valid',
+      }),
+    }),
+  }),
+})
+
+/** Body of Vertex AI's rawPredict: the model is in the path. */
+export const vertexMessagesBody = messagesFields
+  .omit({ model: true })
+  .extend({
+    anthropic_version: z.literal('vertex-2023-10-16'),
+    anthropic_beta: z.array(z.string()).optional(),
+  })
+  .superRefine(conversation(messagesConversation))
+
+function decoded(text: string): unknown {
+  try {
+    return JSON.parse(Buffer.from(text, 'base64').toString('utf8'))
+  } catch {
+    return null
+  }
+}

@@ -228,7 +228,7 @@ function contextInKey(
   const { provider, path } = place
   const key = keyFor(provider.name)
   if (key === null) return null
-  const request = { method, path, query: url.searchParams, headers, text: '', json: undefined }
+  const request = { method, path, rawPath: path, query: url.searchParams, headers, text: '', json: undefined }
   const front = contextKey(key, '')
   const shown = provider.credential(request)
   return shown?.startsWith(front) ? shown.slice(front.length) : null
@@ -505,13 +505,14 @@ interface Read {
 }
 
 function readRequest(
-  { method, url, headers, text }: Incoming,
+  { method, url, headers, text, ...incoming }: Incoming,
   place: ProviderMatch | null,
   threads: ReturnType<typeof createThreads>,
 ): Read {
   const { provider, path } = place ?? { provider: foreign(hostName(url.host)), path: url.pathname.slice(1) }
   const body = text ?? ''
-  const arrived = { method, path, query: url.searchParams, headers, text: body, json: parse(body) }
+  const rawPath = incoming.path
+  const arrived = { method, path, rawPath, query: url.searchParams, headers, text: body, json: parse(body) }
   const found = endpointOf(provider, method, path)
   const spends = method === 'POST' && !(provider.keepsResponses && /^responses\/./.test(path))
   const kind = found?.endpoint.kind ?? (spends ? 'inference' : 'metadata')

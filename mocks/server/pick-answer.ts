@@ -4,6 +4,7 @@
 
 import { hash } from 'node:crypto'
 import { bytesOf, type MockAnswer, type Part, wholeAnswer } from '../answer.ts'
+import { EVENT_STREAM_TYPE } from '../dialects/aws-event-stream.ts'
 import type { Asked, createMatcher, Miss } from '../matching/match.ts'
 import {
   type Endpoint,
@@ -53,9 +54,19 @@ export interface Stock {
 
 /** Returns the answer, otherwise a 400 that names the nearest recording (REC-02). */
 export function pickAnswer(asked: MatchRequest, scripted: ParsedAnswer | null, stock: Stock): MockAnswer {
-  const answer = pickAtOnce(asked, scripted, stock)
+  const picked = pickAtOnce(asked, scripted, stock)
+  const encode =
+    /^text\/event-stream/.test(picked.headers['content-type'] ?? '') && asked.endpoint?.encoder?.()
+  const answer = encode ? encoded(picked, encode) : picked
   return scripted?.wait ? { ...answer, parts: [{ wait: scripted.wait }, ...answer.parts] } : answer
 }
+
+/** Encodes the events of a stream for a provider that sends them in another form. */
+const encoded = (answer: MockAnswer, encode: (events: Uint8Array) => Uint8Array): MockAnswer => ({
+  ...answer,
+  headers: { ...answer.headers, 'content-type': EVENT_STREAM_TYPE },
+  parts: answer.parts.map((part) => (part instanceof Uint8Array ? encode(part) : part)),
+})
 
 function pickAtOnce(asked: MatchRequest, scripted: ParsedAnswer | null, stock: Stock): MockAnswer {
   if (scripted && (scripted.status !== undefined || scripted.body !== undefined || scripted.events))

@@ -23,6 +23,7 @@ export const CREDENTIAL_HEADERS: readonly string[] = [
   'x-api-key',
   'api-key',
   'x-goog-api-key',
+  'x-amz-security-token',
   'cookie',
 ]
 

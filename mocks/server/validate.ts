@@ -33,8 +33,10 @@ export function validate(
   { key: rightKey, strict }: ValidationRules,
 ): Validation {
   const key = provider.keyless ? null : rightKey
+  const verified = key === null ? null : (provider.verify?.(request, key) ?? null)
   const shown = provider.credential(request)
-  const credential = shown === null ? 'absent' : key === null || shown === key ? 'match' : 'mismatch'
+  const isRight = verified === null ? key === null || shown === key : verified === 'match'
+  const credential = shown === null ? 'absent' : isRight ? 'match' : 'mismatch'
   const problems: string[] = []
   let refused: RefusedRequest | null = null
   const refuse = (problem: string, refusal: RefusedRequest | null) => {
@@ -45,7 +47,8 @@ export function validate(
   if (!endpoint && !(provider.keepsResponses && isAboutKept(request))) problems.push('no such endpoint')
   if (key !== null && credential === 'absent')
     refuse(NO_CREDENTIAL, provider.refusal('bad_key', 'You did not provide an API key.'))
-  if (credential === 'mismatch')
+  if (verified !== null && verified !== 'match') refuse('a signature that is wrong', verified)
+  else if (credential === 'mismatch')
     refuse('not the key of this provider', provider.refusal('bad_key', 'Incorrect API key provided.'))
   const lack = endpoint && provider.lacks?.(request)
   if (lack) refuse(lack.problem, lack.refused)

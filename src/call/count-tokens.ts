@@ -102,9 +102,10 @@ async function askProvider(
   const leave = () => left.abort()
   response.once('close', leave)
   try {
-    const { basePath, credentials } = provider
+    const { basePath, credentials, platform } = provider
     const credential = await credentials.take({ caller, session: null, tried: new Set() })
-    const asked = upstream.countTokens.request(request, target.model, { basePath, key: credential.key })
+    const made = upstream.countTokens.request(request, target.model, { basePath, key: credential.key })
+    const asked = platform?.place(made) ?? made
     const { statusCode, body } = await askOne(provider.dispatcher, {
       ...((await credential.complete?.(asked)) ?? asked),
       origin: provider.origin,

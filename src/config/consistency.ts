@@ -3,6 +3,7 @@
 // nothing. Skips values of the wrong type, which the schema reports.
 
 import { misplacement } from '../core/model-in-path.ts'
+import { regionIn } from '../shared/aws-region.ts'
 import { nearest } from '../yaml/nearest.ts'
 import { type Problem, quoted } from '../yaml/problem.ts'
 import { schema } from './schema.ts'
@@ -122,13 +123,12 @@ function credentialProblems({ providers }: Fields): Problem[] {
   return Object.entries(fields(providers)).flatMap(([id, provider]) => {
     const { auth, key, keys } = fields(provider)
     const path = ['providers', id]
-    const found: Problem[] = []
+    const found = cloudProblems(path, fields(provider))
     for (const [name, value] of Object.entries({ key, keys }))
-      if (auth === 'caller' && value !== undefined)
+      if (auth !== undefined && value !== undefined)
         found.push({
           path: [...path, name],
-          message:
-            'cannot stand beside `auth: caller`, which takes the credential of each caller; remove one',
+          message: `cannot stand beside \`auth: ${auth}\`, which takes the place of a key; remove one`,
         })
     if (key !== undefined && keys !== undefined)
       found.push({
@@ -137,6 +137,24 @@ function credentialProblems({ providers }: Fields): Problem[] {
       })
     return [...found, ...keyPoolProblems([...path, 'keys'], list(keys).map(fields))]
   })
+}
+
+/** Signatures need a region; the settings of a cloud need the cloud. */
+function cloudProblems(path: PropertyKey[], { auth, aws, platform, dialect, base_url, ...rest }: Fields) {
+  const found: Problem[] = []
+  for (const [name, value] of Object.entries({ aws, entra: rest.entra }))
+    if (value !== undefined && auth !== name)
+      found.push({ path: [...path, name], message: `needs \`auth: ${name}\`` })
+  const url = URL.parse(String(base_url))
+  if (auth === 'aws' && url && !fields(aws).region && !regionIn(url.hostname))
+    found.push({
+      path: [...path, 'base_url'],
+      message: 'names no region of AWS; set `aws: { region: … }`',
+    })
+  const spoken = [dialect].flat()
+  if (platform !== undefined && !spoken.every((each) => each === 'messages' || each === 'anthropic'))
+    found.push({ path: [...path, 'platform'], message: 'needs `dialect: messages` and no other' })
+  return found
 }
 
 function keyPoolProblems(path: PropertyKey[], keys: readonly Fields[]): Problem[] {

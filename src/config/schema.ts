@@ -65,6 +65,15 @@ export const MODEL_TYPES = ['chat', 'embedding', 'image'] as const
 /** All dialects; `dialects/registry.ts` holds an entry for each. */
 export const DIALECT_NAMES = ['chat', 'messages', 'responses', 'embeddings', 'images', 'gemini'] as const
 
+/** Clouds that serve messages at paths of their own; `platforms/registry.ts` holds an entry for each. */
+export const PLATFORM_NAMES = ['bedrock', 'vertex'] as const
+
+/** Scope of tokens for Azure OpenAI. */
+export const ENTRA_SCOPE = 'https://cognitiveservices.azure.com/.default'
+
+/** Ways to authenticate at a provider without a key; `credentials/registry.ts` makes them. */
+const AUTH_NAMES = ['caller', 'aws', 'google', 'entra'] as const
+
 /** Groups of dialects by owner. `openai` leaves out those that only OpenAI itself serves. */
 const ALIASES: Readonly<Record<string, readonly string[]>> = {
   openai: ['chat', 'embeddings', 'images'],
@@ -129,10 +138,51 @@ const provider = z.strictObject({
       '$NAME of the environment variable that holds the key. Leave it out for a provider that needs none.',
     ),
   auth: z
-    .literal('caller', 'must be caller; leave it out for a provider with a key')
+    .enum(AUTH_NAMES, `must be ${AUTH_NAMES.join(', ')}; leave it out for a provider with a key`)
     .optional()
     .describe(
-      'caller: the provider gets the credential that the caller itself sends as `Authorization` or `x-api-key`, such as the login of a subscription, and no other provider does. The gateway’s own key then comes as `X-Gateway-Key`.',
+      'caller: the provider gets the credential that the caller itself sends as `Authorization` or `x-api-key`, such as the login of a subscription, and no other provider does. The gateway’s own key then comes as `X-Gateway-Key`. aws: requests are signed for Amazon Bedrock. google: they carry a token of Google’s application-default credentials, for Vertex AI. entra: they carry a token of Microsoft Entra, for Azure. See [Keys and logins](credentials.md).',
+    ),
+  aws: z
+    .strictObject({
+      region: z
+        .string()
+        .regex(/^[a-z]{2}(-[a-z]+)+-\d$/, 'must be a region, such as eu-central-1')
+        .optional()
+        .describe('Region to sign for. Default: the one in `base_url`.'),
+      service: z
+        .string()
+        .regex(/^[a-z-]+$/, 'must be the name of a service, such as bedrock')
+        .optional()
+        .describe(
+          'Service to sign for. Default: bedrock; bedrock-mantle and aws-external-anthropic for addresses that begin with it.',
+        ),
+      profile: z
+        .string()
+        .min(1)
+        .optional()
+        .describe(
+          'Profile in AWS’s files. Default: what AWS’s own programs find: environment, files, machine.',
+        ),
+    })
+    .optional()
+    .describe('For `auth: aws`.'),
+  entra: z
+    .strictObject({
+      scope: z
+        .url()
+        .default(ENTRA_SCOPE)
+        .describe(
+          'Scope of the tokens. Models of Foundry other than OpenAI’s may need https://ai.azure.com/.default.',
+        ),
+    })
+    .optional()
+    .describe('For `auth: entra`.'),
+  platform: z
+    .enum(PLATFORM_NAMES, `must be ${PLATFORM_NAMES.join(' or ')}`)
+    .optional()
+    .describe(
+      'For messages (Claude) at paths of a cloud. bedrock: InvokeModel and its event stream; `base_url` is https://bedrock-runtime.REGION.amazonaws.com. vertex: rawPredict; `base_url` is https://REGION-aiplatform.googleapis.com/v1/projects/PROJECT/locations/REGION/publishers/anthropic.',
     ),
   keys: z
     .array(providerKey)

@@ -39,6 +39,8 @@ export interface Credential {
    * returns `another` if one can be used at once, or the time until one can.
    */
   settled?(answer: CredentialAnswer | null): 'another' | { readonly waitMs: number } | null
+  /** Explains why the provider refused it, in our own words; null if that is not known. */
+  refusal?(answer: CredentialAnswer): string | null
 }
 
 export interface CredentialAnswer {
@@ -46,6 +48,8 @@ export interface CredentialAnswer {
   readonly headers: IncomingHttpHeaders
   /** Code of the provider's error. */
   readonly code: string | null
+  /** The provider's own words; they may name its customer, so they are only looked at. */
+  readonly message: string | null
   /** From `Retry-After`; null if absent. */
   readonly retryAfterMs: number | null
 }

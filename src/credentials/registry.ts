@@ -1,7 +1,11 @@
 // Makes the credentials of a provider from its configuration.
 import type { ProviderConfig } from '../config/load.ts'
+import { ENTRA_SCOPE } from '../config/schema.ts'
+import { awsCredentials } from './aws.ts'
 import { callersOwn } from './caller.ts'
 import type { Credentials } from './credentials.ts'
+import { entraCredentials } from './entra.ts'
+import { googleCredentials } from './google.ts'
 import { keyPool } from './key-pool.ts'
 import { fixedKey, type KeySource, keyInFile, keyOfCommand } from './key-source.ts'
 import type { CredentialMemory } from './memory.ts'
@@ -18,10 +22,14 @@ export interface CredentialContext {
 
 export function credentialsOf(
   provider: string,
-  { auth, keys }: Pick<ProviderConfig, 'auth' | 'keys'>,
+  { auth, keys, base_url, aws, entra }: Pick<ProviderConfig, 'auth' | 'keys' | 'base_url' | 'aws' | 'entra'>,
   { secrets, memory, learn, now }: CredentialContext,
 ): Credentials {
   if (auth === 'caller') return callersOwn(provider)
+  if (auth === 'aws')
+    return awsCredentials({ provider, origin: new URL(base_url).origin, ...aws, learn, now })
+  if (auth === 'google') return googleCredentials(provider, { learn, now })
+  if (auth === 'entra') return entraCredentials(provider, entra?.scope ?? ENTRA_SCOPE, { learn, now })
   if (!keys) return singleKey(secrets.get(provider) ?? null)
   const sources = keys.map((key): [string, KeySource] => {
     const what = `${provider}: key ${key.name}`

@@ -5,6 +5,8 @@ import { DIALECTS, type Dialects } from '../dialects/registry.ts'
 import { canTranslate, plainLosses, upstreamsOf } from '../dialects/translate.ts'
 import type { ReadContext } from '../endpoints/context.ts'
 import { type FactTable, factTableOf } from '../models/facts.ts'
+import { answersOf } from '../platforms/answers.ts'
+import { PLATFORMS } from '../platforms/registry.ts'
 import type { Connections } from '../providers/connections.ts'
 import { type ProxySettings, proxyFor } from '../providers/proxy.ts'
 import type { Provider } from '../providers/send.ts'
@@ -57,16 +59,19 @@ export function connect(
   const facts = factTableOf(config)
   const entries = Object.entries(config.providers).map(([name, provider]): [string, Provider] => {
     const { origin, pathname } = new URL(provider.base_url)
+    const platform = provider.platform ? PLATFORMS[provider.platform] : null
     const way = {
       connectMs: config.resilience.connect,
       ca: provider.ca ? readBounded(provider.ca, MAX_CA_BYTES).toString('utf8') : null,
       proxy: proxyFor(origin, proxies),
     }
+    const dispatcher = connections.to(origin, way)
     return [
       name,
       {
         dialects: spokenFor(dialects, name, provider, facts),
-        dispatcher: connections.to(origin, way),
+        dispatcher: platform ? dispatcher.compose(answersOf(platform)) : dispatcher,
+        platform,
         sockets: provider.websocket === 'on' ? connections.socketsTo(origin, way) : null,
         origin,
         basePath: pathname.replace(/\/+$/, ''),

@@ -32,6 +32,7 @@ async function cooledBy(act: (exchange: UpstreamExchange, fail: (reason: Error) 
     origin: 'http://127.0.0.1:9',
     basePath: '',
     credentials: singleKey(null),
+    platform: null,
     factsOf: () => ({}),
     windowOf: () => null,
     trace: false,

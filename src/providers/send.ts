@@ -13,6 +13,7 @@ import {
 } from '../credentials/credentials.ts'
 import type { ClientRequest } from '../dialects/client-request.ts'
 import type { ProviderAccess, ProviderRequest, Translation, UpstreamDialect } from '../dialects/dialect.ts'
+import type { Platform } from '../platforms/platform.ts'
 import { Adjuster, type AdjusterOptions } from './adjuster.ts'
 import {
   type AttemptResult,
@@ -37,6 +38,8 @@ export interface Provider {
   /** Path of the base URL, without a trailing slash. */
   readonly basePath: string
   readonly credentials: Credentials
+  /** Cloud whose paths its requests take; its connections turn the answers back. */
+  readonly platform: Platform | null
   readonly factsOf: NonNullable<ProviderAccess['factsOf']>
   /** Returns the known window of one of its models, in tokens. */
   readonly windowOf: (model: string) => number | null
@@ -203,7 +206,8 @@ class Walk {
     const { model, changes } = this.#tried
     const plain = this.#dialect!.request(this.#clientRequest, model, access)
     const made = changes ? changed(plain, changes) : plain
-    const request = { ...made, body: this.#adjuster.fit(made.body, this.#translation) }
+    const fitting = { ...made, body: this.#adjuster.fit(made.body, this.#translation) }
+    const request = provider.platform?.place(fitting) ?? fitting
     if (provider.trace) request.headers.push(...this.#options.listener.traceHeaders(this.#n))
     const complete = credential.complete?.(request) ?? request
     if (complete instanceof Promise)
@@ -265,7 +269,11 @@ class Walk {
     const target = this.#tried
     let answer = judge(result, target, this.#dialect!, this.#options)
     if (answer.kind !== 'failure' || answer.outcome !== 'not_sent') this.#requestsSent++
-    const turn = this.#credential?.settled?.(answeredOf(answer)) ?? null
+    const answered = answeredOf(answer)
+    const isRefused = answer.kind === 'failure' && answer.code === 'upstream_refused'
+    const why = isRefused && answered ? this.#credential?.refusal?.(answered) : null
+    const turn = this.#credential?.settled?.(answered) ?? null
+    if (answer.kind === 'failure' && why) answer = explained(answer, target, why)
     const reduced = withoutRefused(this.#clientRequest, answer, target, this.#dialect!)
     if (reduced) this.#clientRequest = reduced.request
     const again = reduced?.failure ?? (answer.kind === 'whole' ? this.#adjuster.askAgain(answer) : null)
@@ -484,14 +492,26 @@ function shortened(answer: Failure): Failure {
 const isOfOneCaller = ({ status }: Failure, { provider }: Target, { providers }: SendOptions): boolean =>
   providers.get(provider)!.credentials.areCallers && (status === 429 || status === 402)
 
+/** Words a refusal by what is known of its credential. */
+const explained = (answer: Failure, target: Target, why: string): Failure => ({
+  ...answer,
+  message: `${targetId(target)}: denied the gateway access: ${why}`,
+})
+
 /** Returns what an answer means for its credential; null if none came. */
 function answeredOf(answer: AttemptResult): CredentialAnswer | null {
   if (answer.status === null) return null
   const { headers } = answer
-  if (answer.kind !== 'failure') return { status: answer.status, headers, code: null, retryAfterMs: null }
+  const none = { headers, code: null, message: null, retryAfterMs: null }
+  if (answer.kind !== 'failure') return { ...none, status: answer.status }
   const { status, error } = answer
-  const code = error?.code ?? null
-  return { status: error?.status ?? status, headers, code, retryAfterMs: retryAfterMs(answer) }
+  return {
+    status: error?.status ?? status,
+    headers,
+    code: error?.code ?? null,
+    message: error?.message ?? null,
+    retryAfterMs: retryAfterMs(answer),
+  }
 }
 
 /** Returns `Retry-After` in ms, from seconds or a date; null if absent or invalid. */

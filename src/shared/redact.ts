@@ -23,15 +23,20 @@ export function createMask(secrets: Iterable<string>): Mask {
   }
 }
 
-/** Returns a mask that can learn further secrets, such as keys that are renewed; it forgets none. */
+/** Maximum secrets that a mask learns: renewed tokens come every hour, and the oldest are no secrets any more. */
+const MAX_LEARNED = 200
+
+/** Returns a mask that can learn further secrets, such as keys that are renewed. */
 export function createGrowingMask(secrets: Iterable<string>): Mask & { learn(secret: string): void } {
-  const known = new Set(secrets)
-  let mask = createMask(known)
+  const given = new Set(secrets)
+  const learned = new Set<string>()
+  let mask = createMask(given)
   return Object.assign((text: string) => mask(text), {
     learn(secret: string) {
-      if (known.has(secret)) return
-      known.add(secret)
-      mask = createMask(known)
+      if (given.has(secret) || learned.has(secret)) return
+      learned.add(secret)
+      for (const oldest of learned) if (learned.size > MAX_LEARNED) learned.delete(oldest)
+      mask = createMask([...given, ...learned])
     },
   })
 }

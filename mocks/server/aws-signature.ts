@@ -1,0 +1,135 @@
+// Verifies AWS Signature Version 4 as AWS does, and words each refusal as AWS does. Written from the public
+// description of the algorithm and without AWS's libraries, so that it can judge what they sign.
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+
+export interface SignedRequest {
+  readonly method: string
+  /** Path as it arrived, percent-encoded. */
+  readonly rawPath: string
+  readonly query: URLSearchParams
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly text: string
+}
+
+export interface AwsAccount {
+  readonly accessKeyId: string
+  readonly secretAccessKey: string
+  /** Token that must come with the key; undefined for one that does not expire. */
+  readonly sessionToken?: string
+  /** Time at which the token expires, ms since the epoch. */
+  readonly expiresAt?: number
+  /** True if it may not call a model. */
+  readonly isDenied?: boolean
+}
+
+export interface VerifyOptions {
+  readonly accounts: readonly AwsAccount[]
+  /** Default: the region of the request, whatever it is. */
+  readonly region?: string
+  readonly services: readonly string[]
+  /** Ms since the epoch. */
+  readonly now: number
+}
+
+/** AWS's name of an error and its message. */
+export interface SignatureProblem {
+  readonly type: string
+  readonly message: string
+}
+
+/** Difference between the clocks that AWS allows, ms. */
+const MAX_CLOCK_SKEW_MS = 5 * 60_000
+
+const AUTHORIZATION =
+  /^AWS4-HMAC-SHA256 +Credential=([^/]+)\/(\d{8})\/([^/]+)\/([^/]+)\/aws4_request, *SignedHeaders=([^, ]+), *Signature=([0-9a-f]{64})$/
+
+/** Returns the problem with a request's signature; null if it is right. */
+export function signatureProblem(
+  request: SignedRequest,
+  { accounts, region, services, now }: VerifyOptions,
+): SignatureProblem | null {
+  const { headers } = request
+  if (headers.authorization === undefined)
+    return { type: 'MissingAuthenticationTokenException', message: 'Missing Authentication Token' }
+  const [, id, day, signedRegion = '', service = '', signed = '', signature = ''] =
+    AUTHORIZATION.exec(headers.authorization) ?? []
+  const date = headers['x-amz-date'] ?? ''
+  if (id === undefined || day === undefined || !/^\d{8}T\d{6}Z$/.test(date))
+    return {
+      type: 'IncompleteSignatureException',
+      message: 'Authorization header requires Credential, Signature, SignedHeaders and an x-amz-date header.',
+    }
+  const account = accounts.find(({ accessKeyId }) => accessKeyId === id)
+  if (!account || account.sessionToken !== headers['x-amz-security-token'])
+    return {
+      type: 'UnrecognizedClientException',
+      message: 'The security token included in the request is invalid.',
+    }
+  if (account.expiresAt !== undefined && account.expiresAt <= now)
+    return {
+      type: 'ExpiredTokenException',
+      message: 'The security token included in the request is expired',
+    }
+  const wrong = (message: string) => ({ type: 'InvalidSignatureException', message })
+  const late = clockProblem(date, now)
+  if (late !== null) return wrong(late)
+  if (region !== undefined && signedRegion !== region)
+    return wrong(`Credential should be scoped to a valid region, not '${signedRegion}'.`)
+  if (!services.includes(service))
+    return wrong(`Credential should be scoped to correct service: '${services[0]}'.`)
+  const names = signed.split(';')
+  const unsigned = Object.keys(headers).filter(
+    (name) => (name === 'host' || name.startsWith('x-amz-')) && !names.includes(name),
+  )
+  if (unsigned.length > 0) return wrong(`'${unsigned[0]}' must be a 'SignedHeader' in the AWS Authorization.`)
+  const scope = `${day}/${signedRegion}/${service}/aws4_request`
+  const text = ['AWS4-HMAC-SHA256', date, scope, sha256(canonicalRequest(request, names))].join('\n')
+  const key = [day, signedRegion, service, 'aws4_request'].reduce(
+    (secret: Buffer, part) => hmac(secret, part),
+    Buffer.from(`AWS4${account.secretAccessKey}`),
+  )
+  if (!timingSafeEqual(hmac(key, text), Buffer.from(signature, 'hex')) || !date.startsWith(day))
+    return wrong(
+      'The request signature we calculated does not match the signature you provided. Check your AWS Secret Access Key and signing method. Consult the service documentation for details.',
+    )
+  return account.isDenied
+    ? {
+        type: 'AccessDeniedException',
+        message: `User: arn:aws:iam::123456789012:user/mock is not authorized to perform: bedrock:InvokeModel on resource: arn:aws:bedrock:${signedRegion}::foundation-model because no identity-based policy allows the bedrock:InvokeModel action`,
+      }
+    : null
+}
+
+function clockProblem(date: string, now: number): string | null {
+  const at = Date.parse(date.replace(/^(....)(..)(..)T(..)(..)(..)Z$/, '$1-$2-$3T$4:$5:$6Z'))
+  const limit = (ms: number) => stamp(ms)
+  if (at < now - MAX_CLOCK_SKEW_MS)
+    return `Signature expired: ${date} is now earlier than ${limit(now - MAX_CLOCK_SKEW_MS)} (${stamp(now)} - 5 min.)`
+  if (at > now + MAX_CLOCK_SKEW_MS)
+    return `Signature not yet current: ${date} is still later than ${limit(now + MAX_CLOCK_SKEW_MS)} (${stamp(now)} + 5 min.)`
+  return null
+}
+
+const stamp = (ms: number): string => new Date(ms).toISOString().replace(/[-:]|\.\d+/g, '')
+
+/** Returns the text that is signed. The path is encoded once more, as everywhere but in S3. */
+function canonicalRequest(
+  { method, rawPath, query, headers, text }: SignedRequest,
+  names: readonly string[],
+): string {
+  const path = rawPath.split('/').map(encoded).join('/')
+  const pairs = [...query].map(([name, value]) => `${encoded(name)}=${encoded(value)}`).sort()
+  const values = names.map((name) => `${name}:${(headers[name] ?? '').trim().replace(/ +/g, ' ')}\n`)
+  const body = headers['x-amz-content-sha256'] ?? sha256(text)
+  return [method, path, pairs.join('&'), values.join(''), names.join(';'), body].join('\n')
+}
+
+const encoded = (text: string): string =>
+  encodeURIComponent(text).replace(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  )
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+const hmac = (key: Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest()

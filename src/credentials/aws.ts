@@ -1,0 +1,175 @@
+// `auth: aws`: signs requests with AWS Signature Version 4. AWS's own libraries find the credentials and sign;
+// they are loaded with the first call.
+import type { AwsCredentialIdentity } from '@smithy/types'
+import type { ProviderRequest } from '../dialects/dialect.ts'
+import { regionIn } from '../shared/aws-region.ts'
+import { createKeySearch } from '../shared/redact.ts'
+import type { Credential, CredentialAnswer, Credentials, CredentialUse } from './credentials.ts'
+import { Renewed } from './renewed.ts'
+
+export interface AwsOptions {
+  readonly provider: string
+  /** Origin of its base URL. */
+  readonly origin: string
+  readonly region?: string | undefined
+  readonly service?: string | undefined
+  readonly profile?: string | undefined
+  /** Called with each secret as it is read, so that it can be masked. */
+  readonly learn: (secret: string) => void
+  readonly now: () => number
+}
+
+/** Returns the name for which requests to an address of AWS are signed. */
+const serviceIn = (hostname: string): string =>
+  /^(bedrock-mantle|aws-external-anthropic)\./.exec(hostname)?.[1] ?? 'bedrock'
+
+/** Name of the credential in the record. */
+const NAME = 'aws'
+
+/** Difference to AWS's clock above which a refusal is put down to it, ms; AWS itself allows 5 minutes. */
+const MAX_CLOCK_ERROR_MS = 4 * 60_000
+
+export const awsCredentials = (options: AwsOptions): Credentials => new AwsCredentials(options)
+
+interface Identity extends AwsCredentialIdentity {
+  readonly holds: (bytes: Buffer) => boolean
+}
+
+class AwsCredentials implements Credentials {
+  readonly areCallers = false
+  readonly #options: AwsOptions
+  readonly #identities: Renewed<Identity>
+  #current: Identity | null = null
+  /** AWS's clock minus ours, ms, as far as it matters. */
+  #clockOffset = 0
+
+  constructor(options: AwsOptions) {
+    this.#options = options
+    const { provider, now } = options
+    const what = `${provider}: no credentials of AWS`
+    this.#identities = new Renewed({ fetch: () => this.#fetch(), explain, what, now })
+  }
+
+  take({ tried }: CredentialUse): Credential | Promise<Credential> {
+    const isSecond = tried.has(NAME)
+    const identity = this.#identities.get()
+    return identity instanceof Promise
+      ? identity.then((identity) => this.#credential(identity, isSecond))
+      : this.#credential(identity, isSecond)
+  }
+
+  holdsSecret(bytes: Buffer): boolean {
+    return this.#current?.holds(bytes) ?? false
+  }
+
+  #credential(identity: Identity, isSecond: boolean): Credential {
+    return {
+      key: null,
+      name: NAME,
+      complete: (request) => this.#sign(request, identity),
+      settled: (answer) => (answer ? this.#settled(answer, identity, isSecond) : null),
+      refusal: (answer) => refusalOf(answer, this.#options.now() + this.#clockOffset),
+    }
+  }
+
+  /** Renews credentials that have expired, and follows AWS's clock; both are tried once more at once. */
+  #settled(answer: CredentialAnswer, identity: Identity, isSecond: boolean): 'another' | null {
+    if (answer.status !== 401 && answer.status !== 403) return null
+    const error = clockError(answer, this.#options.now() + this.#clockOffset)
+    if (error !== 0) this.#clockOffset += error
+    else if (isExpired(answer)) this.#identities.refused(identity)
+    else return null
+    return isSecond ? null : 'another'
+  }
+
+  async #fetch(): Promise<{ value: Identity; expiresAt: number }> {
+    const { profile, region, learn } = this.#options
+    const { defaultProvider } = await import('@aws-sdk/credential-provider-node')
+    const provide = defaultProvider({
+      ...(profile !== undefined && { profile }),
+      clientConfig: { region: region ?? this.#region() },
+      ignoreCache: true, // other programs renew the files
+    })
+    const found = await provide()
+    const { secretAccessKey, sessionToken, expiration } = found
+    learn(secretAccessKey)
+    if (sessionToken) learn(sessionToken)
+    const searches = [secretAccessKey, sessionToken ?? secretAccessKey].map(createKeySearch)
+    const value = { ...found, holds: (bytes: Buffer) => searches.some((holds) => holds(bytes)) }
+    this.#current = value
+    return { value, expiresAt: expiration?.getTime() ?? Number.POSITIVE_INFINITY }
+  }
+
+  #region(): string {
+    return this.#options.region ?? regionIn(new URL(this.#options.origin).hostname) ?? 'us-east-1'
+  }
+
+  async #sign(request: ProviderRequest, credentials: Identity): Promise<ProviderRequest> {
+    const [{ SignatureV4 }, { Hash }] = await Promise.all([
+      import('@smithy/signature-v4'),
+      import('@smithy/hash-node'),
+    ])
+    const { origin, service, now } = this.#options
+    const { host, hostname, protocol } = new URL(origin)
+    const signer = new SignatureV4({
+      credentials,
+      region: this.#region(),
+      service: service ?? serviceIn(hostname),
+      sha256: Hash.bind(null, 'sha256'),
+    })
+    const [path = '', query = ''] = request.path.split('?')
+    // Headers that a proxy on the way may change are not signed.
+    const own = { host, 'content-type': 'application/json' }
+    const { headers } = await signer.sign(
+      {
+        ...{ method: 'POST', protocol, hostname, path, headers: own, body: request.body },
+        query: Object.fromEntries(new URLSearchParams(query)),
+      },
+      { signingDate: new Date(now() + this.#clockOffset) },
+    )
+    const added = Object.entries(headers).filter(([name]) => !Object.hasOwn(own, name))
+    return { ...request, headers: [...request.headers, ...added.flat()] }
+  }
+}
+
+/** Returns AWS's name for an error, from its header or the provider's code; empty if it names none. */
+const errorType = ({ headers, code }: CredentialAnswer): string =>
+  String(headers['x-amzn-errortype'] ?? code ?? '').replace(/[:#].*$/, '')
+
+const isExpired = (answer: CredentialAnswer): boolean =>
+  /^ExpiredToken/.test(errorType(answer)) ||
+  /(token|credentials)\b.* (is|are|has|have) expired/i.test(answer.message ?? '')
+
+/** Returns how far AWS's clock is ahead of `now`, ms; 0 if an error has nothing to do with it. */
+function clockError(answer: CredentialAnswer, now: number): number {
+  const difference = Date.parse(String(answer.headers.date ?? '')) - now
+  return Math.abs(difference) > MAX_CLOCK_ERROR_MS ? difference : 0
+}
+
+/** Explains why AWS refuses credentials. AWS's own words name the account, so they stay out. */
+function refusalOf(answer: CredentialAnswer, now: number): string | null {
+  const type = errorType(answer)
+  const behind = clockError(answer, now)
+  if (behind !== 0)
+    return `this machine's clock is ${Math.round(Math.abs(behind) / 60_000)} minutes ${behind > 0 ? 'behind' : 'ahead of'} AWS's; set it`
+  if (isExpired(answer))
+    return 'the credentials of AWS have expired; renew them, for example with `aws sso login`'
+  if (/^(UnrecognizedClient|InvalidClientTokenId)/.test(type))
+    return 'AWS does not know the access key, or the session token is missing or wrong'
+  if (/^(InvalidSignature|SignatureDoesNotMatch|IncompleteSignature)/.test(type))
+    return 'AWS finds the signature wrong; check the secret access key, `aws.region` and `aws.service`'
+  if (/^AccessDenied/.test(type))
+    return 'the credentials of AWS may not use this model; they need bedrock:InvokeModel and bedrock:InvokeModelWithResponseStream for it'
+  return null
+}
+
+/** Words why there are no credentials; messages of AWS's libraries may hold the output of a program. */
+function explain(error: unknown): string {
+  const { name = 'Error', code } = error as NodeJS.ErrnoException
+  if (code === 'ERR_MODULE_NOT_FOUND') return 'the libraries of AWS are not installed; install Waybill again'
+  const message = String((error as Error).message)
+  if (/expired/i.test(message)) return 'they have expired; renew them, for example with `aws sso login`'
+  if (name === 'CredentialsProviderError')
+    return 'neither the environment, nor a profile, nor the machine has any; see docs/credentials.md'
+  return `they could not be fetched (${code ?? name})`
+}

@@ -1,0 +1,110 @@
+// Renewal of a credential that expires: one fetch for many calls, in time, and what happens when it fails.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { Renewed } from './renewed.ts'
+
+const MINUTE = 60_000
+
+function setup({ life = 60 * MINUTE, timeoutMs = 1_000 } = {}) {
+  let now = 1_800_000_000_000
+  let fetched = 0
+  let answer: () => Promise<void> = async () => {}
+  const renewed = new Renewed({
+    async fetch() {
+      const n = ++fetched
+      await answer()
+      return { value: `token-${n}`, expiresAt: now + life }
+    },
+    explain: (error) => `it failed (${(error as Error).message})`,
+    what: 'cloud: no token',
+    now: () => now,
+    timeoutMs,
+  })
+  return {
+    renewed,
+    fetched: () => fetched,
+    pass(ms: number) {
+      now += ms
+    },
+    answerBy(made: typeof answer) {
+      answer = made
+    },
+  }
+}
+
+test('a thousand calls at once wait for one fetch from a slow endpoint (KEEP-09)', async () => {
+  const { renewed, fetched, answerBy } = setup()
+  const slow = Promise.withResolvers<void>()
+  answerBy(() => slow.promise)
+  const calls = Array.from({ length: 1_000 }, () => renewed.get())
+  assert.equal(fetched(), 1)
+  slow.resolve()
+  assert.deepEqual(new Set(await Promise.all(calls)), new Set(['token-1']))
+  assert.equal(renewed.get(), 'token-1')
+  assert.equal(fetched(), 1)
+})
+
+test('it is renewed beside the calls five minutes before its end, once', async () => {
+  const { renewed, fetched, pass } = setup()
+  await renewed.get()
+  pass(54 * MINUTE)
+  assert.equal(renewed.get(), 'token-1')
+  assert.equal(fetched(), 1)
+  pass(2 * MINUTE)
+  for (let n = 0; n < 100; n++) assert.equal(renewed.get(), 'token-1')
+  assert.equal(fetched(), 2)
+  await turn()
+  assert.equal(renewed.get(), 'token-2')
+})
+
+test('calls wait if it ends, and the old one serves as long as it is valid if renewal fails', async () => {
+  const { renewed, fetched, pass, answerBy } = setup()
+  await renewed.get()
+  answerBy(async () => {
+    throw new Error('503')
+  })
+  pass(57 * MINUTE)
+  assert.equal(renewed.get(), 'token-1')
+  await turn()
+  assert.equal(renewed.get(), 'token-1')
+  assert.equal(fetched(), 2) // and not for every call
+  pass(2 * MINUTE)
+  assert.equal(renewed.get(), 'token-1')
+  await turn()
+  assert.equal(fetched(), 3)
+  pass(2 * MINUTE)
+  await assert.rejects(async () => renewed.get(), /^CredentialError: cloud: no token: it failed \(503\)$/)
+  // A failure answers the calls of the next second.
+  assert.throws(() => renewed.get(), /503/)
+  assert.equal(fetched(), 4)
+  pass(1_001)
+  answerBy(async () => {})
+  assert.equal(await renewed.get(), 'token-5')
+})
+
+test('an endpoint that hangs ends in an error after its time, and not in another request for each call', async () => {
+  const { renewed, fetched, answerBy } = setup({ timeoutMs: 20 })
+  answerBy(() => new Promise(() => {}))
+  const calls = Array.from({ length: 50 }, async () => renewed.get())
+  for (const call of await Promise.allSettled(calls))
+    assert.match(String((call as PromiseRejectedResult).reason), /none came within 20 ms/)
+  assert.equal(fetched(), 1)
+})
+
+test('one that was refused is fetched again, but a newer one is not', async () => {
+  const { renewed, fetched } = setup()
+  await renewed.get()
+  renewed.refused('token-0')
+  assert.equal(renewed.get(), 'token-1')
+  renewed.refused('token-1')
+  assert.equal(await renewed.get(), 'token-2')
+  assert.equal(fetched(), 2)
+})
+
+test('one with little time left is not fetched for every call', async () => {
+  const { renewed, fetched } = setup({ life: MINUTE })
+  await renewed.get()
+  for (let n = 0; n < 100; n++) await renewed.get()
+  assert.equal(fetched(), 1)
+})

@@ -1,0 +1,78 @@
+// An access token of a cloud, as a bearer token in every request; how it is fetched is the cloud's own.
+import { createKeySearch } from '../shared/redact.ts'
+import type { Credential, CredentialAnswer, Credentials, CredentialUse } from './credentials.ts'
+import { type Expiring, Renewed } from './renewed.ts'
+
+export interface Token {
+  readonly token: string
+  /** Headers that belong to it, names and values in turn. */
+  readonly headers?: readonly string[]
+}
+
+export interface TokenOptions {
+  /** Name of the credential in the record. */
+  readonly name: string
+  /** Name in errors. */
+  readonly what: string
+  readonly fetch: () => Promise<Expiring<Token>>
+  /** Words an error of `fetch`, without a secret. */
+  readonly explain: (error: unknown) => string
+  /** Explains why the provider refused a token; null if that is not known. */
+  readonly refusal: (answer: CredentialAnswer) => string | null
+  /** Called with each token as it is fetched, so that it can be masked. */
+  readonly learn: (secret: string) => void
+  readonly now: () => number
+}
+
+export const tokenCredentials = (options: TokenOptions): Credentials => new TokenCredentials(options)
+
+class TokenCredentials implements Credentials {
+  readonly areCallers = false
+  readonly #options: TokenOptions
+  readonly #tokens: Renewed<Token>
+  #search: (bytes: Buffer) => boolean = () => false
+
+  constructor(options: TokenOptions) {
+    this.#options = options
+    const { what, explain, now } = options
+    this.#tokens = new Renewed({ what, explain, now, fetch: () => this.#fetch() })
+  }
+
+  take({ tried }: CredentialUse): Credential | Promise<Credential> {
+    const isSecond = tried.has(this.#options.name)
+    const token = this.#tokens.get()
+    return token instanceof Promise
+      ? token.then((token) => this.#credential(token, isSecond))
+      : this.#credential(token, isSecond)
+  }
+
+  holdsSecret(bytes: Buffer): boolean {
+    return this.#search(bytes)
+  }
+
+  #credential(given: Token, isSecond: boolean): Credential {
+    const { name, refusal } = this.#options
+    const { token, headers = [] } = given
+    return {
+      key: null,
+      name,
+      complete: (request) => ({
+        ...request,
+        headers: [...request.headers, 'authorization', `Bearer ${token}`, ...headers],
+      }),
+      settled: (answer) => {
+        if (answer?.status !== 401) return null
+        this.#tokens.refused(given)
+        return isSecond ? null : 'another'
+      },
+      refusal,
+    }
+  }
+
+  async #fetch(): Promise<Expiring<Token>> {
+    const fetched = await this.#options.fetch()
+    this.#search = createKeySearch(fetched.value.token)
+    this.#options.learn(fetched.value.token)
+    return fetched
+  }
+}

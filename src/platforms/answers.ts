@@ -1,0 +1,81 @@
+// Turns the answers of a platform into the dialect's, between the connection and whoever reads them.
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Dispatcher } from 'undici'
+import type { Platform, StreamDecoder } from './platform.ts'
+
+/** Maximum bytes of an error or a count; a longer one is passed on as it is. */
+const MAX_WHOLE_BYTES = 2 ** 20
+
+type Controller = Dispatcher.DispatchController
+
+/** Returns an interceptor for the connections to a platform. */
+export const answersOf =
+  (platform: Platform): Dispatcher.DispatcherComposeInterceptor =>
+  (dispatch) =>
+  (options, handler) =>
+    dispatch(options, new PlatformAnswer(platform, handler))
+
+class PlatformAnswer implements Dispatcher.DispatchHandler {
+  readonly #platform: Platform
+  readonly #handler: Dispatcher.DispatchHandler
+  #status = 0
+  #headers: IncomingHttpHeaders = {}
+  #decoder: StreamDecoder | null = null
+  /** Start of a whole answer that is short; null if it is passed on at once. */
+  #whole: Buffer[] | null = null
+  #size = 0
+
+  constructor(platform: Platform, handler: Dispatcher.DispatchHandler) {
+    this.#platform = platform
+    this.#handler = handler
+  }
+
+  onRequestStart(controller: Controller, context: unknown): void {
+    this.#handler.onRequestStart?.(controller, context)
+  }
+
+  onResponseStart(
+    controller: Controller,
+    status: number,
+    headers: IncomingHttpHeaders,
+    message?: string,
+  ): void {
+    this.#status = status
+    this.#headers = headers
+    if (status >= 200) {
+      this.#decoder = (status < 300 && this.#platform.openStream?.(headers)) || null
+      this.#whole = this.#decoder || /^text\/event-stream\b/i.test(headers['content-type'] ?? '') ? null : []
+    }
+    const named = this.#platform.headers?.(headers) ?? headers
+    const { 'content-length': _, ...shown } = named
+    const given = this.#decoder ? { ...shown, 'content-type': 'text/event-stream' } : shown
+    this.#handler.onResponseStart?.(controller, status, given, message)
+  }
+
+  onResponseData(controller: Controller, chunk: Buffer): void {
+    if (this.#decoder) {
+      const events = this.#decoder.push(chunk)
+      if (events.length > 0) this.#handler.onResponseData?.(controller, events)
+    } else if (this.#whole && this.#size + chunk.length <= MAX_WHOLE_BYTES) {
+      this.#whole.push(chunk)
+      this.#size += chunk.length
+    } else {
+      for (const begun of this.#whole ?? []) this.#handler.onResponseData?.(controller, begun)
+      this.#whole = null
+      this.#handler.onResponseData?.(controller, chunk)
+    }
+  }
+
+  onResponseEnd(controller: Controller, trailers: IncomingHttpHeaders): void {
+    if (this.#whole) {
+      const body = Buffer.concat(this.#whole)
+      const made = this.#platform.whole(this.#status, this.#headers, body.toString('utf8'))
+      this.#handler.onResponseData?.(controller, made === null ? body : Buffer.from(made))
+    }
+    this.#handler.onResponseEnd?.(controller, trailers)
+  }
+
+  onResponseError(controller: Controller, error: Error): void {
+    this.#handler.onResponseError?.(controller, error)
+  }
+}

@@ -1,0 +1,92 @@
+// Claude by Amazon Bedrock's InvokeModel: the model stands in the path, betas in the body, and a stream comes as
+// AWS's event stream. Format: Amazon Bedrock API reference, "InvokeModelWithResponseStream", "CountTokens".
+import { isObject } from '../dialects/json.ts'
+import { omitMembers, spliceMembers } from '../json/splice.ts'
+import { EventStreamDecoder } from './event-stream.ts'
+import { type ErrorType, messagesError, messagesRequest } from './messages.ts'
+import type { Platform } from './platform.ts'
+
+const VERSION = JSON.stringify('bedrock-2023-05-31')
+const EVENT_STREAM = 'application/vnd.amazon.eventstream'
+
+export const bedrockPlatform = {
+  place(request) {
+    const { base, model, stream, isCount, betas, body, headers } = messagesRequest(request)
+    const operation = isCount ? 'count-tokens' : stream ? 'invoke-with-response-stream' : 'invoke'
+    const placed = spliceMembers(withoutStream(body), {
+      anthropic_version: (before) => before ?? VERSION,
+      ...(betas.length > 0 && { anthropic_beta: (before?: string) => before ?? JSON.stringify(betas) }),
+    })
+    return {
+      path: `${base}/model/${encodeURIComponent(model)}/${operation}`,
+      headers: headers.map((value) => (value === 'text/event-stream' ? EVENT_STREAM : value)),
+      body: isCount ? counted(placed) : placed,
+    }
+  },
+
+  headers: (headers) => ({ ...headers, 'request-id': headers['x-amzn-requestid'] as string | undefined }),
+
+  openStream: (headers) =>
+    headers['content-type']?.startsWith(EVENT_STREAM) ? new EventStreamDecoder(eventOf) : null,
+
+  whole(status, headers, text) {
+    const json = parsed(text)
+    if (status < 400)
+      return typeof json.inputTokens === 'number' ? JSON.stringify({ input_tokens: json.inputTokens }) : null
+    const message = json.message ?? json.Message
+    return typeof message === 'string'
+      ? messagesError(typeOf(String(headers['x-amzn-errortype'] ?? ''), status), message)
+      : null
+  },
+} satisfies Platform
+
+const withoutStream = (body: string): string => omitMembers(body, [['stream']])
+
+/** Wraps a request whose tokens are to be counted. It must be one that could be invoked. */
+const counted = (body: string): string => {
+  const complete = spliceMembers(body, { max_tokens: (before) => before ?? '1' })
+  return JSON.stringify({ input: { invokeModel: { body: Buffer.from(complete).toString('base64') } } })
+}
+
+/** Returns the server-sent event of a message: a part of the answer in base64, or an exception. */
+function eventOf(headers: ReadonlyMap<string, string>, body: Buffer): string {
+  const json = parsed(body.toString('utf8'))
+  const exception = headers.get(':exception-type') ?? headers.get(':error-code')
+  if (exception !== undefined) {
+    const message = json.message ?? headers.get(':error-message') ?? exception
+    return `event: error\ndata: ${messagesError(typeOf(exception, 500), String(message))}\n\n`
+  }
+  if (typeof json.bytes !== 'string') return ''
+  const data = Buffer.from(json.bytes, 'base64').toString('utf8')
+  return `event: ${parsed(data).type}\ndata: ${data}\n\n`
+}
+
+/** AWS's names of errors, without `Exception`. In streams they begin with a small letter. */
+const TYPES: Readonly<Record<string, ErrorType>> = {
+  validation: 'invalid_request_error',
+  accessdenied: 'permission_error',
+  expiredtoken: 'authentication_error',
+  unrecognizedclient: 'authentication_error',
+  invalidsignature: 'authentication_error',
+  incompletesignature: 'authentication_error',
+  missingauthenticationtoken: 'authentication_error',
+  resourcenotfound: 'not_found_error',
+  throttling: 'rate_limit_error',
+  servicequotaexceeded: 'rate_limit_error',
+  modelnotready: 'overloaded_error',
+  serviceunavailable: 'overloaded_error',
+  modeltimeout: 'timeout_error',
+}
+
+const typeOf = (exception: string, status: number): ErrorType =>
+  TYPES[exception.replace(/(Exception)?(:.*)?$/, '').toLowerCase()] ??
+  (status < 500 ? 'invalid_request_error' : 'api_error')
+
+function parsed(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const json: unknown = JSON.parse(text)
+    return isObject(json) ? json : {}
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,55 @@
+// Parts of a request in the messages dialect that clouds place elsewhere, and its errors. Pure.
+import type { ProviderRequest } from '../dialects/dialect.ts'
+import { memberText, omitMembers } from '../json/splice.ts'
+
+export interface MessagesRequest {
+  /** Path before `/v1/messages`. */
+  readonly base: string
+  readonly model: string
+  readonly stream: boolean
+  /** True if its tokens are to be counted. */
+  readonly isCount: boolean
+  /** Values of `anthropic-beta`. */
+  readonly betas: readonly string[]
+  /** Body without `model`; everything else keeps its bytes. */
+  readonly body: string
+  /** Headers without version, betas and a key in `x-api-key`, which clouds take as a bearer token. */
+  readonly headers: readonly string[]
+}
+
+const PATH = /^(.*)\/v\d+\/messages(\/count_tokens)?(?:\?.*)?$/
+
+export function messagesRequest({ path, headers, body }: ProviderRequest): MessagesRequest {
+  const [, base = '', count] = PATH.exec(path) ?? []
+  const kept: string[] = []
+  const betas: string[] = []
+  for (let at = 0; at < headers.length; at += 2) {
+    const [name = '', value = ''] = [headers[at]?.toLowerCase(), headers[at + 1]]
+    if (name === 'anthropic-beta') betas.push(...value.split(/\s*,\s*/).filter(Boolean))
+    else if (name === 'x-api-key') kept.push('authorization', `Bearer ${value}`)
+    else if (name !== 'anthropic-version') kept.push(name, value)
+  }
+  return {
+    base,
+    model: JSON.parse(memberText(body, 'model') ?? '""'),
+    stream: memberText(body, 'stream')?.trim() === 'true',
+    isCount: count !== undefined,
+    betas: [...new Set(betas)],
+    body: omitMembers(body, [['model']]),
+    headers: kept,
+  }
+}
+
+/** Types of errors in the messages dialect. */
+export type ErrorType =
+  | 'invalid_request_error'
+  | 'authentication_error'
+  | 'permission_error'
+  | 'not_found_error'
+  | 'rate_limit_error'
+  | 'overloaded_error'
+  | 'timeout_error'
+  | 'api_error'
+
+export const messagesError = (type: ErrorType, message: string): string =>
+  JSON.stringify({ type: 'error', error: { type, message } })
