@@ -2,6 +2,14 @@
 import { basename } from 'node:path'
 import { AGENTS, type Agent, ANY_PROGRAM } from './agent-table.ts'
 
+/** A model of the gateway's list, with its limits in tokens, as far as they are known. */
+export interface LaunchModel {
+  readonly id: string
+  readonly isRoute: boolean
+  readonly context?: number | undefined
+  readonly output?: number | undefined
+}
+
 export interface LaunchInput {
   /** URL of the gateway, without a trailing slash. */
   readonly url: string
@@ -11,7 +19,7 @@ export interface LaunchInput {
   /** Null: the agent chooses by itself. */
   readonly model: string | null
   /** All models that it may request. */
-  readonly models: readonly string[]
+  readonly models: readonly LaunchModel[]
   /** Path of the file with the text of `Agent.file`. */
   readonly file: string
 }
@@ -29,23 +37,26 @@ export const agentFor = (program: string): Agent =>
   ANY_PROGRAM
 
 /**
- * Description of each model for opencode. Without `attachment` and `modalities` it sends no image; without
- * `limit` it never compacts a conversation. The gateway's list of models has no limits, so these are lower
- * bounds for common models.
+ * Describes a model for opencode. Without `attachment` and `modalities` it sends no image; without `limit` it never compacts a
+ * conversation. What is not known has lower bounds for common models.
  */
-const OPENCODE_MODEL = {
+const openCodeModel = ({ context = 128_000, output = 16_000 }: LaunchModel) => ({
   attachment: true,
   tool_call: true,
   modalities: { input: ['text', 'image'], output: ['text'] },
-  limit: { context: 128_000, output: 16_000 },
-}
+  limit: { context, output: Math.min(output, context - 1) },
+})
 
 /** Placeholder key for a gateway without keys: agents require one. */
 const NO_KEY = 'none-needed'
 
 export function launchOf(agent: Agent, args: readonly string[], input: LaunchInput): Launch {
   const { url, key, session, model, file } = input
-  const models = JSON.stringify(Object.fromEntries(input.models.map((id) => [id, OPENCODE_MODEL])))
+  const models = JSON.stringify(
+    Object.fromEntries(input.models.map((each) => [each.id, openCodeModel(each)])),
+  )
+  // An agent knows the windows of models, but not of routes.
+  const window = input.models.find(({ id, isRoute }) => isRoute && id === model)?.context ?? null
   const values: Readonly<Record<string, string | null>> = {
     url,
     key: key ?? NO_KEY,
@@ -53,9 +64,11 @@ export function launchOf(agent: Agent, args: readonly string[], input: LaunchInp
     model,
     models,
     file,
+    window: window === null ? null : String(window),
   }
   const fill = (text: string): string => text.replace(/\{(\w+)\}/g, (all, name) => values[name] ?? all)
-  const isGiven = (text: string): boolean => model !== null || !text.includes('{model}')
+  const isGiven = (text: string): boolean =>
+    ['model', 'window'].every((name) => values[name] !== null || !text.includes(`{${name}}`))
   const set = Object.entries(agent.env).filter(([, text]) => isGiven(text))
   return {
     set: {

@@ -10,8 +10,8 @@ export interface Agent {
   readonly dialect: (typeof DIALECT_NAMES)[number]
   /**
    * Placeholders: `{url}` of the gateway, `{key}` for it, `{session}`, `{model}`, `{models}` (all that the
-   * gateway knows, as the members of a JSON object), `{file}`. Entries that name the model are left out if
-   * none was requested.
+   * gateway knows, as the members of a JSON object), `{window}` of a route (the longest input, tokens), `{file}`. Entries
+   * that name the model or the window are left out if there is none.
    */
   readonly env: Readonly<Record<string, string>>
   /** Options placed before the user's own; each list is left out as a whole. */
@@ -97,6 +97,7 @@ export const AGENTS: readonly Agent[] = [
       ['-c', 'model_providers.waybill.wire_api=responses'],
       ['-c', 'model_providers.waybill.env_key=WAYBILL_KEY'],
       ['-c', 'model={model}'],
+      ['-c', 'model_context_window={window}'],
     ],
     session: 'own',
   },

@@ -167,12 +167,16 @@ test('a missing gateway, key or program is reported in one line', async (t) => {
 })
 
 test('every entry of the table is filled in, with and without a model', () => {
-  const input = { url: 'http://h:1', key: null, session: 's', models: ['one', 'two'], file: '/f' }
+  const models = [
+    { id: 'one', isRoute: true, context: 1_050_000, output: 128_000 },
+    { id: 'two', isRoute: false },
+  ]
+  const input = { url: 'http://h:1', key: null, session: 's', models, file: '/f' }
   for (const agent of AGENTS)
     for (const model of ['auto', null]) {
       const { set, args } = launchOf(agent, ['mine'], { ...input, model })
       const all = JSON.stringify([set, args])
-      assert.doesNotMatch(all, /\{(url|key|session|models?|file)\}/, agent.title)
+      assert.doesNotMatch(all, /\{(url|key|session|models?|window|file)\}/, agent.title)
       assert.equal(all.includes('auto'), model !== null, agent.title)
       assert.equal(args.at(-1), 'mine')
       assert.equal('file' in agent, JSON.stringify(agent.env).includes('{file}'), agent.title)
@@ -183,7 +187,16 @@ test('every entry of the table is filled in, with and without a model', () => {
   const { attachment, modalities, limit } = provider.waybill.models.one
   assert.equal(attachment, true)
   assert.deepEqual(modalities.input, ['text', 'image'], 'it sends no image otherwise')
-  assert.ok(limit.context > limit.output && limit.output > 0, 'it compacts nothing otherwise')
+  assert.deepEqual(limit, { context: 1_050_000, output: 128_000 }, 'it compacts nothing otherwise')
+  assert.deepEqual(provider.waybill.models.two.limit, { context: 128_000, output: 16_000 })
+  for (const [model, window] of [
+    ['one', ['-c', 'model_context_window=1050000']],
+    ['two', []],
+    ['three', []],
+  ] as const) {
+    const { args } = launchOf(agentFor('codex'), [], { ...input, model })
+    assert.deepEqual(args.slice(args.indexOf(`model=${model}`) + 1), window)
+  }
   assert.equal(agentFor('/usr/local/bin/codex').title, 'Codex')
   assert.deepEqual(agentFor('python').programs, [])
 })

@@ -43,7 +43,14 @@ export interface RunAgentOptions extends Program {
 const ANSWER_MS = 5_000
 
 const catalog = z.looseObject({
-  data: z.array(z.looseObject({ id: z.string(), type: z.string().default('chat') })),
+  data: z.array(
+    z.looseObject({
+      id: z.string(),
+      type: z.string().default('chat'),
+      context_window: z.number().optional(),
+      max_completion_tokens: z.number().optional(),
+    }),
+  ),
 })
 const resolution = z.looseObject({ route: z.string().nullable() })
 
@@ -56,10 +63,14 @@ export async function runAgent(options: RunAgentOptions): Promise<number> {
   const get = gatewayAt(base, env, keyFile)
   const session = sessionOf(options.session, agent, program)
   const known = await get('/v1/models', catalog, AbortSignal.timeout(ANSWER_MS))
-  const models = known.data.filter(({ type }) => type === 'route' || type === 'chat').map(({ id }) => id)
-  const note =
-    options.model === undefined ? null : await checkModel(options.model, agent, program, models, get)
-  const model = options.model ?? (agent.needsModel ? modelOf(models) : null)
+  const models = known.data
+    .filter(({ type }) => type === 'route' || type === 'chat')
+    .map(({ id, type, context_window: context, max_completion_tokens: output }) => {
+      return { id, isRoute: type === 'route', context, output }
+    })
+  const ids = models.map(({ id }) => id)
+  const note = options.model === undefined ? null : await checkModel(options.model, agent, program, ids, get)
+  const model = options.model ?? (agent.needsModel ? modelOf(ids) : null)
   const { key } = findKey(env, keyFile ?? null)
 
   const directory = agent.file === undefined ? null : mkdtempSync(join(tmpdir(), 'waybill-run-'))

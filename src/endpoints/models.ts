@@ -10,7 +10,7 @@ import { limitsOf, type ModelLimits } from './model-limits.ts'
 import { catalogEntry, count, time } from './schemas.ts'
 
 // Clients send paging parameters (`limit`); the list is short, so it is always complete.
-const modelsQuery = z.looseObject({})
+const modelsQuery = z.looseObject({ client_version: z.string().optional() })
 
 const oneQuery = z.strictObject({ key: googleQuery.key })
 
@@ -33,9 +33,16 @@ const anthropicEntry = z.strictObject({
     .describe('as far as they are known'),
 })
 const id = z.string().nullable()
+/**
+ * Codex's own list, which it asks for with its version if it has a ChatGPT login. An entry would replace what Codex knows of a
+ * model, its instructions and the form of its tools with it; an empty list leaves all of that as it is.
+ */
+const CODEX_LIST = z.strictObject({ models: z.tuple([]) })
+
 const modelsResponse = z.union([
   z.strictObject({ object: z.literal('list'), data: z.array(catalogEntry) }),
   z.strictObject({ models: z.array(googleEntry) }),
+  CODEX_LIST,
   z.strictObject({ data: z.array(anthropicEntry), has_more: z.literal(false), first_id: id, last_id: id }),
 ])
 const modelResponse = z.union([catalogEntry, anthropicEntry, googleEntry])
@@ -106,11 +113,13 @@ const LEVELS = ['low', 'medium', 'high', 'xhigh', 'max'] as const
 export const models = {
   path: '/v1/models',
   summary:
-    "the models and routes, in OpenAI's list format; in Anthropic's with `anthropic-version`, in Google's with `x-goog-api-client` or `x-goog-api-key`",
+    "the models and routes, in OpenAI's list format; in Anthropic's with `anthropic-version`, in Google's with `x-goog-api-client` or `x-goog-api-key`; empty, in Codex's, with `?client_version=`",
   keyParameter: 'key',
   query: modelsQuery,
   response: modelsResponse,
-  answer(_query, admitted, context) {
+  hasEtag: true,
+  answer({ client_version }, admitted, context) {
+    if (client_version !== undefined) return { models: [] as [] }
     const entries = catalog(context.config)
     if (wantsGoogle(admitted)) return { models: entries.map(({ id }) => toGoogle(id, context)) }
     if (!wantsAnthropic(admitted))

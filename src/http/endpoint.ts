@@ -48,6 +48,8 @@ export interface ReadEndpoint<Context, Query extends z.ZodType, Response extends
   readonly response: Response
   /** See `CallEndpoint`. */
   readonly keyParameter?: string
+  /** Names the answer by an `ETag`; a client that has it already gets 304. */
+  readonly hasEtag?: boolean
   /** Media type of a text answer, which `answer` returns. JSON by default. */
   readonly mediaType?: string
   /** Returns a value to send as JSON, or that JSON itself, or throws a GatewayError. */

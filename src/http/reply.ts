@@ -1,5 +1,6 @@
 // Writes the gateway's own answers: JSON, errors, and the headers of a live answer.
-import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import { createHash } from 'node:crypto'
+import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Call, Route, Target } from '../core/call.ts'
 import type { GatewayError } from '../core/errors.ts'
 import type { Mask } from '../shared/redact.ts'
@@ -24,6 +25,14 @@ export function replyJson(
     ...headers,
   })
   response.end(response.req.method === 'HEAD' ? undefined : json)
+}
+
+/** Sends JSON with a name for it, or 304 if the client has it under this name. */
+export function replyTagged(request: IncomingMessage, response: ServerResponse, json: string): void {
+  const etag = `"${createHash('sha256').update(json).digest('base64url').slice(0, 22)}"`
+  if (request.headers['if-none-match'] === etag)
+    response.writeHead(304, { etag, 'cache-control': 'no-store', ...NOSNIFF }).end()
+  else replyJson(response, 200, json, { etag })
 }
 
 /** Maximum bytes of a body written together with its headers, which saves 9 µs of some 100. */

@@ -30,7 +30,7 @@ import type {
 } from './endpoint.ts'
 import type { KeyGuard } from './key-guard.ts'
 import { dropBody } from './pieces.ts'
-import { NOSNIFF, replyError, replyJson } from './reply.ts'
+import { NOSNIFF, replyError, replyJson, replyTagged } from './reply.ts'
 import { giveUpUntaken } from './untaken.ts'
 import type { WebSockets } from './web-sockets.ts'
 
@@ -206,7 +206,7 @@ function mountReads<Read, Live>(
   { reads, readSlots }: ServerOptions<Read, Live>,
   { admit, notAllowed }: Doors<Read, Live>,
 ): void {
-  for (const { path, open = false, keyParameter, mediaType, query, answer } of reads) {
+  for (const { path, open = false, keyParameter, hasEtag, mediaType, query, answer } of reads) {
     app.get(
       path,
       admit({ open, keyParameter }, async (admitted, response, { readContext }) => {
@@ -215,7 +215,11 @@ function mountReads<Read, Live>(
         try {
           const said = await answer(parsed, admitted, readContext)
           if (mediaType) replyJson(response, 200, said as string, { 'content-type': mediaType })
-          else replyJson(response, 200, said instanceof JsonText ? said.text : JSON.stringify(said))
+          else {
+            const json = said instanceof JsonText ? said.text : JSON.stringify(said)
+            if (hasEtag) replyTagged(admitted.request, response, json)
+            else replyJson(response, 200, json)
+          }
         } finally {
           slot?.leave()
         }
