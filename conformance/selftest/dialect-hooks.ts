@@ -1,6 +1,6 @@
 // Shared by must-fail gateways of the dialects other than chat: predicates for requests, and hooks that
 // change one part of a request or of its answer.
-import { changeEvent, changeJson } from './gateway.ts'
+import { changeEvent, changeJson, type Json } from './gateway.ts'
 import type { GatewayHooks, Wanted } from './wire.ts'
 
 export const isMessages = ({ path }: Wanted): boolean => /^\/v1\/messages(\?|$)/.test(path)
@@ -11,31 +11,22 @@ export type Is = (wanted: Wanted) => boolean
 
 /** Changes the JSON of each event. */
 export const eachEvent =
-  (
-    is: Is, // biome-ignore lint/suspicious/noExplicitAny: foreign JSON
-    change: (json: Record<string, any>) => object | null,
-  ): NonNullable<GatewayHooks['event']> =>
+  (is: Is, change: (json: Json) => object | null): NonNullable<GatewayHooks['event']> =>
   (event, _, wanted) =>
     is(wanted) ? changeEvent(event, change) : [event]
 
 /** Changes the JSON of each whole answer. */
 export const eachBody =
-  (
-    is: Is, // biome-ignore lint/suspicious/noExplicitAny: foreign JSON
-    change: (json: Record<string, any>) => unknown,
-  ): NonNullable<GatewayHooks['body']> =>
+  (is: Is, change: (json: Json) => unknown): NonNullable<GatewayHooks['body']> =>
   (body, wanted) =>
     is(wanted) ? changeJson(body, change) : body
 
-/** Changes the JSON of each call. */
-export const eachCall =
-  (
-    is: Is, // biome-ignore lint/suspicious/noExplicitAny: foreign JSON
-    change: (json: Record<string, any>) => unknown,
-  ): NonNullable<GatewayHooks['request']> =>
-  (wanted) => {
+/** Changes the request of these calls. */
+export const changeRequest = (is: Is, change: (body: Json) => object): GatewayHooks => ({
+  request(wanted) {
     if (is(wanted)) wanted.body = Buffer.from(changeJson(wanted.body.toString('utf8'), change))
-  }
+  },
+})
 
 /** Holds events back until a matching one comes. */
 export const until = (is: Is, last: RegExp) => (): GatewayHooks => {
@@ -56,8 +47,7 @@ export const cleanEnd = (is: Is, end: string): GatewayHooks => ({
   cut: async () => end,
 })
 
-// biome-ignore lint/suspicious/noExplicitAny: foreign JSON
-export const withoutMember = (json: Record<string, any>, name: string) => {
+export const withoutMember = (json: Json, name: string) => {
   const { [name]: _, ...rest } = json
   return rest
 }
@@ -65,8 +55,7 @@ export const withoutMember = (json: Record<string, any>, name: string) => {
 /** Changes the blocks of one type, in an answer of messages or in a call's history. */
 export const eachBlock =
   (type: string) =>
-  // biome-ignore lint/suspicious/noExplicitAny: foreign JSON
-  (json: Record<string, any>, change: (block: Record<string, any>) => object): object => {
+  (json: Json, change: (block: Json) => object): object => {
     // biome-ignore lint/suspicious/noExplicitAny: foreign JSON
     const within = (content: any) =>
       Array.isArray(content)

@@ -17,6 +17,9 @@ import { startWaybill } from './reference.ts'
 import type { GatewayHooks, HookContext } from './wire.ts'
 import { forward, pass, startBetween, type Wanted } from './wire.ts'
 
+// biome-ignore lint/suspicious/noExplicitAny: foreign JSON
+export type Json = Record<string, any>
+
 /** Path of calls. */
 export const CHAT = '/v1/chat/completions'
 
@@ -41,10 +44,7 @@ export function changeCall(wanted: Wanted, change: (call: Record<string, unknown
 }
 
 /** Changes the JSON of an event of a stream; `[DONE]` and comments stay. */
-export function changeEvent(
-  event: string, // biome-ignore lint/suspicious/noExplicitAny: foreign JSON
-  change: (json: Record<string, any>) => object | null,
-): readonly string[] {
+export function changeEvent(event: string, change: (json: Json) => object | null): readonly string[] {
   const data = /^data: (\{.*)$/m.exec(event)?.[1]
   if (data === undefined) return [event]
   const changed = change(parseJson(data))
@@ -52,10 +52,7 @@ export function changeEvent(
 }
 
 /** Changes a whole answer that is JSON. */
-export function changeJson(
-  body: string, // biome-ignore lint/suspicious/noExplicitAny: foreign JSON
-  change: (json: Record<string, any>) => unknown,
-): string {
+export function changeJson(body: string, change: (json: Json) => unknown): string {
   try {
     return JSON.stringify(change(parseJson(body)))
   } catch {
@@ -72,14 +69,27 @@ export function roundNumbers(body: string): string {
   }
 }
 
-/** Returns the body hook that changes the JSON of answers to paths with this prefix. */
+/** Path of the record of one call, and of the list. */
+export const RECORD = '/api/usage/request-logs/'
+export const LIST = '/api/usage/request-logs?'
+
+/** Returns the body hook that changes the JSON of answers to paths with this prefix, or that match. */
 export const onRead =
-  (
-    prefix: string, // biome-ignore lint/suspicious/noExplicitAny: foreign JSON
-    change: (json: Record<string, any>) => unknown,
-  ): NonNullable<GatewayHooks['body']> =>
+  (where: string | RegExp, change: (json: Json) => unknown): NonNullable<GatewayHooks['body']> =>
   (body, { path }) =>
-    path.startsWith(prefix) ? changeJson(body, change) : body
+    (typeof where === 'string' ? path.startsWith(where) : where.test(path)) ? changeJson(body, change) : body
+
+/** Returns the request hook that changes calls of chat. */
+export const onCall =
+  (change: (call: Record<string, unknown>) => object): NonNullable<GatewayHooks['request']> =>
+  (wanted) =>
+    changeCall(wanted, change)
+
+/** Returns the event hook that changes the JSON of each event. */
+export const onEvent =
+  (change: (json: Json) => object | null): NonNullable<GatewayHooks['event']> =>
+  (event) =>
+    changeEvent(event, change)
 
 export const failWith = (status: number) => ({
   status,

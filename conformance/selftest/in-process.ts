@@ -1,4 +1,5 @@
 // A must-fail or must-pass gateway as a target in this process: `inproc: selftest/in-process#NAME`.
+
 import type { InProcess } from '../launch/in-process.ts'
 import { startOf } from './gateway.ts'
 import { mustFail } from './must-fail/registry.ts'

@@ -1,5 +1,6 @@
 // A model server that is right, for the tests of profile `server`: its model is a list of words, and it keeps to
 // limits, stop strings, forced tools and schemas. Counts what it is asked for. `faults` make it wrong in one thing.
+
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'

@@ -1,4 +1,5 @@
 // Runs the checks that must fail on a must-fail gateway, and reports which of them do.
+
 import { fileURLToPath } from 'node:url'
 import { byFinding } from '../judge/group-findings.ts'
 import type { Verdict } from '../judge/judge.ts'

@@ -2,11 +2,8 @@
 // models of the reference's target file are translated; native calls stay as they are.
 
 import type { Is } from './dialect-hooks.ts'
-import { CHAT, changeEvent, changeJson } from './gateway.ts'
+import { CHAT, changeEvent, changeJson, type Json } from './gateway.ts'
 import type { GatewayHooks, Wanted } from './wire.ts'
-
-// biome-ignore lint/suspicious/noExplicitAny: foreign JSON
-export type Json = Record<string, any>
 
 export const isChat: Is = ({ path }) => path === CHAT
 
@@ -43,13 +40,6 @@ export const eachResponse =
 /** Changes the items of the last event. */
 export const eachLast = (change: (item: Json) => object) =>
   eachResponse((response) => ({ ...response, output: response.output?.map(change) }))
-
-/** Changes the request of these calls. */
-export const changeRequest = (is: Is, change: (body: Json) => object): GatewayHooks => ({
-  request(wanted) {
-    if (is(wanted)) wanted.body = Buffer.from(changeJson(wanted.body.toString('utf8'), change))
-  },
-})
 
 /** Sends the matching event after the next one. */
 export const oneLater = (is: Is, late: RegExp) => (): GatewayHooks => {

@@ -1,5 +1,6 @@
 // Passes bytes through the hooks of a must-fail gateway: between client and gateway, and between gateway and
 // providers. Knows HTTP and where the hooks are called, not what they do.
+
 import { once } from 'node:events'
 import {
   type ClientRequest,

@@ -1,6 +1,5 @@
 // Must-fail gateways for the checks of CAT.
-import type { MustFail } from '../gateway.ts'
-import { changeJson, failWith, onRead } from '../gateway.ts'
+import { changeJson, failWith, type MustFail, onRead } from '../gateway.ts'
 
 export const mustFail = {
   'bare-catalog': {
@@ -35,39 +34,30 @@ export const mustFail = {
     what: 'Only chat models and routes are listed.',
     caughtBy: ['CAT-02'],
     hooks: {
-      body: (body, { path }) =>
-        path === '/v1/models'
-          ? changeJson(body, (json) => ({
-              ...json,
-              data: json.data?.filter(({ type }: { type: string }) => type === 'chat' || type === 'route'),
-            }))
-          : body,
+      body: onRead(/^\/v1\/models$/, (json) => ({
+        ...json,
+        data: json.data?.filter(({ type }: { type: string }) => type === 'chat' || type === 'route'),
+      })),
     },
   },
   'no-routes-in-the-catalog': {
     what: 'Routes are not listed.',
     caughtBy: ['CAT-01'],
     hooks: {
-      body: (body, { path }) =>
-        path === '/v1/models'
-          ? changeJson(body, (json) => ({
-              ...json,
-              data: json.data.filter((item: { type: string }) => item.type !== 'route'),
-            }))
-          : body,
+      body: onRead(/^\/v1\/models$/, (json) => ({
+        ...json,
+        data: json.data.filter((item: { type: string }) => item.type !== 'route'),
+      })),
     },
   },
   'types-are-left-out': {
     what: 'Models are listed without their type.',
     caughtBy: ['CAT-02'],
     hooks: {
-      body: (body, { path }) =>
-        path === '/v1/models'
-          ? changeJson(body, (json) => ({
-              ...json,
-              data: json.data?.map(({ type: _, ...rest }: { type: string }) => rest),
-            }))
-          : body,
+      body: onRead(/^\/v1\/models$/, (json) => ({
+        ...json,
+        data: json.data?.map(({ type: _, ...rest }: { type: string }) => rest),
+      })),
     },
   },
   'lists-nothing': {

@@ -1,5 +1,6 @@
 // Must-fail gateways for the checks of CC.
-import { eachCall, isMessages } from '../dialect-hooks.ts'
+
+import { changeRequest, isMessages } from '../dialect-hooks.ts'
 import { failWith, type MustFail } from '../gateway.ts'
 
 const profile = 'claude-code'
@@ -32,12 +33,10 @@ export const mustFail = {
     what: 'The entries of a system prompt are joined into one text.',
     profile,
     caughtBy: ['CC-02/system-is-the-same-list'],
-    hooks: {
-      request: eachCall(isMessages, (json) => ({
-        ...json,
-        system: Array.isArray(json.system) ? json.system.map(({ text }) => text).join('\n') : json.system,
-      })),
-    },
+    hooks: changeRequest(isMessages, (json) => ({
+      ...json,
+      system: Array.isArray(json.system) ? json.system.map(({ text }) => text).join('\n') : json.system,
+    })),
   },
   'discovery-redirects': {
     what: 'The model list is elsewhere, and a redirect says where.',

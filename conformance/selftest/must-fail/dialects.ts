@@ -1,8 +1,8 @@
 // Must-fail gateways that are wrong in several dialects other than chat, in translations, or in embeddings.
 
 import {
+  changeRequest,
   eachBody,
-  eachCall,
   eachCallOf,
   eachResult,
   isEmbeddings,
@@ -16,7 +16,7 @@ export const mustFail = {
   'knows-all-fields-of-messages': {
     what: 'Fields of a messages call that the gateway does not know are left out.',
     caughtBy: ['DIAL-01', 'DIAL-02/unknown-parts-arrive'],
-    hooks: { request: eachCall(isMessages, (json) => withoutMember(json, 'x_waybill_probe')) },
+    hooks: changeRequest(isMessages, (json) => withoutMember(json, 'x_waybill_probe')),
   },
   'one-beta-only': {
     what: 'Only the first value of anthropic-beta reaches the provider.',
@@ -49,12 +49,10 @@ export const mustFail = {
   'first-input-only': {
     what: 'Only the first of several inputs is embedded.',
     caughtBy: ['EMB-01/input-is-unchanged'],
-    hooks: {
-      request: eachCall(isEmbeddings, (json) => ({
-        ...json,
-        input: Array.isArray(json.input) ? json.input[0] : json.input,
-      })),
-    },
+    hooks: changeRequest(isEmbeddings, (json) => ({
+      ...json,
+      input: Array.isArray(json.input) ? json.input[0] : json.input,
+    })),
   },
   'sorts-vectors': {
     what: 'Vectors are sorted by their index.',
@@ -107,22 +105,18 @@ export const mustFail = {
   'results-lose-their-calls': {
     what: 'Tool results go to the provider under different ids from their calls.',
     caughtBy: ['DIAL-06/results-find-their-calls'],
-    hooks: {
-      request: eachCall(isMessages, (json) =>
-        eachResult(json, (result) => ({ ...result, tool_use_id: `result_${result.tool_use_id}` })),
-      ),
-    },
+    hooks: changeRequest(isMessages, (json) =>
+      eachResult(json, (result) => ({ ...result, tool_use_id: `result_${result.tool_use_id}` })),
+    ),
   },
   'seals-do-not-come-back': {
     what: 'Sealed reasoning in the input of a responses call is left out.',
     caughtBy: ['DIAL-08'],
-    hooks: {
-      request: eachCall(isResponses, (json) => ({
-        ...json,
-        input: Array.isArray(json.input)
-          ? json.input.filter(({ type }: { type?: string }) => type !== 'reasoning')
-          : json.input,
-      })),
-    },
+    hooks: changeRequest(isResponses, (json) => ({
+      ...json,
+      input: Array.isArray(json.input)
+        ? json.input.filter(({ type }: { type?: string }) => type !== 'reasoning')
+        : json.input,
+    })),
   },
 } satisfies Record<string, MustFail>

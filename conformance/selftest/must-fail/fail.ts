@@ -1,8 +1,7 @@
 // Must-fail gateways for the checks of FAIL.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { MustFail } from '../gateway.ts'
-import { CHAT, callIn, failWith } from '../gateway.ts'
+import { CHAT, callIn, failWith, type MustFail } from '../gateway.ts'
 
 export const mustFail = {
   'bad-json-is-our-fault': {

@@ -1,7 +1,6 @@
 // Must-fail gateways for what a model refuses.
 
-import type { MustFail } from '../gateway.ts'
-import { callIn } from '../gateway.ts'
+import { callIn, type MustFail } from '../gateway.ts'
 import type { HookContext, Wanted } from '../wire.ts'
 
 /** Sends a call with a temperature to the provider by itself, as often as asked. */

@@ -1,5 +1,5 @@
 // Must-fail gateways for the checks of FLOW.
-import { changeEvent, type MustFail } from '../gateway.ts'
+import { type MustFail, onEvent } from '../gateway.ts'
 
 export const mustFail = {
   'buffers-streams': {
@@ -139,11 +139,10 @@ export const mustFail = {
     what: 'Reasoning that a provider sends along with its text is left out.',
     caughtBy: ['FLOW-01'],
     hooks: {
-      event: (event) =>
-        changeEvent(event, (json) => {
-          delete json.choices?.[0]?.delta?.reasoning_content
-          return json
-        }),
+      event: onEvent((json) => {
+        delete json.choices?.[0]?.delta?.reasoning_content
+        return json
+      }),
     },
   },
   'message-for-delta': {
@@ -157,11 +156,10 @@ export const mustFail = {
     what: 'All choices of a stream have index 0.',
     caughtBy: ['FLOW-01'],
     hooks: {
-      event: (event) =>
-        changeEvent(event, (json) => {
-          for (const choice of json.choices ?? []) choice.index = 0
-          return json
-        }),
+      event: onEvent((json) => {
+        for (const choice of json.choices ?? []) choice.index = 0
+        return json
+      }),
     },
   },
   'streams-are-json': {

@@ -1,6 +1,5 @@
 // Must-fail gateways for the checks of KEEP.
-import type { MustFail } from '../gateway.ts'
-import { callIn, changeJson, failWith } from '../gateway.ts'
+import { callIn, changeJson, failWith, type MustFail, onRead } from '../gateway.ts'
 
 export const mustFail = {
   'answers-errors-itself': {
@@ -114,12 +113,9 @@ export const mustFail = {
     what: 'Public metadata contains one more field.',
     caughtBy: ['KEEP-05'],
     hooks: {
-      body: (body, { path }) =>
-        path === '/v1beta/models'
-          ? changeJson(body, (json) => ({
-              models: json.models?.map((each: object) => ({ ...each, base_url: 'https://internal.example' })),
-            }))
-          : body,
+      body: onRead(/^\/v1beta\/models$/, (json) => ({
+        models: json.models?.map((each: object) => ({ ...each, base_url: 'https://internal.example' })),
+      })),
     },
   },
   'public-without-keys': {

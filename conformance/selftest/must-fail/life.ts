@@ -4,8 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
-import type { MustFail } from '../gateway.ts'
-import { callIn, changeJson, failWith, onRead, referenceWith } from '../gateway.ts'
+import { callIn, failWith, type MustFail, onRead, RECORD, referenceWith } from '../gateway.ts'
 
 /** Directories in which a second process was refused. */
 const refused = new Set<string>()
@@ -71,10 +70,7 @@ export const mustFail = {
     what: 'A record names an artifact that is gone.',
     caughtBy: ['LIFE-03'],
     hooks: {
-      body: (body, { path }) =>
-        path.startsWith('/api/usage/request-logs/')
-          ? changeJson(body, (json) => ({ ...json, artifact: { available: true, bytes: 1 } }))
-          : body,
+      body: onRead(RECORD, (json) => ({ ...json, artifact: { available: true, bytes: 1 } })),
     },
   },
   'refuses-with-a-trace': {

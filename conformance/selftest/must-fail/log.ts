@@ -1,18 +1,14 @@
 // Must-fail gateways for the checks of LOG.
 
 import { rmSync } from 'node:fs'
-import type { MustFail } from '../gateway.ts'
-import { callIn, changeJson, onRead } from '../gateway.ts'
+import { callIn, changeJson, LIST, type MustFail, onRead, RECORD } from '../gateway.ts'
 
 export const mustFail = {
   'always-empty-log': {
     what: 'The log is an empty list.',
     caughtBy: ['LOG-01', 'LOG-12'],
     hooks: {
-      body: (body, { path }) =>
-        path.startsWith('/api/usage/request-logs?')
-          ? changeJson(body, (json) => ({ ...json, data: [] }))
-          : body,
+      body: onRead(LIST, (json) => ({ ...json, data: [] })),
     },
   },
   'analytics-name-a-call': {
@@ -24,8 +20,7 @@ export const mustFail = {
         responseStart({ headers }) {
           last = headers['x-gateway-request-id'] ?? last
         },
-        body: (body, { path }) =>
-          path.startsWith('/api/analytics') ? changeJson(body, (json) => ({ ...json, example: last })) : body,
+        body: onRead('/api/analytics', (json) => ({ ...json, example: last })),
       }
     },
   },
@@ -55,84 +50,63 @@ export const mustFail = {
     what: 'The record of a failed call names the target that was picked, not the last one.',
     caughtBy: ['LOG-05'],
     hooks: {
-      body: (body, { path }) =>
-        path.startsWith('/api/usage/request-logs/')
-          ? changeJson(body, (json) =>
-              json.state === 'failed'
-                ? { ...json, resolved_provider: json.picked_provider, resolved_model: json.picked_model }
-                : json,
-            )
-          : body,
+      body: onRead(RECORD, (json) =>
+        json.state === 'failed'
+          ? { ...json, resolved_provider: json.picked_provider, resolved_model: json.picked_model }
+          : json,
+      ),
     },
   },
   'final-too-late': {
     what: 'A record is final four seconds after the end.',
     caughtBy: ['LOG-04'],
     hooks: {
-      body: (body, { path }) =>
-        path.startsWith('/api/usage/request-logs/')
-          ? changeJson(body, (json) =>
-              Date.now() - Date.parse(json.completed_at ?? json.created_at) < 4_000
-                ? { ...json, state: 'streaming' }
-                : json,
-            )
-          : body,
+      body: onRead(RECORD, (json) =>
+        Date.now() - Date.parse(json.completed_at ?? json.created_at) < 4_000
+          ? { ...json, state: 'streaming' }
+          : json,
+      ),
     },
   },
   'forgets-attempts': {
     what: 'The record lists only the last attempt.',
     caughtBy: ['LOG-07'],
     hooks: {
-      body: (body, { path }) =>
-        path.startsWith('/api/usage/request-logs/')
-          ? changeJson(body, (json) => ({ ...json, attempt_log: json.attempt_log?.slice(-1) }))
-          : body,
+      body: onRead(RECORD, (json) => ({ ...json, attempt_log: json.attempt_log?.slice(-1) })),
     },
   },
   'forgets-failures': {
     what: 'Failed calls do not appear in the log.',
     caughtBy: ['LOG-01'],
     hooks: {
-      body: (body, { path }) =>
-        path.startsWith('/api/usage/request-logs?')
-          ? changeJson(body, (json) => ({
-              ...json,
-              data: json.data.filter((item: { state: string }) => item.state !== 'failed'),
-            }))
-          : body,
+      body: onRead(LIST, (json) => ({
+        ...json,
+        data: json.data.filter((item: { state: string }) => item.state !== 'failed'),
+      })),
     },
   },
   'forgets-the-session': {
     what: 'The record does not name the session that was sent.',
     caughtBy: ['LOG-02'],
     hooks: {
-      body: (body, { path }) =>
-        path.startsWith('/api/usage/request-logs/')
-          ? changeJson(body, (json) => ({ ...json, session_id: null }))
-          : body,
+      body: onRead(RECORD, (json) => ({ ...json, session_id: null })),
     },
   },
   'forgets-the-strategy': {
     what: 'The record does not name the strategy that picked the target.',
     caughtBy: ['LOG-02'],
     hooks: {
-      body: (body, { path }) =>
-        path.startsWith('/api/usage/request-logs/')
-          ? changeJson(body, (json) => ({ ...json, strategy: null }))
-          : body,
+      body: onRead(RECORD, (json) => ({ ...json, strategy: null })),
     },
   },
   'forgets-why': {
     what: 'Attempts on record have no reason.',
     caughtBy: ['LOG-05'],
     hooks: {
-      body: (body, { path }) =>
-        path.startsWith('/api/usage/request-logs/')
-          ? changeJson(body, (json) => ({
-              ...json,
-              attempt_log: json.attempt_log?.map((each: object) => ({ ...each, error_code: null })),
-            }))
-          : body,
+      body: onRead(RECORD, (json) => ({
+        ...json,
+        attempt_log: json.attempt_log?.map((each: object) => ({ ...each, error_code: null })),
+      })),
     },
   },
   'forgives-bad-filters': {
@@ -150,13 +124,10 @@ export const mustFail = {
     what: 'The usage history leaves out failed calls.',
     caughtBy: ['LOG-10'],
     hooks: {
-      body: (body, { path }) =>
-        path.startsWith('/api/usage/history')
-          ? changeJson(body, (json) => ({
-              ...json,
-              totals: { ...json.totals, calls: json.totals?.calls - json.totals?.failed },
-            }))
-          : body,
+      body: onRead('/api/usage/history', (json) => ({
+        ...json,
+        totals: { ...json.totals, calls: json.totals?.calls - json.totals?.failed },
+      })),
     },
   },
   'ignores-the-session-filter': {
@@ -173,13 +144,10 @@ export const mustFail = {
     what: 'The record contains an attempt that no provider saw.',
     caughtBy: ['LOG-07'],
     hooks: {
-      body: (body, { path }) =>
-        path.startsWith('/api/usage/request-logs/')
-          ? changeJson(body, (json) => ({
-              ...json,
-              attempt_log: [...(json.attempt_log ?? []), json.attempt_log?.[0]],
-            }))
-          : body,
+      body: onRead(RECORD, (json) => ({
+        ...json,
+        attempt_log: [...(json.attempt_log ?? []), json.attempt_log?.[0]],
+      })),
     },
   },
   'left-is-success': {
@@ -196,35 +164,26 @@ export const mustFail = {
     what: 'The record always names the first provider.',
     caughtBy: ['LOG-02'],
     hooks: {
-      body: (body, { path }) =>
-        path.startsWith('/api/usage/request-logs/')
-          ? changeJson(body, (json) => ({ ...json, resolved_provider: 'openai' }))
-          : body,
+      body: onRead(RECORD, (json) => ({ ...json, resolved_provider: 'openai' })),
     },
   },
   'logs-the-requested': {
     what: 'The record names the requested model as the one that served the call.',
     caughtBy: ['LOG-02'],
     hooks: {
-      body: (body, { path }) =>
-        path.startsWith('/api/usage/request-logs/')
-          ? changeJson(body, (json) => ({ ...json, resolved_model: json.requested_model }))
-          : body,
+      body: onRead(RECORD, (json) => ({ ...json, resolved_model: json.requested_model })),
     },
   },
   'logs-twice': {
     what: 'A streamed call is in the log twice.',
     caughtBy: ['LOG-01'],
     hooks: {
-      body: (body, { path }) =>
-        path.startsWith('/api/usage/request-logs?')
-          ? changeJson(body, (json) => ({
-              ...json,
-              data: json.data.flatMap((item: { id: string; stream: boolean }) =>
-                item.stream ? [item, { ...item, id: `${item.id}-2` }] : [item],
-              ),
-            }))
-          : body,
+      body: onRead(LIST, (json) => ({
+        ...json,
+        data: json.data.flatMap((item: { id: string; stream: boolean }) =>
+          item.stream ? [item, { ...item, id: `${item.id}-2` }] : [item],
+        ),
+      })),
     },
   },
   'loses-a-row-between-pages': {
@@ -255,10 +214,7 @@ export const mustFail = {
           const call = callIn(wanted)
           if (call) prompt = JSON.stringify(call.messages)
         },
-        body: (body, { path }) =>
-          path.startsWith('/api/usage/request-logs?')
-            ? changeJson(body, (json) => ({ ...json, last_prompt: prompt }))
-            : body,
+        body: onRead(LIST, (json) => ({ ...json, last_prompt: prompt })),
       }
     },
   },
@@ -266,23 +222,17 @@ export const mustFail = {
     what: 'An open call is not in the log.',
     caughtBy: ['LOG-03'],
     hooks: {
-      body: (body, { path }) =>
-        path.startsWith('/api/usage/request-logs?')
-          ? changeJson(body, (json) => ({
-              ...json,
-              data: json.data?.filter((row: { completed_at: unknown }) => row.completed_at !== null),
-            }))
-          : body,
+      body: onRead(LIST, (json) => ({
+        ...json,
+        data: json.data?.filter((row: { completed_at: unknown }) => row.completed_at !== null),
+      })),
     },
   },
   'records-no-cost': {
     what: 'The record of a paid call says that it cost nothing.',
     caughtBy: ['LOG-02'],
     hooks: {
-      body: (body, { path }) =>
-        path.startsWith('/api/usage/request-logs/')
-          ? changeJson(body, (json) => ({ ...json, cost_usd: 0 }))
-          : body,
+      body: onRead(RECORD, (json) => ({ ...json, cost_usd: 0 })),
     },
   },
   'repeats-a-row-between-pages': {
@@ -306,16 +256,13 @@ export const mustFail = {
     what: 'Costs are rounded before they are added up.',
     caughtBy: ['LOG-10'],
     hooks: {
-      body: (body, { path }) =>
-        path.startsWith('/api/usage/logs')
-          ? changeJson(body, (json) => ({
-              ...json,
-              data: json.data?.map((row: { cost_usd: number }) => ({
-                ...row,
-                cost_usd: Math.round(row.cost_usd * 100) / 100,
-              })),
-            }))
-          : body,
+      body: onRead('/api/usage/logs', (json) => ({
+        ...json,
+        data: json.data?.map((row: { cost_usd: number }) => ({
+          ...row,
+          cost_usd: Math.round(row.cost_usd * 100) / 100,
+        })),
+      })),
     },
   },
   'spends-unrecorded': {

@@ -1,9 +1,9 @@
 // Must-fail gateways for messages and token counts. Each runs in its own dialect only.
 
 import {
+  changeRequest,
   cleanEnd,
   eachBody,
-  eachCall,
   eachEvent,
   eachResult,
   isCount,
@@ -93,17 +93,15 @@ export const mustFail = {
   'thoughts-are-not-returned': {
     what: 'Thoughts in the history of a messages call do not reach the provider.',
     caughtBy: ['MSG-05/thoughts-go-back'],
-    hooks: {
-      request: eachCall(isMessages, (json) => ({
-        ...json,
-        messages: json.messages?.map((each: { content: unknown }) => ({
-          ...each,
-          content: Array.isArray(each.content)
-            ? each.content.filter(({ type }) => type === 'text')
-            : each.content,
-        })),
+    hooks: changeRequest(isMessages, (json) => ({
+      ...json,
+      messages: json.messages?.map((each: { content: unknown }) => ({
+        ...each,
+        content: Array.isArray(each.content)
+          ? each.content.filter(({ type }) => type === 'text')
+          : each.content,
       })),
-    },
+    })),
   },
   'too-large-is-invalid': {
     what: 'An error with the status 413 has the type invalid_request_error.',
@@ -225,40 +223,34 @@ export const mustFail = {
   'images-become-text': {
     what: 'An image in a tool result reaches the provider as JSON text.',
     caughtBy: ['MSG-17/image-is-no-text'],
-    hooks: {
-      request: eachCall(isMessages, (json) =>
-        eachResult(json, (result) => ({ ...result, content: JSON.stringify(result.content) })),
-      ),
-    },
+    hooks: changeRequest(isMessages, (json) =>
+      eachResult(json, (result) => ({ ...result, content: JSON.stringify(result.content) })),
+    ),
   },
   'images-get-lost': {
     what: 'An image in a tool result does not reach the provider.',
     caughtBy: ['MSG-17/image-arrives-or-is-named'],
-    hooks: {
-      request: eachCall(isMessages, (json) => eachResult(json, (result) => ({ ...result, content: 'seen' }))),
-    },
+    hooks: changeRequest(isMessages, (json) =>
+      eachResult(json, (result) => ({ ...result, content: 'seen' })),
+    ),
   },
   'cache-control-is-left-out': {
     what: 'The field cache_control does not reach a provider of messages.',
     caughtBy: ['MSG-18'],
-    hooks: {
-      request: eachCall(isMessages, (json) => ({
-        ...json,
-        system: Array.isArray(json.system)
-          ? json.system.map((block: object) => withoutMember(block, 'cache_control'))
-          : json.system,
-      })),
-    },
+    hooks: changeRequest(isMessages, (json) => ({
+      ...json,
+      system: Array.isArray(json.system)
+        ? json.system.map((block: object) => withoutMember(block, 'cache_control'))
+        : json.system,
+    })),
   },
   'client-line-is-left-out': {
     what: 'The first part of a system prompt does not reach a provider of messages.',
     caughtBy: ['MSG-19'],
-    hooks: {
-      request: eachCall(isMessages, (json) => ({
-        ...json,
-        system: Array.isArray(json.system) ? json.system.slice(1) : json.system,
-      })),
-    },
+    hooks: changeRequest(isMessages, (json) => ({
+      ...json,
+      system: Array.isArray(json.system) ? json.system.slice(1) : json.system,
+    })),
   },
   'hello-wants-a-key': {
     what: 'The path /api/hello is refused without a key.',
@@ -277,18 +269,14 @@ export const mustFail = {
   'unknown-id-goes-somewhere': {
     what: 'A call of messages for an unknown id goes to an existing model.',
     caughtBy: ['MSG-23'],
-    hooks: {
-      request: eachCall(isMessages, (json) =>
-        String(json.model).includes('nobody') ? { ...json, model: 'auto/claude' } : json,
-      ),
-    },
+    hooks: changeRequest(isMessages, (json) =>
+      String(json.model).includes('nobody') ? { ...json, model: 'auto/claude' } : json,
+    ),
   },
   'counts-the-prompt-only': {
     what: 'An estimate leaves out tools, results and the system prompt.',
     caughtBy: ['CNT-02/estimate-holds-all'],
-    hooks: {
-      request: eachCall(isCount, ({ model, messages }) => ({ model, messages: messages?.slice(0, 1) })),
-    },
+    hooks: changeRequest(isCount, ({ model, messages }) => ({ model, messages: messages?.slice(0, 1) })),
   },
   'counts-otherwise': {
     what: 'A provider’s count is reported as one less.',

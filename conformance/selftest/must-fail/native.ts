@@ -1,6 +1,7 @@
 // Must-fail gateways for calls at a provider of the same dialect: calls, errors and records.
 
 import {
+  changeRequest,
   eachBlock,
   eachBody,
   eachEvent,
@@ -9,8 +10,8 @@ import {
   isResponses,
   withoutMember,
 } from '../dialect-hooks.ts'
-import { type MustFail, onRead, roundNumbers } from '../gateway.ts'
-import { changeRequest, isChat, type Json } from '../translated-hooks.ts'
+import { type Json, type MustFail, onRead, roundNumbers } from '../gateway.ts'
+import { isChat } from '../translated-hooks.ts'
 
 const lost = (is: typeof isMessages, name: string) => changeRequest(is, (json) => withoutMember(json, name))
 

@@ -2,8 +2,7 @@
 
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { MustFail } from '../gateway.ts'
-import { CHAT, callIn, changeJson, failWith } from '../gateway.ts'
+import { CHAT, callIn, changeJson, failWith, type MustFail } from '../gateway.ts'
 
 /** Messages of the newest call. */
 let messages: unknown

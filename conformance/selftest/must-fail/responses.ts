@@ -1,9 +1,9 @@
 // Must-fail gateways for responses.
 
 import {
+  changeRequest,
   cleanEnd,
   eachBody,
-  eachCall,
   eachEvent,
   isMessages,
   isResponses,
@@ -13,7 +13,7 @@ import {
 import { failWith, type MustFail, onRead } from '../gateway.ts'
 
 /** Removes the encrypted reasoning from a request. */
-const withoutSealed = eachCall(isResponses, (json) => ({
+const withoutSealed = changeRequest(isResponses, (json) => ({
   ...json,
   input: Array.isArray(json.input)
     ? json.input.map((item: object) => withoutMember(item, 'encrypted_content'))
@@ -84,12 +84,12 @@ export const mustFail = {
   'sealed-is-not-returned': {
     what: 'The field encrypted_content in the input of a call does not reach the provider.',
     caughtBy: ['RSP-04/sealed-goes-back'],
-    hooks: { request: withoutSealed },
+    hooks: withoutSealed,
   },
   'forgets-the-response-before': {
     what: 'The field previous_response_id is dropped.',
     caughtBy: ['RSP-06'],
-    hooks: { request: eachCall(isResponses, (json) => withoutMember(json, 'previous_response_id')) },
+    hooks: changeRequest(isResponses, (json) => withoutMember(json, 'previous_response_id')),
   },
   'kinds-are-not-recorded': {
     what: 'Cached and reasoning tokens are not on record.',
@@ -103,43 +103,37 @@ export const mustFail = {
   'store-is-left-out': {
     what: 'The field store does not reach the provider.',
     caughtBy: ['RSP-05'],
-    hooks: { request: eachCall(isResponses, (json) => withoutMember(json, 'store')) },
+    hooks: changeRequest(isResponses, (json) => withoutMember(json, 'store')),
   },
   'functions-only': {
     what: 'Only function tools reach the provider.',
     caughtBy: ['RSP-07/tools-arrive'],
-    hooks: {
-      request: eachCall(isResponses, (json) => ({
-        ...json,
-        ...(Array.isArray(json.tools) && {
-          tools: json.tools.filter(({ type }: { type: string }) => type === 'function'),
-        }),
-      })),
-    },
+    hooks: changeRequest(isResponses, (json) => ({
+      ...json,
+      ...(Array.isArray(json.tools) && {
+        tools: json.tools.filter(({ type }: { type: string }) => type === 'function'),
+      }),
+    })),
   },
   'items-of-functions-only': {
     what: 'Items of custom tools and of searches do not reach the provider.',
     caughtBy: ['RSP-07/items-arrive'],
-    hooks: {
-      request: eachCall(isResponses, (json) => ({
-        ...json,
-        input: Array.isArray(json.input)
-          ? json.input.filter(({ type }: { type?: string }) => !/custom|search/.test(type ?? ''))
-          : json.input,
-      })),
-    },
+    hooks: changeRequest(isResponses, (json) => ({
+      ...json,
+      input: Array.isArray(json.input)
+        ? json.input.filter(({ type }: { type?: string }) => !/custom|search/.test(type ?? ''))
+        : json.input,
+    })),
   },
   'tools-stay-as-they-were': {
     what: 'Items that add tools do not reach the provider.',
     caughtBy: ['RSP-07/added-tools-arrive'],
-    hooks: {
-      request: eachCall(isResponses, (json) => ({
-        ...json,
-        input: Array.isArray(json.input)
-          ? json.input.filter(({ type }: { type?: string }) => type !== 'additional_tools')
-          : json.input,
-      })),
-    },
+    hooks: changeRequest(isResponses, (json) => ({
+      ...json,
+      input: Array.isArray(json.input)
+        ? json.input.filter(({ type }: { type?: string }) => type !== 'additional_tools')
+        : json.input,
+    })),
   },
   'upgrade-is-not-found': {
     what: 'An upgrade to a WebSocket gets 404.',
@@ -185,19 +179,17 @@ export const mustFail = {
   'compaction-is-dropped': {
     what: 'A compaction_trigger is left out of a call.',
     caughtBy: ['RSP-12'],
-    hooks: {
-      request: eachCall(isResponses, (json) => ({
-        ...json,
-        input: Array.isArray(json.input)
-          ? json.input.filter(({ type }: { type?: string }) => type !== 'compaction_trigger')
-          : json.input,
-      })),
-    },
+    hooks: changeRequest(isResponses, (json) => ({
+      ...json,
+      input: Array.isArray(json.input)
+        ? json.input.filter(({ type }: { type?: string }) => type !== 'compaction_trigger')
+        : json.input,
+    })),
   },
   'never-sends-sealed': {
     what: 'Encrypted reasoning is left out although no provider has refused it.',
     caughtBy: ['RSP-14'],
-    hooks: { request: withoutSealed },
+    hooks: withoutSealed,
   },
   'reasoning-wants-content': {
     what: 'A reasoning item without content is refused.',

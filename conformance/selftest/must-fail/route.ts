@@ -1,6 +1,5 @@
 // Must-fail gateways for the checks of ROUTE.
-import type { MustFail } from '../gateway.ts'
-import { callIn, changeCall, changeJson } from '../gateway.ts'
+import { callIn, type MustFail, onCall, onRead } from '../gateway.ts'
 import type { HookContext } from '../wire.ts'
 
 export const mustFail = {
@@ -29,9 +28,7 @@ export const mustFail = {
     what: 'The field seed is lost on the way.',
     caughtBy: ['ROUTE-05'],
     hooks: {
-      request(wanted) {
-        changeCall(wanted, ({ seed: _, ...rest }) => rest)
-      },
+      request: onCall(({ seed: _, ...rest }) => rest),
     },
   },
   'emergency-fallback': {
@@ -73,11 +70,9 @@ export const mustFail = {
     what: 'A call to a route with one target goes to another one.',
     caughtBy: ['ROUTE-01'],
     hooks: {
-      request(wanted) {
-        changeCall(wanted, (call) =>
-          call.model === 'auto/single' ? { ...call, model: 'groq/openai/gpt-oss-120b' } : call,
-        )
-      },
+      request: onCall((call) =>
+        call.model === 'auto/single' ? { ...call, model: 'groq/openai/gpt-oss-120b' } : call,
+      ),
     },
   },
   'first-answer-for-all': {
@@ -141,9 +136,7 @@ export const mustFail = {
     what: 'After a failure no other target is tried.',
     caughtBy: ['ROUTE-07'],
     hooks: {
-      request(wanted) {
-        changeCall(wanted, (call) => (call.model === 'auto' ? { ...call, model: 'auto/single' } : call))
-      },
+      request: onCall((call) => (call.model === 'auto' ? { ...call, model: 'auto/single' } : call)),
     },
   },
   'priority-takes-turns': {
@@ -175,11 +168,7 @@ export const mustFail = {
     what: 'A direct provider/model id is sent through the routing table.',
     caughtBy: ['ROUTE-02'],
     hooks: {
-      request(wanted) {
-        changeCall(wanted, (call) =>
-          String(call.model).startsWith('groq/') ? { ...call, model: 'auto' } : call,
-        )
-      },
+      request: onCall((call) => (String(call.model).startsWith('groq/') ? { ...call, model: 'auto' } : call)),
     },
   },
   'resolve-guesses-chances': {
@@ -196,10 +185,7 @@ export const mustFail = {
     what: 'Resolve reports a random choice as deterministic.',
     caughtBy: ['ROUTE-11'],
     hooks: {
-      body: (body, { path }) =>
-        path.startsWith('/api/cloud/model/resolve')
-          ? changeJson(body, (json) => ({ ...json, deterministic: true }))
-          : body,
+      body: onRead('/api/cloud/model/resolve', (json) => ({ ...json, deterministic: true })),
     },
   },
   'resolve-is-an-optimist': {
@@ -214,13 +200,10 @@ export const mustFail = {
     what: 'Resolve names the second candidate.',
     caughtBy: ['ROUTE-11'],
     hooks: {
-      body: (body, { path }) =>
-        path.startsWith('/api/cloud/model/resolve')
-          ? changeJson(body, (json) => {
-              const { provider, model } = json.candidates?.[1] ?? {}
-              return provider ? { ...json, provider, resolved_model: model } : json
-            })
-          : body,
+      body: onRead('/api/cloud/model/resolve', (json) => {
+        const { provider, model } = json.candidates?.[1] ?? {}
+        return provider ? { ...json, provider, resolved_model: model } : json
+      }),
     },
   },
   'rests-nobody': {
@@ -254,13 +237,9 @@ export const mustFail = {
     what: 'Fractions are rounded on the way.',
     caughtBy: ['ROUTE-05'],
     hooks: {
-      request(wanted) {
-        changeCall(wanted, (call) =>
-          typeof call.temperature === 'number'
-            ? { ...call, temperature: Math.round(call.temperature) }
-            : call,
-        )
-      },
+      request: onCall((call) =>
+        typeof call.temperature === 'number' ? { ...call, temperature: Math.round(call.temperature) } : call,
+      ),
     },
   },
   'sends-both-limits': {
@@ -279,40 +258,32 @@ export const mustFail = {
     what: 'After a failure, a streamed call is not sent to another target.',
     caughtBy: ['ROUTE-07'],
     hooks: {
-      request(wanted) {
-        changeCall(wanted, (call) =>
-          call.stream && call.model === 'auto' ? { ...call, model: 'auto/single' } : call,
-        )
-      },
+      request: onCall((call) =>
+        call.stream && call.model === 'auto' ? { ...call, model: 'auto/single' } : call,
+      ),
     },
   },
   'strips-unknown-fields': {
     what: 'Fields that the gateway does not know are left out.',
     caughtBy: ['ROUTE-06'],
     hooks: {
-      request(wanted) {
-        changeCall(wanted, ({ x_waybill_probe: _, ...rest }) => rest)
-      },
+      request: onCall(({ x_waybill_probe: _, ...rest }) => rest),
     },
   },
   'knows-no-young-fields': {
     what: 'A field that OpenAI added of late is left out.',
     caughtBy: ['ROUTE-05/young-fields-arrive'],
     hooks: {
-      request(wanted) {
-        changeCall(wanted, ({ prompt_cache_key: _, ...rest }) => rest)
-      },
+      request: onCall(({ prompt_cache_key: _, ...rest }) => rest),
     },
   },
   'unknown-goes-to-default': {
     what: 'An unknown model id is sent to the default route.',
     caughtBy: ['ROUTE-03'],
     hooks: {
-      request(wanted) {
-        changeCall(wanted, (call) =>
-          String(call.model).startsWith('no-such') ? { ...call, model: 'auto' } : call,
-        )
-      },
+      request: onCall((call) =>
+        String(call.model).startsWith('no-such') ? { ...call, model: 'auto' } : call,
+      ),
     },
   },
   'weights-are-equal': {

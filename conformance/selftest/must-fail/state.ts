@@ -1,8 +1,7 @@
 // Must-fail gateways that lose what a provider stores: threads and other objects that a request only names.
 
-import { isMessages, isResponses, withoutMember } from '../dialect-hooks.ts'
-import type { MustFail } from '../gateway.ts'
-import { changeRequest, type Json } from '../translated-hooks.ts'
+import { changeRequest, isMessages, isResponses, withoutMember } from '../dialect-hooks.ts'
+import type { Json, MustFail } from '../gateway.ts'
 
 const isContinued = ({ thread }: Json): boolean => thread?.type === 'continue'
 const GROQ = 'groq/openai/gpt-oss-120b'

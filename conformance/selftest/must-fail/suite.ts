@@ -1,6 +1,5 @@
 // Must-fail gateways for the checks of SUITE.
-import type { MustFail } from '../gateway.ts'
-import { instead } from '../gateway.ts'
+import { instead, type MustFail } from '../gateway.ts'
 
 export const mustFail = {
   'says-yes': {

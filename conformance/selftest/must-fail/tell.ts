@@ -1,8 +1,7 @@
 // Must-fail gateways for the checks of TELL.
 
 import { randomUUID } from 'node:crypto'
-import type { MustFail } from '../gateway.ts'
-import { callIn, changeJson } from '../gateway.ts'
+import { callIn, type MustFail, onRead, RECORD } from '../gateway.ts'
 
 export const mustFail = {
   'one-session-on-responses': {
@@ -44,13 +43,10 @@ export const mustFail = {
     what: 'The record has a cleaned-up model name.',
     caughtBy: ['TELL-06'],
     hooks: {
-      body: (body, { path }) =>
-        path.startsWith('/api/usage/request-logs/')
-          ? changeJson(body, (json) => ({
-              ...json,
-              requested_model: json.requested_model?.replace(/[^ -~]/g, '?'),
-            }))
-          : body,
+      body: onRead(RECORD, (json) => ({
+        ...json,
+        requested_model: json.requested_model?.replace(/[^ -~]/g, '?'),
+      })),
     },
   },
   'invents-sessions': {

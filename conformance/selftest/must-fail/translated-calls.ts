@@ -2,6 +2,7 @@
 // it, which has the same effect on what arrives.
 
 import {
+  changeRequest,
   eachBlock,
   eachCallOf,
   eachResult,
@@ -9,8 +10,8 @@ import {
   isResponses,
   withoutMember,
 } from '../dialect-hooks.ts'
-import type { MustFail } from '../gateway.ts'
-import { changeRequest, type Json, toChat, toMessages } from '../translated-hooks.ts'
+import type { Json, MustFail } from '../gateway.ts'
+import { toChat, toMessages } from '../translated-hooks.ts'
 
 /** Changes existing members. */
 const set =

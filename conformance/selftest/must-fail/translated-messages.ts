@@ -1,8 +1,8 @@
 // Must-fail gateways that translate answers of messages, or token counts, wrongly.
 
-import { cleanEnd, eachCallOf, isCount, isMessages, withoutMember } from '../dialect-hooks.ts'
-import { changeEvent, type MustFail, roundNumbers } from '../gateway.ts'
-import { changeAnswer, changeRequest, type Json, oneLater, toChat } from '../translated-hooks.ts'
+import { changeRequest, cleanEnd, eachCallOf, isCount, isMessages, withoutMember } from '../dialect-hooks.ts'
+import { changeEvent, type Json, type MustFail, roundNumbers } from '../gateway.ts'
+import { changeAnswer, oneLater, toChat } from '../translated-hooks.ts'
 import type { Wanted } from '../wire.ts'
 
 const here = toChat(isMessages)

@@ -1,12 +1,11 @@
 // Must-fail gateways that translate answers of responses, or of chat, wrongly.
 
 import { isResponses, withoutMember } from '../dialect-hooks.ts'
-import { changeEvent, type MustFail } from '../gateway.ts'
+import { changeEvent, type Json, type MustFail } from '../gateway.ts'
 import {
   changeAnswer,
   eachLast,
   eachResponse,
-  type Json,
   oneLater,
   readBy,
   toChat,

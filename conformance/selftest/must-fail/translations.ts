@@ -1,18 +1,9 @@
 // Must-fail gateways that are wrong in translated calls only, while native ones are right: in what the client
 // reads, or in the provider's request. Also those that lose a part of a native request.
 
-import { eachResult, isMessages, isResponses, until, withoutMember } from '../dialect-hooks.ts'
-import { changeEvent, failWith, type MustFail } from '../gateway.ts'
-import {
-  changeAnswer,
-  changeRequest,
-  eachLast,
-  eachResponse,
-  isChat,
-  type Json,
-  toChat,
-  toMessages,
-} from '../translated-hooks.ts'
+import { changeRequest, eachResult, isMessages, isResponses, until, withoutMember } from '../dialect-hooks.ts'
+import { changeEvent, failWith, type Json, type MustFail } from '../gateway.ts'
+import { changeAnswer, eachLast, eachResponse, isChat, toChat, toMessages } from '../translated-hooks.ts'
 import type { Wanted } from '../wire.ts'
 
 const goesOn = (wanted: Wanted): boolean =>

@@ -1,6 +1,5 @@
 // Must-fail gateways for the checks of USE.
-import type { MustFail } from '../gateway.ts'
-import { callIn, changeCall, changeEvent, changeJson } from '../gateway.ts'
+import { callIn, changeJson, type MustFail, onCall, onEvent, onRead, RECORD } from '../gateway.ts'
 
 export const mustFail = {
   'cache-crosses-keys': {
@@ -30,9 +29,7 @@ export const mustFail = {
     what: 'Requests that differ get the same cached answer.',
     caughtBy: ['USE-08'],
     hooks: {
-      request(wanted) {
-        changeCall(wanted, ({ temperature: _, ...rest }) => rest)
-      },
+      request: onCall(({ temperature: _, ...rest }) => rest),
     },
   },
   'caches-nothing': {
@@ -54,80 +51,62 @@ export const mustFail = {
     what: 'Cached tokens are added to the input that already includes them.',
     caughtBy: ['USE-05'],
     hooks: {
-      body: (body, { path }) =>
-        path.startsWith('/api/usage/request-logs/')
-          ? changeJson(body, (json) =>
-              json.price
-                ? {
-                    ...json,
-                    cost_usd: json.cost_usd + (json.tokens.cached_input * json.price.rates.input_mtok) / 1e6,
-                  }
-                : json,
-            )
-          : body,
+      body: onRead(RECORD, (json) =>
+        json.price
+          ? {
+              ...json,
+              cost_usd: json.cost_usd + (json.tokens.cached_input * json.price.rates.input_mtok) / 1e6,
+            }
+          : json,
+      ),
     },
   },
   'doubles-on-record': {
     what: 'The record has twice the tokens that were reported.',
     caughtBy: ['USE-02', 'LOG-02'],
     hooks: {
-      body: (body, { path }) =>
-        path.startsWith('/api/usage/request-logs/')
-          ? changeJson(body, (json) => ({
-              ...json,
-              tokens: { ...json.tokens, input: json.tokens.input * 2 },
-            }))
-          : body,
+      body: onRead(RECORD, (json) => ({
+        ...json,
+        tokens: { ...json.tokens, input: json.tokens.input * 2 },
+      })),
     },
   },
   'estimates-are-facts': {
     what: 'An estimate is not marked as one.',
     caughtBy: ['USE-07'],
     hooks: {
-      body: (body, { path }) =>
-        path.startsWith('/api/usage/request-logs/')
-          ? changeJson(body, (json) => ({ ...json, tokens: { ...json.tokens, source: 'reported' } }))
-          : body,
+      body: onRead(RECORD, (json) => ({ ...json, tokens: { ...json.tokens, source: 'reported' } })),
     },
   },
   'forgets-the-reasoning': {
     what: 'Reasoning tokens are not recorded separately.',
     caughtBy: ['USE-05'],
     hooks: {
-      body: (body, { path }) =>
-        path.startsWith('/api/usage/request-logs/')
-          ? changeJson(body, (json) => ({ ...json, tokens: { ...json.tokens, reasoning: null } }))
-          : body,
+      body: onRead(RECORD, (json) => ({ ...json, tokens: { ...json.tokens, reasoning: null } })),
     },
   },
   'full-price-for-the-cached': {
     what: 'Cached tokens are priced like fresh ones.',
     caughtBy: ['USE-05'],
     hooks: {
-      body: (body, { path }) =>
-        path.startsWith('/api/usage/request-logs/')
-          ? changeJson(body, (json) =>
-              json.price
-                ? {
-                    ...json,
-                    cost_usd:
-                      (json.tokens.input * json.price.rates.input_mtok +
-                        json.tokens.output * json.price.rates.output_mtok) /
-                      1e6,
-                  }
-                : json,
-            )
-          : body,
+      body: onRead(RECORD, (json) =>
+        json.price
+          ? {
+              ...json,
+              cost_usd:
+                (json.tokens.input * json.price.rates.input_mtok +
+                  json.tokens.output * json.price.rates.output_mtok) /
+                1e6,
+            }
+          : json,
+      ),
     },
   },
   'hits-cost': {
     what: 'A cache hit is recorded with the cost of the first call.',
     caughtBy: ['USE-08'],
     hooks: {
-      body: (body, { path }) =>
-        path.startsWith('/api/usage/request-logs/')
-          ? changeJson(body, (json) => (json.cache === 'HIT' ? { ...json, cost_usd: json.saved_usd } : json))
-          : body,
+      body: onRead(RECORD, (json) => (json.cache === 'HIT' ? { ...json, cost_usd: json.saved_usd } : json)),
     },
   },
   'hits-have-no-end': {
@@ -147,63 +126,49 @@ export const mustFail = {
     what: 'A call that broke off half-way has no tokens.',
     caughtBy: ['USE-07'],
     hooks: {
-      body: (body, { path }) =>
-        path.startsWith('/api/usage/request-logs/')
-          ? changeJson(body, (json) =>
-              json.state === 'completed'
-                ? json
-                : { ...json, tokens: { ...json.tokens, input: null, output: null } },
-            )
-          : body,
+      body: onRead(RECORD, (json) =>
+        json.state === 'completed'
+          ? json
+          : { ...json, tokens: { ...json.tokens, input: null, output: null } },
+      ),
     },
   },
   'null-for-zero': {
     what: 'A reported zero is recorded as unknown.',
     caughtBy: ['USE-04'],
     hooks: {
-      body: (body, { path }) =>
-        path.startsWith('/api/usage/request-logs/')
-          ? changeJson(body, (json) => ({
-              ...json,
-              tokens: {
-                ...json.tokens,
-                input: json.tokens?.input || null,
-                output: json.tokens?.output || null,
-              },
-            }))
-          : body,
+      body: onRead(RECORD, (json) => ({
+        ...json,
+        tokens: {
+          ...json.tokens,
+          input: json.tokens?.input || null,
+          output: json.tokens?.output || null,
+        },
+      })),
     },
   },
   'shows-usage-unasked': {
     what: 'The usage event reaches clients that did not ask for it.',
     caughtBy: ['USE-03'],
     hooks: {
-      request(wanted) {
-        changeCall(wanted, (call) =>
-          call.stream ? { ...call, stream_options: { include_usage: true } } : call,
-        )
-      },
+      request: onCall((call) => (call.stream ? { ...call, stream_options: { include_usage: true } } : call)),
     },
   },
   'swallows-usage': {
     what: 'Usage that the client requested in a stream does not arrive.',
     caughtBy: ['USE-03'],
     hooks: {
-      event: (event) =>
-        changeEvent(event, (json) => (json.usage && json.choices?.length === 0 ? null : json)),
+      event: onEvent((json) => (json.usage && json.choices?.length === 0 ? null : json)),
     },
   },
   'zero-for-unknown': {
     what: 'Tokens that were not reported are recorded as 0.',
     caughtBy: ['USE-04'],
     hooks: {
-      body: (body, { path }) =>
-        path.startsWith('/api/usage/request-logs/')
-          ? changeJson(body, (json) => ({
-              ...json,
-              tokens: { ...json.tokens, input: json.tokens?.input ?? 0, output: json.tokens?.output ?? 0 },
-            }))
-          : body,
+      body: onRead(RECORD, (json) => ({
+        ...json,
+        tokens: { ...json.tokens, input: json.tokens?.input ?? 0, output: json.tokens?.output ?? 0 },
+      })),
     },
   },
   'zero-usage-on-streams': {

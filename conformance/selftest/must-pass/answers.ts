@@ -1,7 +1,5 @@
 // Gateways with unusual whole answers and names.
-
-import type { MustPass } from '../gateway.ts'
-import { CHAT, changeEvent, changeJson, parseJson } from '../gateway.ts'
+import { type MustPass, onEvent, onRead, parseJson } from '../gateway.ts'
 
 let made = 1_700_000_000
 
@@ -43,16 +41,12 @@ export const mustPass = {
   'ids-of-its-own': {
     what: 'Answers have ids, times and a fingerprint made by the gateway.',
     hooks: {
-      body: (body, { path }) =>
-        path === CHAT
-          ? changeJson(body, (json) =>
-              json.choices
-                ? { ...json, id: 'own-1', created: 1, system_fingerprint: 'another', x_gateway: { took: 7 } }
-                : json,
-            )
-          : body,
-      event: (event) =>
-        changeEvent(event, (json) => ({ ...json, id: 'own-1', created: 1, system_fingerprint: null })),
+      body: onRead(/^\/v1\/chat\/completions$/, (json) =>
+        json.choices
+          ? { ...json, id: 'own-1', created: 1, system_fingerprint: 'another', x_gateway: { took: 7 } }
+          : json,
+      ),
+      event: onEvent((json) => ({ ...json, id: 'own-1', created: 1, system_fingerprint: null })),
     },
   },
   'writes-json-with-spaces': {
@@ -75,40 +69,31 @@ export const mustPass = {
   'catalog-with-a-clock': {
     what: 'Entries of the catalog say when they were last checked.',
     hooks: {
-      body: (body, { path }) =>
-        path.split('?')[0] === '/v1/models'
-          ? changeJson(body, (json) => ({
-              ...json,
-              data: json.data.map((entry: object) => ({
-                ...entry,
-                last_checked: Date.now() + Math.random(),
-              })),
-            }))
-          : body,
+      body: onRead(/^\/v1\/models(\?|$)/, (json) => ({
+        ...json,
+        data: json.data.map((entry: object) => ({
+          ...entry,
+          last_checked: Date.now() + Math.random(),
+        })),
+      })),
     },
   },
   'catalog-in-any-order': {
     what: 'The catalog is rebuilt each time, in any order.',
     hooks: {
-      body: (body, { path }) =>
-        path === '/v1/models'
-          ? changeJson(body, (json) => {
-              const data = json.data.map((entry: object) => ({ ...entry, created: made++ }))
-              return { ...json, data: made % 2 === 0 ? data : data.toReversed() }
-            })
-          : body,
+      body: onRead(/^\/v1\/models$/, (json) => {
+        const data = json.data.map((entry: object) => ({ ...entry, created: made++ }))
+        return { ...json, data: made % 2 === 0 ? data : data.toReversed() }
+      }),
     },
   },
   'lists-a-model-twice': {
     what: 'A model that two providers have is in the catalog twice.',
     hooks: {
-      body: (body, { path }) =>
-        path.split('?')[0] === '/v1/models'
-          ? changeJson(body, (json) => ({
-              ...json,
-              data: [...json.data, { ...json.data[0], owned_by: 'another' }],
-            }))
-          : body,
+      body: onRead(/^\/v1\/models(\?|$)/, (json) => ({
+        ...json,
+        data: [...json.data, { ...json.data[0], owned_by: 'another' }],
+      })),
     },
   },
 } satisfies Record<string, MustPass>

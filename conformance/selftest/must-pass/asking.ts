@@ -1,11 +1,7 @@
 // Gateways that call their providers in an unusual way.
 
-import type { MustPass } from '../gateway.ts'
-import { changeJson, parseJson } from '../gateway.ts'
+import { changeJson, type Json, type MustPass, parseJson } from '../gateway.ts'
 import type { GatewayHooks } from '../wire.ts'
-
-// biome-ignore lint/suspicious/noExplicitAny: foreign JSON
-type Json = Record<string, any>
 
 /** Changes the body of each call to a provider. */
 const asks = (change: (call: Json) => object): GatewayHooks => ({

@@ -1,5 +1,6 @@
 // Must-pass gateways for the checks of CC: unusual, and right.
-import { eachCall, isMessages } from '../dialect-hooks.ts'
+
+import { changeRequest, isMessages } from '../dialect-hooks.ts'
 import type { MustPass } from '../gateway.ts'
 
 export const mustPass = {
@@ -17,8 +18,6 @@ export const mustPass = {
     what: 'Bodies are parsed and written again, with their members in another order.',
     profile: 'claude-code',
     mayWarn: ['DIAL-01'],
-    hooks: {
-      request: eachCall(isMessages, ({ model, ...more }) => ({ ...more, model })),
-    },
+    hooks: changeRequest(isMessages, ({ model, ...more }) => ({ ...more, model })),
   },
 } satisfies Readonly<Record<string, MustPass>>

@@ -1,12 +1,7 @@
 // Gateways whose answers have ordinary content in unusual members.
 
-import type { MustPass } from '../gateway.ts'
-import { callIn, changeEvent, changeJson, parseJson } from '../gateway.ts'
+import { callIn, changeEvent, changeJson, type Json, type MustPass, onEvent, parseJson } from '../gateway.ts'
 import type { Wanted } from '../wire.ts'
-
-/** JSON of unknown shape. */
-// biome-ignore lint/suspicious/noExplicitAny: every member is looked at before it is used
-type Json = Record<string, any>
 
 /** Changes the deltas of a stream and the message of a whole answer. */
 const said = (change: (said: Json) => Json) => ({
@@ -75,8 +70,7 @@ export const mustPass = {
   'usage-with-more': {
     what: 'Usage has the token fields of other dialects besides the standard ones.',
     hooks: {
-      event: (event) =>
-        changeEvent(event, (json) => (json.usage ? { ...json, usage: more(json.usage) } : json)),
+      event: onEvent((json) => (json.usage ? { ...json, usage: more(json.usage) } : json)),
       body: (body, wanted) =>
         callIn(wanted)
           ? changeJson(body, (json) => (json.usage ? { ...json, usage: more(json.usage) } : json))

@@ -3,8 +3,7 @@
 
 import type { Further } from '../../requirements/applicability.ts'
 import type { Target } from '../../target/schema.ts'
-import type { MustPass } from '../gateway.ts'
-import { CHAT, changeEvent, changeJson, failWith } from '../gateway.ts'
+import { CHAT, changeEvent, changeJson, failWith, type MustPass, onRead } from '../gateway.ts'
 import type { GatewayHooks } from '../wire.ts'
 
 const isMessages = (path: string): boolean => /^\/v1\/messages(\?|$)/.test(path)
@@ -104,15 +103,12 @@ export const mustPass = {
     what: 'The log has the input tokens of messages as Anthropic counts them, without cached ones.',
     on: ['messages'],
     hooks: {
-      body: (body, { path }) =>
-        path.startsWith('/api/usage/request-logs')
-          ? changeJson(body, (json) => {
-              for (const record of Array.isArray(json.data) ? json.data : [json])
-                if (record.resolved_provider === 'anthropic' && record.tokens?.cached_input)
-                  record.tokens.input -= record.tokens.cached_input
-              return json
-            })
-          : body,
+      body: onRead('/api/usage/request-logs', (json) => {
+        for (const record of Array.isArray(json.data) ? json.data : [json])
+          if (record.resolved_provider === 'anthropic' && record.tokens?.cached_input)
+            record.tokens.input -= record.tokens.cached_input
+        return json
+      }),
     },
   },
   'refuses-what-it-cannot-carry': {

@@ -1,7 +1,5 @@
 // Gateways that refuse in an unusual way.
-
-import type { MustPass } from '../gateway.ts'
-import { CHAT, changeJson } from '../gateway.ts'
+import { CHAT, changeJson, type MustPass } from '../gateway.ts'
 
 export const mustPass = {
   'says-422': {

@@ -1,7 +1,5 @@
 // Gateways that write events of a stream in an unusual way that the standard of server-sent events allows.
-
-import type { MustPass } from '../gateway.ts'
-import { changeEvent, parseJson } from '../gateway.ts'
+import { type MustPass, onEvent, parseJson } from '../gateway.ts'
 
 /** Parses the data of an event; null for comments and the end mark. */
 // biome-ignore lint/suspicious/noExplicitAny: foreign JSON
@@ -84,7 +82,7 @@ export const mustPass = {
   'members-in-another-order': {
     what: 'The fields of each event are in another order, some after the choices.',
     hooks: {
-      event: (event) => changeEvent(event, (json) => Object.fromEntries(Object.entries(json).reverse())),
+      event: onEvent((json) => Object.fromEntries(Object.entries(json).reverse())),
     },
   },
   'cuts-instead-of-an-error-event': {

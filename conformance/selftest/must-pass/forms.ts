@@ -1,7 +1,6 @@
 // Gateways that write the same value in another form: JSON, numbers, dates, ids, content codings.
 
-import type { MustPass } from '../gateway.ts'
-import { CHAT, callIn, changeEvent, changeJson, parseJson } from '../gateway.ts'
+import { CHAT, callIn, changeEvent, changeJson, type MustPass, onRead, parseJson } from '../gateway.ts'
 import type { GatewayHooks } from '../wire.ts'
 import { chatOnly, likeChat } from './dialects.ts'
 
@@ -191,20 +190,15 @@ export const mustPass = {
   'amounts-in-other-forms': {
     what: 'Durations are ISO 8601, costs begin with a point or name their currency first, tokens have commas.',
     hooks: {
-      body: (body, { path }) =>
-        path.startsWith(LOG)
-          ? changeJson(body, (json) => {
-              for (const record of Array.isArray(json.data) ? json.data : [json]) {
-                if (record.latency_ms != null) record.latency_ms = `PT${record.latency_ms / 1_000}S`
-                if (record.cost_usd != null)
-                  record.cost_usd = `USD ${record.cost_usd.toFixed(9).replace(/^0/, '')}`
-                for (const name of ['input', 'output'])
-                  if (record.tokens?.[name] != null)
-                    record.tokens[name] = record.tokens[name].toLocaleString('en')
-              }
-              return json
-            })
-          : body,
+      body: onRead(LOG, (json) => {
+        for (const record of Array.isArray(json.data) ? json.data : [json]) {
+          if (record.latency_ms != null) record.latency_ms = `PT${record.latency_ms / 1_000}S`
+          if (record.cost_usd != null) record.cost_usd = `USD ${record.cost_usd.toFixed(9).replace(/^0/, '')}`
+          for (const name of ['input', 'output'])
+            if (record.tokens?.[name] != null) record.tokens[name] = record.tokens[name].toLocaleString('en')
+        }
+        return json
+      }),
     },
   },
   'names-the-provider-before-a-colon': {

@@ -1,4 +1,5 @@
 // Gateways that frame HTTP messages, paths and methods in an unusual way.
+
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { request as ask, createServer } from 'node:http'
@@ -6,8 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parse } from 'yaml'
 import type { InProcess } from '../../launch/in-process.ts'
-import type { MustPass } from '../gateway.ts'
-import { onRead } from '../gateway.ts'
+import { type MustPass, onRead } from '../gateway.ts'
 import { startWaybill } from '../reference.ts'
 
 /** How an answer is written to its connection. */

@@ -1,15 +1,14 @@
 // Gateways with an unusual request log.
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Target } from '../../target/schema.ts'
-import type { MustPass } from '../gateway.ts'
-import { callIn, changeEvent, changeJson } from '../gateway.ts'
+import { callIn, changeEvent, changeJson, type Json, type MustPass } from '../gateway.ts'
 import type { Wanted } from '../wire.ts'
 
 const LOG = '/api/usage/request-logs'
 
 /** Changes every record in an answer of the log: the items of its list, or the single one. */
-// biome-ignore lint/suspicious/noExplicitAny: foreign JSON
-const eachRecord = (body: string, change: (record: Record<string, any>) => object): string =>
+const eachRecord = (body: string, change: (record: Json) => object): string =>
   changeJson(body, (json) =>
     Array.isArray(json.data)
       ? { ...json, data: json.data.map(change) }

@@ -1,9 +1,8 @@
 // Gateways that serve messages in an unusual way, natively and translated from chat.
 
 import { eachBody, eachEvent, type Is, isCount, isMessages } from '../dialect-hooks.ts'
-import type { MustPass } from '../gateway.ts'
-import { changeEvent, changeJson, parseJson, roundNumbers } from '../gateway.ts'
-import { type Json, toChat } from '../translated-hooks.ts'
+import { changeEvent, changeJson, type Json, type MustPass, parseJson, roundNumbers } from '../gateway.ts'
+import { toChat } from '../translated-hooks.ts'
 import type { Wanted } from '../wire.ts'
 
 const here = toChat(isMessages)

@@ -1,7 +1,5 @@
 // Gateways with an unusual catalog, or unusual models or paths to them.
-
-import type { MustPass } from '../gateway.ts'
-import { CHAT, changeJson, onRead } from '../gateway.ts'
+import { CHAT, changeJson, type MustPass, onRead } from '../gateway.ts'
 
 const CATALOG = '/v1/models'
 let turn = 0
@@ -39,14 +37,10 @@ export const mustPass = {
     hooks: () => {
       let readings = 0
       return {
-        body: (body, { path }) =>
-          path.split('?')[0] === CATALOG
-            ? changeJson(body, (json) => {
-                const features =
-                  Math.floor(readings++ / 2) % 2 === 0 ? ['chat', 'vision'] : ['vision', 'chat']
-                return { ...json, data: json.data.map((entry: object) => ({ ...entry, features })) }
-              })
-            : body,
+        body: onRead(/^\/v1\/models(\?|$)/, (json) => {
+          const features = Math.floor(readings++ / 2) % 2 === 0 ? ['chat', 'vision'] : ['vision', 'chat']
+          return { ...json, data: json.data.map((entry: object) => ({ ...entry, features })) }
+        }),
       }
     },
   },

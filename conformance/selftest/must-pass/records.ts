@@ -1,14 +1,11 @@
 // Gateways whose records have ordinary content in unusual words, or at unusual times.
 
 import type { Target } from '../../target/schema.ts'
-import type { MustPass } from '../gateway.ts'
-import { callIn, changeEvent, changeJson } from '../gateway.ts'
+import { callIn, changeEvent, changeJson, type Json, type MustPass } from '../gateway.ts'
 import type { Wanted } from '../wire.ts'
 
 const LOG = '/api/usage/request-logs'
 
-// biome-ignore lint/suspicious/noExplicitAny: foreign JSON
-type Json = Record<string, any>
 type Log = NonNullable<Target['observability']['log']>
 
 /** Returns a target with another description of its log. */

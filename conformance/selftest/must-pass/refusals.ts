@@ -1,7 +1,5 @@
 // Gateways that refuse, or relay a refusal, in an unusual way.
-
-import type { MustPass } from '../gateway.ts'
-import { CHAT, callIn, changeJson, failWith } from '../gateway.ts'
+import { CHAT, callIn, changeJson, failWith, type MustPass } from '../gateway.ts'
 
 /** Temperature that FIT-08 asks for; others are accepted. */
 const REFUSED = 0.37

@@ -1,9 +1,8 @@
 // Gateways that serve responses in an unusual way, natively and translated.
 
 import { eachBody, type Is, isResponses } from '../dialect-hooks.ts'
-import type { MustPass } from '../gateway.ts'
-import { changeJson, parseJson } from '../gateway.ts'
-import { type Json, toChat } from '../translated-hooks.ts'
+import { changeJson, type Json, type MustPass, parseJson } from '../gateway.ts'
+import { toChat } from '../translated-hooks.ts'
 import type { Wanted } from '../wire.ts'
 
 const here = toChat(isResponses)

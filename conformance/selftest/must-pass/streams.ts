@@ -1,7 +1,7 @@
 // Gateways with unusual streams.
+
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { MustPass } from '../gateway.ts'
-import { changeEvent, parseJson } from '../gateway.ts'
+import { changeEvent, type MustPass, onEvent, parseJson } from '../gateway.ts'
 import type { Wanted } from '../wire.ts'
 
 /** Splits each piece of text into two. */
@@ -86,16 +86,15 @@ export const mustPass = {
   'null-members': {
     what: 'Fields without a value are null instead of missing.',
     hooks: {
-      event: (event) =>
-        changeEvent(event, (json) => ({
-          ...json,
-          usage: json.usage ?? null,
-          choices: json.choices?.map((choice: { delta?: object }) => ({
-            logprobs: null,
-            ...choice,
-            delta: { refusal: null, function_call: null, ...choice.delta },
-          })),
+      event: onEvent((json) => ({
+        ...json,
+        usage: json.usage ?? null,
+        choices: json.choices?.map((choice: { delta?: object }) => ({
+          logprobs: null,
+          ...choice,
+          delta: { refusal: null, function_call: null, ...choice.delta },
         })),
+      })),
     },
   },
   'ends-lines-with-crlf': {

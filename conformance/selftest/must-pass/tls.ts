@@ -1,4 +1,5 @@
 // Gateways behind TLS, and gateways that send a second request if a provider is slow.
+
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { request as ask, createServer, type IncomingMessage } from 'node:http'

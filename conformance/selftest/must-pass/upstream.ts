@@ -1,16 +1,12 @@
 // Gateways that call their providers in an unusual way.
-
-import type { MustPass } from '../gateway.ts'
-import { changeCall, changeJson } from '../gateway.ts'
+import { changeJson, type MustPass, onCall } from '../gateway.ts'
 
 export const mustPass = {
   'is-two-years-old': {
     what: 'It leaves out the fields that OpenAI added of late, and the Retry-After of a provider: both are advice.',
     mayWarn: ['ROUTE-05', 'ROUTE-06', 'FAIL-04', 'RSP-09', 'MSG-13'],
     hooks: {
-      request(wanted) {
-        changeCall(wanted, ({ prompt_cache_key: _, safety_identifier: __, store: ___, ...rest }) => rest)
-      },
+      request: onCall(({ prompt_cache_key: _, safety_identifier: __, store: ___, ...rest }) => rest),
       responseStart({ headers }) {
         delete headers['retry-after']
       },

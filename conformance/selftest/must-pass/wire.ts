@@ -1,4 +1,5 @@
 // Gateways that use HTTP in an unusual way.
+
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { request as ask, createServer } from 'node:http'
