@@ -37,12 +37,6 @@ export function callIn({ method, path, body }: Wanted): Record<string, unknown> 
   }
 }
 
-/** Changes the body of a call. */
-export function changeCall(wanted: Wanted, change: (call: Record<string, unknown>) => object): void {
-  const call = callIn(wanted)
-  if (call) wanted.body = Buffer.from(JSON.stringify(change(call)))
-}
-
 /** Changes the JSON of an event of a stream; `[DONE]` and comments stay. */
 export function changeEvent(event: string, change: (json: Json) => object | null): readonly string[] {
   const data = /^data: (\{.*)$/m.exec(event)?.[1]
@@ -82,8 +76,10 @@ export const onRead =
 /** Returns the request hook that changes calls of chat. */
 export const onCall =
   (change: (call: Record<string, unknown>) => object): NonNullable<GatewayHooks['request']> =>
-  (wanted) =>
-    changeCall(wanted, change)
+  (wanted) => {
+    const call = callIn(wanted)
+    if (call) wanted.body = Buffer.from(JSON.stringify(change(call)))
+  }
 
 /** Returns the event hook that changes the JSON of each event. */
 export const onEvent =
