@@ -1,7 +1,7 @@
 // RSP-06: `previous_response_id` goes to the provider that made that answer, even after a restart; otherwise the call
 // gets 400 `previous_response_not_found` without an inference.
 
-import { modelsOf, refs, requestsOf, servedBy } from '../dialects/lookup.ts'
+import { holdsWords, modelsOf, refs, requestsOf, servedBy } from '../dialects/lookup.ts'
 import { dialectOf, isCrossed } from '../dialects/registry.ts'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
@@ -44,7 +44,7 @@ export const previousResponse = {
       const kept =
         entry !== null &&
         ((native && sent === at(jsonOf(made.answer.body ?? ''), '/id') && entry.provider === made.provider) ||
-          JSON.stringify(entry.body).includes(first!.nonce!))
+          holdsWords(entry, first!))
       return finding(
         'history-is-never-dropped',
         // If the provider stores no answers, an id may be refused in the words for that.

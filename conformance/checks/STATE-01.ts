@@ -2,7 +2,7 @@
 // message, even after a restart; otherwise it is refused without an inference (Waybill: 404, with
 // `thread_not_found` in `error.details.error_code`).
 import type { LedgerEntry } from '../../mocks/ledger.ts'
-import { modelsOf, ref, refs, requestsOf, servedBy, where } from '../dialects/lookup.ts'
+import { holdsWords, modelsOf, ref, refs, requestsOf, servedBy, where } from '../dialects/lookup.ts'
 import { dialectOf, isCrossed } from '../dialects/registry.ts'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
@@ -41,7 +41,7 @@ export function keepsHistory(evidence: Evidence, first: Exchange, entry: LedgerE
   const named = at(entry.body, '/thread/previous_message_id')
   return (
     (isMaker && named !== undefined && named === at(jsonOf(made.answer.body ?? ''), '/id')) ||
-    JSON.stringify(entry.body).includes(first.nonce!)
+    holdsWords(entry, first)
   )
 }
 

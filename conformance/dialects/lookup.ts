@@ -1,6 +1,6 @@
 // Lookups in evidence for judges: the ledger entries of a call, the names of a provider, the records of a
 // log. Pure.
-import { type LedgerEntry, lastNonceIn } from '../../mocks/ledger.ts'
+import { type LedgerEntry, lastNonceIn, writeNonce } from '../../mocks/ledger.ts'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'
 import { at, jsonOf, readEvents } from '../evidence/reading.ts'
 import type { Target } from '../target/schema.ts'
@@ -19,6 +19,10 @@ export const wasFollowed = (exchange: Exchange, exchanges: readonly Exchange[]):
   )
 
 const nonces = new WeakMap<LedgerEntry, string | null>()
+
+/** Returns true if a request holds the words of a call; ids that the mock made of its nonce are no words. */
+export const holdsWords = (entry: LedgerEntry, { nonce }: Pick<Exchange, 'nonce'>): boolean =>
+  nonce !== null && JSON.stringify(entry.body).includes(writeNonce(nonce))
 
 /** Returns the nonce of the call that caused a request, also if the provider gets earlier turns with it. */
 export function nonceOf(entry: LedgerEntry): string | null {

@@ -1,7 +1,8 @@
 // Must-fail gateways that lose what a provider stores: threads and other objects that a request only names.
 
+import { nonceIn } from '../../../mocks/ledger.ts'
 import { changeRequest, isMessages, isResponses, withoutMember } from '../dialect-hooks.ts'
-import type { Json, MustFail } from '../gateway.ts'
+import { changeJson, type Json, type MustFail } from '../gateway.ts'
 
 const isContinued = ({ thread }: Json): boolean => thread?.type === 'continue'
 const GROQ = 'groq/openai/gpt-oss-120b'
@@ -23,6 +24,30 @@ export const mustFail = {
       'STATE-02/refused-in-its-words',
     ],
     hooks: changeRequest(isMessages, (json) => withoutMember(json, 'thread')),
+  },
+  'threads-are-passed-on-as-they-are': {
+    what: 'A provider of chat gets the field thread as any other that the gateway does not know, and not the turns before.',
+    caughtBy: ['STATE-02/no-turn-loses-its-history'],
+    hooks: () => {
+      const threads = new Map<string, Json>()
+      return {
+        ...changeRequest(isMessages, (json) => {
+          const nonce = nonceIn(JSON.stringify(json.messages))
+          if (json.model !== GROQ || !json.thread || nonce === null) return json
+          threads.set(nonce, json.thread)
+          return withoutMember(json, 'thread')
+        }),
+        upstream: {
+          request(wanted) {
+            const thread = threads.get(nonceIn(wanted.body.toString('utf8')) ?? '')
+            if (thread)
+              wanted.body = Buffer.from(
+                changeJson(wanted.body.toString('utf8'), (json) => ({ ...json, thread })),
+              )
+          },
+        },
+      }
+    },
   },
   'threads-are-refused-in-other-words': {
     what: 'Clients cannot tell that a thread is not supported: the code of the error is missing.',
