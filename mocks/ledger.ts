@@ -1,11 +1,17 @@
-// The mock's ledger: one entry for each request, in the order in which they had fully arrived. Types only;
-// plain JSON, because the same entries are read over the control port and stored as evidence. Times are ms
-// since the epoch, with fractions.
+// The mock's ledger: one entry for each request, in the order in which they had fully arrived. Plain JSON,
+// because the same entries are read over the control port and stored as evidence. Times are ms since the
+// epoch, with fractions.
+
+import { countsTokens, isInference } from '../src/shared/spending.ts'
 
 /**
  * Purpose of a request. Token counts and metadata are free, so they are counted separately from inferences.
  */
 export type RequestKind = 'inference' | 'token_count' | 'metadata'
+
+/** Returns the purpose of a request. `path`: below the provider's base path. */
+export const requestKindOf = (method: string, path: string): RequestKind =>
+  isInference(method, path) ? 'inference' : countsTokens(method, path) ? 'token_count' : 'metadata'
 
 /** Answer to a request, as far as it has been sent. */
 export interface LedgerAnswer {

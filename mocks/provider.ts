@@ -1,7 +1,6 @@
 // Interface of a mock provider: its addresses, how it judges a request, and how it words an answer or an
 // error. Types, and the lookup of a request's endpoint. Knows no single provider, no recording and no socket.
 import type { z } from 'zod'
-import type { RequestKind } from './ledger.ts'
 import type { Fit } from './recording/fit.ts'
 import type { Issue } from './schemas/field-errors.ts'
 
@@ -42,7 +41,6 @@ export interface Endpoint {
   readonly alsoAt?: readonly string[]
   /** True if a WebSocket can be opened at its path. */
   readonly hasWebSocket?: true
-  readonly kind: RequestKind
   /**
    * Request body as the provider judges it: types and ranges of known fields. Loose at the top
    * (`z.looseObject`), because other members are left to `unknownField`. Null for no body.

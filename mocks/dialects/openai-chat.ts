@@ -184,7 +184,6 @@ export const openAiChat = (
 ): Endpoint => ({
   method: 'POST',
   name,
-  kind: 'inference',
   body,
   wants: openAiWants,
   speech: openAiSpeech(accent),
@@ -193,7 +192,6 @@ export const openAiChat = (
 export const openAiEmbeddings: Endpoint = {
   method: 'POST',
   name: 'embeddings',
-  kind: 'inference',
   body: embeddingsBody,
   wants: openAiWants,
   speech: null,
@@ -203,7 +201,6 @@ export const openAiEmbeddings: Endpoint = {
 export const modelList: Endpoint = {
   method: 'GET',
   name: 'models',
-  kind: 'metadata',
   body: null,
   wants: nothing,
   speech: null,

@@ -178,7 +178,6 @@ export const openAiResponses: Endpoint = {
   method: 'POST',
   name: 'responses',
   hasWebSocket: true,
-  kind: 'inference',
   body: openAiResponsesBody,
   wants,
   speech,

@@ -142,7 +142,6 @@ function wants({ json }: Arrived): Wants {
 export const anthropicMessages: Endpoint = {
   method: 'POST',
   name: 'messages',
-  kind: 'inference',
   body: anthropicMessagesBody,
   wants,
   speech,
@@ -152,7 +151,6 @@ export const anthropicMessages: Endpoint = {
 export const anthropicCountTokens: Endpoint = {
   ...anthropicMessages,
   name: 'messages/count_tokens',
-  kind: 'token_count',
   body: anthropicCountTokensBody,
   wants: (request) => ({ ...wants(request), stream: false, tools: false }),
   speech: null,
@@ -161,7 +159,6 @@ export const anthropicCountTokens: Endpoint = {
 const models: Endpoint = {
   method: 'GET',
   name: 'models',
-  kind: 'metadata',
   body: null,
   wants: () => ({ model: null, stream: false, usage: false, tools: false }),
   speech: null,

@@ -109,7 +109,6 @@ const generate: Endpoint = {
   method: 'POST',
   name: 'models/{model}:generateContent',
   alsoAt: ['models/{model}:streamGenerateContent'],
-  kind: 'inference',
   body: geminiGenerateBody,
   wants,
   speech,
@@ -118,7 +117,6 @@ const generate: Endpoint = {
 const countTokens: Endpoint = {
   method: 'POST',
   name: 'models/{model}:countTokens',
-  kind: 'token_count',
   body: geminiCountTokensBody,
   wants: (request, params) => ({ ...wants(request, params), tools: false }),
   speech: null,
@@ -127,7 +125,6 @@ const countTokens: Endpoint = {
 const models: Endpoint = {
   method: 'GET',
   name: 'models',
-  kind: 'metadata',
   body: null,
   wants: () => ({ model: null, stream: false, usage: false, tools: false }),
   speech: null,

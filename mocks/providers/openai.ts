@@ -15,7 +15,6 @@ import { openAiImagesBody } from '../schemas/openai-images.ts'
 const images: Endpoint = {
   method: 'POST',
   name: 'images/generations',
-  kind: 'inference',
   body: openAiImagesBody,
   wants: openAiWants,
   speech: null,

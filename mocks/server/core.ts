@@ -5,7 +5,7 @@ import { type FactTable, packageTable } from '../../src/models/facts.ts'
 import type { MockAnswer } from '../answer.ts'
 import { openAiRefusal, openAiWants } from '../dialects/openai-chat.ts'
 import { othersRecorded } from '../dialects/openai-like.ts'
-import { type LedgerEntry, nonceIn, type RequestKind } from '../ledger.ts'
+import { type LedgerEntry, nonceIn, type RequestKind, requestKindOf } from '../ledger.ts'
 import { classify, hasToolResult, scenarioIn } from '../matching/classify.ts'
 import { conversationOf } from '../matching/conversation.ts'
 import type { Digester } from '../matching/digest.ts'
@@ -514,8 +514,7 @@ function readRequest(
   const rawPath = incoming.path
   const arrived = { method, path, rawPath, query: url.searchParams, headers, text: body, json: parse(body) }
   const found = endpointOf(provider, method, path)
-  const spends = method === 'POST' && !(provider.keepsResponses && /^responses\/./.test(path))
-  const kind = found?.endpoint.kind ?? (spends ? 'inference' : 'metadata')
+  const kind = requestKindOf(method, path)
   const turn = provider.holdsThreads && kind === 'inference' ? threads.turn(arrived, provider) : null
   const request = turn?.request ?? arrived
   return {

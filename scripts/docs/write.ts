@@ -27,6 +27,7 @@ import { lossesPage } from './losses-page.ts'
 import { originsSentence, recordingsTable } from './recordings-table.ts'
 import { frozenIds, withRows, withSentence } from './requirement-rows.ts'
 import { requirementsPage } from './requirements.ts'
+import { spendingTable } from './spending-table.ts'
 import { statusLinePicture } from './status-line-picture.ts'
 import { targetFilesPage } from './target-files.ts'
 import { troubleshootingPage } from './troubleshooting.ts'
@@ -70,6 +71,7 @@ const contractTables = {
   record: fieldsTable(CALL_FIELDS),
   attempt: fieldsTable(ATTEMPT_FIELDS),
   kept: keptTable(),
+  spending: spendingTable(),
   'exit-codes': exitCodesOfConform(),
 }
 for (const [mark, table] of Object.entries(contractTables)) put(contract, between(contract, mark, table))

@@ -19,7 +19,7 @@ export interface CallContext {
   readonly replay: boolean
   readonly router: Router
   readonly store: Pick<Store, 'open' | 'write' | 'saveArtifact'> & {
-    readonly calls: Pick<Store['calls'], 'makerOf'>
+    readonly calls: Pick<Store['calls'], 'makerOf' | 'objectMakers' | 'find'>
   }
   /** Prices in force when the call arrived: a reload does not change its cost. */
   readonly price: Pricer

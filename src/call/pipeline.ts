@@ -100,7 +100,7 @@ class ClientCall implements BodyTaker, Answering, SendListener {
   body(body: JsonBody): void {
     try {
       const read = readRequest(this.dialect, body, this.#admitted, this.context)
-      const kept = stateFor(this.dialect, body.json, this.#admitted.caller.name, this.context)
+      const kept = stateFor(this.dialect, body.json, this.#admitted.caller, this.context)
       if (kept === null) this.#route(body, read, null)
       else this.#whenReady(kept, (kept) => this.#route(body, read, kept))
     } catch (error) {

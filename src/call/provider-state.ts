@@ -5,7 +5,9 @@
 import { GatewayError } from '../core/errors.ts'
 import type { ClientDialect } from '../dialects/dialect.ts'
 import { type KeptReference, referencesIn } from '../dialects/kept.ts'
+import type { Caller } from '../http/caller.ts'
 import type { ProviderState } from '../routing/choice.ts'
+import type { Maker } from '../store/reads.ts'
 import type { CallContext } from './context.ts'
 
 /** Fields of the record that hold these ids. */
@@ -20,11 +22,11 @@ export interface KeptState extends ProviderState {
 export function stateFor(
   { kept: kinds }: Pick<ClientDialect, 'kept'>,
   json: Readonly<Record<string, unknown>>,
-  keyName: string | null,
+  caller: Caller,
   context: Pick<CallContext, 'store' | 'router'>,
 ): Promise<KeptState> | null {
   const [first, ...others] = kinds ? referencesIn(kinds, json) : []
-  return first ? keptFor([first, ...others], keyName, context) : null
+  return first ? keptFor([first, ...others], caller, context) : null
 }
 
 /**
@@ -33,7 +35,7 @@ export function stateFor(
  */
 async function keptFor(
   references: readonly [KeptReference, ...KeptReference[]],
-  keyName: string | null,
+  caller: Caller,
   { store: { calls }, router: { accountOf } }: Pick<CallContext, 'store' | 'router'>,
 ): Promise<KeptState> {
   let made: { readonly by: NonNullable<ProviderState['maker']>; readonly reference: KeptReference } | null =
@@ -41,7 +43,7 @@ async function keptFor(
   for (const reference of references) {
     const { kind, id } = reference
     if (!kind.onRecord) continue
-    const maker = await calls.makerOf(FIELDS[kind.onRecord], id, keyName)
+    const maker = await makerOf(kind.onRecord, id, caller, calls)
     if (!maker && kind.onRecord === 'answer')
       throw refusalOf(reference)('no answer with that id is on record')
     if (!maker) continue
@@ -60,6 +62,19 @@ async function keptFor(
     refusal: refusalOf(of),
     changes: references.some(({ kind }) => kind.changes),
   }
+}
+
+/** Returns what made it; null if that is not on record. Rejects with `not_found` for a file of another key. */
+async function makerOf(
+  kind: NonNullable<KeptReference['kind']['onRecord']>,
+  id: string,
+  { name, role }: Caller,
+  calls: CallContext['store']['calls'],
+): Promise<Maker | null> {
+  if (kind !== 'object') return calls.makerOf(FIELDS[kind], id, name)
+  const [maker] = await calls.objectMakers([/files\/[^/]+$/.exec(id)?.[0] ?? id])
+  if (!maker || role === 'admin' || maker.key_name === name) return maker ?? null
+  throw new GatewayError('not_found', `No such file: '${id}'. No call of this key made it.`)
 }
 
 const refusalOf = ({ kind, id, param }: KeptReference): ProviderState['refusal'] =>

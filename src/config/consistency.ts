@@ -23,6 +23,7 @@ export function inconsistencies(raw: unknown): Problem[] {
       })),
     ),
     ...defaultProblems(config),
+    ...passthroughProblems(config),
     ...credentialProblems(config),
     ...traceProblems(config),
     ...keyProblems(list(config.keys).map(fields)),
@@ -252,6 +253,30 @@ function defaultProblems({ defaults, routes }: Fields): Problem[] {
           },
         ],
   )
+}
+
+function passthroughProblems({ passthrough, passthrough_providers, providers }: Fields): Problem[] {
+  const known = Object.keys(fields(providers))
+  return Object.entries(fields(passthrough_providers)).flatMap(([endpoint, chosen]) => [
+    ...(list(passthrough).includes(endpoint)
+      ? []
+      : [
+          {
+            path: ['passthrough_providers', endpoint],
+            message: `${quoted(endpoint)} is not open; add it to \`passthrough\``,
+          },
+        ]),
+    ...list(chosen).flatMap((provider, index) =>
+      typeof provider !== 'string' || known.includes(provider)
+        ? []
+        : [
+            {
+              path: ['passthrough_providers', endpoint, index],
+              message: `there is no provider ${quoted(provider)}${meant(provider, known)}`,
+            },
+          ],
+    ),
+  ])
 }
 
 function keyProblems(keys: readonly Fields[]): Problem[] {

@@ -82,6 +82,17 @@ const ALIASES: Readonly<Record<string, readonly string[]>> = {
 
 const dialect = z.enum(['openai', 'anthropic', ...DIALECT_NAMES])
 
+/** Groups of endpoints that are relayed without being understood; `passthrough/operations.ts` lists their paths. */
+export const PASSTHROUGH_NAMES = [
+  'audio',
+  'moderations',
+  'rerank',
+  'completions',
+  'image-edits',
+  'files',
+  'batches',
+] as const
+
 /** Reference $NAME to an environment variable that holds a secret. */
 const secret = (what: string) =>
   z.string().superRefine((text, context) => {
@@ -776,6 +787,18 @@ export const schema = z.strictObject({
       'By dialect, the route for calls whose model is unknown, such as the background calls of coding agents. Without it such calls get a 404.',
     ),
   responses: responses.prefault({}).describe('What is special about OpenAI’s responses.'),
+  passthrough: z
+    .array(z.enum(PASSTHROUGH_NAMES))
+    .default([])
+    .describe(
+      'Endpoints that are recorded, but relayed without being understood: audio, moderations, rerank, completions, image-edits, files, batches. Those that are not named here do not exist (404). See [Passthrough](passthrough.md).',
+    ),
+  passthrough_providers: z
+    .partialRecord(z.enum(PASSTHROUGH_NAMES), z.array(name).min(1, 'names no provider'))
+    .default({})
+    .describe(
+      'By endpoint of `passthrough`, the providers for calls that name no model which the gateway knows; of several, the first that speaks the client’s dialect. Default: the first provider with that dialect.',
+    ),
   resilience: resilience
     .prefault({})
     .describe('How long to wait for providers, and what happens after a failure.'),

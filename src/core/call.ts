@@ -105,6 +105,10 @@ export interface Call {
   readonly replayed: boolean
   /** How it came. */
   readonly transport: Transport
+  /** HTTP method of its request; POST if absent. */
+  readonly method?: string
+  /** File or batch of a provider that it asks for; absent without one. */
+  readonly objectId?: string | null
 }
 
 /** Returns a call of which only the id, and with it the time, is known. */

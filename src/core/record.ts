@@ -171,6 +171,12 @@ export const CALL_FIELDS = {
     close: ({ outcome }) => outcome.state,
   },
   endpoint: { kind: 'text', about: 'path called', filter: 'endpoint', open: ({ call }) => call.endpoint },
+  method: {
+    kind: 'text',
+    nullable: true,
+    about: 'HTTP method of the request; null for calls from before it was recorded',
+    open: ({ call }) => call.method ?? 'POST',
+  },
   requested_model: {
     kind: 'text',
     about: 'byte for byte as sent',
@@ -219,6 +225,19 @@ export const CALL_FIELDS = {
     about:
       'the id of the container in which the provider ran code for the answer; a later call of the key that names it goes to that provider',
     close: ({ outcome }) => outcome.containerId ?? null,
+  },
+  object_id: {
+    kind: 'text',
+    nullable: true,
+    about:
+      'the file or batch of the provider that a call of `passthrough` asked for; null if it asked for none',
+    open: ({ call }) => call.objectId ?? null,
+  },
+  objects: {
+    kind: 'words',
+    nullable: true,
+    about:
+      'ids of the files and batches that the provider made for the call: they belong to its key, and no other client key can reach them; null if it made none',
   },
   route: {
     kind: 'text',

@@ -13,7 +13,7 @@ export interface KeptKind {
   /** Tells ids from other texts in that place, also by their parent object; by default all are ids. */
   readonly isId?: (id: string, owner: Json) => boolean
   /** Its kind in the record. An unrecorded answer is refused, because every answer came through here. */
-  readonly onRecord?: 'answer' | 'container'
+  readonly onRecord?: 'answer' | 'container' | 'object'
   /** Prefers the model that made it, if the route has that model. */
   readonly staysWithModel?: true
   /** It holds most of the conversation, so a translation without it would ask something else. */

@@ -295,6 +295,11 @@ function readShared(journal: Journal, thread: FleetThread): Reads {
       const own = await journal.calls.makerOf(made, id, keyName)
       return own ?? shared.makerOf(made, id, keyName)
     },
+    async objectMakers(names) {
+      const own = await journal.calls.objectMakers(names)
+      const others = names.filter((name) => !own.some(({ id }) => id === name))
+      return others.length === 0 ? own : [...own, ...(await shared.objectMakers(others))]
+    },
     async find(id, keyName) {
       const found = await shared.find(id, keyName)
       const own = found && (await journal.calls.find(id, keyName))

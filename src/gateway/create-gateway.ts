@@ -31,7 +31,7 @@ import { createReservations } from '../store/reservations.ts'
 import { openStore } from '../store/sqlite/open-store.ts'
 import type { Journal, StoreOptions } from '../store/store.ts'
 import { createAccounts } from './accounts.ts'
-import { callsOf, OTHERS, openApiDocument, READS } from './endpoints.ts'
+import { callsOf, OTHERS, openApiDocument, PASSTHROUGH, READS } from './endpoints.ts'
 import { type InForce, putInForce } from './in-force.ts'
 import { listen, refuseOpenAccess, stopListening } from './listen.ts'
 import { joinFleet, standingOf, traceCalls } from './optional-parts.ts'
@@ -68,7 +68,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     logFailure(log, error, requestId, context().callContext.mask)
   }
   const server = createHttpServer<ReadContext, CallContext>({
-    ...{ reads: READS, calls: callsOf(dialects), others: [...OTHERS, ...PAGE], nowhere },
+    ...{ reads: READS, calls: [...callsOf(dialects), ...PASSTHROUGH], others: [...OTHERS, ...PAGE], nowhere },
     ...{ context, slots, readSlots, webSockets, now, onInternalError },
     wordingOf: wordingOf(dialects),
     headersTimeout: bind.headers_timeout,

@@ -27,6 +27,7 @@ import { SIGN_IN } from '../endpoints/sign-in.ts'
 import { statusline } from '../endpoints/statusline.ts'
 import { usageHistory, usageLogs } from '../endpoints/usage.ts'
 import { type OpenApi, openApi } from '../http/openapi.ts'
+import { passthroughEndpoints } from '../passthrough/endpoints.ts'
 
 /** All read endpoints in the order of the documentation; of two matching paths, the first answers. */
 export const READS = [
@@ -63,7 +64,9 @@ export const callsOf = (dialects: Dialects) =>
     ...(client.counting ? countEndpoints(client, client.counting) : []),
     ...(client.keptAnswers ? [keptAnswersEndpoint(client, client.keptAnswers)] : []),
   ])
-export const CALLS = callsOf(DIALECTS)
+/** Endpoints that are relayed without being understood; all are closed by default. */
+export const PASSTHROUGH = passthroughEndpoints()
+export const CALLS = [...callsOf(DIALECTS), ...PASSTHROUGH]
 /** Endpoints that are neither JSON reads nor calls; the files of the page are not part of the interface. */
 export const OTHERS = [exported, live, ...SIGN_IN]
 

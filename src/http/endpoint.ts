@@ -1,6 +1,6 @@
 // Types of endpoints. A read endpoint gets the routing table and the store, but no way to reach a provider,
 // so reading cannot spend by construction.
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { z } from 'zod'
 import type { GatewayError } from '../core/errors.ts'
 import type { JsonText } from '../json/json-text.ts'
@@ -94,7 +94,11 @@ export interface CallEndpoint<Context> extends ErrorWording {
   readonly keyParameter?: string | undefined
   readonly summary: string
   /** POST by default. */
-  readonly methods?: readonly ('GET' | 'POST' | 'DELETE')[]
+  readonly methods?: readonly ('GET' | 'POST' | 'PUT' | 'DELETE')[]
+  /** Returns false if the configuration has no such endpoint; always open by default. */
+  isOpen?(context: Context): boolean
+  /** Returns the wording for the client of a request, at a path that several dialects share. */
+  wordingFor?(headers: IncomingHttpHeaders): ErrorWording
   /** True if its calls may also come over a WebSocket at its path. */
   readonly hasWebSocket?: boolean | undefined
   /** Fields of a request that the gateway reads, for the OpenAPI document. */

@@ -150,10 +150,17 @@ function createHandler<Read, Live>(options: ServerOptions<Read, Live>): RequestL
   const endpoints = new Map(options.calls.map((endpoint) => [endpoint.path, endpoint]))
   return (request, response) => {
     const endpoint = request.method === 'POST' ? endpoints.get(request.url!) : undefined
-    if (endpoint) new ArrivedCall(endpoint, request, response, NO_PLACES).handle()
+    if (endpoint && isOpen(endpoint, options))
+      new ArrivedCall(endpoint, request, response, NO_PLACES).handle()
     else search(request, response)
   }
 }
+
+/** Returns true if the configuration in force has an endpoint. */
+const isOpen = <Read, Live>(
+  { isOpen }: CallEndpoint<Live>,
+  { context }: Pick<ServerOptions<Read, Live>, 'context'>,
+): boolean => isOpen === undefined || isOpen(context().callContext)
 
 type CallArrivals<Live> = ReturnType<typeof arrivedCallsOf<unknown, Live>>
 
@@ -176,7 +183,7 @@ function createApp<Read, Live>(options: ServerOptions<Read, Live>, ArrivedCall: 
     onNoMatch: (request, response) => (isReader(request) ? lostReader : nothingHere)(request, response),
   })
   // Calls first: polka tries paths in order.
-  mountCalls(app, options, doors, ArrivedCall)
+  mountCalls(app, options, doors, ArrivedCall, nothingHere)
   mountReads(app, options, doors)
   mountOthers(app, options, doors)
   return app
@@ -187,17 +194,22 @@ function mountCalls<Read, Live>(
   options: ServerOptions<Read, Live>,
   { notAllowed }: Doors<Read, Live>,
   ArrivedCall: CallArrivals<Live>,
+  nothingHere: ReturnType<Doors<Read, Live>['admit']>,
 ): void {
   for (const endpoint of options.calls) {
     const path = patternOf(endpoint.path)
     const { methods = ['POST'] } = endpoint
     for (const method of methods)
       app.add(method, path, (request, response) => {
+        if (!isOpen(endpoint, options)) return nothingHere(request, response)
         const places = { ...placesOf(request), keyInQuery: keyIn(request, endpoint.keyParameter) }
         new ArrivedCall(endpoint, request, response, places).handle()
       })
     const allow = [...methods, 'OPTIONS'].join(', ')
-    app.all(path, notAllowed({ wording: endpoint, keyParameter: endpoint.keyParameter }, allow))
+    const refuse = notAllowed({ wording: endpoint, keyParameter: endpoint.keyParameter }, allow)
+    app.all(path, (request, response) =>
+      (isOpen(endpoint, options) ? refuse : nothingHere)(request, response),
+    )
   }
 }
 
@@ -375,8 +387,13 @@ function arrivedCallsOf<Read, Live>(options: ServerOptions<Read, Live>) {
     refuse(thrown: unknown): void {
       const { requestId, caller = null, path } = this
       const error = asError(thrown, requestId, options)
-      onRefused(error, { requestId, caller, path: path.replace('*', '{model}') })
-      replyError(this.#response, error, requestId, this.#endpoint)
+      onRefused(error, {
+        requestId,
+        caller,
+        path: path.replace('*', this.#endpoint.methods ? '{id}' : '{model}'),
+      })
+      const wording = this.#endpoint.wordingFor?.(this.request.headers) ?? this.#endpoint
+      replyError(this.#response, error, requestId, wording)
       this.over()
     }
 

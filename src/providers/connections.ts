@@ -93,6 +93,12 @@ function joinWrites<S extends Socket>(socket: S): S {
   /** Headers that wait for their body. */
   let headers: string | null = null
   let corked = false
+  /** The socket itself is corked: once, however many writes there are. */
+  let isHeld = false
+  const hold = () => {
+    if (!isHeld) cork()
+    isHeld = true
+  }
   return Object.assign(socket, {
     cork() {
       corked = true
@@ -108,7 +114,7 @@ function joinWrites<S extends Socket>(socket: S): S {
         headers = null
         return write(text, 'latin1')
       }
-      cork()
+      hold()
       if (headers !== null) write(headers, 'latin1')
       headers = null
       return write(chunk, encoding)
@@ -117,6 +123,7 @@ function joinWrites<S extends Socket>(socket: S): S {
       corked = false
       if (headers !== null) write(headers, 'latin1')
       headers = null
+      isHeld = false
       uncork()
     },
   })

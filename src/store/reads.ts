@@ -19,6 +19,15 @@ export interface Maker {
   readonly model: string
 }
 
+/** The call that made an object which a provider keeps. */
+export interface ObjectMaker extends Maker {
+  /** Name of the object. */
+  readonly id: string
+  readonly call_id: string
+  /** Name of the gateway key to which it belongs. */
+  readonly key_name: string | null
+}
+
 export interface CallLogReads {
   /** Newest first; reads one row more than the page to see if there are more. */
   list(filter: CallFilter, page: Page): Listed<CallRecord>
@@ -31,6 +40,8 @@ export interface CallLogReads {
   find(id: string, keyName?: string): CallDetail | null
   /** Returns the provider that made something and stores it; null if this key has none under that id. */
   makerOf(made: Made, id: string, keyName: string | null): Maker | null
+  /** Returns the calls of all keys that made these objects, one for each that is on record. */
+  objectMakers(names: readonly string[]): readonly ObjectMaker[]
 }
 
 export interface ArtifactReads {
@@ -203,6 +214,7 @@ const NAMES: Readonly<Record<ReadName, true>> = {
   listText: true,
   find: true,
   makerOf: true,
+  objectMakers: true,
   artifact: true,
   history: true,
   targets: true,

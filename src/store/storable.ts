@@ -14,7 +14,11 @@ const MAX_USD = 1e9
 export function storable(write: Exclude<Write, Opening>): Exclude<Write, Opening> {
   switch (write.kind) {
     case 'streaming':
-      return { ...write, ttftMs: amount(write.ttftMs) ?? 0 }
+      return {
+        ...write,
+        ttftMs: amount(write.ttftMs) ?? 0,
+        ...(write.objects && { objects: write.objects.filter((name) => idOf(name) !== null) }),
+      }
     case 'next':
       return { ...write, ended: endOf(write.ended), cost: costOf(write.cost) }
     case 'close': {

@@ -43,7 +43,15 @@ export type Write =
       /** Requests sent so far. */
       readonly requestsSent: number
     }
-  | { readonly kind: 'streaming'; readonly id: string; readonly ttftMs: number }
+  | {
+      readonly kind: 'streaming'
+      readonly id: string
+      readonly ttftMs: number
+      /** Names of all objects that the provider made for the call; absent if it made none. */
+      readonly objects?: readonly string[]
+      /** The call stays open after its answer, until its batch is fetched. */
+      readonly staysOpen?: boolean
+    }
   | {
       readonly kind: 'close'
       readonly id: string
@@ -60,4 +68,6 @@ export type Write =
       readonly fallbacks: number
       readonly outcome: CallOutcome
       readonly requestsSent: number
+      /** True for the late end of a batch, whose reservation may be from before a restart. */
+      readonly releases?: true
     }

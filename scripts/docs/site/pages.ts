@@ -15,6 +15,7 @@ export const PAGES: Readonly<Record<string, Readonly<Record<string, string>>>> =
     'docs/troubleshooting.md': 'Errors, and what to do',
     'docs/command-line.md': 'Commands',
     'docs/models.md': 'What models accept',
+    'docs/passthrough.md': 'Audio, files and batches',
     'docs/losses.md': 'What a translation loses',
   },
   'Coding agents': {

@@ -5,6 +5,7 @@ import { type KeptKind, places } from '../kept.ts'
 export const kept: readonly KeptKind[] = [
   {
     what: 'the file',
+    onRecord: 'object',
     at: places(
       'messages.*.content.*.file.file_id',
       'messages.*.content.*.image_file.file_id',

@@ -24,6 +24,7 @@ export const kept: readonly KeptKind[] = [
   },
   {
     what: 'the file',
+    onRecord: 'object',
     at: eitherCase(
       'contents.*.parts.*.fileData.fileUri',
       'contents.*.parts.*.functionResponse.parts.*.fileData.fileUri',

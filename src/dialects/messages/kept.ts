@@ -21,6 +21,7 @@ export const kept: readonly KeptKind[] = [
   },
   {
     what: 'the file',
+    onRecord: 'object',
     at: places(
       'messages.*.content.*.source.file_id',
       'messages.*.content.*.source.content.*.source.file_id',

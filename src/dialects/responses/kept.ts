@@ -33,6 +33,7 @@ export const kept: readonly KeptKind[] = [
   },
   {
     what: 'the file',
+    onRecord: 'object',
     at: places(
       'input.*.content.*.file_id',
       'input.*.output.*.file_id',

@@ -3,7 +3,7 @@ import { timeOfId } from '../../core/call.ts'
 import { roundUsd } from '../../core/money.ts'
 import { CALL_FIELDS, type CallDetail, type CallRecord, type Field } from '../../core/record.ts'
 import type { CallFilter } from '../filters.ts'
-import type { Maker, Reads } from '../reads.ts'
+import type { Maker, ObjectMaker, Reads } from '../reads.ts'
 import { type Row, readerOf } from '../sql/columns.ts'
 import { conditions, isAside } from '../sql/conditions.ts'
 import type { Link } from './link.ts'
@@ -23,7 +23,9 @@ const SERIES: Readonly<Record<string, string>> = Object.fromEntries(
   ),
 )
 
-export function openCallReads(link: Link): Pick<Reads, 'list' | 'listText' | 'find' | 'makerOf'> {
+export function openCallReads(
+  link: Link,
+): Pick<Reads, 'list' | 'listText' | 'find' | 'makerOf' | 'objectMakers'> {
   const list: Reads['list'] = async (filter, { limit, cursor = AFTER_ALL }) => {
     const { where, values } = conditions(filter)
     const { since = 0, until } = filter
@@ -60,6 +62,18 @@ export function openCallReads(link: Link): Pick<Reads, 'list' | 'listText' | 'fi
         [id, keyName],
       )
       return found ?? null
+    },
+    async objectMakers(names) {
+      if (names.length === 0) return []
+      const found = await link.query<ObjectMaker>(
+        `SELECT DISTINCT ON (made.id) made.id, calls.id::text AS call_id, key_name,
+             resolved_provider AS provider, resolved_model AS model
+           FROM waybill.calls, jsonb_array_elements_text(objects::jsonb) AS made (id)
+           WHERE objects IS NOT NULL AND objects::jsonb @> ANY (?::jsonb[]) AND made.id = ANY (?::text[])
+           ORDER BY made.id, calls.id`,
+        [names.map((name) => JSON.stringify(name)), names],
+      )
+      return found
     },
     async find(id, keyName) {
       if (!IS_ID.test(id)) return null

@@ -165,6 +165,7 @@ const INDEXES = [
   'calls_error ON calls (error_code, id) WHERE error_code IS NOT NULL',
   'calls_response ON calls (response_id) WHERE response_id IS NOT NULL',
   'calls_container ON calls (container_id) WHERE container_id IS NOT NULL',
+  'calls_objects ON calls USING gin ((objects::jsonb)) WHERE objects IS NOT NULL',
   'calls_open ON calls (id) WHERE completed_at IS NULL',
 ]
 

@@ -2,7 +2,7 @@
 import type { Database } from 'better-sqlite3'
 import { idAt } from '../../core/call.ts'
 import { ATTEMPT_FIELDS, type AttemptRecord, CALL_FIELDS, type CallRecord } from '../../core/record.ts'
-import type { CallLogReads, Made, Maker } from '../reads.ts'
+import type { CallLogReads, Made, Maker, ObjectMaker } from '../reads.ts'
 import { type Row, readerOf } from '../sql/columns.ts'
 import { conditions } from '../sql/conditions.ts'
 import { AFTER_ALL, ALL_HOURS, openHourIndex } from './hour-index.ts'
@@ -22,6 +22,13 @@ export function openCallLogs(db: Database): CallLogReads {
          WHERE ${made} = ? AND key_name IS ? ORDER BY id DESC LIMIT 1`,
     )
   const makers = { response_id: makerBy('response_id'), container_id: makerBy('container_id') }
+
+  // The call that was first: nobody can take over an object by naming it later.
+  const makersOf = db.prepare<[string], ObjectMaker>(
+    `SELECT made_objects.id, min(call_id) AS call_id, key_name, resolved_provider AS provider,
+         resolved_model AS model FROM made_objects JOIN call_logs ON call_logs.id = call_id
+       WHERE made_objects.id IN (SELECT value FROM json_each(?)) GROUP BY made_objects.id`,
+  )
 
   const bytesOf = db.prepare<[string], number>('SELECT bytes FROM artifacts WHERE call_id = ?').pluck()
   const hoursOf = openHourIndex(db)
@@ -64,6 +71,7 @@ export function openCallLogs(db: Database): CallLogReads {
       return { ...toRecord(row), attempt_log: attemptsOf.all(id).map(toAttempt), artifact }
     },
     makerOf: (made, id, keyName) => makers[made].get(id, keyName) ?? null,
+    objectMakers: (names) => (names.length === 0 ? [] : makersOf.all(JSON.stringify(names))),
   }
   return reads
 }

@@ -280,6 +280,21 @@ export const STEPS: readonly string[] = [
       WHERE key_name IS NOT NULL AND cost_usd > 0 AND NOT replayed
     ) WHERE period IS NOT NULL GROUP BY key_name, period;
   `,
+
+  // 20: files and batches that providers made, and which call made each: they belong to its key.
+  `
+  ALTER TABLE call_logs ADD COLUMN method TEXT;
+  ALTER TABLE call_logs ADD COLUMN object_id TEXT;
+  ALTER TABLE call_logs ADD COLUMN objects TEXT;
+  CREATE TABLE made_objects (id TEXT NOT NULL, call_id TEXT NOT NULL, PRIMARY KEY (id, call_id)) WITHOUT ROWID;
+  CREATE INDEX made_objects_call ON made_objects (call_id);
+  CREATE TRIGGER objects_made AFTER UPDATE OF objects ON call_logs WHEN NEW.objects IS NOT NULL BEGIN
+    INSERT OR IGNORE INTO made_objects SELECT value, NEW.id FROM json_each(NEW.objects);
+  END;
+  CREATE TRIGGER objects_forgotten AFTER DELETE ON call_logs WHEN OLD.objects IS NOT NULL BEGIN
+    DELETE FROM made_objects WHERE call_id = OLD.id;
+  END;
+  `,
 ]
 
 /** The newest schema. */

@@ -209,20 +209,20 @@ function askUnlessDamaged(
 
 /** Makes the `open` and `write` of a store, which count open calls. */
 function writeTo(queue: WriteQueue, now: () => number) {
-  let openCalls = 0
+  const openCalls = new Set<string>()
   const write: Journal['write'] = (write) => {
-    if (write.kind === 'close') openCalls--
+    if (write.kind === 'close' || (write.kind === 'streaming' && write.staysOpen)) openCalls.delete(write.id)
     return queue.add(storable(write))
   }
   const open: Journal['open'] = (opening, done) => {
-    openCalls++
+    openCalls.add(opening.call.id)
     queue.open(opening, (error) => {
-      if (error) openCalls--
+      if (error) openCalls.delete(opening.call.id)
       if (error instanceof UnansweredError) void queue.add(refusedEnd(opening, now()))
       done(error)
     })
   }
-  return { open, write, openCalls: () => openCalls }
+  return { open, write, openCalls: () => openCalls.size }
 }
 
 /** Adds artifacts that are not written yet to the reads. */

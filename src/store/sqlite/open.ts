@@ -123,18 +123,21 @@ function makeShrinkable(db: Database.Database, file: string): void {
   db.exec('VACUUM')
 }
 
-/** Closes calls left open: the call is `interrupted`, its attempt `unknown`, its reservation spent. */
+/**
+ * Closes calls left open: the call is `interrupted`, its attempt `unknown`, its reservation spent. A batch goes on at
+ * its provider, and so does its call.
+ */
 function interrupt(db: Database.Database, now: number): TracedCall[] {
   return db.transaction(() => {
     chargeReservations(db)
     db.prepare(
       `UPDATE call_attempts SET outcome = 'unknown', ended_at = ? WHERE outcome = 'open'
-         AND call_id IN (SELECT id FROM call_logs WHERE completed_at IS NULL)`,
+         AND call_id IN (SELECT id FROM call_logs WHERE completed_at IS NULL AND objects IS NULL)`,
     ).run(now)
     const rollUps = openRollUps(db)
     const interrupted = db
       .prepare<[number], ClosedCall & TracedCall>(
-        `UPDATE call_logs SET state = 'interrupted', completed_at = ?, cost_missing = '${INTERRUPTED_COST_MISSING}' WHERE completed_at IS NULL
+        `UPDATE call_logs SET state = 'interrupted', completed_at = ?, cost_missing = '${INTERRUPTED_COST_MISSING}' WHERE completed_at IS NULL AND objects IS NULL
            RETURNING ${CLOSED_CALL}, traceparent`,
       )
       .all(now)

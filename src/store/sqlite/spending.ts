@@ -62,16 +62,21 @@ export function prepareSpending(db: Database): SpendingWrites {
   }
 }
 
+/** Condition for reservations: a batch goes on at its provider, whatever happens to the gateway. */
+const NO_BATCH =
+  'call_id NOT IN (SELECT id FROM call_logs WHERE completed_at IS NULL AND objects IS NOT NULL)'
+
 /** Charges the reservations of calls left open at the last end; without one, their cost is unknown. */
 export function chargeReservations(db: Database): void {
   const { charge, noteUnknown } = prepareSpending(db)
   const unreserved = db.prepare<[], { id: string }>(
-    'SELECT id FROM call_logs WHERE completed_at IS NULL AND id NOT IN (SELECT call_id FROM key_reservations)',
+    `SELECT id FROM call_logs WHERE completed_at IS NULL AND objects IS NULL
+       AND id NOT IN (SELECT call_id FROM key_reservations)`,
   )
   const reserved = db.prepare<[], { id: string; usd: number }>(
-    'SELECT call_id AS id, usd FROM key_reservations',
+    `SELECT call_id AS id, usd FROM key_reservations WHERE ${NO_BATCH}`,
   )
   for (const { id } of unreserved.all()) noteUnknown(id)
   for (const { id, usd } of reserved.all()) charge(id, usd)
-  db.exec('DELETE FROM key_reservations')
+  db.exec(`DELETE FROM key_reservations WHERE ${NO_BATCH}`)
 }

@@ -58,7 +58,8 @@ export function prepareWrites(db: Database, rollUps: RollUps): (write: Write) =>
     UPDATE call_logs SET resolved_provider = ?, resolved_model = ?, tier = ?, attempts = ?, fallbacks = ? WHERE id = ?`)
   // It may be retried after its call was closed.
   const streaming = db.prepare(
-    `UPDATE call_logs SET state = 'streaming', ttft_ms = ? WHERE id = ? AND completed_at IS NULL`,
+    `UPDATE call_logs SET state = 'streaming', ttft_ms = ?, objects = coalesce(?, objects)
+       WHERE id = ? AND completed_at IS NULL`,
   )
   const closeCall = db.prepare<unknown[], ClosedCall>(
     `UPDATE call_logs SET ${setting(callClosing.columns)} WHERE id = ? AND completed_at IS NULL RETURNING ${CLOSED_CALL}`,
@@ -89,13 +90,13 @@ export function prepareWrites(db: Database, rollUps: RollUps): (write: Write) =>
         return
       }
       case 'streaming':
-        streaming.run(write.ttftMs, write.id)
+        streaming.run(write.ttftMs, write.objects ? JSON.stringify(write.objects) : null, write.id)
         return
       case 'close': {
         const { id, at, ended, cost, target, fallbacks, outcome, requestsSent } = write
         const isEnded = ended !== null && end(id, at, ended, cost)
         // A call that was refused because its opening failed may still have a reservation.
-        if (write.charge !== undefined || outcome.state === 'failed') release(id)
+        if (write.charge !== undefined || write.releases || outcome.state === 'failed') release(id)
         // The writer may have died after committing a `next`: that attempt was refused, so it was not made.
         if (outcome.state !== 'completed' && withdrawAttempt.run(at, id).changes > 0)
           resolveAgain.run(target.provider, target.model, target.tier, requestsSent, fallbacks, id)

@@ -1,0 +1,127 @@
+// What a batch used and cost: from the batch itself, as OpenAI reports it, or from the lines of its results, as
+// Anthropic does. Each request of it is priced by itself, because some prices depend on the length of one.
+import type { Target, Tokens } from '../core/call.ts'
+import { addCosts, type KnownCost } from '../core/record.ts'
+import { isObject, type Json, member, textOf, tokenCount } from '../dialects/json.ts'
+import { tokensOf as messageTokens, usageOf } from '../dialects/messages/usage.ts'
+import type { Pricer } from '../pricing/pricing.ts'
+import { reportedTokens } from './answer-facts.ts'
+
+/** Maximum bytes of a line of results that is read. */
+const MAX_LINE_BYTES = 8 * 2 ** 20
+
+export interface BatchUsage {
+  readonly model: string | null
+  readonly tokens: Tokens | null
+  readonly cost: KnownCost
+}
+
+/** Returns the cost of one request of a batch. */
+type PriceOne = (model: string, tokens: Tokens) => KnownCost
+
+/** Returns the price of a batch's requests at its provider. */
+export const priceOfOne =
+  (target: Pick<Target, 'provider' | 'model'>, price: Pricer, at: number): PriceOne =>
+  (model, tokens) =>
+    price({ ...target, model: model || target.model }, tokens, at)
+
+const FREE: BatchUsage = { model: null, tokens: null, cost: { usd: 0, missing: [] } }
+const UNKNOWN: BatchUsage = { model: null, tokens: null, cost: { usd: null, missing: ['usage'] } }
+
+/** Returns what OpenAI reports of a batch; null while it is at work. */
+export function usageOfBatch(json: Json, priceOne: PriceOne): BatchUsage | null {
+  if (!/^(completed|failed|expired|cancelled)$/.test(textOf(json.status))) return null
+  const requests = tokenCount(member(json.request_counts, 'completed'))
+  const sum = isObject(json.usage) ? reportedTokens(json.usage) : null
+  if (!sum || !requests) return requests === 0 || json.status === 'failed' ? FREE : UNKNOWN
+  const tokens = inBatch(sum)
+  const share = (count: number | null) => count && count / requests
+  const { input, output, cached_input } = tokens
+  const one = { input: share(input), output: share(output), cached_input: share(cached_input) }
+  const { usd, missing } = priceOne(textOf(json.model), { ...tokens, ...one })
+  return { model: textOf(json.model), tokens, cost: { usd: usd && usd * requests, missing } }
+}
+
+/** Adds up the usage in the lines of results as they pass. */
+export class ResultLines {
+  readonly #priceOne: PriceOne
+  #model: string | null = null
+  #tokens: Tokens | null = null
+  #cost: KnownCost = FREE.cost
+  #line: Buffer[] = []
+  #bytes = 0
+
+  constructor(priceOne: PriceOne) {
+    this.#priceOne = priceOne
+  }
+
+  add(piece: Buffer): void {
+    let from = 0
+    for (let end = piece.indexOf(0x0a); end >= 0; end = piece.indexOf(0x0a, from)) {
+      this.#keep(piece.subarray(from, end))
+      this.#read()
+      from = end + 1
+    }
+    this.#keep(piece.subarray(from))
+  }
+
+  /** Returns the sums, once all has passed. */
+  usage(): BatchUsage {
+    this.#read()
+    return { model: this.#model, tokens: this.#tokens, cost: this.#cost }
+  }
+
+  #keep(part: Buffer): void {
+    this.#bytes += part.length
+    if (this.#bytes <= MAX_LINE_BYTES) this.#line.push(part)
+    else this.#line = []
+  }
+
+  #read(): void {
+    if (this.#bytes > MAX_LINE_BYTES) this.#add(UNKNOWN.cost)
+    else if (this.#bytes > 0) this.#count(Buffer.concat(this.#line).toString('utf8'))
+    this.#line = []
+    this.#bytes = 0
+  }
+
+  #add(cost: KnownCost): void {
+    this.#cost = addCosts(this.#cost, cost)
+  }
+
+  #count(line: string): void {
+    let message: unknown
+    try {
+      message = member(member(JSON.parse(line), 'result'), 'message')
+    } catch {
+      if (line.trim() !== '') this.#add(UNKNOWN.cost)
+      return
+    }
+    if (!isObject(message)) return // failed, cancelled or expired: not charged
+    if (!isObject(message.usage)) {
+      this.#add(UNKNOWN.cost)
+      return
+    }
+    const tokens = inBatch(messageTokens(usageOf(message.usage), message.stop_reason))
+    this.#model ??= textOf(message.model)
+    this.#tokens = this.#tokens ? sumOf(this.#tokens, tokens) : tokens
+    this.#add(this.#priceOne(textOf(message.model), tokens))
+  }
+}
+
+const inBatch = (tokens: Tokens): Tokens => ({
+  ...tokens,
+  served: { ...tokens.served, service_tier: 'batch' },
+})
+
+function sumOf(a: Tokens, b: Tokens): Tokens {
+  const add = (x: number | null, y: number | null) => (x === null && y === null ? null : (x ?? 0) + (y ?? 0))
+  return {
+    source: 'reported',
+    input: add(a.input, b.input),
+    output: add(a.output, b.output),
+    cached_input: add(a.cached_input, b.cached_input),
+    cache_write: add(a.cache_write, b.cache_write),
+    reasoning: add(a.reasoning, b.reasoning),
+    served: { service_tier: 'batch' },
+  }
+}

@@ -1,0 +1,46 @@
+// The budget of a key for a call that is not understood: it is enough to know the most that the call can cost.
+// If that is not known, the key may not make it.
+import type { CallContext } from '../call/context.ts'
+import type { Route } from '../core/call.ts'
+import { GatewayError } from '../core/errors.ts'
+import { PLAIN } from '../core/request-traits.ts'
+import { estimateTokens } from '../core/token-estimate.ts'
+import type { Operation, PassthroughName } from './operations.ts'
+
+/** Groups whose calls cost what their texts and their maximum of output cost. */
+const PRICED_BY_TEXT: readonly PassthroughName[] = ['completions', 'moderations', 'rerank']
+
+interface Asked {
+  readonly callId: string
+  readonly keyName: string | null
+  readonly operation: Operation
+  readonly route: Route
+  /** The body, if it is JSON and all of it is here; else null. */
+  readonly whole: Buffer | null
+}
+
+/** Returns the route that the key may take. Rejects with `price_unknown` or `budget_exceeded`. */
+export async function reserve(
+  { callId, keyName, operation, route, whole }: Asked,
+  { config, limits, replay }: Pick<CallContext, 'config' | 'limits' | 'replay'>,
+): Promise<Route> {
+  const budget = config.keys.find(({ name }) => name === keyName)?.budget
+  if (!budget || replay || operation.spends === 'no') return route
+  const body = PRICED_BY_TEXT.includes(operation.group) && whole ? objectIn(whole) : null
+  if (!body && budget.unpriced === 'refuse')
+    throw new GatewayError(
+      'price_unknown',
+      `The key "${keyName}" has a budget, and nobody knows beforehand what a call to ${operation.path} can cost; the operator can set budget.unpriced: allow for this key.`,
+    )
+  const traits = { ...PLAIN, inputTokens: estimateTokens(whole?.toString('utf8') ?? '') }
+  return limits.reserve({ callId, keyName, route, traits, body: body ?? {} })
+}
+
+/** Returns an object; null if it is not valid, which the provider will say. */
+function objectIn(bytes: Buffer): Record<string, unknown> | null {
+  try {
+    return JSON.parse(bytes.toString('utf8')) as Record<string, unknown>
+  } catch {
+    return null
+  }
+}

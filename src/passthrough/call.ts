@@ -1,0 +1,531 @@
+// One call that is relayed without being understood, from its request to its closed record: its body is read up
+// to the model, it goes on record, and then both bodies pass by. Another target is tried only while nothing has
+// been sent. An open record is always closed, whatever happens.
+import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import { maskedCode } from '../call/closing.ts'
+import type { CallContext } from '../call/context.ts'
+import { maskingOwn, withoutCredentialless } from '../call/own-credential.ts'
+import {
+  type AttemptEnd,
+  type Call,
+  type CallOutcome,
+  type Route,
+  type Target,
+  timeOfId,
+} from '../core/call.ts'
+import { asGatewayError, GatewayError } from '../core/errors.ts'
+import { traceHeaders, traceparentOf } from '../core/tracing.ts'
+import { type Credential, CredentialError } from '../credentials/credentials.ts'
+import { errorCode, isObject, member } from '../dialects/json.ts'
+import { DIALECTS } from '../dialects/registry.ts'
+import type { Admitted } from '../http/endpoint.ts'
+import { delivered, replyError, replyRelayed, routeHeaders } from '../http/reply.ts'
+import { agentOf, sessionOf } from '../http/session.ts'
+import { untilRead } from '../http/untaken.ts'
+import type { Cost } from '../pricing/cost.ts'
+import { MAX_ERROR_BYTES } from '../providers/attempt-result.ts'
+import type { ObjectMaker } from '../store/reads.ts'
+import { type AnswerFacts, AnswerReader, NO_FACTS } from './answer-facts.ts'
+import { priceOfOne, ResultLines } from './batch-usage.ts'
+import { reserve } from './budget.ts'
+import { type Broken, PassthroughExchange, type Receiver } from './exchange.ts'
+import { type Head, readHead } from './head.ts'
+import { isHeld, MAX_HELD_BYTES, ownUploadAddress, settleBatch, showAnswer } from './held-answer.ts'
+import { objectName, reach, uploadIn, uploadName, withoutForeign } from './objects.ts'
+import type { Found, Operation } from './operations.ts'
+import {
+  forwardedHeaders,
+  providerHeaders,
+  providerPath,
+  RELAYED_HEADERS,
+  withoutKey,
+  withPage,
+} from './provider-request.ts'
+import { type Directed, direct, memberOf, toKeeper } from './target.ts'
+import { spliced, Upload } from './upload.ts'
+
+/** Maximum further pages of a list that are asked for because nothing of the one before may be shown. */
+const MAX_PAGES = 20
+
+/** Cost of what no provider charges for. */
+const FREE: Cost = { usd: 0, missing: [], price: null }
+
+export class PassthroughCall implements Receiver {
+  readonly #found: Found
+  readonly #operation: Operation
+  readonly #admitted: Admitted
+  readonly #response: ServerResponse
+  readonly #context: CallContext
+  readonly #upload: Upload
+  /** In ms of the `performance` clock. */
+  readonly #start = performance.now()
+  #state: 'arriving' | 'on record' | 'closed' = 'arriving'
+  #isGone = false
+
+  // Known once it is on record.
+  #call!: Call
+  #directed!: Directed
+  /** The call that made the object which is asked for; null without one. */
+  #maker: ObjectMaker | null = null
+  #route!: Route
+  #head!: Buffer
+  #forwarded!: readonly string[]
+
+  // The attempt.
+  #index = 0
+  #exchange: PassthroughExchange | null = null
+  #credential: Credential | null = null
+  #reader: AnswerReader | null = null
+  #answered: { readonly status: number; readonly headers: IncomingHttpHeaders } | null = null
+  #ttftMs: number | null = null
+  /** Pieces of an error. */
+  #error: Buffer[] | null = null
+  #errorBytes = 0
+  /** Pieces of an answer that is read before it is sent; null for any other. */
+  #held: Buffer[] | null = null
+  #heldBytes = 0
+  /** Id after which the next page of a list begins. */
+  #page: string | null = null
+  #pages = 0
+  /** Reads the results of a batch as they pass. */
+  #lines: ResultLines | null = null
+  /** Error of our own, for which the exchange was stopped. */
+  #refusal: GatewayError | null = null
+
+  constructor(found: Found, admitted: Admitted, response: ServerResponse, context: CallContext) {
+    this.#found = found
+    this.#operation = found.operation
+    this.#admitted = admitted
+    this.#response = response
+    this.#context = maskingOwn(context, admitted.caller.credential)
+    this.#upload = new Upload(admitted.request)
+  }
+
+  /** Never rejects. */
+  async run(): Promise<void> {
+    this.#response.on('close', () => {
+      if (!this.#response.writableFinished) this.#leave()
+    })
+    try {
+      await this.#context.limits.admit(this.#admitted.caller.name)
+      await this.#prepare()
+      await this.#record()
+    } catch (error) {
+      this.#upload.discard()
+      this.#admitted.refuse(error)
+      return
+    }
+    await this.#attempt()
+  }
+
+  /** Reads the beginning of the body, finds the targets, and sets the possible cost aside. */
+  async #prepare(): Promise<void> {
+    const { request, caller, requestId, slot } = this.#admitted
+    const { headers } = request
+    this.#head = await this.#upload.head()
+    slot.hold(this.#head.length, (error) => this.#fault(error))
+    slot.complete()
+    const head = readHead(this.#head, headers['content-type'])
+    this.#maker = await this.#reachObjects(head)
+    this.#directed = this.#maker
+      ? toKeeper(this.#maker, this.#operation, this.#context)
+      : direct(this.#operation, head, this.#context)
+    const route = withoutCredentialless(this.#directed.route, caller.credential, this.#context)
+    this.#forwarded = forwardedHeaders(headers, this.#operation.owner)
+    this.#context.keyGuard.forwarded(this.#forwarded, headers)
+    const whole = head.isJson && this.#upload.isWhole ? this.#head : null
+    this.#route = await reserve(
+      { callId: requestId, keyName: caller.name, operation: this.#operation, route, whole },
+      this.#context,
+    )
+    this.#call = {
+      id: requestId,
+      createdAt: timeOfId(requestId),
+      endpoint: this.#operation.path,
+      method: this.#operation.method,
+      requestedModel: this.#directed.requestedModel,
+      objectId: this.#found.id,
+      sessionId: sessionOf(headers, []),
+      agentId: agentOf(headers),
+      purpose: 'background', // no turn of a conversation
+      client: this.#context.clientOf(headers),
+      traceparent: this.#context.tracing && traceparentOf(headers),
+      keyName: caller.name,
+      stream: memberOf(head, 'stream')?.value === 'true',
+      replayed: this.#context.replay,
+      transport: 'http',
+      cache: 'BYPASS',
+    }
+  }
+
+  /** Returns the call that made the object which is asked for. Rejects if one that is named is another key's. */
+  async #reachObjects(head: Head): Promise<ObjectMaker | null> {
+    const { operation, id } = this.#found
+    const { caller, query } = this.#admitted
+    if (caller.role !== 'admin') for await (const _ of withoutForeign([this.#head], caller, this.#context));
+    if (id !== null) return reach(objectName(id, operation.owner), caller, this.#context)
+    const upload = operation.path.startsWith('/upload/') ? uploadIn(query) : null
+    if (upload !== null) return reach(uploadName(upload), caller, this.#context)
+    if (operation.path !== '/v1/batches' || operation.method !== 'POST') return null
+    const input = memberOf(head, 'input_file_id')
+    if (input) return reach(input.value, caller, this.#context)
+    if (caller.role === 'admin') return null
+    const message = 'input_file_id: is not in the first 64 KiB of the body.'
+    throw new GatewayError('invalid_request', message, { param: 'input_file_id' })
+  }
+
+  /** Puts the call on record before a byte of it leaves. Rejects if that fails. */
+  #record(): Promise<void> {
+    return new Promise((recorded, refused) =>
+      this.#context.store.open({ kind: 'open', call: this.#call, route: this.#route }, (cause) => {
+        if (cause === null) {
+          this.#state = 'on record'
+          recorded()
+        } else {
+          const message = 'The call was refused: it could not be recorded.'
+          refused(new GatewayError('log_unavailable', message, { cause }))
+        }
+      }),
+    )
+  }
+
+  /** Sends it to its current target. */
+  async #attempt(): Promise<void> {
+    try {
+      if (this.#isGone) {
+        this.failed({ outcome: 'not_sent', code: 'client_closed', message: 'the client disconnected' })
+        return
+      }
+      const target = this.#target
+      const provider = this.#context.providers.get(target.provider)!
+      this.#credential = null
+      const { credential: caller = null } = this.#admitted.caller
+      this.#credential = await provider.credentials.take({ caller, session: null, tried: new Set() })
+      const { owner, method } = this.#operation
+      const headers = providerHeaders(this.#forwarded, this.#credential.key, owner)
+      if (provider.trace && this.#context.tracing)
+        headers.push(
+          ...traceHeaders(this.#call, this.#n, this.#context.tracing, this.#admitted.request.headers),
+        )
+      const plain = { path: this.#pathAt(provider.basePath), headers, body: '' }
+      const request = (await this.#credential.complete?.(plain)) ?? plain
+      const { idle, answer } = this.#context.config.resilience
+      this.#exchange = new PassthroughExchange(this, { idle, answer })
+      if (this.#isGone) return this.#exchange.abort()
+      provider.dispatcher.dispatch(
+        {
+          ...{ origin: provider.origin, path: request.path, method, headersTimeout: 0, bodyTimeout: 0 },
+          ...this.#body(request.headers, target, this.#exchange),
+        },
+        this.#exchange,
+      )
+    } catch (error) {
+      if (error instanceof CredentialError)
+        this.failed({ outcome: 'not_sent', code: 'upstream_refused', message: error.message })
+      else this.#fault(error)
+    }
+  }
+
+  get #target(): Target {
+    return this.#route.candidates[this.#index]!
+  }
+
+  /** Counts attempts from 1. */
+  get #n(): number {
+    return this.#index + 1
+  }
+
+  #pathAt(basePath: string): string {
+    const { path, owner } = this.#operation
+    const query = withPage(withoutKey(this.#admitted.query), this.#page, owner)
+    const asked = path.replace('{id}', this.#found.id ?? '')
+    return `${providerPath(asked, owner, basePath)}${query && `?${query}`}`
+  }
+
+  /** Returns the headers and the body for a target: the client's bytes, but with the target's own name of the model. */
+  #body(headers: string[], { model }: Target, exchange: PassthroughExchange) {
+    const { method } = this.#operation
+    if (method === 'GET' || method === 'DELETE') return { headers, body: null }
+    const place = this.#directed.model
+    const isJson = place !== null && this.#head[place.start] === 0x22
+    const change = place && { ...place, bytes: Buffer.from(isJson ? JSON.stringify(model) : model) }
+    const begin = spliced(this.#head, change)
+    if (this.#upload.isWhole) {
+      exchange.sent()
+      return { headers, body: begin }
+    }
+    const { 'content-length': length } = this.#admitted.request.headers
+    if (length !== undefined)
+      headers.push('content-length', String(Number(length) + begin.length - this.#head.length))
+    return { headers, body: exchange.taking(this.#pieces(begin)) as never }
+  }
+
+  /** Returns the body, piece by piece; none that names an object of another key. */
+  async *#pieces(begin: Buffer): AsyncGenerator<Buffer> {
+    const { caller } = this.#admitted
+    const pieces = piecesOf(begin, this.#upload)
+    try {
+      yield* caller.role === 'admin' ? pieces : withoutForeign(pieces, caller, this.#context)
+    } catch (error) {
+      if (!this.#upload.hasFailed) this.#refusal = asGatewayError(error)
+      throw error
+    }
+  }
+
+  // The answer, as it arrives.
+
+  started(status: number, headers: IncomingHttpHeaders): void {
+    this.#answered = { status, headers }
+    this.#credential?.settled?.({ status, headers, code: null, retryAfterMs: null })
+    if (status >= 300 && status !== 304) {
+      this.#error = []
+      return
+    }
+    this.#ttftMs = this.#elapsed()
+    if (isHeld(this.#operation)) {
+      this.#held = []
+      this.#heldBytes = 0
+      return
+    }
+    this.#reader = new AnswerReader(headers['content-type'])
+    if (this.#maker && status === 200 && this.#operation.path.endsWith('/results'))
+      this.#lines = new ResultLines(priceOfOne(this.#maker, this.#context.price, this.#context.now()))
+    this.#response.writeHead(status, { ...this.#headersFrom(headers), 'cache-control': 'no-store' })
+    void this.#context.store.write({ kind: 'streaming', id: this.#call.id, ttftMs: this.#ttftMs })
+  }
+
+  piece(bytes: Buffer): boolean {
+    if (this.#error) {
+      this.#errorBytes += bytes.length
+      if (this.#errorBytes <= MAX_ERROR_BYTES) this.#error.push(bytes)
+      return true
+    }
+    if (this.#held) {
+      this.#heldBytes += bytes.length
+      if (this.#heldBytes <= MAX_HELD_BYTES) this.#held.push(bytes)
+      else {
+        this.#refusal = new GatewayError('upstream_invalid', 'The answer of the provider is too large.')
+        this.#exchange?.abort()
+      }
+      return true
+    }
+    this.#reader!.add(bytes)
+    this.#lines?.add(bytes)
+    if (this.#response.write(bytes)) return true
+    const { idle } = this.#context.config.resilience
+    void untilRead(this.#response, this.#call.keyName, idle).then(() => this.#exchange?.resume())
+    return false
+  }
+
+  ended(): void {
+    this.#finish().catch((error) => this.#fault(error))
+  }
+
+  async #finish(): Promise<void> {
+    if (this.#error) return this.#answerError(Buffer.concat(this.#error))
+    if (this.#held) return this.#answerHeld(Buffer.concat(this.#held))
+    if (this.#lines && this.#maker) await settleBatch(this.#maker, this.#lines.usage(), [], this.#context)
+    this.#response.end()
+    this.#closeDelivered(this.#reader!.facts())
+  }
+
+  /** Sends an answer that had to be read before. */
+  async #answerHeld(body: Buffer): Promise<void> {
+    const { status, headers } = this.#answered!
+    const [operation, admitted, maker] = [this.#operation, this.#admitted, this.#maker]
+    const ttftMs = this.#ttftMs!
+    const held = { operation, admitted, maker, ttftMs, headers, body }
+    const shown = await showAnswer(held, this.#context)
+    if (shown.nextPage !== null && this.#pages < MAX_PAGES) {
+      this.#pages++
+      this.#page = shown.nextPage
+      return this.#attempt()
+    }
+    const own = this.#headersFrom(headers)
+    const address = ownUploadAddress(headers['x-goog-upload-url'], admitted)
+    if (address !== null) own['x-goog-upload-url'] = address
+    if (status === 204) this.#response.writeHead(status, own).end()
+    else replyRelayed(this.#response, status, shown.body, own)
+    if (!shown.staysOpen) return this.#closeDelivered(NO_FACTS)
+    this.#state = 'closed' // but not its record
+    this.#admitted.over()
+  }
+
+  /** Closes the record when the client has the answer, or has gone. */
+  #closeDelivered(facts: AnswerFacts): void {
+    const { status } = this.#answered!
+    this.#dropRest()
+    delivered(this.#response, this.#call.keyName, this.#context.config.resilience.idle, (isWhole) =>
+      this.#close(
+        { outcome: 'answered', status, errorCode: null, tokens: facts.tokens },
+        isWhole
+          ? { state: 'completed', status, errorCode: null }
+          : { state: 'aborted', status: 499, errorCode: 'client_closed' },
+        facts,
+      ),
+    )
+  }
+
+  failed(broken: Broken): void {
+    const { outcome, code, message } = this.#refusal
+      ? { ...broken, outcome: 'failed' as const, code: this.#refusal.code }
+      : this.#isGone || this.#upload.hasFailed
+        ? { ...ABORTED, outcome: broken.outcome === 'not_sent' ? broken.outcome : ABORTED.outcome }
+        : broken
+    const attempt: AttemptEnd = {
+      outcome,
+      status: this.#answered?.status ?? null,
+      errorCode: code,
+      tokens: null,
+    }
+    if (outcome === 'not_sent' && code !== 'client_closed' && this.#route.candidates[this.#index + 1]) {
+      void this.#next(attempt)
+      return
+    }
+    const error =
+      this.#refusal ?? new GatewayError(code, `${this.#target.provider}: ${this.#context.mask(message)}.`)
+    const { status } = error
+    if (code === 'client_closed') this.#response.destroy()
+    else replyError(this.#response, error, this.#call.id, this.#wording, this.#headersFrom({}))
+    this.#dropRest()
+    this.#close(attempt, {
+      state: code === 'client_closed' ? 'aborted' : 'failed',
+      status:
+        !this.#response.headersSent || this.#held || code === 'client_closed'
+          ? status
+          : (this.#answered?.status ?? status),
+      errorCode: code,
+    })
+  }
+
+  /** Goes on to the next target; nothing has been sent to the one before. */
+  async #next(attempt: AttemptEnd): Promise<void> {
+    const before = { ...attempt, n: this.#n, target: this.#target }
+    const at = this.#context.now()
+    this.#index++
+    try {
+      await this.#context.store.write({
+        ...{ kind: 'next', id: this.#call.id, at, ended: before, target: this.#target },
+        ...{ cost: this.#context.price(before.target, null, at), fallbacks: this.#index, requestsSent: 0 },
+      })
+    } catch (error) {
+      this.#index--
+      this.#fault(error)
+      return
+    }
+    await this.#attempt()
+  }
+
+  /** Relays an error of the provider without secrets; wraps what is not JSON. */
+  #answerError(body: Buffer): void {
+    const { status, headers } = this.#answered!
+    const own = this.#headersFrom(headers)
+    delete own['content-length']
+    const text = this.#context.mask(body.toString('utf8'))
+    const json = parsed(text)
+    const error = isObject(json) ? (isObject(json.error) ? json.error : json) : null
+    const code = errorCode(member(error, 'code')) ?? errorCode(member(error, 'type')) ?? 'upstream_error'
+    const answer = status < 400 ? 502 : status
+    if (error && status >= 400)
+      replyRelayed(this.#response, status, Buffer.from(text), { ...own, 'content-type': 'application/json' })
+    else {
+      const quoted = text.slice(0, 2_000).trim() || 'no body'
+      const message = `${this.#target.provider} answered with status ${status}: ${quoted}`
+      const wrapped = new GatewayError('upstream_error', message, { status: answer })
+      delete own['content-type']
+      replyError(this.#response, wrapped, this.#call.id, this.#wording, own)
+    }
+    this.#dropRest()
+    this.#close(
+      { outcome: 'failed', status, errorCode: code, tokens: null },
+      { state: 'failed', status: answer, errorCode: code },
+    )
+  }
+
+  #headersFrom(provider: IncomingHttpHeaders): OutgoingHttpHeaders {
+    const { mask } = this.#context
+    const sent = this.#exchange === null ? this.#index : this.#n
+    const headers = routeHeaders(
+      ...([this.#call, this.#route, this.#target, sent, provider, RELAYED_HEADERS, mask] as const),
+    )
+    headers[this.#wording.requestIdHeader] ??= this.#call.id
+    return headers
+  }
+
+  get #wording() {
+    return DIALECTS[this.#operation.owner].client
+  }
+
+  /** A client that is still sending would not see the answer otherwise. */
+  #dropRest(): void {
+    this.#upload.discard()
+  }
+
+  /** Ends a call on record after a fault of our own; the money that it may have spent stays on record. */
+  #fault(thrown: unknown): void {
+    const error = asGatewayError(thrown)
+    if (error.status >= 500) this.#context.onFault(thrown, this.#admitted.requestId)
+    if (this.#state !== 'on record') return
+    const outcome = this.#exchange ? 'unknown' : 'not_sent'
+    replyError(this.#response, error, this.#call.id, this.#wording)
+    this.#close(
+      { outcome, status: null, errorCode: error.code, tokens: null },
+      { state: 'failed', status: error.status, errorCode: error.code },
+    )
+    this.#leave()
+    this.#dropRest()
+  }
+
+  #close(
+    attempt: AttemptEnd,
+    outcome: Pick<CallOutcome, 'state' | 'status' | 'errorCode'>,
+    facts: AnswerFacts | null = null,
+  ): void {
+    if (this.#state !== 'on record') return
+    this.#state = 'closed'
+    const { mask, now, price, store } = this.#context
+    const at = now()
+    const target = this.#target
+    const wasSent = attempt.outcome !== 'not_sent'
+    void store.write({
+      ...{ kind: 'close', id: this.#call.id, at, target, fallbacks: this.#index },
+      requestsSent: wasSent ? 1 + this.#pages : 0,
+      ended: {
+        ...{ ...attempt, errorCode: maskedCode(attempt.errorCode, mask), n: this.#n, target },
+        ...{ credential: this.#credential?.name ?? null, transport: wasSent ? 'http' : null },
+      },
+      cost: this.#operation.spends === 'no' ? FREE : price(target, attempt.tokens, at),
+      outcome: {
+        ...{ ...outcome, errorCode: maskedCode(outcome.errorCode, mask), tokens: attempt.tokens },
+        responseModel: facts?.model ? mask(facts.model) : null,
+        latencyMs: this.#elapsed(),
+        ttftMs: this.#ttftMs,
+      },
+    })
+    this.#admitted.over()
+  }
+
+  #leave(): void {
+    this.#isGone = true
+    this.#exchange?.abort()
+  }
+
+  #elapsed(): number {
+    return Math.round((performance.now() - this.#start) * 100) / 100
+  }
+}
+
+const ABORTED = { outcome: 'aborted', code: 'client_closed', message: 'the client disconnected' } as const
+
+async function* piecesOf(begin: Buffer, upload: Upload): AsyncGenerator<Buffer> {
+  yield begin
+  yield* upload.rest()
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}

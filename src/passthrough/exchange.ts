@@ -1,0 +1,147 @@
+// One request to a provider whose body and answer pass by in pieces. Reports the answer to a receiver as it
+// arrives; holds nothing of it. Knows no client and no record.
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Dispatcher } from 'undici'
+import type { AttemptOutcome } from '../core/call.ts'
+import type { ErrorCode } from '../core/errors.ts'
+
+export interface Receiver {
+  /** Once, unless it fails before. */
+  started(status: number, headers: IncomingHttpHeaders): void
+  /** Returns false for a pause, which `resume` ends. */
+  piece(bytes: Buffer): boolean
+  /** The answer is complete. */
+  ended(): void
+  /** There is no answer, or no more of it. */
+  failed(failure: Broken): void
+}
+
+/** Why an exchange broke off. */
+export interface Broken {
+  readonly outcome: Extract<AttemptOutcome, 'not_sent' | 'unknown' | 'failed' | 'timed_out' | 'aborted'>
+  readonly code: ErrorCode
+  readonly message: string
+}
+
+export interface Waits {
+  /** From the end of the request to the answer, ms. */
+  readonly answer: number
+  /** Between two pieces of the request or of the answer, ms. */
+  readonly idle: number
+}
+
+const ABORTED = new Error('aborted')
+const TIMED_OUT = new Error('timed out')
+
+type Controller = Dispatcher.DispatchController
+
+export class PassthroughExchange implements Dispatcher.DispatchHandler {
+  readonly #receiver: Receiver
+  readonly #waits: Waits
+  #controller: Controller | null = null
+  #timer: NodeJS.Timeout | undefined
+  #stopped: Error | null = null
+  #hasStarted = false
+  #isOver = false
+
+  constructor(receiver: Receiver, waits: Waits) {
+    this.#receiver = receiver
+    this.#waits = waits
+  }
+
+  /** Stops the exchange, because the client has gone. */
+  abort(): void {
+    this.#stop(ABORTED)
+  }
+
+  resume(): void {
+    this.#wait(this.#waits.idle)
+    this.#controller?.resume()
+  }
+
+  /** Passes the pieces of a body on, and limits the time in which the provider takes each. */
+  async *taking(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    for await (const piece of pieces) {
+      this.#wait(this.#waits.idle)
+      yield piece
+      clearTimeout(this.#timer) // the next one may be late, which is the client's affair
+    }
+    this.sent()
+  }
+
+  /** The request has been passed on. */
+  sent(): void {
+    if (!this.#hasStarted) this.#wait(this.#waits.answer)
+  }
+
+  onRequestStart(controller: Controller): void {
+    this.#controller = controller
+    if (this.#stopped) controller.abort(this.#stopped)
+  }
+
+  onResponseStart(_: Controller, status: number, headers: IncomingHttpHeaders): void {
+    if (status < 200) return
+    this.#hasStarted = true
+    this.#wait(this.#waits.idle)
+    this.#receiver.started(status, headers)
+  }
+
+  onResponseData(controller: Controller, piece: Buffer): void {
+    if (this.#receiver.piece(piece)) this.#wait(this.#waits.idle)
+    else {
+      clearTimeout(this.#timer)
+      controller.pause()
+    }
+  }
+
+  onResponseEnd(): void {
+    this.#end()
+    this.#receiver.ended()
+  }
+
+  onResponseError(_: Controller | null, error: Error): void {
+    if (this.#isOver) return
+    this.#end()
+    this.#receiver.failed(this.#explain((error as NodeJS.ErrnoException).code ?? error.message))
+  }
+
+  #explain(reason: string): Broken {
+    const wasSent = this.#controller !== null
+    if (this.#stopped === ABORTED)
+      return {
+        outcome: wasSent ? 'aborted' : 'not_sent',
+        code: 'client_closed',
+        message: 'the client disconnected',
+      }
+    if (this.#stopped === TIMED_OUT)
+      return {
+        outcome: wasSent ? 'timed_out' : 'not_sent',
+        code: 'upstream_timeout',
+        message: 'the provider timed out',
+      }
+    if (!wasSent)
+      return { outcome: 'not_sent', code: 'upstream_unreachable', message: `no connection (${reason})` }
+    return {
+      outcome: this.#hasStarted ? 'failed' : 'unknown',
+      code: 'upstream_unreachable',
+      message: `the connection broke (${reason})`,
+    }
+  }
+
+  #wait(ms: number): void {
+    clearTimeout(this.#timer)
+    if (!this.#isOver) this.#timer = setTimeout(() => this.#stop(TIMED_OUT), ms)
+  }
+
+  #stop(reason: Error): void {
+    if (this.#stopped || this.#isOver) return
+    this.#stopped = reason
+    if (this.#controller) this.#controller.abort(reason)
+    else this.onResponseError(null, reason)
+  }
+
+  #end(): void {
+    this.#isOver = true
+    clearTimeout(this.#timer)
+  }
+}

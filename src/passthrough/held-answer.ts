@@ -1,0 +1,130 @@
+// What becomes of a JSON answer about files and batches before the client gets it: new objects go on record, a list
+// for a client's key keeps only its own, a batch that has ended is priced, and addresses lead to this gateway.
+import type { IncomingHttpHeaders } from 'node:http'
+import type { CallContext } from '../call/context.ts'
+import { timeOfId } from '../core/call.ts'
+import { isObject, type Json, listOrEmpty, textOf } from '../dialects/json.ts'
+import type { Admitted } from '../http/endpoint.ts'
+import type { ObjectMaker } from '../store/reads.ts'
+import { type BatchUsage, priceOfOne, usageOfBatch } from './batch-usage.ts'
+import { madeBy, ownOf, uploadIn } from './objects.ts'
+import type { Operation } from './operations.ts'
+
+/** Maximum bytes of such an answer. */
+export const MAX_HELD_BYTES = 8 * 2 ** 20
+
+/** Returns true if the answer of an operation is read before it is sent: it is JSON, and short. */
+export const isHeld = ({ group, path }: Operation): boolean =>
+  (group === 'files' || group === 'batches') && !/\/(content|results)$|:download$/.test(path)
+
+/** Returns true if an operation starts a batch. */
+const startsBatch = ({ group, method, path }: Operation): boolean =>
+  group === 'batches' && method === 'POST' && !path.includes('{id}')
+
+export interface HeldAnswer {
+  readonly operation: Operation
+  readonly admitted: Admitted
+  /** The call that made the object that is asked for; null without one. */
+  readonly maker: ObjectMaker | null
+  readonly ttftMs: number
+  readonly headers: IncomingHttpHeaders
+  readonly body: Buffer
+}
+
+export interface ShownAnswer {
+  readonly body: Buffer
+  /** Id after which the next page of the list begins, if nothing of this one may be shown. */
+  readonly nextPage: string | null
+  /** True if the call stays open until its batch is fetched. */
+  readonly staysOpen: boolean
+}
+
+/** Rejects if the record cannot be read. */
+export async function showAnswer(answer: HeldAnswer, context: CallContext): Promise<ShownAnswer> {
+  const { operation, admitted, maker, ttftMs, headers, body } = answer
+  const read = jsonIn(body)
+  const json = read ?? {}
+  const made = madeBy(operation, json, headers)
+  const staysOpen = startsBatch(operation) && made.length > 0
+  if (made.length > 0)
+    await context.store.write({
+      ...{ kind: 'streaming', id: admitted.requestId, ttftMs, objects: made, staysOpen },
+    })
+  if (!read) return { body, nextPage: null, staysOpen }
+  if (maker && operation.path === '/v1/batches/{id}') await settleIfEnded(json, maker, context)
+  const isList = operation.method === 'GET' && !operation.path.includes('{id}')
+  const isShared = isList && admitted.caller.role !== 'admin'
+  const own = isShared ? await ownOf(json, admitted.caller, context) : json
+  if (own !== json && json.has_more === true && isEmpty(own) && textOf(json.last_id) !== '')
+    return { body: Buffer.from(JSON.stringify(own)), nextPage: textOf(json.last_id), staysOpen }
+  const shown = operation.owner === 'messages' ? withOwnAddresses(own, admitted) : own
+  return { body: shown === json ? body : Buffer.from(JSON.stringify(shown)), nextPage: null, staysOpen }
+}
+
+const isEmpty = (list: Json): boolean => listOrEmpty(list.data ?? list.files).length === 0
+
+/** Returns the addresses of results as addresses of this gateway: a client would send its key to any other. */
+function withOwnAddresses(json: Json, admitted: Admitted): Json {
+  if (Array.isArray(json.data))
+    return {
+      ...json,
+      data: json.data.map((each) => (isObject(each) ? withOwnAddresses(each, admitted) : each)),
+    }
+  if (typeof json.results_url !== 'string') return json
+  const path = `/v1/messages/batches/${encodeURIComponent(textOf(json.id))}/results`
+  return { ...json, results_url: `${originOf(admitted)}${path}` }
+}
+
+/** Returns the address of a part of an upload at this gateway; null if the provider names none. */
+export function ownUploadAddress(address: unknown, admitted: Admitted): string | null {
+  if (typeof address !== 'string' || uploadIn(address) === null) return null
+  return `${originOf(admitted)}/upload/v1beta/files?${address.replace(/^[^?]*\?/, '')}`
+}
+
+/** Returns the gateway's own address, as the client has it. */
+const originOf = ({ request: { headers } }: Admitted): string =>
+  `${headers['x-forwarded-proto'] === 'https' ? 'https' : 'http'}://${headers.host}`
+
+async function settleIfEnded(json: Json, maker: ObjectMaker, context: CallContext): Promise<void> {
+  const usage = usageOfBatch(json, priceOfOne(maker, context.price, context.now()))
+  const results = [json.output_file_id, json.error_file_id].map(textOf).filter(Boolean)
+  if (usage) await settleBatch(maker, usage, results, context)
+}
+
+/** Closes the record of a batch that has ended; `results`: files that the provider made for it. */
+export async function settleBatch(
+  { call_id: id, provider }: ObjectMaker,
+  { model, tokens, cost }: BatchUsage,
+  results: readonly string[],
+  { store, mask, now }: CallContext,
+): Promise<void> {
+  const record = await store.calls.find(id)
+  if (!record || record.completed_at !== null) return
+  const at = now()
+  const { ttft_ms: ttftMs, fallbacks, tier, resolved_model } = record
+  const objects = [...(record.objects ?? []), ...results]
+  if (results.length > 0) await store.write({ kind: 'streaming', id, ttftMs: ttftMs ?? 0, objects })
+  const target = { provider, model: resolved_model, tier }
+  await store.write({
+    ...{ kind: 'close', id, at, target, fallbacks, requestsSent: record.attempts, releases: true },
+    ended: {
+      ...{ n: record.attempt_log.at(-1)?.n ?? 1, target, outcome: 'answered', status: 200 },
+      ...{ errorCode: null, tokens, transport: 'http' },
+    },
+    cost: { ...cost, price: null },
+    outcome: {
+      ...{ state: 'completed', status: 200, errorCode: null, ttftMs, tokens },
+      responseModel: model ? mask(model) : null,
+      latencyMs: at - timeOfId(id),
+    },
+  })
+}
+
+function jsonIn(body: Buffer): Json | null {
+  try {
+    const json: unknown = JSON.parse(body.toString('utf8'))
+    return isObject(json) ? json : null
+  } catch {
+    return null
+  }
+}

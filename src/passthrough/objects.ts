@@ -1,0 +1,96 @@
+// Files and batches that providers keep. Each belongs to the gateway key whose call made it, as the record says:
+// other client keys find nothing there. What is not on record is the administrator's.
+
+import { createHash } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
+import type { CallContext } from '../call/context.ts'
+import { GatewayError } from '../core/errors.ts'
+import { isObject, type Json, listOrEmpty, member, textOf } from '../dialects/json.ts'
+import type { Caller } from '../http/caller.ts'
+import type { ObjectMaker } from '../store/reads.ts'
+import type { Operation, Owner } from './operations.ts'
+
+type Records = Pick<CallContext, 'store'>
+
+/** Returns the name of an object on record. */
+export const objectName = (id: string, owner: Owner): string => (owner === 'gemini' ? `files/${id}` : id)
+
+/** Returns the name of an upload in parts, of which Google's clients know the id alone. */
+export const uploadName = (id: string): string =>
+  `upload-${createHash('sha256').update(id).digest('base64url')}`
+
+/** Returns true if a caller may reach an object that a key made. */
+const mayReach = ({ key_name }: ObjectMaker, { role, name }: Caller): boolean =>
+  role === 'admin' || key_name === name
+
+/**
+ * Returns the call that made an object; null if none is on record, which only an administrator may reach.
+ * Rejects with `not_found`, the same for an object of another key and for none.
+ */
+export async function reach(name: string, caller: Caller, { store }: Records): Promise<ObjectMaker | null> {
+  const [maker] = await store.calls.objectMakers([name])
+  if (maker ? !mayReach(maker, caller) : caller.role !== 'admin') throw nothingThere(name)
+  return maker ?? null
+}
+
+export const nothingThere = (name: string): GatewayError =>
+  new GatewayError('not_found', `No such object: '${name}'. No call of this key made it.`)
+
+/** Returns the names of the objects that an answer says the provider has made. */
+export function madeBy({ method, path }: Operation, json: Json, headers: IncomingHttpHeaders): string[] {
+  if (method !== 'POST' && method !== 'PUT') return []
+  if (path.includes('{id}')) return []
+  if (!path.startsWith('/upload/')) return [textOf(json.id)].filter(Boolean)
+  const upload = uploadIn(String(headers['x-goog-upload-url'] ?? ''))
+  return [textOf(member(json.file, 'name')), upload === null ? '' : uploadName(upload)].filter(Boolean)
+}
+
+/** Returns the id of an upload in an address or its query. */
+export const uploadIn = (address: string): string | null =>
+  new URLSearchParams(address.replace(/^[^?]*\?/, '')).get('upload_id')
+
+/** Returns a list with only the objects that a caller may reach. */
+export async function ownOf(json: Json, caller: Caller, { store }: Records): Promise<Json> {
+  const member = Array.isArray(json.data) ? 'data' : 'files'
+  const all = listOrEmpty(json[member]).filter(isObject)
+  const nameOf = (each: Json) => textOf(member === 'data' ? each.id : each.name)
+  const makers = await store.calls.objectMakers(all.map(nameOf))
+  const own = new Set(makers.filter((maker) => mayReach(maker, caller)).map(({ id }) => id))
+  const shown = all.filter((each) => own.has(nameOf(each)))
+  return {
+    ...json,
+    [member]: shown,
+    ...('first_id' in json && { first_id: shown[0]?.id ?? null }),
+    ...('last_id' in json && { last_id: shown.at(-1)?.id ?? null }),
+  }
+}
+
+/** Ids in a text that may name an object: as OpenAI, Anthropic and Google write them. */
+const NAMES = /(?:file[-_]|files\/|batch_|msgbatch_)[A-Za-z0-9_-]{6,250}/g
+/** Characters that a name can take at most, with escapes: an end of a piece that is read again. */
+const MAX_NAME_CHARACTERS = 1_600
+
+/**
+ * Passes a body on, and rejects with `not_found` before a piece leaves that names an object of another key.
+ * Reads names also where JSON writes their characters as `\u0066`.
+ */
+export async function* withoutForeign(
+  pieces: AsyncIterable<Buffer> | Iterable<Buffer>,
+  caller: Caller,
+  { store }: Records,
+): AsyncGenerator<Buffer> {
+  let before = ''
+  for await (const piece of pieces) {
+    const text = before + piece.toString('latin1')
+    before = text.slice(-MAX_NAME_CHARACTERS)
+    const plain = text.includes('\\u00')
+      ? text.replace(/\\u00([0-7][0-9a-f])/gi, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)))
+      : text
+    const names = [...new Set(plain.match(NAMES) ?? [])]
+    if (names.length > 0) {
+      const foreign = (await store.calls.objectMakers(names)).find((maker) => !mayReach(maker, caller))
+      if (foreign) throw nothingThere(foreign.id)
+    }
+    yield piece
+  }
+}

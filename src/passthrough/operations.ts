@@ -1,0 +1,84 @@
+// What can be relayed without being understood: one line for each method and path, in groups that the
+// configuration opens. `{id}` stands for a file or a batch. A new one is a line here; what it can spend is in
+// `../shared/spending.ts`.
+import type { IncomingHttpHeaders } from 'node:http'
+import type { PASSTHROUGH_NAMES } from '../config/schema.ts'
+import { type Spends, spendsOf } from '../shared/spending.ts'
+
+export type PassthroughName = (typeof PASSTHROUGH_NAMES)[number]
+/** Whose interface it is: that decides the provider's headers, and the wording of errors. */
+export type Owner = 'chat' | 'messages' | 'gemini'
+export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
+
+export interface Operation {
+  readonly group: PassthroughName
+  readonly owner: Owner
+  readonly method: Method
+  /** As on record. */
+  readonly path: string
+  readonly spends: Spends
+}
+
+const of = (
+  group: PassthroughName,
+  owner: Owner,
+  methods: readonly Method[],
+  ...paths: readonly string[]
+): Operation[] =>
+  paths.flatMap((path) =>
+    methods.map((method) => ({ group, owner, method, path, spends: spendsOf(method, belowVersion(path)) })),
+  )
+
+/** Returns a path as the table of spending has it: without its version and the slash before it. */
+const belowVersion = (path: string): string => path.replace(/^\/(upload\/)?v\d\w*\//, '$1')
+
+export const OPERATIONS: readonly Operation[] = [
+  ...of('audio', 'chat', ['POST'], '/v1/audio/speech', '/v1/audio/transcriptions', '/v1/audio/translations'),
+  ...of('moderations', 'chat', ['POST'], '/v1/moderations'),
+  ...of('rerank', 'chat', ['POST'], '/v1/rerank', '/v2/rerank'),
+  ...of('completions', 'chat', ['POST'], '/v1/completions'),
+  ...of('image-edits', 'chat', ['POST'], '/v1/images/edits', '/v1/images/variations'),
+  ...of('files', 'chat', ['GET', 'POST'], '/v1/files'),
+  ...of('files', 'chat', ['GET', 'DELETE'], '/v1/files/{id}'),
+  ...of('files', 'chat', ['GET'], '/v1/files/{id}/content'),
+  ...of('files', 'messages', ['GET', 'POST'], '/v1/files'),
+  ...of('files', 'messages', ['GET', 'DELETE'], '/v1/files/{id}'),
+  ...of('files', 'messages', ['GET'], '/v1/files/{id}/content'),
+  ...of('files', 'gemini', ['POST', 'PUT'], '/upload/v1beta/files'),
+  ...of('files', 'gemini', ['GET'], '/v1beta/files'),
+  ...of('files', 'gemini', ['GET', 'DELETE'], '/v1beta/files/{id}'),
+  ...of('files', 'gemini', ['GET'], '/v1beta/files/{id}:download'),
+  ...of('batches', 'chat', ['GET', 'POST'], '/v1/batches'),
+  ...of('batches', 'chat', ['GET'], '/v1/batches/{id}'),
+  ...of('batches', 'chat', ['POST'], '/v1/batches/{id}/cancel'),
+  ...of('batches', 'messages', ['GET', 'POST'], '/v1/messages/batches'),
+  ...of('batches', 'messages', ['GET', 'DELETE'], '/v1/messages/batches/{id}'),
+  ...of('batches', 'messages', ['POST'], '/v1/messages/batches/{id}/cancel'),
+  ...of('batches', 'messages', ['GET'], '/v1/messages/batches/{id}/results'),
+]
+
+/** Ids of files and batches: what every provider uses, and nothing that means something in a path. */
+const ID = '(?<id>[A-Za-z0-9][\\w-]{0,254})'
+
+const patterns = new Map(
+  OPERATIONS.map(({ path }) => [path, new RegExp(`^${path.replace('{id}', ID)}$`)] as const),
+)
+
+/** Returns the owner of a path that several have, by a header that only the clients of one send. */
+export const ownerOf = (headers: IncomingHttpHeaders): Owner =>
+  headers['anthropic-version'] === undefined ? 'chat' : 'messages'
+
+/** An operation with the id in its path; null without one. */
+export interface Found {
+  readonly operation: Operation
+  readonly id: string | null
+}
+
+/** Returns the operation of a request; null if there is none at this path. */
+export function operationAt(method: string, path: string, headers: IncomingHttpHeaders): Found | null {
+  const there = OPERATIONS.flatMap((operation) => {
+    const found = operation.method === method ? patterns.get(operation.path)!.exec(path) : null
+    return found ? [{ operation, id: found.groups?.id ?? null }] : []
+  })
+  return there.find(({ operation }) => operation.owner === ownerOf(headers)) ?? there[0] ?? null
+}

@@ -1,0 +1,416 @@
+// Endpoints that are relayed without being understood, over real sockets. The provider keeps every byte.
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { gatewayTo, recordOf, replyWith, secretOf, startProvider } from './test-provider.ts'
+
+const json = { 'content-type': 'application/json' }
+const AUDIO = 'passthrough: [audio]'
+
+const form = (parts: readonly (readonly [string, string])[], boundary = 'b0undary') =>
+  `${parts
+    .map(([head, body]) => `--${boundary}\r\nContent-Disposition: form-data; ${head}\r\n\r\n${body}\r\n`)
+    .join('')}--${boundary}--\r\n`
+const FORM = { 'content-type': 'multipart/form-data; boundary=b0undary' }
+
+test('an endpoint that is not opened is answered like any unknown path', async (t) => {
+  const provider = await startProvider(t, replyWith({}))
+  const gateway = await gatewayTo(t, { one: { dialect: 'openai', origin: provider.origin } }, AUDIO)
+  for (const [method, path] of [
+    ['POST', '/v1/moderations'],
+    ['GET', '/v1/files'],
+    ['DELETE', '/v1/files/file-1'],
+    ['PUT', '/v1/files'],
+  ] as const) {
+    const closed = await gateway.get(path, { method })
+    const unknown = await gateway.get('/v1/nowhere', { method })
+    const { request_id: _, ...said } = closed.json
+    const { request_id: __, ...expected } = unknown.json
+    assert.deepEqual([closed.status, said], [404, expected], `${method} ${path}`)
+  }
+  assert.equal(provider.arrived.length, 0)
+})
+
+test('a request keeps every byte but the name of a model that the gateway knows', async (t) => {
+  const provider = await startProvider(
+    t,
+    replyWith({ model: 'tts-1', usage: { input_tokens: 3, output_tokens: 5 } }),
+  )
+  const gateway = await gatewayTo(t, { one: { dialect: 'openai', origin: provider.origin } }, AUDIO)
+  const bodies = [
+    [
+      '{ "voice":"a\\u0062", "model" : "one/tts-1",\n "n":1.50 }',
+      '{ "voice":"a\\u0062", "model" : "tts-1",\n "n":1.50 }',
+    ],
+    ['{"model":"tts-unknown","input":"ü"}', '{"model":"tts-unknown","input":"ü"}'],
+    ['{"input":"no model"}', '{"input":"no model"}'],
+    ['{"input": not JSON at all', '{"input": not JSON at all'],
+  ] as const
+  for (const [sent, expected] of bodies) {
+    const answer = await gateway.get('/v1/audio/speech', { method: 'POST', headers: json, body: sent })
+    assert.equal(answer.status, 200)
+    assert.equal(provider.arrived.at(-1)!.body.toString(), expected)
+    assert.equal(provider.arrived.at(-1)!.url, '/v1/audio/speech')
+  }
+  const record = await recordOf(
+    gateway,
+    await gateway.get('/v1/audio/speech', { method: 'POST', headers: json, body: bodies[0][0] }),
+  )
+  assert.deepEqual(
+    [record.method, record.endpoint, record.requested_model, record.resolved_model, record.response_model],
+    ['POST', '/v1/audio/speech', 'one/tts-1', 'tts-1', 'tts-1'],
+  )
+  assert.deepEqual([record.state, record.tokens.input, record.tokens.output], ['completed', 3, 5])
+  assert.equal(record.attempt_log[0].outcome, 'answered')
+  assert.deepEqual(record.cost_missing, ['price'])
+})
+
+test('a form keeps every byte but the name of a known model, in whichever part it is', async (t) => {
+  const provider = await startProvider(t, replyWith({ text: 'silence' }))
+  const gateway = await gatewayTo(t, { one: { dialect: 'openai', origin: provider.origin } }, AUDIO)
+  const file = ['name="file"; filename="a.wav"', '\0\x01RIFF\r\n--other\r\n'] as const
+  for (const [sent, expected] of [
+    [form([file, ['name="model"', 'one/whisper-1']]), form([file, ['name="model"', 'whisper-1']])],
+    [form([['name=model', 'one/whisper-1'], file]), form([['name=model', 'whisper-1'], file])],
+    [form([['name="model"', 'whisper-1'], file]), form([['name="model"', 'whisper-1'], file])],
+    [form([['filename="model"; name="x"', 'one/y']]), form([['filename="model"; name="x"', 'one/y']])],
+    ['--b0undary\r\nunfinished', '--b0undary\r\nunfinished'],
+  ] as const) {
+    const answer = await gateway.get('/v1/audio/transcriptions', {
+      method: 'POST',
+      headers: FORM,
+      body: sent,
+    })
+    assert.equal(answer.status, 200)
+    assert.equal(provider.arrived.at(-1)!.body.toString(), expected)
+  }
+  const record = await recordOf(
+    gateway,
+    await gateway.get('/v1/audio/transcriptions', { method: 'POST', headers: FORM, body: form([file]) }),
+  )
+  assert.deepEqual([record.requested_model, record.resolved_provider], ['', 'one'])
+  assert.deepEqual(record.cost_missing, ['usage'])
+  assert.equal(record.decision.cause, 'default provider of audio')
+})
+
+test('a model in the last part, behind the head, is not looked for: the call goes to the default provider', async (t) => {
+  const provider = await startProvider(t, replyWith({ text: '' }))
+  const gateway = await gatewayTo(t, { one: { dialect: 'openai', origin: provider.origin } }, AUDIO)
+  const body = form([
+    ['name="file"; filename="a"', 'x'.repeat(300_000)],
+    ['name="model"', 'one/whisper-1'],
+  ])
+  const answer = await gateway.get('/v1/audio/transcriptions', { method: 'POST', headers: FORM, body })
+  assert.equal(provider.arrived[0]!.body.toString(), body)
+  assert.equal((await recordOf(gateway, answer)).requested_model, '')
+})
+
+test('a model that is there twice is refused, and nothing is sent', async (t) => {
+  const provider = await startProvider(t, replyWith({}))
+  const gateway = await gatewayTo(t, { one: { dialect: 'openai', origin: provider.origin } }, AUDIO)
+  const twice = form([
+    ['name="model"', 'a'],
+    ['name="model"', 'b'],
+  ])
+  const answers = [
+    await gateway.get('/v1/audio/speech', {
+      method: 'POST',
+      headers: json,
+      body: '{"model":"a","mod\\u0065l":"b"}',
+    }),
+    await gateway.get('/v1/audio/translations', { method: 'POST', headers: FORM, body: twice }),
+  ]
+  for (const { status, json } of answers) assert.deepEqual([status, json.error.param], [400, 'model'])
+  assert.equal(provider.arrived.length, 0)
+})
+
+test('the call is on record before its request leaves', async (t) => {
+  let states: string[] = []
+  const provider = await startProvider(t, async (response, arrived) => {
+    const { json } = await gateway.get('/api/usage/request-logs')
+    states = json.data.map(({ state, completed_at }: any) => `${state} ${completed_at}`)
+    return replyWith({})(response, arrived)
+  })
+  const gateway = await gatewayTo(t, { one: { dialect: 'openai', origin: provider.origin } }, AUDIO)
+  await gateway.get('/v1/audio/speech', { method: 'POST', headers: json, body: '{}' })
+  assert.deepEqual(states, ['routed null'])
+})
+
+test("no credential of the client's leaves, and the provider gets its own", async (t) => {
+  const provider = await startProvider(t, replyWith({}))
+  const gateway = await gatewayTo(
+    t,
+    {
+      one: { dialect: 'openai', origin: provider.origin },
+      two: { dialect: 'messages', origin: provider.origin },
+      three: { dialect: 'gemini', origin: provider.origin },
+    },
+    'passthrough: [audio, files]',
+  )
+  const secret = 'client-secret-0123456789'
+  const asked = [
+    ['/v1/audio/speech', { authorization: `Bearer ${secret}`, cookie: secret }, 'authorization'],
+    ['/v1/files', { 'x-api-key': secret, 'anthropic-version': '2023-06-01' }, 'x-api-key'],
+    [`/v1beta/files?key=${secret}&pageSize=3`, {}, 'x-goog-api-key'],
+    ['/v1beta/files', { 'x-goog-api-key': secret, 'x-gateway-key': secret }, 'x-goog-api-key'],
+  ] as const
+  for (const [path, headers, header] of asked) {
+    const method = path.includes('audio') ? 'POST' : 'GET'
+    const { status } = await gateway.get(path, { method, headers: headers as Record<string, string> })
+    assert.equal(status, 200, path)
+    const { url, headers: sent } = provider.arrived.at(-1)!
+    assert.ok(!JSON.stringify([url, sent]).includes(secret), path)
+    const key = secretOf({ authorization: 'one', 'x-api-key': 'two', 'x-goog-api-key': 'three' }[header])
+    assert.equal(String(sent[header]).replace('Bearer ', ''), key)
+  }
+  assert.equal(provider.arrived[2]!.url, '/v1beta/files?pageSize=3')
+})
+
+test('large bodies pass in both directions, byte for byte', async (t) => {
+  const piece = Buffer.alloc(2 ** 16, 'wav ')
+  const down = createHash('sha256')
+  const provider = await startProvider(t, async (response) => {
+    response.writeHead(200, { 'content-type': 'audio/wav' })
+    for (let n = 0; n < 512; n++) {
+      piece.writeUInt32LE(n)
+      const copy = Buffer.from(piece)
+      down.update(copy)
+      if (!response.write(copy)) await new Promise((drain) => response.once('drain', () => drain(null)))
+    }
+    response.end()
+  })
+  const gateway = await gatewayTo(t, { one: { dialect: 'openai', origin: provider.origin } }, AUDIO)
+  const up = createHash('sha256')
+  async function* body() {
+    for (let n = 0; n < 512; n++) {
+      const copy = Buffer.alloc(2 ** 16, `${n} `)
+      up.update(copy)
+      yield copy
+    }
+  }
+  const answer = await fetch(`${gateway.url}/v1/audio/translations`, {
+    ...{ method: 'POST', headers: FORM, body: body() as never, duplex: 'half' },
+  } as RequestInit)
+  const got = createHash('sha256')
+    .update(Buffer.from(await answer.arrayBuffer()))
+    .digest('hex')
+  assert.equal(provider.arrived[0]!.bytes, 2 ** 25)
+  assert.equal(provider.arrived[0]!.sha256, up.digest('hex'))
+  assert.equal(got, down.digest('hex'))
+  assert.equal((await recordOf(gateway, answer)).state, 'completed')
+})
+
+test("a provider's error reaches the client without the operator's key, and is on record", async (t) => {
+  const said = { error: { code: 'bad', message: `the key ${secretOf('one')} is unknown` } }
+  const provider = await startProvider(t, replyWith(said, 401))
+  const gateway = await gatewayTo(t, { one: { dialect: 'openai', origin: provider.origin } }, AUDIO)
+  const answer = await gateway.get('/v1/audio/speech', { method: 'POST', headers: json, body: '{}' })
+  assert.deepEqual(
+    [answer.status, answer.json.error],
+    [401, { code: 'bad', message: 'the key *** is unknown' }],
+  )
+  const record = await recordOf(gateway, answer)
+  assert.deepEqual([record.state, record.status, record.error_code], ['failed', 401, 'bad'])
+  assert.deepEqual([record.cost_usd, record.cost_missing], [0, []])
+})
+
+test('a target that cannot be connected to is followed by the next, and both are on record', async (t) => {
+  const provider = await startProvider(t, replyWith({}))
+  const gateway = await gatewayTo(
+    t,
+    {
+      gone: { dialect: 'openai', origin: 'http://127.0.0.1:1' },
+      one: { dialect: 'openai', origin: provider.origin },
+    },
+    `${AUDIO}\nroutes: { voice: { targets: [ { model: gone/a }, { model: one/b } ] } }`,
+  )
+  const body = `{"model":"voice","input":"${'x'.repeat(200_000)}"}`
+  const answer = await gateway.get('/v1/audio/speech', { method: 'POST', headers: json, body })
+  assert.equal(answer.status, 200)
+  assert.equal(provider.arrived[0]!.body.toString(), body.replace('"voice"', '"b"'))
+  const record = await recordOf(gateway, answer)
+  assert.deepEqual([record.attempts, record.fallbacks, record.route], [1, 1, 'voice'])
+  assert.deepEqual(
+    record.attempt_log.map(({ outcome, provider }: any) => [provider, outcome]),
+    [
+      ['gone', 'not_sent'],
+      ['one', 'answered'],
+    ],
+  )
+})
+
+test('a provider that is not there is a 502 on record, without an inference', async (t) => {
+  const gateway = await gatewayTo(t, { gone: { dialect: 'openai', origin: 'http://127.0.0.1:1' } }, AUDIO)
+  const answer = await gateway.get('/v1/audio/speech', { method: 'POST', headers: json, body: '{}' })
+  assert.deepEqual([answer.status, answer.json.error.code], [502, 'upstream_unreachable'])
+  const record = await recordOf(gateway, answer)
+  assert.deepEqual([record.attempts, record.attempt_log[0].outcome], [0, 'not_sent'])
+})
+
+/** Starts a provider that answers before it reads, and then reads no further. */
+async function startEarly(t: TestContext): Promise<string> {
+  const server = createServer((request, response) => {
+    request.once('data', () => {
+      request.pause()
+      response.writeHead(413, { 'content-type': 'application/json' })
+      response.end('{"error":{"code":"too_large","message":"too large"}}')
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+/** Sends a request by hand, and returns its socket. */
+const rawRequest = (url: string, text: string) => {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  socket.on('error', () => {}).write(text)
+  return socket
+}
+
+const newest = async (gateway: { get(path: string): Promise<{ json: any }> }) => {
+  for (let tries = 0; tries < 200; tries++) {
+    const { json } = await gateway.get('/api/usage/request-logs')
+    const [record] = json.data
+    if (record?.completed_at) return record
+    await sleep(10)
+  }
+  throw new Error('no closed record')
+}
+
+test('an upload that stops, and a client that leaves during the answer, are on record as aborted', async (t) => {
+  const provider = await startProvider(t, (response) => {
+    response.writeHead(200, { 'content-type': 'audio/wav' }).write('RIFF')
+  })
+  const gateway = await gatewayTo(t, { one: { dialect: 'openai', origin: provider.origin } }, AUDIO)
+  const head = (length: number) =>
+    `POST /v1/audio/translations HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${length}\r\n\r\n`
+  const stopping = rawRequest(gateway.url, head(1_000_000) + 'x'.repeat(300_000))
+  while (provider.begun.count === 0) await sleep(5)
+  stopping.destroy()
+  const stopped = await newest(gateway)
+  assert.deepEqual([stopped.state, stopped.status, stopped.error_code], ['aborted', 499, 'client_closed'])
+  assert.equal(provider.arrived.length, 0)
+
+  const leaving = rawRequest(gateway.url, `${head(2)}{}`)
+  await new Promise((data) => leaving.once('data', data))
+  leaving.destroy()
+  await sleep(50)
+  const left = await newest(gateway)
+  assert.deepEqual([left.state, left.attempts], ['aborted', 1])
+  assert.notEqual(left.id, stopped.id)
+})
+
+test('an upload that ends before the model can be looked for leaves no record and reaches no provider', async (t) => {
+  const provider = await startProvider(t, replyWith({}))
+  const gateway = await gatewayTo(t, { one: { dialect: 'openai', origin: provider.origin } }, AUDIO)
+  const socket = rawRequest(
+    gateway.url,
+    'POST /v1/audio/speech HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900\r\n\r\n{"mo',
+  )
+  await sleep(50)
+  socket.destroy()
+  await sleep(50)
+  assert.equal((await gateway.get('/api/usage/request-logs')).json.data.length, 0)
+  assert.equal(provider.begun.count, 0)
+})
+
+test('a client that waits for 100 Continue gets it', async (t) => {
+  const provider = await startProvider(t, replyWith({ text: 'ok' }))
+  const gateway = await gatewayTo(t, { one: { dialect: 'openai', origin: provider.origin } }, AUDIO)
+  const socket = rawRequest(
+    gateway.url,
+    'POST /v1/audio/translations HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 4\r\nConnection: close\r\n\r\n',
+  )
+  const [first] = await new Promise<Buffer[]>((data) => socket.once('data', (bytes) => data([bytes])))
+  assert.match(String(first), /^HTTP\/1.1 100 Continue/)
+  socket.write('data')
+  const rest = await new Promise<Buffer>((data) => socket.once('data', data))
+  assert.match(String(rest), /^HTTP\/1.1 200 OK/)
+  assert.equal(provider.arrived[0]!.headers.expect, undefined)
+})
+
+test('a provider that refuses in the middle of an upload is heard at once', async (t) => {
+  const provider = await startEarly(t)
+  const gateway = await gatewayTo(t, { one: { dialect: 'openai', origin: provider } }, AUDIO)
+  const body = Buffer.alloc(8 * 2 ** 20)
+  const answer = await gateway.get('/v1/audio/translations', { method: 'POST', body: body as never })
+  assert.deepEqual([answer.status, answer.json.error.code], [413, 'too_large'])
+  assert.equal((await recordOf(gateway, answer)).error_code, 'too_large')
+})
+
+test('a range request reaches the provider, and its answer the client', async (t) => {
+  const provider = await startProvider(t, (response) =>
+    response.writeHead(206, { 'content-range': 'bytes 1-2/4', 'content-type': 'text/plain' }).end('bc'),
+  )
+  const gateway = await gatewayTo(
+    t,
+    { one: { dialect: 'openai', origin: provider.origin } },
+    'passthrough: [files]',
+  )
+  const answer = await gateway.get('/v1/files/file-1/content', { headers: { range: 'bytes=1-2' } })
+  assert.deepEqual(
+    [answer.status, answer.text, answer.headers.get('content-range'), provider.arrived[0]!.headers.range],
+    [206, 'bc', 'bytes 1-2/4', 'bytes=1-2'],
+  )
+  const record = await recordOf(gateway, answer)
+  assert.deepEqual(
+    [record.method, record.endpoint, record.object_id, record.cost_usd, record.cost_missing],
+    ['GET', '/v1/files/{id}/content', 'file-1', 0, []],
+  )
+})
+
+test('a key with a budget gets 403 for a call whose cost has no bound, and may make one that has', async (t) => {
+  const provider = await startProvider(
+    t,
+    replyWith({ model: 'm', usage: { prompt_tokens: 10, completion_tokens: 20 } }),
+  )
+  const key = 'budget-key-0123456789'
+  const digest = `sha256:${createHash('sha256').update(key).digest('hex')}`
+  const gateway = await gatewayTo(
+    t,
+    { one: { dialect: 'openai', origin: provider.origin } },
+    `passthrough: [audio, completions, files]
+models: { one/m: { price: { input: 1, output: 2 } } }
+keys: [ { name: team, digest: "${digest}", budget: { usd: 1 } } ]`,
+  )
+  const headers = { ...json, authorization: `Bearer ${key}` }
+  const post = (path: string, body: string) => gateway.get(path, { method: 'POST', headers, body })
+  const unbounded = await post('/v1/audio/speech', '{"model":"one/m"}')
+  assert.deepEqual([unbounded.status, unbounded.json.error.code], [403, 'price_unknown'])
+  const unpriced = await post('/v1/completions', '{"model":"one/other","prompt":"a"}')
+  assert.deepEqual([unpriced.status, unpriced.json.error.code], [403, 'price_unknown'])
+  assert.equal(provider.arrived.length, 0)
+  const bounded = await post('/v1/completions', '{"model":"one/m","prompt":"a","max_tokens":20}')
+  const record = await recordOf(gateway, bounded, key)
+  assert.deepEqual([record.cost_usd, record.cost_missing, record.key_name], [0.00005, [], 'team'])
+  assert.equal((await gateway.get('/v1/files', { headers })).status, 200) // costs nothing
+})
+
+test('usage at the end of a stream is on record', async (t) => {
+  const provider = await startProvider(t, (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write('data: {"choices":[{"text":"a"}]}\n\n')
+    response.end(
+      'data: {"model":"m","choices":[],"usage":{"prompt_tokens":7,"completion_tokens":1}}\n\ndata: [DONE]\n\n',
+    )
+  })
+  const gateway = await gatewayTo(
+    t,
+    { one: { dialect: 'openai', origin: provider.origin } },
+    'passthrough: [completions]',
+  )
+  const body = '{"model":"one/m","prompt":"a","stream":true}'
+  const answer = await gateway.get('/v1/completions', { method: 'POST', headers: json, body })
+  assert.match(answer.text, /\[DONE\]/)
+  const record = await recordOf(gateway, answer)
+  assert.deepEqual([record.stream, record.tokens.input, record.tokens.output], [true, 7, 1])
+})

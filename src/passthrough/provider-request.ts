@@ -1,0 +1,66 @@
+// The request to a provider for an operation: its path below the base URL, and the few headers that go along.
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Owner } from './operations.ts'
+
+/** Headers about the body or the part of the answer, whoever's interface it is. */
+const FORWARDED =
+  /^(content-type|accept|range|if-range|if-match|if-none-match|if-modified-since|idempotency-key)$/
+
+/** Further headers of each interface that decide what a request means. Credentials are never among them. */
+const OWN: Readonly<Record<Owner, RegExp>> = {
+  chat: /^openai-beta$/,
+  messages: /^anthropic-(version|beta)$/,
+  gemini: /^x-goog-(api-client|upload-[a-z-]+)$/,
+}
+
+/** Header in which a provider of each interface takes its key. */
+const KEY: Readonly<Record<Owner, (key: string) => readonly [string, string]>> = {
+  chat: (key) => ['authorization', `Bearer ${key}`],
+  messages: (key) => ['x-api-key', key],
+  gemini: (key) => ['x-goog-api-key', key],
+}
+
+/** Version for clients of messages that send none; providers require one. */
+const ANTHROPIC_VERSION = ['anthropic-version', '2023-06-01'] as const
+
+/** Returns the client's headers that go to the provider, names and values in turn. */
+export const forwardedHeaders = (headers: IncomingHttpHeaders, owner: Owner): string[] =>
+  Object.entries(headers).flatMap(([name, value]) =>
+    value !== undefined && (FORWARDED.test(name) || OWN[owner].test(name)) ? [name, String(value)] : [],
+  )
+
+/** Returns all headers of the request, names and values in turn, but none that says how long the body is. */
+export function providerHeaders(forwarded: readonly string[], key: string | null, owner: Owner): string[] {
+  const headers = [...forwarded, 'accept-encoding', 'identity', 'user-agent', 'waybill']
+  if (owner === 'messages' && !forwarded.includes('anthropic-version')) headers.push(...ANTHROPIC_VERSION)
+  if (key !== null) headers.push(...KEY[owner](key))
+  return headers
+}
+
+/** Response headers for the client, beside those of every call. */
+export const RELAYED_HEADERS =
+  /^(content-(length|range|disposition)|accept-ranges|etag|last-modified|(x-)?request-id|openai-processing-ms|x-ratelimit-.+|anthropic-(?!organization-id$).+|x-goog-upload-(?!url$|control-url$).+)$/
+
+/** Returns the path of an operation at a provider. `path`: as the client asked for it, with its version. */
+export function providerPath(path: string, owner: Owner, basePath: string): string {
+  const [, upload = '', version = '', rest = ''] = /^(\/upload)?(\/v\d\w*)(\/.*)$/.exec(path) ?? []
+  // Clients of OpenAI and Cohere have the version in their base URL, and so have providers.
+  if (owner === 'chat') return `${version === '/v2' ? basePath.replace(/\/v\d+$/, '/v2') : basePath}${rest}`
+  const [, before = basePath, own = version] = /^(.*?)(\/v\d[a-z\d]*)$/.exec(basePath) ?? []
+  return `${before}${upload}${own}${rest}`
+}
+
+/** Returns a query for the page of a list after an id. */
+export function withPage(query: string, after: string | null, owner: Owner): string {
+  if (after === null) return query
+  const parameters = new URLSearchParams(query)
+  parameters.set(owner === 'messages' ? 'after_id' : 'after', after)
+  return parameters.toString()
+}
+
+/** Returns a query without the client's key, which Google's clients may send there; the rest keeps its bytes. */
+export const withoutKey = (query: string): string =>
+  query
+    .split('&')
+    .filter((pair) => !new URLSearchParams(pair).has('key'))
+    .join('&')

@@ -1,0 +1,119 @@
+// A request body on its way: its beginning at first, then piece by piece, each only when the one before was
+// taken. Knows no provider.
+import type { IncomingMessage } from 'node:http'
+import { GatewayError } from '../core/errors.ts'
+import { areTiny } from '../http/pieces.ts'
+import { MAX_HEAD_BYTES } from './head.ts'
+
+/** Bytes that are read and dropped after an early answer, so that a client that is still sending sees it. */
+const MAX_DISCARDED_BYTES = 64 * 2 ** 20
+
+/** Text in place of the bytes from `start` to `end` of the beginning. */
+export interface Splice {
+  readonly start: number
+  readonly end: number
+  readonly bytes: Buffer
+}
+
+export class Upload {
+  readonly #request: IncomingMessage
+  #queue: Buffer[] = []
+  #size = 0
+  #pieces = 0
+  #discarded: number | null = null
+  #ended = false
+  #failure: GatewayError | null = null
+  #wake: () => void = () => {}
+  /** Bytes taken from the client. */
+  received = 0
+
+  constructor(request: IncomingMessage) {
+    this.#request = request
+    request
+      .on('data', (piece: Buffer) => this.#take(piece))
+      .on('end', () => {
+        this.#ended = true
+        this.#wake()
+      })
+      .on('error', () => this.#fail())
+      .on('close', () => {
+        if (!this.#ended) this.#fail()
+      })
+  }
+
+  /** True if the body has ended, and all of it was taken. */
+  get isWhole(): boolean {
+    return this.#ended && this.#queue.length === 0
+  }
+
+  /** True if the client has gone before the end. */
+  get hasFailed(): boolean {
+    return this.#failure !== null
+  }
+
+  /** Returns the beginning of the body: all of it, or at least `MAX_HEAD_BYTES`. Rejects if the client has gone. */
+  async head(): Promise<Buffer> {
+    while (!this.#ended && this.#size < MAX_HEAD_BYTES) await this.#more()
+    const head = Buffer.concat(this.#queue, this.#size)
+    this.#queue = []
+    this.#size = 0
+    return head
+  }
+
+  /** Returns the rest of the body. Throws if the client has gone. */
+  async *rest(): AsyncGenerator<Buffer> {
+    for (;;) {
+      const piece = this.#queue.shift()
+      if (piece) {
+        this.#size -= piece.length
+        yield piece
+      } else if (this.#ended) return
+      else await this.#more()
+    }
+  }
+
+  /** Reads what is left and drops it. */
+  discard(): void {
+    if (this.#ended) return
+    this.#discarded = 0
+    this.#queue = []
+    this.#request.resume()
+  }
+
+  /** Waits for a piece or the end; throws if the client has gone. */
+  async #more(): Promise<void> {
+    if (this.#failure) throw this.#failure
+    const woken = new Promise<void>((wake) => {
+      this.#wake = wake
+    })
+    this.#request.resume()
+    await woken
+    if (this.#failure) throw this.#failure
+  }
+
+  #take(piece: Buffer): void {
+    this.received += piece.length
+    if (this.#discarded !== null) {
+      this.#discarded += piece.length
+      if (this.#discarded > MAX_DISCARDED_BYTES) this.#request.destroy()
+      return
+    }
+    if (areTiny(++this.#pieces, this.received)) {
+      this.#request.destroy()
+      return
+    }
+    this.#queue.push(piece)
+    this.#size += piece.length
+    this.#request.pause()
+    this.#wake()
+  }
+
+  #fail(): void {
+    this.#failure ??= new GatewayError('client_closed', 'The client disconnected.')
+    this.#wake()
+  }
+}
+
+/** Returns a text with a change. */
+export const spliced = (bytes: Buffer, change: Splice | null): Buffer =>
+  change ? Buffer.concat([bytes.subarray(0, change.start), change.bytes, bytes.subarray(change.end)]) : bytes

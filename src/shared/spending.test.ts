@@ -1,0 +1,47 @@
+// The table of spending: what providers charge for counts as an inference, and nothing else does.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { countsTokens, spendsOf } from './spending.ts'
+
+const CASES = {
+  yes: [
+    'POST chat/completions',
+    'POST messages',
+    'POST models/gemini:generateContent',
+    'POST audio/speech',
+    'POST images/edits',
+    'POST rerank',
+    'POST batches',
+    'POST messages/batches',
+    'POST something/of/tomorrow',
+    'POST files/../chat/completions',
+  ],
+  may: ['POST moderations'],
+  no: [
+    'POST messages/count_tokens',
+    'POST models/a/b:countTokens',
+    'POST batches/batch_1/cancel',
+    'POST messages/batches/msgbatch_1/cancel',
+    'POST responses/resp_1/cancel',
+    'POST files',
+    'GET files/file-1/content',
+    'GET batches',
+    'DELETE files/file-1',
+    'GET models',
+    'HEAD chat/completions',
+  ],
+} as const
+
+for (const [spends, requests] of Object.entries(CASES))
+  test(`these spend: ${spends}`, () => {
+    for (const request of requests) {
+      const [method = '', path = ''] = request.split(' ')
+      assert.equal(spendsOf(method, path), spends, request)
+    }
+  })
+
+test('only the requests that count tokens are counts', () => {
+  assert.ok(countsTokens('POST', 'messages/count_tokens'))
+  assert.ok(!countsTokens('GET', 'messages/count_tokens'))
+  assert.ok(!countsTokens('POST', 'messages'))
+})

@@ -1,0 +1,54 @@
+// The one table of what can spend money at a provider, by method and path. The gateway records by it, the mocks
+// write their ledger by it, and the suite counts by it; docs/contract.md prints it. Imports no other file.
+
+/** `no` is never an inference. `may`: some providers charge for it, others do not. */
+export type Spends = 'yes' | 'may' | 'no'
+
+interface Row {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE' | '*'
+  /** Below the provider's base path, with `{…}` for any text. */
+  readonly path: string
+  readonly spends: Spends
+  readonly about: string
+  /** It counts the tokens of a request that is not made. */
+  readonly counts?: true
+}
+
+/** The first row that fits decides; the last two fit everything. */
+export const SPENDING: readonly Row[] = [
+  { method: 'POST', path: 'messages/count_tokens', spends: 'no', about: 'counts tokens', counts: true },
+  { method: 'POST', path: 'models/{model}:countTokens', spends: 'no', about: 'counts tokens', counts: true },
+  { method: 'POST', path: 'responses/input_tokens', spends: 'no', about: 'counts tokens', counts: true },
+  { method: 'POST', path: 'responses/{id}', spends: 'no', about: 'ends an answer that the provider keeps' },
+  { method: 'POST', path: 'batches/{id}', spends: 'no', about: 'ends a batch' },
+  { method: 'POST', path: 'messages/batches/{id}', spends: 'no', about: 'ends a batch' },
+  { method: 'POST', path: 'files', spends: 'no', about: 'stores a file' },
+  { method: 'POST', path: 'upload/files', spends: 'no', about: 'stores a file, whole or in parts' },
+  { method: 'POST', path: 'moderations', spends: 'may', about: 'classifies; free of charge at OpenAI' },
+  {
+    method: 'POST',
+    path: '{…}',
+    spends: 'yes',
+    about: 'everything else, known or not; a batch as soon as it is made',
+  },
+  { method: '*', path: '{…}', spends: 'no', about: 'reads, lists, deletes, and parts of an upload' },
+]
+
+const patterns = SPENDING.map((row) => ({
+  row,
+  pattern: new RegExp(`^${row.path.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(/\{[^}]*\}/g, '.*')}$`),
+}))
+
+/** Returns the row of a request to a provider. `path`: below its base path, without a leading slash. */
+const rowOf = (method: string, path: string): Row =>
+  patterns.find(({ row, pattern }) => (row.method === '*' || row.method === method) && pattern.test(path))!
+    .row
+
+/** Returns what a request to a provider can spend. */
+export const spendsOf = (method: string, path: string): Spends => rowOf(method, path).spends
+
+/** Returns true if a request is an inference: it spends money, or may. */
+export const isInference = (method: string, path: string): boolean => spendsOf(method, path) !== 'no'
+
+/** Returns true if a request counts tokens. */
+export const countsTokens = (method: string, path: string): boolean => rowOf(method, path).counts === true
