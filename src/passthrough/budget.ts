@@ -13,6 +13,7 @@ const PRICED_BY_TEXT: readonly PassthroughName[] = ['completions', 'moderations'
 interface Asked {
   readonly callId: string
   readonly keyName: string | null
+  readonly sessionId: string | null
   readonly operation: Operation
   readonly route: Route
   /** The body, if it is JSON and all of it is here; else null. */
@@ -21,19 +22,19 @@ interface Asked {
 
 /** Returns the route that the key may take. Rejects with `price_unknown` or `budget_exceeded`. */
 export async function reserve(
-  { callId, keyName, operation, route, whole }: Asked,
+  { callId, keyName, sessionId, operation, route, whole }: Asked,
   { config, limits, replay }: Pick<CallContext, 'config' | 'limits' | 'replay'>,
 ): Promise<Route> {
-  const budget = config.keys.find(({ name }) => name === keyName)?.budget
-  if (!budget || replay || operation.spends === 'no') return route
+  const budgets = config.keys.find(({ name }) => name === keyName)?.budget ?? []
+  if (budgets.length === 0 || replay || operation.spends === 'no') return route
   const body = PRICED_BY_TEXT.includes(operation.group) && whole ? objectIn(whole) : null
-  if (!body && budget.unpriced === 'refuse')
+  if (!body && budgets.some(({ unpriced }) => unpriced === 'refuse'))
     throw new GatewayError(
       'price_unknown',
       `The key "${keyName}" has a budget, and nobody knows beforehand what a call to ${operation.path} can cost; the operator can set budget.unpriced: allow for this key.`,
     )
   const traits = { ...PLAIN, inputTokens: estimateTokens(whole?.toString('utf8') ?? '') }
-  return limits.reserve({ callId, keyName, route, traits, body: body ?? {} })
+  return limits.reserve({ callId, keyName, sessionId, route, traits, body: body ?? {} })
 }
 
 /** Returns an object; null if it is not valid, which the provider will say. */

@@ -133,9 +133,10 @@ export class PassthroughCall implements Receiver {
     const route = withoutCredentialless(this.#directed.route, caller.credential, this.#context)
     this.#forwarded = forwardedHeaders(headers, this.#operation.owner)
     this.#context.keyGuard.forwarded(this.#forwarded, headers)
+    const sessionId = sessionOf(headers, [])
     const whole = head.isJson && this.#upload.isWhole ? this.#head : null
     this.#route = await reserve(
-      { callId: requestId, keyName: caller.name, operation: this.#operation, route, whole },
+      { callId: requestId, keyName: caller.name, sessionId, operation: this.#operation, route, whole },
       this.#context,
     )
     this.#call = {
@@ -145,7 +146,7 @@ export class PassthroughCall implements Receiver {
       method: this.#operation.method,
       requestedModel: this.#directed.requestedModel,
       objectId: this.#found.id,
-      sessionId: sessionOf(headers, []),
+      sessionId,
       agentId: agentOf(headers),
       purpose: 'background', // no turn of a conversation
       client: this.#context.clientOf(headers),
@@ -276,7 +277,7 @@ export class PassthroughCall implements Receiver {
 
   started(status: number, headers: IncomingHttpHeaders): void {
     this.#answered = { status, headers }
-    this.#credential?.settled?.({ status, headers, code: null, retryAfterMs: null })
+    this.#credential?.settled?.({ status, headers, code: null, message: null, retryAfterMs: null })
     if (status >= 300 && status !== 304) {
       this.#error = []
       return

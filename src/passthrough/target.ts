@@ -73,15 +73,23 @@ export function memberOf(head: Head, name: string): Member | null {
   }
 }
 
-/** Returns true if a provider has the endpoints of an owner itself; nothing is translated here. */
-export const speaks = (provider: string, owner: Owner, { config }: Pick<CallContext, 'config'>): boolean =>
-  config.providers[provider]!.dialect.some((dialect) => SPOKEN[owner].includes(dialect))
+/**
+ * Returns true if a provider has the endpoints of an owner itself. Nothing is translated here, and a platform with
+ * paths and signatures of its own is not one of them.
+ */
+const speaks = (
+  name: string,
+  owner: Owner,
+  { config, providers }: Pick<CallContext, 'config' | 'providers'>,
+): boolean =>
+  providers.get(name)!.platform === null &&
+  config.providers[name]!.dialect.some((dialect) => SPOKEN[owner].includes(dialect))
 
 /** Returns the route to the provider that the configuration has for an endpoint, else to the first with it. */
 function ofDefault(
   { group, owner, path }: Operation,
   model: string,
-  context: Pick<CallContext, 'config'>,
+  context: Pick<CallContext, 'config' | 'providers'>,
 ): Route {
   const { providers, passthrough_providers: chosen } = context.config
   const provider = [...(chosen[group] ?? []), ...Object.keys(providers)].find((name) =>
@@ -96,7 +104,7 @@ function ofDefault(
 export function toKeeper(
   { provider, id }: ObjectMaker,
   { owner }: Operation,
-  context: Pick<CallContext, 'config'>,
+  context: Pick<CallContext, 'config' | 'providers'>,
 ): Directed {
   if (!Object.hasOwn(context.config.providers, provider) || !speaks(provider, owner, context))
     throw nothingThere(id)
