@@ -246,6 +246,42 @@ test('a parameter that is refused under its name is sent under the one that the 
   assert.deepEqual([(await needed.translated()).status, needed.received()], [400, 1], 'never left out')
 })
 
+test('tools that go only without effort get none; tools that the model takes in another dialect are refused at once', async (t) => {
+  const data = temporaryDirectory(t)
+  const tools = [{ name: 'weather', input_schema: { type: 'object' } }]
+  const refused = 'Function tools with reasoning_effort are not supported for m in /v1/chat/completions.'
+  const gateway = await start(
+    t,
+    refusing(({ tools: sent, reasoning_effort }) =>
+      sent && reasoning_effort !== 'none'
+        ? refusal(
+            `${refused} To use function tools, use /v1/responses or set reasoning_effort to 'none'.`,
+            'reasoning_effort',
+          )
+        : null,
+    ),
+    { data },
+  )
+  const plain = { temperature: undefined, tools }
+  for (const more of [plain, { ...plain, output_config: { effort: 'high' } }])
+    assert.equal((await gateway.translated(more)).status, 200)
+  await gateway.translated({ temperature: undefined, output_config: { effort: 'high' } })
+  assert.deepEqual(
+    gateway.sent().map(({ reasoning_effort }) => reasoning_effort),
+    [undefined, 'none', 'high', 'none', 'high'],
+    'without tools the effort stays',
+  )
+  assert.deepEqual(openLearnedRefusals(data).list(), [], 'a combination is not remembered')
+
+  const never = await start(
+    t,
+    refusing(() => refusal(`${refused} Please use /v1/responses instead.`, 'reasoning_effort')),
+    {},
+  )
+  const said = await never.translated({ ...plain, output_config: { effort: 'high' } })
+  assert.deepEqual([said.status, never.received()], [400, 1])
+})
+
 test('a budget for thinking becomes adaptive thinking where the refusal asks for it', async (t) => {
   const data = temporaryDirectory(t)
   const message = (body: any) => ({

@@ -14,6 +14,8 @@ export interface OptionalMember {
   readonly instead?: RequestedChange
   /** Member that is left out with it. */
   readonly within?: readonly string[]
+  /** Words of a refusal against which it does not help to leave it out. */
+  readonly unless?: RegExp
   /** Words that mean it in a refusal that does not quote its name. */
   readonly words?: RegExp
   /** Member to leave out instead if the provider refuses this one with any value. */
@@ -34,7 +36,7 @@ export interface RequestedChange {
 export interface RefusedMember {
   /** Its path, joined by dots. */
   readonly parameter: string
-  /** JSON text of the value; null for any. */
+  /** JSON text of the value, empty for a missing one; null for any. */
   readonly value: string | null
   /** The refusal asked for something else instead. */
   readonly isReplaced?: boolean | undefined
@@ -48,19 +50,20 @@ export function refusedMember(
 ): { readonly refused: RefusedMember; readonly isAlone: boolean } | null {
   const json: unknown = JSON.parse(body)
   const present = optional.filter(({ path }) => valueAt(json, path) !== undefined)
-  const found = namedIn(present, error)
+  // What a refusal asks for instead may be missing in the body.
+  const found = namedIn(present, error) ?? optional.find(({ instead }) => instead?.words.test(error.message))
   const isReplaced = found?.instead?.words.test(error.message) === true
-  if (!found || (found.loss === null && !isReplaced)) return null
+  if (!found || found.unless?.test(error.message) || (found.loss === null && !isReplaced)) return null
   const { path, whole, byValue } = found
-  const value = JSON.stringify(valueAt(json, path))
-  const isAny = !byValue && !isAboutValue(error.message, value)
+  const value = JSON.stringify(valueAt(json, path)) ?? ''
+  const isAny = !byValue && value !== '' && !isAboutValue(error.message, value)
   const others = present.filter((each) => each !== found).map((each) => each.path.at(-1)!)
-  const isAlone =
-    !others.some((name) => new RegExp(`\\b${name}\\b`).test(error.message)) &&
-    !(member(json, 'tools') !== undefined && /\btools?\b/i.test(error.message))
+  const isWithTools = member(json, 'tools') !== undefined && /\btools?\b/i.test(error.message)
+  const isWithOthers = others.some((name) => new RegExp(`\\b${name}\\b`).test(error.message))
+  const isAlone = !isWithTools && (isReplaced || !isWithOthers)
   const parameter = ((isAny && whole) || path).join('.')
   const refused = { parameter, value: isAny ? null : value }
-  return { refused: { ...refused, ...(isReplaced && { isReplaced }) }, isAlone: isAlone || isReplaced }
+  return { refused: { ...refused, ...(isReplaced && { isReplaced }) }, isAlone }
 }
 
 /** Returns the member that an error names as its parameter; without one, the first in quotes, or else in other words. */
@@ -99,8 +102,8 @@ export function withoutRefusedMembers(
   if (refused.length === 0) return { body, leftOut: [], losses: [] }
   const json = JSON.parse(body) as Json
   const isSent = ({ parameter, value }: RefusedMember) => {
-    const sent = valueAt(json, parameter.split('.'))
-    return sent !== undefined && (value === null || JSON.stringify(sent) === value)
+    const sent = JSON.stringify(valueAt(json, parameter.split('.'))) ?? ''
+    return value === null ? sent !== '' : sent === value
   }
   const sent = new Map(refused.filter(isSent).map((each) => [each.parameter, each]))
   const losses: Loss[] = []

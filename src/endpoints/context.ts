@@ -6,6 +6,7 @@ import type { Period } from '../core/period.ts'
 import type { OpenApi } from '../http/openapi.ts'
 import type { PageTokens } from '../http/page-tokens.ts'
 import type { Refusals } from '../http/refusals.ts'
+import type { LearnedRefusal } from '../models/learned.ts'
 import type { Feed } from '../observe/feed.ts'
 import type { Router } from '../routing/router.ts'
 import type { Reads } from '../store/reads.ts'
@@ -67,6 +68,8 @@ export interface ReadContext {
   ) => Readonly<Record<string, readonly string[]>>
   /** Facts about a configured model, `provider/model`. */
   readonly factsOf: FactsOf
+  /** What providers were seen to refuse. */
+  readonly learned: () => readonly LearnedRefusal[]
   /** Calls of all gateways that share a log. */
   readonly calls: Reads
   /** Calls of this gateway; the same reads if there is no fleet. */

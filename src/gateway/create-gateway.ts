@@ -115,6 +115,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       recordings: options.recordings ?? { list: [], notes: [] },
       about: { version: manifest.version, startedAt: now(), directory: resolve(directory) },
       budgetUse: accounts.budgetUse,
+      learned: learned.list,
       refusals: refusals.list,
       metrics: meters.render,
       openApi: openApiDocument,

@@ -11,6 +11,7 @@ import { health } from '../endpoints/health.ts'
 import { healthz } from '../endpoints/healthz.ts'
 import { hello } from '../endpoints/hello.ts'
 import { keys, ownKeyRead } from '../endpoints/keys.ts'
+import { learnedRefusals } from '../endpoints/learned-refusals.ts'
 import { live } from '../endpoints/live.ts'
 import { metrics } from '../endpoints/metrics.ts'
 import { model, models } from '../endpoints/models.ts'
@@ -51,6 +52,7 @@ export const READS = [
   routes,
   ownKeyRead,
   keys,
+  learnedRefusals,
   recordings,
   health,
   statusline,

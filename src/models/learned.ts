@@ -35,6 +35,10 @@ export interface LearnedRefusals {
   forget(isForgotten: (refusal: LearnedRefusal) => boolean): readonly LearnedRefusal[]
 }
 
+/** Returns when a refusal is forgotten. */
+export const learnedUntil = (learnedAt: string): string =>
+  new Date(Date.parse(learnedAt) + MAX_AGE_MS).toISOString()
+
 /** Remembers nothing: for replayed calls. */
 export const NOTHING_LEARNED: LearnedRefusals = {
   of: () => [],

@@ -3,6 +3,7 @@ import type { z } from 'zod'
 import type { CallRecord } from '../core/record.ts'
 import type { health } from '../endpoints/health.ts'
 import type { keys } from '../endpoints/keys.ts'
+import type { learnedRefusals } from '../endpoints/learned-refusals.ts'
 import type { readyz } from '../endpoints/readyz.ts'
 import type { recordings } from '../endpoints/recordings.ts'
 import type { refusedCalls } from '../endpoints/refused-calls.ts'
@@ -25,6 +26,7 @@ export type ResolveAnswer = Answer<typeof resolve>
 export type SessionsAnswer = Answer<typeof sessions>
 export type SessionAnswer = Answer<typeof sessionRead>
 export type Keys = Answer<typeof keys>
+export type LearnedAnswer = Answer<typeof learnedRefusals>
 export type HealthAnswer = Answer<typeof health>
 export type Ready = Answer<typeof readyz>
 export type RecordingsAnswer = Answer<typeof recordings>

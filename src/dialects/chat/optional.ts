@@ -22,7 +22,18 @@ export const optional: readonly OptionalMember[] = [
   { path: ['presence_penalty'], loss: 'sampling.penalties' },
   { path: ['frequency_penalty'], loss: 'sampling.penalties' },
   { path: ['logit_bias'], loss: 'sampling.penalties' },
-  { path: ['reasoning_effort'], loss: 'effort', words: /\breasoning.?effort\b/i },
+  {
+    path: ['reasoning_effort'],
+    loss: 'effort',
+    words: /\breasoning.?effort\b/i,
+    // Tools that the model takes only in responses: less effort does not help, and without any the model still thinks.
+    unless: /\bplease use \/v1\/responses instead\b/i,
+    instead: {
+      words: /\bset reasoning_effort to ['"`]none['"`]/i,
+      members: () => ({ reasoning_effort: 'none' }),
+      loss: 'effort',
+    },
+  },
   { path: ['verbosity'], loss: 'verbosity' },
   { path: ['logprobs'], loss: 'logprobs' },
 ]

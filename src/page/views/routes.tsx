@@ -9,6 +9,7 @@ import { type PlainColumn, Table } from '../parts/table.tsx'
 import { Time } from '../parts/time.tsx'
 import { callsHref, change, params } from '../place.ts'
 import type { ResolveAnswer, RoutesAnswer } from '../reads.ts'
+import { Learned } from './learned.tsx'
 import { Spans, windowOf } from './spans.tsx'
 
 export function Routes() {
@@ -52,6 +53,7 @@ export function Routes() {
           />
         </section>
       )}
+      <Learned />
     </>
   )
 }
