@@ -22,6 +22,18 @@ export const mustPass = {
       },
     },
   },
+  'asks-another-target-with-all-of-it': {
+    what: 'After a refused parameter another provider is asked with it, and accepts it.',
+    hooks: {
+      async request(wanted, { spend }) {
+        const call = callIn(wanted)
+        if (call?.temperature !== REFUSED) return
+        await spend({ messages: call.messages, temperature: REFUSED })
+        wanted.body = Buffer.from(JSON.stringify({ ...call, model: 'groq/openai/gpt-oss-120b' }))
+        wanted.headers['content-length'] = String(wanted.body.length)
+      },
+    },
+  },
   'refuses-temperatures-itself': {
     what: 'A call with a temperature is refused before any request, for a reason of the gateway’s own.',
     hooks: {
