@@ -14,6 +14,7 @@ import { type Profile, readProfile } from './requirements/profiles.ts'
 import { type Requirement, type Requirements, readRequirements } from './requirements/requirements.ts'
 import { MAX_RUN_MS, openBounds } from './runner/bounds.ts'
 import type { Check } from './runner/check.ts'
+import { drainOf } from './runner/context.ts'
 import { type GatewayPace, usually } from './runner/eta.ts'
 import { isHere, type LiveSpending, type Meter, openMeter, plan } from './runner/live.ts'
 import { openWorker, type Worker } from './runner/worker.ts'
@@ -110,7 +111,7 @@ export async function conform({
     await openWorkers(workers, Math.min(template.instances, exercises.size), settings, onMock)
 
     if (meter === null && exercises.size > FEW_CHECKS) await workers[0]!.run(secondCall)
-    const pace = paceOf(template, evidence)
+    const pace = paceOf(template, evidence, (clock() - startedAt) / workers.length)
     onPlan([...exercises.values()], workers.length, pace)
     const queue = [...exercises]
     // Several workers begin with the longest checks, so that no long one is left at the end.
@@ -294,14 +295,26 @@ const secondCall: Check = {
   judge: () => [],
 }
 
-/** Returns the pace of a gateway from the fastest of its first calls. */
-function paceOf({ capabilities }: Target, first: ReadonlyMap<string, Evidence>): GatewayPace {
+/** Returns the pace of a gateway from the fastest of its first calls, and from what its target file declares. */
+function paceOf(
+  { capabilities, observability }: Target,
+  first: ReadonlyMap<string, Evidence>,
+  start: number,
+): GatewayPace {
   const calls = [...first.values()].flatMap(({ exchanges }) => exchanges.slice(0, 1))
+  const { cooldown_ms, retry_delay_ms, read_paths, time_outs = {} } = capabilities
+  const { log, headers } = observability
+  const { answer_ms = 0, first_event_ms = 0, idle_ms = 0 } = time_outs
   return {
     // Without a mock there is no first call to measure.
     latency: calls.length === 0 ? LIVE_LATENCY_MS : Math.min(...calls.map(({ at, end_at }) => end_at - at)),
-    cooldown: capabilities.cooldown_ms,
-    reads: capabilities.read_paths.length,
+    start,
+    failure: cooldown_ms + retry_delay_ms,
+    lag: log?.lag_ms ?? 0,
+    fresh: headers.request_id === undefined ? (log?.lag_ms ?? 0) : 0,
+    silence: answer_ms + first_event_ms + idle_ms,
+    drain: drainOf(capabilities),
+    reads: read_paths.length,
   }
 }
 

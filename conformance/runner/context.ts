@@ -271,7 +271,7 @@ export class CheckContext {
 
   /** Waits until late requests must have reached the mock. */
   async drain(): Promise<void> {
-    await this.wait(Math.max(1_000, this.target.capabilities.retry_delay_ms))
+    await this.wait(drainOf(this.target.capabilities))
   }
 
   /** Replaces this text with its name in the evidence from now on, and has the mock look for it. */
@@ -482,6 +482,9 @@ export class CheckContext {
     return withoutSecrets(text, this.#secrets)
   }
 }
+
+/** Returns the time within which late requests of a target must have reached the mock, ms. */
+export const drainOf = ({ retry_delay_ms }: Target['capabilities']): number => Math.max(1_000, retry_delay_ms)
 
 export interface AskOptions {
   readonly key?: string | null

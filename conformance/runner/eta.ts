@@ -1,91 +1,127 @@
 // Estimates the remaining time of a run: from an earlier run of the same gateway, otherwise from what the
-// checks wait and call on the reference, at the pace of the first call; adjusted by the checks that have
-// ended. Pure, except for the clock that it is given.
+// checks wait and call, at the pace of the first call and with the waits that the target file declares; adjusted by
+// the checks that have ended. Pure, except for the clock that it is given.
 import type { Results } from '../judge/judge.ts'
 import { withoutDialect } from '../requirements/applicability.ts'
 
-/** Pace of a gateway: duration of a call, cooldown of a failed target, and number of readable paths. */
+/** Facts about a gateway that decide how long a check takes; all in ms, apart from `reads`. */
 export interface GatewayPace {
-  /** Ms. */
+  /** Duration of a call. */
   readonly latency: number
-  /** Ms. */
-  readonly cooldown: number
-  /** Paths. */
+  /** Time from its start to the end of its first call. */
+  readonly start: number
+  /** Time for which it leaves a failed target alone, and its own pause before it tries again. */
+  readonly failure: number
+  /** Time until a record is final. */
+  readonly lag: number
+  /** Time until the record of a call is found, if it is found only by being new. */
+  readonly fresh: number
+  /** Sum of its time-outs for a provider that is silent. */
+  readonly silence: number
+  /** Time within which late requests must have come. */
+  readonly drain: number
+  /** Number of paths that can be read. */
   readonly reads: number
 }
 
 /** Pace of the reference. */
-const REFERENCE: GatewayPace = { latency: 40, cooldown: 50, reads: 14 }
+const REFERENCE: GatewayPace = {
+  ...{ latency: 40, start: 500, failure: 60, lag: 1_000, fresh: 0, silence: 6_000, drain: 1_000, reads: 14 },
+}
 
+/** Work of a check: its own waits in ms, and how often it calls, reads each path, and waits for the gateway. */
+interface Work {
+  readonly waits?: number
+  readonly calls: number
+  readonly reads?: number
+  readonly failures?: number
+  readonly lags?: number
+  readonly fresh?: number
+  readonly starts?: number
+  readonly silences?: number
+  readonly drains?: number
+}
+
+const USUAL_WAIT_MS = 150
+const USUAL: Work = { calls: 6 }
 /**
- * Default wait of a check, ms, and its consecutive calls; measured on 2026-11-23 for checks that need more.
+ * Checks that need more; how long a check waits for what a gateway may not do (FLOW-05, FLOW-10) is the mean of the
+ * gateways that were measured on 2026-11-26.
  */
-const ELSE = [150, 6] as const
-const MEASURED: Readonly<Record<string, readonly [waits: number, calls: number]>> = {
-  'PURE-01': [4_100, 4],
-  'PURE-02': [62_000, 2],
-  'PURE-04': [4_200, 116],
-  'PURE-05': [6_600, 1],
-  'PURE-06': [150, 0],
-  'PURE-07': [4_000, 8],
-  'ROUTE-04': [1_000, 2],
-  'ROUTE-07': [150, 13],
-  'ROUTE-08': [1_000, 2],
-  'ROUTE-09': [4_500, 6],
-  'ROUTE-10': [1_000, 70],
-  'ROUTE-11': [1_000, 49],
-  'TELL-01': [150, 10],
-  'LOG-01': [2_200, 7],
-  'LOG-06': [1_100, 2],
-  'LOG-07': [1_200, 15],
-  'LOG-09': [150, 40],
-  'LOG-12': [1_000, 2],
-  'FLOW-01': [1_500, 14],
-  'FLOW-10': [4_500, 1],
-  'KEEP-01': [150, 8],
-  'FAIL-01': [150, 8],
-  'FAIL-04': [3_600, 6],
-  'FAIL-05': [15_000, 8],
-  'FAIL-06': [1_000, 22],
-  'LIFE-01': [4_000, 60],
-  'LIFE-02': [1_700, 2],
-  'LIFE-03': [2_500, 103],
-  'LIFE-07': [4_000, 8],
-  'MSG-02': [150, 20],
-  'MSG-13': [15_000, 2],
-  'MSG-21': [1_000, 1],
-  'RSP-01': [150, 12],
-  'RSP-09': [7_600, 2],
-  'DIAL-11': [150, 24],
-  'DIAL-13': [150, 52],
-  'CNT-01': [1_100, 4],
+const MEASURED: Readonly<Record<string, Work>> = {
+  'PURE-01': { waits: 2_000, calls: 4, reads: 5, drains: 2 },
+  'PURE-02': { waits: 60_000, calls: 2, starts: 1, drains: 2 },
+  'PURE-04': { waits: 2_000, calls: 116, drains: 2 },
+  'PURE-05': { waits: 2_600, calls: 1, reads: 3 },
+  'PURE-06': { calls: 0, reads: 6 },
+  'PURE-07': { waits: 2_000, calls: 8, drains: 2 },
+  'ROUTE-02': { calls: 6, failures: 2 },
+  'ROUTE-04': { calls: 2, failures: 2, drains: 1 },
+  'ROUTE-07': { calls: 13, failures: 8 },
+  'ROUTE-08': { calls: 2, failures: 2, drains: 1 },
+  'ROUTE-09': { waits: 4_500, calls: 6 },
+  'ROUTE-10': { calls: 70, drains: 1 },
+  'ROUTE-11': { waits: 1_000, calls: 49 },
+  'TELL-01': { calls: 10 },
+  'TELL-02': { calls: 6, failures: 2 },
+  'LOG-01': { calls: 7, failures: 1, lags: 4 },
+  'LOG-02': { calls: 6, fresh: 4 },
+  'LOG-04': { calls: 6, fresh: 3 },
+  'LOG-05': { calls: 6, failures: 1 },
+  'LOG-06': { calls: 2, lags: 1, fresh: 1 },
+  'LOG-07': { waits: 200, calls: 15, failures: 4, fresh: 2, drains: 1 },
+  'LOG-09': { calls: 40 },
+  'LOG-12': { calls: 2, reads: 1, lags: 1 },
+  'USE-02': { calls: 6, fresh: 4 },
+  'FLOW-01': { waits: 3_000, calls: 14 },
+  'FLOW-06': { calls: 6, failures: 2 },
+  'FLOW-09': { calls: 6, failures: 1 },
+  'FLOW-10': { waits: 5_000, calls: 1 },
+  'FLOW-05': { waits: 9_000, calls: 6 },
+  'KEEP-01': { calls: 8, reads: 2, failures: 1 },
+  'FAIL-01': { calls: 8, reads: 1, failures: 1 },
+  'FAIL-04': { waits: 3_600, calls: 6, failures: 6 },
+  'FAIL-05': { waits: 1_000, calls: 8, failures: 6, silences: 1 },
+  'FAIL-06': { calls: 22, failures: 5, drains: 1 },
+  'LIFE-01': { waits: 4_000, calls: 60 },
+  'LIFE-02': { waits: 1_700, calls: 2, starts: 2 },
+  'LIFE-03': { waits: 2_500, calls: 103, starts: 1 },
+  'LIFE-07': { waits: 4_000, calls: 8 },
+  'MSG-02': { calls: 20 },
+  'MSG-11': { calls: 6, failures: 3 },
+  'MSG-12': { calls: 6, failures: 4 },
+  'MSG-13': { waits: 15_000, calls: 2, failures: 2 },
+  'MSG-14': { calls: 6, failures: 1 },
+  'MSG-21': { calls: 1, drains: 1 },
+  'RSP-01': { calls: 12 },
+  'RSP-03': { calls: 6, failures: 2 },
+  'RSP-09': { waits: 7_600, calls: 2, failures: 2 },
+  'DIAL-05': { calls: 6, failures: 2 },
+  'DIAL-11': { calls: 24 },
+  'DIAL-13': { calls: 52 },
+  'CNT-01': { calls: 4, drains: 1 },
+  'EMB-02': { calls: 6, failures: 3 },
+  'FLOW-02': { waits: 1_000, calls: 8 },
+  'DIAL-01': { waits: 500, calls: 10 },
 }
 const QUICK_IDLE_MS = 7_000
 
-/** Number of times a check reads each path. */
-const READS: Readonly<Record<string, number>> = {
-  ...{ 'PURE-01': 5, 'PURE-05': 3, 'PURE-06': 6 },
-  ...{ 'KEEP-01': 2, 'LOG-12': 1, 'FAIL-01': 1 },
-}
-
-/** Number of times a check waits for a failed target's cooldown. */
-const COOLDOWNS: Readonly<Record<string, number>> = {
-  ...{ 'ROUTE-02': 2, 'ROUTE-04': 2, 'ROUTE-07': 8, 'ROUTE-08': 2, 'TELL-02': 2 },
-  ...{ 'LOG-01': 1, 'LOG-05': 1, 'LOG-07': 4, 'FLOW-06': 2, 'FLOW-09': 1, 'KEEP-01': 1 },
-  ...{ 'FAIL-01': 1, 'FAIL-04': 6, 'FAIL-05': 6, 'FAIL-06': 5, 'DIAL-05': 2, 'MSG-11': 3 },
-  ...{ 'MSG-12': 4, 'MSG-13': 2, 'MSG-14': 1, 'RSP-03': 2, 'RSP-09': 2, 'EMB-02': 3 },
-}
-
 /** Returns the usual duration of a check at this pace, ms; `quick`: with a short idle window. */
-export function usually(
-  id: string,
-  quick: boolean,
-  { latency, cooldown, reads }: GatewayPace = REFERENCE,
-): number {
+export function usually(id: string, quick: boolean, pace: GatewayPace = REFERENCE): number {
   const bare = withoutDialect(id)
-  const [waits, calls] = MEASURED[bare] ?? ELSE
-  const idle = quick && bare === 'PURE-02' ? QUICK_IDLE_MS : waits
-  return idle + (calls + (READS[bare] ?? 0) * reads) * latency + (COOLDOWNS[bare] ?? 0) * cooldown
+  const work = MEASURED[bare] ?? USUAL
+  const { waits = USUAL_WAIT_MS, calls, reads = 0, failures = 0, lags = 0 } = work
+  const { fresh = 0, starts = 0, silences = 0, drains = 0 } = work
+  return (
+    (quick && bare === 'PURE-02' ? QUICK_IDLE_MS : waits) +
+    (calls + reads * pace.reads) * pace.latency +
+    failures * pace.failure +
+    lags * pace.lag +
+    fresh * pace.fresh +
+    starts * pace.start +
+    silences * pace.silence +
+    drains * pace.drain
+  )
 }
 
 /** Weight of the estimate against measured times, ms. */
