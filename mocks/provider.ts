@@ -79,12 +79,24 @@ export interface ToolCall {
   readonly arguments: readonly string[]
 }
 
-/** Tokens. `input` includes cached ones, `output` reasoning. */
+/** Tokens, and how the call was served. `input` includes cached and written ones, `output` reasoning. */
 export interface MockUsage {
   readonly input: number
   readonly output: number
   readonly cached: number
   readonly reasoning: number
+  /** Input written to a cache for five minutes, and for an hour. */
+  readonly written?: number | undefined
+  readonly written_1h?: number | undefined
+  readonly tier?: string | undefined
+  readonly speed?: string | undefined
+  readonly region?: string | undefined
+  /** Searches that the provider made. */
+  readonly searches?: number | undefined
+  /** A compaction beside the answer, which the counts above leave out. */
+  readonly compaction?: { readonly input: number; readonly output: number } | undefined
+  /** What the provider says that the call cost, US dollars. */
+  readonly cost?: number | undefined
 }
 
 /** Encoder of a model's output for an endpoint. */

@@ -3,6 +3,7 @@
 
 import { furtherOf } from '../requirements/applicability.ts'
 import type { Check } from '../runner/check.ts'
+import { budgetHolds } from './BUDGET-01.ts'
 import { catalogNamesModels } from './CAT-01.ts'
 import { catalogHasTypes } from './CAT-02.ts'
 import { catalogIsConstant } from './CAT-03.ts'
@@ -14,6 +15,13 @@ import { countsNeverSpend } from './CNT-01.ts'
 import { countsAreRight } from './CNT-02.ts'
 import { failedCountsCoolNothing } from './CNT-03.ts'
 import { manyCounts } from './CNT-04.ts'
+import { tokensTimesPrices } from './COST-01.ts'
+import { cachedTokensCost } from './COST-02.ts'
+import { costAsServed } from './COST-03.ts'
+import { searchesCost } from './COST-04.ts'
+import { longInputsCost } from './COST-05.ts'
+import { compactionCosts } from './COST-06.ts'
+import { providersFigureCounts } from './COST-07.ts'
 import { sameBody } from './DIAL-01.ts'
 import { unknownPartsArrive } from './DIAL-02.ts'
 import { sameStream } from './DIAL-03.ts'
@@ -172,6 +180,14 @@ const all: readonly Check[] = [
   tokenKinds,
   halfWay,
   cacheIsFreeAndPrivate,
+  tokensTimesPrices,
+  cachedTokensCost,
+  costAsServed,
+  searchesCost,
+  longInputsCost,
+  compactionCosts,
+  providersFigureCounts,
+  budgetHolds,
   completeOnceInOrder,
   eventsAreNotHeldBack,
   leavingClosesUpstream,

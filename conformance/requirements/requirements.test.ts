@@ -59,6 +59,8 @@ const CAPABILITIES: Readonly<Record<string, Capability>> = {
   responses: 'responses',
   embeddings: 'embeddings',
   window: 'window',
+  cost: 'cost',
+  budget: 'budget',
 }
 
 test('a check needs the parts of the target file that its row in the contract needs', () => {

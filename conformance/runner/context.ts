@@ -283,10 +283,14 @@ export class CheckContext {
   /**
    * Reads the record of a call until it is final, for at most `patience` ms and at least the declared lag:
    * only LOG-04 tests the lag, every other check the final content. A record that does not say whether it is
-   * final is read after the lag. `recordOf` finds the last reading in the evidence; null if a record cannot
-   * be found.
+   * final is read after the lag; so is one that is not `whole` yet. `recordExchange` finds the reading in the
+   * evidence; null if a record cannot be found.
    */
-  async record(exchange: Exchange, patience = SETTLE_TIMEOUT_MS): Promise<Exchange | null> {
+  async record(
+    exchange: Exchange,
+    patience = SETTLE_TIMEOUT_MS,
+    whole: (record: unknown) => boolean = () => true,
+  ): Promise<Exchange | null> {
     const { observability } = this.target
     if (this.#takesTurns) await this.#findRecord(exchange)
     const id = requestIdOf(this.target, exchange)
@@ -300,9 +304,11 @@ export class CheckContext {
     const began = this.#takesTurns && patience <= lag_ms ? exchange.end_at : clock()
     for (;;) {
       const reading = await this.#read(request)
-      const state = one === undefined ? undefined : at(theOne(observability.log, reading.body), fields.state)
-      const final = [...completed, ...failed].includes(String(state))
-      const limit = state === undefined ? lag_ms : Math.max(lag_ms, patience)
+      const record = one === undefined ? undefined : theOne(observability.log, reading.body)
+      const state = at(record, fields.state)
+      const isOver = [...completed, ...failed].includes(String(state))
+      const final = isOver && whole(record)
+      const limit = state === undefined || isOver ? lag_ms : Math.max(lag_ms, patience)
       // A slow log answers with the state at the time of the request.
       if (final || reading.at >= began + limit) {
         this.#budget.left -= reading.body.length

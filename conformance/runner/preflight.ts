@@ -209,4 +209,6 @@ const FIELDS: Readonly<Record<Exclude<Capability, `variant:${string}`>, string>>
   responses: 'dialects.responses',
   embeddings: 'dialects.embeddings',
   window: 'capabilities.window',
+  cost: 'observability.log.cost and .fields.cost',
+  budget: 'capabilities.budget',
 }

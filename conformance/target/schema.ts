@@ -18,6 +18,54 @@ const address = z
   .regex(ADDRESS, 'expected an address such as http://127.0.0.1:8080')
   .meta({ title: 'address' })
 
+const usd = z.number().nonnegative()
+const rates = {
+  input: usd.describe('Input that is neither read from a cache nor written to one.'),
+  output: usd.describe('Output, reasoning included.'),
+  cached_input: usd.optional().describe('Input read from a cache.'),
+  cache_write: usd
+    .optional()
+    .describe('Input written to a cache, for five minutes where there are several times.'),
+  cache_write_1h: usd.optional().describe('Input written to a cache for an hour.'),
+}
+const factors = (what: string) =>
+  z.record(z.string(), usd).optional().describe(`Factors by ${what}, such as \`flex: 0.5\`.`)
+
+const cost = z.strictObject({
+  per_usd: z.number().positive().default(1).describe('Units for one US dollar: 100 for cents.'),
+  rounding: z
+    .number()
+    .nonnegative()
+    .default(0)
+    .describe('Smallest step of a cost on record, in its unit: 0.01 for cents with two digits.'),
+  prices: z
+    .record(
+      z.string(),
+      z.strictObject({
+        ...rates,
+        over: z
+          .strictObject({
+            tokens: z.int().positive().describe('Input tokens, cached ones included.'),
+            ...rates,
+          })
+          .optional()
+          .describe('Other prices for a call with more input than this, for all of its tokens.'),
+        service_tier: factors('the tier that served the call'),
+        speed: factors('the speed at which it was served'),
+        region: factors('the region in which it was served'),
+        web_search: usd.optional().describe('US dollars for one search by the provider.'),
+      }),
+    )
+    .describe(
+      'The prices that the gateway was given, or has for these models: provider/model of the mock -> US dollars per million tokens. What is left out here is not asked for.',
+    ),
+  reported: z
+    .strictObject({ model: z.string().describe('The id to call.') })
+    .optional()
+    .describe('The gateway records what a provider itself says that a call cost, as OpenRouter does.'),
+})
+export type ModelPrice = z.output<typeof cost>['prices'][string]
+
 const log = z.strictObject({
   path: z.string().describe('Read path of the list, newest first; a full URL if it is outside base_url.'),
   body: z.unknown().optional().describe('If the list is requested with POST: the body, sent as JSON.'),
@@ -55,6 +103,9 @@ const log = z.strictObject({
     .describe('Outcomes of attempts that may not have reached a provider.'),
   completed: z.array(z.string()).default([]).describe('Values of `state` that mean: completed successfully.'),
   failed: z.array(z.string()).default([]).describe('Values of `state` that mean: failed.'),
+  cost: cost
+    .optional()
+    .describe('The gateway records costs: the unit and rounding of `fields.cost`, and the prices.'),
   lag_ms: z
     .number()
     .positive()
@@ -362,6 +413,18 @@ const fields = z.strictObject({
         .strictObject({ model: z.string().describe('An id whose answers are cached.') })
         .optional()
         .describe('The gateway caches answers.'),
+      budget: z
+        .strictObject({
+          usd: z.number().positive().describe('The budget of the key `client` in the variant, US dollars.'),
+          calls_beyond: z
+            .int()
+            .nonnegative()
+            .describe(
+              'How many calls its documentation says that may go beyond the budget if many come at once.',
+            ),
+        })
+        .optional()
+        .describe('A key may have a budget; a variant named `budget` gives the key `client` one.'),
       window: z
         .int()
         .positive()
@@ -485,6 +548,8 @@ export const CAPABILITIES = [
   'responses',
   'embeddings',
   'window',
+  'cost',
+  'budget',
 ] as const
 
 export type Capability = (typeof CAPABILITIES)[number] | `variant:${string}`
@@ -521,6 +586,8 @@ export function declares(
       return log?.fields.state !== undefined && log.completed.length > 0
     case 'attempts':
       return log?.attempts !== undefined
+    case 'cost':
+      return log?.cost !== undefined && log.fields.cost !== undefined
     case 'tokens':
       return log?.fields.input_tokens !== undefined
     case 'files':
@@ -541,6 +608,7 @@ export function declares(
     case 'gateway_keys':
     case 'time_outs':
     case 'cache':
+    case 'budget':
     case 'window':
       return capabilities[capability] !== undefined
     default:

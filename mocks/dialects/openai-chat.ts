@@ -63,6 +63,7 @@ export function openAiSpeech(accent: Accent = openAiAccent): Speech {
     object,
     created,
     model: said.model,
+    ...(said.usage?.tier !== undefined && { service_tier: said.usage.tier }),
   })
   const thoughts = (text: string) => (accent.reasoning && text ? { [accent.reasoning]: text } : {})
 

@@ -113,6 +113,7 @@ const response = (said: ModelOutput, status: string, output: readonly object[]) 
   tools: [],
   top_p: 1,
   truncation: 'disabled',
+  ...(said.usage?.tier !== undefined && { service_tier: said.usage.tier }),
   usage: status === 'in_progress' || !said.usage ? null : usageOf(said.usage),
   user: null,
   metadata: {},

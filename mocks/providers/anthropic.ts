@@ -26,13 +26,41 @@ const STOP_REASONS = {
   content_filter: 'refusal',
 } as const satisfies Record<ModelOutput['finish'], string>
 
-/** Formats usage. Input tokens exclude cached ones here; output tokens include thinking. */
-const usageOf = ({ input, output, cached, reasoning }: MockUsage) => ({
-  input_tokens: input - cached,
-  cache_creation_input_tokens: 0,
+/** Formats usage. Input tokens exclude cached and written ones here; output tokens include thinking. */
+const usageOf = ({
+  input,
+  output,
+  cached,
+  reasoning,
+  written = 0,
+  written_1h = 0,
+  searches,
+  compaction,
+}: MockUsage) => ({
+  input_tokens: input - cached - written - written_1h,
+  cache_creation_input_tokens: written + written_1h,
   cache_read_input_tokens: cached,
   output_tokens: output,
   ...(reasoning > 0 && { output_tokens_details: { thinking_tokens: reasoning } }),
+  ...(searches !== undefined && {
+    server_tool_use: { web_search_requests: searches, web_fetch_requests: 0 },
+  }),
+  ...(compaction && {
+    iterations: [
+      { type: 'compaction', input_tokens: compaction.input, output_tokens: compaction.output },
+      { type: 'message', input_tokens: input, output_tokens: output },
+    ],
+  }),
+})
+
+/** Formats how the call was served; a stream says it in its first event only. */
+const servedOf = ({ written = 0, written_1h = 0, tier, speed, region }: MockUsage) => ({
+  ...(written + written_1h > 0 && {
+    cache_creation: { ephemeral_5m_input_tokens: written, ephemeral_1h_input_tokens: written_1h },
+  }),
+  ...(tier !== undefined && { service_tier: tier }),
+  ...(speed !== undefined && { speed }),
+  ...(region !== undefined && { inference_geo: region }),
 })
 
 const SIGNATURE = Buffer.from('a signature of nobody').toString('base64')
@@ -97,12 +125,15 @@ const speech: Speech = {
       blocksOf(said).map(({ whole }) => whole),
       STOP_REASONS[said.finish],
     ),
-    ...(said.usage && { usage: usageOf(said.usage) }),
+    ...(said.usage && { usage: { ...usageOf(said.usage), ...servedOf(said.usage) } }),
   }),
 
   events(said) {
     const usage = said.usage && usageOf(said.usage)
-    const soFar = said.usage && { usage: usageOf({ ...said.usage, output: 1, reasoning: 0 }) }
+    const begun = { output: 1, reasoning: 0, searches: undefined, compaction: undefined }
+    const soFar = said.usage && {
+      usage: { ...usageOf({ ...said.usage, ...begun }), ...servedOf(said.usage) },
+    }
     const start = { ...message(said, [], null), ...soFar }
     return [
       named({ type: 'message_start', message: start }),

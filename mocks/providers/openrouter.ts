@@ -36,11 +36,11 @@ const accent: Accent = {
   streamType: 'text/event-stream',
   opening: [PROCESSING, PROCESSING],
   keepAlive: PROCESSING,
-  usage: ({ input, output, cached, reasoning }) => ({
+  usage: ({ input, output, cached, reasoning, cost = 0.0001 }) => ({
     prompt_tokens: input,
     completion_tokens: output,
     total_tokens: input + output,
-    cost: 0.0001,
+    cost,
     is_byok: false,
     prompt_tokens_details: { cached_tokens: cached },
     completion_tokens_details: { reasoning_tokens: reasoning },

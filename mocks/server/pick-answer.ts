@@ -78,7 +78,8 @@ function pickAtOnce(asked: MatchRequest, scripted: ParsedAnswer | null, stock: S
   if (scripted?.say) {
     const output = wordsOf(scripted.say, asked.body)
     if ('mistake' in output) return mistaken(output.mistake)
-    const spoken = speak(scene, say(scene, output))
+    const { usage } = scripted
+    const spoken = speak(scene, say(scene, usage ? { ...output, usage } : output))
     if (spoken) return { ...spoken, from: 'script' }
   }
   const found = stock.find(asked.criteria)

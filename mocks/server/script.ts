@@ -50,6 +50,24 @@ const said = z.strictObject({
     .default([]),
 })
 
+const count = z.int().nonnegative()
+
+/** Usage to report with `say`, in the dialect of the request; a dialect leaves out what it has no word for. */
+const usage = z.strictObject({
+  input: count,
+  output: count,
+  cached: count.default(0),
+  reasoning: count.default(0),
+  written: count.optional(),
+  written_1h: count.optional(),
+  tier: z.string().optional(),
+  speed: z.string().optional(),
+  region: z.string().optional(),
+  searches: count.optional(),
+  compaction: z.strictObject({ input: count, output: count }).optional(),
+  cost: z.number().nonnegative().optional(),
+})
+
 /** Call, as far as the `when` of a script may look at it. */
 export interface ScriptedCall {
   readonly provider: string
@@ -79,6 +97,8 @@ const answerSchema = z.strictObject({
   strict: z.boolean().default(false),
   /** Output instead of a scenario, whole or streamed, in the dialect of the request. */
   say: said.optional(),
+  /** Usage of that output. */
+  usage: usage.optional(),
   /** Explicit whole answer (text as it is, else JSON) … */
   status: z.int().min(200).max(599).optional(),
   headers: z

@@ -2,6 +2,7 @@
 import type { MustFail } from '../gateway.ts'
 import { mustFail as cat } from './cat.ts'
 import { mustFail as claudeCode } from './claude-code.ts'
+import { mustFail as cost } from './cost.ts'
 import { mustFail as dialects } from './dialects.ts'
 import { mustFail as fail } from './fail.ts'
 import { mustFail as fit } from './fit.ts'
@@ -27,6 +28,7 @@ import { mustFail as use } from './use.ts'
 const families = {
   ...{
     cat,
+    cost,
     dialects,
     fail,
     fit,

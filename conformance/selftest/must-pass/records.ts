@@ -16,6 +16,10 @@ const withLog =
     observability: { ...target.observability, log: change(target.observability.log!) },
   })
 
+/** Returns a target whose costs are declared in another way. */
+const withCost = (change: Partial<NonNullable<Log['cost']>>) =>
+  withLog((log) => ({ ...log, cost: { ...log.cost!, ...change } }))
+
 /** Changes each record that is read: the items of a list, or the single one. */
 const records = (change: (record: Json) => Json) => ({
   body: (body: string, { path }: Wanted) =>
@@ -113,6 +117,35 @@ export const mustPass = {
       latency_ms: record.latency_ms === null ? null : `${record.latency_ms}ms`,
       cost_usd: record.cost_usd === null ? null : `${record.cost_usd.toFixed(6)} USD`,
     })),
+  },
+  'costs-in-cents': {
+    what: 'Costs on record are in cents, as text.',
+    target: withCost({ per_usd: 100 }),
+    hooks: records((record) => ({
+      ...record,
+      cost_usd: record.cost_usd === null ? null : `${record.cost_usd * 100}`,
+    })),
+  },
+  'costs-rounded-to-cents': {
+    what: 'Costs on record are rounded to cents, and its target file says so.',
+    target: withCost({ rounding: 0.01 }),
+    hooks: records((record) => ({
+      ...record,
+      cost_usd: record.cost_usd === null ? null : Math.round(record.cost_usd * 100) / 100,
+    })),
+  },
+  'costs-cut-off': {
+    what: 'Costs on record are cut off after six digits.',
+    target: withCost({ rounding: 0.000_001 }),
+    hooks: records((record) => ({
+      ...record,
+      cost_usd: record.cost_usd === null ? null : Math.floor(record.cost_usd * 1e6) / 1e6,
+    })),
+  },
+  'costs-come-later': {
+    what: 'A record is complete at once except for its cost, which follows within the declared time.',
+    target: withLog((log) => ({ ...log, lag_ms: 2_500 })),
+    hooks: records((record) => (isThere(record) ? record : { ...record, cost_usd: null })),
   },
   'oldest-first': {
     what: 'The list of records begins with the oldest.',

@@ -1,0 +1,12 @@
+// COST-01: The cost on record is that of the tokens that the provider reported, at the prices that the gateway has;
+// reasoning that is part of the output is counted once.
+import type { Check } from '../runner/check.ts'
+import { judgeCosts, makeCalls } from './cost.ts'
+
+export const tokensTimesPrices = {
+  id: 'COST-01',
+  needs: ['cost', 'record'],
+  timeout: 120_000,
+  exercise: (session) => makeCalls(session, 'COST-01'),
+  judge: (judging) => judgeCosts(judging, 'COST-01'),
+} satisfies Check

@@ -1,0 +1,11 @@
+// COST-03: The cost on record is that of the tier, speed and region that the answer names, whatever was asked for.
+import type { Check } from '../runner/check.ts'
+import { judgeCosts, makeCalls } from './cost.ts'
+
+export const costAsServed = {
+  id: 'COST-03',
+  needs: ['cost', 'record'],
+  timeout: 120_000,
+  exercise: (session) => makeCalls(session, 'COST-03'),
+  judge: (judging) => judgeCosts(judging, 'COST-03'),
+} satisfies Check

@@ -1,0 +1,150 @@
+// Shared by the checks of COST: makes a call for each usage of usages.yaml, and compares the cost on record with what the
+// provider bills for it at the prices that the target file declares. Knows no price itself.
+import { readFileSync } from 'node:fs'
+import { parse } from 'yaml'
+import { z } from 'zod'
+import { packageFile } from '../../src/shared/package-root.ts'
+import { TESTED_DIALECTS } from '../dialects/dialect.ts'
+import { amountIn, recordIn, refs, requestIdOf, servedBy, where } from '../dialects/lookup.ts'
+import { providerDialectOf } from '../dialects/registry.ts'
+import type { Exchange } from '../evidence/evidence.ts'
+import { at } from '../evidence/reading.ts'
+import { recordExchange, step, stepText } from '../evidence/step.ts'
+import { absent, doubt, type Finding, finding, type Judging } from '../runner/check.ts'
+import type { CheckContext } from '../runner/context.ts'
+import type { ModelPrice, Target } from '../target/schema.ts'
+import { INCLUDE } from './use.ts'
+
+const TOKENS = ['input', 'output', 'cached_input', 'cache_write', 'cache_write_1h'] as const
+const count = z.int().nonnegative()
+const factors = z.partialRecord(z.enum(['service_tier', 'speed', 'region']), z.string())
+
+const row = z
+  .strictObject({
+    row: z.string(),
+    finding: z.string(),
+    dialects: z.array(z.enum(TESTED_DIALECTS)).optional(),
+    ask: z.record(z.string(), z.string()).default({}),
+    usage: z.looseObject({ input: count, output: count }),
+    bill: z.partialRecord(z.enum([...TOKENS, 'web_search']), count).optional(),
+    by: factors.default({}),
+    /** Factors that the target must declare although they do not count. */
+    needs: factors.default({}),
+    over: z.boolean().optional(),
+    usd: z.number().nonnegative().optional(),
+  })
+  .refine(({ bill, usd }) => (bill === undefined) !== (usd === undefined), 'either bill or usd')
+export type UsageRow = z.output<typeof row>
+
+export const USAGES: Readonly<Record<string, readonly UsageRow[]>> = z
+  .record(z.string(), z.array(row).min(1))
+  .parse(parse(readFileSync(packageFile('conformance/checks/usages.yaml'), 'utf8')))
+
+const call = step<{ row: string; stream: boolean }>('call')
+
+const costOf = ({ observability: { log } }: Target) => log!.cost!
+
+/** Makes the calls of a check, each row whole and streamed, and reads their records. */
+export async function makeCalls(session: CheckContext, id: string): Promise<void> {
+  const { target, dialect } = session
+  const { prices, reported } = costOf(target)
+  const rows = USAGES[id]!.filter(
+    (each) =>
+      (each.dialects?.includes(dialect.name) ?? true) &&
+      (each.usd === undefined
+        ? Object.values(prices).some((price) => usdOf(each, price) !== null)
+        : reported !== undefined),
+  )
+  const exchanges = await Promise.all(
+    rows.flatMap((each) =>
+      [false, true].map((stream) =>
+        session.chat(call.with({ row: each.row, stream }), {
+          stream,
+          body: { ...each.ask, ...(stream && dialect.name === 'chat' && INCLUDE) },
+          script: [{ say: { text: 'It is known.' }, usage: each.usage }],
+          ...(each.usd !== undefined && { model: reported!.model }),
+        }),
+      ),
+    ),
+  )
+  for (const exchange of exchanges) await session.record(exchange, undefined, hasCost(target))
+}
+
+/** Some gateways fill in the cost of a record later than its end. */
+const hasCost = (target: Target) => (record: unknown) =>
+  !Number.isNaN(amountIn(at(record, target.observability.log!.fields.cost)))
+
+/** Compares the cost of each call with what its row bills. */
+export function judgeCosts({ evidence, target }: Judging, id: string): Finding[] {
+  const calls = call.in(evidence)
+  if (calls.length === 0)
+    return [absent(USAGES[id]![0]!.finding, 'The target file declares no price for any of these usages.')]
+  return calls.map((exchange) => {
+    const asked = USAGES[id]!.find((each) => each.row === exchange.details.row)!
+    const entry = servedBy(evidence, exchange)
+    const reading = recordExchange(evidence, exchange)
+    const see = refs(exchange, reading, entry)
+    if (!entry || exchange.status !== 200)
+      return doubt(
+        asked.finding,
+        `"${stepText(exchange)}" was not answered, so that nothing was billed.`,
+        see,
+      )
+    const spoken = providerDialectOf(entry).name
+    if (!(asked.dialects?.includes(spoken) ?? true))
+      return absent(asked.finding, `${where(entry)} was called in ${spoken}, which has no word for it.`, see)
+    const usd = asked.usd ?? usdOf(asked, costOf(target).prices[where(entry)])
+    if (usd === null)
+      return absent(asked.finding, `The target file declares no such price of ${where(entry)}.`, see)
+    return compare(target, exchange, asked, usd, reading, see)
+  })
+}
+
+/** Share of a cost that is due to floating-point numbers. */
+const FLOAT_ERROR = 1e-9
+
+function compare(
+  target: Target,
+  exchange: Exchange,
+  { finding: name }: UsageRow,
+  usd: number,
+  reading: Exchange | undefined,
+  see: readonly string[],
+): Finding {
+  const { per_usd, rounding } = costOf(target)
+  const record = recordIn(target, reading, requestIdOf(target, exchange) ?? '')
+  const said = at(record, target.observability.log!.fields.cost)
+  const expected = usd * per_usd
+  const ok = Math.abs(amountIn(said) - expected) <= Math.max(rounding, expected * FLOAT_ERROR)
+  const shown = Number(expected.toPrecision(12))
+  return finding(
+    name,
+    ok,
+    `the cost on record of "${stepText(exchange)}"`,
+    { expected: String(shown), actual: said === undefined || said === null ? 'nothing' : String(said) },
+    see,
+  )
+}
+
+/** Returns the cost of a row at a price, US dollars; null if the price does not say it. */
+export function usdOf(
+  { bill = {}, by, needs, over }: UsageRow,
+  price: ModelPrice | undefined,
+): number | null {
+  if (!price || (over !== undefined && !price.over)) return null
+  const rates = over ? price.over! : price
+  let usd = 0
+  for (const kind of TOKENS) {
+    const tokens = bill[kind] ?? 0
+    if (tokens > 0 && rates[kind] === undefined) return null
+    usd += (tokens * (rates[kind] ?? 0)) / 1e6
+  }
+  for (const [axis, name] of [...Object.entries(by), ...Object.entries(needs)]) {
+    const factor = price[axis as keyof typeof by]?.[name]
+    if (factor === undefined) return null
+    if (axis in by) usd *= factor
+  }
+  const { web_search: searches = 0 } = bill
+  if (searches > 0 && price.web_search === undefined) return null
+  return usd + searches * (price.web_search ?? 0)
+}
