@@ -1,5 +1,6 @@
 // PURE-03: A read endpoint causes no new request of any kind to a provider, not even for a model list (Waybill:
-// `/v1/responses/{id}` and what is below it are reads of the provider’s, which is asked, without an inference).
+// `/v1/responses/{id}` and what is below it are reads of the provider’s, which is asked, without an inference,
+// unless the gateway itself keeps the response).
 import type { Check } from '../runner/check.ts'
 import { noneArrived } from './window.ts'
 

@@ -129,6 +129,10 @@ const HELP: Readonly<Record<ErrorCode, Help>> = {
       'The last provider of the route answered with an error in a dialect that is not the client’s. The status is the provider’s; the message quotes the error.',
     todo: 'Do what the message says.',
   },
+  response_unreadable: {
+    happened: 'A kept response cannot be decrypted: the key has changed, or its row is damaged.',
+    todo: 'The operator can set `responses.store.key` back to the key with which it was kept. Otherwise send the whole conversation; `DELETE` still removes it.',
+  },
   log_unavailable: {
     happened: 'The record cannot be written or read. No call is made without a record.',
     todo: 'The process log and `/readyz` say why: usually a full disk, a read-only directory or a missing file. `waybill doctor` checks the same things.',

@@ -22,6 +22,7 @@ import { delivered, encodeHeader, replyError, replyRelayed, routeHeaders, withLo
 import { type Failure, MAX_ERROR_BYTES, type Streaming, type Whole } from '../providers/attempt-result.ts'
 import { lossesOf, type Provider, type SendResult } from '../providers/send.ts'
 import type { Mask } from '../shared/redact.ts'
+import type { AnswerKeeping } from './answer-keeping.ts'
 import type { CallContext } from './context.ts'
 import { renameAnswer, renameEvent } from './rename-model.ts'
 
@@ -36,6 +37,8 @@ export interface Answering {
   readonly answerModel: RouteConfig['answer_model']
   /** Cache key of the request; null if its answer is not cached. */
   readonly cacheName: string | null
+  /** What goes on record of the answer before its end. */
+  readonly keeping: AnswerKeeping
   /** Returns milliseconds since the call arrived. */
   elapsed(): number
   /** Called when the client has its answer or has disconnected. */
@@ -80,7 +83,9 @@ function answerStream(
     onPart(bytes, parsed) {
       if (parsed) transcript.add(parsed.text)
       recorder?.add(bytes, parsed)
+      answering.keeping.part(bytes, parsed)
     },
+    beforeEnd: (parsed) => answering.keeping.beforeEnd(parsed, result.from),
   }
   const relayed = answering.guard((relayed: RelayResult) => {
     const { state, errorCode, model, responseId, containerId } = relayed
@@ -141,15 +146,23 @@ function partAsSent(
 const maskBytes = (bytes: Buffer, mask: Mask): Buffer => Buffer.from(mask(bytes.toString('utf8')))
 
 function answerWhole(answer: Whole, result: SendResult, answering: Answering): void {
+  const { call, dialect, context } = answering
+  let bytes = answer.body
+  if (answering.answerModel === 'requested')
+    bytes = renameAnswer(dialect, call.requestedModel)(bytes, answer.parsed!)
+  if (providerOf(result, answering).credentials.holdsSecret(bytes)) bytes = maskBytes(bytes, context.mask)
+  const ready = answering.keeping.whole(bytes, answer.parsed!, result.from)
+  const send = () => sendWhole(bytes, answer, result, answering)
+  if (ready) void ready.then(answering.guard(send))
+  else send()
+}
+
+function sendWhole(bytes: Buffer, answer: Whole, result: SendResult, answering: Answering): void {
   const { status, headers, parsed } = answer
-  const { call, dialect, response, context } = answering
+  const { call, response, context } = answering
   const ttftMs = answering.elapsed()
   const { model, responseId = null, containerId = null, finished, unusual } = parsed!
   const tokens = withTier(parsed!.tokens, headers, result, answering)
-  let bytes = answer.body
-  if (answering.answerModel === 'requested')
-    bytes = renameAnswer(dialect, call.requestedModel)(bytes, parsed!)
-  if (providerOf(result, answering).credentials.holdsSecret(bytes)) bytes = maskBytes(bytes, context.mask)
   const own = headersOf(headers, result, answering)
   if (tokens?.served?.model) own['x-gateway-response-model'] = encodeHeader(context.mask(tokens.served.model))
   replyRelayed(response, status, bytes, own)

@@ -9,6 +9,7 @@ import type { KeyLimits } from '../http/limits.ts'
 import type { LearnedRefusals } from '../models/learned.ts'
 import type { Pricer } from '../pricing/pricing.ts'
 import type { Provider } from '../providers/send.ts'
+import type { ResponseStore } from '../responses-store/response-store.ts'
 import type { Router } from '../routing/router.ts'
 import type { Mask } from '../shared/redact.ts'
 import type { Store } from '../store/store.ts'
@@ -21,6 +22,8 @@ export interface CallContext {
   readonly store: Pick<Store, 'open' | 'write' | 'saveArtifact'> & {
     readonly calls: Pick<Store['calls'], 'makerOf' | 'objectMakers' | 'find'>
   }
+  /** Responses that the gateway keeps; null if it keeps none. */
+  readonly responses: ResponseStore | null
   /** Prices in force when the call arrived: a reload does not change its cost. */
   readonly price: Pricer
   readonly cache: ResponseCache

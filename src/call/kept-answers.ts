@@ -1,11 +1,11 @@
 // Answers that a provider keeps: read, listed, cancelled or deleted there, for the key whose call made them.
-// The record knows the provider. Causes no inference and no record. Knows no dialect by name.
-import type { ServerResponse } from 'node:http'
+// The record knows the provider. What the gateway itself keeps is answered here. Causes no inference and no record. Knows no dialect by name.
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { z } from 'zod'
 import { GatewayError } from '../core/errors.ts'
 import type { CallerCredential } from '../credentials/caller-credential.ts'
 import { type Credential, CredentialError } from '../credentials/credentials.ts'
-import type { ClientDialect, KeptAnswers, ProviderRequest } from '../dialects/dialect.ts'
+import type { AskedAbout, ClientDialect, KeptAnswers, ProviderRequest } from '../dialects/dialect.ts'
 import type { Admitted, CallEndpoint } from '../http/endpoint.ts'
 import { dropBody } from '../http/pieces.ts'
 import { encodeHeader, replyJson } from '../http/reply.ts'
@@ -52,9 +52,15 @@ async function answerKept(
       'invalid_request',
       'stream: a kept answer is not streamed; ask again until it is complete.',
     )
+  const about = { method: request.method!, rest, query: new URLSearchParams(query) }
+  const own = await answerAbout(dialect, id, about, caller.name, context)
+  const reply = (status: number, json: string, from: OutgoingHttpHeaders) =>
+    replyJson(response, status, json, { [dialect.requestIdHeader]: requestId, ...from })
   const maker = await context.store.calls.makerOf('response_id', id, caller.name)
   const provider = maker && context.providers.get(maker.provider)
   const upstream = provider?.dialects.get(dialect.name)
+  // A deleted response is deleted at its provider, too.
+  if (own !== null && (about.method !== 'DELETE' || !upstream?.keptAnswer)) return reply(200, own, {})
   if (!maker || !provider || !upstream?.keptAnswer)
     throw new GatewayError(
       'not_found',
@@ -62,8 +68,8 @@ async function answerKept(
         ? `Response with id '${id}' not found: ${maker.provider}, which made it, is not configured any more.`
         : `Response with id '${id}' not found: no call of this key has it on record.`,
     )
-  const { credential: own = null } = caller
-  const credential = await credentialFor(provider, own)
+  const { credential: ofCaller = null } = caller
+  const credential = await credentialFor(provider, ofCaller)
   const asked = upstream.keptAnswer(rest, query, { basePath: provider.basePath, key: credential.key })
   const said = await ask(
     (await credential.complete?.(asked)) ?? asked,
@@ -73,10 +79,27 @@ async function answerKept(
     context,
   )
   if (response.destroyed) return
-  replyJson(response, said.status, maskingOwn(context, own).mask(said.text), {
-    [dialect.requestIdHeader]: requestId,
-    'x-gateway-provider': encodeHeader(maker.provider),
-  })
+  const from = { 'x-gateway-provider': encodeHeader(maker.provider) }
+  if (own !== null && said.status === 404) reply(200, own, from)
+  else reply(said.status, maskingOwn(context, ofCaller).mask(said.text), from)
+}
+
+/** Returns the answer about a response that the gateway keeps, as JSON; null if it keeps none under that id. */
+async function answerAbout(
+  { storing }: ClientDialect,
+  id: string,
+  about: AskedAbout,
+  keyName: string | null,
+  { responses }: CallContext,
+): Promise<string | null> {
+  if (!responses || !storing) return null
+  // One that cannot be read can still be deleted.
+  if (about.method === 'DELETE')
+    return (await responses.remove(id, keyName))
+      ? storing.answerAbout(about, { id, answer: '', input: [] })
+      : null
+  const kept = await responses.find(id, keyName)
+  return kept && storing.answerAbout(about, { id, ...kept })
 }
 
 /** Returns the credential for a read of a provider's; throws the gateway's error if there is none. */

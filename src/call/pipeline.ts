@@ -22,11 +22,12 @@ import type { AttemptTracker } from '../routing/attempt-tracker.ts'
 import { originOf } from '../websocket/inner-socket.ts'
 import { type Answering, type AnswerResult, answerClient } from './answer.ts'
 import { answerCached } from './answer-cached.ts'
+import { AnswerKeeping, type Storing } from './answer-keeping.ts'
 import { closingOf, maskedCode } from './closing.ts'
 import type { CallContext } from './context.ts'
 import { findRoute, type RoutedRequest } from './find-route.ts'
 import { maskingOwn, mayUseCallers } from './own-credential.ts'
-import { type KeptState, stateFor } from './provider-state.ts'
+import { type KeptState, type NamedState, stateFor } from './provider-state.ts'
 import { readRequest } from './read-request.ts'
 
 /** Returns the endpoints at which calls of a dialect arrive. */
@@ -60,9 +61,12 @@ class ClientCall implements BodyTaker, Answering, SendListener {
   call!: Call
   answerModel!: RouteConfig['answer_model']
   cacheName: string | null = null
+  keeping!: AnswerKeeping
+  #namesAnswer = true
   #tracker: AttemptTracker | null = null
+  /** Response that it goes on from, and whose conversation the gateway has. */
+  #previous: string | null = null
   #trace!: CallTrace
-  #keepsAnswer = true
   #hit: CachedAnswer | undefined
 
   // Known from step 5 on.
@@ -100,12 +104,26 @@ class ClientCall implements BodyTaker, Answering, SendListener {
   body(body: JsonBody): void {
     try {
       const read = readRequest(this.dialect, body, this.#admitted, this.context)
-      const kept = stateFor(this.dialect, body.json, this.#admitted.caller, this.context)
-      if (kept === null) this.#route(body, read, null)
-      else this.#whenReady(kept, (kept) => this.#route(body, read, kept))
+      const named = stateFor(this.dialect, body.json, this.#admitted.caller, this.context)
+      if (named === null) this.#route(body, read, null)
+      else this.#whenReady(named, (named) => this.#goOn(body, read, named))
     } catch (error) {
       this.refuse(error)
     }
+  }
+
+  /** Routes a request that goes on from something; the gateway may have what came before it. */
+  #goOn(body: JsonBody, read: ReadRequest, { kept, conversation }: NamedState): void {
+    if (conversation === null) {
+      this.#route(body, read, kept)
+      return
+    }
+    const text = this.dialect.storing!.writeOut(body.text, conversation.items)
+    const whole = { ...body, text, json: JSON.parse(text) }
+    const { request, ...facts } = readRequest(this.dialect, whole, this.#admitted, this.context)
+    const continues = { keeper: conversation.keeper, text }
+    this.#previous = this.dialect.storing!.previousIn(body.json)
+    this.#route(whole, { ...facts, request: { ...request, text: body.text, continues } }, kept)
   }
 
   #route(body: JsonBody, read: ReadRequest, kept: KeptState | null): void {
@@ -119,9 +137,9 @@ class ClientCall implements BodyTaker, Answering, SendListener {
     this.#tracker = found.tracker
     this.request = found.request
     this.route = found.route
-    this.#keepsAnswer = found.keepsAnswer
     this.#lookUp(found)
     this.call = this.#describe(found)
+    this.keeping = this.#keepingOf(body, found)
     const { headers } = this.#admitted.request
     this.#trace = new CallTrace(this.call, headers, body, this.context.config.artifacts.bodies, this.#start)
     this.context.store.open({ kind: 'open', call: this.call, route: this.route }, (cause) => {
@@ -173,7 +191,7 @@ class ClientCall implements BodyTaker, Answering, SendListener {
         sent: this.#sent,
         earlier: this.#earlier,
         isFromCache: this.#hit !== undefined,
-        keepsAnswer: this.#keepsAnswer,
+        keepsAnswer: this.#namesAnswer,
         latencyMs: this.elapsed(),
         attempt,
         outcome,
@@ -250,6 +268,24 @@ class ClientCall implements BodyTaker, Answering, SendListener {
       stream: this.request.stream,
     })
     if (this.cacheName !== null) this.#hit = cache.get(this.cacheName, candidates[0])
+  }
+
+  #keepingOf({ json }: JsonBody, { request, keepsAnswer }: RoutedRequest): AnswerKeeping {
+    const { store, mask, responses, onFault } = this.context
+    const { storing } = this.dialect
+    this.#namesAnswer = keepsAnswer
+    const stored: Storing | null =
+      responses && storing?.mayKeep(json)
+        ? {
+            ...{ store: responses, storing, keyName: this.call.keyName },
+            text: request.text,
+            previous: this.#previous ?? storing.previousIn(json),
+          }
+        : null
+    return new AnswerKeeping({
+      ...{ callId: this.call.id, write: store.write, mask, namesAnswer: keepsAnswer, stored },
+      onFault: (error) => onFault(error, this.call.id),
+    })
   }
 
   #describe({ request, sessionId, agentId, purpose }: RoutedRequest): Call {

@@ -6,6 +6,7 @@ import { GatewayError } from '../core/errors.ts'
 import type { ClientDialect } from '../dialects/dialect.ts'
 import { type KeptReference, referencesIn } from '../dialects/kept.ts'
 import type { Caller } from '../http/caller.ts'
+import type { KeptConversation } from '../responses-store/response-store.ts'
 import type { ProviderState } from '../routing/choice.ts'
 import type { Maker } from '../store/reads.ts'
 import type { CallContext } from './context.ts'
@@ -18,15 +19,48 @@ export interface KeptState extends ProviderState {
   readonly changes: boolean
 }
 
-/** Returns the state of providers that a request names; null without any, as in a plain call. */
+/** State that a request names. */
+export interface NamedState {
+  /** Of providers; null if it names none. */
+  readonly kept: KeptState | null
+  /** The conversation that it goes on from, if the gateway keeps it; null otherwise. */
+  readonly conversation: KeptConversation | null
+}
+
+/** Returns the state that a request names; null without any, as in a plain call. */
 export function stateFor(
   { kept: kinds }: Pick<ClientDialect, 'kept'>,
   json: Readonly<Record<string, unknown>>,
   caller: Caller,
-  context: Pick<CallContext, 'store' | 'router'>,
-): Promise<KeptState> | null {
-  const [first, ...others] = kinds ? referencesIn(kinds, json) : []
-  return first ? keptFor([first, ...others], caller, context) : null
+  context: Pick<CallContext, 'store' | 'router' | 'responses'>,
+): Promise<NamedState> | null {
+  const references = kinds ? referencesIn(kinds, json) : []
+  return references.length > 0 ? namedBy(references, caller, context) : null
+}
+
+async function namedBy(
+  references: readonly KeptReference[],
+  caller: Caller,
+  context: Pick<CallContext, 'store' | 'router' | 'responses'>,
+): Promise<NamedState> {
+  const answer = references.find(({ kind }) => kind.onRecord === 'answer')
+  const conversation = answer ? await conversationBefore(answer, caller, context) : null
+  const [first, ...others] = conversation ? references.filter((each) => each !== answer) : references
+  return { kept: first ? await keptFor([first, ...others], caller, context) : null, conversation }
+}
+
+/** Throws in the words from which clients recover. */
+async function conversationBefore(
+  reference: KeptReference,
+  caller: Caller,
+  { responses }: Pick<CallContext, 'responses'>,
+): Promise<KeptConversation | null> {
+  try {
+    return (await responses?.conversation(reference.id, caller.name)) ?? null
+  } catch (error) {
+    if (!(error instanceof GatewayError) || error.code !== 'response_unreadable') throw error
+    throw refusalOf(reference)(error.message.replace(/\.$/, ''))
+  }
 }
 
 /**

@@ -36,6 +36,7 @@ export function inconsistencies(raw: unknown): Problem[] {
 /** Returns a problem for each secret that the environment lacks, or that is unusable for its purpose. */
 export function missingSecrets(raw: unknown, env: Env): Problem[] {
   const config = fields(raw)
+  const store = fields(fields(config.responses).store)
   const named = [
     ...Object.entries(fields(config.providers)).flatMap(([id, provider]) => [
       aKey(['providers', id, 'key'], fields(provider).key, 'remove the provider'),
@@ -49,6 +50,13 @@ export function missingSecrets(raw: unknown, env: Env): Problem[] {
       remedy: 'take `headers` out',
       isRight: (value: string) => /^[^=\s,]+=[^,]*(,[^=\s,]+=[^,]*)*$/.test(value),
       wrong: 'must have the form name=value,name=value',
+    },
+    {
+      path: ['responses', 'store', 'key'],
+      name: store.enabled === true ? (store.key ?? '$WAYBILL_RESPONSES_KEY') : undefined,
+      remedy: 'set `enabled` to false',
+      isRight: (value: string) => value.length >= 32,
+      wrong: 'must have 32 characters or more; `openssl rand -base64 32` makes one',
     },
     {
       path: ['fleet', 'url'],

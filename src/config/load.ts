@@ -46,6 +46,8 @@ export interface Loaded {
   readonly proxies?: ProxyVariables | undefined
   /** Headers for the collector of traces, a secret. */
   readonly telemetryHeaders?: string | undefined
+  /** Key that encrypts kept responses, a secret; absent if none are kept. */
+  readonly responsesKey?: string | undefined
 }
 
 /** Settings of earlier versions. */
@@ -203,8 +205,10 @@ export function parseConfig(text: string, file: string, { env, replay = false }:
       }
   const fleetUrl = replay ? undefined : config.fleet && env[config.fleet.url.slice(1)]?.trim()
   const telemetryHeaders = config.telemetry?.headers && env[config.telemetry.headers.slice(1)]?.trim()
+  const { store } = config.responses
+  const responsesKey = store.enabled ? env[store.key.slice(1)]?.trim() : undefined
   const proxies = replay ? undefined : proxiesIn(env)
-  return { config: Object.freeze(config), secrets, fleetUrl, telemetryHeaders, proxies }
+  return { config: Object.freeze(config), secrets, fleetUrl, telemetryHeaders, responsesKey, proxies }
 }
 
 /** Throws ConfigError for a proxy that is no URL. */

@@ -14,6 +14,7 @@ const FIXED: Readonly<Record<string, (config: Config) => unknown>> = {
   'retention.bytes': ({ retention }) => retention.bytes,
   'artifacts.keep': ({ artifacts }) => artifacts.keep,
   'artifacts.bytes': ({ artifacts }) => artifacts.bytes,
+  'responses.store': ({ responses }) => JSON.stringify(responses.store),
   fleet: ({ fleet }) => JSON.stringify(fleet),
   telemetry: ({ telemetry }) => JSON.stringify(telemetry),
 }

@@ -625,7 +625,23 @@ const server = z.strictObject({
     .describe('Time for a client to send a whole request. The answer does not count.'),
 })
 
+const responseStore = z.strictObject({
+  enabled: z
+    .boolean()
+    .default(false)
+    .describe(
+      'true: what was asked and answered is kept in the database, or in the shared log of a fleet, so that any provider can go on from it, and `GET /v1/responses/{id}` is answered here. `store: false` in a request is respected.',
+    ),
+  days: z.number().min(0.01).max(3_650).default(30).describe('For how many days a response is kept.'),
+  key: secret('key')
+    .default('$WAYBILL_RESPONSES_KEY')
+    .describe(
+      '$NAME of the environment variable that holds the key with which they are encrypted, 32 characters or more; in a fleet, the same for all.',
+    ),
+})
+
 const responses = z.strictObject({
+  store: responseStore.prefault({}).describe('Responses that the gateway itself keeps.'),
   websocket: z
     .enum(['on', 'off'])
     .default('on')

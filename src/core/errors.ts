@@ -26,6 +26,7 @@ export const CODES = {
   budget_exceeded: [429, 'insufficient_quota'],
   client_closed: [499, 'invalid_request_error'],
   internal: [500, 'server_error'],
+  response_unreadable: [500, 'server_error'],
   upstream_unreachable: [502, 'upstream_error'],
   upstream_invalid: [502, 'upstream_error'],
   upstream_refused: [502, 'upstream_error'],

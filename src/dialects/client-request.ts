@@ -15,6 +15,13 @@ export interface ClientRequest {
   readonly query: string
   /** Path of the endpoint, if the path selects the operation. */
   readonly path?: string
+  /** The conversation that it goes on from, if the gateway has it. */
+  readonly continues?: {
+    /** Provider that has it as well, and can be asked with the request as it is; null for none. */
+    readonly keeper: string | null
+    /** The request with the whole conversation. */
+    readonly text: string
+  }
   /** False: a provider has refused reasoning of earlier turns, so a translation returns none. */
   readonly returnsReasoning?: false
 }

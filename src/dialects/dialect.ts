@@ -105,6 +105,46 @@ export interface ClientDialect {
   readonly counting?: TokenCounting
   /** Answers that providers keep, as its clients ask for them; absent if the dialect has none. */
   readonly keptAnswers?: KeptAnswers
+  /** Answers that the gateway keeps; absent if the dialect has none. */
+  readonly storing?: AnswerStoring
+}
+
+/** Answers of a dialect that the gateway itself can keep. Items and answers are JSON texts. */
+export interface AnswerStoring {
+  /** Returns false if the request says that nobody is to keep its answer. */
+  mayKeep(json: Readonly<Record<string, unknown>>): boolean
+  /** Returns the id of the answer that a request goes on from; null for none. */
+  previousIn(json: Readonly<Record<string, unknown>>): string | null
+  inputItems(text: string): string[]
+  /** Returns a request with the items of everything before it. */
+  writeOut(text: string, before: readonly string[]): string
+  openCollector(): AnswerCollector
+  /** Returns the gateway's answer to a request about a kept answer; null if only a provider can give it. */
+  answerAbout(asked: AskedAbout, kept: KeptAnswer): string | null
+}
+
+/** Collects an answer as its client gets it. */
+export interface AnswerCollector {
+  /** Takes bytes of a stream, in any pieces. */
+  add(bytes: Buffer): void
+  /** Takes a whole answer. */
+  whole(bytes: Buffer): void
+  /** The answer; null if it is not complete, or cannot be kept. */
+  readonly answer: { readonly id: string; readonly json: string; readonly output: readonly string[] } | null
+}
+
+export interface KeptAnswer {
+  readonly id: string
+  readonly answer: string
+  readonly input: readonly string[]
+}
+
+/** A request about a kept answer. */
+export interface AskedAbout {
+  readonly method: string
+  /** The path at the `*`. */
+  readonly rest: string
+  readonly query: URLSearchParams
 }
 
 /** Requests about an answer that a provider keeps. */

@@ -39,6 +39,7 @@ export interface Fleet {
   readonly open: Store['open']
   readonly write: Store['write']
   readonly reads: Reads
+  readonly kept: Store['kept']
   /** Returns why no call can be accepted at present; null if calls are. */
   refusal(): string | null
   /** Returns why the shared log does not accept calls at present; null if it does. */
@@ -121,6 +122,10 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
     name,
     ...writeThrough(options, link, refusal, spool.began),
     reads: readShared(journal, thread),
+    kept: {
+      keep: async (row) => void (await thread.ask('keep', row, SHARED_MS)),
+      drop: (id, keyName) => thread.ask('drop', { id, keyName }, SHARED_MS),
+    },
     refusal,
     failure: () => standing?.refused ?? link.failure,
     get backlog() {
@@ -267,6 +272,8 @@ function writeThrough(
     async write(what) {
       await journal.write(what)
       if (what.kind === 'next' && shared) await share()
+      // An answer may be continued at another gateway as soon as its client has it.
+      if (what.kind === 'named') await share().catch(() => {})
     },
   }
 }

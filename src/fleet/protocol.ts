@@ -1,5 +1,6 @@
 // The messages between the gateway and the thread that talks to the shared log. Types only.
 
+import type { KeptRow } from '../store/kept-rows.ts'
 import type {
   Beat,
   Identity,
@@ -45,6 +46,8 @@ export interface Asks {
   pulse: [PulseRequest, Standing]
   lease: [Omit<LeaseRequest, 'live'>, number | null]
   rate: [RateRequest, number | null]
+  keep: [KeptRow, null]
+  drop: [{ readonly id: string; readonly keyName: string }, boolean]
   stop: [null, null]
 }
 export type AskName = keyof Asks

@@ -104,6 +104,7 @@ async function tidy(): Promise<void> {
   if (!sender) return
   try {
     await log.makeDays()
+    await log.kept.expire(Date.now())
     const dropped = await log.dropOldDays(days)
     if (dropped.length > 0) say({ note: `dropped ${dropped.join(', ')}, which were older than ${days} days` })
   } catch (error) {
@@ -144,6 +145,12 @@ const answers: { [Name in AskName]: (ask: Asks[Name][0]) => Promise<Asks[Name][1
     present()
     return log.consumeRate(ask)
   },
+  async keep(row) {
+    present()
+    await log.kept.keep(row)
+    return null
+  },
+  drop: ({ id, keyName }) => log.kept.drop(id, keyName),
   async stop() {
     clearInterval(timer)
     clearInterval(hourly)

@@ -34,7 +34,7 @@ import { createAccounts } from './accounts.ts'
 import { callsOf, OTHERS, openApiDocument, PASSTHROUGH, READS } from './endpoints.ts'
 import { type InForce, putInForce } from './in-force.ts'
 import { listen, refuseOpenAccess, stopListening } from './listen.ts'
-import { joinFleet, standingOf, traceCalls } from './optional-parts.ts'
+import { joinFleet, keepResponses, standingOf, traceCalls } from './optional-parts.ts'
 import type { Gateway, GatewayOptions } from './options.ts'
 import { logFailure, noteRefusal } from './refused.ts'
 
@@ -98,6 +98,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     log.error(errorFields(error, context().callContext.mask), 'a call could not be logged or counted'),
   )
   const calls = fleet?.reads ?? store.calls
+  const responses = keepResponses(options, { keptChain: calls.keptChain, ...(fleet ?? store).kept }, now)
   const inForce: InForce = putInForce({
     ...{ options, dialects, random, log, slots, readSlots, webSockets },
     ...{ routingState, connections, meters, fleet },
@@ -123,7 +124,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       pageFiles: readPage(options.page ?? PAGE_DIRECTORY),
     },
     callParts: {
-      ...{ replay, now, onFault: onInternalError, tracing: telemetry ?? null, learned },
+      ...{ replay, now, onFault: onInternalError, tracing: telemetry ?? null, learned, responses },
       store: { ...watched, saveArtifact: store.saveArtifact, calls },
     },
   })

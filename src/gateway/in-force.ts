@@ -51,7 +51,10 @@ export interface InForceDeps {
   readonly fleet: Pick<Fleet, 'configured'> | undefined
   /** Parts of a context that outlast a configuration. */
   readonly readParts: Omit<ReadContext, 'config' | 'router' | 'plainLosses' | 'factsOf' | 'configuration'>
-  readonly callParts: Pick<CallContext, 'replay' | 'store' | 'tracing' | 'learned' | 'now' | 'onFault'>
+  readonly callParts: Pick<
+    CallContext,
+    'replay' | 'store' | 'responses' | 'tracing' | 'learned' | 'now' | 'onFault'
+  >
 }
 
 export interface InForce {
@@ -118,6 +121,7 @@ function contextOf(
   const mask = createGrowingMask([
     ...secrets.values(),
     ...secretsIn(options.fleetUrl),
+    ...(options.responsesKey ? [options.responsesKey] : []),
     ...headerValuesIn(options.telemetryHeaders),
     ...[proxies?.http, proxies?.https].filter((url) => url?.includes('@')).flatMap(secretsIn),
   ])

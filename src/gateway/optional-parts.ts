@@ -7,6 +7,12 @@ import type { Dialect } from '../dialects/dialect.ts'
 import { DIALECTS } from '../dialects/registry.ts'
 import type { FleetStanding } from '../endpoints/context.ts'
 import type { Fleet, FleetOptions } from '../fleet/fleet.ts'
+import {
+  createResponseStore,
+  type ResponseStore,
+  type ResponseStoreOptions,
+} from '../responses-store/response-store.ts'
+import { createSealer } from '../responses-store/sealer.ts'
 import type { RoutingState } from '../routing/routing-state.ts'
 import type { Journal } from '../store/store.ts'
 import type { TraceExport } from '../telemetry/export.ts'
@@ -76,3 +82,18 @@ export async function traceCalls(
   for (const call of store.interrupted) traces.ended(call)
   return traces
 }
+
+/** Opens the store of responses; null if none are kept. */
+export const keepResponses = (
+  { config, responsesKey }: GatewayOptions,
+  rows: ResponseStoreOptions['rows'],
+  now: () => number,
+): ResponseStore | null =>
+  responsesKey === undefined
+    ? null
+    : createResponseStore({
+        rows,
+        sealer: createSealer(responsesKey),
+        days: config.responses.store.days,
+        now,
+      })

@@ -29,6 +29,8 @@ export interface RelayOptions {
   readonly keyName: string | null
   /** Receives every event of the stream as sent, including withheld ones. */
   readonly onPart: (bytes: Buffer, parsed: ParsedEvent | null) => void
+  /** Called with the last event: the client gets it when the promise resolves; at once for null. */
+  readonly beforeEnd: (parsed: ParsedEvent) => Promise<void> | null
 }
 
 /** Content and end of the stream. */
@@ -87,6 +89,8 @@ class Pump implements StreamSink {
   #over = false
   #isQuiet = false
   #isWaiting = false
+  /** What has arrived while the end is held back; null if it is not. */
+  #held: { readonly parts: StreamPart[]; end: StreamEnd | null } | null = null
 
   constructor(
     response: ServerResponse,
@@ -104,26 +108,60 @@ class Pump implements StreamSink {
   /** Writes once for all events that a chunk completes. */
   parts(parts: readonly StreamPart[]): boolean {
     if (this.#over) return true // nothing follows the end mark
-    const { withholdUsage, show, onPart } = this.#options
+    if (this.#held) {
+      this.#held.parts.push(...parts)
+      return false
+    }
+    const { show, onPart, beforeEnd } = this.#options
     const shown = new Shown()
-    for (const part of parts) {
+    for (const [at, part] of parts.entries()) {
       const { parsed } = part
       if (parsed) this.#note(parsed)
       const bytes = show(part)
       onPart(bytes, parsed)
-      if (bytes.length > 0 && (!parsed?.usageOnly || !withholdUsage)) shown.add(bytes)
-      if (parsed?.done) {
-        this.#response.end(shown.bytes())
-        this.#settle()
-        this.#stream.resume() // any further bytes are read and dropped, so that the connection can be reused
-        return true
+      const ready = parsed && (parsed.complete || parsed.done) ? beforeEnd(parsed) : null
+      if (ready) {
+        this.#write(shown)
+        this.#hold(bytes, parsed, parts.slice(at + 1), ready)
+        return false
       }
+      if (this.#add(shown, bytes, parsed)) return true
     }
+    return this.#write(shown)
+  }
+
+  /** Adds a part to what is written; ends the answer if it is the end mark, and then returns true. */
+  #add(shown: Shown, bytes: Buffer, parsed: ParsedEvent | null): boolean {
+    if (bytes.length > 0 && (!parsed?.usageOnly || !this.#options.withholdUsage)) shown.add(bytes)
+    if (!parsed?.done) return false
+    this.#response.end(shown.bytes())
+    this.#settle()
+    this.#stream.resume() // any further bytes are read and dropped, so that the connection can be reused
+    return true
+  }
+
+  /** Returns false if the stream has to wait for the client. */
+  #write(shown: Shown): boolean {
     if (shown.isEmpty) return true
     this.#isQuiet = false
     if (this.#response.write(shown.bytes())) return true
     this.#wait()
     return false
+  }
+
+  /** Holds an event and everything after it back. */
+  #hold(bytes: Buffer, parsed: ParsedEvent | null, later: readonly StreamPart[], ready: Promise<void>): void {
+    const held = { parts: [...later], end: null as StreamEnd | null }
+    this.#held = held
+    void ready.then(() => {
+      this.#held = null
+      if (this.#over) return
+      const shown = new Shown()
+      if (this.#add(shown, bytes, parsed)) return
+      const goesOn = this.#write(shown)
+      if (this.parts(held.parts) && goesOn) this.#stream.resume()
+      if (held.end !== null) this.end(held.end)
+    })
   }
 
   /** Sends a ping if nothing was sent since the last one. */
@@ -136,6 +174,10 @@ class Pump implements StreamSink {
 
   end(how: StreamEnd): void {
     if (this.#over) return
+    if (this.#held && how !== 'aborted') {
+      this.#held.end = how
+      return
+    }
     if (how === 'aborted') this.#settle('aborted', 'client_closed')
     else if (this.#error || this.#complete || (how === 'ended' && this.#finished)) {
       this.#response.end()

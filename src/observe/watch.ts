@@ -115,7 +115,7 @@ export function watchWrites(
       if (what.kind === 'next') return writeNext(what)
       const written = write(what)
       if (what.kind === 'close') tellEnd(what)
-      else {
+      else if (what.kind === 'streaming') {
         const before = calls.get(what.id)
         if (before) {
           const watched = { ...before, ttftMs: what.ttftMs }

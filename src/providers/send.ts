@@ -178,6 +178,8 @@ class Walk {
     const provider = providers.get(target.provider)!
     const spoken = provider.dialects.get(name)!
     this.#translation = spoken.translation?.(this.#clientRequest, target.model) ?? null
+    if (this.#translation || this.#clientRequest.continues?.keeper !== target.provider)
+      this.#clientRequest = writtenOut(this.#clientRequest)
     this.#dialect = this.#translation ?? spoken
     this.#adjuster.begin(target, this.#dialect, this.#translation)
     try {
@@ -402,6 +404,10 @@ class Walk {
     }
   }
 }
+
+/** Returns the request for a provider that does not have the conversation before it. */
+const writtenOut = ({ continues, ...request }: ClientRequest): ClientRequest =>
+  continues ? { ...request, text: continues.text } : request
 
 /** Codes of attempts for which there was no credential. */
 const WITHOUT_CREDENTIAL = ['upstream_refused', 'rate_limited']

@@ -54,8 +54,14 @@ const MAX_WAITING_CLOSINGS = 1_024
 /** Delay before a failed closing write, or a failed attempt to write at all, is retried, ms. */
 const RETRY_MS = 250
 
-/** Time after which a batch counts as failed until it is written: calls and reads wait no longer, ms. */
+/** Time after which openings do not wait for the batch in flight: they are committed here, ms. */
+const SLOW_MS = 100
+
+/** Time after which a batch counts as failed until it is written: reads wait no longer, ms. */
 const STUCK_MS = 1_000
+
+/** Time after which calls that cannot be opened here do not wait for the batch in flight either: they are refused, ms. */
+const REFUSE_MS = 3_000
 
 /**
  * An opening write that fails is rejected, so that its call can be refused; a closing write is retried until it
@@ -79,6 +85,8 @@ export class WriteQueue {
   #linger: NodeJS.Timeout | undefined
   #retry: NodeJS.Timeout | undefined
   #running: Promise<void> | null = null
+  /** The batch in flight takes long. */
+  #isSlow = false
   /** Why nothing can be written. */
   #refusal: string | null = null
   #failure: string | null = null
@@ -118,6 +126,7 @@ export class WriteQueue {
       const added = { write, done: (error: Error | null) => (error ? reject(error) : resolve()) }
       if (this.#refusal === null) {
         ;(isOpening(write) ? this.#openings : this.#closings).push(added)
+        if (write.kind === 'named' && write.isAwaited) this.#isDue = true
         this.#schedule()
       } else if (isOpening(write)) reject(new Error(this.#refusal))
       else {
@@ -169,22 +178,39 @@ export class WriteQueue {
     this.#fresh = []
     if (fresh.length === 0) return
     const isQuiet = this.#running === null && fresh.length <= MAX_HERE
-    const mayCommit = isQuiet && this.#refusal === null && this.#closings.length < MAX_WAITING_CLOSINGS
-    let result: ReturnType<CommitHere> = 'not possible'
-    try {
-      if (mayCommit) result = this.#commitHere(fresh.map(({ write }) => write))
-    } catch (error) {
-      this.#refuse(fresh, error as Error)
-      this.#tryLater()
-      return
-    }
+    const result = isQuiet || this.#isSlow ? this.#openHere(fresh) : 'not possible'
+    if (result === 'failed') return
     this.openings[COUNTED_AS[result]] += fresh.length
-    if (result === 'committed') for (const { done } of fresh) done(null)
-    else {
-      this.#openings.push(...fresh)
-      if (this.#refusal === null) this.#start()
-      else this.#refuseOpenings(new Error(this.#refusal))
+    if (result === 'committed') return
+    this.#openings.push(...fresh)
+    if (this.#refusal === null) this.#start()
+    else this.#refuseOpenings(new Error(this.#refusal))
+  }
+
+  /** Commits openings on this thread, if that is possible at once. */
+  #openHere(openings: readonly Waiting<Opening>[]): ReturnType<CommitHere> | 'failed' {
+    if (this.#refusal !== null || this.#closings.length >= MAX_WAITING_CLOSINGS) return 'not possible'
+    try {
+      const result = this.#commitHere(openings.map(({ write }) => write))
+      if (result === 'committed') for (const { done } of openings) done(null)
+      return result
+    } catch (error) {
+      this.#refuse(openings, error as Error)
+      this.#tryLater()
+      return 'failed'
     }
+  }
+
+  /**
+   * Opens calls that wait for a slow batch: the thread that writes may be waiting for the disk, or for its share
+   * of a busy processor. Returns false if the database is locked meanwhile.
+   */
+  #overtake(): boolean {
+    const mine = this.#openings.filter((each): each is Waiting<Opening> => each.write.kind === 'open')
+    const result = this.#openHere(mine)
+    if (result !== 'committed') return result === 'failed'
+    this.#openings = this.#openings.filter(({ write }) => write.kind !== 'open')
+    return true
   }
 
   #schedule(): void {
@@ -223,9 +249,7 @@ export class WriteQueue {
     const batch = this.#take()
     const flushes = this.#flushes
     this.#flushes = []
-    let isDone = false
-    // Checked in a later turn than the timer's: if this thread was held up, the answer may have been waiting.
-    const stuck = setTimeout(() => setImmediate(() => isDone || this.#stuck(flushes)), STUCK_MS)
+    const watch = this.#watch(flushes)
     try {
       const reasons = await this.#commit(batch.map(({ write }) => write))
       this.#refusal = null
@@ -233,8 +257,7 @@ export class WriteQueue {
     } catch (error) {
       this.#refuse(batch, error as Error)
     }
-    isDone = true
-    clearTimeout(stuck)
+    watch.stop()
     this.#running = null
     for (const resolve of flushes) resolve()
     if (this.#failure !== null) {
@@ -242,6 +265,45 @@ export class WriteQueue {
       this.#tryLater()
     }
     this.#schedule()
+  }
+
+  /** Watches a batch in flight. */
+  #watch(flushes: readonly (() => void)[]): { stop(): void } {
+    let isDone = false
+    let timer: NodeJS.Timeout
+    const wait = (at: number, ms: number) => {
+      timer = setTimeout(() => {
+        // In a later turn than the timer's: if this thread was held up, the answer may have been waiting.
+        setImmediate(() => {
+          if (isDone || !this.#late(at, flushes)) return
+          wait(at < STUCK_MS ? STUCK_MS : at + STUCK_MS, at < STUCK_MS ? STUCK_MS - at : STUCK_MS)
+        })
+      }, ms)
+    }
+    wait(SLOW_MS, SLOW_MS)
+    return {
+      stop: () => {
+        isDone = true
+        this.#isSlow = false
+        clearTimeout(timer)
+      },
+    }
+  }
+
+  /** The batch in flight has taken `ms` so far. Returns false if calls are refused from now on. */
+  #late(ms: number, flushes: readonly (() => void)[]): boolean {
+    this.#isSlow = true
+    const isOpened = this.#overtake()
+    if (ms < STUCK_MS) return true
+    const reason = `nothing has been written for ${ms} ms`
+    if (!isOpened && ms >= REFUSE_MS) {
+      this.#refusal = reason
+      this.#refuseOpenings(new Error(reason))
+    }
+    this.#fail(reason)
+    for (const resolve of flushes) resolve()
+    this.#endFlushes()
+    return this.#refusal === null
   }
 
   /** Ends a batch; some of its writes may have been refused. */
@@ -274,15 +336,6 @@ export class WriteQueue {
   #refuseOpenings(error: Error): void {
     for (const each of this.#openings) each.done(error)
     this.#openings = []
-  }
-
-  /** The batch in flight does not end. */
-  #stuck(flushes: readonly (() => void)[]): void {
-    this.#refusal = `nothing has been written for ${STUCK_MS} ms`
-    this.#refuseOpenings(new Error(this.#refusal))
-    this.#fail(this.#refusal)
-    for (const resolve of flushes) resolve()
-    this.#endFlushes()
   }
 
   #endFlushes(): void {

@@ -2,6 +2,7 @@
 import type { Tokens } from '../core/call.ts'
 import type { CallDetail, CallRecord } from '../core/record.ts'
 import type { CallFilter, Page } from './filters.ts'
+import type { KeptRowReads } from './kept-rows.ts'
 
 /** A page of a list, contract "Lists". */
 export interface Listed<Item> {
@@ -200,7 +201,13 @@ export interface FillReads {
 }
 
 /** Reads on the database itself; each may throw. */
-export type AllReads = FillReads & CallLogReads & ArtifactReads & UsageReads & RoutingReads & SessionReads
+export type AllReads = FillReads &
+  CallLogReads &
+  ArtifactReads &
+  UsageReads &
+  RoutingReads &
+  SessionReads &
+  KeptRowReads
 export type ReadName = keyof AllReads
 
 /** Each rejects with `log_unavailable` if the request log cannot be read. */
@@ -223,6 +230,7 @@ const NAMES: Readonly<Record<ReadName, true>> = {
   sessions: true,
   session: true,
   dearest: true,
+  keptChain: true,
 }
 
 /** Returns reads that are made elsewhere, such as in a thread, by `read`. */

@@ -69,7 +69,7 @@ export function createReservations({ open, write }: Pick<Store, 'open' | 'write'
   }
 
   async function writeClaimed(what: Parameters<Store['write']>[0], claim: Claim): Promise<void> {
-    if (what.kind === 'streaming') return write(what)
+    if (what.kind === 'streaming' || what.kind === 'named') return write(what)
     const charge = what.ended && what.cost.usd === null ? chargeOf(what.ended, claim) : 0
     await write({ ...what, charge })
     if (what.kind === 'close') drop(what.id) // only now, or it would not count meanwhile

@@ -1,6 +1,7 @@
 // The log that several gateways share, as the fleet and the commands see it. Knows no database;
 // `postgres/shared-log.ts` implements it.
 import type { AttemptRecord } from '../core/record.ts'
+import type { KeptRowWrites } from './kept-rows.ts'
 import type { Reads } from './reads.ts'
 import type { Row } from './sql/columns.ts'
 import type { Spent } from './store.ts'
@@ -112,6 +113,12 @@ export interface KnownInstance {
   readonly open: number
 }
 
+/** Kept responses of the whole fleet. */
+export interface SharedKeptRows extends KeptRowWrites {
+  /** Deletes what had expired at this moment, ms since the epoch. */
+  expire(at: number): Promise<void>
+}
+
 export interface SharedSchema {
   /** The version found; 0 if there are no tables. */
   readonly version: number
@@ -141,6 +148,7 @@ export interface SharedLog {
   register(identity: Identity, config: string): Promise<number | string>
   /** Writes calls; safe to repeat. When it rejects, it is unknown if they arrived. */
   ship(sender: Sender, unshipped: Unshipped): Promise<void>
+  readonly kept: SharedKeptRows
   pulse(sender: Sender, beat: Beat): Promise<Pulse>
   /** Returns the total that the instance may spend in the month, US dollars; null if nothing is left. */
   takeLease(sender: Sender, request: LeaseRequest): Promise<number | null>

@@ -19,6 +19,8 @@ export function storable(write: Exclude<Write, Opening>): Exclude<Write, Opening
         ttftMs: amount(write.ttftMs) ?? 0,
         ...(write.objects && { objects: write.objects.filter((name) => idOf(name) !== null) }),
       }
+    case 'named':
+      return { ...write, responseId: idOf(write.responseId), containerId: idOf(write.containerId) }
     case 'next':
       return { ...write, ended: endOf(write.ended), cost: costOf(write.cost) }
     case 'close': {
@@ -58,6 +60,8 @@ export function reduced(write: Write): Write {
     case 'open':
     case 'streaming':
       return write
+    case 'named':
+      return { ...write, responseId: null, containerId: null }
     case 'next':
       return { ...write, ended: silent(write.ended), cost: UNKNOWN_USAGE }
     case 'close': {

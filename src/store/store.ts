@@ -3,6 +3,7 @@
 import type { Account } from '../core/period.ts'
 import type { TracedCall } from '../core/tracing.ts'
 import type { ArtifactLimits, MakeArtifact } from './artifact-buffer.ts'
+import type { KeptRowWrites } from './kept-rows.ts'
 import type { Done, OpeningCounts } from './queue.ts'
 import type { Reads, RetentionLimits } from './reads.ts'
 import type { Opening, Write } from './writes.ts'
@@ -17,6 +18,8 @@ export interface Store {
   write(write: Exclude<Write, Opening>): Promise<void>
   /** Stores the artifact of a call whose `close` was written. `weight`: bytes of memory it retains. */
   saveArtifact(callId: string, weight: number, make: MakeArtifact): void
+  /** Responses that the gateway keeps; `calls.keptChain` reads them. */
+  readonly kept: KeptRowWrites
   /** Reads of the record. */
   readonly calls: Reads
   readonly openings: Readonly<OpeningCounts>

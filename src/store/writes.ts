@@ -1,4 +1,4 @@
-// The four events of a call that are ever written, as values. Knows no database.
+// The five events of a call that are ever written, as values. Knows no database.
 import type { AttemptEnd, Call, CallOutcome, Route, Target } from '../core/call.ts'
 import type { KnownCost } from '../core/record.ts'
 import type { Cost } from '../pricing/cost.ts'
@@ -25,6 +25,7 @@ export interface Opening {
  * - `open`: the call is routed, and its first attempt is about to be sent unless the cache has the answer.
  * - `next`: an attempt failed and another is about to be sent.
  * - `streaming`: the response headers were sent to the client.
+ * - `named`: the provider's ids of the answer are known, but the client does not have its end yet.
  * - `close`: the call is over; `ended` is its last attempt, null if there was none.
  */
 export type Write =
@@ -51,6 +52,14 @@ export type Write =
       readonly objects?: readonly string[]
       /** The call stays open after its answer, until its batch is fetched. */
       readonly staysOpen?: boolean
+    }
+  | {
+      readonly kind: 'named'
+      readonly id: string
+      readonly responseId: string | null
+      readonly containerId: string | null
+      /** True if the client waits for it: it goes with the next batch. */
+      readonly isAwaited: boolean
     }
   | {
       readonly kind: 'close'

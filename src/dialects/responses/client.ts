@@ -10,6 +10,7 @@ import { isObject, member } from '../json.ts'
 import { sessionInMetadata } from '../session-hint.ts'
 import { failedEvent } from './errors.ts'
 import { kept } from './kept.ts'
+import { storing } from './storing.ts'
 import { ResponsesTraits } from './traits.ts'
 
 /** Fields that the gateway itself needs; the provider validates all others, which are not even copied. */
@@ -55,18 +56,31 @@ export const client = {
   },
 
   kept,
+  storing,
 
   keptAnswers: {
     path: '/v1/responses/*',
     methods: ['GET', 'POST', 'DELETE'],
     summary:
-      'an answer that its provider keeps: read, input items, cancel, delete; asked of that provider, no inference',
-    offers: 'GET ID, GET ID/input_items, POST ID/cancel and DELETE ID are served for responses on record.',
+      'a kept response: read, input items, cancel, delete; from the gateway’s own store, or asked of the provider that keeps it; no inference',
+    offers:
+      'GET ID, GET ID/input_items, POST ID/cancel and DELETE ID are served for responses on record. To compact, put a `compaction_trigger` last into the input of a response.',
     idIn(method, rest) {
       const [, id = null, part = ''] = /^([\w-]{1,512})(\/input_items|\/cancel)?$/.exec(rest) ?? []
       const isServed = ['GET ', 'DELETE ', 'GET /input_items', 'POST /cancel'].includes(`${method} ${part}`)
       return isServed || (method === 'HEAD' && part !== '/cancel') ? id : null
     },
+  },
+
+  counting: {
+    path: '/v1/responses/input_tokens',
+    summary: 'how many input tokens a response has, counted by a provider or estimated; no call, no cost',
+    schema: schema.loose(),
+    estimate: (json) =>
+      JSON.stringify({
+        object: 'response.input_tokens',
+        input_tokens: new ResponsesTraits(json).inputTokens,
+      }),
   },
 
   estimateInput: ({ text }) => new ResponsesTraits(JSON.parse(text)).inputTokens,

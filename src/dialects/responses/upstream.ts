@@ -2,7 +2,7 @@
 // "Responses" and "Streaming events".
 import { EMPTY_EVENT, type ParsedEvent, type ProviderError, type Tokens } from '../../core/call.ts'
 import { mergeServed } from '../../core/served.ts'
-import { keepElements, spliceMembers } from '../../json/splice.ts'
+import { keepElements, omitMembers, spliceMembers } from '../../json/splice.ts'
 import type { StreamReader, UpstreamDialect } from '../dialect.ts'
 import { withoutForeignReasoning } from '../foreign-reasoning.ts'
 import { isObject, type Json, listOrEmpty, member, tokenCount } from '../json.ts'
@@ -29,18 +29,26 @@ export const upstream = {
   // Without `openai-model`: Codex takes a different model from the requested one for a flagged account.
   relayedHeaders: /^(openai-(?!organization$|project$|model$).+|x-request-id|x-ratelimit-.+|x-codex-.+)$/,
 
-  request({ text, stream, forwarded, query }, model, { basePath, key, factsOf }) {
-    const isLite = factsOf?.(model, 'responses').responses_lite !== 'no'
-    const headers = ['content-type', 'application/json']
-    headers.push('accept', stream ? 'text/event-stream' : 'application/json')
-    headers.push('accept-encoding', 'identity', 'user-agent', 'waybill')
-    headers.push(...(isLite ? forwarded : withoutLiteMarker(forwarded)))
-    if (key !== null) headers.push('authorization', `Bearer ${key}`)
-    return {
-      path: `${basePath}/responses${query && `?${query}`}`,
-      headers,
-      body: spliceMembers(withoutForeignReasoning(text, FAMILY), { model: JSON.stringify(model) }),
-    }
+  request: requestTo('/responses'),
+
+  countTokens: {
+    request(request, model, access) {
+      const text = omitMembers(request.text, [
+        'stream',
+        'store',
+        'background',
+        'include',
+        'max_output_tokens',
+      ])
+      return requestTo('/responses/input_tokens')({ ...request, text, stream: false }, model, access)
+    },
+    isCount(text) {
+      try {
+        return tokenCount(member(JSON.parse(text), 'input_tokens')) !== null
+      } catch {
+        return false
+      }
+    },
   },
 
   keptAnswer(rest, query, { basePath, key }) {
@@ -71,9 +79,29 @@ export const upstream = {
     }
   },
 
-  withoutRefused: (request, { code }) =>
-    code === 'invalid_encrypted_content' ? withoutEncrypted(request) : null,
+  withoutRefused({ continues, ...request }, { code }) {
+    // It has forgotten what the gateway still knows.
+    if (code === 'previous_response_not_found' && continues) return { ...request, text: continues.text }
+    return code === 'invalid_encrypted_content' ? withoutEncrypted(request) : null
+  },
 } satisfies UpstreamDialect
+
+/** Returns how a request is made for a path below the base URL. */
+function requestTo(path: string): UpstreamDialect['request'] {
+  return ({ text, stream, forwarded, query }, model, { basePath, key, factsOf }) => {
+    const isLite = factsOf?.(model, 'responses').responses_lite !== 'no'
+    const headers = ['content-type', 'application/json']
+    headers.push('accept', stream ? 'text/event-stream' : 'application/json')
+    headers.push('accept-encoding', 'identity', 'user-agent', 'waybill')
+    headers.push(...(isLite ? forwarded : withoutLiteMarker(forwarded)))
+    if (key !== null) headers.push('authorization', `Bearer ${key}`)
+    return {
+      path: `${basePath}${path}${query && `?${query}`}`,
+      headers,
+      body: spliceMembers(withoutForeignReasoning(text, FAMILY), { model: JSON.stringify(model) }),
+    }
+  }
+}
 
 /** Names and values of headers without the marker of Codex's reduced form; the public form means the same without it. */
 const withoutLiteMarker = (forwarded: readonly string[]): string[] =>

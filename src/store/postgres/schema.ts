@@ -153,6 +153,20 @@ const STEPS: readonly string[] = [
   ALTER TABLE usage_hours ADD COLUMN IF NOT EXISTS flat_usd_known double precision NOT NULL DEFAULT 0;
   ALTER TABLE usage_hours ALTER COLUMN flat_usd SET DEFAULT 0, ALTER COLUMN flat_usd_known SET DEFAULT 0;
   `,
+
+  // 6: responses that the gateways keep, sealed.
+  `
+  CREATE TABLE IF NOT EXISTS kept_responses (
+    id text NOT NULL,
+    key_name text NOT NULL,
+    previous text,
+    expires_at bigint NOT NULL,
+    sealed text NOT NULL,
+    PRIMARY KEY (id, key_name)
+  );
+  CREATE INDEX IF NOT EXISTS kept_responses_previous ON kept_responses (previous, key_name) WHERE previous IS NOT NULL;
+  CREATE INDEX IF NOT EXISTS kept_responses_expires_at ON kept_responses (expires_at);
+  `,
 ]
 
 /** Indexes are created with the columns: on the empty parent, or on each partition in turn. */

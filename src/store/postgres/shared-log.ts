@@ -4,6 +4,7 @@ import type { SharedLog, SharedLogOptions } from '../shared-log.ts'
 import { openCallReads } from './call-reads.ts'
 import { forget, listInstances } from './forget.ts'
 import { pulse, register, reportStop } from './instances.ts'
+import { openKeptReads, openKeptTable } from './kept-rows.ts'
 import { takeLease } from './leases.ts'
 import { openLink } from './link.ts'
 import { openRates } from './rates.ts'
@@ -19,7 +20,13 @@ export function openSharedLog(options: SharedLogOptions, name = ''): SharedLog {
   const readLink = openLink(options, name || 'read')
   const pulseLink = openLink(options, name || 'pulse')
   return {
-    reads: { ...openCallReads(readLink), ...openSpanReads(readLink), ...openSessionReads(readLink) },
+    reads: {
+      ...openCallReads(readLink),
+      ...openSpanReads(readLink),
+      ...openSessionReads(readLink),
+      ...openKeptReads(readLink),
+    },
+    kept: openKeptTable(pulseLink),
     schema: () => lookAtSchema(shipLink),
     async migrate() {
       await createTables(shipLink)

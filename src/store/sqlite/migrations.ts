@@ -295,6 +295,21 @@ export const STEPS: readonly string[] = [
     DELETE FROM made_objects WHERE call_id = OLD.id;
   END;
   `,
+
+  // 21: responses that the gateway keeps, sealed. Rows are numbered by their age.
+  `
+  CREATE TABLE kept_responses (
+    id TEXT NOT NULL,
+    key_name TEXT NOT NULL,
+    previous TEXT,
+    expires_at INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    sealed TEXT NOT NULL
+  ) STRICT;
+  CREATE UNIQUE INDEX kept_responses_id ON kept_responses (id, key_name);
+  CREATE INDEX kept_responses_previous ON kept_responses (previous, key_name) WHERE previous IS NOT NULL;
+  CREATE INDEX kept_responses_expires_at ON kept_responses (expires_at);
+  `,
 ]
 
 /** The newest schema. */

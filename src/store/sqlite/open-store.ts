@@ -59,7 +59,7 @@ export async function openStore(options: StoreOptions): Promise<Journal> {
   const { ask, noteDamage } = asking
   let clock = now
   let here: Here | null = null
-  const expire = () => ask({ expire: clock() - retention.days * DAY })
+  const expire = () => ask({ expire: clock() - retention.days * DAY, now: clock() })
   try {
     await ask('[]') // answered when the thread is up and has written something
     await ask({ artifacts: [] }) // there may be more than the present limit
@@ -117,6 +117,10 @@ export async function openStore(options: StoreOptions): Promise<Journal> {
     saveArtifact: (callId, weight, make) => artifactBuffer.add(callId, weight, make),
     calls: withBuffered(reader.reads, artifactBuffer),
     spending: readSpending(db, noteDamage),
+    kept: {
+      keep: async (row) => void (await ask({ keep: row })),
+      drop: async (id, keyName) => (await ask({ drop: [id, keyName] })) as boolean,
+    },
     settle: seen,
     shipped: async (seq) => void (await ask({ shipped: seq })),
     file,

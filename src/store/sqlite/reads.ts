@@ -7,6 +7,7 @@ import { openArtifactReads } from './artifacts.ts'
 import { openCallLogs } from './call-logs.ts'
 import type { OpenFiles } from './data-files.ts'
 import { openFillReads } from './fill.ts'
+import { openKeptReads } from './kept-rows.ts'
 import { openRoutingShares } from './routing-shares.ts'
 import { openSessions } from './sessions.ts'
 import { startThread, type Thread, ThreadError } from './thread.ts'
@@ -28,6 +29,7 @@ export const openReads = (db: Database): AllReads => ({
   ...openFillReads(db),
   ...openRoutingShares(db),
   ...openSessions(db),
+  ...openKeptReads(db),
 })
 
 export interface Reader {

@@ -25,6 +25,8 @@ export interface Retention {
   expire(before: number): void
   /** True if the next step cannot wait. */
   isUrgent(): boolean
+  /** Empties the write-ahead log: at once, or as soon as no reader needs it. */
+  emptyLog(): void
   /** Does a little of the pending work, in a transaction of its own. Returns false if there is none. */
   step(): boolean
 }
@@ -80,6 +82,10 @@ export function openRetention(
 
   return {
     isUrgent: log.isLong,
+    emptyLog() {
+      log.empty(true)
+      looked = 0
+    },
     expire(before) {
       expired = idAt(before)
       looked = 0
@@ -138,6 +144,8 @@ function keepLogShort(db: Database, walBytes: number, pageSize: number, frames: 
   db.pragma('wal_autocheckpoint = 0')
   db.pragma(`journal_size_limit = ${Math.floor(walBytes)}`)
   let emptyAt = 0
+  /** True until the log has been emptied, whatever its length. */
+  let isWanted = false
   const checkpoint = (how: 'PASSIVE' | 'TRUNCATE'): boolean => {
     const [{ busy, log, checkpointed }] = db.pragma(`wal_checkpoint(${how})`) as [Checkpoint]
     if (log === checkpointed) db.pragma(`user_version = ${schema}`)
@@ -146,13 +154,18 @@ function keepLogShort(db: Database, walBytes: number, pageSize: number, frames: 
   return {
     isLong: () => frames() >= most,
     fold: () => void checkpoint('PASSIVE'),
-    /** Empties a log beyond `walBytes`: it begins again only in a moment without readers, and there may be none. */
-    empty() {
-      if (performance.now() < emptyAt) return
-      if ((statSync(`${db.name}-wal`, { throwIfNoEntry: false })?.size ?? 0) <= walBytes) return
+    /**
+     * Empties a log beyond `walBytes`, or one that `isToBeEmpty`: it begins again only in a moment without readers,
+     * and there may be none.
+     */
+    empty(isToBeEmpty = false) {
+      isWanted ||= isToBeEmpty
+      if (performance.now() < emptyAt && !isToBeEmpty) return
+      if (!isWanted && (statSync(`${db.name}-wal`, { throwIfNoEntry: false })?.size ?? 0) <= walBytes) return
       db.pragma(`busy_timeout = ${READERS_MS}`)
       try {
-        if (!checkpoint('TRUNCATE')) emptyAt = performance.now() + AGAIN_MS
+        if (checkpoint('TRUNCATE')) isWanted = false
+        else emptyAt = performance.now() + AGAIN_MS
       } finally {
         db.pragma(`busy_timeout = ${BUSY_MS}`)
       }

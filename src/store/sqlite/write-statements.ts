@@ -61,6 +61,10 @@ export function prepareWrites(db: Database, rollUps: RollUps): (write: Write) =>
     `UPDATE call_logs SET state = 'streaming', ttft_ms = ?, objects = coalesce(?, objects)
        WHERE id = ? AND completed_at IS NULL`,
   )
+  const name = db.prepare(
+    `UPDATE call_logs SET response_id = coalesce(?, response_id), container_id = coalesce(?, container_id)
+       WHERE id = ? AND completed_at IS NULL`,
+  )
   const closeCall = db.prepare<unknown[], ClosedCall>(
     `UPDATE call_logs SET ${setting(callClosing.columns)} WHERE id = ? AND completed_at IS NULL RETURNING ${CLOSED_CALL}`,
   )
@@ -91,6 +95,9 @@ export function prepareWrites(db: Database, rollUps: RollUps): (write: Write) =>
       }
       case 'streaming':
         streaming.run(write.ttftMs, write.objects ? JSON.stringify(write.objects) : null, write.id)
+        return
+      case 'named':
+        name.run(write.responseId, write.containerId, write.id)
         return
       case 'close': {
         const { id, at, ended, cost, target, fallbacks, outcome, requestsSent } = write

@@ -7,12 +7,14 @@ import Database from 'better-sqlite3'
 import { emptyCall } from '../../core/call.ts'
 import { UNKNOWN_USAGE } from '../../pricing/cost.ts'
 import type { Artifact, ArtifactLimits } from '../artifact-buffer.ts'
+import type { KeptRow } from '../kept-rows.ts'
 import type { RetentionLimits } from '../reads.ts'
 import { reduced } from '../storable.ts'
 import type { Durability } from '../store.ts'
 import type { Write } from '../writes.ts'
 import { openArtifactRing } from './artifacts.ts'
 import { lostFile, type OpenFiles } from './data-files.ts'
+import { openKeptTable } from './kept-rows.ts'
 import { BUSY_MS, isDamage, SPOILT } from './open.ts'
 import { fillOutbox } from './outbox.ts'
 import { type Descriptors, framesOf, type Overwritten, watchOverwrites } from './overwrites.ts'
@@ -35,17 +37,22 @@ export interface WriterData {
 /**
  * Requests to the writer: commit a batch of writes, as text, because the structured clone of these objects
  * costs more, answered with the reasons of those that are refused, see `Commit`; store artifacts; delete
- * calls older than a moment; touch nothing any more; or check the database.
+ * calls older than a moment, and kept responses that have expired; keep or delete a response; touch nothing any more; or check the database.
  */
 export type WriterRequest =
   | string
   | { readonly artifacts: readonly Artifact[] }
-  | { readonly expire: number }
+  | { readonly expire: number; readonly now: number }
+  | { readonly keep: KeptRow }
+  | { readonly drop: readonly [id: string, keyName: string] }
   /** The log of the fleet has the outbox up to this entry. */
   | { readonly shipped: number }
   | { readonly damaged: string }
   /** Writes nothing: only checks if the database is still its own. */
   | { readonly look: true }
+
+/** Kept responses may use one part in this many of all bytes. */
+const KEPT_DIVISOR = 2
 
 const { file, files, descriptors, durability, retention: limits, artifacts, fleet } = workerData as WriterData
 /** Why nothing is written: the files are not where they were. */
@@ -62,6 +69,7 @@ const run = prepareWrites(db, rollUps)
 const ring = openArtifactRing(db, artifacts)
 const retention = openRetention(db, limits, rollUps, () => framesOf(descriptors), fleet)
 if (fleet) fillOutbox(db)
+const kept = openKeptTable(db, limits.bytes / KEPT_DIVISOR, retention.emptyLog)
 const letGo = db.prepare('DELETE FROM outbox WHERE seq <= ?')
 let damaged: string | null = null
 /** True while a clean-up step is scheduled. */
@@ -87,7 +95,9 @@ function answer(request: WriterRequest): unknown {
     if ((lost !== null || request === '[]') && look() !== null) throw new Error(lost!)
     if (typeof request === 'string') return write(JSON.parse(request))
     if ('artifacts' in request) ring.keep(request.artifacts)
-    else if ('expire' in request) expire(request.expire)
+    else if ('expire' in request) expire(request)
+    else if ('keep' in request) kept.keep(request.keep)
+    else if ('drop' in request) return kept.drop(...request.drop)
     else if ('shipped' in request) letGo.run(request.shipped)
     return null
   } catch (error) {
@@ -208,10 +218,11 @@ function refuseOverwritten(): void {
 }
 
 /** Also reports if deleting has failed since the last request. */
-function expire(before: number): void {
+function expire({ expire, now }: { readonly expire: number; readonly now: number }): void {
   const failure = uncleaned
   uncleaned = null
-  retention.expire(before)
+  retention.expire(expire)
+  kept.expire(now)
   if (failure !== null) throw new Error(`old calls cannot be deleted: ${failure}`)
 }
 

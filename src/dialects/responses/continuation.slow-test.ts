@@ -1,0 +1,13 @@
+// Ten thousand conversations' turns without a pause between them.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { testGateway } from '../../test/test-gateway.ts'
+import { converse, keepsAnswers } from './test-continuations.ts'
+
+test('10,000 continuations at 0 ms all find the answer before them (RSP-06)', async (t) => {
+  const { url } = await testGateway(t, {
+    providers: { alpha: keepsAnswers() },
+    dialects: { alpha: ['responses'] },
+  })
+  assert.deepEqual(await converse([url], { count: 10_000, lanes: 4 }), [])
+})

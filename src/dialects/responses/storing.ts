@@ -1,0 +1,112 @@
+// Responses that the gateway itself keeps: what is kept of one, a request that goes on from it written out in
+// full, and answers to requests about it. Format: OpenAI API reference, "Responses".
+
+import { GatewayError } from '../../core/errors.ts'
+import { elementsOf, memberText, omitMembers, spliceMembers } from '../../json/splice.ts'
+import { inputItems, OutputCollector, writtenOut } from '../../websocket/continuation.ts'
+import { eventReader, typeOf } from '../../websocket/frames.ts'
+import type { AnswerCollector, AnswerStoring, AskedAbout, KeptAnswer } from '../dialect.ts'
+import { isObject, member } from '../json.ts'
+
+export const storing: AnswerStoring = {
+  mayKeep: ({ store }) => store !== false,
+  previousIn: ({ previous_response_id: id }) => (typeof id === 'string' && id !== '' ? id : null),
+  inputItems,
+  writeOut: (text, before) =>
+    writtenOut(text, { base: null, items: [...before.flatMap(forAnyProvider), ...inputItems(text)] }),
+  openCollector: () => new ResponseCollector(),
+  answerAbout({ method, rest, query }, kept) {
+    if (rest.endsWith('/input_items')) return listed(kept, query)
+    if (rest.endsWith('/cancel'))
+      throw new GatewayError(
+        'invalid_request',
+        `Response with id '${kept.id}' is complete; only one in the background that still runs can be cancelled.`,
+      )
+    return method === 'DELETE'
+      ? JSON.stringify({ id: kept.id, object: 'response', deleted: true })
+      : kept.answer
+  },
+}
+
+/**
+ * Returns an item without what only its provider knows: ids, which others refuse, and reasoning that is not
+ * in the item itself.
+ */
+function forAnyProvider(item: string): string[] {
+  const json: unknown = JSON.parse(item)
+  if (!isObject(json)) return [item]
+  if (json.type === 'item_reference') return [item]
+  if (json.type === 'reasoning' && typeof json.encrypted_content !== 'string') return []
+  return [omitMembers(item, ['id'])]
+}
+
+/** Maximum bytes of an answer that is kept. */
+const MAX_ANSWER_BYTES = 32 * 2 ** 20
+
+class ResponseCollector implements AnswerCollector {
+  readonly #output = new OutputCollector()
+  readonly #read = eventReader((json) => this.#event(json))
+  readonly #decoder = new TextDecoder()
+  #json: string | null = null
+  #bytes = 0
+
+  add(bytes: Buffer): void {
+    this.#bytes += bytes.length
+    if (this.#bytes <= MAX_ANSWER_BYTES) this.#read(this.#decoder.decode(bytes, { stream: true }))
+  }
+
+  whole(bytes: Buffer): void {
+    this.#bytes = bytes.length
+    if (bytes.length <= MAX_ANSWER_BYTES) this.#json = bytes.toString('utf8')
+  }
+
+  #event(json: string): void {
+    const type = typeOf(json)
+    this.#output.add(type, json)
+    if (type === 'response.completed' || type === 'response.incomplete')
+      this.#json = memberText(json, 'response') ?? null
+  }
+
+  get answer() {
+    if (this.#json === null || this.#bytes > MAX_ANSWER_BYTES) return null
+    const { id, status, output } = JSON.parse(this.#json)
+    if (typeof id !== 'string' || !['completed', 'incomplete'].includes(status)) return null
+    // Some servers leave the items out of the last event.
+    const items =
+      Array.isArray(output) && output.length > 0
+        ? elementsOf(memberText(this.#json, 'output')!)
+        : this.#output.items
+    const json = spliceMembers(this.#json, { output: `[${items.join()}]` })
+    return { id, json, output: items }
+  }
+}
+
+/** Maximum, and default, items of a page. */
+const [MAX_ITEMS, ITEMS] = [100, 20]
+
+/** Returns a page of the items of a request. */
+function listed({ id, input }: KeptAnswer, query: AskedAbout['query']): string {
+  const named = input.map((item, at) => {
+    const own = member(JSON.parse(item), 'id')
+    return typeof own === 'string'
+      ? { id: own, item }
+      : { id: `item_${at}`, item: spliceMembers(item, { id: `"item_${at}"` }) }
+  })
+  if (query.get('order') !== 'asc') named.reverse()
+  const limit = Number(query.get('limit') ?? ITEMS)
+  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_ITEMS)
+    throw new GatewayError('invalid_request', `limit: must be a number from 1 to ${MAX_ITEMS}.`, {
+      param: 'limit',
+    })
+  const after = query.get('after')
+  const from = after === null ? 0 : named.findIndex((each) => each.id === after) + 1
+  if (after !== null && from === 0)
+    throw new GatewayError('invalid_request', `after: response '${id}' has no such item.`, { param: 'after' })
+  const page = named.slice(from, from + limit)
+  const ends = JSON.stringify({
+    first_id: page[0]?.id ?? null,
+    last_id: page.at(-1)?.id ?? null,
+    has_more: from + limit < named.length,
+  })
+  return `{"object":"list","data":[${page.map(({ item }) => item).join()}],${ends.slice(1)}`
+}

@@ -1,0 +1,40 @@
+// Encrypts what is kept of responses, with a key from the environment. A sealed text names its key, so that a
+// changed one is told from damage. Knows no store.
+import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto'
+
+const CIPHER = 'aes-256-gcm'
+const [KEY_NAME_BYTES, NONCE_BYTES, TAG_BYTES] = [8, 12, 16]
+
+/** The text was sealed with another key. */
+export class OtherKeyError extends Error {
+  override readonly name = 'OtherKeyError'
+}
+
+export interface Sealer {
+  /** `place`: where the sealed text belongs; it opens nowhere else. */
+  seal(text: string, place: string): string
+  /** Throws OtherKeyError, or Error if it was changed or belongs to another place. */
+  open(sealed: string, place: string): string
+}
+
+export function createSealer(secret: string): Sealer {
+  const key = Buffer.from(hkdfSync('sha256', secret, '', 'waybill kept responses', 32))
+  const keyName = createHash('sha256').update(key).digest().subarray(0, KEY_NAME_BYTES)
+  return {
+    seal(text, place) {
+      const nonce = randomBytes(NONCE_BYTES)
+      const cipher = createCipheriv(CIPHER, key, nonce).setAAD(Buffer.from(place))
+      const sealed = [cipher.update(text, 'utf8'), cipher.final()]
+      return Buffer.concat([keyName, nonce, cipher.getAuthTag(), ...sealed]).toString('base64')
+    },
+    open(sealed, place) {
+      const bytes = Buffer.from(sealed, 'base64')
+      if (!bytes.subarray(0, KEY_NAME_BYTES).equals(keyName))
+        throw new OtherKeyError('sealed with another key')
+      const [nonceEnd, tagEnd] = [KEY_NAME_BYTES + NONCE_BYTES, KEY_NAME_BYTES + NONCE_BYTES + TAG_BYTES]
+      const cipher = createDecipheriv(CIPHER, key, bytes.subarray(KEY_NAME_BYTES, nonceEnd))
+      cipher.setAuthTag(bytes.subarray(nonceEnd, tagEnd)).setAAD(Buffer.from(place))
+      return Buffer.concat([cipher.update(bytes.subarray(tagEnd)), cipher.final()]).toString('utf8')
+    },
+  }
+}

@@ -1,0 +1,43 @@
+// Kept responses in the shared log, for every gateway of the fleet. PostgreSQL frees a deleted row at its next
+// vacuum; until then its files hold bytes that only the key of the fleet opens.
+import { chainSql, expiredSql, type KeptRow, type KeptRowReads } from '../kept-rows.ts'
+import type { SharedKeptRows } from '../shared-log.ts'
+import type { Link } from './link.ts'
+
+const TABLE = 'waybill.kept_responses'
+
+export const openKeptReads = (
+  link: Link,
+): { keptChain(...args: Parameters<KeptRowReads['keptChain']>): Promise<KeptRow[]> } => ({
+  keptChain: async (id, keyName, most) => {
+    const rows = await link.query<KeptRow & { readonly expiresAt: unknown }>(chainSql(TABLE), [
+      id,
+      keyName,
+      keyName,
+      most - 1,
+    ])
+    return rows.map((row) => ({ ...row, expiresAt: Number(row.expiresAt) }))
+  },
+})
+
+export const openKeptTable = (link: Link): SharedKeptRows => ({
+  async keep({ id, keyName, previous, expiresAt, sealed }) {
+    await link.query(
+      `INSERT INTO ${TABLE} (id, key_name, previous, expires_at, sealed) VALUES (?, ?, ?, ?, ?)
+         ON CONFLICT (id, key_name) DO UPDATE SET previous = excluded.previous, expires_at = excluded.expires_at,
+           sealed = excluded.sealed`,
+      [id, keyName, previous, expiresAt, sealed],
+    )
+  },
+  async drop(id, keyName) {
+    const gone = await link.query(`DELETE FROM ${TABLE} WHERE id = ? AND key_name = ? RETURNING id`, [
+      id,
+      keyName,
+    ])
+    return gone.length > 0
+  },
+  async expire(at) {
+    const expired = `DELETE FROM ${TABLE} WHERE ${expiredSql('kept_responses')} RETURNING id`
+    while ((await link.query(expired, [at])).length > 0);
+  },
+})

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import Database from 'better-sqlite3'
+import { openKeptReads, openKeptTable } from './kept-rows.ts'
+import { migrate } from './migrations.ts'
+
+function open(t: TestContext, most = 1_000) {
+  const db = new Database(':memory:')
+  t.after(() => void db.close())
+  migrate(db)
+  let emptied = 0
+  const table = openKeptTable(db, most, () => void emptied++)
+  const keep = (id: string, expiresAt: number, previous: string | null = null, keyName = 'one') =>
+    table.keep({ id, keyName, previous, expiresAt, sealed: 'x'.repeat(100) })
+  const ids = () => db.prepare('SELECT id FROM kept_responses ORDER BY rowid').pluck().all()
+  return { ...openKeptReads(db), table, keep, ids, emptied: () => emptied }
+}
+
+test('a response expires with its conversation, once no later one goes on from it', (t) => {
+  const { table, keep, ids, emptied } = open(t)
+  keep('first', 10)
+  keep('alone', 10)
+  keep('second', 20, 'first')
+  keep('of another key', 20, 'alone', 'two')
+  table.expire(10)
+  assert.deepEqual([ids(), emptied()], [['first', 'second', 'of another key'], 1])
+  table.expire(20)
+  assert.deepEqual([ids(), emptied()], [[], 2])
+})
+
+test('a conversation is read from its end, for its key alone, and a circle of ids ends', (t) => {
+  const { keep, keptChain } = open(t)
+  keep('a', 10, 'c')
+  keep('b', 10, 'a')
+  keep('c', 10, 'b')
+  keep('b', 10, null, 'two')
+  const names = (...asked: Parameters<typeof keptChain>) => keptChain(...asked).map(({ id }) => id)
+  assert.deepEqual(names('c', 'one', 2), ['c', 'b'])
+  assert.deepEqual(names('c', 'one', 5), ['c', 'b', 'a', 'c', 'b'])
+  assert.deepEqual(names('b', 'two', 5), ['b'])
+  assert.deepEqual(names('c', 'two', 5), [])
+})
+
+test('beyond the bytes that they may take, the oldest go; a response that is kept again replaces itself', (t) => {
+  const { table, keep, ids } = open(t, 350)
+  for (const id of ['a', 'b', 'c', 'd']) keep(id, 10)
+  assert.deepEqual(ids(), ['b', 'c', 'd'])
+  keep('c', 10)
+  assert.deepEqual(ids(), ['b', 'd', 'c'])
+  assert.deepEqual([table.drop('d', 'two'), table.drop('d', 'one')], [false, true])
+  keep('e', 10)
+  assert.deepEqual(ids(), ['b', 'c', 'e'])
+})

@@ -1,0 +1,73 @@
+// Kept responses in the record's database. A deleted one leaves no bytes behind: SQLite overwrites its pages,
+// and the write-ahead log, which may hold earlier copies of them, is emptied. Runs in the writer thread,
+// except for the read.
+import type { Database } from 'better-sqlite3'
+import { chainSql, expiredSql, type KeptRow, type KeptRowReads } from '../kept-rows.ts'
+
+/** Rows deleted at a time. */
+const ROWS_A_STEP = 64
+
+export const openKeptReads = (db: Database): KeptRowReads => {
+  const chain = db.prepare<[string, string, string, number], KeptRow>(chainSql('kept_responses'))
+  return { keptChain: (id, keyName, most) => chain.all(id, keyName, keyName, most - 1) }
+}
+
+export interface KeptTable {
+  keep(row: KeptRow): void
+  /** Returns false if there was none. */
+  drop(id: string, keyName: string): boolean
+  /** Deletes what had expired at this moment, ms since the epoch. */
+  expire(at: number): void
+}
+
+/** `most`: maximum bytes; the oldest are deleted beyond it. `emptyLog` empties the write-ahead log. */
+export function openKeptTable(db: Database, most: number, emptyLog: () => void): KeptTable {
+  let bytes = db.prepare<[], number>('SELECT coalesce(sum(bytes), 0) FROM kept_responses').pluck().get()!
+  const insert = db.prepare(
+    `INSERT INTO kept_responses (id, key_name, previous, expires_at, bytes, sealed) VALUES (?, ?, ?, ?, ?, ?)`,
+  )
+  const remove = (condition: string) =>
+    db.prepare<unknown[], { bytes: number }>(`DELETE FROM kept_responses WHERE ${condition} RETURNING bytes`)
+  const one = remove('id = ? AND key_name = ?')
+  const oldest = remove('rowid IN (SELECT rowid FROM kept_responses ORDER BY rowid LIMIT 1)')
+  const expired = remove(
+    `rowid IN (SELECT rowid FROM kept_responses WHERE ${expiredSql('kept_responses')} LIMIT ${ROWS_A_STEP})`,
+  )
+
+  /** Deletes rows without a trace; returns how many. */
+  const erase = (statement: typeof one, ...values: unknown[]): number => {
+    db.pragma('secure_delete = ON')
+    try {
+      const gone = statement.all(...values)
+      for (const row of gone) bytes -= row.bytes
+      return gone.length
+    } finally {
+      db.pragma('secure_delete = OFF')
+    }
+  }
+
+  /** Returns the number of rows that had to go. */
+  const put = db.transaction(({ id, keyName, previous, expiresAt, sealed }: KeptRow): number => {
+    let gone = erase(one, id, keyName)
+    insert.run(id, keyName, previous, expiresAt, sealed.length, sealed)
+    bytes += sealed.length
+    while (bytes > most && erase(oldest) > 0) gone++
+    return gone
+  })
+
+  return {
+    keep(row) {
+      if (put(row) > 0) emptyLog()
+    },
+    drop(id, keyName) {
+      const gone = erase(one, id, keyName)
+      if (gone > 0) emptyLog()
+      return gone > 0
+    },
+    expire(at) {
+      let gone = 0
+      for (let some = erase(expired, at); some > 0; some = erase(expired, at)) gone += some
+      if (gone > 0) emptyLog()
+    },
+  }
+}
