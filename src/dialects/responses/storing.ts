@@ -37,7 +37,7 @@ function forAnyProvider(item: string): string[] {
   if (!isObject(json)) return [item]
   if (json.type === 'item_reference') return [item]
   if (json.type === 'reasoning' && typeof json.encrypted_content !== 'string') return []
-  return [omitMembers(item, ['id'])]
+  return [omitMembers(item, [['id']])]
 }
 
 /** Maximum bytes of an answer that is kept. */

@@ -34,11 +34,11 @@ export const upstream = {
   countTokens: {
     request(request, model, access) {
       const text = omitMembers(request.text, [
-        'stream',
-        'store',
-        'background',
-        'include',
-        'max_output_tokens',
+        ['stream'],
+        ['store'],
+        ['background'],
+        ['include'],
+        ['max_output_tokens'],
       ])
       return requestTo('/responses/input_tokens')({ ...request, text, stream: false }, model, access)
     },
