@@ -122,10 +122,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
     name,
     ...writeThrough(options, link, refusal, spool.began),
     reads: readShared(journal, thread),
-    kept: {
-      keep: async (row) => void (await thread.ask('keep', row, SHARED_MS)),
-      drop: (id, keyName) => thread.ask('drop', { id, keyName }, SHARED_MS),
-    },
+    kept: keepShared(thread),
     refusal,
     failure: () => standing?.refused ?? link.failure,
     get backlog() {
@@ -147,6 +144,11 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
     },
   }
 }
+
+const keepShared = (thread: FleetThread): Store['kept'] => ({
+  keep: async (row) => void (await thread.ask('keep', row, SHARED_MS)),
+  drop: (id, keyName) => thread.ask('drop', { id, keyName }, SHARED_MS),
+})
 
 /** Returns a function that warns of each other configuration in the fleet, once for each of ours. */
 function createConfigWarning(log: FleetOptions['log']): (live: Fleet['instances'], digest: string) => void {

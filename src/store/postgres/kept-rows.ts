@@ -6,7 +6,7 @@ import type { Link } from './link.ts'
 
 const TABLE = 'waybill.kept_responses'
 
-export const openKeptReads = (
+export const openSharedKeptReads = (
   link: Link,
 ): { keptChain(...args: Parameters<KeptRowReads['keptChain']>): Promise<KeptRow[]> } => ({
   keptChain: async (id, keyName, most) => {
@@ -20,7 +20,7 @@ export const openKeptReads = (
   },
 })
 
-export const openKeptTable = (link: Link): SharedKeptRows => ({
+export const openSharedKeptTable = (link: Link): SharedKeptRows => ({
   async keep({ id, keyName, previous, expiresAt, sealed }) {
     await link.query(
       `INSERT INTO ${TABLE} (id, key_name, previous, expires_at, sealed) VALUES (?, ?, ?, ?, ?)

@@ -4,7 +4,7 @@ import type { SharedLog, SharedLogOptions } from '../shared-log.ts'
 import { openCallReads } from './call-reads.ts'
 import { forget, listInstances } from './forget.ts'
 import { pulse, register, reportStop } from './instances.ts'
-import { openKeptReads, openKeptTable } from './kept-rows.ts'
+import { openSharedKeptReads, openSharedKeptTable } from './kept-rows.ts'
 import { takeLease } from './leases.ts'
 import { openLink } from './link.ts'
 import { openRates } from './rates.ts'
@@ -24,9 +24,9 @@ export function openSharedLog(options: SharedLogOptions, name = ''): SharedLog {
       ...openCallReads(readLink),
       ...openSpanReads(readLink),
       ...openSessionReads(readLink),
-      ...openKeptReads(readLink),
+      ...openSharedKeptReads(readLink),
     },
-    kept: openKeptTable(pulseLink),
+    kept: openSharedKeptTable(pulseLink),
     schema: () => lookAtSchema(shipLink),
     async migrate() {
       await createTables(shipLink)

@@ -117,10 +117,7 @@ export async function openStore(options: StoreOptions): Promise<Journal> {
     saveArtifact: (callId, weight, make) => artifactBuffer.add(callId, weight, make),
     calls: withBuffered(reader.reads, artifactBuffer),
     spending: readSpending(db, noteDamage),
-    kept: {
-      keep: async (row) => void (await ask({ keep: row })),
-      drop: async (id, keyName) => (await ask({ drop: [id, keyName] })) as boolean,
-    },
+    kept: keepThrough(ask),
     settle: seen,
     shipped: async (seq) => void (await ask({ shipped: seq })),
     file,
@@ -133,6 +130,11 @@ export async function openStore(options: StoreOptions): Promise<Journal> {
     close: (graceMs = 5_000) => (closing ??= close(graceMs)),
   }
 }
+
+const keepThrough = (ask: (request: WriterRequest) => Promise<unknown>): Journal['kept'] => ({
+  keep: async (row) => void (await ask({ keep: row })),
+  drop: async (id, keyName) => (await ask({ drop: [id, keyName] })) as boolean,
+})
 
 /** Hands batches to the writer thread. */
 const committing =
