@@ -26,6 +26,7 @@ const PARTS = [
   'PAGE',
   'FLEET',
   'TRACE',
+  'PASS',
 ]
 
 /** Requirements that no test names yet, with the reason. An entry with a test is an error. */

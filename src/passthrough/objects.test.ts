@@ -164,7 +164,7 @@ test('a key reaches its own objects, and an upload of several parts stays at the
   assert.deepEqual(await own('root'), [file, message])
 })
 
-test("no way that we know leads a client's key to an object of another", async (t) => {
+test("no way that we know leads a client's key to an object of another (PASS-03)", async (t) => {
   const place = await start(t)
   const { file, message, google, batch, messages, part } = await alicesObjects(place)
   const before = place.provider.arrived.length
@@ -268,7 +268,7 @@ const batchRecord = async ({ as }: Place, path: string) =>
     ({ endpoint, method }: any) => endpoint === path && method === 'POST',
   )
 
-test('a batch is open until it is fetched at its end, also over a restart, and is then priced; its results are its key’s', async (t) => {
+test('a batch is open until it is fetched at its end, also over a restart, and is then priced; its results are its key’s (PASS-04)', async (t) => {
   const first = await start(t)
   const { batch } = await alicesObjects(first)
   const began = performance.now()

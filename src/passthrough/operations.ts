@@ -44,10 +44,12 @@ export const OPERATIONS: readonly Operation[] = [
   ...of('files', 'messages', ['GET', 'POST'], '/v1/files'),
   ...of('files', 'messages', ['GET', 'DELETE'], '/v1/files/{id}'),
   ...of('files', 'messages', ['GET'], '/v1/files/{id}/content'),
-  ...of('files', 'gemini', ['POST', 'PUT'], '/upload/v1beta/files'),
-  ...of('files', 'gemini', ['GET'], '/v1beta/files'),
-  ...of('files', 'gemini', ['GET', 'DELETE'], '/v1beta/files/{id}'),
-  ...of('files', 'gemini', ['GET'], '/v1beta/files/{id}:download'),
+  ...['v1beta', 'v1', 'v1alpha'].flatMap((version) => [
+    ...of('files', 'gemini', ['POST', 'PUT'], `/upload/${version}/files`),
+    ...of('files', 'gemini', ['GET'], `/${version}/files`),
+    ...of('files', 'gemini', ['GET', 'DELETE'], `/${version}/files/{id}`),
+    ...of('files', 'gemini', ['GET'], `/${version}/files/{id}:download`),
+  ]),
   ...of('batches', 'chat', ['GET', 'POST'], '/v1/batches'),
   ...of('batches', 'chat', ['GET'], '/v1/batches/{id}'),
   ...of('batches', 'chat', ['POST'], '/v1/batches/{id}/cancel'),
@@ -64,9 +66,12 @@ const patterns = new Map(
   OPERATIONS.map(({ path }) => [path, new RegExp(`^${path.replace('{id}', ID)}$`)] as const),
 )
 
-/** Returns the owner of a path that several have, by a header that only the clients of one send. */
-export const ownerOf = (headers: IncomingHttpHeaders): Owner =>
-  headers['anthropic-version'] === undefined ? 'chat' : 'messages'
+/** Returns the owner of a path that several have, by headers that only the clients of one send. */
+export function ownerOf(headers: IncomingHttpHeaders): Owner {
+  if (headers['anthropic-version'] !== undefined) return 'messages'
+  const isGoogles = headers['x-goog-api-client'] !== undefined || headers['x-goog-api-key'] !== undefined
+  return isGoogles ? 'gemini' : 'chat'
+}
 
 /** An operation with the id in its path; null without one. */
 export interface Found {

@@ -128,7 +128,7 @@ test('a model that is there twice is refused, and nothing is sent', async (t) =>
   assert.equal(provider.arrived.length, 0)
 })
 
-test('the call is on record before its request leaves', async (t) => {
+test('the call is on record before its request leaves (PASS-01)', async (t) => {
   let states: string[] = []
   const provider = await startProvider(t, async (response, arrived) => {
     const { json } = await gateway.get('/api/usage/request-logs')
@@ -170,7 +170,7 @@ test("no credential of the client's leaves, and the provider gets its own", asyn
   assert.equal(provider.arrived[2]!.url, '/v1beta/files?pageSize=3')
 })
 
-test('large bodies pass in both directions, byte for byte', async (t) => {
+test('large bodies pass in both directions, byte for byte (PASS-02)', async (t) => {
   const piece = Buffer.alloc(2 ** 16, 'wav ')
   const down = createHash('sha256')
   const provider = await startProvider(t, async (response) => {
@@ -368,7 +368,7 @@ test('a range request reaches the provider, and its answer the client', async (t
   )
 })
 
-test('a key with a budget gets 403 for a call whose cost has no bound, and may make one that has', async (t) => {
+test('a key with a budget gets 403 for a call whose cost has no bound, and may make one that has (PASS-05)', async (t) => {
   const provider = await startProvider(
     t,
     replyWith({ model: 'm', usage: { prompt_tokens: 10, completion_tokens: 20 } }),

@@ -1,0 +1,151 @@
+// A gateway in a process of its own: a gigabyte in each direction takes little memory, and a kill in the middle of
+// uploads leaves nothing unrecorded.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type IncomingMessage, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import Database from 'better-sqlite3'
+import { databaseFile } from '../store/sqlite/open.ts'
+import { startServer } from '../test/test-cli.ts'
+
+const MIB = 2 ** 20
+const PIECE = Buffer.alloc(MIB, 'x')
+
+/** A provider that counts what arrives; `down`: MiB that it answers. Ids of calls come in a header of the client's. */
+async function startProvider(t: TestContext, down: number) {
+  const begun: string[] = []
+  let received = 0
+  const server = createServer(async (request, response) => {
+    begun.push(String(request.headers['idempotency-key']))
+    try {
+      for await (const piece of request as AsyncIterable<Buffer>) received += piece.length
+    } catch {
+      return // the gateway was killed
+    }
+    response.writeHead(200, { 'content-type': 'audio/wav' })
+    for (let sent = 0; sent < down && !response.destroyed; sent++)
+      if (!response.write(PIECE)) await new Promise((go) => response.once('drain', go).once('close', go))
+    response.end()
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return { origin, begun, received: () => received }
+}
+
+async function serve(t: TestContext, directory: string, origin: string) {
+  const file = join(directory, 'waybill.yaml')
+  writeFileSync(
+    file,
+    `server: { port: 0, request_timeout: 10m }
+data: ${join(directory, 'data')}
+providers: { one: { dialect: openai, base_url: "${origin}/v1", key: $KEY } }
+passthrough: [audio]`,
+  )
+  return startServer(t, ['serve', '--config', file], { env: { KEY: 'sk-one-secret' } })
+}
+
+const temporary = (t: TestContext): string => {
+  const directory = mkdtempSync(join(tmpdir(), 'waybill-'))
+  t.after(() => rmSync(directory, { recursive: true, force: true }))
+  return directory
+}
+
+/** Sends `mib` MiB, and returns how many bytes were answered. */
+async function upload(url: string, mib: number, id: string): Promise<number> {
+  const sent = request(`${url}/v1/audio/transcriptions`, {
+    method: 'POST',
+    headers: { 'idempotency-key': id, 'x-session-id': id, 'content-length': mib * MIB },
+  })
+  const { promise: answered, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+  answered.catch(() => {})
+  sent.on('response', resolve).on('error', reject)
+  sent.on('close', () => reject(new Error('closed')))
+  for (let n = 0; n < mib; n++)
+    if (!sent.write(PIECE))
+      await Promise.race([new Promise((drained) => sent.once('drain', drained)), answered])
+  sent.end()
+  const response = await answered
+  assert.equal(response.statusCode, 200)
+  let bytes = 0
+  for await (const piece of response) bytes += piece.length
+  return bytes
+}
+
+/** Memory of a process, MiB. */
+const memory = (pid: number): number =>
+  Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024
+
+const MIB_OF_A_GIGABYTE = 1_000_000_000 / MIB
+const MAX_MORE_MIB = 60
+
+test('a gigabyte up and a gigabyte down take less than 60 MiB more memory (PASS-02)', {
+  skip: process.platform !== 'linux' && 'memory is read from /proc',
+}, async (t) => {
+  const size = Math.ceil(MIB_OF_A_GIGABYTE)
+  const provider = await startProvider(t, size)
+  const { url, child } = await serve(t, temporary(t), provider.origin)
+  await upload(url, 8, 'warm').catch(() => 0)
+  const before = memory(child.pid!)
+  let most = before
+  const watch = setInterval(() => {
+    most = Math.max(most, memory(child.pid!))
+  }, 20)
+  const began = performance.now()
+  const bytes = await upload(url, size, 'large')
+  clearInterval(watch)
+  const seconds = ((performance.now() - began) / 1_000).toFixed(1)
+  t.diagnostic(
+    `${before.toFixed(0)} MiB before, at most ${most.toFixed(0)} MiB; ${seconds} s for both directions`,
+  )
+  assert.equal(bytes, size * MIB)
+  assert.ok(provider.received() >= size * MIB)
+  assert.ok(most - before < MAX_MORE_MIB, `${(most - before).toFixed(0)} MiB more`)
+})
+
+test('what providers had of uploads when the gateway was killed is on record, one attempt each (PASS-01)', async (t) => {
+  const directory = temporary(t)
+  const provider = await startProvider(t, 0)
+  for (let kill = 0; kill < 6; kill++) {
+    const { url, child } = await serve(t, directory, provider.origin)
+    const uploads = Array.from({ length: 12 }, (_, n) =>
+      upload(url, 24, `${kill}-${n}`).catch(() => 'broken'),
+    )
+    const wanted = provider.begun.length + 3 + kill
+    while (provider.begun.length < wanted) await sleep(2)
+    child.kill('SIGKILL')
+    await once(child, 'close')
+    await Promise.all(uploads)
+  }
+  const { child } = await serve(t, directory, provider.origin) // closes what was left open
+  child.kill('SIGTERM')
+  await once(child, 'close')
+  const db = new Database(databaseFile(join(directory, 'data')), { readonly: true })
+  t.after(() => db.close())
+  const attempts = db
+    .prepare<[], { id: string; outcome: string }>(
+      'SELECT session_id AS id, outcome FROM call_attempts JOIN call_logs ON call_logs.id = call_id',
+    )
+    .all()
+  const open = db.prepare('SELECT count(*) AS n FROM call_logs WHERE completed_at IS NULL').get() as {
+    n: number
+  }
+  t.diagnostic(
+    `${provider.begun.length} uploads reached the provider; ${attempts.length} attempts are on record`,
+  )
+  assert.ok(provider.begun.length >= 33)
+  for (const id of provider.begun) {
+    const own = attempts.filter((attempt) => attempt.id === id && attempt.outcome !== 'not_sent')
+    assert.equal(own.length, 1, `upload ${id} arrived, and ${own.length} attempts tell of it`)
+  }
+  assert.equal(open.n, 0)
+})
