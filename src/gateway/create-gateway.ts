@@ -71,8 +71,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     ...{ reads: READS, calls: [...callsOf(dialects), ...PASSTHROUGH], others: [...OTHERS, ...PAGE], nowhere },
     ...{ context, slots, readSlots, webSockets, now, onInternalError },
     wordingOf: wordingOf(dialects),
-    headersTimeout: bind.headers_timeout,
-    requestTimeout: bind.request_timeout,
+    ...{ headersTimeout: bind.headers_timeout, requestTimeout: bind.request_timeout },
     onRefused: (error, refused) => noteRefusal(error, refused, meters, refusals),
     onCallOver: (callId) => reservations.forget(callId),
   })
