@@ -1,5 +1,5 @@
 // A target that is a command: runs it in its directory, in its own process group, with a clean environment.
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Process } from './instance.ts'
 import { StartError } from './instance.ts'
@@ -16,6 +16,12 @@ const STOP_TIMEOUT_MS = 10_000
 /** Maximum time to read the last output after everything that was started has ended, ms. */
 const OUTPUT_TIMEOUT_MS = 250
 
+/** Returns the variables without which no program starts on Windows. */
+const windowsVariables = () =>
+  process.platform === 'win32'
+    ? Object.fromEntries(['SystemRoot', 'TEMP', 'PATHEXT'].map((name) => [name, process.env[name]]))
+    : {}
+
 /** Starts the command. Rejects with StartError if there is no such program. */
 export async function runCommand(
   [file, ...args]: readonly string[],
@@ -24,7 +30,7 @@ export async function runCommand(
   const { PATH, HOME, LANG } = process.env
   const child = spawn(file!, args, {
     cwd,
-    env: { PATH, HOME, LANG, ...env },
+    env: { PATH, HOME, LANG, ...windowsVariables(), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true, // so that its child processes end with it
   })
@@ -59,7 +65,9 @@ export async function runCommand(
   function signal(name: NodeJS.Signals): void {
     if (over) return
     try {
-      process.kill(-child.pid!, name)
+      // Windows has no process groups and no signals: everything below the process is ended at once.
+      if (process.platform === 'win32') spawnSync('taskkill', ['/pid', String(child.pid), '/t', '/f'])
+      else process.kill(-child.pid!, name)
     } catch {
       // it has ended meanwhile
     }

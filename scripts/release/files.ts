@@ -13,7 +13,7 @@ const root = join(import.meta.dirname, '../..')
 
 /** Returns every place that names a version other than this one, as `file:line: the text there`. */
 export function strays(version: string, files: Readonly<Record<string, string>>): string[] {
-  const naming = /\bwaybill[:-](\d+\.\d+\.\d+)|^(?:appVersion|version): (\S+)$/g
+  const naming = /\bwaybill[:-](\d+\.\d+\.\d+(?:-[a-z]+\.\d+)?)|^(?:appVersion|version): (\S+)$/g
   return Object.entries(files).flatMap(([file, text]) =>
     text
       .split('\n')

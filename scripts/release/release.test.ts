@@ -12,6 +12,8 @@ test('a place that names another version is found, with its line', () => {
     'compose.yaml:2: waybill:1.2.2',
     'examples/helm/waybill/Chart.yaml:3: appVersion: 1.1.0',
   ])
+  const candidate = { 'a.md': '`npx ./waybill-2.0.0-rc.1.tgz`, waybill:2.0.0-rc.1 and waybill:2.0.0' }
+  assert.deepEqual(strays('2.0.0-rc.1', candidate), ['a.md:1: waybill:2.0.0'])
 })
 
 test('the changelog says a version once it has its heading, and a date once it is released', () => {

@@ -17,13 +17,15 @@ export interface EndOfCall extends AnswerResult {
   /** Cost of the attempts before the last one; null without any. */
   readonly earlier: KnownCost | null
   readonly isFromCache: boolean
+  /** Cached tokens that the conversation lost by moving to another target; null if it did not. */
+  readonly cacheLost: number | null
   /** True if the provider's id of the answer goes on record. */
   readonly keepsAnswer: boolean
   readonly latencyMs: number
 }
 
 export function closingOf(
-  { id, route, sent, earlier, isFromCache, keepsAnswer, latencyMs, attempt, outcome }: EndOfCall,
+  { id, route, sent, earlier, isFromCache, cacheLost, keepsAnswer, latencyMs, attempt, outcome }: EndOfCall,
   { price, mask, now }: Pick<CallContext, 'price' | 'mask' | 'now'>,
 ): Closing {
   const at = now()
@@ -59,6 +61,7 @@ export function closingOf(
       responseModel: maskedName(outcome.responseModel, mask),
       responseId: keepsAnswer ? maskedName(outcome.responseId, mask) : null,
       containerId: maskedName(outcome.containerId, mask),
+      cacheLost,
       latencyMs,
       ttftMs: outcome.ttftMs,
       tokens: attempt.tokens,

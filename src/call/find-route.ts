@@ -22,6 +22,8 @@ export interface RoutedRequest {
   readonly route: Route
   readonly tracker: Routed['tracker']
   readonly sessionId: string | null
+  /** The session, or a name for what its conversation began with; decides about the provider's key. */
+  readonly conversation: string | null
   readonly agentId: string | null
   readonly purpose: Purpose
   /** True if the provider's id of the answer goes on record. */
@@ -50,10 +52,10 @@ export function findRoute(
     ...{ dialect: name, staysWithModel, sessionId, agentId, purpose, keyName, traits, kept, noKeeper },
   })
   if (!routed) throw unknownModel(request.model)
-  const { tracker } = routed
+  const { tracker, conversation } = routed
   const isRepeatable = !noKeeper && !kept?.changes
   const found = (route: Route): RoutedRequest => ({
-    ...{ request, route, tracker, sessionId, agentId, purpose, keepsAnswer, isRepeatable },
+    ...{ request, route, tracker, sessionId, conversation, agentId, purpose, keepsAnswer, isRepeatable },
   })
   try {
     const sized = smallLast(routed.route, { text: request.text, json, traits }, context.providers)

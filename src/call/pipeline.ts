@@ -66,6 +66,7 @@ class ClientCall implements BodyTaker, Answering, SendListener {
   #tracker: AttemptTracker | null = null
   /** Response that it goes on from, and whose conversation the gateway has. */
   #previous: string | null = null
+  #conversation: string | null = null
   #trace!: CallTrace
   #hit: CachedAnswer | undefined
 
@@ -135,6 +136,7 @@ class ClientCall implements BodyTaker, Answering, SendListener {
   /** Step 4: puts the call on record before a byte of it leaves. Refuses it if that fails. */
   #record(body: JsonBody, found: RoutedRequest): void {
     this.#tracker = found.tracker
+    this.#conversation = found.conversation
     this.request = found.request
     this.route = found.route
     this.#lookUp(found)
@@ -184,13 +186,19 @@ class ClientCall implements BodyTaker, Answering, SendListener {
     this.#tracker?.over()
     const { store, mask } = this.context
     const { id } = this.call
+    const sent = this.#sent
+    const cacheLost =
+      sent && attempt.outcome === 'answered'
+        ? this.#tracker!.served(sent.target, sent.credential, attempt.tokens)
+        : null
     const closing = closingOf(
       {
         id,
         route: this.route,
-        sent: this.#sent,
+        sent,
         earlier: this.#earlier,
         isFromCache: this.#hit !== undefined,
+        cacheLost,
         keepsAnswer: this.#namesAnswer,
         latencyMs: this.elapsed(),
         attempt,
@@ -315,7 +323,7 @@ class ClientCall implements BodyTaker, Answering, SendListener {
     const { config, providers } = this.context
     const { stream_first_event, answer, idle, retries, cooldown } = config.resilience
     const limits = { responseStart: this.request.stream ? stream_first_event : answer, idle }
-    const { keyName, sessionId } = this.call
+    const { keyName } = this.call
     const { credential: caller = null } = this.#admitted.caller
     const { name } = this.route
     const onRefused = name === null ? undefined : config.routes[name]?.on_refused
@@ -323,7 +331,7 @@ class ClientCall implements BodyTaker, Answering, SendListener {
     return {
       dialect: this.dialect.name,
       ...{ providers, limits, retries, cooldown, keyName, caller, adjusting },
-      session: sessionId === null ? null : `${keyName} ${sessionId}`,
+      session: this.#conversation === null ? null : `${keyName} ${this.#conversation}`,
       listener: this,
     }
   }

@@ -9,11 +9,14 @@ import { DIALECTS } from '../dialects/registry.ts'
 import { clean } from '../terminal/clean.ts'
 import { nearest } from '../yaml/nearest.ts'
 import { AGENTS } from './agent-table.ts'
+import { configFrom, lineOf } from './init-from.ts'
 import { print } from './output.ts'
 import { UsageError } from './usage-error.ts'
 
 export interface InitOptions {
   readonly file: string
+  /** Configuration of another gateway; replaces all questions. */
+  readonly from?: string
   /** Names of presets, separated by commas. */
   readonly provider?: string
   readonly prefer?: Preference
@@ -29,12 +32,33 @@ const LIST_MS = 10_000
 /** Rejects with UsageError. */
 export async function init({ file, env, say = print, ...given }: InitOptions): Promise<void> {
   if (existsSync(file)) throw new UsageError(`${file} already exists; name another file`)
+  if (given.from !== undefined) {
+    writeFrom(file, given.from, env, say)
+    return
+  }
   const { chosen, prefer, check } = await ask(given, env)
   if (check) for (const preset of chosen) say(`  ${await tried(preset, env[preset.keyVariable])}`)
   writeFileSync(file, textOf(chosen, prefer), { flag: 'wx' })
   say(`Written: ${file}. It contains the names of your key variables, but no key.`)
   for (const line of next(file, chosen, env)) say(`  ${line}`)
 }
+
+function writeFrom(file: string, from: string, env: InitOptions['env'], say: (line: string) => void): void {
+  const { text, format, providers, routes, direct, notes, variables } = configFrom(from, env)
+  writeFileSync(file, text, { flag: 'wx' })
+  say(`Written: ${file}, from a file of ${format}. It contains the names of your key variables, but no key.`)
+  say(`Carried over: ${counted(providers, 'provider')}, ${counted(routes, 'route')}.`)
+  if (direct.length > 0)
+    say(`Asked for as provider/model, without a route: ${counted(direct.length, 'model')}.`)
+  if (notes.length > 0) say('Not carried over, or not as it was:')
+  for (const note of notes) say(`  - ${lineOf(note)}`)
+  const unset = variables.filter((variable) => !env[variable])
+  if (unset.length > 0) say(`  set ${unset.join(' and ')}`)
+  say(`  waybill serve --config ${file} --replay --invent   # tries it without a key and without cost`)
+  say(`  waybill serve --config ${file}`)
+}
+
+const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
 
 async function ask(
   given: Pick<InitOptions, 'provider' | 'prefer' | 'check'>,

@@ -53,7 +53,7 @@ const COMMANDS: readonly CommandEntry[] = [
 ]
 
 /** Commands and options of earlier versions -> their current names. */
-const RENAMED: Readonly<Record<string, string>> = {
+export const RENAMED_WORDS: Readonly<Record<string, string>> = {
   witness: 'mock',
   '--witness-port': '--mock-port',
   '--witness-host': '--mock-host',
@@ -62,11 +62,12 @@ const RENAMED: Readonly<Record<string, string>> = {
 }
 
 /** Throws UsageError for the names of earlier versions; after `run`, `record` and `replay` they may be an agent's. */
-function refuseOldNames([command = '', ...others]: readonly string[]): void {
+export function refuseOldNames([command = '', ...others]: readonly string[]): void {
   const words = /^(?:run|record|replay)$/.test(command) ? [] : others.filter((word) => word.startsWith('--'))
   for (const word of [command, ...words]) {
     const [name = ''] = word.split('=')
-    if (Object.hasOwn(RENAMED, name)) throw new UsageError(`${name} is now called ${RENAMED[name]}`)
+    if (Object.hasOwn(RENAMED_WORDS, name))
+      throw new UsageError(`${name} is now called ${RENAMED_WORDS[name]}`)
   }
 }
 

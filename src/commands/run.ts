@@ -12,6 +12,7 @@ import { findKey } from '../terminal/key.ts'
 import { nearest } from '../yaml/nearest.ts'
 import { agentFor, type Launch, launchOf } from './agent-launch.ts'
 import { AGENTS, type Agent, ANY_PROGRAM } from './agent-table.ts'
+import { findProgram, thisSystem } from './find-program.ts'
 import { GatewayAccessError, type Get, gatewayAt, namedGateway } from './gateway-client.ts'
 import { complain } from './output.ts'
 import { UsageError } from './usage-error.ts'
@@ -188,13 +189,14 @@ async function ended(
   const inherited = Object.fromEntries(Object.entries(env).filter(([name]) => !unset.includes(name)))
   const usersHeaders = headers && env[headers]
   const joined = usersHeaders ? { [headers]: `${usersHeaders}\n${set[headers]}` } : {}
+  const { file, before } = findProgram(program, thisSystem(env))
   const forward = (signal: NodeJS.Signals) => {
     // Ctrl-C and Ctrl-\ reach the program from the terminal already.
     if (process.stdin.isTTY && (signal === 'SIGINT' || signal === 'SIGQUIT')) return
     child.kill(signal)
   }
   for (const signal of FORWARDED) process.on(signal, forward) // first, or an early signal would miss it
-  const child = spawn(program, args, {
+  const child = spawn(file, [...before, ...args], {
     stdio: 'inherit',
     env: { ...inherited, ...(keyFile === undefined ? {} : { WAYBILL_KEY_FILE: keyFile }), ...set, ...joined },
   })

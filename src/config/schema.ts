@@ -220,6 +220,11 @@ const provider = z.strictObject({
     .describe(
       'flat: a subscription or a free tier pays for its calls. They are on record at the list price, marked by `flat_usd`, and no budget counts them.',
     ),
+  prompt_cache: wait
+    .prefault('5m')
+    .describe(
+      'How long it keeps a prompt cached after its last use, for `sticky: prefix`. If an answer says that something was cached for an hour, it is an hour for that conversation.',
+    ),
   websocket: z
     .enum(['on', 'off'])
     .default('off')
@@ -421,10 +426,10 @@ const route = z.strictObject({
     .default('')
     .describe('What the route is for. Clients see it in the list of models.'),
   sticky: z
-    .literal('session')
+    .enum(['session', 'prefix'])
     .optional()
     .describe(
-      'session: the calls of a session stay with the target that served the first one, as long as it is ready.',
+      'session: the calls of a session stay with the target that served the first one, as long as it is ready. prefix: the same, also for calls without a session if they begin with the same instructions, tools and first message, as long as the provider has them cached (`prompt_cache`).',
     ),
   rules: z
     .array(rule)

@@ -188,6 +188,8 @@ export interface CallOutcome {
   readonly responseId?: string | null
   /** Id of the container that the provider made or used for it. */
   readonly containerId?: string | null
+  /** Cached tokens that its conversation lost by moving to another target; null or absent if it did not. */
+  readonly cacheLost?: number | null
   /** Milliseconds from the arrival of the call to its last byte. */
   readonly latencyMs: number
   /** Milliseconds to the response start; null if there was none. */

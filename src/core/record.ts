@@ -432,6 +432,13 @@ export const CALL_FIELDS = {
     filter: 'cache',
     open: ({ call }) => call.cache,
   },
+  cache_lost: {
+    kind: 'count',
+    nullable: true,
+    about:
+      'input tokens that its conversation had cached at another target or key, as that provider reported them, and that this call could have read but did not find cached where it went; null if the conversation did not move, its last prompt is no longer cached, or cached tokens are not reported',
+    close: ({ outcome }) => outcome.cacheLost ?? null,
+  },
   saved_usd: {
     kind: 'usd',
     nullable: true,

@@ -96,6 +96,7 @@ test('a logical id reaches its target, the answer is relayed untouched, and the 
     reported_usd: null,
     priced_usd: null,
     flat_usd: null,
+    cache_lost: null,
     saved_usd: null,
   })
   const [{ started_at, ended_at, ...attempt }] = attempt_log

@@ -26,7 +26,7 @@ const response = z.strictObject({
       name: z.string(),
       description: z.string(),
       strategy: z.string(),
-      sticky: z.boolean(),
+      sticky: z.enum(['session', 'prefix']).nullable(),
       rules: z.array(z.strictObject({ when: z.string(), use: z.string() })),
       calls: schemas.count,
       targets: z.array(
@@ -83,7 +83,7 @@ function routeOf(
     name,
     description,
     strategy,
-    sticky: sticky === 'session',
+    sticky: sticky ?? null,
     rules: compileRules(rules).map(({ label }, index) => ({
       when: label.replace(/^rule \d+: /, ''),
       use: rules[index]!.use.target ?? `tier ${rules[index]!.use.tier}`,
@@ -112,6 +112,9 @@ const NOTHING = {
   fell_back: 0,
   input_tokens: 0,
   output_tokens: 0,
+  cached_input_tokens: 0,
+  moved: 0,
+  cache_lost: 0,
   cost_usd: 0,
   cost_is_minimum: false,
   calls_without_cost: 0,

@@ -91,6 +91,9 @@ export const usage = z.strictObject({
   fell_back: count,
   input_tokens: reported,
   output_tokens: reported,
+  cached_input_tokens: reported.describe('part of the input that was read from a cache'),
+  moved: count.describe('calls whose conversation had its prompt cached at another target'),
+  cache_lost: count.describe('cached tokens that were lost by that'),
   ...costs,
   saved_usd: usd,
 })

@@ -6,7 +6,7 @@ import { type Account, accountName, periodsOf } from '../core/period.ts'
 import type { Log } from '../core/process-log.ts'
 import { type Reads, readsThrough } from '../store/reads.ts'
 import { refusedEnd } from '../store/refused-end.ts'
-import type { SharedLogOptions, SharedReads } from '../store/shared-log.ts'
+import type { SharedConversation, SharedLogOptions, SharedReads } from '../store/shared-log.ts'
 import type { Journal, Spent, Store } from '../store/store.ts'
 import { digestOf, locationDigest } from './identity.ts'
 import { createLeases, type LeaseDeps, type Leases } from './leases.ts'
@@ -31,6 +31,10 @@ export interface FleetOptions extends SharedLogOptions {
   /** Returns the targets that failed here since the last call, and their cooldowns, ms. */
   readonly failedTargets: () => readonly { readonly target: string; readonly ms: number }[]
   readonly cool: (target: string, ms: number) => void
+  readonly conversations: {
+    takeChanged(): readonly SharedConversation[]
+    apply(changes: readonly SharedConversation[]): void
+  }
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
 }
 
@@ -88,15 +92,15 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
   async function beat(): Promise<void> {
     const periods = [...new Set([...periodsOf(now(), null), ...leases.periods()])]
     const seen = spool.looking()
-    const cooled = options.failedTargets()
+    const [cooled, conversations] = [options.failedTargets(), options.conversations.takeChanged()]
     const told = await thread
-      .ask('pulse', { config: digest, cooled, back: leases.beat(), periods }, READ_MS)
+      .ask('pulse', { config: digest, cooled, conversations, back: leases.beat(), periods }, READ_MS)
       .catch(() => null)
     standing = told
-    if (!told) return
-    seen(told)
-    if (!told.pulse) return
+    if (told) seen(told)
+    if (!told?.pulse) return
     for (const [target, ms] of Object.entries(told.pulse.cooling)) options.cool(target, ms)
+    options.conversations.apply(told.pulse.conversations)
     leases.heard(told.pulse.granted)
     elsewhere = new Map(told.pulse.spentElsewhere.map((each) => [accountName(each), each]))
     lastLive = told.pulse.live.length

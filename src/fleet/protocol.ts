@@ -23,7 +23,7 @@ export interface WorkerData {
   readonly shipped: number
 }
 
-export type PulseRequest = Omit<Beat, 'backlog'>
+export type PulseRequest = Omit<Beat, 'backlog' | 'since'>
 
 /** State of this instance in the shared log. */
 export interface Standing {

@@ -36,6 +36,8 @@ let shipped = begin
 /** Undefined until the first try. */
 let failure: string | null | undefined
 let live = 1
+/** Time of the last exchange by the clock of the shared log. */
+let since: number | null = null
 
 /** Joins the fleet: creates tables, coming days and its own entry. */
 async function join(): Promise<Sender> {
@@ -117,7 +119,8 @@ async function beat(ask: Asks['pulse'][0]): Promise<Standing> {
   let told: Pulse | null = null
   if (sender)
     try {
-      told = await log.pulse(sender, { ...ask, backlog: backlog.calls })
+      told = await log.pulse(sender, { ...ask, backlog: backlog.calls, since })
+      since = told.at
       live = Math.max(1, told.live.length)
       if (!told.isCurrent) {
         refused = 'another process has taken its place in the fleet'

@@ -39,6 +39,7 @@ export async function joinFleet(
       shared: config.durability === 'shared',
       failedTargets: () => routingState.takeFailed(),
       cool: (target, ms) => routingState.coolAlong(target, ms),
+      conversations: routingState.conversations,
     })
   } catch (error) {
     await store.close()

@@ -70,11 +70,11 @@ test('sticky: of calls that begin together, the first that is served decides; a 
   assert.equal(pick(router, session), 'p/b')
 })
 
-test('sticky: ten thousand sessions are remembered, the least recent is forgotten', () => {
+test('sticky: twenty thousand sessions are remembered, the least recent is forgotten', () => {
   const router = routerOf('round-robin', { route: { sticky: 'session' } })
-  for (let n = 0; n <= 10_000; n++) serve(router, input({}, `s${n}`))
+  for (let n = 0; n <= 20_000; n++) serve(router, input({}, `s${n}`))
   assert.equal(decision(router, input({}, 's0')).cause, 'round-robin')
-  assert.equal(decision(router, input({}, 's10000')).cause, 'sticky')
+  assert.equal(decision(router, input({}, 's20000')).cause, 'sticky')
 })
 
 const RULES = [

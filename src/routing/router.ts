@@ -7,8 +7,9 @@ import { type Purpose, type Route, type Target, targetId } from '../core/call.ts
 import type { GatewayError } from '../core/errors.ts'
 import { PLAIN, type RequestTraits } from '../core/request-traits.ts'
 import { createQuote, pricingOf } from '../pricing/pricing.ts'
-import { type AttemptTracker, trackAttempts } from './attempt-tracker.ts'
+import { type AttemptTracker, type CallConversation, trackAttempts } from './attempt-tracker.ts'
 import { chooseKeeper, chooseTargets, groupOf, type ProviderState } from './choice.ts'
+import { conversationKey, nameByOpening } from './conversations.ts'
 import { Family } from './families.ts'
 import { RoutingState } from './routing-state.ts'
 import type { Pick } from './strategy.ts'
@@ -59,6 +60,8 @@ export interface Routed {
   readonly route: Route
   /** Receives the events of the call, and in any case its end. */
   readonly tracker: AttemptTracker
+  /** Its session, or with `sticky: prefix` a name for what it began with; null if neither is known. */
+  readonly conversation: string | null
 }
 
 export interface Router {
@@ -139,23 +142,16 @@ export function createRouter(
       const { ready, cold } = split(targets)
       const group = groupOf(entry, targets)
       const picked = ready.length > 0 ? nativeFirst(entry, dialect, strategy.order(ready, pickOf(group))) : []
-      const family =
-        entry.isMixed && sessionId !== null && purpose !== 'background'
-          ? new Family(
-              routingState,
-              ({ provider }) => familyOf(config, provider),
-              { keyName, sessionId, agentId, route: name ?? '' },
-              traits,
-            )
-          : null
+      const followsFamily = entry.isMixed && sessionId !== null && purpose !== 'background'
+      const history = followsFamily && { keyName, sessionId, agentId, route: name ?? '' }
+      const family = history
+        ? new Family(routingState, ({ provider }) => familyOf(config, provider), history, traits)
+        : null
       const ordered = family?.first(picked) ?? picked
 
-      // Session ids and names of keys contain no control characters, so the parts cannot run into each other.
-      const key = entry.sticky && sessionId !== null ? `${keyName ?? ''}\n${sessionId}\n${group}` : null
-      const stickyTarget = key === null ? undefined : routingState.stickyTarget(key)
-      const stays =
-        stickyTarget !== undefined &&
-        ordered.find((target) => targetId(target) === stickyTarget && (family?.isHome(target) ?? true))
+      const conversation = sessionId ?? (entry.sticky === 'prefix' ? nameByOpening(traits) : null)
+      const follows = conversationOf(entry, conversation, keyName, group, agentId, purpose)
+      const stays = stayingTarget(routingState, follows, family, ordered)
       const [first, ...rest] = stays
         ? [stays, ...ordered.filter((target) => target !== stays), ...cold]
         : [...ordered, ...cold]
@@ -175,7 +171,8 @@ export function createRouter(
           candidates: [first!, ...rest],
           decision: { cause, skipped: [...skipped, ...passedOver] },
         },
-        tracker: trackAttempts(routingState, first!, key, family?.served),
+        tracker: trackAttempts(routingState, first!, follows, family?.served),
+        conversation,
       }
     },
 
@@ -194,6 +191,37 @@ export function createRouter(
     cool: (target, ms) => routingState.cool(target, ms),
     accountOf: accountIn(config),
   }
+}
+
+/** Identifies the conversation of a call on a route with several targets. */
+function conversationOf(
+  { sticky, cacheLife, targets, name }: RouteEntry,
+  conversation: string | null,
+  keyName: string | null,
+  group: string,
+  agentId: string | null,
+  purpose: Purpose,
+): CallConversation {
+  const isKnown = conversation !== null && targets.length > 1
+  return {
+    sticky: isKnown && sticky ? conversationKey('sticky', keyName, conversation, group) : null,
+    // A session's agents and background tasks have prompts of their own.
+    prompt: isKnown ? conversationKey('prompt', keyName, conversation, name, agentId, purpose) : null,
+    staysMs: sticky === 'prefix' ? cacheLife : () => Infinity,
+    cachedMs: cacheLife,
+  }
+}
+
+/** Returns the target that has the conversation, if it is ready and takes the history; undefined if none. */
+function stayingTarget(
+  { conversations }: RoutingState,
+  { sticky }: CallConversation,
+  family: Family | null,
+  ordered: readonly Target[],
+): Target | undefined {
+  const place = sticky === null ? undefined : conversations.get(sticky)?.place
+  if (place === undefined) return undefined
+  return ordered.find((target) => targetId(target) === place && (family?.isHome(target) ?? true))
 }
 
 const asCooling = (target: Target) => ({ target: targetId(target), reason: 'cooling' })

@@ -1,8 +1,9 @@
 // State of routing between calls: turns, cooldowns, open attempts and recent latency per target, and the
-// target of each session. In memory and bounded; a restart forgets it. Learned from live traffic only, so
+// target of each conversation. In memory and bounded; a restart forgets it. Learned from live traffic only, so
 // that reading changes nothing. Knows no strategy; the clock is a parameter.
 import { LRUCache } from 'lru-cache'
 import { type Target, targetId } from '../core/call.ts'
+import { Conversations } from './conversations.ts'
 
 /** Weight of a new measurement against all before it. */
 const NEW_LATENCY_WEIGHT = 0.2
@@ -30,12 +31,14 @@ export class RoutingState {
   readonly #failed = new Map<string, number>()
   readonly #open = new Map<string, number>()
   readonly #latencies = new LRUCache<string, Latency>({ max: MAX_LATENCIES })
-  readonly #stickyTargets = new LRUCache<string, string>({ max: MAX_SESSIONS })
   readonly #families = new LRUCache<string, string>({ max: MAX_SESSIONS })
+
+  readonly conversations: Conversations
 
   /** `now` in ms since the epoch. */
   constructor(now: () => number) {
     this.#now = now
+    this.conversations = new Conversations(now)
   }
 
   /** Returns how many calls a group of targets has had. */
@@ -116,15 +119,6 @@ export class RoutingState {
   unanswered(target: Target): void {
     if (this.latency(target) === null)
       this.#latencies.set(targetId(target), { ms: Infinity, until: this.#now() + NO_ANSWER_VALID_MS })
-  }
-
-  /** Returns the `provider/model` of the calls under this key; the least recently used keys are forgotten. */
-  stickyTarget(key: string): string | undefined {
-    return this.#stickyTargets.get(key)
-  }
-
-  setStickyTarget(key: string, target: Target): void {
-    this.#stickyTargets.set(key, targetId(target))
   }
 
   /** Returns the family of the reasoning under this key; the least recently used keys are forgotten. */

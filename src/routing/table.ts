@@ -51,7 +51,9 @@ export interface RouteEntry {
   readonly rules: readonly Rule[]
   /** True if there are rules or limited models, so that the targets depend on the traits of a call. */
   readonly readsTraits: boolean
-  readonly sticky: boolean
+  readonly sticky: RouteConfig['sticky'] | null
+  /** Returns how long a target's provider keeps a prompt cached, ms. */
+  readonly cacheLife: (target: Target) => number
   /** True if calls whose answers depend on one model may still go to any. */
   readonly mixesModels: boolean
 }
@@ -84,7 +86,8 @@ export function createRoutingTable(config: Config, canTranslate: CanTranslate): 
       ...dialectsOf(config, parsed, canTranslate, prefer === 'native'),
       rules: compileRules(rules),
       readsTraits: rules.length > 0 || models.some(isLimited),
-      sticky: sticky === 'session',
+      sticky: sticky ?? null,
+      cacheLife: ({ provider }) => config.providers[provider]!.prompt_cache,
       mixesModels: embeddings === 'any_model',
     })
   }
@@ -105,7 +108,8 @@ const DIRECT: Omit<RouteEntry, 'targets' | keyof ReturnType<typeof dialectsOf>> 
   models: [undefined],
   rules: [],
   readsTraits: false,
-  sticky: false,
+  sticky: null,
+  cacheLife: () => 0,
   mixesModels: false,
 }
 

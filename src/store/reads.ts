@@ -69,6 +69,12 @@ export interface UsageSums {
   readonly fell_back: number
   readonly input_tokens: number | null
   readonly output_tokens: number | null
+  /** Part of the input that was read from a cache. */
+  readonly cached_input_tokens: number | null
+  /** Calls whose conversation moved to another target while its prompt was cached at the one before. */
+  readonly moved: number
+  /** Cached tokens that were lost by that. */
+  readonly cache_lost: number
   readonly cost_usd: number | null
   /** True if the cost of some calls is not fully known, or not yet. */
   readonly cost_is_minimum: boolean

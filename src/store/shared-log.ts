@@ -48,11 +48,27 @@ export interface Unshipped {
   }[]
 }
 
+/** Where a conversation has its prompt cached. */
+export interface SharedConversation {
+  /** A digest. */
+  readonly key: string
+  /** Target, and the provider's key if there are several. */
+  readonly place: string
+  /** Tokens. */
+  readonly cached: number
+  /** Rest of the cache's life, ms. */
+  readonly ms: number
+}
+
 export interface Beat {
   readonly config: string
   readonly backlog: number
   /** Targets that failed here since the last exchange, and for how long to pass them over, ms. */
   readonly cooled: readonly { readonly target: string; readonly ms: number }[]
+  /** Conversations that moved or went on here since the last exchange. */
+  readonly conversations: readonly SharedConversation[]
+  /** Time of the last exchange by the clock of the shared log, ms since the epoch; null before the first. */
+  readonly since: number | null
   /** Unused money of a lease; of one at a time, so that no two instances wait for each other. */
   readonly back: Amount | null
   /** Periods whose amounts are of interest. */
@@ -72,6 +88,10 @@ export interface Pulse {
   /** Target -> rest of its cooldown, ms. */
   readonly cooling: Readonly<Record<string, number>>
   readonly live: readonly { readonly name: string; readonly config: string }[]
+  /** Conversations that the other instances have reported since `since`. */
+  readonly conversations: readonly SharedConversation[]
+  /** Time of this exchange by the clock of the shared log, ms since the epoch. */
+  readonly at: number
   /** Totals that this instance may spend. */
   readonly granted: readonly Amount[]
   /** Spending that the other instances have reported. */

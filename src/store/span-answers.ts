@@ -3,6 +3,7 @@ import { type Latencies, medianOf } from './latency.ts'
 import type { History, RoutingShares, Share, TargetUsage, UsageKey, UsageSums } from './reads.ts'
 import {
   abortedCalls,
+  cacheLostIn,
   calls,
   costsOf,
   failedCalls,
@@ -124,7 +125,7 @@ export function sharesOf(
 }
 
 const usageOf = (sum: Sum): UsageSums => {
-  const { input, output } = tokensInSum(sum)
+  const { input, output, cached_input } = tokensInSum(sum)
   return {
     calls: calls(sum),
     failed: failedCalls(sum),
@@ -132,6 +133,8 @@ const usageOf = (sum: Sum): UsageSums => {
     fell_back: fellBack(sum),
     input_tokens: input,
     output_tokens: output,
+    cached_input_tokens: cached_input,
+    ...cacheLostIn(sum),
     ...costsOf(sum),
     saved_usd: savedOf(sum),
   }

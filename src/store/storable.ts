@@ -36,6 +36,7 @@ export function storable(write: Exclude<Write, Opening>): Exclude<Write, Opening
           responseModel: text(outcome.responseModel),
           responseId: idOf(outcome.responseId),
           containerId: idOf(outcome.containerId),
+          cacheLost: count(outcome.cacheLost ?? null),
           latencyMs: amount(outcome.latencyMs) ?? 0,
           ttftMs: amount(outcome.ttftMs),
           tokens: tokensOf(outcome.tokens),

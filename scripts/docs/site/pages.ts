@@ -56,6 +56,8 @@ export const PAGES: Readonly<Record<string, Readonly<Record<string, string>>>> =
     'docs/traces.md': 'Traces',
     'docs/security.md': 'Security model',
     'SECURITY.md': 'Reporting a vulnerability',
+    'docs/from-other-gateways.md': 'From another gateway',
+    'docs/upgrading.md': 'Upgrading',
     'docs/platforms.md': 'Platforms',
     'docs/stability.md': 'Stability',
   },

@@ -29,6 +29,7 @@ export const addInit: CommandEntry = (program, { env }) => {
   program
     .command('init [file]')
     .description('write a configuration: asks which providers you have and what to prefer')
+    .option('--from <file>', 'carry over the configuration of LiteLLM, Claude Code Router or one-api')
     .option('--provider <names>', 'providers, separated by commas, the preferred one first')
     .addOption(new Option('--prefer <what>', 'what matters for everyday calls').choices(PREFERENCES))
     .option('--check', 'ask the providers for their lists of models; this tries the keys and costs nothing')

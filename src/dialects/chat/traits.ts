@@ -2,6 +2,7 @@
 import type { RequestTraits } from '../../core/request-traits.ts'
 import { BINARY, estimateTokens, readableText } from '../../core/token-estimate.ts'
 import { isObject, type Json } from '../json.ts'
+import { openingOf } from '../opening.ts'
 
 const isFilled = (value: unknown): boolean => Array.isArray(value) && value.length > 0
 
@@ -28,6 +29,11 @@ export class ChatTraits implements RequestTraits {
     const { reasoning_effort, reasoning } = this.#body
     const effort = reasoning_effort ?? (isObject(reasoning) ? reasoning.effort : null)
     return typeof effort === 'string' ? effort : null
+  }
+
+  get opening(): string {
+    const { tools, functions, messages } = this.#body
+    return openingOf([tools, functions], null, messages)
   }
 
   get inputTokens(): number {

@@ -2,6 +2,7 @@
 import type { RequestTraits } from '../../core/request-traits.ts'
 import { estimateTokens } from '../../core/token-estimate.ts'
 import { isObject, type Json } from '../json.ts'
+import { openingOf } from '../opening.ts'
 import { either, inputOf } from './input.ts'
 
 /** Each trait is computed on first read. Never throws, whatever the body holds. */
@@ -45,6 +46,11 @@ export class GeminiTraits implements RequestTraits {
   /** Only the provider that signed a thought accepts it. */
   get opaqueReasoning(): boolean {
     return partsOf(this.#body).some((part) => either(part, 'thoughtSignature') !== undefined)
+  }
+
+  get opening(): string {
+    const { tools, contents } = this.#body
+    return openingOf(tools, either(this.#body, 'systemInstruction'), contents)
   }
 
   get inputTokens(): number {

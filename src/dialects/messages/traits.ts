@@ -2,6 +2,7 @@
 import type { RequestTraits } from '../../core/request-traits.ts'
 import { estimateTokens } from '../../core/token-estimate.ts'
 import { isObject, type Json } from '../json.ts'
+import { openingOf } from '../opening.ts'
 import { inputOf } from './input.ts'
 
 /** Each trait is computed on first read. Never throws, whatever the body holds. */
@@ -46,6 +47,11 @@ export class MessagesTraits implements RequestTraits {
         isObject(block) &&
         ((block.type === 'thinking' && !!block.signature) || block.type === 'redacted_thinking'),
     )
+  }
+
+  get opening(): string {
+    const { tools, system, messages } = this.#body
+    return openingOf(tools, system, messages)
   }
 
   get inputTokens(): number {

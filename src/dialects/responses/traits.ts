@@ -2,6 +2,7 @@
 import type { RequestTraits } from '../../core/request-traits.ts'
 import { estimateTokens, readableText } from '../../core/token-estimate.ts'
 import { isObject, type Json, member } from '../json.ts'
+import { openingOf } from '../opening.ts'
 import { addedTools } from './blocks-items.ts'
 
 /** Each trait is computed on first read. Never throws, whatever the body holds. */
@@ -41,6 +42,11 @@ export class ResponsesTraits implements RequestTraits {
     const { input, background } = this.#body
     if (member(listOf(input).at(-1), 'type') === 'compaction_trigger') return 'compaction_trigger'
     return background === true ? 'background' : null
+  }
+
+  get opening(): string {
+    const { tools, instructions, input } = this.#body
+    return openingOf(tools, instructions, input)
   }
 
   get inputTokens(): number {

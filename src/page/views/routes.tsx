@@ -58,6 +58,11 @@ export function Routes() {
   )
 }
 
+const STAYS = {
+  session: ', sessions stay with their target',
+  prefix: ', conversations stay with their target',
+} as const
+
 type RouteAnswer = RoutesAnswer['routes'][number]
 
 function Route({ route }: { route: RouteAnswer }) {
@@ -68,7 +73,7 @@ function Route({ route }: { route: RouteAnswer }) {
         <a href={callsHref({ route: name })}>{name}</a>{' '}
         <small>
           {strategy}
-          {sticky && ', sessions stay with their target'}
+          {sticky && STAYS[sticky]}
           {description && `; ${description}`}; {format.count(calls)} calls
         </small>
       </h2>
@@ -96,6 +101,10 @@ interface TargetRow
     | 'share'
     | 'cost_usd'
     | 'cost_is_minimum'
+    | 'input_tokens'
+    | 'cached_input_tokens'
+    | 'moved'
+    | 'cache_lost'
     | 'tier'
     | 'cooling_until'
   > {
@@ -166,6 +175,22 @@ const columnsOf = (route: string | null): readonly PlainColumn<TargetRow>[] => [
     isNumber: true,
     cell: ({ failed }) => format.count(failed),
     isBad: ({ failed }) => failed > 0,
+  },
+  {
+    title: 'cached',
+    isNumber: true,
+    about: 'the part of the input that the provider had cached',
+    cell: ({ input_tokens, cached_input_tokens }) =>
+      cached_input_tokens === null || !input_tokens
+        ? null
+        : format.percent(cached_input_tokens / input_tokens),
+  },
+  {
+    title: 'cache lost',
+    isNumber: true,
+    about: 'cached tokens that conversations lost by moving here from another target',
+    cell: ({ moved, cache_lost }) =>
+      moved === 0 ? null : `${format.compact(cache_lost)} in ${format.count(moved)} moves`,
   },
   { title: 'cost', isNumber: true, cell: format.cost },
 ]

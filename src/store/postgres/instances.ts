@@ -5,6 +5,10 @@ import type { Link } from './link.ts'
 
 /** Time without a sign of life after which an instance counts as dead, s. */
 const ALIVE_S = 10
+/** Maximum time by which an exchange becomes visible after its own time, s; it is read again for as long. */
+const LATE_S = 2
+/** Maximum conversations received in one exchange. */
+const MAX_CONVERSATIONS = 5_000
 
 export async function register(
   link: Link,
@@ -43,7 +47,7 @@ export async function reportStop(link: Link, { instance, start }: Sender): Promi
 export async function pulse(
   link: Link,
   { instance, start }: Sender,
-  { config, backlog, cooled, back, periods }: Beat,
+  { config, backlog, cooled, conversations, since, back, periods }: Beat,
 ): Promise<Pulse> {
   const [{ pulse }] = (await link.query<{ pulse: string }>(
     `WITH beat AS (
@@ -53,6 +57,12 @@ export async function pulse(
        SELECT target, now() + ms * interval '1 ms' FROM json_to_recordset(?::json) AS t(target text, ms double precision)
          ORDER BY target
        ON CONFLICT (target) DO UPDATE SET until = greatest(c.until, excluded.until)
+     ), gone_on AS (
+       INSERT INTO waybill.conversations (key, place, cached, until, changed_at, instance)
+       SELECT key, place, cached, now() + ms * interval '1 ms', now(), ?
+         FROM json_to_recordset(?::json) AS t(key text, place text, cached bigint, ms double precision) ORDER BY key
+       ON CONFLICT (key) DO UPDATE SET place = excluded.place, cached = excluded.cached, until = excluded.until,
+         changed_at = excluded.changed_at, instance = excluded.instance
      ), lease AS (
        UPDATE waybill.leases SET granted = granted - ? WHERE key_name = ? AND month = ? AND instance = ? RETURNING 1
      ), budget AS (
@@ -64,6 +74,11 @@ export async function pulse(
          FROM waybill.cooldowns WHERE until > now()), '{}'),
        'live', coalesce((SELECT json_agg(json_build_object('name', name, 'config', config)) FROM waybill.instances
          WHERE place <> '' AND seen_at > now() - interval '${ALIVE_S} s'), '[]'),
+       'at', extract(epoch FROM now()) * 1000,
+       'conversations', coalesce((SELECT json_agg(c) FROM (
+         SELECT key, place, cached, extract(epoch FROM until - now()) * 1000 AS ms FROM waybill.conversations
+           WHERE instance <> ? AND until > now() AND changed_at > to_timestamp(?::double precision / 1000) - interval '${LATE_S} s'
+           ORDER BY changed_at DESC LIMIT ${MAX_CONVERSATIONS}) AS c), '[]'),
        'granted', coalesce((SELECT json_agg(json_build_object('keyName', key_name, 'period', month, 'usd', granted))
          FROM waybill.leases WHERE instance = ? AND month = ANY(?)), '[]'),
        'spentElsewhere', coalesce((SELECT json_agg(json_build_object('keyName', key_name, 'period', month, 'usd', usd, 'estimatedUsd', estimated, 'unknownAttempts', unknown))
@@ -71,9 +86,10 @@ export async function pulse(
      )::text AS pulse`,
     [
       ...[config, backlog, instance, start, JSON.stringify(cooled)],
+      ...[instance, JSON.stringify(conversations)],
       ...[back?.usd ?? 0, back?.keyName ?? '', back?.period ?? '', instance],
       ...[back?.usd ?? 0, back?.keyName ?? '', back?.period ?? ''],
-      ...[instance, periods, periods, instance],
+      ...[instance, since ?? 0, instance, periods, periods, instance],
     ],
   )) as [{ pulse: string }]
   const told = JSON.parse(pulse) as Pulse

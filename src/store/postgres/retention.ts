@@ -23,6 +23,7 @@ export async function dropOldDays(link: Link, now: number, days: number): Promis
      DELETE FROM waybill.usage_hours WHERE hour < ${hour};
      DELETE FROM waybill.latency_hours WHERE hour < ${hour};
      DELETE FROM waybill.cooldowns WHERE until < now() - interval '1 hour';
+     DELETE FROM waybill.conversations WHERE until < now();
      DELETE FROM waybill.rates WHERE expire < extract(epoch FROM now() - interval '1 hour') * 1000;`,
     30_000,
   )

@@ -167,6 +167,23 @@ const STEPS: readonly string[] = [
   CREATE INDEX IF NOT EXISTS kept_responses_previous ON kept_responses (previous, key_name) WHERE previous IS NOT NULL;
   CREATE INDEX IF NOT EXISTS kept_responses_expires_at ON kept_responses (expires_at);
   `,
+
+  // 7: where conversations have their prompts cached, and the cached tokens that they lost by moving. An older
+  // release writes neither. Fresh tables have the columns of the sums from step 1.
+  `
+  ALTER TABLE usage_hours ADD COLUMN IF NOT EXISTS cache_lost double precision NOT NULL DEFAULT 0;
+  ALTER TABLE usage_hours ADD COLUMN IF NOT EXISTS cache_lost_known double precision NOT NULL DEFAULT 0;
+  ALTER TABLE usage_hours ALTER COLUMN cache_lost SET DEFAULT 0, ALTER COLUMN cache_lost_known SET DEFAULT 0;
+  CREATE TABLE conversations (
+    key text PRIMARY KEY,
+    place text NOT NULL,
+    cached bigint NOT NULL,
+    until timestamptz NOT NULL,
+    changed_at timestamptz NOT NULL,
+    instance text NOT NULL
+  );
+  CREATE INDEX conversations_changed ON conversations (changed_at);
+  `,
 ]
 
 /** Indexes are created with the columns: on the empty parent, or on each partition in turn. */

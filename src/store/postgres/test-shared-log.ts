@@ -4,7 +4,7 @@ import { SUM_COLUMNS } from '../sql/usage-sum.ts'
 import type { Link } from './link.ts'
 
 const AMOUNTS = SUM_COLUMNS.filter(
-  (name) => /^(tokens_|cost_usd|saved_usd|flat_usd)/.test(name) && !name.endsWith('_known'),
+  (name) => /^(tokens_|cost_usd|saved_usd|flat_usd|cache_lost)/.test(name) && !name.endsWith('_known'),
 )
 const SERIES =
   'instance, requested_model, resolved_provider, resolved_model, key_name, route, strategy, tier, cache, endpoint'

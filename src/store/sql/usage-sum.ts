@@ -12,6 +12,7 @@ const SUMMED = [
   'cost_usd',
   'saved_usd',
   'flat_usd',
+  'cache_lost',
 ] as const
 
 /** Counts of calls. `failed` includes those in `aborted`; `cost_partial` counts incomplete costs. */
@@ -41,6 +42,7 @@ export interface Summand {
   readonly cost_missing: string | null
   readonly saved_usd: number | null
   readonly flat_usd: number | null
+  readonly cache_lost: number | null
 }
 
 /** The columns of `call_logs` that a Summand needs, for a SELECT or RETURNING. */
@@ -104,6 +106,12 @@ export function costsOf(sum: Sum) {
 }
 /** Returns the cost saved by cache hits; 0 if there were none. */
 export const savedOf = (sum: Sum): number => usd(sum, 'saved_usd') ?? 0
+
+/** Returns the cached tokens lost by moves to another target, and how many calls moved. */
+export const cacheLostIn = (sum: Sum) => ({
+  cache_lost: known(sum, 'cache_lost') ?? 0,
+  moved: sum[KNOWN + SUMMED.indexOf('cache_lost')]!,
+})
 
 export const tokensInSum = (sum: Sum) => ({
   input: known(sum, 'tokens_input'),

@@ -69,6 +69,7 @@ test('a database of the first release opens, keeps its rows, and adds up (LIFE-0
       reported_usd: null,
       priced_usd: null,
       flat_usd: null,
+      cache_lost: null,
       client: null,
     })),
   )

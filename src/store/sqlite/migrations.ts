@@ -310,6 +310,15 @@ export const STEPS: readonly string[] = [
   CREATE INDEX kept_responses_previous ON kept_responses (previous, key_name) WHERE previous IS NOT NULL;
   CREATE INDEX kept_responses_expires_at ON kept_responses (expires_at);
   `,
+
+  // 22: cached tokens that conversations lost by moving to another target.
+  `
+  ALTER TABLE call_logs ADD COLUMN cache_lost INTEGER;
+  ALTER TABLE usage_hours ADD COLUMN cache_lost REAL NOT NULL DEFAULT 0;
+  ALTER TABLE usage_hours ADD COLUMN cache_lost_known REAL NOT NULL DEFAULT 0;
+  ALTER TABLE sessions ADD COLUMN cache_lost REAL NOT NULL DEFAULT 0;
+  ALTER TABLE sessions ADD COLUMN cache_lost_known REAL NOT NULL DEFAULT 0;
+  `,
 ]
 
 /** The newest schema. */

@@ -1,0 +1,245 @@
+// A configuration in the making: what a file of another gateway has that ours can express, and notes on what
+// it cannot. Writes no key anywhere, whatever the file holds. Knows no other gateway.
+import { createHash } from 'node:crypto'
+import type { DIALECT_NAMES, STRATEGIES } from '../../config/schema.ts'
+
+/** A setting that was not carried over, or not as it was. */
+export interface Note {
+  /** Its place in the file. */
+  readonly where: string
+  /** The reason, and what to do instead. */
+  readonly advice: string
+}
+
+type DialectName = (typeof DIALECT_NAMES)[number]
+
+/** A provider as a file names it. */
+export interface ForeignProvider {
+  /** Proposed name. */
+  readonly name: string
+  readonly dialect: readonly DialectName[]
+  readonly baseUrl: string
+  /** Variable that holds its key; null if it needs none. */
+  readonly keyVariable: string | null
+  /** Sign-in of a cloud, in place of a key. */
+  readonly auth?: string
+  /** Cloud with paths of its own. */
+  readonly platform?: string
+}
+
+export interface DraftTarget {
+  readonly model: string
+  readonly weight?: number
+  readonly request?: Readonly<Record<string, unknown>>
+}
+
+export interface DraftRoute {
+  description?: string
+  strategy?: (typeof STRATEGIES)[number]
+  on_refused?: 'adjust'
+  rules?: { readonly when: object; readonly use: { readonly target: string } }[]
+  targets: DraftTarget[]
+}
+
+export class ConfigDraft {
+  readonly notes: Note[] = []
+  readonly server: Record<string, unknown> = {}
+  readonly models: Record<string, object> = {}
+  readonly routes: Record<string, DraftRoute> = {}
+  readonly resilience: Record<string, unknown> = {}
+  readonly keys: Record<string, unknown>[] = []
+  readonly defaults: Record<string, string> = {}
+  cache: Readonly<Record<string, unknown>> | null = null
+  /** Models that are asked for as provider/model, without a route. */
+  readonly direct: string[] = []
+  readonly #providers = new Map<string, ForeignProvider>()
+  /** Variables for keys that the file holds, by the digest of each. */
+  readonly #secrets = new Map<string, string>()
+
+  note(where: string, advice: string): void {
+    if (!this.notes.some((each) => each.where === where && each.advice === advice))
+      this.notes.push({ where, advice })
+  }
+
+  /** Returns the variable for a key that stands in the file, and says so. Keys of one purpose are numbered. */
+  secret(where: string, key: string, usual: string): string {
+    const digest = createHash('sha256').update(key).digest('hex')
+    let name = this.#secrets.get(digest)
+    if (name === undefined) {
+      const taken = new Set(this.#secrets.values())
+      name = usual
+      for (let n = 2; taken.has(name); n++) name = `${usual}_${n}`
+      this.#secrets.set(digest, name)
+    }
+    this.note(where, `keys do not belong in the file; put this one into the variable ${name}`)
+    return name
+  }
+
+  /** Returns the name under which a provider is written: one for each address and key. */
+  provider(given: ForeignProvider): string {
+    const wanted = given.name.replaceAll(/[^\w.-]+/g, '-').replaceAll(/^-+|-+$/g, '') || 'provider'
+    for (let n = 1; ; n++) {
+      const name = n === 1 ? wanted : `${wanted}-${n}`
+      const known = this.#providers.get(name)
+      if (!known) {
+        this.#providers.set(name, given)
+        return name
+      }
+      if (known.baseUrl === given.baseUrl && known.keyVariable === given.keyVariable) {
+        const dialect = [...new Set([...known.dialect, ...given.dialect])]
+        this.#providers.set(name, { ...known, dialect })
+        return name
+      }
+    }
+  }
+
+  /**
+   * Accepts a gateway key of the file: written as its digest, or named in a note if only a variable that is not
+   * set holds it.
+   */
+  gatewayKey(where: string, key: string | undefined, more: Readonly<Record<string, unknown>> = {}): void {
+    if (key) {
+      const digest = `sha256:${createHash('sha256').update(key).digest('hex')}`
+      if (!this.keys.some((each) => each.digest === digest))
+        this.keys.push({
+          name: this.keys.length === 0 ? 'admin' : `key-${this.keys.length + 1}`,
+          role: 'admin',
+          digest,
+          ...more,
+        })
+    } else
+      this.note(
+        where,
+        'its value is not known here; `waybill key new admin` makes a key, and prints the lines for `keys`',
+      )
+  }
+
+  /** Returns the variables that hold the providers' keys. */
+  get variables(): string[] {
+    return [...new Set([...this.#providers.values()].flatMap(({ keyVariable }) => keyVariable ?? []))]
+  }
+
+  /**
+   * Makes the names fit together: a route may not begin with the name of a provider, and has each target once.
+   * A route that means what its own name means without it is left out.
+   */
+  settle(): void {
+    const providerOf = (id: string) => id.slice(0, id.indexOf('/'))
+    const isDirect = (name: string) => {
+      const { targets, rules } = this.routes[name]!
+      const [first, ...rest] = targets
+      return rest.length === 0 && !rules && first!.model === name && !first!.request
+    }
+    const colliding = new Set(
+      Object.keys(this.routes)
+        .filter((name) => this.#providers.has(providerOf(name)) && !isDirect(name))
+        .map(providerOf),
+    )
+    const renamed = (id: string) =>
+      colliding.has(providerOf(id)) ? `${providerOf(id)}-api${id.slice(id.indexOf('/'))}` : id
+    for (const [name, route] of Object.entries(this.routes)) {
+      if (this.#providers.has(providerOf(name)) && !colliding.has(providerOf(name))) {
+        if (route.on_refused)
+          this.note(
+            'drop_params',
+            'it holds for routes; a model asked for as provider/model gets the refusals of its provider',
+          )
+        delete this.routes[name]
+        this.direct.push(name)
+        continue
+      }
+      const targets = new Map<string, DraftTarget>()
+      for (const target of route.targets) {
+        const model = renamed(target.model)
+        const weight = (targets.get(model)?.weight ?? 0) + (target.weight ?? 0)
+        targets.set(model, { ...target, model, ...(target.weight !== undefined && { weight }) })
+      }
+      const rules = route.rules?.map((rule) => ({ ...rule, use: { target: renamed(rule.use.target) } }))
+      this.routes[name] = { ...route, ...(rules && { rules }), targets: [...targets.values()] }
+    }
+    for (const [id, model] of Object.entries(this.models)) {
+      delete this.models[id]
+      this.models[renamed(id)] = model
+    }
+    for (const [name, provider] of [...this.#providers]) {
+      if (!colliding.has(name)) continue
+      this.#providers.delete(name)
+      this.#providers.set(`${name}-api`, provider)
+    }
+  }
+
+  /** Returns the configuration as values, in the order in which they are written. */
+  values(): Record<string, unknown> {
+    const filled = (part: object) => (Object.keys(part).length > 0 ? part : undefined)
+    const providers = Object.fromEntries(
+      [...this.#providers].map(([name, { dialect, baseUrl, keyVariable, auth, platform }]) => [
+        name,
+        {
+          dialect: dialect.length === 1 ? dialect[0] : dialect,
+          base_url: baseUrl,
+          ...(keyVariable !== null && { key: `$${keyVariable}` }),
+          ...(auth && { auth }),
+          ...(platform && { platform }),
+        },
+      ]),
+    )
+    const all = {
+      server: filled(this.server),
+      providers,
+      models: filled(this.models),
+      routes: filled(this.routes),
+      defaults: filled(this.defaults),
+      resilience: filled(this.resilience),
+      cache: this.cache ?? undefined,
+      keys: this.keys.length > 0 ? this.keys : undefined,
+    }
+    return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))
+  }
+}
+
+/** A format of another gateway. */
+export interface ForeignFormat {
+  /** Name for people. */
+  readonly name: string
+  /** Returns true for a file of this format. */
+  isOne(file: unknown): boolean
+  /** Fills the draft. `env` holds what the file refers to, as far as it is set. */
+  read(file: never, draft: ConfigDraft, env: Readonly<Record<string, string | undefined>>): void
+}
+
+export type ForeignFields = Readonly<Record<string, unknown>>
+export const fields = (value: unknown): ForeignFields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as ForeignFields) : {}
+export const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+export const text = (value: unknown): string | undefined =>
+  typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined
+export const number = (value: unknown): number | undefined => {
+  const given = typeof value === 'string' ? Number(value.replaceAll('_', '')) : value
+  return typeof given === 'number' && Number.isFinite(given) ? given : undefined
+}
+
+/** Returns a name for the variable of a provider's key. */
+export const variableFor = (provider: string): string =>
+  `${provider
+    .toUpperCase()
+    .replaceAll(/\W+/g, '_')
+    .replace(/^(?=\d)/, '_')}_API_KEY`
+
+/** Returns an address without the path of an endpoint, which the gateway adds itself. */
+export const baseOf = (url: string): string =>
+  url.replace(/\/(chat\/completions|completions|responses|v1\/messages|messages|embeddings|models)?\/*$/, '')
+
+/** Notes each setting of a section that nothing above has read. */
+export function noteOthers(
+  draft: ConfigDraft,
+  where: string,
+  section: ForeignFields,
+  read: readonly string[],
+  advice: Readonly<Record<string, string>> = {},
+): void {
+  for (const [name, value] of Object.entries(section))
+    if (!read.includes(name) && value !== null && value !== false && value !== '')
+      draft.note(`${where}${name}`, advice[name] ?? NO_COUNTERPART)
+}
+
+const NO_COUNTERPART = 'there is no such setting; see docs/configuration.md for what there is'

@@ -1,0 +1,412 @@
+// `waybill init --from`: files of other gateways become valid configurations, what they cannot say is named, no
+// key is written, and the gateway that starts with the result answers.
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { parse } from 'yaml'
+import { answer, type Script, startMockServer } from '../../mocks/test-upstream.ts'
+import { parseConfig } from '../config/load.ts'
+import { SILENT } from '../core/process-log.ts'
+import { createGateway } from '../gateway/create-gateway.ts'
+import { runCli } from '../test/test-cli.ts'
+import { temporaryDirectory } from '../test/test-gateway.ts'
+import { configFrom, type FromFile, lineOf } from './init-from.ts'
+
+const SECRET = 'sk-in-the-file-0123456789'
+
+const LITELLM = `
+model_list:
+  - model_name: chat
+    litellm_params: { model: openai/gpt-5-mini, api_key: os.environ/OPENAI_API_KEY }
+  - model_name: pair
+    litellm_params: { model: groq/openai/gpt-oss-20b, api_key: ${SECRET}, rpm: 30, temperature: 0.2 }
+  - model_name: pair
+    litellm_params: { model: claude-haiku-4-5, api_key: os.environ/ANTHROPIC_API_KEY, rpm: 10 }
+  - model_name: local
+    litellm_params: { model: ollama/qwen3, api_base: "http://localhost:11434", timeout: 5 }
+  - model_name: vectors
+    litellm_params: { model: openai/text-embedding-3-small, api_key: os.environ/OPENAI_API_KEY, input_cost_per_token: 0.00000002, output_cost_per_token: 0 }
+    model_info: { mode: embedding }
+  - model_name: azure-chat
+    litellm_params: { model: azure/mine, api_base: "https://res.openai.azure.com/", api_key: os.environ/AZURE_API_KEY, api_version: "2024-06-01" }
+  - model_name: aws
+    litellm_params: { model: bedrock/eu.anthropic.claude-haiku-4-5-20251001-v1:0, aws_region_name: eu-central-1 }
+  - model_name: google
+    litellm_params: { model: vertex_ai/gemini-2.5-flash, vertex_project: os.environ/PROJECT, vertex_location: europe-west1 }
+  - model_name: speech
+    litellm_params: { model: openai/tts-1, api_key: os.environ/OPENAI_API_KEY }
+    model_info: { mode: audio_speech }
+  - model_name: "groq/*"
+    litellm_params: { model: "groq/*", api_key: os.environ/GROQ_API_KEY }
+  - model_name: elsewhere
+    litellm_params: { model: openai/m, api_base: os.environ/NOT_SET }
+router_settings:
+  routing_strategy: simple-shuffle
+  cooldown_time: 60
+  num_retries: 2
+  fallbacks: [ { chat: [pair, absent] }, { pair: [local] } ]
+  model_group_alias: { gpt-4: chat }
+litellm_settings: { drop_params: true, request_timeout: 120, cache: true, cache_params: { type: redis, ttl: 600 }, success_callback: [langfuse] }
+general_settings: { master_key: os.environ/MASTER, max_budget: 2, budget_duration: 1d, database_url: os.environ/DATABASE_URL }
+`
+const ROUTER = `{
+  // comments and trailing commas are allowed there
+  "Providers": [
+    { "name": "deepseek", "api_base_url": "https://api.deepseek.com/chat/completions", "api_key": "${SECRET}", "models": ["deepseek-chat"], "transformer": { "use": ["deepseek", ["maxtoken", { "max_tokens": 8000 }]] } },
+    { "name": "google ai", "api_base_url": "https://generativelanguage.googleapis.com/v1beta/models/", "api_key": "$GEMINI_API_KEY", "models": ["gemini-2.5-pro"], "transformer": { "use": ["gemini"] } },
+    { "name": "claude", "api_base_url": "https://api.anthropic.com/v1/messages", "api_key": "$CLAUDE", "models": ["claude-sonnet-5"], "transformer": { "use": ["Anthropic"] } },
+    { "name": "ollama", "api_base_url": "http://localhost:11434/v1/chat/completions", "api_key": "ollama", "models": ["qwen3"], },
+  ],
+  "Router": { "default": "deepseek,deepseek-chat", "background": "ollama,qwen3", "longContext": "google ai,gemini-2.5-pro", "think": "claude,claude-sonnet-5", "webSearch": "gone,model", "image": "gone,model" },
+  "APIKEY": "${SECRET}", "HOST": "0.0.0.0", "PORT": 3456, "API_TIMEOUT_MS": "600000", "LOG": true, "CUSTOM_ROUTER_PATH": "/home/me/router.js",
+}`
+const channel = (more: object) => ({
+  ...{
+    id: 1,
+    status: 1,
+    type: 1,
+    key: SECRET,
+    name: 'first',
+    base_url: '',
+    models: 'gpt-5-mini',
+    group: 'default',
+  },
+  ...{ model_mapping: '', priority: 0, weight: 0, balance: 3, used_quota: 7, response_time: 80 },
+  ...more,
+})
+const ONE_API = JSON.stringify({
+  success: true,
+  data: [
+    channel({ weight: 3 }),
+    channel({
+      id: 2,
+      name: 'second',
+      base_url: 'https://other.example',
+      models: 'gpt-5-mini,big',
+      weight: 1,
+      model_mapping: '{"big":"big-2"}',
+    }),
+    channel({ id: 3, name: 'claude', type: 14, models: 'claude-sonnet-5', group: 'vip' }),
+    channel({
+      id: 4,
+      name: 'backup',
+      base_url: 'https://backup.example/v1',
+      models: 'claude-sonnet-5',
+      priority: 5,
+    }),
+    channel({ id: 5, name: 'off', status: 2, models: 'off' }),
+    channel({ id: 6, name: 'spark', type: 18, models: 'spark', system_prompt: 'be nice' }),
+  ],
+})
+
+const fileOf = (t: TestContext, text: string, name = 'config.yaml'): string => {
+  const file = join(temporaryDirectory(t), name)
+  writeFileSync(file, text)
+  return file
+}
+
+/** Answers in the dialect of the path. */
+const anyDialect: Script = (response, received) => {
+  const { path } = received
+  const send = (body: object) => {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify(body))
+  }
+  if (path.includes('/embeddings'))
+    send({
+      object: 'list',
+      model: 'm',
+      data: [{ object: 'embedding', index: 0, embedding: [0.5] }],
+      usage: { prompt_tokens: 1, total_tokens: 1 },
+    })
+  else if (path.includes('/messages'))
+    send({
+      id: 'msg_1',
+      type: 'message',
+      role: 'assistant',
+      model: 'm',
+      content: [{ type: 'text', text: 'hello' }],
+      stop_reason: 'end_turn',
+      stop_sequence: null,
+      usage: { input_tokens: 1, output_tokens: 1 },
+    })
+  else if (path.includes(':generateContent'))
+    send({
+      candidates: [
+        { index: 0, content: { role: 'model', parts: [{ text: 'hello' }] }, finishReason: 'STOP' },
+      ],
+      usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 },
+      modelVersion: 'm',
+    })
+  else answer('hello')(response, received)
+}
+
+/** Starts the gateway with its providers on a mock, and calls every route. Returns the statuses that are not 200. */
+async function refused(
+  t: TestContext,
+  { text, variables, direct }: FromFile,
+  key?: string,
+): Promise<string[]> {
+  const { routes, models = {}, providers } = parse(text)
+  const mock = await startMockServer(anyDialect)
+  t.after(() => mock.close())
+  const env = Object.fromEntries(variables.map((name) => [name, 'any']))
+  const placed = `data: ${JSON.stringify(temporaryDirectory(t))}\n${text}`
+  const loaded = parseConfig(placed, 'waybill.yaml', { env })
+  Object.assign(loaded.config.server, { port: 0, host: '127.0.0.1' })
+  for (const provider of Object.values(loaded.config.providers)) {
+    const { pathname } = new URL(provider.base_url)
+    Object.assign(provider, {
+      base_url: `${mock.baseUrl.replace(/\/v1$/, '')}${pathname.replace(/\/$/, '')}`,
+    })
+  }
+  const gateway = await createGateway({ ...loaded, log: SILENT })
+  t.after(() => gateway.close())
+  const bad: string[] = []
+  const called = [
+    ...Object.entries<{ targets: { model: string }[] }>(routes ?? {}).map(([name, { targets }]) => [
+      name,
+      targets[0]!.model,
+    ]),
+    ...direct.map((id) => [id, id]),
+  ] as [string, string][]
+  for (const [name, model] of called) {
+    if (providers[model.slice(0, model.indexOf('/'))].auth) continue // a cloud's sign-in, which no mock here has
+    const { type } = models[model] ?? {}
+    if (type === 'image') continue
+    const isVector = type === 'embedding'
+    const response = await fetch(`${gateway.url}/v1/${isVector ? 'embeddings' : 'chat/completions'}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...(key && { authorization: `Bearer ${key}` }) },
+      body: JSON.stringify(
+        isVector
+          ? { model: name, input: 'hello' }
+          : { model: name, messages: [{ role: 'user', content: 'hello' }] },
+      ),
+    })
+    const body = await response.text()
+    if (response.status !== 200) bad.push(`${name}: ${response.status} ${body.slice(0, 200)}`)
+  }
+  t.diagnostic(`${called.length} models asked for, ${called.length - bad.length} not refused`)
+  return bad
+}
+
+test('LiteLLM: deployments become providers and routes, with weights, fallbacks, times, cache, budget and key', async (t) => {
+  const file = fileOf(t, LITELLM)
+  const made = configFrom(file, { MASTER: 'sk-master', PROJECT: 'my-project' })
+  assert.equal(made.format, 'LiteLLM')
+  const { providers, routes, models, resilience, cache, keys } = parse(made.text)
+  assert.deepEqual(routes.chat, {
+    on_refused: 'adjust',
+    targets: [
+      { model: 'openai/gpt-5-mini' },
+      { model: 'groq/openai/gpt-oss-20b', request: { set: { temperature: 0.2 } } },
+      { model: 'anthropic/claude-haiku-4-5' },
+    ],
+  })
+  assert.deepEqual(routes.pair, {
+    strategy: 'weighted',
+    on_refused: 'adjust',
+    targets: [
+      { model: 'groq/openai/gpt-oss-20b', weight: 30, request: { set: { temperature: 0.2 } } },
+      { model: 'anthropic/claude-haiku-4-5', weight: 10 },
+      { model: 'ollama/qwen3', weight: 0 },
+    ],
+  })
+  assert.deepEqual(routes['gpt-4'].targets[0], { model: 'openai/gpt-5-mini' })
+  assert.deepEqual(providers.ollama, { dialect: 'chat', base_url: 'http://localhost:11434/v1' })
+  assert.deepEqual(providers.azure, {
+    dialect: ['chat', 'responses', 'embeddings'],
+    base_url: 'https://res.openai.azure.com/openai/v1',
+    key: '$AZURE_API_KEY',
+  })
+  assert.deepEqual([providers.bedrock.auth, providers.bedrock.platform], ['aws', 'bedrock'])
+  assert.match(
+    providers.vertex.base_url,
+    /projects\/my-project\/locations\/europe-west1\/publishers\/google$/,
+  )
+  assert.deepEqual(models['openai/text-embedding-3-small'], {
+    type: 'embedding',
+    price: { input: 0.02, output: 0 },
+  })
+  assert.deepEqual(resilience, { answer: '120000ms', cooldown: '60000ms' })
+  assert.deepEqual(cache, { enabled: true, ttl: '600s' })
+  assert.deepEqual(keys, [
+    {
+      name: 'admin',
+      role: 'admin',
+      digest: `sha256:${createHash('sha256').update('sk-master').digest('hex')}`,
+      budget: { usd: 2, per: 'day', unpriced: 'allow' },
+    },
+  ])
+  const named = made.notes.map(({ where }) => where)
+  for (const where of [
+    'model_list[1] (pair): api_key',
+    'model_list[1] (pair): temperature',
+    'model_list[1] (pair): rpm',
+    'model_list[3] (local): timeout',
+    'model_list[8] (speech)',
+    'model_list[9] (groq/*)',
+    'model_list[10] (elsewhere)',
+    'fallbacks: chat',
+    'num_retries',
+    'litellm_settings.cache_params',
+    'litellm_settings.success_callback',
+    'general_settings.database_url',
+  ])
+    assert.ok(named.includes(where), `${where} is named`)
+  assert.deepEqual(await refused(t, made, 'sk-master'), [])
+})
+
+test('Claude Code Router: kinds of calls become rules; comments and trailing commas are read', async (t) => {
+  const made = configFrom(fileOf(t, ROUTER, 'config.json'), {})
+  assert.equal(made.format, 'Claude Code Router')
+  const { providers, routes, defaults, server, keys, resilience } = parse(made.text)
+  assert.deepEqual(routes.auto.rules, [
+    { when: { input_tokens: { over: 60_000 } }, use: { target: 'google-ai/gemini-2.5-pro' } },
+    { when: { purpose: 'background' }, use: { target: 'ollama/qwen3' } },
+    {
+      when: { effort: ['minimal', 'low', 'medium', 'high', 'xhigh', 'max'] },
+      use: { target: 'claude/claude-sonnet-5' },
+    },
+  ])
+  assert.equal(routes.auto.targets[0].model, 'deepseek/deepseek-chat')
+  assert.equal(defaults.messages, 'auto')
+  assert.deepEqual(providers['google-ai'], {
+    dialect: 'gemini',
+    base_url: 'https://generativelanguage.googleapis.com',
+    key: '$GEMINI_API_KEY',
+  })
+  assert.deepEqual(providers.claude, {
+    dialect: 'messages',
+    base_url: 'https://api.anthropic.com',
+    key: '$CLAUDE',
+  })
+  assert.equal(providers.deepseek.key, '$DEEPSEEK_API_KEY')
+  assert.deepEqual(
+    [server, keys[0].role, resilience.answer],
+    [{ port: 3456, host: '0.0.0.0' }, 'admin', '600000ms'],
+  )
+  const named = made.notes.map(({ where }) => where)
+  for (const where of [
+    'Router.image',
+    'Router.webSearch',
+    'CUSTOM_ROUTER_PATH',
+    'Providers[0] (deepseek): transformer maxtoken',
+    'Providers[0] (deepseek): api_key',
+  ])
+    assert.ok(named.includes(where), `${where} is named`)
+  assert.deepEqual(await refused(t, made, SECRET), [])
+})
+
+test('one-api: channels of a model are its targets, by priority and weight', async (t) => {
+  const made = configFrom(fileOf(t, ONE_API, 'channels.json'), {})
+  assert.equal(made.format, 'one-api')
+  const { providers, routes } = parse(made.text)
+  assert.deepEqual(routes['gpt-5-mini'], {
+    strategy: 'weighted',
+    targets: [
+      { model: 'first/gpt-5-mini', weight: 3 },
+      { model: 'second/gpt-5-mini', weight: 1 },
+    ],
+  })
+  assert.deepEqual(routes.big, { targets: [{ model: 'second/big-2' }] })
+  assert.deepEqual(routes['claude-sonnet-5'], {
+    targets: [{ model: 'backup/claude-sonnet-5' }, { model: 'claude/claude-sonnet-5' }],
+  })
+  assert.deepEqual(providers.second, {
+    dialect: 'chat',
+    base_url: 'https://other.example/v1',
+    key: '$SECOND_API_KEY',
+  })
+  assert.deepEqual(providers.claude.dialect, 'messages')
+  assert.deepEqual(Object.keys(routes).toSorted(), ['big', 'claude-sonnet-5', 'gpt-5-mini'])
+  const named = made.notes.map(({ where }) => where)
+  for (const where of [
+    'channel 3 (claude): group',
+    'channel 5 (off)',
+    'channel 6 (spark)',
+    'channel 1 (first): key',
+  ])
+    assert.ok(named.includes(where), `${where} is named`)
+  assert.deepEqual(await refused(t, made), [])
+})
+
+test('no key of a file is written or printed, and a name in it cannot break out of a comment', async (t) => {
+  for (const [text, name] of [
+    [LITELLM, 'a.yaml'],
+    [ROUTER, 'b.json'],
+    [ONE_API, 'c.json'],
+  ] as const) {
+    const written = join(temporaryDirectory(t), 'waybill.yaml')
+    const { code, stdout, stderr } = await runCli(['init', written, '--from', fileOf(t, text, name)], {
+      env: { MASTER: 'sk-master' },
+    })
+    assert.deepEqual([code, stderr], [0, ''])
+    assert.doesNotMatch(readFileSync(written, 'utf8') + stdout, /sk-/)
+    assert.match(stdout, /Carried over: \d+ providers?, \d+ routes?\./)
+  }
+  const hostile = {
+    model_list: [
+      { model_name: 'x\n\u001b[31mroutes: {}', litellm_params: { model: 'bedrock/x', 'y\nz': 1 } },
+      { model_name: 'a', litellm_params: { model: 'openai/a' } },
+    ],
+  }
+  const { text, notes } = configFrom(fileOf(t, JSON.stringify(hostile), 'h.json'), {})
+  assert.ok(notes.length > 0)
+  assert.deepEqual(Object.keys(parse(text).routes), ['a'])
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+  assert.doesNotMatch(text, /\u001b/)
+})
+
+test('a file of nobody that is known, no file, and one that holds nothing: one line, exit code 2, nothing written', async (t) => {
+  const written = join(temporaryDirectory(t), 'waybill.yaml')
+  for (const [source, says] of [
+    [fileOf(t, 'a: 1'), /is no file of a gateway that is known: LiteLLM, Claude Code Router, one-api\n$/],
+    [fileOf(t, 'a: [1'), /cannot be read: /],
+    [
+      fileOf(t, 'model_list: [ { model_name: a, litellm_params: { model: bedrock/titan } } ]'),
+      /nothing in .* could be carried over: model_list\[0\] \(a\): only Claude/,
+    ],
+    ['/no/such/file', /^waybill: cannot read \/no\/such\/file: /],
+  ] as const) {
+    const { code, stdout, stderr } = await runCli(['init', written, '--from', source])
+    assert.deepEqual([code, stdout], [2, ''])
+    assert.match(stderr, says)
+    assert.equal(stderr.trimEnd().split('\n').length, 1)
+    assert.equal(existsSync(written), false)
+  }
+})
+
+const FOREIGN = process.env.WAYBILL_FOREIGN_CONFIGS
+
+test('files that others published become configurations whose routes answer', {
+  skip: FOREIGN ? false : 'WAYBILL_FOREIGN_CONFIGS names no directory',
+}, async (t) => {
+  for (const name of readdirSync(FOREIGN!).toSorted())
+    await t.test(name, async (t) => {
+      let made: FromFile
+      try {
+        made = configFrom(join(FOREIGN!, name), {})
+      } catch (error) {
+        assert.match((error as Error).message, /^nothing in .* could be carried over: /)
+        t.diagnostic((error as Error).message)
+        return
+      }
+      const { keys = [] } = parse(made.text)
+      t.diagnostic(
+        `${made.format}: ${made.providers} providers, ${made.routes} routes, ${made.notes.length} notes`,
+      )
+      for (const note of made.notes) t.diagnostic(lineOf(note))
+      const own = 'the-key-of-this-test'
+      const digest = `sha256:${createHash('sha256').update(own).digest('hex')}`
+      const text = keys.length > 0 ? made.text.replace(keys[0].digest, digest) : made.text
+      assert.deepEqual(
+        made.notes.filter(({ where }) => where === 'the written file'),
+        [],
+      )
+      assert.deepEqual(await refused(t, { ...made, text }, keys.length > 0 ? own : undefined), [])
+    })
+})

@@ -1,0 +1,101 @@
+// `waybill init --from FILE`: writes a configuration from that of another gateway, and names what it could not
+// carry over. Sends nothing; a key in the file is never written.
+import { basename } from 'node:path'
+import { stringify } from 'yaml'
+import { ConfigError, parseConfig } from '../config/load.ts'
+import { readBounded } from '../shared/bounded-file.ts'
+import { clean } from '../terminal/clean.ts'
+import { readYaml } from '../yaml/yaml.ts'
+import { ConfigDraft, fields, type Note } from './foreign/draft.ts'
+import { FORMATS } from './foreign/formats.ts'
+import { UsageError } from './usage-error.ts'
+
+/** Maximum bytes of the file, as for our own. */
+const MAX_BYTES = 512 * 1_024
+
+type Env = Readonly<Record<string, string | undefined>>
+
+export interface FromFile {
+  /** The configuration, with notes as comments. */
+  readonly text: string
+  /** Name of the gateway whose file it was. */
+  readonly format: string
+  readonly providers: number
+  readonly routes: number
+  /** Models that are asked for as provider/model, without a route. */
+  readonly direct: readonly string[]
+  readonly notes: readonly Note[]
+  /** Variables that hold the providers' keys. */
+  readonly variables: readonly string[]
+}
+
+/** Throws UsageError. */
+export function configFrom(source: string, env: Env): FromFile {
+  const file = readSource(source)
+  const format = FORMATS.find((each) => each.isOne(file))
+  if (!format)
+    throw new UsageError(
+      `${source} is no file of a gateway that is known: ${FORMATS.map(({ name }) => name).join(', ')}`,
+    )
+  const draft = new ConfigDraft()
+  format.read(file as never, draft, env)
+  draft.settle()
+  const { values, notes, variables } = {
+    values: draft.values(),
+    notes: draft.notes,
+    variables: draft.variables,
+  }
+  const providers = Object.keys(fields(values.providers)).length
+  if (providers === 0)
+    throw new UsageError(
+      `nothing in ${source} could be carried over: ${notes.map(lineOf).join('; ') || 'it names no model'}`,
+    )
+  const body = stringify(values, { lineWidth: 0 })
+  for (const problem of problemsIn(body, variables)) draft.note('the written file', problem)
+  return {
+    text: `# Written by \`waybill init --from\` from ${clean(basename(source))} (${format.name}). Every setting is in docs/configuration.md;
+# \`waybill config check\` checks this file.
+${body}${notes.length > 0 ? `\n# Not carried over, or not as it was:\n${notes.map((note) => `# - ${lineOf(note)}\n`).join('')}` : ''}`,
+    format: format.name,
+    providers,
+    routes: Object.keys(draft.routes).length,
+    direct: draft.direct,
+    notes,
+    variables,
+  }
+}
+
+/** Returns a note as one line, whatever the names in it hold. */
+export const lineOf = ({ where, advice }: Note): string =>
+  clean(`${where}: ${advice}`).replaceAll(/\s+/g, ' ')
+
+/** Reads YAML, or JSON with comments and trailing commas, which is YAML but for the comments. */
+function readSource(source: string): unknown {
+  let text: string
+  try {
+    text = readBounded(source, MAX_BYTES)
+      .toString('utf8')
+      .replace(/^\ufeff/, '')
+  } catch (error) {
+    throw new UsageError(`cannot read ${source}: ${(error as Error).message}`)
+  }
+  const isJson = /^\s*(\/[/*]|[[{])/.test(text)
+  const { raw, problems, broken } = readYaml(isJson ? withoutComments(text) : text, source)
+  if (broken)
+    throw new UsageError(`${source} cannot be read: ${problems[0]?.message ?? 'it is no YAML or JSON'}`)
+  return raw
+}
+
+const withoutComments = (json: string): string =>
+  json.replace(/("(?:\\.|[^"\\])*")|\/\/[^\n]*|\/\*[\s\S]*?\*\//g, (_, text = '') => text)
+
+/** Returns what would keep the gateway from starting with this configuration. */
+function problemsIn(body: string, variables: readonly string[]): string[] {
+  try {
+    parseConfig(body, 'waybill.yaml', { env: Object.fromEntries(variables.map((name) => [name, 'any'])) })
+    return []
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message.split('\n')
+    throw error
+  }
+}

@@ -1,0 +1,22 @@
+// Configurations as editors on Windows save them.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { parseConfig } from './load.ts'
+
+const text = readFileSync(new URL('../../examples/waybill.yaml', import.meta.url), 'utf8')
+const names = [...text.matchAll(/\$([A-Z][A-Z_]*)/g)].map(([, name]) => [name!, 'any'])
+const read = (given: string) => parseConfig(given, 'waybill.yaml', { env: Object.fromEntries(names) }).config
+
+test('lines that end with CR and LF, and a byte order mark, mean the same configuration', () => {
+  const plain = read(text)
+  assert.ok(Object.keys(plain.routes).length > 0)
+  const crlf = text.replaceAll('\n', '\r\n')
+  assert.deepEqual(read(crlf), plain)
+  assert.deepEqual(read(`\ufeff${crlf}`), plain)
+})
+
+test('a path with backslashes is kept as it is written', () => {
+  const { data } = read(`${text.replace(/^data:.*$/m, '')}\ndata: C:\\Users\\ann\\waybill\n`)
+  assert.ok(data.includes('C:\\Users\\ann\\waybill'), data)
+})
