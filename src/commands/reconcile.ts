@@ -1,8 +1,9 @@
-// `waybill reconcile`: compares the record with a provider's own report, fetched or from a file, by day and model. Reads
-// only; no request can cause an inference.
+// `waybill reconcile`: compares the record with a provider's own report, fetched or from a file, by day and model. No
+// request can cause an inference. Writes nothing but the result, for the page.
 import { loadConfig } from '../config/load.ts'
 import { roundUsd } from '../core/money.ts'
 import { type Bill, type Comparison, compareBills } from '../reconcile/bill.ts'
+import { writeLastReport } from '../reconcile/last-report.ts'
 import { fetchReport, type Range, REPORTS, type ReportName, readReport } from '../reconcile/reports.ts'
 import { readBounded } from '../shared/bounded-file.ts'
 import { billedLines } from '../store/sqlite/billed.ts'
@@ -61,6 +62,8 @@ export async function reconcile(options: ReconcileOptions): Promise<number> {
     db.close()
   }
   const compared = compareBills(here, within(there), tolerance)
+  const about = { report: name, provider, since: dayOf(range.since), until: dayOf(range.until) }
+  writeLastReport(config.data, { ...about, problems: there.problems, lines: compared }, new Date())
   show(compared, there.problems, range, options)
   return compared.some(({ verdict }) => verdict !== 'equal') || there.problems.length > 0 ? 1 : 0
 }
@@ -97,6 +100,8 @@ function rangeOf({ since, until }: ReconcileOptions, saved: Bill | undefined): R
   return range
 }
 
+const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
+
 function dayIn(option: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined
   const day = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) : Number.NaN
@@ -110,7 +115,7 @@ function show(
   range: Range,
   { json, name }: ReconcileOptions,
 ): void {
-  const [since, until] = [range.since, range.until].map((ms) => new Date(ms).toISOString().slice(0, 10))
+  const [since, until] = [dayOf(range.since), dayOf(range.until)]
   if (json) {
     process.stdout.write(`${toJson({ report: name, since, until, problems, lines: compared }, 2)}\n`)
     return

@@ -6,6 +6,7 @@ import { GatewayError } from '../core/errors.ts'
 import { type Finding, fillFindings, priceFindings } from '../core/findings.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import { PRICE_TABLE } from '../pricing/pricing.ts'
+import { lastReport, readLastReports } from '../reconcile/last-report.ts'
 import type { FleetStanding, ReadContext } from './context.ts'
 import { noQuery } from './query.ts'
 import { count, time } from './schemas.ts'
@@ -33,6 +34,9 @@ const response = z.strictObject({
     date: z.iso.date().describe('when this version was published'),
     own: count.describe('models whose price the configuration sets'),
   }),
+  bills: z
+    .array(lastReport)
+    .describe('the last comparison with each bill that `waybill reconcile` made; a read never fetches one'),
 })
 
 export const health = {
@@ -67,6 +71,7 @@ export const health = {
         date: PRICE_TABLE.date,
         own: Object.values(config.models).filter(({ price }) => price !== undefined).length,
       },
+      bills: readLastReports(about.directory),
     }
   },
 } satisfies ReadEndpoint<ReadContext, typeof noQuery, typeof response>

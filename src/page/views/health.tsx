@@ -36,6 +36,9 @@ export function HealthView() {
             <Caps record={data.record} />
             <Prices prices={data.prices} />
           </div>
+          {data.bills.map((bill) => (
+            <Bill key={`${bill.report} ${bill.provider}`} bill={bill} />
+          ))}
         </>
       )}
       <section>
@@ -117,6 +120,42 @@ function Prices({ prices }: Pick<HealthAnswer, 'prices'>) {
     </section>
   )
 }
+
+/** Shows the last comparison with a provider's bill. */
+function Bill({ bill }: { bill: HealthAnswer['bills'][number] }) {
+  const { report, provider, compared_at, since, until, lines, equal, problems, differences } = bill
+  return (
+    <section class="panel">
+      <h2>
+        Bill of {report} <small>provider {provider}</small>
+      </h2>
+      <p>
+        <State state={equal === lines && problems.length === 0 ? 'ok' : 'note'} /> {format.count(equal)} of{' '}
+        {format.count(lines)} days and models are equal, from {since} to {until} (not included). Compared{' '}
+        <Time iso={compared_at} />.
+      </p>
+      {differences.length > 0 && (
+        <Table rows={differences} columns={DIFFERENCES} keyOf={({ day, model }) => `${day} ${model}`} />
+      )}
+      {problems.map((problem) => (
+        <p class="note" key={problem}>
+          {problem}
+        </p>
+      ))}
+    </section>
+  )
+}
+
+const amount = (usd: number | null) => (usd === null ? '-' : format.usd(usd))
+
+const DIFFERENCES: readonly PlainColumn<HealthAnswer['bills'][number]['differences'][number]>[] = [
+  { title: 'day', cell: ({ day }) => day },
+  { title: 'model', cell: ({ model }) => model },
+  { title: 'difference', cell: ({ verdict }) => verdict.replace('_', ' ') },
+  { title: 'on record', cell: ({ here_usd }) => amount(here_usd) },
+  { title: 'on the bill', cell: ({ there_usd }) => amount(there_usd) },
+  { title: 'likely', style: 'long', cell: ({ likely }) => likely },
+]
 
 const CAPS = {
   rows: { title: 'calls', show: format.count },

@@ -1,0 +1,77 @@
+// The last comparison with each provider's bill, in a file of the data directory: `waybill reconcile` writes it, the
+// gateway shows it. Knows no report's format.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { readBounded } from '../shared/bounded-file.ts'
+import { replaceFile } from '../shared/replace-file.ts'
+import type { Comparison } from './bill.ts'
+
+/** Maximum differences that are kept of a comparison. */
+const MAX_LINES = 100
+/** Maximum size of the file, bytes. */
+const MAX_BYTES = 2 ** 20
+
+const usd = z.number().nullable()
+
+export const lastReport = z.strictObject({
+  report: z.string().describe('whose report it was'),
+  provider: z.string().describe('the provider of the configuration that it was compared with'),
+  compared_at: z.iso.datetime(),
+  since: z.iso.date(),
+  until: z.iso.date().describe('not included'),
+  lines: z.int().nonnegative().describe('lines by day and model that were compared'),
+  equal: z.int().nonnegative(),
+  problems: z.array(z.string()).describe('what could not be compared, and why'),
+  differences: z
+    .array(
+      z.strictObject({
+        day: z.string(),
+        model: z.string(),
+        verdict: z.enum(['only_there', 'only_here', 'differs']),
+        here_usd: usd.describe('on record'),
+        there_usd: usd.describe('at the provider'),
+        likely: z.string().nullable(),
+      }),
+    )
+    .describe(`the first ${MAX_LINES}`),
+})
+export type LastReport = z.output<typeof lastReport>
+
+const fileIn = (directory: string): string => join(directory, 'reconciled.json')
+
+/** Returns the last comparison of each report; none if the file is missing or not ours. */
+export function readLastReports(directory: string): LastReport[] {
+  const file = fileIn(directory)
+  if (!existsSync(file)) return []
+  try {
+    return z.array(lastReport).parse(JSON.parse(readBounded(file, MAX_BYTES).toString('utf8')))
+  } catch {
+    return []
+  }
+}
+
+export interface Compared extends Pick<LastReport, 'report' | 'provider' | 'since' | 'until'> {
+  readonly problems: readonly string[]
+  readonly lines: readonly Comparison[]
+}
+
+/** Replaces the last comparison of this report with this provider. */
+export function writeLastReport(directory: string, { lines, problems, ...about }: Compared, at: Date): void {
+  const differences = lines.flatMap(({ day, model, verdict, here, there, likely }) =>
+    verdict === 'equal'
+      ? []
+      : [{ day, model, verdict, here_usd: here?.usd ?? null, there_usd: there?.usd ?? null, likely }],
+  )
+  const made: LastReport = {
+    ...about,
+    compared_at: at.toISOString(),
+    lines: lines.length,
+    equal: lines.length - differences.length,
+    problems: problems.slice(0, MAX_LINES),
+    differences: differences.slice(0, MAX_LINES),
+  }
+  const isSame = ({ report, provider }: LastReport) => report === about.report && provider === about.provider
+  const others = readLastReports(directory).filter((each) => !isSame(each))
+  replaceFile(fileIn(directory), `${JSON.stringify([...others, made])}\n`)
+}
