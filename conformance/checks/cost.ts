@@ -34,7 +34,7 @@ const row = z
     usd: z.number().nonnegative().optional(),
   })
   .refine(({ bill, usd }) => (bill === undefined) !== (usd === undefined), 'either bill or usd')
-export type UsageRow = z.output<typeof row>
+type UsageRow = z.output<typeof row>
 
 export const USAGES: Readonly<Record<string, readonly UsageRow[]>> = z
   .record(z.string(), z.array(row).min(1))

@@ -6,7 +6,7 @@ import { GatewayError } from '../core/errors.ts'
 import { type Finding, fillFindings, priceFindings } from '../core/findings.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import { PRICE_TABLE } from '../pricing/pricing.ts'
-import { lastReport, readLastReports } from '../reconcile/last-report.ts'
+import { billComparison, readLastReports } from '../reconcile/last-report.ts'
 import type { FleetStanding, ReadContext } from './context.ts'
 import { noQuery } from './query.ts'
 import { count, time } from './schemas.ts'
@@ -35,7 +35,7 @@ const response = z.strictObject({
     own: count.describe('models whose price the configuration sets'),
   }),
   bills: z
-    .array(lastReport)
+    .array(billComparison)
     .describe('the last comparison with each bill that `waybill reconcile` made; a read never fetches one'),
 })
 

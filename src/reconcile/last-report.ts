@@ -14,7 +14,7 @@ const MAX_BYTES = 2 ** 20
 
 const usd = z.number().nullable()
 
-export const lastReport = z.strictObject({
+export const billComparison = z.strictObject({
   report: z.string().describe('whose report it was'),
   provider: z.string().describe('the provider of the configuration that it was compared with'),
   compared_at: z.iso.datetime(),
@@ -36,34 +36,38 @@ export const lastReport = z.strictObject({
     )
     .describe(`the first ${MAX_LINES}`),
 })
-export type LastReport = z.output<typeof lastReport>
+export type BillComparison = z.output<typeof billComparison>
 
 const fileIn = (directory: string): string => join(directory, 'reconciled.json')
 
 /** Returns the last comparison of each report; none if the file is missing or not ours. */
-export function readLastReports(directory: string): LastReport[] {
+export function readLastReports(directory: string): BillComparison[] {
   const file = fileIn(directory)
   if (!existsSync(file)) return []
   try {
-    return z.array(lastReport).parse(JSON.parse(readBounded(file, MAX_BYTES).toString('utf8')))
+    return z.array(billComparison).parse(JSON.parse(readBounded(file, MAX_BYTES).toString('utf8')))
   } catch {
     return []
   }
 }
 
-export interface Compared extends Pick<LastReport, 'report' | 'provider' | 'since' | 'until'> {
+export interface ComparedBill extends Pick<BillComparison, 'report' | 'provider' | 'since' | 'until'> {
   readonly problems: readonly string[]
   readonly lines: readonly Comparison[]
 }
 
 /** Replaces the last comparison of this report with this provider. */
-export function writeLastReport(directory: string, { lines, problems, ...about }: Compared, at: Date): void {
+export function writeLastReport(
+  directory: string,
+  { lines, problems, ...about }: ComparedBill,
+  at: Date,
+): void {
   const differences = lines.flatMap(({ day, model, verdict, here, there, likely }) =>
     verdict === 'equal'
       ? []
       : [{ day, model, verdict, here_usd: here?.usd ?? null, there_usd: there?.usd ?? null, likely }],
   )
-  const made: LastReport = {
+  const made: BillComparison = {
     ...about,
     compared_at: at.toISOString(),
     lines: lines.length,
@@ -71,7 +75,8 @@ export function writeLastReport(directory: string, { lines, problems, ...about }
     problems: problems.slice(0, MAX_LINES),
     differences: differences.slice(0, MAX_LINES),
   }
-  const isSame = ({ report, provider }: LastReport) => report === about.report && provider === about.provider
+  const isSame = ({ report, provider }: BillComparison) =>
+    report === about.report && provider === about.provider
   const others = readLastReports(directory).filter((each) => !isSame(each))
   replaceFile(fileIn(directory), `${JSON.stringify([...others, made])}\n`)
 }
