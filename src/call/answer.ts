@@ -39,6 +39,8 @@ export interface Answering {
   readonly cacheName: string | null
   /** What goes on record of the answer before its end. */
   readonly keeping: AnswerKeeping
+  /** Puts on record that the call goes on at its provider; resolves when that is done. */
+  runsOn(result: AnswerResult, responseId: string): Promise<void>
   /** Returns milliseconds since the call arrived. */
   elapsed(): number
   /** Called when the client has its answer or has disconnected. */
@@ -93,7 +95,13 @@ function answerStream(
     const parts = recorder?.parts() ?? null
     recorder?.close()
     if (state === 'completed') saveToCache(parts, headers, relayed, result, answering)
-    else tokens = completed(tokens, () => dialect.estimateInput(request), transcript.tokens)
+    else if (answering.request.isBackground && state === 'aborted' && responseId && !result.translation) {
+      // Its client has left, which does not end it.
+      void answering
+        .runsOn(running(status, model, ttftMs), responseId)
+        .then(() => answering.answered(running(status, model, ttftMs)))
+      return
+    } else tokens = completed(tokens, () => dialect.estimateInput(request), transcript.tokens)
     answering.answered({
       outcome: {
         state,
@@ -151,11 +159,22 @@ function answerWhole(answer: Whole, result: SendResult, answering: Answering): v
   if (answering.answerModel === 'requested')
     bytes = renameAnswer(dialect, call.requestedModel)(bytes, answer.parsed!)
   if (providerOf(result, answering).credentials.holdsSecret(bytes)) bytes = maskBytes(bytes, context.mask)
-  const ready = answering.keeping.whole(bytes, answer.parsed!, result.from)
+  const named = answering.keeping.whole(bytes, answer.parsed!, result.from)
+  const { finished, responseId, model } = answer.parsed!
+  const runs = answering.request.isBackground && !finished && responseId && !result.translation
+  const ready = runs
+    ? Promise.all([named, answering.runsOn(running(answer.status, model, null), responseId)]).then(() => {})
+    : named
   const send = () => sendWhole(bytes, answer, result, answering)
   if (ready) void ready.then(answering.guard(send))
   else send()
 }
+
+/** Returns the result of a call that goes on at its provider, as far as it is known. */
+const running = (status: number, model: string | null, ttftMs: number | null): AnswerResult => ({
+  outcome: { state: 'completed', status, errorCode: null, responseModel: model, ttftMs },
+  attempt: { outcome: 'answered', status, errorCode: null, tokens: null },
+})
 
 function sendWhole(bytes: Buffer, answer: Whole, result: SendResult, answering: Answering): void {
   const { status, headers, parsed } = answer

@@ -13,6 +13,7 @@ import type { ResponseStore } from '../responses-store/response-store.ts'
 import type { Router } from '../routing/router.ts'
 import type { Mask } from '../shared/redact.ts'
 import type { Store } from '../store/store.ts'
+import type { BackgroundRunner } from './background-run.ts'
 
 export interface CallContext {
   readonly config: Config
@@ -24,6 +25,8 @@ export interface CallContext {
   }
   /** Responses that the gateway keeps; null if it keeps none. */
   readonly responses: ResponseStore | null
+  /** Calls that go on at their provider. */
+  readonly background: BackgroundRunner
   /** Prices in force when the call arrived: a reload does not change its cost. */
   readonly price: Pricer
   readonly cache: ResponseCache

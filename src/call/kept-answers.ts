@@ -3,14 +3,11 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { z } from 'zod'
 import { GatewayError } from '../core/errors.ts'
-import type { CallerCredential } from '../credentials/caller-credential.ts'
-import { type Credential, CredentialError } from '../credentials/credentials.ts'
-import type { AskedAbout, ClientDialect, KeptAnswers, ProviderRequest } from '../dialects/dialect.ts'
+import type { AskedAbout, ClientDialect, KeptAnswers } from '../dialects/dialect.ts'
 import type { Admitted, CallEndpoint } from '../http/endpoint.ts'
 import { dropBody } from '../http/pieces.ts'
 import { encodeHeader, replyJson } from '../http/reply.ts'
-import type { Provider } from '../providers/send.ts'
-import { request as askOne } from '../providers/undici.ts'
+import { askForKept, credentialFor } from './ask-for-kept.ts'
 import type { CallContext } from './context.ts'
 import { maskingOwn } from './own-credential.ts'
 
@@ -71,13 +68,20 @@ async function answerKept(
   const { credential: ofCaller = null } = caller
   const credential = await credentialFor(provider, ofCaller)
   const asked = upstream.keptAnswer(rest, query, { basePath: provider.basePath, key: credential.key })
-  const said = await ask(
-    (await credential.complete?.(asked)) ?? asked,
-    request.method!,
+  const left = new AbortController()
+  const leave = () => left.abort()
+  response.once('close', leave)
+  const limit = AbortSignal.timeout(context.config.resilience.stream_first_event)
+  const complete = (await credential.complete?.(asked)) ?? asked
+  const said = await askForKept(
+    complete,
+    about.method,
     provider,
-    response,
-    context,
-  )
+    AbortSignal.any([left.signal, limit]),
+  ).finally(() => response.off('close', leave))
+  const isCancelled = rest.endsWith('/cancel')
+  if (said.status === 200 && (rest === id || isCancelled))
+    context.background.received(id, said.text, isCancelled)
   if (response.destroyed) return
   const from = { 'x-gateway-provider': encodeHeader(maker.provider) }
   if (own !== null && said.status === 404) reply(200, own, from)
@@ -100,57 +104,4 @@ async function answerAbout(
       : null
   const kept = await responses.find(id, keyName)
   return kept && storing.answerAbout(about, { id, ...kept })
-}
-
-/** Returns the credential for a read of a provider's; throws the gateway's error if there is none. */
-async function credentialFor(
-  { credentials }: Provider,
-  caller: CallerCredential | null,
-): Promise<Credential> {
-  try {
-    return await credentials.take({ caller, session: null, tried: new Set() })
-  } catch (error) {
-    if (!(error instanceof CredentialError)) throw error
-    throw new GatewayError(error.waitMs === null ? 'upstream_refused' : 'rate_limited', error.message)
-  }
-}
-
-/** Maximum bytes of a kept answer. */
-const MAX_ANSWER_BYTES = 32 * 2 ** 20
-
-/** Rejects if the provider gives no JSON. */
-async function ask(
-  { path, headers, body: sent }: ProviderRequest,
-  method: string,
-  { dispatcher, origin }: Provider,
-  response: ServerResponse,
-  { config }: CallContext,
-): Promise<{ status: number; text: string }> {
-  const left = new AbortController()
-  const leave = () => left.abort()
-  response.once('close', leave)
-  try {
-    const { statusCode, body } = await askOne(dispatcher, {
-      ...{ origin, path, headers, method: method as 'GET' },
-      ...(sent !== '' && { body: sent }),
-      signal: AbortSignal.any([left.signal, AbortSignal.timeout(config.resilience.stream_first_event)]),
-    })
-    const chunks: Buffer[] = []
-    let size = 0
-    for await (const chunk of body) {
-      size += chunk.length
-      if (size > MAX_ANSWER_BYTES) throw new Error('too large')
-      chunks.push(chunk)
-    }
-    const text = Buffer.concat(chunks).toString('utf8')
-    JSON.parse(text)
-    // A refused key of the gateway's is not the client's business.
-    if (statusCode === 401 || statusCode === 403) throw new Error(`status ${statusCode}`)
-    return { status: statusCode, text }
-  } catch {
-    const message = 'The provider that keeps this response gave no usable answer. Try again.'
-    throw new GatewayError('upstream_unreachable', message)
-  } finally {
-    response.off('close', leave)
-  }
 }

@@ -23,7 +23,8 @@ import { originOf } from '../websocket/inner-socket.ts'
 import { type Answering, type AnswerResult, answerClient } from './answer.ts'
 import { answerCached } from './answer-cached.ts'
 import { AnswerKeeping, type Storing } from './answer-keeping.ts'
-import { closingOf, maskedCode } from './closing.ts'
+import type { BackgroundRun } from './background-run.ts'
+import { type Closing, closingOf, maskedCode } from './closing.ts'
 import type { CallContext } from './context.ts'
 import { findRoute, type RoutedRequest } from './find-route.ts'
 import { maskingOwn, mayUseCallers } from './own-credential.ts'
@@ -75,6 +76,8 @@ class ClientCall implements BodyTaker, Answering, SendListener {
   #exchange: UpstreamExchange | null = null
   /** Without its answer, which may be large: only bytes that the client has not read stay in memory. */
   #sent: Omit<SendResult, 'answer'> | null = null
+  /** The call, if it goes on at its provider. */
+  #run: BackgroundRun | null = null
   /** Cost of the attempts before the current one. */
   #earlier: KnownCost | null = null
 
@@ -181,19 +184,28 @@ class ClientCall implements BodyTaker, Answering, SendListener {
     }
   }
 
-  #close({ attempt, outcome }: AnswerResult): void {
+  #close(result: AnswerResult): void {
     if (this.#state === 'closed') return
     this.#tracker?.over()
-    const { store, mask } = this.context
+    const { store, mask, background } = this.context
     const { id } = this.call
+    const closing = this.#closingOf(result)
+    this.#state = 'closed'
+    if (this.#run) background.start(this.#run)
+    else void store.write(closing)
+    this.#admitted.over()
+    store.saveArtifact(id, this.#trace.weight, this.#trace.ended(closing.outcome, mask))
+  }
+
+  #closingOf({ attempt, outcome }: AnswerResult): Closing {
     const sent = this.#sent
     const cacheLost =
-      sent && attempt.outcome === 'answered'
+      sent && this.#run === null && attempt.outcome === 'answered'
         ? this.#tracker!.served(sent.target, sent.credential, attempt.tokens)
         : null
-    const closing = closingOf(
+    return closingOf(
       {
-        id,
+        id: this.call.id,
         route: this.route,
         sent,
         earlier: this.#earlier,
@@ -206,10 +218,22 @@ class ClientCall implements BodyTaker, Answering, SendListener {
       },
       this.context,
     )
-    this.#state = 'closed'
-    void store.write(closing)
-    this.#admitted.over()
-    store.saveArtifact(id, this.#trace.weight, this.#trace.ended(closing.outcome, mask))
+  }
+
+  /** Keeps the record open while the provider goes on with the call. */
+  async runsOn(result: AnswerResult, responseId: string): Promise<void> {
+    const { outcome, ...closing } = this.#closingOf(result)
+    const named = { ...outcome, responseId: this.#namesAnswer ? responseId : null }
+    this.#run = {
+      closing: { ...closing, outcome: named, wasBackground: true },
+      dialect: this.dialect.name,
+      responseId,
+    }
+    await this.context.store.write({
+      kind: 'background',
+      id: this.call.id,
+      run: JSON.stringify(this.#run),
+    })
   }
 
   // The other ends of a call.

@@ -647,6 +647,11 @@ const responseStore = z.strictObject({
 
 const responses = z.strictObject({
   store: responseStore.prefault({}).describe('Responses that the gateway itself keeps.'),
+  background_limit: wait
+    .prefault('2h')
+    .describe(
+      'For how long after the call a response in the background (`background: true`) is asked for at its provider. If it has not ended by then, its cost stays unknown.',
+    ),
   websocket: z
     .enum(['on', 'off'])
     .default('on')

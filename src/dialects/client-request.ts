@@ -15,6 +15,8 @@ export interface ClientRequest {
   readonly query: string
   /** Path of the endpoint, if the path selects the operation. */
   readonly path?: string
+  /** True if its provider is to go on after a first answer. */
+  readonly isBackground?: true
   /** The conversation that it goes on from, if the gateway has it. */
   readonly continues?: {
     /** Provider that has it as well, and can be asked with the request as it is; null for none. */

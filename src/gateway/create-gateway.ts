@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import manifest from '../../package.json' with { type: 'json' }
+import { BackgroundRuns } from '../call/background.ts'
 import type { CallContext } from '../call/context.ts'
 import type { Config } from '../config/load.ts'
 import type { Account } from '../core/period.ts'
@@ -34,7 +35,7 @@ import { createAccounts } from './accounts.ts'
 import { callsOf, OTHERS, openApiDocument, PASSTHROUGH, READS } from './endpoints.ts'
 import { type InForce, putInForce } from './in-force.ts'
 import { listen, refuseOpenAccess, stopListening } from './listen.ts'
-import { joinFleet, keepResponses, standingOf, traceCalls } from './optional-parts.ts'
+import { joinFleet, keepResponses, resumeRuns, standingOf, traceCalls } from './optional-parts.ts'
 import type { Gateway, GatewayOptions } from './options.ts'
 import { logFailure, noteRefusal } from './refused.ts'
 
@@ -97,15 +98,14 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     log.error(errorFields(error, context().callContext.mask), 'a call could not be logged or counted'),
   )
   const calls = fleet?.reads ?? store.calls
+  const background = new BackgroundRuns({ write: watched.write, context: () => context().callContext })
   const responses = keepResponses(options, { keptChain: calls.keptChain, ...(fleet ?? store).kept }, now)
   const inForce: InForce = putInForce({
     ...{ options, dialects, random, log, slots, readSlots, webSockets },
     ...{ routingState, connections, meters, fleet },
     limitsOf: createLimits({
       spent: (account) => accounts.spentBy(account).usd,
-      reserved,
-      reserve: reservations.add,
-      now,
+      ...{ reserved, reserve: reservations.add, now },
       shared: fleet && { ...fleet.leases, consume: fleet.rates.consume },
     }),
     readParts: {
@@ -114,16 +114,14 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       readFailure: () => store.readFailure,
       recordings: options.recordings ?? { list: [], notes: [] },
       about: { version: manifest.version, startedAt: now(), directory: resolve(directory) },
-      budgetUse: accounts.budgetUse,
-      learned: learned.list,
-      refusals: refusals.list,
-      metrics: meters.render,
-      openApi: openApiDocument,
+      ...{ budgetUse: accounts.budgetUse, learned: learned.list, refusals: refusals.list },
+      ...{ metrics: meters.render, openApi: openApiDocument },
       pageTokens: createPageTokens(now),
       pageFiles: readPage(options.page ?? PAGE_DIRECTORY),
     },
     callParts: {
-      ...{ replay, now, onFault: onInternalError, tracing: telemetry ?? null, learned, responses },
+      ...{ replay, now, learned, responses, background },
+      ...{ onFault: onInternalError, tracing: telemetry ?? null },
       store: { ...watched, saveArtifact: store.saveArtifact, calls },
     },
   })
@@ -132,11 +130,13 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     await store.close()
     throw error
   })
+  resumeRuns(store.background, reservations, background)
 
   async function stop(graceMs: number): Promise<void> {
     const closed = Promise.all([stopListening(server, graceMs), webSockets.close(graceMs)])
     endLive(feed)
     await closed
+    background.stop()
     await traces?.close()
     await fleet?.close()
     await store.close()

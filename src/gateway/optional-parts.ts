@@ -1,6 +1,7 @@
 // Parts that only some gateways have, loaded with their setting: a fleet's shared log, the export of traces.
 import { hostname } from 'node:os'
 import manifest from '../../package.json' with { type: 'json' }
+import type { BackgroundRuns } from '../call/background.ts'
 import type { Config } from '../config/load.ts'
 import type { Log } from '../core/process-log.ts'
 import type { Dialect } from '../dialects/dialect.ts'
@@ -14,6 +15,7 @@ import {
 } from '../responses-store/response-store.ts'
 import { createSealer } from '../responses-store/sealer.ts'
 import type { RoutingState } from '../routing/routing-state.ts'
+import type { Reservations } from '../store/reservations.ts'
 import type { Journal } from '../store/store.ts'
 import type { TraceExport } from '../telemetry/export.ts'
 import type { GatewayOptions } from './options.ts'
@@ -98,3 +100,16 @@ export const keepResponses = (
         days: config.responses.store.days,
         now,
       })
+
+/** Goes on with the calls that an earlier gateway left running at their providers, their reservations included. */
+export function resumeRuns(
+  calls: Journal['background'],
+  reservations: Pick<Reservations, 'resume'>,
+  background: Pick<BackgroundRuns, 'start'>,
+): void {
+  for (const { id: callId, run, keyName, sessionId, usd } of calls) {
+    if (keyName !== null && usd !== null)
+      reservations.resume({ callId, keyName, sessionId, usd, costAt: () => usd })
+    background.start(JSON.parse(run))
+  }
+}

@@ -126,7 +126,7 @@ export class WriteQueue {
       const added = { write, done: (error: Error | null) => (error ? reject(error) : resolve()) }
       if (this.#refusal === null) {
         ;(isOpening(write) ? this.#openings : this.#closings).push(added)
-        if (write.kind === 'named' && write.isAwaited) this.#isDue = true
+        if (write.kind === 'background' || (write.kind === 'named' && write.isAwaited)) this.#isDue = true
         this.#schedule()
       } else if (isOpening(write)) reject(new Error(this.#refusal))
       else {

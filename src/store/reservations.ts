@@ -12,6 +12,8 @@ export interface Reservations {
   reserved(account: Account): number
   /** Call before the call is opened. */
   add(claim: Claim): void
+  /** Holds the reservation of a call that an earlier process opened. */
+  resume(claim: Claim): void
   /** Ends the work for a call. If it was opened, its end releases the reservation. */
   forget(callId: string): void
   /** The store's own. */
@@ -49,6 +51,11 @@ export function createReservations({ open, write }: Pick<Store, 'open' | 'write'
       claims.set(claim.callId, claim)
       change(claim, 1)
     },
+    resume(claim) {
+      opened.add(claim.callId)
+      claims.set(claim.callId, claim)
+      change(claim, 1)
+    },
     forget(callId) {
       if (!opened.has(callId)) drop(callId)
     },
@@ -69,7 +76,7 @@ export function createReservations({ open, write }: Pick<Store, 'open' | 'write'
   }
 
   async function writeClaimed(what: Parameters<Store['write']>[0], claim: Claim): Promise<void> {
-    if (what.kind === 'streaming' || what.kind === 'named') return write(what)
+    if (what.kind !== 'next' && what.kind !== 'close') return write(what)
     const charge = what.ended && what.cost.usd === null ? chargeOf(what.ended, claim) : 0
     await write({ ...what, charge })
     if (what.kind === 'close') drop(what.id) // only now, or it would not count meanwhile

@@ -19,6 +19,8 @@ export function storable(write: Exclude<Write, Opening>): Exclude<Write, Opening
         ttftMs: amount(write.ttftMs) ?? 0,
         ...(write.objects && { objects: write.objects.filter((name) => idOf(name) !== null) }),
       }
+    case 'background':
+      return write
     case 'named':
       return { ...write, responseId: idOf(write.responseId), containerId: idOf(write.containerId) }
     case 'next':
@@ -60,6 +62,7 @@ export function reduced(write: Write): Write {
   switch (write.kind) {
     case 'open':
     case 'streaming':
+    case 'background':
       return write
     case 'named':
       return { ...write, responseId: null, containerId: null }

@@ -8,6 +8,17 @@ import type { Done, OpeningCounts } from './queue.ts'
 import type { Reads, RetentionLimits } from './reads.ts'
 import type { Opening, Write } from './writes.ts'
 
+/** A call of an earlier gateway that goes on at its provider. */
+export interface RunningCall {
+  readonly id: string
+  /** JSON, as it was written. */
+  readonly run: string
+  readonly keyName: string | null
+  readonly sessionId: string | null
+  /** US dollars set aside for it; null without a budget. */
+  readonly usd: number | null
+}
+
 export interface Store {
   /** Puts a call on record. If that fails, `done` gets the error, and nothing may be sent. */
   open(opening: Opening, done: Done): void
@@ -23,6 +34,8 @@ export interface Store {
   /** Reads of the record. */
   readonly calls: Reads
   readonly openings: Readonly<OpeningCounts>
+  /** Calls of an earlier gateway that go on at their provider. */
+  readonly background: readonly RunningCall[]
   /** Calls that an earlier gateway left open. */
   readonly interrupted: readonly TracedCall[]
   /** Spending of the keys; throws `log_unavailable` if it cannot be read. */

@@ -1,4 +1,4 @@
-// The five events of a call that are ever written, as values. Knows no database.
+// The six events of a call that are ever written, as values. Knows no database.
 import type { AttemptEnd, Call, CallOutcome, Route, Target } from '../core/call.ts'
 import type { KnownCost } from '../core/record.ts'
 import type { Cost } from '../pricing/cost.ts'
@@ -26,6 +26,7 @@ export interface Opening {
  * - `next`: an attempt failed and another is about to be sent.
  * - `streaming`: the response headers were sent to the client.
  * - `named`: the provider's ids of the answer are known, but the client does not have its end yet.
+ * - `background`: the call goes on at its provider, and stays open over a restart. `run`: JSON, how to ask for it.
  * - `close`: the call is over; `ended` is its last attempt, null if there was none.
  */
 export type Write =
@@ -61,6 +62,7 @@ export type Write =
       /** True if the client waits for it: it goes with the next batch. */
       readonly isAwaited: boolean
     }
+  | { readonly kind: 'background'; readonly id: string; readonly run: string }
   | {
       readonly kind: 'close'
       readonly id: string
@@ -70,6 +72,8 @@ export type Write =
       readonly cost: Cost
       /** Cost of the attempts before it; absent if there were none. */
       readonly earlier?: KnownCost
+      /** True if it went on in the background. */
+      readonly wasBackground?: true
       /** See `next`. */
       readonly charge?: number
       /** The target that served, or was tried last. */

@@ -43,6 +43,7 @@ export const client = {
         wantsUsage: true,
         forwarded: dialectHeaders(headers),
         query,
+        ...(json.background === true && { isBackground: true as const }),
       },
       traits: new ResponsesTraits(json),
       sessionHints: [

@@ -319,6 +319,11 @@ export const STEPS: readonly string[] = [
   ALTER TABLE sessions ADD COLUMN cache_lost REAL NOT NULL DEFAULT 0;
   ALTER TABLE sessions ADD COLUMN cache_lost_known REAL NOT NULL DEFAULT 0;
   `,
+
+  // 23: calls that go on at their provider, each with how to ask for it, as JSON.
+  `
+  CREATE TABLE background_calls (call_id TEXT PRIMARY KEY, run TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  `,
 ]
 
 /** The newest schema. */

@@ -43,7 +43,7 @@ export async function openStore(options: StoreOptions): Promise<Journal> {
     fleet = false,
   } = options
   const artifacts = bounded(options)
-  const { release, interrupted } = claim(directory, now(), fleet)
+  const { release, interrupted, background } = claim(directory, now(), fleet)
   const file = databaseFile(directory)
   const { db, files, descriptors } = openDatabase(directory, release)
   let isOpen = false
@@ -113,7 +113,7 @@ export async function openStore(options: StoreOptions): Promise<Journal> {
   }
 
   return {
-    ...{ open, write, interrupted, openings: queue.openings },
+    ...{ open, write, interrupted, background, openings: queue.openings },
     saveArtifact: (callId, weight, make) => artifactBuffer.add(callId, weight, make),
     calls: withBuffered(reader.reads, artifactBuffer),
     spending: readSpending(db, noteDamage),
@@ -217,7 +217,8 @@ function askUnlessDamaged(
 function writeTo(queue: WriteQueue, now: () => number) {
   const openCalls = new Set<string>()
   const write: Journal['write'] = (write) => {
-    if (write.kind === 'close' || (write.kind === 'streaming' && write.staysOpen)) openCalls.delete(write.id)
+    const staysOpen = write.kind === 'background' || (write.kind === 'streaming' && write.staysOpen)
+    if (write.kind === 'close' || staysOpen) openCalls.delete(write.id)
     return queue.add(storable(write))
   }
   const open: Journal['open'] = (opening, done) => {

@@ -5,6 +5,7 @@ import { chmodSync, existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import type { TracedCall } from '../../core/tracing.ts'
+import type { RunningCall } from '../store.ts'
 import { INTERRUPTED_COST_MISSING } from '../writes.ts'
 import { orphanedLog, unusable } from './data-files.ts'
 import { lockDirectory } from './directory-lock.ts'
@@ -12,7 +13,7 @@ import { lockFile, refuseStart, StoreError } from './errors.ts'
 import { migrate } from './migrations.ts'
 import { fillOutbox } from './outbox.ts'
 import { CLOSED_CALL, type ClosedCall, openRollUps } from './roll-ups.ts'
-import { chargeReservations } from './spending.ts'
+import { chargeReservations, ENDS_WITH_US } from './spending.ts'
 
 export const databaseFile = (directory: string): string => join(directory, 'waybill.db')
 
@@ -71,6 +72,7 @@ export interface LockClaim {
   release(): void
   /** Calls that a killed gateway left open. */
   readonly interrupted: readonly TracedCall[]
+  readonly background: readonly RunningCall[]
 }
 
 /**
@@ -94,7 +96,7 @@ export function claim(directory: string, now: number, fleet = false): LockClaim 
       db.pragma('journal_mode = WAL')
       migrate(db)
       if (fleet) fillOutbox(db)
-      return { release, interrupted: interrupt(db, now) }
+      return { release, interrupted: interrupt(db, now), background: runningOn(db) }
     } finally {
       db.close()
     }
@@ -123,21 +125,31 @@ function makeShrinkable(db: Database.Database, file: string): void {
   db.exec('VACUUM')
 }
 
+/** Returns the calls that go on at their provider. */
+const runningOn = (db: Database.Database): RunningCall[] =>
+  db
+    .prepare<[], RunningCall>(
+      `SELECT call_logs.id, run, key_name AS keyName, session_id AS sessionId, usd FROM background_calls
+         JOIN call_logs ON call_logs.id = background_calls.call_id
+         LEFT JOIN key_reservations ON key_reservations.call_id = call_logs.id WHERE completed_at IS NULL`,
+    )
+    .all()
+
 /**
- * Closes calls left open: the call is `interrupted`, its attempt `unknown`, its reservation spent. A batch goes on at
- * its provider, and so does its call.
+ * Closes calls left open: the call is `interrupted`, its attempt `unknown`, its reservation spent. A batch goes
+ * on at its provider, a response in the background too, and so do their calls.
  */
 function interrupt(db: Database.Database, now: number): TracedCall[] {
   return db.transaction(() => {
     chargeReservations(db)
     db.prepare(
       `UPDATE call_attempts SET outcome = 'unknown', ended_at = ? WHERE outcome = 'open'
-         AND call_id IN (SELECT id FROM call_logs WHERE completed_at IS NULL AND objects IS NULL)`,
+         AND call_id IN (SELECT id FROM call_logs WHERE completed_at IS NULL AND ${ENDS_WITH_US})`,
     ).run(now)
     const rollUps = openRollUps(db)
     const interrupted = db
       .prepare<[number], ClosedCall & TracedCall>(
-        `UPDATE call_logs SET state = 'interrupted', completed_at = ?, cost_missing = '${INTERRUPTED_COST_MISSING}' WHERE completed_at IS NULL AND objects IS NULL
+        `UPDATE call_logs SET state = 'interrupted', completed_at = ?, cost_missing = '${INTERRUPTED_COST_MISSING}' WHERE completed_at IS NULL AND ${ENDS_WITH_US}
            RETURNING ${CLOSED_CALL}, traceparent`,
       )
       .all(now)

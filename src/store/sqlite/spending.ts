@@ -62,21 +62,23 @@ export function prepareSpending(db: Database): SpendingWrites {
   }
 }
 
-/** Condition for reservations: a batch goes on at its provider, whatever happens to the gateway. */
-const NO_BATCH =
-  'call_id NOT IN (SELECT id FROM call_logs WHERE completed_at IS NULL AND objects IS NOT NULL)'
+/** Condition for open calls: batches, and responses in the background, go on at their provider whatever happens to the gateway. */
+export const ENDS_WITH_US = 'objects IS NULL AND id NOT IN (SELECT call_id FROM background_calls)'
+
+/** The same for reservations. */
+const OF_SUCH = `call_id NOT IN (SELECT id FROM call_logs WHERE completed_at IS NULL AND NOT (${ENDS_WITH_US}))`
 
 /** Charges the reservations of calls left open at the last end; without one, their cost is unknown. */
 export function chargeReservations(db: Database): void {
   const { charge, noteUnknown } = prepareSpending(db)
   const unreserved = db.prepare<[], { id: string }>(
-    `SELECT id FROM call_logs WHERE completed_at IS NULL AND objects IS NULL
+    `SELECT id FROM call_logs WHERE completed_at IS NULL AND ${ENDS_WITH_US}
        AND id NOT IN (SELECT call_id FROM key_reservations)`,
   )
   const reserved = db.prepare<[], { id: string; usd: number }>(
-    `SELECT call_id AS id, usd FROM key_reservations WHERE ${NO_BATCH}`,
+    `SELECT call_id AS id, usd FROM key_reservations WHERE ${OF_SUCH}`,
   )
   for (const { id } of unreserved.all()) noteUnknown(id)
   for (const { id, usd } of reserved.all()) charge(id, usd)
-  db.exec(`DELETE FROM key_reservations WHERE ${NO_BATCH}`)
+  db.exec(`DELETE FROM key_reservations WHERE ${OF_SUCH}`)
 }

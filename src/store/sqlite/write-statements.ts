@@ -37,6 +37,17 @@ function prepareAttempts(db: Database) {
     openAttempt.run(id, ...columns.values({ n, target, at }))
 }
 
+/** Prepares what is written while a call is open. */
+function prepareMeanwhile(db: Database) {
+  const name = db.prepare(
+    `UPDATE call_logs SET response_id = coalesce(?, response_id), container_id = coalesce(?, container_id)
+       WHERE id = ? AND completed_at IS NULL`,
+  )
+  const runOn = db.prepare('INSERT OR REPLACE INTO background_calls (call_id, run) VALUES (?, ?)')
+  const ranOn = db.prepare('DELETE FROM background_calls WHERE call_id = ?')
+  return { name, runOn, ranOn }
+}
+
 /** Prepares the statements on a connection; returns the function that runs one write, no transaction. */
 export function prepareWrites(db: Database, rollUps: RollUps): (write: Write) => void {
   const findPrice = db.prepare<[string], number>('SELECT id FROM prices WHERE snapshot = ?').pluck()
@@ -61,10 +72,7 @@ export function prepareWrites(db: Database, rollUps: RollUps): (write: Write) =>
     `UPDATE call_logs SET state = 'streaming', ttft_ms = ?, objects = coalesce(?, objects)
        WHERE id = ? AND completed_at IS NULL`,
   )
-  const name = db.prepare(
-    `UPDATE call_logs SET response_id = coalesce(?, response_id), container_id = coalesce(?, container_id)
-       WHERE id = ? AND completed_at IS NULL`,
-  )
+  const { name, runOn, ranOn } = prepareMeanwhile(db)
   const closeCall = db.prepare<unknown[], ClosedCall>(
     `UPDATE call_logs SET ${setting(callClosing.columns)} WHERE id = ? AND completed_at IS NULL RETURNING ${CLOSED_CALL}`,
   )
@@ -99,7 +107,11 @@ export function prepareWrites(db: Database, rollUps: RollUps): (write: Write) =>
       case 'named':
         name.run(write.responseId, write.containerId, write.id)
         return
+      case 'background':
+        runOn.run(write.id, write.run)
+        return
       case 'close': {
+        if (write.wasBackground) ranOn.run(write.id)
         const { id, at, ended, cost, target, fallbacks, outcome, requestsSent } = write
         const isEnded = ended !== null && end(id, at, ended, cost)
         // A call that was refused because its opening failed may still have a reservation.

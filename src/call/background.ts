@@ -1,0 +1,139 @@
+// Calls that go on at their provider after their client has a first answer (`background: true`). The gateway asks
+// the provider for them until they end, or until their time is over, and then closes their record with what they
+// cost. They stay open on record over a restart, and only their client's word cancels them. Knows no dialect by
+// name.
+import type { AttemptEnd, CallState, ParsedEvent } from '../core/call.ts'
+import { timeOfId } from '../core/call.ts'
+import type { Store } from '../store/store.ts'
+import { askForKept, credentialFor } from './ask-for-kept.ts'
+import type { BackgroundRunner, BackgroundRun } from './background-run.ts'
+import { maskedCode } from './closing.ts'
+import type { CallContext } from './context.ts'
+
+export interface BackgroundDeps {
+  readonly write: Store['write']
+  /** Returns the context in force. */
+  readonly context: () => Pick<CallContext, 'providers' | 'price' | 'mask' | 'now' | 'config'>
+}
+
+/** Interval of the first requests, and the longest, ms. */
+const [FIRST_MS, LONGEST_MS] = [1_000, 30_000]
+const GROWTH = 1.5
+/** Maximum wait for an answer, ms. */
+const ANSWER_MS = 30_000
+
+interface Asked extends BackgroundRun {
+  timer: NodeJS.Timeout | undefined
+  wait: number
+  isCancelled: boolean
+}
+
+export class BackgroundRuns implements BackgroundRunner {
+  readonly #deps: BackgroundDeps
+  readonly #runs = new Map<string, Asked>()
+  #isStopped = false
+
+  constructor(deps: BackgroundDeps) {
+    this.#deps = deps
+  }
+
+  start(run: BackgroundRun): void {
+    const asked: Asked = { ...run, timer: undefined, wait: FIRST_MS, isCancelled: false }
+    this.#runs.set(run.closing.id, asked)
+    this.#schedule(asked)
+  }
+
+  received(responseId: string, text: string, isCancelled: boolean): void {
+    const run = [...this.#runs.values()].find((each) => each.responseId === responseId)
+    if (!run) return
+    run.isCancelled ||= isCancelled
+    try {
+      this.#take(run, this.#upstreamOf(run).upstream.readAnswer(text))
+    } catch {
+      // It is asked for again anyway.
+    }
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    for (const { timer } of this.#runs.values()) clearTimeout(timer)
+  }
+
+  #schedule(run: Asked): void {
+    if (this.#isStopped || !this.#runs.has(run.closing.id)) return
+    clearTimeout(run.timer)
+    run.timer = setTimeout(() => void this.#ask(run), run.wait).unref()
+    run.wait = Math.min(run.wait * GROWTH, LONGEST_MS)
+  }
+
+  async #ask(run: Asked): Promise<void> {
+    const parsed = await this.#answerOf(run).catch(() => null)
+    if (this.#isStopped || !this.#runs.has(run.closing.id)) return
+    if (parsed && this.#take(run, parsed)) return
+    const { now, config } = this.#deps.context()
+    if (now() - timeOfId(run.closing.id) > config.responses.background_limit)
+      this.#end(run, { state: 'failed', outcome: 'timed_out', errorCode: 'upstream_timeout' }, null)
+    else this.#schedule(run)
+  }
+
+  /** Closes the record if this is the end. Returns false if it is not. */
+  #take(run: Asked, parsed: ParsedEvent): boolean {
+    if (!parsed.finished && !parsed.error) return false
+    this.#end(run, endOf(parsed, run.isCancelled), parsed)
+    return true
+  }
+
+  #upstreamOf({ closing, dialect }: Asked) {
+    const provider = this.#deps.context().providers.get(closing.target.provider)
+    const upstream = provider?.dialects.get(dialect)
+    if (!provider || !upstream?.keptAnswer) throw new Error('the provider is not configured any more')
+    return { provider, upstream, keptAnswer: upstream.keptAnswer }
+  }
+
+  /** Returns the response as its provider has it now. */
+  async #answerOf(run: Asked): Promise<ParsedEvent> {
+    const { provider, upstream, keptAnswer } = this.#upstreamOf(run)
+    const credential = await credentialFor(provider, null)
+    const access = { basePath: provider.basePath, key: credential.key, factsOf: provider.factsOf }
+    const asked = keptAnswer(run.responseId, '', access)
+    const complete = (await credential.complete?.(asked)) ?? asked
+    const { status, text } = await askForKept(complete, 'GET', provider, AbortSignal.timeout(ANSWER_MS))
+    if (status !== 200) throw new Error(`status ${status}`)
+    return upstream.readAnswer(text)
+  }
+
+  #end(run: Asked, { state, outcome, errorCode }: End, parsed: ParsedEvent | null): void {
+    const { closing } = run
+    const { price, mask, now } = this.#deps.context()
+    const at = now()
+    const tokens = parsed?.tokens ?? null
+    const code = maskedCode(errorCode, mask)
+    clearTimeout(run.timer)
+    this.#runs.delete(closing.id)
+    void this.#deps.write({
+      ...closing,
+      at,
+      ended: closing.ended && { ...closing.ended, outcome, errorCode: code, tokens },
+      cost: price(closing.target, tokens, at),
+      outcome: {
+        ...closing.outcome,
+        ...{ state, errorCode: code, tokens },
+        responseModel: parsed?.model ? mask(parsed.model) : closing.outcome.responseModel,
+        latencyMs: Math.max(0, at - timeOfId(closing.id)),
+      },
+    })
+  }
+}
+
+interface End {
+  readonly state: Extract<CallState, 'completed' | 'failed' | 'aborted'>
+  readonly outcome: AttemptEnd['outcome']
+  readonly errorCode: string | null
+}
+
+function endOf({ error }: ParsedEvent, isCancelled: boolean): End {
+  if (isCancelled) return { state: 'aborted', outcome: 'aborted', errorCode: 'client_closed' }
+  return error
+    ? { state: 'failed', outcome: 'failed', errorCode: error.code ?? 'upstream_error' }
+    : { state: 'completed', outcome: 'answered', errorCode: null }
+}

@@ -1,0 +1,92 @@
+// Responses in the background: asked for until they end, priced then, over a restart too.
+import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import OpenAI from 'openai'
+import { createMockProviders } from '../../../mocks/server/create.ts'
+import { temporaryDirectory, testGateway } from '../../test/test-gateway.ts'
+
+const KEY = 'wb-key-number-one'
+
+async function start(
+  t: TestContext,
+  { data = temporaryDirectory(t), limit = '2h', mock }: { data?: string; limit?: string; mock?: Mock } = {},
+) {
+  const provider = mock ?? (await createMockProviders())
+  if (!mock) t.after(() => provider.close())
+  const gateway = await testGateway(t, {
+    data,
+    providers: {},
+    env: { mock_key: provider.key('openai') },
+    config: `  mock: { dialect: responses, base_url: "${provider.baseUrl('openai')}", key: $mock_key }
+models: { mock/gpt-5.4: { price: { input: 0, output: 1000 } } }
+routes: { auto: { targets: [ { model: mock/gpt-5.4 } ] } }
+responses: { background_limit: ${limit} }
+keys: [{ name: one, role: admin, digest: "sha256:${hash('sha256', KEY)}", budget: { usd: 4 } }]`,
+  })
+  const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: KEY, maxRetries: 0 })
+  const records = async (): Promise<any[]> => {
+    const headers = { authorization: `Bearer ${KEY}` }
+    return (await gateway.get('/api/usage/request-logs', { headers })).json.data
+  }
+  /** Waits for the end of the only call. */
+  const ended = async () => {
+    for (let tries = 0; tries < 200; tries++) {
+      const all = await records()
+      assert.equal(all.length, 1)
+      if (all[0].completed_at !== null) return all[0]
+      await sleep(100)
+    }
+    assert.fail('the call did not end')
+  }
+  return { ...gateway, data, mock: provider, client, records, ended }
+}
+type Mock = Awaited<ReturnType<typeof createMockProviders>>
+
+const ASK = { model: 'auto', input: 'hello', background: true }
+
+test('a response in the background is priced when it ends, and its reservation is held until then', async (t) => {
+  const { client, records, ended } = await start(t)
+  const { status } = await client.responses.create(ASK)
+  assert.equal(status, 'queued')
+  const [open] = await records()
+  assert.deepEqual([open.completed_at, open.cost_usd], [null, null])
+  await assert.rejects(client.responses.create(ASK), { code: 'budget_exceeded' })
+  const { state, tokens, cost_usd, cost_missing } = await ended()
+  assert.equal(state, 'completed')
+  assert.ok(tokens.output > 0)
+  assert.equal(cost_usd, tokens.output / 1_000)
+  assert.deepEqual(cost_missing, [])
+  assert.equal((await client.responses.create(ASK)).status, 'queued')
+})
+
+test('after a restart it is asked for again, and its reservation still counts', async (t) => {
+  const first = await start(t)
+  const { id } = await first.client.responses.create(ASK)
+  await first.gateway.close()
+  const second = await start(t, { data: first.data, mock: first.mock })
+  const [open] = await second.records()
+  assert.deepEqual([open.state, open.completed_at, open.response_id], ['routed', null, id])
+  await assert.rejects(second.client.responses.create(ASK), { code: 'budget_exceeded' })
+  const { state, cost_usd, tokens } = await second.ended()
+  assert.deepEqual([state, cost_usd], ['completed', tokens.output / 1_000])
+  assert.equal((await second.client.responses.create(ASK)).status, 'queued')
+})
+
+test('its client’s word cancels it', async (t) => {
+  const { client, ended } = await start(t)
+  const { id } = await client.responses.create(ASK)
+  assert.equal((await client.responses.cancel(id)).status, 'cancelled')
+  const { state, error_code } = await ended()
+  assert.deepEqual([state, error_code], ['aborted', 'client_closed'])
+})
+
+test('when its time is over, its cost stays unknown', async (t) => {
+  const { client, mock, ended } = await start(t, { limit: '1s' })
+  await client.responses.create(ASK)
+  await mock.close()
+  const { state, error_code, cost_missing } = await ended()
+  assert.deepEqual([state, error_code], ['failed', 'upstream_timeout'])
+  assert.deepEqual(cost_missing, ['attempt'])
+})
