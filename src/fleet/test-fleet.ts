@@ -37,7 +37,7 @@ export function fleetTests(settings: Readonly<Record<string, string>> = {}): Fle
   }
 }
 
-export interface Instance extends Pick<Setup, 'data' | 'config' | 'providers' | 'options' | 'dialects'> {
+export interface Instance extends Pick<Setup, 'data' | 'config' | 'providers' | 'options' | 'dialects' | 'env'> {
   readonly name?: string
   readonly durability?: string
   /** Further members of `fleet`, as YAML. */
@@ -53,7 +53,7 @@ export const instance = (
 ): Promise<TestGateway> =>
   testGateway(t, {
     ...setup,
-    env: { FLEET_URL: url },
+    env: { FLEET_URL: url, ...setup.env },
     config: `durability: ${durability}\nfleet: { url: $FLEET_URL, instance: ${name}, ${fleet} }\n${config}`,
     options: { log: undefined!, ...setup.options, fleetUrl: url },
   })

@@ -4,11 +4,11 @@ import { type Dispatcher, Pool } from 'undici'
 import type { Script } from '../../../mocks/test-upstream.ts'
 import { response } from './test-samples.ts'
 
-/** Returns how a provider answers that keeps every answer. */
-export function keepsAnswers(): Script {
+/** Returns how a provider answers that keeps every answer. `name`: of all its answers. */
+export function keepsAnswers(name = 'a'): Script {
   let made = 0
   return (res, { json }) => {
-    const whole = response('m', 'completed', { id: `resp_${++made}`, store: true })
+    const whole = response('m', 'completed', { id: `resp_${name}_${++made}`, store: true })
     const event = (type: string, status: string) =>
       `event: ${type}\ndata: ${JSON.stringify({ type, response: { ...whole, status } })}\n\n`
     if (json.stream)
