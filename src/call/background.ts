@@ -6,7 +6,7 @@ import type { AttemptEnd, CallState, ParsedEvent } from '../core/call.ts'
 import { timeOfId } from '../core/call.ts'
 import type { Store } from '../store/store.ts'
 import { askForKept, credentialFor } from './ask-for-kept.ts'
-import type { BackgroundRunner, BackgroundRun } from './background-run.ts'
+import type { BackgroundRun, BackgroundRunner } from './background-run.ts'
 import { maskedCode } from './closing.ts'
 import type { CallContext } from './context.ts'
 

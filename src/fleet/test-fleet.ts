@@ -37,7 +37,8 @@ export function fleetTests(settings: Readonly<Record<string, string>> = {}): Fle
   }
 }
 
-export interface Instance extends Pick<Setup, 'data' | 'config' | 'providers' | 'options' | 'dialects' | 'env'> {
+export interface Instance
+  extends Pick<Setup, 'data' | 'config' | 'providers' | 'options' | 'dialects' | 'env'> {
   readonly name?: string
   readonly durability?: string
   /** Further members of `fleet`, as YAML. */

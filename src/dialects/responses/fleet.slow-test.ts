@@ -8,7 +8,9 @@ import { converse, keepsAnswers } from './test-continuations.ts'
 
 const { freshDatabase } = fleetTests()
 
-test('1,000 continuations at 0 ms, each at the other gateway, find the answer before them', { skip }, async (t) => {
+test('1,000 continuations at 0 ms, each at the other gateway, find the answer before them', {
+  skip,
+}, async (t) => {
   const url = await freshDatabase()
   const config = 'routes: { auto: { targets: [ { model: alpha/m } ] } }'
   const dialects = { alpha: ['responses'] }
@@ -19,18 +21,19 @@ test('1,000 continuations at 0 ms, each at the other gateway, find the answer be
   assert.deepEqual(await converse([one.url, two.url], { count: 1_000, lanes: 4 }), [])
 })
 
-test('what one gateway keeps, another continues, reads and deletes; then the shared log has nothing of it', { skip }, async (t) => {
+test('what one gateway keeps, another continues, reads and deletes; then the shared log has nothing of it', {
+  skip,
+}, async (t) => {
   const url = await freshDatabase()
   const setup = {
-    config:
-      'responses: { store: { enabled: true } }\nroutes: { auto: { targets: [ { model: alpha/m } ] } }',
+    config: 'responses: { store: { enabled: true } }\nroutes: { auto: { targets: [ { model: alpha/m } ] } }',
     dialects: { alpha: ['chat'] },
     env: { WAYBILL_RESPONSES_KEY: 'k'.repeat(44) },
     providers: {
       alpha: ((res) =>
-        res
-          .writeHead(200, { 'content-type': 'application/json' })
-          .end(chat.answer('m', {}))) as ReturnType<typeof keepsAnswers>,
+        res.writeHead(200, { 'content-type': 'application/json' }).end(chat.answer('m', {}))) as ReturnType<
+        typeof keepsAnswers
+      >,
     },
   }
   const one = await instance(t, url, setup)
@@ -47,12 +50,17 @@ test('what one gateway keeps, another continues, reads and deletes; then the sha
   assert.equal((two.upstream.alpha!.ledger.at(-1)!.json as any).messages.length, 3)
   // Two go on from the same response at the same time.
   const both = await Promise.all([one, two].map((on) => ask(on, { previous_response_id: second.json.id })))
-  assert.deepEqual(both.map(({ status }) => status), [200, 200])
+  assert.deepEqual(
+    both.map(({ status }) => status),
+    [200, 200],
+  )
   assert.equal((await two.get(`/v1/responses/${first.id}`)).json.id, first.id)
 
   const link = openLink({ url, tls: 'verify' }, 'test')
   t.after(() => link.close())
-  const rows = await link.query<{ id: string; sealed: string }>('SELECT id, sealed FROM waybill.kept_responses')
+  const rows = await link.query<{ id: string; sealed: string }>(
+    'SELECT id, sealed FROM waybill.kept_responses',
+  )
   assert.equal(rows.length, 4)
   assert.ok(rows.every(({ sealed }) => !Buffer.from(sealed, 'base64').includes('where to?')))
   assert.equal((await two.get(`/v1/responses/${first.id}`, { method: 'DELETE' })).status, 200)
