@@ -2,6 +2,7 @@
 // lists.
 import { z } from 'zod'
 import { decompress, refuseLarge } from './decode.ts'
+import { address, headersFromLists, type ImportFormat } from './interaction.ts'
 
 const content = z.union([z.string(), z.instanceof(Buffer)])
 
@@ -35,4 +36,29 @@ export function requestText(value: string | Buffer, headers: Headers): string | 
 export const responseBytes = (value: string | Buffer, headers: Headers): Buffer => {
   refuseLarge(value.length)
   return decompress(typeof value === 'string' ? Buffer.from(value) : value, headers)
+}
+
+const exchange = z.object({
+  request: z.object({ method: z.string(), uri: z.string(), body, headers: headerLists }),
+  response: z.object({
+    status: z.object({ code: z.int() }),
+    headers: headerLists,
+    body: z.custom((value) => value !== undefined, 'is missing').pipe(body),
+  }),
+})
+
+/** Reads an exchange as VCR writes it, in Ruby and in Python alike. */
+export const readVcr: ImportFormat['read'] = (item) => {
+  const { request, response } = exchange.parse(item)
+  const requestHeaders = headersFromLists(request.headers)
+  const responseHeaders = headersFromLists(response.headers)
+  return {
+    ...address(request.uri),
+    method: request.method,
+    requestHeaders,
+    requestBody: requestText(request.body, requestHeaders),
+    status: response.status.code,
+    responseHeaders,
+    responseBody: responseBytes(response.body, responseHeaders),
+  }
 }

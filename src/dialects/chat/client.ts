@@ -1,10 +1,10 @@
 // Chat completions on the client side. Format: OpenAI API reference, "Chat" and "Errors".
 import { z } from 'zod'
 import { errorSchema } from '../../core/error-schema.ts'
-import { GatewayError } from '../../core/errors.ts'
 import { canonical } from '../../json/canonical.ts'
 import { spliceMembers } from '../../json/splice.ts'
 import type { ClientDialect } from '../dialect.ts'
+import { readFields } from '../request-fields.ts'
 import { sessionInMetadata } from '../session-hint.ts'
 import { kept } from './kept.ts'
 import { askForUsage } from './stream-options.ts'
@@ -27,9 +27,7 @@ export const client = {
   requestIdHeader: 'x-request-id',
 
   parse({ text, json }) {
-    const parsed = schema.safeParse(json)
-    if (!parsed.success) throw invalid(parsed.error.issues[0]!)
-    const { model, stream, stream_options: options } = parsed.data
+    const { model, stream, stream_options: options } = readFields(schema, json)
     return {
       request: {
         model,
@@ -58,8 +56,3 @@ export const client = {
   errorEvent: (error, requestId) => `data: ${error.body(requestId)}\n\n`,
   renameModel: (json, model) => spliceMembers(json, { model }),
 } satisfies ClientDialect
-
-function invalid({ path, message }: z.core.$ZodIssue): GatewayError {
-  const param = path.join('.')
-  return new GatewayError('invalid_request', `${param}: ${message}`, { param })
-}

@@ -1,10 +1,10 @@
 // Gemini on the client side: reads requests and words errors. Format: Gemini API reference, "Generating
 // content" and "Counting tokens".
 import { z } from 'zod'
-import { GatewayError } from '../../core/errors.ts'
 import { canonical } from '../../json/canonical.ts'
 import { mapElements, spliceMembers } from '../../json/splice.ts'
 import type { ArrivedRequest, ClientDialect } from '../dialect.ts'
+import { readFields } from '../request-fields.ts'
 import { errorBody, errorSchema } from './errors.ts'
 import { estimateAll } from './input.ts'
 import { kept } from './kept.ts'
@@ -36,13 +36,11 @@ export const client = {
   requestIdHeader: 'x-request-id',
 
   parse({ text, json, headers, path, rest, query }) {
-    const body = (path.endsWith(':countTokens') ? countSchema : schema).safeParse(json)
-    const model = modelSchema.safeParse(rest)
-    if (!body.success) throw invalid(body.error.issues[0]!)
-    if (!model.success) throw invalid({ ...model.error.issues[0]!, path: ['model'] })
+    readFields(path.endsWith(':countTokens') ? countSchema : schema, json)
+    const model = readFields(modelSchema, rest, 'model')
     return {
       request: {
-        model: model.data,
+        model,
         stream: new URLSearchParams(query).getAll('alt').includes('sse'),
         text,
         wantsUsage: true,
@@ -109,8 +107,3 @@ const withoutKey = (query: string): string =>
     .split('&')
     .filter((pair) => !new URLSearchParams(pair).has('key'))
     .join('&')
-
-function invalid({ path, message }: Pick<z.core.$ZodIssue, 'path' | 'message'>): GatewayError {
-  const param = path.join('.')
-  return new GatewayError('invalid_request', `${param}: ${message}`, { param })
-}

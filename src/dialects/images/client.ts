@@ -1,11 +1,11 @@
 // Images on the client side. Format: OpenAI API reference, "Images" and "Image streaming".
 import { z } from 'zod'
 import { errorSchema } from '../../core/error-schema.ts'
-import { GatewayError } from '../../core/errors.ts'
 import { estimateTokens } from '../../core/token-estimate.ts'
 import { canonical } from '../../json/canonical.ts'
 import { spliceMembers } from '../../json/splice.ts'
 import type { ClientDialect } from '../dialect.ts'
+import { readFields } from '../request-fields.ts'
 
 /** Fields that the gateway itself needs; the provider validates all others, which are not even copied. */
 const schema = z.object({
@@ -24,13 +24,7 @@ export const client = {
   requestIdHeader: 'x-request-id',
 
   parse({ text, json }) {
-    const parsed = schema.safeParse(json)
-    if (!parsed.success) {
-      const { path, message } = parsed.error.issues[0]!
-      const param = path.join('.')
-      throw new GatewayError('invalid_request', `${param}: ${message}`, { param })
-    }
-    const { model, prompt, stream } = parsed.data
+    const { model, prompt, stream } = readFields(schema, json)
     return {
       request: { model, stream: stream === true, text, wantsUsage: true, forwarded: [], query: '' },
       traits: {

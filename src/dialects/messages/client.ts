@@ -1,10 +1,10 @@
 // Messages on the client side. Format: Anthropic API reference, "Messages" and "Errors".
 import { z } from 'zod'
-import { GatewayError } from '../../core/errors.ts'
 import { canonical } from '../../json/canonical.ts'
 import { spliceMembers } from '../../json/splice.ts'
 import type { ArrivedRequest, ClientDialect } from '../dialect.ts'
 import { isObject } from '../json.ts'
+import { readFields } from '../request-fields.ts'
 import { sessionInMetadata } from '../session-hint.ts'
 import { errorBody, errorSchema } from './errors.ts'
 import { estimateAll } from './input.ts'
@@ -27,9 +27,7 @@ export const client = {
   requestIdHeader: 'request-id',
 
   parse({ text, json, headers, query }) {
-    const parsed = schema.safeParse(json)
-    if (!parsed.success) throw invalid(parsed.error.issues[0]!)
-    const { model, stream } = parsed.data
+    const { model, stream } = readFields(schema, json)
     const isThread = isThreaded(json)
     return {
       request: {
@@ -84,8 +82,3 @@ const dialectHeaders = (headers: ArrivedRequest['headers']): string[] =>
   Object.entries(headers).flatMap(([name, value]) =>
     name.startsWith('anthropic-') && value !== undefined ? [name, String(value)] : [],
   )
-
-function invalid({ path, message }: z.core.$ZodIssue): GatewayError {
-  const param = path.join('.')
-  return new GatewayError('invalid_request', `${param}: ${message}`, { param })
-}

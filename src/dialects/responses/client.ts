@@ -2,11 +2,11 @@
 // and "Errors"; the headers are those that Codex sends.
 import { z } from 'zod'
 import { errorSchema } from '../../core/error-schema.ts'
-import { GatewayError } from '../../core/errors.ts'
 import { canonical } from '../../json/canonical.ts'
 import { spliceMembers } from '../../json/splice.ts'
 import type { ArrivedRequest, ClientDialect } from '../dialect.ts'
 import { isObject, member } from '../json.ts'
+import { readFields } from '../request-fields.ts'
 import { sessionInMetadata } from '../session-hint.ts'
 import { failedEvent } from './errors.ts'
 import { kept } from './kept.ts'
@@ -32,9 +32,7 @@ export const client = {
   requestIdHeader: 'x-request-id',
 
   parse({ text, json, headers, query }) {
-    const parsed = schema.safeParse(json)
-    if (!parsed.success) throw invalid(parsed.error.issues[0]!)
-    const { model, stream } = parsed.data
+    const { model, stream } = readFields(schema, json)
     return {
       request: {
         model,
@@ -127,9 +125,4 @@ function turnMetadata(headers: ArrivedRequest['headers']): unknown {
   } catch {
     return null
   }
-}
-
-function invalid({ path, message }: z.core.$ZodIssue): GatewayError {
-  const param = path.join('.')
-  return new GatewayError('invalid_request', `${param}: ${message}`, { param })
 }

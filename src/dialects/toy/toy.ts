@@ -3,11 +3,12 @@
 // errors.
 import { z } from 'zod'
 import { EMPTY_EVENT, type ParsedEvent, type ProviderError, type Tokens } from '../../core/call.ts'
-import { GatewayError } from '../../core/errors.ts'
+import type { GatewayError } from '../../core/errors.ts'
 import { canonical } from '../../json/canonical.ts'
 import { spliceMembers } from '../../json/splice.ts'
 import type { ClientDialect, Dialect, StreamReader, UpstreamDialect } from '../dialect.ts'
 import { errorCode, errorStatus, isObject, type Json, member, tokenCount } from '../json.ts'
+import { readFields } from '../request-fields.ts'
 import type { StreamEvent } from '../stream-event.ts'
 import { mergeTokens } from '../usage.ts'
 
@@ -28,12 +29,7 @@ export const client = {
   errorSchema: z.looseObject({}),
   requestIdHeader: 'toy-request-id',
   parse({ text, json, headers, query }) {
-    const parsed = schema.safeParse(json)
-    if (!parsed.success) {
-      const { path, message } = parsed.error.issues[0]!
-      throw new GatewayError('invalid_request', message, { param: path.join('.') })
-    }
-    const { voice, live = false, say } = parsed.data
+    const { voice, live = false, say } = readFields(schema, json)
     const forwarded = Object.entries(headers).flatMap(([name, value]) =>
       name.startsWith('toy-') ? [name, String(value)] : [],
     )
