@@ -199,7 +199,7 @@ const WRONG: readonly Case[] = [
   { id: 'FLOW-05', what: 'the stream was closed seconds before the client left', seen: left(2_000) },
   {
     id: 'KEEP-01',
-    what: 'the key of a query stands in the answer itself',
+    what: 'the answer itself holds the key of a query',
     seen: evidence(
       [
         exchange({
@@ -256,7 +256,7 @@ const RIGHT: readonly Case[] = [
   },
   {
     id: 'FLOW-08',
-    what: 'the id and the name of a tool call stand in each of its deltas',
+    what: 'each delta of a tool call has its id and its name',
     seen: streamed(
       sse(tool({ id: 'call_1' }, '{"a"'), tool({ id: 'call_1' }, ':1}'), delta({}, 'tool_calls')),
       TOOL_ONCE,

@@ -206,7 +206,7 @@ test('of two targets called at once, the one that answered has served (TELL-01)'
   assert.ok(!holds('TELL-01', { exchanges: named('slower'), ledger }, telling))
 })
 
-test('a stream whose head is out before its provider fails may still move on, and has to (ROUTE-07)', () => {
+test('a stream that has sent its head before its provider fails may still move on to the next target, and must (ROUTE-07)', () => {
   const moving = target({ capabilities: { fallback_statuses: [500] } })
   const failed = entry({ answer: { status: 500 } })
   const exchanges = [

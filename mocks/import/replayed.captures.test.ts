@@ -116,7 +116,7 @@ function writtenOf({ name }: Asked, out: string): string {
   return [name, response.body, ...told, ...Object.keys(head.request.fields ?? {}), body].join('\n')
 }
 
-/** What of an exchange stands in a text and should not. */
+/** Parts of an exchange that are in a text and should not be. */
 function leaksIn(
   written: string,
   { source, interaction }: Asked,

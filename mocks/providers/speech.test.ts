@@ -27,7 +27,7 @@ const turns: Record<string, ModelOutput> = {
 }
 const wants: Wants = { model: 'm', stream: true, usage: true, tools: false }
 
-/** The fields that hold something, whatever event or body they stand in: "choices[].delta.content string". */
+/** The fields that hold something, whatever event or body they are in: "choices[].delta.content string". */
 const fieldsOf = (status: number, body: string) =>
   [...shapeOf({ status, headers: {}, body })]
     .map((fact) => /\S+ (string|number|boolean|array|object)$/.exec(fact)?.[0])

@@ -46,7 +46,7 @@ test('the folder leaves the recording and comes back as another one, also where 
   }
 })
 
-test('a whole answer as well; names that only begin like the folder stay', () => {
+test('a whole answer has the folder replaced, too; longer names that begin like it stay', () => {
   const whole = JSON.stringify({
     input: { path: HOME, other: `${HOME}-2/x`, deep: JSON.stringify({ at: `${HOME}/y` }) },
   })

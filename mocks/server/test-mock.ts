@@ -10,7 +10,7 @@ export async function mockFor(t: TestContext, options: MockOptions = {}): Promis
   return mock
 }
 
-/** A valid chat in OpenAI's dialect; the nonce, if any, stands in the prompt. */
+/** A valid chat in OpenAI's dialect; the nonce, if any, is in the prompt. */
 export const chatBody = (model: string, more: object = {}, prompt = 'Where to?') => ({
   model,
   messages: [{ role: 'user', content: prompt }],

@@ -61,7 +61,7 @@ test('scenarios, refusals and the ledger over a socket are those over HTTP', asy
   assert.equal((await wrongKey(ASK))[0].status, 401)
 })
 
-test('a response without store is continued on its socket only; another is kept for everybody with the key', async (t) => {
+test('a response without store is continued on its own socket only; a stored one, by everybody who has the key', async (t) => {
   const { mock, client } = await start(t)
   const [one, other] = [
     await open(t, mock.baseUrl('openai'), mock.key('openai')),

@@ -8,7 +8,7 @@ const ROW = /^\| ([A-Z]+)-\d\d \|/
 const levelOf = ({ level, level_waybill }: Requirement): string =>
   level_waybill === undefined ? level : `${level}, ${level_waybill} for Waybill`
 
-/** Rows of other programs, and those that come from a specification, stand in the pages of their profiles. */
+/** Rows of other programs, and those that come from a specification, are on the pages of their profiles. */
 const isInContract = ({ scope }: Requirement): boolean =>
   scope !== 'model servers' && scope !== 'named profiles'
 

@@ -45,7 +45,7 @@ test('fish completes the same', { skip: !isThere('fish') && 'there is no fish' }
       },
     )
     const found = stdout.split('\n').flatMap((row) => row.split('\t')[0] || [])
-    // It offers options once a dash stands there.
+    // It offers options after a dash.
     assert.deepEqual([found.sort(), stderr], [expected.filter((word) => word !== '--help').sort(), ''], line)
   }
 })

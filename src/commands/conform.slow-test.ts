@@ -379,7 +379,7 @@ describe('a baseline', () => {
       assert.equal(code, 2)
     }
   })
-  test('cannot be held against a directory without a run: that is a wrong call', async () => {
+  test('judging a directory without a run is a wrong command', async () => {
     const { code, err } = await waybill('judge', join(root, 'nowhere'))
     assertSentence(err)
     assert.equal(code, 2)

@@ -208,7 +208,7 @@ test('no row is wider than the terminal, and where it went drops off last (TELL-
   assert.match(createCallTable(120, (_, text) => text).row(partial), / ≥ \$0\.000365 +claude-cli$/)
 })
 
-test('refused calls stand beside the others with their error, and failures with their code', async (t) => {
+test('refused calls are listed with the others and with their error, failures with their code', async (t) => {
   const gateway = await testGateway(t, { providers: { alpha: fail(500), beta: answer() } })
   await gateway.chat(ask('nowhere'))
   await gateway.record((await gateway.chat(ask('auto'))).headers.get('x-gateway-request-id'))

@@ -33,7 +33,7 @@ export interface LogsOptions {
 const POLL_MS = 1_000
 /**
  * A call is on record when its body has arrived, under the time at which it began to arrive. So each read
- * goes back a little, and one in `FAR_EVERY` as far as a body may take (Node's limit for a request is five
+ * goes back a little, and one in `FAR_EVERY` as far back as a body may take to arrive (Node's limit for a request is five
  * minutes).
  */
 const NEAR_MS = 10_000

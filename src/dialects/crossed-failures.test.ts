@@ -187,7 +187,7 @@ test('prefer: native goes before the strategy; resolve says what translation wou
   }
 })
 
-test('a fallback across dialects translates anew; the losses stand on the attempt that had them', async (t) => {
+test('a fallback across dialects translates anew; the record names the losses at the attempt that had them', async (t) => {
   const gateway = await testGateway(t, {
     providers: {
       alpha: json(errorOf('messages', 'busy', 'overloaded_error'), 529),

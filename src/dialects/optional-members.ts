@@ -76,7 +76,7 @@ function namedIn(present: readonly OptionalMember[], { message, param }: Provide
   return places[0]?.each ?? present.find(({ words }) => words?.test(message))
 }
 
-/** Returns the place of the name in quotes or at the beginning, perhaps with what stands below it; -1 if it is not there. */
+/** Returns the place of the name in quotes or at the beginning, perhaps with a member below it; -1 if it is not there. */
 function placeIn(message: string, path: readonly string[]): number {
   const whole = path.join('\\.')
   const quoted = `["'\`](?:${whole}|${path.at(-1)!})(?:\\.[\\w.]+)?["'\`]`

@@ -5,7 +5,7 @@ import type { ArrivedRequest } from './dialect.ts'
 export interface Samples {
   /** A request that asks `model` for an answer, streamed or not, with a member `"unknown": {"a": 1.0}` that must arrive. */
   request(model: string, stream: boolean): string
-  /** Where such a request arrives, if its path is not the one of the dialect alone; the model may stand there. */
+  /** Where such a request arrives, if its path is not the one of the dialect alone; the model may be in it. */
   arrival?(model: string, stream: boolean): Pick<ArrivedRequest, 'path' | 'rest' | 'query'>
   /** Headers of its clients that go on to a provider of the dialect. */
   readonly forwarded?: readonly string[]

@@ -17,7 +17,7 @@ export const ALL: readonly (readonly [name: string, dialect: Dialect, samples: S
 /** A request of a registered dialect, as it goes over a socket. */
 export interface SampleCall {
   readonly dialect: string
-  /** A model in it stands where `*` stood. */
+  /** With the model in place of `*`. */
   readonly path: string
   readonly hasModelInPath: boolean
   readonly query: string

@@ -49,7 +49,7 @@ test('fastest: each target is measured by one live call, then the quick one gets
   assert.deepEqual(counts(gateway), [1, 7])
 })
 
-test('fastest: of a stream the first event counts, not the end (ROUTE-10)', async (t) => {
+test('fastest: a stream is measured to its first event, not to its end (ROUTE-10)', async (t) => {
   const end = [chunk({}, { finish_reason: 'stop' }), DONE]
   const gateway = await testGateway(t, {
     providers: {

@@ -31,7 +31,7 @@ async function spend(gateway: TestGateway, who: string, model = 'auto') {
   return got
 }
 
-test('a key makes so many calls in its time; one more is 429 with Retry-After, no record and no inference (PURE-07)', async (t) => {
+test('a key may make so many calls in its window; the next one gets 429 with Retry-After, and causes no record and no inference (PURE-07)', async (t) => {
   const gateway = await start(t, {
     config: keys(key('ann', ', rate: { requests: 3, per: 3s }'), key('bob')),
   })

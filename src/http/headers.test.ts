@@ -149,7 +149,7 @@ test('a provider’s large headers leave the answer readable, and the small ones
   assert.deepEqual([status, headers['x-request-id']], [200, headers['x-gateway-request-id']])
 })
 
-test('no cell of an export is a formula, whatever stands before it or however wide it is (PAGE-08)', () => {
+test('no cell of an export is a formula, whatever comes before it and however wide it is (PAGE-08)', () => {
   const before = [
     '',
     ' ',

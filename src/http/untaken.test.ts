@@ -50,7 +50,7 @@ async function rest(socket: Socket): Promise<number> {
   return bytes
 }
 
-test('the longest-waiting connection of the key that holds most is closed', async (t) => {
+test('of the key that holds most, the connection that has waited longest is closed', async (t) => {
   const ask = await start(t, { most: 3.5 * SIZE, mostAtOnce: 3.5 * SIZE, patience: 0 })
   const bob = await ask('bob')
   const ann = [await ask('ann'), await ask('ann'), await ask('ann')]

@@ -59,7 +59,7 @@ test('sticky: a session stays with the target that served first, a fallback move
   assert.equal(pick(router, session), elsewhere)
 })
 
-test('sticky: of calls that begin together, the first that is served decides; a failed one decides nothing', () => {
+test('sticky: if calls begin together, the first one to be served decides; a failed one decides nothing', () => {
   const router = routerOf('round-robin', { route: { sticky: 'session' } })
   const session = input({}, 's')
   const [one, two, three] = [1, 2, 3].map(() => router.route('auto', session)!)

@@ -161,7 +161,7 @@ test('an error in mid-stream and a stream that breaks are errors for the client,
   }
 })
 
-test('however its bytes come, the client reads the whole stream, and the record its usage', async () => {
+test('however a stream is cut into pieces, the client reads all of it, and its usage is on record', async () => {
   for (const scenario of ['per-byte', 'split-utf8', 'split-data', 'comments', 'gzip', 'usage-cached']) {
     const chunks = await streamed({ ...ask, model: `gemini/scenario-${scenario}` })
     const last = chunks.at(-1)!

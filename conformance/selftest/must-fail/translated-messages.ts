@@ -167,7 +167,7 @@ export const mustFail = {
     }),
   },
   'cached-input-counts-twice': {
-    what: 'The input of a translated message holds the cached tokens, which stand beside it as well.',
+    what: 'The input of a translated message holds the cached tokens, which are given beside it as well.',
     caughtBy: ['DIAL-11@messages/same-usage'],
     hooks: changeAnswer(isMessages, {
       whole: ofUsage((usage) => ({

@@ -28,7 +28,7 @@ const upstream = (change: (json: Json) => object) => ({
 
 export const mustPass = {
   'names-come-behind-the-data': {
-    what: 'The `event:` line of each event of messages stands behind its `data:`; the order of fields is free.',
+    what: 'The `event:` line of each event of messages comes after its `data:`; the order of fields is free.',
     on: ['messages'],
     mayWarn: ['DIAL-03'],
     hooks: {

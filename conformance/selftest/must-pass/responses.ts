@@ -88,7 +88,7 @@ export const mustPass = {
     ),
   },
   'alive-between-events': {
-    what: 'Numbered keepalives and unknown events of the gateway stand between those of a translated response.',
+    what: 'Numbered keepalives and unknown events of the gateway come between those of a translated response.',
     on: ['responses'],
     hooks: renumbered(here, (json) =>
       [

@@ -235,7 +235,7 @@ test('why an answer ended: a call, the length, safety, a prompt that was blocked
     assert.equal((await gateway.recordOf(streamed)).state, 'completed', text)
   }
   const other = await gateway.send('generateContent', ask({ labels: { n: '0' } }), { model: 'alpha/m' })
-  assert.notEqual(other.headers.get('x-gateway-cache'), 'HIT', 'the model stands in the path')
+  assert.notEqual(other.headers.get('x-gateway-cache'), 'HIT', 'the model is in the path')
 })
 
 test('overloaded, limited, a wrong key and an unknown model move on to the next target (GEM-04)', async (t) => {

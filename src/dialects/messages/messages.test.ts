@@ -98,7 +98,7 @@ test('the provider gets the client’s bytes, query and anthropic headers, and o
   assert.deepEqual([session_id, endpoint, response_model], [session, '/v1/messages', 'm-1'])
 })
 
-test('the session also stands in metadata.user_id; a version is sent where the client names none', async (t) => {
+test('the session may also come in metadata.user_id; a version is sent where the client names none', async (t) => {
   const { get, upstream, record } = await start(t, { providers: { alpha: whole } })
   const metadata = { user_id: JSON.stringify({ device_id: 'd', account_uuid: '', session_id: 's-9' }) }
   const { headers } = await get('/v1/messages', {

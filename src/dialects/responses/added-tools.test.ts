@@ -1,4 +1,4 @@
-// Tools that stand in the input, as Codex offers them (`additional_tools`), over real sockets at providers of every dialect
+// Tools in the input, as Codex offers them (`additional_tools`), over real sockets at providers of every dialect
 // whose mocks refuse what their models refuse: they are seen by rules, counted, sent, and called under the client's names.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
