@@ -51,8 +51,8 @@ function disagreeing(layer: FactLayer): Row[] {
   })
 }
 
-/** Facts that no provider's refusal shows, because only a translation reads them. */
-const READ_BY_TRANSLATION = new Set(['result_media'])
+/** Facts that no provider's refusal shows, because only translation and routing read them. */
+const NEVER_REFUSED = new Set(['result_media', 'reasoning_for'])
 
 test('a fact that is missing is found by the table', () => {
   const facts = packageFacts()
@@ -69,12 +69,12 @@ test('a fact that is missing is found by the table', () => {
       const without = changed(rest.length > 0 ? { ...line, model: rest } : null)
       assert.notDeepEqual(disagreeing(without), [], `no row needs the model ${name}`)
     }
-    for (const fact of Object.keys(said).filter((each) => !READ_BY_TRANSLATION.has(each))) {
+    for (const fact of Object.keys(said).filter((each) => !NEVER_REFUSED.has(each))) {
       const without = changed({ ...line, [fact]: undefined })
       assert.notDeepEqual(disagreeing(without), [], `no row needs ${fact} of ${model}`)
     }
   }
-  for (const fact of READ_BY_TRANSLATION) assert.ok(facts.lines.some((line) => fact in line))
+  for (const fact of NEVER_REFUSED) assert.ok(facts.lines.some((line) => fact in line))
 })
 
 test('an unverified line refuses nothing, and is listed', () => {

@@ -153,6 +153,8 @@ export interface Route {
   readonly strategy: string
   readonly candidates: readonly [Target, ...Target[]]
   readonly decision: { readonly cause: string; readonly skipped: readonly Skipped[] }
+  /** Returns false for a target that cannot read the sealed reasoning of the conversation; absent if all can. */
+  readonly readsReasoning?: (target: Target) => boolean
 }
 
 /** End of one attempt, as written to `call_attempts`. */

@@ -5,6 +5,7 @@ import type { CallContext } from '../call/context.ts'
 import { type Config, ConfigError, type KeyConfig, type Loaded } from '../config/load.ts'
 import { pairsIn } from '../config/otel.ts'
 import { needRestart } from '../config/restart.ts'
+import { targetId } from '../core/call.ts'
 import type { Log } from '../core/process-log.ts'
 import { CredentialMemory } from '../credentials/memory.ts'
 import type { Dialects } from '../dialects/registry.ts'
@@ -117,7 +118,12 @@ function contextOf(
   const { pageTokens } = readParts
   const same = (...settings: (keyof Config)[]) =>
     settings.every((name) => isDeepStrictEqual(before?.config[name], config[name]))
-  const router = createRouter(config, { now, random, routingState, canTranslate: canTranslate(dialects) })
+  const factsOf = factsIn(config)
+  const router = createRouter(config, {
+    ...{ now, random, routingState },
+    canTranslate: canTranslate(dialects),
+    isForAccount: (target) => factsOf(targetId(target)).reasoning_for === 'account',
+  })
   const mask = createGrowingMask([
     ...secrets.values(),
     ...secretsIn(options.fleetUrl),
@@ -135,7 +141,7 @@ function contextOf(
       config,
       router,
       plainLosses: plainLossesIn(config, dialects),
-      factsOf: factsIn(config),
+      factsOf,
       configuration,
       ...readParts,
     },

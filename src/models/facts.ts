@@ -41,6 +41,11 @@ const FACTS = {
   signatures: z
     .enum(['calls', 'reasoning'])
     .describe('What must come back with a call: the signature of the call, or the text of the reasoning.'),
+  reasoning_for: z
+    .enum(['account'])
+    .describe(
+      'Who can read its sealed reasoning: only the account that made it. For others it is dropped without a word.',
+    ),
   result_media: yesNo.describe('Images and documents inside the result of a tool.'),
   schema_refused: z
     .array(z.string().min(1))

@@ -134,6 +134,7 @@ export function sendToProvider(clientRequest: ClientRequest, route: Route, optio
 class Walk {
   #clientRequest: ClientRequest
   readonly #candidates: Route['candidates']
+  readonly #readsReasoning: NonNullable<Route['readsReasoning']>
   readonly #options: SendOptions
   #index = 0
   /** Remaining tries of this target. */
@@ -162,6 +163,7 @@ class Walk {
   constructor(clientRequest: ClientRequest, route: Route, options: SendOptions) {
     this.#clientRequest = clientRequest
     this.#candidates = route.candidates
+    this.#readsReasoning = route.readsReasoning ?? (() => true)
     this.#options = options
     this.#retries = options.retries
     this.#tried = route.candidates[0]
@@ -385,9 +387,11 @@ class Walk {
     })
   }
 
-  /** Returns what the session loses because another of the provider's keys served it before. */
+  /** Returns what the session loses because another of the provider's keys, or another account, served it before. */
   #moveLosses(): readonly string[] {
-    return this.#credential?.moved ? lossesOfMove(this.#clientRequest.text) : []
+    const isElsewhere = !this.#translation && !this.#readsReasoning(this.#tried)
+    if (!this.#credential?.moved && !isElsewhere) return []
+    return lossesOfMove(this.#clientRequest.text)
   }
 
   /** Returns the record of a failed attempt. */

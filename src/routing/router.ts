@@ -13,7 +13,14 @@ import { conversationKey, nameByOpening } from './conversations.ts'
 import { Family } from './families.ts'
 import { RoutingState } from './routing-state.ts'
 import type { Pick } from './strategy.ts'
-import { accountIn, type CanTranslate, createRoutingTable, familyOf, type RouteEntry } from './table.ts'
+import {
+  accountIn,
+  type CanTranslate,
+  createRoutingTable,
+  familyOf,
+  type IsForAccount,
+  type RouteEntry,
+} from './table.ts'
 
 /** Route of a call at present, contract "Resolve". */
 export interface Resolution {
@@ -96,13 +103,21 @@ export interface RouterDeps {
   readonly routingState?: RoutingState
   /** No dialect is translated by default. */
   readonly canTranslate?: CanTranslate
+  /** By default, reasoning is readable for all accounts at an address. */
+  readonly isForAccount?: IsForAccount
 }
 
 export function createRouter(
   config: Config,
-  { now, random, routingState = new RoutingState(now), canTranslate = () => false }: RouterDeps,
+  {
+    now,
+    random,
+    routingState = new RoutingState(now),
+    canTranslate = () => false,
+    isForAccount = () => false,
+  }: RouterDeps,
 ): Router {
-  const find = createRoutingTable(config, canTranslate)
+  const find = createRoutingTable(config, canTranslate, isForAccount)
   const defaults: Readonly<Record<string, string>> = config.defaults
   /** Returns the default route of a dialect, for unknown models. */
   const defaultOf = (dialect: string) => {
@@ -145,7 +160,7 @@ export function createRouter(
       const followsFamily = entry.isMixed && sessionId !== null && purpose !== 'background'
       const history = followsFamily && { keyName, sessionId, agentId, route: name ?? '' }
       const family = history
-        ? new Family(routingState, ({ provider }) => familyOf(config, provider), history, traits)
+        ? new Family(routingState, (target) => familyOf(config, target, isForAccount), history, traits)
         : null
       const ordered = family?.first(picked) ?? picked
 
@@ -170,6 +185,7 @@ export function createRouter(
           strategy: strategyName,
           candidates: [first!, ...rest],
           decision: { cause, skipped: [...skipped, ...passedOver] },
+          ...(family && { readsReasoning: family.isHome }),
         },
         tracker: trackAttempts(routingState, first!, follows, family?.served),
         conversation,

@@ -67,7 +67,11 @@ export type RoutingTable = (model: string) => RouteEntry | null
 /** Returns true if a call in a dialect can be translated for a provider that speaks these. */
 export type CanTranslate = (dialect: string, spoken: readonly string[]) => boolean
 
-export function createRoutingTable(config: Config, canTranslate: CanTranslate): RoutingTable {
+export function createRoutingTable(
+  config: Config,
+  canTranslate: CanTranslate,
+  isForAccount: IsForAccount,
+): RoutingTable {
   const entries = new Map<string, RouteEntry>()
   for (const [name, { strategy, targets, rules, sticky, prefer, embeddings }] of Object.entries(
     config.routes,
@@ -84,6 +88,7 @@ export function createRoutingTable(config: Config, canTranslate: CanTranslate): 
       targets: parsed,
       models,
       ...dialectsOf(config, parsed, canTranslate, prefer === 'native'),
+      isMixed: new Set(parsed.map((target) => familyOf(config, target, isForAccount))).size > 1,
       rules: compileRules(rules),
       readsTraits: rules.length > 0 || models.some(isLimited),
       sticky: sticky ?? null,
@@ -111,6 +116,7 @@ const DIRECT: Omit<RouteEntry, 'targets' | keyof ReturnType<typeof dialectsOf>> 
   sticky: null,
   cacheLife: () => 0,
   mixesModels: false,
+  isMixed: false,
 }
 
 /** Parses `provider/model` with a configured provider; the model may hold further slashes. */
@@ -134,9 +140,17 @@ function parseTarget(config: Config, id: string, tier?: string, weight = 1): Tar
     : null
 }
 
-/** Providers at one address, or grouped by the operator, accept each other's opaque reasoning. */
-export const familyOf = ({ providers }: Config, provider: string): string =>
-  providers[provider]!.family ?? providers[provider]!.base_url
+/** Returns true if only the account that made a model's opaque reasoning can read it. */
+export type IsForAccount = (target: Target) => boolean
+
+/**
+ * Targets grouped by the operator, or at one address, accept each other's opaque reasoning; at one address only those of one
+ * account, if the model wants that.
+ */
+export function familyOf(config: Config, target: Target, isForAccount: IsForAccount): string {
+  const { family, base_url } = config.providers[target.provider]!
+  return family ?? (isForAccount(target) ? accountIn(config)(target.provider) : base_url)
+}
 
 /** By address and key; a provider that is no longer configured is an account of its own. */
 export const accountIn =
@@ -155,7 +169,7 @@ function dialectsOf(
   prefersNative: boolean,
 ): Pick<
   RouteEntry,
-  'dialects' | 'spokenByAll' | 'accountOf' | 'isMixed' | 'translates' | 'prefersNative' | 'dependsOnDialect'
+  'dialects' | 'spokenByAll' | 'accountOf' | 'translates' | 'prefersNative' | 'dependsOnDialect'
 > {
   const dialects = targets.map(({ provider }) => config.providers[provider]!.dialect)
   const reaches = (name: string) => (spoken: readonly string[]) =>
@@ -163,7 +177,6 @@ function dialectsOf(
   return {
     dialects,
     accountOf: accountIn(config),
-    isMixed: new Set(targets.map(({ provider }) => familyOf(config, provider))).size > 1,
     spokenByAll: new Set(dialects[0]!.filter((name) => dialects.every((each) => each.includes(name)))),
     translates: (dialect, target) => canTranslate(dialect, dialects[target]!),
     prefersNative,
