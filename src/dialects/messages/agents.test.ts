@@ -143,6 +143,7 @@ test('models: Anthropic’s list and errors for a caller that sends anthropic-ve
     id: 'auto',
     display_name: 'auto',
     created_at: '1970-01-01T00:00:00.000Z',
+    ...{ max_input_tokens: null, max_tokens: null, capabilities: null },
   })
   assert.deepEqual([json.has_more, json.first_id, json.last_id], [false, 'auto', 'alpha/m'])
   assert.equal((await gateway.get('/v1/models/alpha%2Fm', { headers })).json.id, 'alpha/m')
