@@ -8,8 +8,9 @@ import { createRequire } from 'node:module'
 import { type TestContext, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { answer, fail, streamed } from '../../mocks/test-upstream.ts'
+import { openLearnedRefusals } from '../models/learned.ts'
 import { dollars } from '../terminal/numbers.ts'
-import { ask, type TestGateway, testGateway } from '../test/test-gateway.ts'
+import { ask, type TestGateway, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
 import { openTab, pageFiles, withoutBrowser } from './test-browser.ts'
 
 const skip = withoutBrowser
@@ -256,6 +257,26 @@ test('a session is a tree of its agents; routes and costs add up to the record',
     .getByText(dollars(totals.cost_usd, totals.cost_is_minimum))
     .first()
     .waitFor()
+})
+
+test('what providers were seen to refuse stands below the routes (FIT-03)', { skip }, async (t) => {
+  const data = temporaryDirectory(t)
+  const learned = openLearnedRefusals(data)
+  learned.add({ provider: 'alpha', model: 'm', parameter: 'reasoning_effort', value: '"max"' })
+  learned.add({ provider: 'alpha', model: 'm', parameter: 'max_tokens', value: null, isReplaced: true })
+  const gateway = await testGateway(t, {
+    providers: { alpha: answer() },
+    config: 'routes: { auto: { targets: [ { model: alpha/m } ] } }',
+    options: { page: await pageFiles() },
+    data,
+  })
+  const { page } = await openTab(t, gateway.url)
+  await goTo(page, `${gateway.url}/routes`, 'Refused by providers')
+  const rows = page.locator('section', { hasText: 'Refused by providers' }).locator('tbody tr')
+  const texts = await rows.allInnerTexts()
+  assert.match(texts[0]!, /alpha\/m\s+reasoning_effort\s+"max"\s+without it/)
+  assert.match(texts[1]!, /alpha\/m\s+max_tokens\s+any\s+replaced/)
+  assert.deepEqual(await findings(page, await readFile(AXE, 'utf8'), []), [])
 })
 
 test('with the keyboard alone: help, another view, a filter, a call, and back (PAGE-09)', {

@@ -107,16 +107,16 @@ export interface RouterDeps {
   readonly isForAccount?: IsForAccount
 }
 
-export function createRouter(
-  config: Config,
-  {
+const NEVER = (): boolean => false
+
+export function createRouter(config: Config, deps: RouterDeps): Router {
+  const {
     now,
     random,
     routingState = new RoutingState(now),
-    canTranslate = () => false,
-    isForAccount = () => false,
-  }: RouterDeps,
-): Router {
+    canTranslate = NEVER,
+    isForAccount = NEVER,
+  } = deps
   const find = createRoutingTable(config, canTranslate, isForAccount)
   const defaults: Readonly<Record<string, string>> = config.defaults
   /** Returns the default route of a dialect, for unknown models. */
@@ -124,6 +124,7 @@ export function createRouter(
     const route = Object.hasOwn(defaults, dialect) ? defaults[dialect] : undefined
     return route === undefined ? null : find(route)
   }
+  const familyFor = (target: Target) => familyOf(config, target, isForAccount)
   const open: Pick['open'] = (target) => routingState.open(target)
   const latency: Pick['latency'] = (target) => routingState.latency(target)
   const price: Pick['price'] = createQuote(pricingOf(config), now)
@@ -157,11 +158,9 @@ export function createRouter(
       const { ready, cold } = split(targets)
       const group = groupOf(entry, targets)
       const picked = ready.length > 0 ? nativeFirst(entry, dialect, strategy.order(ready, pickOf(group))) : []
-      const followsFamily = entry.isMixed && sessionId !== null && purpose !== 'background'
-      const history = followsFamily && { keyName, sessionId, agentId, route: name ?? '' }
-      const family = history
-        ? new Family(routingState, (target) => familyOf(config, target, isForAccount), history, traits)
-        : null
+      const hasFamily = entry.isMixed && sessionId !== null && purpose !== 'background'
+      const history = hasFamily ? { keyName, sessionId, agentId, route: name ?? '' } : null
+      const family = history && new Family(routingState, familyFor, history, traits)
       const ordered = family?.first(picked) ?? picked
 
       const conversation = sessionId ?? (entry.sticky === 'prefix' ? nameByOpening(traits) : null)
