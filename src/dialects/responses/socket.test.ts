@@ -72,7 +72,7 @@ test('the message keeps its bytes, and the headers inside it arrive as headers',
   const { text, headers } = upstream.alpha!.ledger[0]!
   assert.equal(
     text,
-    `{"model":"m","temperature":1.0,"input":"caf\\u00e9","client_metadata":${metadata},"stream":true}`,
+    `{"model":"m", "temperature":1.0,"input":"caf\\u00e9","client_metadata":${metadata},"stream":true}`,
   )
   assert.equal(headers['openai-beta'], 'other=1')
   assert.equal(headers['thread-id'], 'th_1')
