@@ -14,6 +14,8 @@ export interface EndOfCall extends AnswerResult {
   readonly route: Route
   /** How the call was sent; null if it was not. */
   readonly sent: Omit<SendResult, 'answer'> | null
+  /** How much of a subscription is used, as the last answer says; null if it says nothing. */
+  readonly planLimits: string | null
   /** Cost of the attempts before the last one; null without any. */
   readonly earlier: KnownCost | null
   readonly isFromCache: boolean
@@ -25,7 +27,19 @@ export interface EndOfCall extends AnswerResult {
 }
 
 export function closingOf(
-  { id, route, sent, earlier, isFromCache, cacheLost, keepsAnswer, latencyMs, attempt, outcome }: EndOfCall,
+  {
+    id,
+    route,
+    sent,
+    planLimits,
+    earlier,
+    isFromCache,
+    cacheLost,
+    keepsAnswer,
+    latencyMs,
+    attempt,
+    outcome,
+  }: EndOfCall,
   { price, mask, now }: Pick<CallContext, 'price' | 'mask' | 'now'>,
 ): Closing {
   const at = now()
@@ -62,6 +76,7 @@ export function closingOf(
       responseId: keepsAnswer ? maskedName(outcome.responseId, mask) : null,
       containerId: maskedName(outcome.containerId, mask),
       cacheLost,
+      planLimits,
       latencyMs,
       ttftMs: outcome.ttftMs,
       tokens: attempt.tokens,

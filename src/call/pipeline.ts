@@ -11,6 +11,7 @@ import { type Call, type Route, type Target, timeOfId } from '../core/call.ts'
 import { asGatewayError, GatewayError } from '../core/errors.ts'
 import { addCosts, costOfAttempt, type KnownCost } from '../core/record.ts'
 import { traceHeaders, traceparentOf } from '../core/tracing.ts'
+import { planLimitsIn } from '../credentials/plan-limits.ts'
 import type { ClientRequest } from '../dialects/client-request.ts'
 import type { ClientDialect, ReadRequest } from '../dialects/dialect.ts'
 import { type BodyTaker, type JsonBody, readJson } from '../http/body.ts'
@@ -78,6 +79,7 @@ class ClientCall implements BodyTaker, Answering, SendListener {
   #sent: Omit<SendResult, 'answer'> | null = null
   /** The call, if it goes on at its provider. */
   #run: BackgroundRun | null = null
+  #planLimits: string | null = null
   /** Cost of the attempts before the current one. */
   #earlier: KnownCost | null = null
 
@@ -169,8 +171,9 @@ class ClientCall implements BodyTaker, Answering, SendListener {
 
   /** Step 6: answers the client. Continues with `answered`. */
   sent(result: SendResult): void {
-    const { answer: _, ...sent } = result
+    const { answer, ...sent } = result
     this.#sent = sent
+    this.#planLimits = planLimitsIn(answer.headers)
     if (isAnswer(result)) this.#tracker?.answered(this.elapsed())
     answerClient(result, this)
   }
@@ -208,6 +211,7 @@ class ClientCall implements BodyTaker, Answering, SendListener {
         id: this.call.id,
         route: this.route,
         sent,
+        planLimits: this.#planLimits,
         earlier: this.#earlier,
         isFromCache: this.#hit !== undefined,
         cacheLost,

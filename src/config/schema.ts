@@ -408,6 +408,14 @@ const requestChanges = z.strictObject({
     .array(z.string().refine((member) => !RESERVED_MEMBERS.includes(member), RESERVED_MEMBER))
     .default([])
     .describe('Members of its requests that are left out.'),
+  effort: effort
+    .optional()
+    .describe(
+      'Effort of reasoning in place of the client’s, written as the target takes it: the nearest level that its model accepts, or a budget for thinking.',
+    ),
+  max_output: tokens
+    .optional()
+    .describe('The most output tokens; a lower limit of the client stays. Reasoning counts as output.'),
 })
 
 const target = z.strictObject({

@@ -22,6 +22,10 @@ export interface RequestChanges {
   /** Members of the body, as JSON. */
   readonly set: Readonly<Record<string, string>>
   readonly omit: readonly string[]
+  /** Level of effort; null leaves the client's. */
+  readonly effort: string | null
+  /** Maximum output tokens; null leaves the client's. */
+  readonly maxOutput: number | null
 }
 
 /** Returns `provider/model`, as targets are written in configuration and output. */
@@ -192,6 +196,8 @@ export interface CallOutcome {
   readonly containerId?: string | null
   /** Cached tokens that its conversation lost by moving to another target; null or absent if it did not. */
   readonly cacheLost?: number | null
+  /** How much of a subscription is used, in the words of the record. */
+  readonly planLimits?: string | null
   /** Milliseconds from the arrival of the call to its last byte. */
   readonly latencyMs: number
   /** Milliseconds to the response start; null if there was none. */

@@ -239,6 +239,13 @@ export const CALL_FIELDS = {
     about:
       'ids of the files and batches that the provider made for the call: they belong to its key, and no other client key can reach them; null if it made none',
   },
+  plan_limits: {
+    kind: 'text',
+    nullable: true,
+    about:
+      'how much of a subscription is used after the call, as the provider says in the headers of its answer: window, share, and when it begins anew (`5h 83 % (until 2026-11-26T03:00Z), 7d 41 %`); null if it says nothing',
+    close: ({ outcome }) => outcome.planLimits ?? null,
+  },
   route: {
     kind: 'text',
     nullable: true,

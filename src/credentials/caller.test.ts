@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fail, type Script, startMockServer } from '../../mocks/test-upstream.ts'
 import { parseConfig } from '../config/load.ts'
 import { providerKey, testGateway } from '../test/test-gateway.ts'
@@ -85,6 +86,16 @@ test('the caller’s credential reaches its provider as it was sent; the gateway
   assert.equal(headers['x-gateway-key'], undefined)
   assert.ok(!JSON.stringify(login.ledger).includes(KEY))
   assert.equal(upstream.paid!.ledger.length, 0)
+})
+
+test('what a subscription says of its limits is on record and in the status line', async (t) => {
+  const { send, get } = await start(t)
+  await send({ ...OWN, 'x-gateway-session-id': 's1' })
+  const newest = async () => (await get('/api/usage/request-logs?limit=1', asAdmin)).json.data[0]
+  for (let tries = 0; tries < 100 && (await newest()).completed_at === null; tries++) await sleep(10)
+  assert.equal((await newest()).plan_limits, '5h 83 %')
+  const line = await get('/api/statusline?session_id=s1&segments=route,limits&theme=none', asAdmin)
+  assert.match(line.text, /login\/m.*plan 5h 83 %/)
 })
 
 test('an own x-api-key is passed on in the same way, also to count tokens', async (t) => {

@@ -14,6 +14,7 @@ import type { ClientRequest } from './client-request.ts'
 import type { KeptKind } from './kept.ts'
 import type { OptionalMember } from './optional-members.ts'
 import type { StreamEvent } from './stream-event.ts'
+import type { Tune } from './tuning.ts'
 
 export interface Dialect {
   readonly client: ClientDialect
@@ -216,6 +217,8 @@ export interface UpstreamDialect {
   readonly tierOf?: ((headers: IncomingHttpHeaders) => string | null) | undefined
   /** Returns true if a provider finds the request too long for its model. */
   readonly isTooLong?: (error: ProviderError) => boolean
+  /** Writes effort and output limit of a target into the body of a request. */
+  readonly tuned?: Tune | undefined
   /** Members of its requests that may be left out if a provider refuses them. */
   readonly optional?: readonly OptionalMember[]
   /** Token counting by providers; absent if the dialect has none. */

@@ -198,6 +198,10 @@ class OneTranslation implements Translation {
     return this.#losses.list()
   }
 
+  get tuned() {
+    return this.#to.upstream.tuned
+  }
+
   get optional() {
     return this.#to.upstream.optional ?? []
   }

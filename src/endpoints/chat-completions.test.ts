@@ -67,6 +67,7 @@ test('a logical id reaches its target, the answer is relayed untouched, and the 
     response_model: 'model-a-2026-01-01',
     response_id: null,
     container_id: null,
+    plan_limits: null,
     route: 'auto',
     strategy: 'priority',
     tier: 'balanced',

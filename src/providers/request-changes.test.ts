@@ -56,3 +56,118 @@ routes: { r: { targets: [ { model: p/m, request: { ${request} } } ] } }`,
       request,
     )
 })
+
+/** Effort low, at most 4000 tokens: dialect, facts of the model, what the client asked for, and what the provider gets. */
+const TUNED: [what: string, dialect: string, accepts: string, asked: object, got: object][] = [
+  [
+    'chat with facts',
+    'chat',
+    'efforts: [low, high], chat_limit: max_completion_tokens',
+    { reasoning_effort: 'high' },
+    { reasoning_effort: 'low', max_completion_tokens: 4_000 },
+  ],
+  [
+    'chat whose client has a lower limit and OpenRouter’s effort',
+    'chat',
+    '',
+    { max_tokens: 100, reasoning: { effort: 'high', exclude: true } },
+    { max_tokens: 100, reasoning: { exclude: true }, reasoning_effort: 'low' },
+  ],
+  [
+    'responses',
+    'responses',
+    'efforts: [medium, high]',
+    { max_output_tokens: 9_000, reasoning: { effort: 'high', summary: 'auto' } },
+    { max_output_tokens: 4_000, reasoning: { effort: 'medium', summary: 'auto' } },
+  ],
+  [
+    'messages with levels',
+    'messages',
+    'efforts: [low, high], thinking: [adaptive]',
+    { max_tokens: 32_000, thinking: { type: 'adaptive' } },
+    { max_tokens: 4_000, thinking: { type: 'adaptive' }, output_config: { effort: 'low' } },
+  ],
+  [
+    'messages with a budget, which stays below the limit',
+    'messages',
+    'thinking: [budget, off]',
+    { max_tokens: 32_000, thinking: { type: 'enabled', budget_tokens: 20_000 } },
+    { max_tokens: 4_000, thinking: { type: 'enabled', budget_tokens: 2_976 } },
+  ],
+  [
+    'messages without room for a budget',
+    'messages',
+    'thinking: [budget, off]',
+    { max_tokens: 1_500, thinking: { type: 'enabled', budget_tokens: 1_024 } },
+    { max_tokens: 1_500 },
+  ],
+  [
+    'Gemini with levels',
+    'gemini',
+    'thinking: [level], efforts: [low, high]',
+    { generationConfig: { topK: 3, thinkingConfig: { thinkingLevel: 'high', includeThoughts: true } } },
+    {
+      generationConfig: {
+        ...{ topK: 3, thinkingConfig: { thinkingLevel: 'low', includeThoughts: true } },
+        maxOutputTokens: 4_000,
+      },
+    },
+  ],
+  [
+    'Gemini with a budget',
+    'gemini',
+    'thinking: [budget, off], budget: [128, 2048]',
+    { generationConfig: { maxOutputTokens: 8_000 } },
+    { generationConfig: { maxOutputTokens: 4_000, thinkingConfig: { thinkingBudget: 2_048 } } },
+  ],
+]
+
+const PATHS: Readonly<Record<string, string>> = {
+  chat: '/v1/chat/completions',
+  responses: '/v1/responses',
+  messages: '/v1/messages',
+  gemini: '/v1beta/models/tuned:generateContent',
+}
+const SAID: Readonly<Record<string, object>> = {
+  chat: { messages: [{ role: 'user', content: 'x' }] },
+  responses: { input: 'x' },
+  messages: { messages: [{ role: 'user', content: 'x' }] },
+  gemini: { contents: [{ role: 'user', parts: [{ text: 'x' }] }] },
+}
+
+for (const [what, dialect, accepts, asked, got] of TUNED)
+  test(`effort and output limit of a target are written as its model takes them: ${what}`, async (t) => {
+    const { get, upstream } = await testGateway(t, {
+      providers: { alpha: fail(400) },
+      dialects: { alpha: [dialect] },
+      config: `models: { alpha/own: { accepts: { ${accepts || 'like: unknown'} } } }
+routes: { tuned: { targets: [ { model: alpha/own, request: { effort: low, max_output: 4000 } } ] } }`,
+    })
+    const model = dialect === 'gemini' ? {} : { model: 'tuned' }
+    await get(PATHS[dialect]!, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ ...model, ...SAID[dialect], ...asked }),
+    })
+    const {
+      model: _,
+      messages: __,
+      input: ___,
+      contents: ____,
+      stream: _____,
+      ...rest
+    } = upstream.alpha!.ledger[0]!.json
+    assert.deepEqual(rest, got)
+  })
+
+test('they are written into a translated request too', async (t) => {
+  const { chat, upstream } = await testGateway(t, {
+    providers: { alpha: fail(400) },
+    dialects: { alpha: ['messages'] },
+    config: `models: { alpha/own: { accepts: { efforts: [low, high], thinking: [adaptive] } } }
+routes: { tuned: { targets: [ { model: alpha/own, request: { effort: low, max_output: 4000 } } ] } }`,
+  })
+  await chat(ask('tuned', { reasoning_effort: 'high' }))
+  const { max_tokens, output_config } = upstream.alpha!.ledger[0]!.json
+  assert.deepEqual([max_tokens, output_config], [4_000, { effort: 'low' }])
+})

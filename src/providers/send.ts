@@ -2,7 +2,14 @@
 // which one cools a target down. Knows no client and no store; reports to its listener what to record.
 import type { Dispatcher } from 'undici'
 import type { AnswerTrace } from '../core/artifact.ts'
-import { type AttemptEnd, type Route, type Target, type Transport, targetId } from '../core/call.ts'
+import {
+  type AttemptEnd,
+  type RequestChanges,
+  type Route,
+  type Target,
+  type Transport,
+  targetId,
+} from '../core/call.ts'
 import { lossesOfMove } from '../core/losses.ts'
 import type { CallerCredential } from '../credentials/caller-credential.ts'
 import {
@@ -209,7 +216,7 @@ class Walk {
     const access = { basePath, key: credential.key, factsOf }
     const { model, changes } = this.#tried
     const plain = this.#dialect!.request(this.#clientRequest, model, access)
-    const made = changes ? changed(plain, changes) : plain
+    const made = changes ? this.#changed(plain, changes, provider) : plain
     const fitting = { ...made, body: this.#adjuster.fit(made.body, this.#translation) }
     const request = provider.platform?.place(fitting) ?? fitting
     if (provider.trace) request.headers.push(...this.#options.listener.traceHeaders(this.#n))
@@ -220,6 +227,14 @@ class Walk {
         this.#step((error) => this.#unsent(error)),
       )
     else this.#send(provider, complete)
+  }
+
+  /** Applies what the route says of requests to this target. */
+  #changed(plain: ProviderRequest, changes: RequestChanges, { factsOf }: Provider): ProviderRequest {
+    const { model } = this.#tried
+    const facts = (dialect: string) => factsOf(model, dialect)
+    const body = this.#dialect!.tuned?.(plain.body, changes, facts) ?? plain.body
+    return changed({ ...plain, body }, changes)
   }
 
   /** Nothing was sent, because there is no credential for it. */

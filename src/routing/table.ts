@@ -125,10 +125,14 @@ const changesOf = ({
   headers,
   set,
   omit,
+  effort,
+  max_output,
 }: NonNullable<RouteConfig['targets'][number]['request']>): RequestChanges => ({
   headers,
   set: Object.fromEntries(Object.entries(set).map(([name, value]) => [name, JSON.stringify(value)])),
   omit,
+  effort: effort ?? null,
+  maxOutput: max_output ?? null,
 })
 
 function parseTarget(config: Config, id: string, tier?: string, weight = 1): Target | null {

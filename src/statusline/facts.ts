@@ -26,6 +26,8 @@ export interface Facts {
   /** US dollars, and true if a part of it is unknown. */
   readonly cost_usd: number | null
   readonly cost_is_minimum: boolean
+  /** How much of a subscription is used, in the words of the record. */
+  readonly plan_limits: string | null
   readonly cache: string | null
   /** US dollars saved by a cache hit. */
   readonly saved_usd: number | null
@@ -66,6 +68,7 @@ export function factsOf(record: unknown): Facts | null {
     tokens: { input: amount(tokens.input), output: amount(tokens.output), source: textOrNull(tokens.source) },
     cost_usd: amount(record.cost_usd),
     cost_is_minimum: isIncomplete(record),
+    plan_limits: textOrNull(record.plan_limits),
     cache: textOrNull(record.cache),
     saved_usd: amount(record.saved_usd),
     session_cost_usd: amount(record.session_cost_usd),

@@ -25,6 +25,7 @@ const DROPPED_FIRST: readonly Part[] = [
   'tokens',
   'ttft',
   'cache',
+  'limits',
   'session',
   'cost',
   'latency',

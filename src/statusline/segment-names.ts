@@ -10,6 +10,7 @@ export const SEGMENT_NAMES = [
   'cost',
   'session',
   'cache',
+  'limits',
   'context',
   'place',
 ] as const

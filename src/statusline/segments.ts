@@ -99,6 +99,11 @@ export const SEGMENTS = {
     if (facts?.cache !== 'HIT') return null
     return quiet(facts.saved_usd === null ? 'cache hit' : `cache hit, saved ${dollars(facts.saved_usd)}`)
   },
+  // The time of the reset is in the record.
+  limits: ({ facts }) =>
+    facts?.plan_limits
+      ? quiet(`plan ${cleanLabel(facts.plan_limits.replace(/ \(until [^)]*\)/g, ''))}`)
+      : null,
   context: ({ contextUsed }) => (contextUsed === null ? null : quiet(`context ${Math.round(contextUsed)} %`)),
   place: ({ place }) => (place ? quiet(cleanLabel(place)) : null),
 } satisfies Record<SegmentName, (view: View) => StyledText[] | null>

@@ -39,6 +39,7 @@ export function storable(write: Exclude<Write, Opening>): Exclude<Write, Opening
           responseId: idOf(outcome.responseId),
           containerId: idOf(outcome.containerId),
           cacheLost: count(outcome.cacheLost ?? null),
+          planLimits: outcome.planLimits ?? null,
           latencyMs: amount(outcome.latencyMs) ?? 0,
           ttftMs: amount(outcome.ttftMs),
           tokens: tokensOf(outcome.tokens),

@@ -12,9 +12,11 @@ import type { StreamEvent } from '../stream-event.ts'
 import { mergeTokens } from '../usage.ts'
 import { optional } from './optional.ts'
 import { askForUsage } from './stream-options.ts'
+import { tuned } from './tuned.ts'
 
 export const upstream = {
   optional,
+  tuned,
   isTooLong: ({ code, message }) =>
     code === 'context_length_exceeded' || /maximum context length|exceeds? the context window/i.test(message),
   relayedHeaders: /^(x-request-id|x-ratelimit-.+)$/,

@@ -10,6 +10,7 @@ import type { StreamEvent } from '../stream-event.ts'
 import { mergeTokens } from '../usage.ts'
 import { errorIn } from './errors.ts'
 import { optional } from './optional.ts'
+import { tuned } from './tuned.ts'
 
 const requestTo: UpstreamDialect['request'] = (
   { text, stream, forwarded, query, path },
@@ -38,6 +39,7 @@ export const modelList: Dialect['modelList'] = (key) => ({
 
 export const upstream = {
   optional,
+  tuned,
   isTooLong: ({ message }) => /input token count .*exceeds the maximum number of tokens/i.test(message),
   relayedHeaders: /^(x-request-id|x-ratelimit-.+|x-gemini-.+)$/,
 

@@ -9,6 +9,7 @@ import type { StreamEvent } from '../stream-event.ts'
 import { FAMILY } from './blocks-content.ts'
 import { errorIn } from './errors.ts'
 import { optional } from './optional.ts'
+import { tuned } from './tuned.ts'
 import { laterUsage, tokensOf, type Usage, usageOf } from './usage.ts'
 
 /** Version for clients that send none; providers require one. */
@@ -36,6 +37,7 @@ export const modelList: Dialect['modelList'] = (key) => ({
 
 export const upstream = {
   optional,
+  tuned,
   isTooLong: ({ message }) => /^prompt is too long|exceed context limit/i.test(message),
   // Of Anthropic's headers, only the operator's organization is private.
   relayedHeaders: /^(anthropic-(?!organization-id$).+|request-id|x-request-id|x-ratelimit-.+)$/,

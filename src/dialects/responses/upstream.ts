@@ -21,9 +21,11 @@ import { FAMILY } from './blocks-request.ts'
 import { errorIn, failureIn } from './errors.ts'
 import { optional } from './optional.ts'
 import { isEncrypted } from './traits.ts'
+import { tuned } from './tuned.ts'
 
 export const upstream = {
   optional,
+  tuned,
   isTooLong: ({ code, message }) =>
     code === 'context_length_exceeded' || /maximum context length|exceeds? the context window/i.test(message),
   // Without `openai-model`: Codex takes a different model from the requested one for a flagged account.

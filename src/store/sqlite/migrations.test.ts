@@ -62,6 +62,7 @@ test('a database of the first release opens, keeps its rows, and adds up (LIFE-0
       objects: null,
       cost_missing: null,
       container_id: null,
+      plan_limits: null,
       service_tier: null,
       speed: null,
       region: null,

@@ -324,6 +324,11 @@ export const STEPS: readonly string[] = [
   `
   CREATE TABLE background_calls (call_id TEXT PRIMARY KEY, run TEXT NOT NULL) STRICT, WITHOUT ROWID;
   `,
+
+  // 24: how much of a subscription is used.
+  `
+  ALTER TABLE call_logs ADD COLUMN plan_limits TEXT;
+  `,
 ]
 
 /** The newest schema. */

@@ -1,0 +1,16 @@
+// A key's command that hangs: it has ten seconds, and one run serves all calls.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { keyOfCommand } from './key-source.ts'
+
+test('a key command that hangs ends in an error after ten seconds, for all calls that wait', async () => {
+  const source = keyOfCommand(['sleep', '60'], 3_600_000, 'pool: key third', Date.now)
+  const start = performance.now()
+  const calls = await Promise.allSettled(Array.from({ length: 100 }, async () => source.get()))
+  for (const call of calls)
+    assert.match(
+      String((call as PromiseRejectedResult).reason),
+      /pool: key third: its command did not end within 10000 ms/,
+    )
+  assert.ok(performance.now() - start < 20_000)
+})

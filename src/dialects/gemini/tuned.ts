@@ -1,0 +1,23 @@
+// Effort and output limit of a target, in Gemini's dialect. Models without levels take a budget for thinking.
+import { type Replacement, spliceMembers } from '../../json/splice.ts'
+import { budgetOfEffort } from '../blocks.ts'
+import { atMost, inside, levelFor, type Tune } from '../tuning.ts'
+
+/** Budgets that every thinking model accepts, tokens. */
+const BUDGET_TOKENS = [1, 24_576] as const
+const LEVELS = ['minimal', 'low', 'medium', 'high']
+
+export const tuned: Tune = (body, { effort, maxOutput }, factsOf) => {
+  const facts = factsOf('gemini')
+  const values: Record<string, Replacement> = {}
+  if (maxOutput !== null) values.maxOutputTokens = atMost(maxOutput)
+  const { thinking = ['budget', 'off'], budget: range = BUDGET_TOKENS } = facts
+  const level = effort !== null && thinking.includes('level') ? levelFor(effort, facts, LEVELS) : null
+  const tokens = effort === 'none' && thinking.includes('off') ? 0 : effort && budgetOfEffort(effort)
+  if (level !== null) values.thinkingConfig = inside({ thinkingLevel: JSON.stringify(level) })
+  else if (typeof tokens === 'number') {
+    const budget = tokens === 0 ? 0 : Math.max(range[0], Math.min(tokens, range[1]))
+    values.thinkingConfig = inside({ thinkingBudget: String(budget) })
+  }
+  return Object.keys(values).length > 0 ? spliceMembers(body, { generationConfig: inside(values) }) : body
+}
