@@ -92,7 +92,7 @@ export const anthropicCountTokensBody = z.looseObject(shared).superRefine(conver
 export const bedrockMessagesBody = messagesFields
   .omit({ model: true, stream: true })
   .extend({
-    anthropic_version: z.literal('bedrock-2023-05-31'),
+    anthropic_version: z.string().regex(/^(bedrock-2023-05-31|\d{4}-\d\d-\d\d)$/),
     anthropic_beta: z.array(z.string()).optional(),
   })
   .superRefine(conversation(messagesConversation))
@@ -113,7 +113,7 @@ export const bedrockCountTokensBody = z.looseObject({
 export const vertexMessagesBody = messagesFields
   .omit({ model: true })
   .extend({
-    anthropic_version: z.literal('vertex-2023-10-16'),
+    anthropic_version: z.string().regex(/^(vertex-2023-10-16|\d{4}-\d\d-\d\d)$/),
     anthropic_beta: z.array(z.string()).optional(),
   })
   .superRefine(conversation(messagesConversation))

@@ -78,6 +78,9 @@ export function signatureProblem(
     return wrong(`Credential should be scoped to a valid region, not '${signedRegion}'.`)
   if (!services.includes(service))
     return wrong(`Credential should be scoped to correct service: '${services[0]}'.`)
+  const hash = headers['x-amz-content-sha256']
+  if (hash !== undefined && hash !== sha256(request.text))
+    return wrong("The provided 'x-amz-content-sha256' header does not match what was computed.")
   const names = signed.split(';')
   const unsigned = Object.keys(headers).filter(
     (name) => (name === 'host' || name.startsWith('x-amz-')) && !names.includes(name),
@@ -121,8 +124,7 @@ function canonicalRequest(
   const path = rawPath.split('/').map(encoded).join('/')
   const pairs = [...query].map(([name, value]) => `${encoded(name)}=${encoded(value)}`).sort()
   const values = names.map((name) => `${name}:${(headers[name] ?? '').trim().replace(/ +/g, ' ')}\n`)
-  const body = headers['x-amz-content-sha256'] ?? sha256(text)
-  return [method, path, pairs.join('&'), values.join(''), names.join(';'), body].join('\n')
+  return [method, path, pairs.join('&'), values.join(''), names.join(';'), sha256(text)].join('\n')
 }
 
 const encoded = (text: string): string =>

@@ -73,6 +73,13 @@ test('InvokeModel gets a signed request with model in the path and betas in the 
   assert.equal(attempt_log[0].provider_key, 'aws')
 })
 
+test('a version of Anthropic’s API after the first stands in the body as it is', async (t) => {
+  useAccount(t, ACCOUNT)
+  const { send, bedrock } = await start(t)
+  await send(`invoke/${MODEL}`, {}, { 'anthropic-version': '2026-10-21' })
+  assert.equal(bedrock.ledger[0]!.json.anthropic_version, '2026-10-21')
+})
+
 test('an event stream reaches a client as server-sent events, and a client of another dialect in its own', async (t) => {
   useAccount(t, ACCOUNT)
   const { send, bedrock, chat, record } = await start(t)

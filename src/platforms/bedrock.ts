@@ -11,10 +11,10 @@ const EVENT_STREAM = 'application/vnd.amazon.eventstream'
 
 export const bedrockPlatform = {
   place(request) {
-    const { base, model, stream, isCount, betas, body, headers } = messagesRequest(request)
+    const { base, model, stream, isCount, version, betas, body, headers } = messagesRequest(request)
     const operation = isCount ? 'count-tokens' : stream ? 'invoke-with-response-stream' : 'invoke'
     const placed = spliceMembers(withoutStream(body), {
-      anthropic_version: (before) => before ?? VERSION,
+      anthropic_version: (before) => before ?? version ?? VERSION,
       ...(betas.length > 0 && { anthropic_beta: (before?: string) => before ?? JSON.stringify(betas) }),
     })
     return {

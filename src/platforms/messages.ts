@@ -9,6 +9,8 @@ export interface MessagesRequest {
   readonly stream: boolean
   /** True if its tokens are to be counted. */
   readonly isCount: boolean
+  /** JSON of a version for the body; null for the first, which each cloud names in its own way. */
+  readonly version: string | null
   /** Values of `anthropic-beta`. */
   readonly betas: readonly string[]
   /** Body without `model`; everything else keeps its bytes. */
@@ -17,23 +19,29 @@ export interface MessagesRequest {
   readonly headers: readonly string[]
 }
 
+/** Version that clouds name by the date of their own first one. */
+const FIRST_VERSION = '2023-06-01'
+
 const PATH = /^(.*)\/v\d+\/messages(\/count_tokens)?(?:\?.*)?$/
 
 export function messagesRequest({ path, headers, body }: ProviderRequest): MessagesRequest {
   const [, base = '', count] = PATH.exec(path) ?? []
   const kept: string[] = []
   const betas: string[] = []
+  let version: string | null = null
   for (let at = 0; at < headers.length; at += 2) {
     const [name = '', value = ''] = [headers[at]?.toLowerCase(), headers[at + 1]]
     if (name === 'anthropic-beta') betas.push(...value.split(/\s*,\s*/).filter(Boolean))
     else if (name === 'x-api-key') kept.push('authorization', `Bearer ${value}`)
     else if (name !== 'anthropic-version') kept.push(name, value)
+    else if (value !== FIRST_VERSION) version = JSON.stringify(value)
   }
   return {
     base,
     model: JSON.parse(memberText(body, 'model') ?? '""'),
     stream: memberText(body, 'stream')?.trim() === 'true',
     isCount: count !== undefined,
+    version,
     betas: [...new Set(betas)],
     body: omitMembers(body, [['model']]),
     headers: kept,

@@ -9,14 +9,14 @@ const VERSION = JSON.stringify('vertex-2023-10-16')
 
 export const vertexPlatform = {
   place(request) {
-    const { base, model, stream, isCount, betas, body, headers } = messagesRequest(request)
+    const { base, model, stream, isCount, version, betas, body, headers } = messagesRequest(request)
     const named = isCount ? 'count-tokens' : encoded(model)
     const method = stream ? 'streamRawPredict' : 'rawPredict'
     return {
       path: `${base}/models/${named}:${method}`,
       headers: [...headers, ...(betas.length > 0 ? ['anthropic-beta', betas.join()] : [])],
       body: spliceMembers(body, {
-        anthropic_version: (before) => before ?? VERSION,
+        anthropic_version: (before) => before ?? version ?? VERSION,
         ...(isCount && { model: JSON.stringify(model) }),
       }),
     }
