@@ -245,3 +245,30 @@ function isJson(text: string): boolean {
     return false
   }
 }
+
+test('signatures and tokens of clouds are private, also where an answer that is kept repeats them', () => {
+  const secrets = [
+    'AKIAEXAMPLE00000001',
+    'fe5f80f77d5fa3beca038a248ff027d0445342fe2855ddc963176630326f1024',
+    'IQoJb3JpZ2luX2VjEXAMPLEtoken/with+signs==',
+    'ya29.a-token-of-google-0123456789',
+    'eyJ0eXAiOiJKV1Qi.token-of-entra.0123456789',
+  ]
+  const [id, signature, session, google, entra] = secrets
+  for (const requestHeaders of [
+    {
+      authorization: `AWS4-HMAC-SHA256 Credential=${id}/20261125/eu-central-1/bedrock/aws4_request, SignedHeaders=host;x-amz-date, Signature=${signature}`,
+      'x-amz-security-token': session!,
+    },
+    { authorization: `Bearer ${google}`, 'x-goog-user-project': 'acme-billing-1' },
+    { authorization: `Bearer ${entra}` },
+  ]) {
+    const body = JSON.stringify({ choices: [{ message: { content: secrets.join(' ') } }] })
+    const kept = redact(exchange({ requestHeaders, body }), '', { keepsAnswer: true })
+    const written = JSON.stringify(requestHeaders)
+    for (const secret of secrets.filter((each) => written.includes(each))) {
+      assert.ok(!kept.body.includes(secret), secret)
+      assert.ok(!JSON.stringify([kept.path, kept.headers, kept.fields]).includes(secret), secret)
+    }
+  }
+})

@@ -40,6 +40,9 @@ const CREDENTIAL = /^header .*(?:auth|api-key|cookie|secret|signature)/
 /** Pieces that reveal nothing: a recorder's own placeholder, and a date, as in `api-version=2024-10-21`. */
 const PUBLIC_PIECE = /^(?:REDACTED|\d{4}-\d\d-\d\d$)/
 
+/** Access key in a signature of AWS's. */
+const ACCESS_KEY_ID = /^AWS4-\S+ Credential=([^/]+)\//
+
 /** Attributes of a cookie, which are no secrets. */
 const COOKIE_ATTRIBUTE = /^(?:HttpOnly|SameSite)$/i
 
@@ -241,8 +244,7 @@ function privateValues({ url, requestHeaders, responseHeaders }: Interaction): [
     ([name, value]) => [`query ${name}`, value] as const,
   )
   return [...headers, ...query].flatMap(([place, value]) =>
-    value
-      .split(/[\s;,=]+/)
+    [...value.split(/[\s;,=]+/), ...(ACCESS_KEY_ID.exec(value)?.slice(1) ?? [])]
       .filter((piece) => piece.length >= 8 && !isStructural(piece) && !PUBLIC_PIECE.test(piece))
       .map((piece): [string, string] => [piece, place]),
   )

@@ -1,0 +1,159 @@
+// Promises of credentials, each tried on what we have and on credentials that break it in one way: a promise
+// that no broken one fails would say nothing.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { callersOwn } from './caller.ts'
+import { CallerCredential } from './caller-credential.ts'
+import type { Credential, Credentials, CredentialUse } from './credentials.ts'
+import { keyPool } from './key-pool.ts'
+import { fixedKey } from './key-source.ts'
+import { PoolState } from './pool-key.ts'
+import { singleKey } from './single-key.ts'
+
+const NOW = 1_800_000_000_000
+const TOKEN = 'sk-ant-oat01-of-the-caller'
+const CALLER = new CallerCredential(['authorization', `Bearer ${TOKEN}`])
+const REQUEST = { path: '/', headers: ['content-type', 'application/json'], body: '{}' }
+
+const use = (more: Partial<CredentialUse> = {}): CredentialUse => ({
+  ...{ caller: null, session: null, tried: new Set<string>() },
+  ...more,
+})
+
+/** Returns everything that a request carries. */
+const sentBy = async (credentials: Credentials, more: Partial<CredentialUse> = {}): Promise<string> => {
+  const credential = await credentials.take(use(more))
+  return JSON.stringify([credential.key, await (credential.complete?.(REQUEST) ?? REQUEST)])
+}
+
+type Pool = () => Credentials
+
+const pool: Pool = () =>
+  keyPool({
+    ...{ provider: 'p', state: new PoolState(), learn() {}, now: () => NOW },
+    sources: new Map(['a', 'b', 'c'].map((name) => [name, fixedKey(`key-${name}-0123456789`)])),
+  })
+
+const taken = (credentials: Credentials, session: string, tried: ReadonlySet<string> = new Set()) =>
+  credentials.take(use({ session, tried })) as Credential
+
+/** A session stays with its key, and sessions are spread. */
+function sessionsStay(make: Pool): void {
+  const credentials = make()
+  const first = ['s1', 's2', 's3'].map((session) => taken(credentials, session).name)
+  assert.ok(new Set(first).size > 1, 'sessions are spread')
+  // In another order each time, so that turns do not look like loyalty.
+  for (const order of [
+    [2, 0, 1],
+    [1, 1, 0],
+    [0, 2, 2],
+    [2, 1, 0],
+  ])
+    for (const at of order) assert.equal(taken(credentials, `s${at + 1}`).name, first[at])
+}
+
+/** A session that had to move stays where it is, and its move is named once. */
+function movesOnce(make: Pool): void {
+  const credentials = make()
+  const first = taken(credentials, 's1')
+  const refused = { status: 429, headers: {}, code: null, message: null, retryAfterMs: 60_000 }
+  assert.equal(first.settled?.(refused), 'another')
+  const second = taken(credentials, 's1', new Set([first.name!]))
+  assert.deepEqual([second.name === first.name, second.moved], [false, true])
+  const third = taken(credentials, 's1')
+  assert.deepEqual([third.name, third.moved], [second.name, false])
+}
+
+/** A key whose headers say that nothing is left gets no call. */
+function limitsAreRead(make: Pool): void {
+  const credentials = make()
+  const first = taken(credentials, 's1')
+  const headers = { 'x-ratelimit-remaining-requests': '0', 'x-ratelimit-reset-requests': '60s' }
+  first.settled?.({ status: 200, headers, code: null, message: null, retryAfterMs: null })
+  assert.notEqual(taken(credentials, 's1').name, first.name)
+}
+
+/** Makes a pool that answers each call by `choose`. */
+const brokenPool =
+  (choose: (n: number, use: CredentialUse) => string, more: Partial<Credential> = {}): Pool =>
+  () => {
+    let n = 0
+    return {
+      areCallers: false,
+      take: (given) => ({
+        key: 'k',
+        name: choose(n++, given),
+        settled: () => 'another',
+        moved: false,
+        ...more,
+      }),
+      holdsSecret: () => false,
+    }
+  }
+
+const splitsSessions = brokenPool((n) => 'abc'[n % 3]!)
+const usesOneKey = brokenPool(() => 'a')
+const forgetsTheMove = brokenPool((_, { tried }) => (tried.size > 0 ? 'b' : 'a'), { moved: true })
+
+for (const [promise, check, broken] of [
+  ['sessions stay with their key', sessionsStay, { splitsSessions, usesOneKey }],
+  ['a session moves once, and says so', movesOnce, { splitsSessions, forgetsTheMove }],
+  ['limits in headers are read', limitsAreRead, { usesOneKey, forgetsTheMove }],
+] as const) {
+  test(`${promise} (KEEP-08)`, () => check(pool))
+  for (const [name, make] of Object.entries(broken))
+    test(`${promise}: a pool that ${name} fails`, () =>
+      assert.throws(() => check(make), assert.AssertionError))
+}
+
+type Pair = () => { readonly login: Credentials; readonly paid: Credentials }
+
+const pair: Pair = () => ({ login: callersOwn('login'), paid: singleKey('key-of-paid-0123456789') })
+
+/** The caller's credential goes to its own provider as it came, to no other, and stays with its call. */
+async function callersStay(make: Pair): Promise<void> {
+  const { login, paid } = make()
+  const own = await sentBy(login, { caller: CALLER })
+  assert.ok(own.includes(`"authorization","Bearer ${TOKEN}"`), 'as it was sent')
+  assert.ok(!(await sentBy(paid, { caller: CALLER })).includes(TOKEN), 'not on fallback')
+  await assert.rejects(async () => sentBy(login), { name: 'CredentialError' }, 'not for another caller')
+}
+
+const leaky = (credentials: Credentials): Credentials => ({
+  ...credentials,
+  areCallers: credentials.areCallers,
+  holdsSecret: () => false,
+  take: (given) => ({
+    key: 'key-of-paid',
+    complete: (request) => ({
+      ...request,
+      headers: [...request.headers, ...(given.caller?.forProvider() ?? [])],
+    }),
+  }),
+})
+
+const asAKey = (): Credentials => ({
+  ...callersOwn('login'),
+  take: () => ({ key: TOKEN }),
+})
+
+function pooling(): Credentials {
+  const inner = callersOwn('login')
+  let last: CallerCredential | null = null
+  return {
+    ...inner,
+    take(given) {
+      last = given.caller ?? last
+      return inner.take({ ...given, caller: last })
+    },
+  }
+}
+
+test('a caller’s credential stays with its provider and its call (KEEP-07)', () => callersStay(pair))
+for (const [name, make] of Object.entries({
+  sendsItOnFallback: () => ({ ...pair(), paid: leaky(singleKey('key-of-paid')) }),
+  changesItsHeader: () => ({ ...pair(), login: asAKey() }),
+  lendsItToTheNextCaller: () => ({ ...pair(), login: pooling() }),
+} satisfies Record<string, Pair>))
+  test(`a caller’s credential stays: one that ${name} fails`, () =>
+    assert.rejects(() => callersStay(make), assert.AssertionError))
