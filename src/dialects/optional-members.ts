@@ -70,17 +70,18 @@ export function refusedMember(
 function namedIn(present: readonly OptionalMember[], { message, param }: ProviderError) {
   if (param != null) return present.find(({ path }) => path.join('.') === param)
   const places = present
-    .map((each) => ({ each, at: placeIn(message, each.path) }))
+    .map((each) => ({ each, at: placeIn(message, each) }))
     .filter(({ at }) => at >= 0)
     .toSorted((a, b) => a.at - b.at)
   return places[0]?.each ?? present.find(({ words }) => words?.test(message))
 }
 
 /** Returns the place of the name in quotes or at the beginning, perhaps with a member below it; -1 if it is not there. */
-function placeIn(message: string, path: readonly string[]): number {
+function placeIn(message: string, { path, within }: OptionalMember): number {
   const whole = path.join('\\.')
-  const quoted = `["'\`](?:${whole}|${path.at(-1)!})(?:\\.[\\w.]+)?["'\`]`
-  const plain = `\\b(?:argument|parameter|field)s?(?: supplied)?:? (?:${whole}|${path.at(-1)!})\\b`
+  const short = within ? within.join('\\.') : path.at(-1)!
+  const quoted = `["'\`](?:${whole}|${short})(?:\\.[\\w.]+)?["'\`]`
+  const plain = `\\b(?:argument|parameter|field)s?(?: supplied)?:? (?:${whole}|${short})\\b`
   return message.search(new RegExp(`${quoted}|^${whole}\\b|${plain}`))
 }
 
