@@ -258,6 +258,7 @@ class Connection {
     job.handler.onResponseData?.(controller, Buffer.from(eventOf(json)))
     if (!isEnd(type) || this.#running !== running) return
     this.#remember(running)
+    this.#ws.resume() // the end of this response may wait for something; the next one must not
     this.#free()
     job.handler.onResponseEnd?.(controller, {})
   }
