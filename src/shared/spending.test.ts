@@ -15,6 +15,9 @@ const CASES = {
     'POST messages/batches',
     'POST something/of/tomorrow',
     'POST files/../chat/completions',
+    'POST responses/compact',
+    'POST responses/resp_1/again',
+    'POST batches/one/two/cancel',
   ],
   may: ['POST moderations'],
   no: [

@@ -6,7 +6,7 @@ export type Spends = 'yes' | 'may' | 'no'
 
 interface Row {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE' | '*'
-  /** Below the provider's base path, with `{…}` for any text. */
+  /** Below the provider's base path. `{id}` is one segment, `{model}` and `{…}` are any text. */
   readonly path: string
   readonly spends: Spends
   readonly about: string
@@ -19,9 +19,14 @@ export const SPENDING: readonly Row[] = [
   { method: 'POST', path: 'messages/count_tokens', spends: 'no', about: 'counts tokens', counts: true },
   { method: 'POST', path: 'models/{model}:countTokens', spends: 'no', about: 'counts tokens', counts: true },
   { method: 'POST', path: 'responses/input_tokens', spends: 'no', about: 'counts tokens', counts: true },
-  { method: 'POST', path: 'responses/{id}', spends: 'no', about: 'ends an answer that the provider keeps' },
-  { method: 'POST', path: 'batches/{id}', spends: 'no', about: 'ends a batch' },
-  { method: 'POST', path: 'messages/batches/{id}', spends: 'no', about: 'ends a batch' },
+  {
+    method: 'POST',
+    path: 'responses/{id}/cancel',
+    spends: 'no',
+    about: 'ends an answer that the provider keeps',
+  },
+  { method: 'POST', path: 'batches/{id}/cancel', spends: 'no', about: 'ends a batch' },
+  { method: 'POST', path: 'messages/batches/{id}/cancel', spends: 'no', about: 'ends a batch' },
   { method: 'POST', path: 'files', spends: 'no', about: 'stores a file' },
   { method: 'POST', path: 'upload/files', spends: 'no', about: 'stores a file, whole or in parts' },
   { method: 'POST', path: 'moderations', spends: 'may', about: 'classifies; free of charge at OpenAI' },
@@ -36,7 +41,12 @@ export const SPENDING: readonly Row[] = [
 
 const patterns = SPENDING.map((row) => ({
   row,
-  pattern: new RegExp(`^${row.path.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(/\{[^}]*\}/g, '.*')}$`),
+  pattern: new RegExp(
+    `^${row.path
+      .replace(/[.*+?^$()|[\]\\]/g, '\\$&')
+      .replace('{id}', '[^/]+')
+      .replace(/\{[^}]*\}/, '.*')}$`,
+  ),
 }))
 
 /** Returns the row of a request to a provider. `path`: below its base path, without a leading slash. */
