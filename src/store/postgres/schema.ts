@@ -174,7 +174,7 @@ const STEPS: readonly string[] = [
   ALTER TABLE usage_hours ADD COLUMN IF NOT EXISTS cache_lost double precision NOT NULL DEFAULT 0;
   ALTER TABLE usage_hours ADD COLUMN IF NOT EXISTS cache_lost_known double precision NOT NULL DEFAULT 0;
   ALTER TABLE usage_hours ALTER COLUMN cache_lost SET DEFAULT 0, ALTER COLUMN cache_lost_known SET DEFAULT 0;
-  CREATE TABLE conversations (
+  CREATE TABLE IF NOT EXISTS conversations (
     key text PRIMARY KEY,
     place text NOT NULL,
     cached bigint NOT NULL,
@@ -182,7 +182,7 @@ const STEPS: readonly string[] = [
     changed_at timestamptz NOT NULL,
     instance text NOT NULL
   );
-  CREATE INDEX conversations_changed ON conversations (changed_at);
+  CREATE INDEX IF NOT EXISTS conversations_changed ON conversations (changed_at);
   `,
 ]
 
