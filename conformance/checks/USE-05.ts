@@ -9,6 +9,12 @@ import { pairs, recordAfter } from './use.ts'
 
 const call = step<{ scenario: string }>('call')
 
+/** US dollars per million tokens; with steps for long requests, their first, in which these calls stay. */
+type Rate = number | { readonly base: number }
+type Rates = Readonly<Record<string, Rate | undefined>>
+
+const rateIn = (rate: Rate | undefined): number | undefined => (typeof rate === 'object' ? rate.base : rate)
+
 export const tokenKinds = {
   id: 'USE-05',
   async exercise(session) {
@@ -26,12 +32,12 @@ export const tokenKinds = {
       const output = at(usage, '/completion_tokens') as number
       const kept =
         at(record, '/tokens/cached_input') === cached && at(record, '/tokens/reasoning') === reasoning
-      const rates = at(record, '/price/rates') as Record<string, number> | undefined
+      const rates = at(record, '/price/rates') as Rates | undefined
       const fresh = input - (cached as number)
       const expected = rates
-        ? (fresh * rates.input_mtok! +
-            (cached as number) * (rates.cache_read_mtok ?? rates.input_mtok!) +
-            output * rates.output_mtok!) /
+        ? (fresh * rateIn(rates.input_mtok)! +
+            (cached as number) * (rateIn(rates.cache_read_mtok) ?? rateIn(rates.input_mtok)!) +
+            output * rateIn(rates.output_mtok)!) /
           1e6
         : Number.NaN
       const cost = at(record, '/cost_usd') as number
