@@ -55,7 +55,7 @@ export const mustFail = {
         json.price
           ? {
               ...json,
-              cost_usd: json.cost_usd + (json.tokens.cached_input * json.price.rates.input_mtok) / 1e6,
+              cost_usd: json.cost_usd + (json.tokens.cached_input * json.price.rates.input_mtok.base) / 1e6,
             }
           : json,
       ),
@@ -94,8 +94,8 @@ export const mustFail = {
           ? {
               ...json,
               cost_usd:
-                (json.tokens.input * json.price.rates.input_mtok +
-                  json.tokens.output * json.price.rates.output_mtok) /
+                (json.tokens.input * json.price.rates.input_mtok.base +
+                  json.tokens.output * json.price.rates.output_mtok.base) /
                 1e6,
             }
           : json,
