@@ -37,7 +37,7 @@ test('withKeys, withConfig, withRecordings: a key is asked for, the routes and t
   const recordings = temporaryDirectory(t)
   cpSync(ownRecordings, recordings, { recursive: true })
   const body = join(recordings, 'openai/chat-reasoning.body.json')
-  writeFileSync(body, readFileSync(body, 'utf8').replace('"gpt-6-sol"', '"gpt-6-sol-1999-01-01"'))
+  writeFileSync(body, readFileSync(body, 'utf8').replace('"gpt-6-luna"', '"gpt-6-mine"'))
   const waybill = await new WaybillContainer(image)
     .withKeys()
     .withRecordings(recordings)
@@ -45,7 +45,7 @@ test('withKeys, withConfig, withRecordings: a key is asked for, the routes and t
       providers: {
         openai: { dialect: 'openai', base_url: 'https://api.openai.com/v1', key: '$OPENAI_API_KEY' },
       },
-      routes: { auto: { strategy: 'weighted', targets: [{ model: 'openai/gpt-6-sol' }] } },
+      routes: { auto: { strategy: 'weighted', targets: [{ model: 'openai/gpt-6-luna' }] } },
     })
     .start()
   t.after(() => waybill.stop())
@@ -55,7 +55,7 @@ test('withKeys, withConfig, withRecordings: a key is asked for, the routes and t
   await ask(waybill.apiKey)
   const [call] = await waybill.requestLogs()
   assert.equal(call!.strategy, 'weighted')
-  assert.equal(call!.response_model, 'gpt-6-sol-1999-01-01')
+  assert.equal(call!.response_model, 'gpt-6-mine')
   assert.equal(call!.key_name, 'test')
 })
 
