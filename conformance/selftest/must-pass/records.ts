@@ -116,7 +116,8 @@ export const mustPass = {
     })),
   },
   'amounts-with-units': {
-    what: 'Durations and costs include their unit: `412.5ms`, `0.000012 USD`.',
+    what: 'Durations and costs include their unit: `412.5ms`, `0.000012 USD`, the costs rounded as declared.',
+    target: withCost({ rounding: 0.000_001 }),
     hooks: records((record) => ({
       ...record,
       latency_ms: record.latency_ms === null ? null : `${record.latency_ms}ms`,
