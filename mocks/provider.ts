@@ -95,7 +95,7 @@ export interface MockUsage {
   readonly searches?: number | undefined
   /** A compaction beside the answer, which the counts above leave out. */
   readonly compaction?: { readonly input: number; readonly output: number } | undefined
-  /** What the provider says that the call cost, US dollars. */
+  /** Cost of the call as the provider reports it, US dollars. */
   readonly cost?: number | undefined
 }
 

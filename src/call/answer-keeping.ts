@@ -1,4 +1,4 @@
-// What goes on record of an answer before the client has the end of it: the provider's ids, and the answer itself
+// Puts on record, before the client has the end of an answer, the provider's ids, and the answer itself
 // if the gateway keeps it. The client may go on from it at once, at another gateway too, and this one may be
 // killed in between.
 import type { ParsedEvent, Target } from '../core/call.ts'

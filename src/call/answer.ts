@@ -37,7 +37,7 @@ export interface Answering {
   readonly answerModel: RouteConfig['answer_model']
   /** Cache key of the request; null if its answer is not cached. */
   readonly cacheName: string | null
-  /** What goes on record of the answer before its end. */
+  /** Part of the answer that goes on record before its end. */
   readonly keeping: AnswerKeeping
   /** Puts on record that the call goes on at its provider; resolves when that is done. */
   runsOn(result: AnswerResult, responseId: string): Promise<void>

@@ -11,7 +11,7 @@ export interface Startable {
   readonly before: readonly string[]
 }
 
-/** What the search depends on; a test gives its own. */
+/** System in which the search runs; a test gives its own. */
 export interface ProgramSystem {
   readonly platform: NodeJS.Platform
   readonly env: Readonly<Record<string, string | undefined>>

@@ -52,7 +52,7 @@ export interface Served {
   readonly tools?: Readonly<Record<string, number>> | undefined
   /** Parts of the call, if it has more than one. */
   readonly parts?: readonly Part[] | undefined
-  /** What the provider says that the call cost, US dollars. */
+  /** Cost of the call as the provider reports it, US dollars. */
   readonly reportedUsd?: number | null | undefined
   /** True if the provider does not charge for the call: its model refused before it wrote anything. */
   readonly uncharged?: true | undefined

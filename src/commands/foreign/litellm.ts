@@ -140,7 +140,7 @@ function readDeployments(
     const asked = text(deployment.model_name)
     const where = `model_list[${index}]${asked ? ` (${asked})` : ''}`
     const target = asked ? targetOf(deployment, asked, where, draft, env) : null
-    if (!asked) draft.note(where, 'it has no model_name, so nobody could ask for it')
+    if (!asked) draft.note(where, 'it has no model_name, so no client can ask for it')
     if (!asked || !target) return
     groups.set(asked, [...(groups.get(asked) ?? []), target])
   })
