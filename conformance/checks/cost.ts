@@ -44,6 +44,9 @@ const call = step<{ row: string; stream: boolean }>('call')
 
 const costOf = ({ observability: { log } }: Target) => log!.cost!
 
+/** A list of the ten newest records still has all calls of so many rows. */
+const ROWS_AT_ONCE = 4
+
 /** Makes the calls of a check, each row whole and streamed, and reads their records. */
 export async function makeCalls(session: CheckContext, id: string): Promise<void> {
   const { target, dialect } = session
@@ -55,19 +58,21 @@ export async function makeCalls(session: CheckContext, id: string): Promise<void
         ? Object.values(prices).some((price) => usdOf(each, price) !== null)
         : reported !== undefined),
   )
-  const exchanges = await Promise.all(
-    rows.flatMap((each) =>
-      [false, true].map((stream) =>
-        session.chat(call.with({ row: each.row, stream }), {
-          stream,
-          body: { ...each.ask, ...(stream && dialect.name === 'chat' && INCLUDE) },
-          script: [{ say: { text: 'It is known.' }, usage: each.usage }],
-          ...(each.usd !== undefined && { model: reported!.model }),
-        }),
+  for (let begin = 0; begin < rows.length; begin += ROWS_AT_ONCE) {
+    const exchanges = await Promise.all(
+      rows.slice(begin, begin + ROWS_AT_ONCE).flatMap((each) =>
+        [false, true].map((stream) =>
+          session.chat(call.with({ row: each.row, stream }), {
+            stream,
+            body: { ...each.ask, ...(stream && dialect.name === 'chat' && INCLUDE) },
+            script: [{ say: { text: 'It is known.' }, usage: each.usage }],
+            ...(each.usd !== undefined && { model: reported!.model }),
+          }),
+        ),
       ),
-    ),
-  )
-  for (const exchange of exchanges) await session.record(exchange, undefined, hasCost(target))
+    )
+    for (const exchange of exchanges) await session.record(exchange, undefined, hasCost(target))
+  }
 }
 
 /** Some gateways fill in the cost of a record later than its end. */
