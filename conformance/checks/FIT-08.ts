@@ -30,7 +30,8 @@ export const refusedParameter = {
   },
   judge: ({ evidence }) =>
     call.in(evidence).flatMap((exchange) => {
-      const requests = requestsOf(evidence, exchange)
+      // With a wrong key, a request is refused before its parameters are looked at.
+      const requests = requestsOf(evidence, exchange).filter(({ credential }) => credential !== 'mismatch')
       const sent = requests.map(({ body }) => JSON.stringify(body).includes(`"${PARAMETER}":`))
       const name = exchange.details.stream ? 'streamed' : 'whole'
       const evident = [exchange, ...requests].map(ref)
