@@ -361,7 +361,7 @@ test('no key of a file is written or printed, and a name in it cannot break out 
   assert.doesNotMatch(text, /\u001b/)
 })
 
-test('a file of nobody that is known, no file, and one that holds nothing: one line, exit code 2, nothing written', async (t) => {
+test('a file in no known format, a missing one, and an empty one: one line, exit code 2, nothing written', async (t) => {
   const written = join(temporaryDirectory(t), 'waybill.yaml')
   for (const [source, says] of [
     [fileOf(t, 'a: 1'), /is no file of a gateway that is known: LiteLLM, Claude Code Router, one-api\n$/],

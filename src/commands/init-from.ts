@@ -69,7 +69,7 @@ ${body}${notes.length > 0 ? `\n# Not carried over, or not as it was:\n${notes.ma
 export const lineOf = ({ where, advice }: Note): string =>
   clean(`${where}: ${advice}`).replaceAll(/\s+/g, ' ')
 
-/** Reads YAML, or JSON with comments and trailing commas, which is YAML but for the comments. */
+/** Reads YAML, or JSON with comments and trailing commas: without the comments, that is YAML too. */
 function readSource(source: string): unknown {
   let text: string
   try {

@@ -14,7 +14,7 @@ export interface RequestTraits {
   /** Purpose of the call, and the program that makes it, if they are known. */
   purpose?: Purpose
   client?: string | null
-  /** What its conversation began with, as a text to compare; absent if the dialect has no conversations. */
+  /** Beginning of its conversation, as a text to compare; absent if the dialect has no conversations. */
   readonly opening?: string
   /** Estimated input tokens, including tools but not images. */
   readonly inputTokens: number

@@ -1,4 +1,4 @@
-// What the headers of an answer say of a subscription.
+// Limits of a subscription, read from the headers of an answer.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { planLimitsIn } from './plan-limits.ts'
@@ -37,6 +37,6 @@ for (const [what, headers, said] of [
     '5h 12 %, 7d 4 %',
   ],
 ] as const)
-  test(`${what}: ${said ?? 'nothing is said'}`, () => {
+  test(`${what}: ${said ?? 'no limits'}`, () => {
     assert.equal(planLimitsIn(headers), said)
   })

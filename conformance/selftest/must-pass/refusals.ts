@@ -195,7 +195,11 @@ export const mustPass = {
   },
   'refuses-to-reason': {
     what: 'A reasoning effort for a model that does not reason is 400, as at OpenAI; nothing is sent.',
-    target: (target) => ({ ...target, models: { ...target.models, call: 'groq/openai/gpt-oss-120b' } }),
+    // The configuration with a budget has no such model, so it declares no budget.
+    target: (target) => {
+      const { budget: _, ...capabilities } = target.capabilities
+      return { ...target, capabilities, models: { ...target.models, call: 'groq/openai/gpt-oss-120b' } }
+    },
     hooks: {
       request(wanted) {
         const call = callIn(wanted)
