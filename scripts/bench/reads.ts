@@ -1,9 +1,11 @@
 // `npm run bench -- reads`: the cost of reading a long record. Fills databases by SQL, then calls a gateway
-// over HTTP: every read endpoint alone, and chat completions with and without constant reads.
+// over HTTP: every read endpoint alone, and chat completions alone, with three pages open, and with constant reads.
+import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { Worker } from 'node:worker_threads'
 import { Pool } from 'undici'
 import { fillRecord } from './fill.ts'
 import { type BenchTarget, startBenchWaybill, startUpstream } from './targets.ts'
@@ -22,6 +24,7 @@ const [ROUNDS, SECONDS, ASKS] = [values.rounds, values.seconds, values.asks].map
   number,
 ]
 const CONNECTIONS = 8
+const PAGES = 3
 const LIMITS = 'retention: { rows: 100000000, days: 3650, bytes: 1024GiB }'
 
 /** Read endpoints; the last ones have performance targets. */
@@ -115,35 +118,67 @@ async function bench(rows: number): Promise<void> {
     const chat = new Pool(origin, { connections: CONNECTIONS })
     const load = () => chatLoad(chat, pathname, SECONDS)
     await load()
-    const alone: Load[] = []
-    const read: Load[] = []
+    const arms: readonly Arm[] = [
+      { name: 'alone', loads: [], begin: async () => async () => undefined },
+      { name: `with ${PAGES} pages open`, loads: [], begin: () => openPages(origin) },
+      {
+        name: 'with all reads in a loop',
+        loads: [],
+        begin: async () => {
+          let stop = false
+          const loop = (async () => {
+            while (!stop) for (const path of paths) if (!stop) await get(path)
+          })()
+          return async () => {
+            stop = true
+            await loop
+          }
+        },
+      },
+    ]
     for (let round = 0; round < ROUNDS; round++)
-      for (const reading of round % 2 ? [true, false] : [false, true]) {
-        let stop = !reading
-        const loop = (async () => {
-          while (!stop) for (const path of paths) if (!stop) await get(path)
-        })()
-        ;(reading ? read : alone).push(await load())
-        stop = true
-        await loop
+      for (let turn = 0; turn < arms.length; turn++) {
+        const arm = arms[(round + turn) % arms.length]!
+        const finish = await arm.begin()
+        arm.loads.push(await load())
+        await finish()
       }
-    const ratio = (of: (load: Load) => number) =>
-      ascending(read.map((each, round) => of(each) / of(alone[round]!)))
-        .map((value) => value.toFixed(2))
-        .join(' ')
-    const line = (name: string, loads: Load[]) =>
-      `  ${name}: p50 ${median(loads.map(({ p50 }) => p50)).toFixed(2)} ms, p99 ${median(loads.map(({ p99 }) => p99)).toFixed(2)} ms, ${Math.round(median(loads.map(({ perSecond }) => perSecond)))}/s`
     console.log(
       `\nChat completions, ${CONNECTIONS} connections, ${ROUNDS} rounds of ${SECONDS} s each in turns`,
     )
-    console.log(line('without reads', alone))
-    console.log(line('with all reads in a loop', read))
-    console.log(`  p99 with reads as a multiple of p99 without, by round: ${ratio(({ p99 }) => p99)}`)
+    for (const { name, loads } of arms)
+      console.log(
+        `  ${name}: p50 ${median(loads.map(({ p50 }) => p50)).toFixed(2)} ms, p99 ${median(loads.map(({ p99 }) => p99)).toFixed(2)} ms, ${Math.round(median(loads.map(({ perSecond }) => perSecond)))}/s`,
+      )
+    const [alone, ...others] = arms
+    for (const { name, loads } of others) {
+      const ratios = ascending(loads.map(({ p99 }, round) => p99 / alone!.loads[round]!.p99))
+      console.log(
+        `  p99 ${name} as a multiple of p99 alone: ${median(ratios).toFixed(2)} (by round: ${ratios.map((value) => value.toFixed(2)).join(' ')})`,
+      )
+    }
     await Promise.all([reader.close(), chat.close()])
   } finally {
     await waybill?.stop()
     rmSync(directory, { recursive: true, force: true })
   }
+}
+
+/** A way to measure the calls: `begin` starts what runs beside them, and returns what ends it. */
+interface Arm {
+  readonly name: string
+  readonly loads: Load[]
+  begin(): Promise<() => Promise<unknown>>
+}
+
+/** Opens pages in a thread, so that reading them takes no time of the thread that makes the calls. */
+async function openPages(origin: string): Promise<() => Promise<unknown>> {
+  const worker = new Worker(new URL('./open-pages.ts', import.meta.url), {
+    workerData: { origin, pages: PAGES },
+    execArgv: ['--import', 'tsx'],
+  })
+  await once(worker, 'message')
+  return () => worker.terminate()
 }
 
 interface Load {
