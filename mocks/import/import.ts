@@ -37,7 +37,7 @@ export interface ImportOptions {
   /** Provider of recordings whose file names no host. */
   readonly provider?: string | undefined
   /** Keeps the answers, and the requests as digests; absent: their text is blanked. */
-  readonly keep?: Pick<Keep, 'digester' | 'text'> | undefined
+  readonly keep?: Omit<Keep, 'at'> | undefined
   /** Called before each exchange, with its number and how many the file has. */
   readonly onExchange?: (file: string, exchange: number, of: number) => void
 }

@@ -19,25 +19,29 @@ export interface KeepOptions {
   readonly keepAnswers?: boolean | undefined
   /** The texts of the requests, too. */
   readonly keepText?: boolean | undefined
+  /** The whole requests, which can be asked again. */
+  readonly keepRequests?: boolean | undefined
 }
 
 /**
- * Returns what makes recordings in `dir` keep their answers, without the name of `folder`; undefined if that is not wanted. Makes a key if no
- * recording there has digests yet. Throws for the package's own folder, which is published.
+ * Returns what makes recordings in `dir` keep their answers, without the name of `folder`; undefined if that
+ * is not wanted. Makes a key if no recording there has digests yet. Throws for the package's own folder, which
+ * is published.
  */
 export function keepIn(
   dir: string,
-  { keepAnswers, keepText }: KeepOptions,
+  { keepAnswers, keepText, keepRequests }: KeepOptions,
   folder?: string,
 ): Omit<Keep, 'at'> | undefined {
-  if (!keepAnswers && !keepText) return undefined
+  if (!keepAnswers && !keepText && !keepRequests) return undefined
   if (isOwn(dir))
     throw new Error(
       `${dir} belongs to the package, which is published: no answers are kept there; name another folder`,
     )
   const known = readRecordings(dir)
   if (keyOf(dir) === null && keysOf(known).length === 0) makeKey(dir)
-  return { digester: digesterOf(dir, known), text: keepText === true, ...(folder && { folder }) }
+  const digester = digesterOf(dir, known)
+  return { digester, text: keepText === true, request: keepRequests === true, ...(folder && { folder }) }
 }
 
 function isOwn(dir: string): boolean {

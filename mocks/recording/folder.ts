@@ -11,6 +11,22 @@ export type Span = readonly [from: number, to: number]
 /** Returns the text that stands for a folder of this many bytes. */
 const placeholderOf = (length: number): string => '/_folder'.padEnd(length, '_')
 
+/** Puts the placeholder in place of a folder in a text that is whole. */
+export function withoutFolder(text: string, folder: string): string {
+  const length = Buffer.byteLength(folder)
+  if (length < MIN_FOLDER_BYTES || !isPlain(folder)) return text
+  const [first = '', ...others] = text.split(folder)
+  // The beginning of another name stays.
+  return others.reduce(
+    (rest, after) => rest + (/^[\w.-]/.test(after) ? folder : placeholderOf(length)) + after,
+    first,
+  )
+}
+
+/** Puts a folder in place of the placeholder in a text that is whole. */
+export const withFolder = (text: string, folder: string): string =>
+  text.replaceAll(/\/_folder_*(?!\w)/g, () => (isPlain(folder) ? folder : '/'))
+
 /** Returns true for a folder that is written alike in a text and in JSON. */
 const isPlain = (folder: string): boolean => /^\/[^"\\\p{Cc}]+$/u.test(folder)
 

@@ -26,7 +26,9 @@ export const isKeptHeader = (name: string): boolean =>
   )
 
 const headShape = z.strictObject({
-  format: z.literal([1, 2]).describe('2 for a recording that keeps its answer.'),
+  format: z
+    .literal([1, 2], { error: 'is neither 1 nor 2; upgrade Waybill if a newer one wrote it' })
+    .describe('2 for a recording that keeps its answer.'),
   provider: z.string().min(1).describe("The folder's name."),
   endpoint: z
     .string()
@@ -50,6 +52,13 @@ const headShape = z.strictObject({
     said: saidSchema
       .optional()
       .describe('Keyed digests of what was said, by which the recording is found. Format 2.'),
+    asked: z
+      .strictObject({
+        headers: z.record(z.string(), z.string()).describe('Those that the answer depends on.'),
+        body: z.record(z.string(), z.unknown()),
+      })
+      .optional()
+      .describe('The request itself, with --keep-requests, so that it can be asked again. Format 2.'),
     when: predicateSchema
       .optional()
       .describe('Conditions on what was said, written by hand: it answers where they hold. Format 2.'),
@@ -98,7 +107,8 @@ const headSchema = headShape
     message: 'is missing, so it is unknown whether it was redacted; record or import it again',
   })
   .refine(
-    ({ format, request, redaction }) => format === 2 || !(request.said || request.when || redaction?.keeps),
+    ({ format, request: { said, asked, when }, redaction }) =>
+      format === 2 || !(said || asked || when || redaction?.keeps),
     {
       path: ['format'],
       message: 'is 1, but the recording has members of format 2; change it to 2',

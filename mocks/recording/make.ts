@@ -3,7 +3,7 @@
 // obtained.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Interaction } from '../import/interaction.ts'
 import { classify } from '../matching/classify.ts'
 import type { Digester, Said } from '../matching/digest.ts'
@@ -17,9 +17,10 @@ import {
   type SecretContent,
 } from '../redaction/leaks.ts'
 import { deploymentName } from '../redaction/paths.ts'
+import { placeholderOf } from '../redaction/placeholders.ts'
 import { joinedPieces } from '../redaction/tool-arguments.ts'
-import { hideFolder } from './folder.ts'
-import type { RecordingHead } from './format.ts'
+import { hideFolder, withoutFolder } from './folder.ts'
+import type { Recording, RecordingHead } from './format.ts'
 
 /** Facts that the exchange itself does not contain. */
 export interface RecordingSource {
@@ -46,6 +47,8 @@ export interface Keep {
   readonly digester: Digester
   /** True if the request's texts are kept, too, masked. */
   readonly text: boolean
+  /** True if the whole request is kept, to be asked again. */
+  readonly request: boolean
   /** Time of the request, ms since the epoch. */
   readonly at: number
   /** Folder in which the program runs; a placeholder stands for it in the answer. */
@@ -106,6 +109,7 @@ export function draftRecording(exchange: Interaction, source: RecordingSource): 
     ...Array.from(source.secrets, (value) => [value, 'a known secret'] as const),
   ])
   const said = source.keep && exchange.method === 'POST' ? saidIn(exchange, source.keep, values) : null
+  const kept = source.keep?.request ? askedIn(exchange, values, folder) : null
   const head: RecordingHead = {
     format: source.keep ? 2 : 1,
     provider,
@@ -118,6 +122,7 @@ export function draftRecording(exchange: Interaction, source: RecordingSource): 
       scenario: source.scenario ?? (TURN.test(asked.scenario) ? asked.scenario : 'plain'),
       ...(Object.keys(fields).length > 0 && { fields }),
       ...(said && { said }),
+      ...(kept && { asked: kept }),
     },
     response: {
       status: exchange.status,
@@ -157,6 +162,27 @@ function saidIn(
     )
   const parts = digested.said.parts.map((part, i) => ({ ...part, text: clean(digested.texts[i]!) }))
   return { ...digested.said, parts }
+}
+
+/** Headers of a request that its answer depends on. */
+const isAskedHeader = (name: string): boolean => /^(?:anthropic-(?:version|beta)|openai-beta)$/.test(name)
+
+/** Returns the whole request, with placeholders for what is private and for the folder of the program. */
+function askedIn(
+  { requestBody, requestHeaders }: Interaction,
+  values: SecretContent['values'],
+  folder: string | undefined,
+): RecordingHead['request']['asked'] | null {
+  const body = parsed(requestBody)
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return null
+  const clean = (text: string) =>
+    [...values.keys()].reduce(
+      (rest, value) => rest.replaceAll(value, placeholderOf(value)),
+      replaceCredentials(folder === undefined ? text : withoutFolder(text, folder), blank),
+    )
+  const cleaned = JSON.stringify(body, (_, value) => (typeof value === 'string' ? clean(value) : value))
+  const headers = Object.entries(requestHeaders).filter(([name]) => isAskedHeader(name))
+  return { headers: Object.fromEntries(headers), body: JSON.parse(cleaned) }
 }
 
 const parsed = (text: string | null): unknown => {
@@ -201,6 +227,22 @@ export function writeRecording(dir: string, { head, bytes, secrets }: Draft): st
     }
     return `${head.provider}/${name}`
   }
+}
+
+/**
+ * Writes a newer answer below `dir`, under the name of a recording and with its request, in its place if it is
+ * there. Returns what is written.
+ */
+export function writeAs(dir: string, { name, request, response }: Recording, answer: Recording): Recording {
+  const { name: _, bytes, ...head } = answer
+  const place = join(dir, name)
+  const body = `${name.slice(name.lastIndexOf('/') + 1)}${suffixOf(head)}`
+  const written = { ...head, request, response: { ...head.response, body } }
+  mkdirSync(dirname(place), { recursive: true, mode: 0o700 })
+  if (response.body !== body) rmSync(join(dirname(place), response.body), { force: true })
+  writeFileSync(join(dirname(place), body), bytes, { mode: 0o600 })
+  writeFileSync(`${place}.json`, `${compact(JSON.stringify(written, null, 2))}\n`, { mode: 0o600 })
+  return { ...written, name, bytes }
 }
 
 /**
@@ -266,11 +308,11 @@ function refuseSecrets(
     refuse('a word of the prompt or the answer is left')
 }
 
-/** Puts each chunk, and each part of what was said, on one line instead of four. */
+/** Puts each chunk, and each part of what was said, on one line instead of four. No text has a line break here. */
 const compact = (json: string): string =>
   json
-    .replace(/\[\s+(\d+),\s+([\d.]+)\s+\]/g, '[$1, $2]')
-    .replace(/\{\s+("role": [^{}]*?)\s+\}/g, (_, members) => `{ ${members.replaceAll(/\n\s+/g, ' ')} }`)
+    .replace(/\[\n\s+(\d+),\n\s+([\d.]+)\n\s+\]/g, '[$1, $2]')
+    .replace(/\{\n\s+("role": [^{}]*?)\n\s+\}/g, (_, members) => `{ ${members.replaceAll(/\n\s+/g, ' ')} }`)
 
 const slug = (text: string): string => text.replace(/[^\w.-]+/g, '-').replace(/^-+|-+$/g, '')
 

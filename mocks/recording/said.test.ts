@@ -365,7 +365,12 @@ const edits: [string, (head: any) => void, RegExp][] = [
   ],
   ['a role that there is not', (head) => (head.request.said.parts[0].role = 'boss'), /parts\.0\.role: /],
   ['an older format', (head) => (head.format = 1), /format: is 1, but the recording has members of format 2/],
-  ['a newer format', (head) => (head.format = 3), /format: /],
+  ['a newer format', (head) => (head.format = 3), /format: is neither 1 nor 2; upgrade Waybill/],
+  [
+    'a request that is a text',
+    (head) => (head.request.asked = { headers: {}, body: 'hello' }),
+    /asked\.body: /,
+  ],
   [
     'a broken pattern',
     (head) => (head.request.when = { user: { pattern: '(' } }),
@@ -388,6 +393,32 @@ test('a recording that was edited into nonsense is refused with its file and fie
   }
   writeFileSync(file, right.slice(0, right.length / 2))
   await assert.rejects(createMockProviders({ recordings: out }), /is not JSON/)
+})
+
+test('recordings of format 1 answer in their turn beside those of format 2 (REC-03, REC-06)', async (t) => {
+  const out = await record(t, { only: ['france'] })
+  const [newer] = readRecordings(out)
+  for (const [name, order] of [
+    ['older', undefined],
+    ['older-2', 2],
+  ] as const) {
+    const { said: _, ...request } = newer!.request
+    const bytes = JSON.stringify({ choices: [{ message: { role: 'assistant', content: name } }] })
+    const { redaction: __, name: ___, bytes: ____, ...head } = newer!
+    const older = {
+      ...{ ...head, format: 1, origin: 'authored', date: '2026-01-01', shape: 'of an earlier version' },
+      request: { ...request, fields: undefined, order },
+      response: { ...head.response, body: `${name}.body.json`, chunks: [[bytes.length, 0]] },
+    }
+    writeFileSync(join(out, 'openai', `${name}.json`), JSON.stringify(older))
+    writeFileSync(join(out, 'openai', `${name}.body.json`), bytes)
+  }
+  const ask = await replaying(t, out)
+  const { france, italy } = questions(Date.now(), '/srv/elsewhere/project')
+  const answers: string[] = []
+  for (const question of [italy, france, italy, italy])
+    answers.push((await ask(question)).json.choices[0].message.content)
+  assert.deepEqual(answers, ['older', ANSWERS.France, 'older-2', 'older-2'])
 })
 
 test('the package keeps no answers in its own folder, which is published (REC-01)', () => {

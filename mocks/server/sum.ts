@@ -33,7 +33,7 @@ interface Tokens {
 export function sumOf(entries: readonly LedgerEntry[]): LedgerSum {
   const calls = entries.filter(({ kind }) => kind === 'inference')
   const good = calls.filter(({ answer }) => answer.complete && answer.status !== null && answer.status < 400)
-  const tokens = good.map(({ answer }) => tokensIn(answer.body ?? ''))
+  const tokens = good.map(({ answer }) => tokensOfAnswer(answer.body ?? ''))
   const costs = good.map((entry, i) => costOf(entry, tokens[i]!))
   const sum = (numbers: readonly (number | null | undefined)[]) =>
     numbers.reduce<number>((all, one) => all + (one ?? 0), 0)
@@ -81,7 +81,7 @@ type Json = Readonly<Record<string, unknown>>
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null
 
 /** Reads the tokens that an answer reports, whole or streamed, in any dialect; null if it reports none. */
-function tokensIn(body: string): Tokens | null {
+export function tokensOfAnswer(body: string): Tokens | null {
   const texts = /^\s*[{[]/.test(body)
     ? [body]
     : [...body.matchAll(/^data: ?(.*)$/gm)].map(([, data]) => data!)

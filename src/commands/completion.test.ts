@@ -10,7 +10,7 @@ const isThere = (shell: Shell): boolean => spawnSync(shell, ['-c', 'true']).stat
 
 const LINES: readonly [string, readonly string[]][] = [
   ['waybill rec', ['record', 'recordings', 'reconcile']],
-  ['waybill recordings ', ['list', 'verify', 'import', '--help']],
+  ['waybill recordings ', ['list', 'verify', 'import', 'drift', 'refresh', '--help']],
   ['waybill recordings import --pro', ['--provider']],
   ['waybill recordings import some.yaml --ou', ['--out']],
   ['waybill serve --rep', ['--replay']],

@@ -23,6 +23,12 @@ export const EXIT_CODES: Readonly<Record<string, Meanings>> = {
   'recordings list': ['shown', 'they cannot be read', USAGE],
   'recordings verify': ['all are valid', 'some are not, or they cannot be read', USAGE],
   'recordings import': ['everything was imported or already there', 'something was refused', USAGE],
+  'recordings drift': [
+    'nothing moved; without `--live`, said what it would cost',
+    'something moved, a call failed, or nothing can be asked again',
+    CONFIG,
+  ],
+  'recordings refresh': ['taken up', 'there is nothing to take up, or a recording stays as it was', USAGE],
   logs: ['shown; with `--follow`, ended with Ctrl-C', SILENT, CONFIG],
   sessions: ['shown', SILENT, CONFIG],
   export: ['written', SILENT, CONFIG],

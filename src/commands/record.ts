@@ -23,6 +23,7 @@ export interface RecordOptions {
   readonly canary?: readonly string[]
   readonly keepAnswers?: boolean
   readonly keepText?: boolean
+  readonly keepRequests?: boolean
   /** Program whose calls are recorded; without one, the gateway runs until it is stopped. */
   readonly program?: Program
   readonly keyFile?: string
@@ -148,8 +149,8 @@ const wordsOf = ({ program, args }: Program): string =>
     .map((word) => (/^[\w./=:@-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`))
     .join(' ')
 
-const keptWords = ({ keepAnswers, keepText }: RecordOptions): string =>
-  keepText
+const keptWords = ({ keepAnswers, keepText, keepRequests }: RecordOptions): string =>
+  keepText || keepRequests
     ? 'with the texts of requests and answers; keys, ids and hosts are redacted'
     : keepAnswers
       ? 'with their answers; requests as digests; keys, ids and hosts are redacted'

@@ -93,7 +93,8 @@ export function importFiles({
       `--provider: there is no ${JSON.stringify(provider)}; ${near === null ? `there are: ${names.join(', ')}, or a host such as api.cohere.com` : `did you mean ${near}?`}`,
     )
   }
-  if (keeping.keepAnswers || keeping.keepText) mkdirSync(out, { recursive: true, mode: 0o700 })
+  if (keeping.keepAnswers || keeping.keepText || keeping.keepRequests)
+    mkdirSync(out, { recursive: true, mode: 0o700 })
   const keep = keepIn(out, keeping)
   const shared = sharedFolder(files)
   const today = new Date().toISOString().slice(0, 10)

@@ -134,7 +134,15 @@ test('with --keep-answers each call gets the answer to its own text, in any orde
       capital,
     )
   assert.match((await replay.chat('auto', asked('Peru'))).text, /it differs in part 1, the user text/)
+  const politely = {
+    messages: [{ role: 'system', content: 'Be polite.' }, ...asked('Italy').messages],
+  }
+  assert.equal((await replay.chat('auto', politely)).status, 400, 'similar is not the same')
   await replay.stop()
+  const similar = await started(t, 'serve', '--replay', out, '--similar', '-c', config)
+  assert.match((await similar.chat('auto', politely)).text, /Rome\./)
+  assert.equal((await similar.chat('auto', asked('Peru'))).status, 400)
+  await similar.stop()
 
   rmSync(join(out, '.waybill/digest-key'))
   const { code, stderr } = await runCli(['mock', '--recordings', out, '--port', '0', '--control-port', '0'])
@@ -373,11 +381,12 @@ test('a provider that is configured while replay runs is found as well', async (
   await replay.stop()
 })
 
-test('--invent without --replay is a mistake of one line', async (t) => {
-  const { config } = await providerAt(t, 'together', '/v1')
-  const { code, stderr } = await runCli(['serve', '--invent', '-c', config], {
-    env: { KEY: 'x', WAYBILL_PORT: '0' },
+for (const option of ['--invent', '--similar'])
+  test(`${option} without --replay is a mistake of one line`, async (t) => {
+    const { config } = await providerAt(t, 'together', '/v1')
+    const { code, stderr } = await runCli(['serve', option, '-c', config], {
+      env: { KEY: 'x', WAYBILL_PORT: '0' },
+    })
+    assert.equal(code, 2)
+    assert.match(stderr, new RegExp(`^waybill: ${option} needs --replay; [^\\n]+\\n$`))
   })
-  assert.equal(code, 2)
-  assert.match(stderr, /^waybill: --invent needs --replay; [^\n]+\n$/)
-})

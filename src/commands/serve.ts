@@ -16,6 +16,8 @@ export interface ServeOptions {
   /** Replay invents missing answers. */
   readonly invent?: boolean
   readonly lenient?: boolean
+  /** Replay lets the nearest recording answer if its last message is the same. */
+  readonly similar?: boolean
   readonly logLevel?: string
   readonly env: Readonly<Record<string, string | undefined>>
 }
@@ -37,6 +39,7 @@ export async function serve({
   replay,
   invent = false,
   lenient = false,
+  similar = false,
   logLevel,
   env,
 }: ServeOptions): Promise<void> {
@@ -58,10 +61,11 @@ export async function serve({
     throw new UsageError('--invent needs --replay; live providers answer for themselves')
   if (lenient && !replaying)
     throw new UsageError('--lenient needs --replay; live models refuse what they refuse')
+  if (similar && !replaying) throw new UsageError('--similar needs --replay; live providers are asked')
   const replayed =
     replay === undefined
       ? null
-      : (await import('./replay.ts')).startReplay(replay, { invent, lenient }, () => config)
+      : (await import('./replay.ts')).startReplay(replay, { invent, lenient, similar }, () => config)
   const terminal = process.stdout.isTTY === true
   const { log, close: closeLog } = await openLog(level, { pretty: terminal, colour: !isColourless(env) })
   const gateway = await createGateway({

@@ -28,6 +28,7 @@ export const addRecord: CommandEntry = (program, { env, config, finish }) => {
     .option('--canary <text...>', 'texts from your prompts that must not appear in what is written')
     .option('--keep-answers', 'keep what the models said, and requests as keyed digests that find it again')
     .option('--keep-text', 'keep the texts of the requests, too, so that people can read them')
+    .option('--keep-requests', 'keep the whole requests, too, so that `recordings drift` can ask them again')
     .addHelpText('after', example('waybill record --out recordings -- claude -p "Fix the tests"'))
     .action(async (name, args, options) =>
       finish(
@@ -63,10 +64,10 @@ export const addReplay: CommandEntry = (program, { env, config, finish }) => {
     )
 }
 
-export const addRecordings: CommandEntry = (program) => {
+export const addRecordings: CommandEntry = (program, { env, config }) => {
   const recordings = program
     .command('recordings')
-    .description('list, check and import recordings; calls no provider')
+    .description('list, check, import, compare and renew recordings; only `drift --live` calls a provider')
   recordings
     .command('list [dir]')
     .description('list the recordings in a directory, or those of the package')
@@ -88,8 +89,38 @@ export const addRecordings: CommandEntry = (program) => {
     .option('--provider <name>', 'provider of the recordings, for files that name no host (httpmock)')
     .option('--keep-answers', 'keep what the models said, and requests as keyed digests that find it again')
     .option('--keep-text', 'keep the texts of the requests, too, so that people can read them')
+    .option('--keep-requests', 'keep the whole requests, too, so that `recordings drift` can ask them again')
     .addHelpText('after', example('waybill recordings import cassettes/*.yaml --out recordings'))
     .action(async (files, options) => (await import('../recordings.ts')).importFiles({ files, ...options }))
+  recordings
+    .command('drift [dir]')
+    .description(
+      'ask the providers again, and say for each recording what moved in shape; exit code 1 if anything did; costs money with --live',
+    )
+    .option('--live', 'send the calls; without it, only what they would cost is said')
+    .option('--limit <usd>', 'stop before a call that would exceed this sum, US dollars', dollars, 1)
+    .option('--with <dir>', 'compare with newer recordings instead; asks nobody')
+    .option(...config)
+    .addHelpText('after', example('waybill recordings drift recordings --live --limit 0.50'))
+    .action(async (dir = 'recordings', options) =>
+      (await import('../drift.ts')).drift({ dir, ...options, env }),
+    )
+  recordings
+    .command('refresh [dir]')
+    .description('put the answers that `recordings drift --live` got in the place of the recorded ones')
+    .option('--only <names...>', 'only these recordings')
+    .addHelpText(
+      'after',
+      example('waybill recordings refresh recordings --only openai/chat-completions-plain'),
+    )
+    .action(async (dir = 'recordings', options) => (await import('../drift.ts')).refresh({ dir, ...options }))
+}
+
+/** Parses an amount of US dollars. */
+function dollars(text: string): number {
+  const usd = Number(text)
+  if (!(usd > 0)) throw new InvalidArgumentError('expected an amount of US dollars, such as 0.50.')
+  return usd
 }
 
 export const addMock: CommandEntry = (program) => {

@@ -14,6 +14,7 @@ export const addServe: CommandEntry = (program, { env, config }) => {
     .option('-p, --port <number>', 'port to listen on; default: from the configuration', portText)
     .option('--replay [dir]', 'answer from recordings: no key, no network, no cost')
     .option('--invent', 'with --replay: make up an answer if there is no recording; default: an error')
+    .option('--similar', 'with --replay: let the nearest recording answer if its last message is the same')
     .option('--lenient', 'with --replay: let pass what the requested model would refuse')
     .option('--log-level <level>', 'silent, error, warn, info or debug (WAYBILL_LOG_LEVEL; info by default)')
     .addHelpText('after', example('waybill serve --replay --config examples/waybill.yaml'))

@@ -1,8 +1,8 @@
 // Tests of the package, by any test runner.
-import { matchers, mockFor } from '../index.js'
-import { ask } from './ask.js'
+const { matchers, mockFor } = require('../index.cjs')
+const { ask } = require('./ask.cjs')
 
-export function testPlugin({ test, expect }) {
+exports.testPlugin = ({ test, expect }) => {
   expect.extend(matchers)
 
   test('calls, tokens and cost are those of the test', async () => {
@@ -53,4 +53,15 @@ export function testPlugin({ test, expect }) {
     expect(failed).toBeGreaterThan(3)
     expect(failed).toBeLessThan(17)
   })
+
+  // 200 tests at once on one mock server: each sees its own calls and no others.
+  for (let i = 0; i < 200; i++)
+    test.concurrent(`test ${i} of 200 sees its own calls`, async () => {
+      const mock = mockFor('one name for all')
+      await mock.answer([{ say: { text: `One of ${i}.` } }, { say: { text: `Two of ${i}.` } }])
+      expect(await ask(mock, `first ${i}`)).toBe(`One of ${i}.`)
+      await new Promise((done) => setTimeout(done, (i * 7) % 50))
+      expect(await ask(mock, `second ${i}`)).toBe(`Two of ${i}.`)
+      expect((await mock.calls()).map(({ user }) => user)).toEqual([`first ${i}`, `second ${i}`])
+    })
 }

@@ -1,5 +1,5 @@
 // The application under test.
-export async function ask(mock, content, model = 'gpt-6-luna') {
+exports.ask = async function ask(mock, content, model = 'gpt-6-luna') {
   const response = await fetch(`${mock.baseUrl()}/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${mock.key()}`, 'content-type': 'application/json' },

@@ -1,8 +1,8 @@
-// Keeps tests on this machine: a connection to another one fails, and says so. A setup file of Vitest.
-import net from 'node:net'
+// Keeps tests on this machine: a connection to another one fails, and says so. A setup file of Vitest and Jest.
+const net = require('node:net')
 
-const connect = net.Socket.prototype.connect
-net.Socket.prototype.connect = function (...args) {
+const { connect } = net.Socket.prototype
+function connectHere(...args) {
   const [target, host] = Array.isArray(args[0]) ? args[0] : args
   const to = typeof target === 'object' && target !== null ? target : { port: target, host }
   const isHere = to.path || !to.host || /^(localhost|127\.|::1$|\[::1\]$)/.test(to.host)
@@ -11,3 +11,5 @@ net.Socket.prototype.connect = function (...args) {
   queueMicrotask(() => this.destroy(error))
   return this
 }
+// A worker runs several files of tests.
+if (connect.name !== connectHere.name) net.Socket.prototype.connect = connectHere

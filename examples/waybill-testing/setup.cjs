@@ -1,9 +1,9 @@
-// Starts one mock server for all tests: `globalSetup` of Vitest. WAYBILL_RECORDINGS names recordings
+// Starts one mock server for all tests: `globalSetup` of Vitest and Jest. WAYBILL_RECORDINGS names recordings
 // to answer from. The workers find the server by the environment variable WAYBILL_MOCK.
-import { createMockProviders } from 'waybill/mocks'
 
-export default async function setup() {
+module.exports = async function setup() {
   if (process.env.WAYBILL_MOCK) return // started by somebody else
+  const { createMockProviders } = await import('waybill/mocks')
   const recordings = process.env.WAYBILL_RECORDINGS
   const mock = await createMockProviders(recordings ? { recordings } : {})
   const providers = mock.providers.map((name) => [
@@ -16,5 +16,5 @@ export default async function setup() {
     providers: Object.fromEntries(providers),
   })
   globalThis.waybillMock = mock
-  return () => mock.close()
+  return () => mock.close() // Vitest calls it; for Jest there is teardown.cjs
 }

@@ -1,11 +1,12 @@
-// One test's part of the mock: its own address, key, scripts and ledger, and matchers for the ledger.
-import { randomUUID } from 'node:crypto'
+// One test's part of the mock: its own address, key, scripts and ledger, and matchers for the ledger. CommonJS,
+// which Vitest and Jest both load without a transform.
+const { randomUUID } = require('node:crypto')
 
 /** Returns the mock of one test. `name` is for people; two tests of one name stay apart. */
-export function mockFor(name = 'test') {
+function mockFor(name = 'test') {
   if (!process.env.WAYBILL_MOCK)
     throw new Error(
-      "the mock is not running: name 'vitest-waybill/setup' under globalSetup in your configuration",
+      "the mock is not running: name 'waybill-testing/setup' under globalSetup in your configuration",
     )
   const { url, control, providers } = JSON.parse(process.env.WAYBILL_MOCK)
   const context = `/t/${encodeURIComponent(`${name.slice(0, 60)} ${randomUUID()}`)}`
@@ -55,7 +56,7 @@ function readable({ provider, model, body, problems, answer }) {
 }
 
 /** Matchers: `expect.extend(matchers)`. */
-export const matchers = {
+const matchers = {
   /** The calls of a mock, in order; of each, only the members that are named are compared. */
   async toHaveCalls(mock, expected) {
     const calls = await mock.calls()
@@ -94,3 +95,6 @@ export const matchers = {
     return { pass: reasons.length === 0, message: () => reasons.join('\n') || 'All calls are valid.' }
   },
 }
+
+exports.mockFor = mockFor
+exports.matchers = matchers

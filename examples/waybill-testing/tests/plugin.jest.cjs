@@ -1,0 +1,3 @@
+const { testPlugin } = require('./plugin.cjs')
+
+testPlugin({ test, expect })

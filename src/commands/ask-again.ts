@@ -1,0 +1,181 @@
+// Asks providers again what recordings hold. The calls go through a gateway, so they are on record, and with a
+// key of their own, whose budget is the limit.
+import { hash, randomBytes } from 'node:crypto'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { keepIn } from '../../mocks/recording/digest-key.ts'
+import { withFolder } from '../../mocks/recording/folder.ts'
+import { type Recording, readRecordings, SETTINGS_FOLDER } from '../../mocks/recording/format.ts'
+import { writeAs } from '../../mocks/recording/make.ts'
+import { createRecorder } from '../../mocks/recording/recorder.ts'
+import { tokensOfAnswer } from '../../mocks/server/sum.ts'
+import type { Loaded } from '../config/load.ts'
+import { createGateway } from '../gateway/create-gateway.ts'
+import { createPricer, pricingOf } from '../pricing/pricing.ts'
+
+/** Recording whose request was kept. */
+type Askable = Recording & {
+  readonly request: { readonly asked: NonNullable<Recording['request']['asked']>; readonly model: string }
+}
+
+/** Recordings that can be asked again, with what that costs by their own tokens, and the others with a reason. */
+export interface Plan {
+  readonly asked: readonly { readonly recording: Askable; readonly usd: number | null }[]
+  readonly left: readonly { readonly name: string; readonly reason: string }[]
+}
+
+/** Plans the calls. Sends nothing. */
+export function planAgain(recordings: readonly Recording[], { config }: Loaded): Plan {
+  const priceOf = createPricer(pricingOf(config))
+  const costOf = ({ provider, request: { model }, bytes }: Askable): number | null => {
+    const tokens = tokensOfAnswer(Buffer.from(bytes).toString())
+    if (tokens === null) return null
+    const { input, output, cached: cached_input, written: cache_write } = tokens
+    const counts = { input, output, cached_input, cache_write, reasoning: null }
+    return priceOf({ provider, model }, counts, Date.now()).usd
+  }
+  const reasons = recordings.map((one) => reasonAgainst(one, Object.keys(config.providers)))
+  return {
+    asked: recordings.flatMap((one, i) => {
+      return reasons[i] === null ? [{ recording: one as Askable, usd: costOf(one as Askable) }] : []
+    }),
+    left: recordings.flatMap(({ name }, i) => (reasons[i] === null ? [] : [{ name, reason: reasons[i]! }])),
+  }
+}
+
+/** Returns why a recording cannot be asked again; null if it can. */
+function reasonAgainst({ provider, endpoint, request }: Recording, known: readonly string[]): string | null {
+  if (!request.asked) return 'it does not hold its request; record with --keep-requests'
+  if (!known.includes(provider)) return `there is no provider ${provider} in the configuration`
+  if (request.model === null || pathOf(endpoint, '', false) === null)
+    return `calls of ${endpoint} cannot be asked again`
+  if (['previous_response_id', 'conversation', 'thread'].some((name) => request.asked!.body[name] != null))
+    return 'it continues a conversation that the provider kept'
+  return null
+}
+
+/** Returns the gateway's path for an endpoint of a recording; null if it has none. */
+function pathOf(endpoint: string, model: string, stream: boolean): string | null {
+  if (/^models\/[^/]+:generateContent$/.test(endpoint))
+    return `/v1beta/models/${model}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`
+  return /^(?:chat\/completions|messages|responses|embeddings|images\/generations)$/.test(endpoint)
+    ? `/v1/${endpoint}`
+    : null
+}
+
+/** Maximum time until the record has the end of a call, ms. */
+const CLOSED_TIMEOUT_MS = 5_000
+
+export interface Again {
+  /** Newer recording of each name; its answer may be an error. */
+  readonly fresh: readonly Recording[]
+  /** Those that have none, with the reason. */
+  readonly failed: readonly { readonly name: string; readonly reason: string }[]
+  /** US dollars that the calls cost; null if that is unknown. */
+  readonly usd: number | null
+}
+
+/** Folder of the newer recordings, inside a folder of recordings. */
+export const againFolder = (dir: string): string => join(dir, SETTINGS_FOLDER, 'asked-again')
+
+/**
+ * Asks one after the other, and keeps the answers in `againFolder`. Stops before a call that would exceed the
+ * limit if it needs as many tokens as it did.
+ */
+export async function askAgain(
+  dir: string,
+  { asked }: Plan,
+  loaded: Loaded,
+  limit: number,
+  onAsked: (name: string) => void,
+): Promise<Again> {
+  const again = againFolder(dir)
+  rmSync(again, { recursive: true, force: true })
+  mkdirSync(again, { recursive: true, mode: 0o700 })
+  writeFileSync(join(again, '.gitignore'), '*\n')
+  const gateway = await limitedGateway(dir, loaded, limit)
+  const fresh: Recording[] = []
+  const failed: { name: string; reason: string }[] = []
+  try {
+    let spent: number | null = 0
+    for (const { recording, usd } of asked) {
+      const { name } = recording
+      if ((spent ?? limit) + (usd ?? 0) > limit) {
+        failed.push({ name, reason: `not asked, because of the limit of $${limit}` })
+        continue
+      }
+      onAsked(name)
+      const { reason, answer } = await gateway.ask(recording)
+      if (answer) fresh.push(writeAs(again, recording, answer))
+      else failed.push({ name, reason })
+      spent = await gateway.spent()
+    }
+    return { fresh, failed, usd: spent }
+  } finally {
+    await gateway.close()
+  }
+}
+
+/** Starts a gateway with one key, whose budget is the limit, and with a recorder for each provider. */
+async function limitedGateway(dir: string, { config, ...loaded }: Loaded, limit: number) {
+  const key = `wb_${randomBytes(32).toString('base64url')}`
+  const name = `recordings-drift-${Date.now()}`
+  const keys = [
+    {
+      ...{ name, role: 'client' as const, digest: `sha256:${hash('sha256', key)}` },
+      budget: [{ usd: limit, per: 'month' as const, unpriced: 'refuse' as const }],
+    },
+  ]
+  const out = mkdtempSync(join(dir, SETTINGS_FOLDER, 'asking-'))
+  let last: { name?: string; reason?: string } = {}
+  const wires = Object.entries(config.providers).map(([provider, { base_url: baseUrl }]) =>
+    createRecorder({
+      ...{ provider, baseUrl, out, now: Date.now, secrets: [...loaded.secrets.values(), key] },
+      keep: keepIn(dir, { keepAnswers: true }, process.cwd()),
+      onRecorded: (name) => (last = { name }),
+      onRefused: (reason) => (last = { reason }),
+    }),
+  )
+  const server = { ...config.server, host: '127.0.0.1', port: 0 }
+  const gateway = await createGateway({
+    ...loaded,
+    config: { ...config, server, keys },
+    wire: (dispatch) => wires.reduce((inner, wire) => wire(inner), dispatch),
+  })
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+  return {
+    async ask({ provider, endpoint, request: { model, stream, asked } }: Askable) {
+      last = {}
+      const target = `${provider}/${model}`
+      const { model: _, ...body } = asked.body
+      const response = await fetch(gateway.url + pathOf(endpoint, target, stream === true), {
+        method: 'POST',
+        headers: { ...asked.headers, ...headers },
+        body: withFolder(
+          JSON.stringify(endpoint.startsWith('models/') ? body : { ...body, model: target }),
+          process.cwd(),
+        ),
+      })
+      const text = await response.text()
+      return {
+        answer:
+          last.name === undefined ? undefined : readRecordings(out).find(({ name }) => name === last.name),
+        reason: last.reason ?? `the gateway answered ${response.status}: ${text.slice(0, 300)}`,
+      }
+    },
+    /** Returns what the calls cost, as soon as the last one is closed in the record. */
+    async spent(): Promise<number | null> {
+      for (const until = Date.now() + CLOSED_TIMEOUT_MS; ; await sleep(10)) {
+        const response = await fetch(`${gateway.url}/api/keys/me`, { headers })
+        const use = (await response.json()) as { spent_usd: number | null; reserved_usd: number | null }
+        if (use.reserved_usd === 0) return use.spent_usd
+        if (Date.now() > until) return null
+      }
+    },
+    async close() {
+      await gateway.close(5_000)
+      rmSync(out, { recursive: true, force: true })
+    },
+  }
+}
