@@ -100,20 +100,7 @@ async function bench(rows: number): Promise<void> {
     const newest = JSON.parse(await get('/api/sessions?limit=1')).data[0].session_id
     const paths = PATHS(newest, middle, middle)
 
-    console.log(`\n${'p50 ms'.padStart(8)} ${'p99 ms'.padStart(8)}   read alone, ${ASKS} times`)
-    for (const path of paths) {
-      await get(path)
-      const times: number[] = []
-      for (let ask = 0; ask < ASKS; ask++) {
-        const start = performance.now()
-        await get(path)
-        times.push(performance.now() - start)
-      }
-      const sorted = ascending(times)
-      console.log(
-        `${ms(quantile(sorted, 0.5))} ${ms(quantile(sorted, 0.99))}   ${path.replaceAll(/[0-9a-f-]{36}/g, 'ID')}`,
-      )
-    }
+    await readAlone(paths, get)
 
     const chat = new Pool(origin, { connections: CONNECTIONS })
     const load = () => chatLoad(chat, pathname, SECONDS)
@@ -161,6 +148,24 @@ async function bench(rows: number): Promise<void> {
   } finally {
     await waybill?.stop()
     rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+/** Prints how long each path takes when nothing else is asked. */
+async function readAlone(paths: readonly string[], get: (path: string) => Promise<string>): Promise<void> {
+  console.log(`\n${'p50 ms'.padStart(8)} ${'p99 ms'.padStart(8)}   read alone, ${ASKS} times`)
+  for (const path of paths) {
+    await get(path)
+    const times: number[] = []
+    for (let ask = 0; ask < ASKS; ask++) {
+      const start = performance.now()
+      await get(path)
+      times.push(performance.now() - start)
+    }
+    const sorted = ascending(times)
+    console.log(
+      `${ms(quantile(sorted, 0.5))} ${ms(quantile(sorted, 0.99))}   ${path.replaceAll(/[0-9a-f-]{36}/g, 'ID')}`,
+    )
   }
 }
 
