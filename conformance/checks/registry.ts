@@ -41,6 +41,7 @@ import { bodyLimit } from './FAIL-03.ts'
 import { brokenProvider } from './FAIL-05.ts'
 import { hostileSequence } from './FAIL-06.ts'
 import { refusedParameter } from './FIT-08.ts'
+import { refusalsAreNotForgotten } from './FIT-09.ts'
 import { completeOnceInOrder } from './FLOW-01.ts'
 import { eventsAreNotHeldBack } from './FLOW-03.ts'
 import { leavingClosesUpstream } from './FLOW-05.ts'
@@ -53,6 +54,8 @@ import { keysAreRequired } from './KEEP-03.ts'
 import { keysAreWalls } from './KEEP-04.ts'
 import { publicMetadata } from './KEEP-05.ts'
 import { foreignOrigins } from './KEEP-06.ts'
+import { callersCredentialStays } from './KEEP-10.ts'
+import { sessionsKeepTheirKey } from './KEEP-11.ts'
 import { killLosesNothing } from './LIFE-01.ts'
 import { termDrains } from './LIFE-02.ts'
 import { capsHold } from './LIFE-03.ts'
@@ -199,11 +202,14 @@ const all: readonly Check[] = [
   keysAreWalls,
   publicMetadata,
   foreignOrigins,
+  callersCredentialStays,
+  sessionsKeepTheirKey,
   errorShape,
   malformedIs4xx,
   bodyLimit,
   brokenProvider,
   refusedParameter,
+  refusalsAreNotForgotten,
   hostileSequence,
   killLosesNothing,
   termDrains,

@@ -1,6 +1,7 @@
 // The mock as the suite sees it: adapts the object of this process to the interface that the control port
 // offers too.
 import type { MockProviders } from '../../mocks/server/create.ts'
+import { secondKeyOf } from '../../mocks/server/secrets.ts'
 import type { MockControl } from '../runner/context.ts'
 import type { Values } from '../target/template.ts'
 
@@ -14,8 +15,8 @@ export const controlOf = (mock: MockProviders): MockControl => ({
 })
 
 /**
- * Returns `mock.openai.base_url`, `.root` (the same without /v1) and `.key` for every provider, and
- * `mock.url`.
+ * Returns `mock.openai.base_url`, `.root` (the same without /v1), `.key` and `.second_key` for every
+ * provider, and `mock.url`.
  */
 export function valuesOf(mock: Pick<MockProviders, 'url' | 'providers' | 'baseUrl' | 'key'>): Values {
   const values: Record<string, string> = { 'mock.url': mock.url }
@@ -23,6 +24,7 @@ export function valuesOf(mock: Pick<MockProviders, 'url' | 'providers' | 'baseUr
     values[`mock.${provider}.base_url`] = mock.baseUrl(provider)
     values[`mock.${provider}.root`] = mock.baseUrl(provider).replace(/\/v1$/, '')
     values[`mock.${provider}.key`] = mock.key(provider)
+    values[`mock.${provider}.second_key`] = secondKeyOf(mock.key(provider))
   }
   return values
 }

@@ -61,6 +61,10 @@ const CAPABILITIES: Readonly<Record<string, Capability>> = {
   window: 'window',
   cost: 'cost',
   budget: 'budget',
+  learning: 'learns_refusals',
+  'credentials of callers': 'caller_credentials',
+  'several keys': 'key_pool',
+  sessions: 'session',
 }
 
 test('a check needs the parts of the target file that its row in the contract needs', () => {

@@ -211,4 +211,7 @@ const FIELDS: Readonly<Record<Exclude<Capability, `variant:${string}`>, string>>
   window: 'capabilities.window',
   cost: 'observability.log.cost and .fields.cost',
   budget: 'capabilities.budget',
+  learns_refusals: 'capabilities.learns_refusals',
+  caller_credentials: 'capabilities.caller_credentials',
+  key_pool: 'capabilities.key_pool',
 }

@@ -425,6 +425,47 @@ const fields = z.strictObject({
         })
         .optional()
         .describe('A key may have a budget; a variant named `budget` gives the key `client` one.'),
+      learns_refusals: z
+        .strictObject({
+          model: z
+            .string()
+            .describe(
+              'An id of the variant. Its provider gets every parameter of a call until it refuses one.',
+            ),
+          over_restarts: z.boolean().default(false).describe('A restart forgets nothing.'),
+          within_ms: z
+            .number()
+            .nonnegative()
+            .default(1_000)
+            .describe('Maximum time from a refusal until later calls know of it, ms.'),
+        })
+        .optional()
+        .describe(
+          'The gateway remembers parameters that a provider refused; a variant named `learns` has this switched on.',
+        ),
+      caller_credentials: z
+        .strictObject({
+          model: z
+            .string()
+            .describe('An id of the variant: first the provider with the caller’s credential, then another.'),
+          provider: z.string().describe('The provider of the mock that gets the caller’s credential.'),
+          key_header: z.string().describe('The header in which the gateway’s own key comes beside it.'),
+        })
+        .optional()
+        .describe(
+          'A provider may get the credential of the caller, in `authorization`; a variant named `caller` has one.',
+        ),
+      key_pool: z
+        .strictObject({
+          model: z.string().describe('An id of the variant that goes to this provider.'),
+          provider: z
+            .string()
+            .describe('The provider of the mock that has two keys, `key` and `second_key` of the mock.'),
+        })
+        .optional()
+        .describe(
+          'A provider may have several keys, and a session stays with one; a variant named `key-pool` has two.',
+        ),
       window: z
         .int()
         .positive()
@@ -550,6 +591,9 @@ export const CAPABILITIES = [
   'window',
   'cost',
   'budget',
+  'learns_refusals',
+  'caller_credentials',
+  'key_pool',
 ] as const
 
 export type Capability = (typeof CAPABILITIES)[number] | `variant:${string}`
@@ -609,6 +653,9 @@ export function declares(
     case 'time_outs':
     case 'cache':
     case 'budget':
+    case 'learns_refusals':
+    case 'caller_credentials':
+    case 'key_pool':
     case 'window':
       return capabilities[capability] !== undefined
     default:

@@ -38,10 +38,10 @@ test('the mocks agree with every row of the table', async (t) => {
 })
 
 /** Rows on which mocks with these facts disagree with the table. */
-function disagreeing(layer: FactLayer): Row[] {
+function disagreeing(layer: FactLayer, of: readonly Row[] = TABLE): Row[] {
   const table = createFactTable([layer])
   const judge = createModelJudge([], () => table)
-  return TABLE.filter(({ provider: name, endpoint: path, model, body, headers, refused }) => {
+  return of.filter(({ provider: name, endpoint: path, model, body, headers, refused }) => {
     const provider = providers.find((each) => each.name === name)!
     const endpoint = provider.endpoints.find((each) => each.name === path)!
     const verdict = judge(provider, endpoint, { model, body, headers })
@@ -51,15 +51,34 @@ function disagreeing(layer: FactLayer): Row[] {
   })
 }
 
-/** Facts that no provider's refusal shows, because only translation and routing read them. */
-const NEVER_REFUSED = new Set(['result_media', 'reasoning_for'])
+/** Facts that no provider's refusal shows, because only translation and routing read them; from the same sources. */
+const READ_BY_US = [
+  ['anthropic', 'claude-sonnet-5-5', 'reasoning_for', 'account'],
+  ['anthropic', 'claude-haiku-5-5', 'reasoning_for', 'account'],
+  ['anthropic', 'claude-opus-5-5', 'reasoning_for', undefined],
+  ['gemini', 'gemini-3-flash', 'result_media', 'yes'],
+  ['gemini', 'gemini-2.5-flash', 'result_media', undefined],
+] as const
+const NEVER_REFUSED = new Set<string>(READ_BY_US.map(([, , fact]) => fact))
+/** Facts whose parts no row can show: a request of exactly the window, and Gemini's budget, which is judged by its bounds. */
+const WHOLE_ONLY = new Set([...NEVER_REFUSED, 'context', 'gemini thinking'])
 
-test('a fact that is missing is found by the table', () => {
+/** Returns a fact with one part changed: a member of a list missing, a number one more or one less. */
+function* changesOf(value: unknown): Generator<unknown> {
+  if (typeof value === 'number') yield* [value - 1, value + 1].filter((each) => each > 0)
+  if (!Array.isArray(value)) return
+  for (const [at, each] of value.entries())
+    if (typeof each === 'number') for (const other of changesOf(each)) yield value.with(at, other)
+    else yield value.toSpliced(at, 1)
+}
+
+test('a fact that is missing, or wrong in one part, is found by the table', () => {
   const facts = packageFacts()
   assert.deepEqual(disagreeing(facts), [])
   for (const [at, line] of facts.lines.entries()) {
     if (line.unverified) continue
     const { provider, model, source, like, ...said } = line
+    const own = TABLE.filter((row) => row.provider === provider)
     const changed = (lines: typeof line | null) => ({
       ...facts,
       lines: facts.lines.flatMap((each, n) => (n !== at ? [each] : lines ? [lines] : [])),
@@ -67,14 +86,36 @@ test('a fact that is missing is found by the table', () => {
     for (const name of model) {
       const rest = model.filter((each) => each !== name)
       const without = changed(rest.length > 0 ? { ...line, model: rest } : null)
-      assert.notDeepEqual(disagreeing(without), [], `no row needs the model ${name}`)
+      assert.notDeepEqual(disagreeing(without, own), [], `no row needs the model ${name}`)
     }
     for (const fact of Object.keys(said).filter((each) => !NEVER_REFUSED.has(each))) {
       const without = changed({ ...line, [fact]: undefined })
-      assert.notDeepEqual(disagreeing(without), [], `no row needs ${fact} of ${model}`)
+      assert.notDeepEqual(disagreeing(without, own), [], `no row needs ${fact} of ${model}`)
+    }
+    for (const [fact, value] of Object.entries(said)) {
+      if (WHOLE_ONLY.has(fact) || WHOLE_ONLY.has(`${provider} ${fact}`)) continue
+      for (const other of changesOf(value)) {
+        const rows = disagreeing(changed({ ...line, [fact]: other }), own)
+        assert.notDeepEqual(rows, [], `no row tells ${JSON.stringify(other)} from ${fact} of ${model}`)
+      }
     }
   }
-  for (const fact of NEVER_REFUSED) assert.ok(facts.lines.some((line) => fact in line))
+})
+
+test('a fact that no refusal shows is that of its source, and missing where its line lacks it', () => {
+  const facts = packageFacts()
+  const differing = (layer: FactLayer) =>
+    READ_BY_US.filter(
+      ([provider, model, fact, value]) => createFactTable([layer]).of(provider, model, null)[fact] !== value,
+    )
+  assert.deepEqual(differing(facts), [])
+  for (const [at, line] of facts.lines.entries())
+    for (const fact of Object.keys(line).filter((each) => NEVER_REFUSED.has(each)))
+      assert.notDeepEqual(
+        differing({ ...facts, lines: facts.lines.with(at, { ...line, [fact]: undefined }) }),
+        [],
+        `no row needs ${fact} of ${line.model}`,
+      )
 })
 
 test('an unverified line refuses nothing, and is listed', () => {

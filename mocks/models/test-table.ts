@@ -41,6 +41,10 @@ const rows = (
     })),
   )
 
+/** Makes the cases of levels of effort that models accept, one for each. */
+const accepted = (models: string, levels: string, asks: (level: string) => Fields, source: Source): Case[] =>
+  levels.split(' ').map((each) => [models, asks(each), null, source])
+
 const ASKED = [{ role: 'user', content: 'Where to?' }]
 const SCHEMA = { type: 'object', properties: { city: { type: 'string' } } }
 const TOOL = { name: 'weather', description: 'Tells the weather.', input_schema: SCHEMA }
@@ -130,7 +134,13 @@ const MESSAGES = rows(
       null,
       'A',
     ],
-    ['claude-opus-4-6 claude-sonnet-4-6', effort('max'), null, 'A'],
+    ...accepted(
+      'claude-fable-5-1 claude-fable-5 claude-opus-5-5 claude-sonnet-5-5 claude-haiku-5-5 claude-opus-5 claude-sonnet-5',
+      'low medium high xhigh',
+      effort,
+      'A',
+    ),
+    ...accepted('claude-opus-4-6 claude-sonnet-4-6', 'low medium high max', effort, 'A'),
     ['claude-opus-4-6', effort('xhigh'), 'output_config.effort', 'A'],
     [
       'claude-fable-5-1 claude-fable-5 claude-opus-5-5 claude-sonnet-5-5 claude-haiku-5-5 claude-opus-5 claude-opus-4-7',
@@ -138,7 +148,8 @@ const MESSAGES = rows(
       'output_config.effort',
       'A',
     ],
-    ['claude-opus-4-5', effort('high'), null, 'A'],
+    ...accepted('claude-opus-4-5', 'low medium high', effort, 'A'),
+    ['claude-opus-4-5 claude-opus-4-1', D, null, 'A'],
     ['claude-opus-4-5', effort('max'), 'output_config.effort', 'A'],
     ['claude-sonnet-4-5 claude-haiku-4-5 claude-opus-4-1', effort('low'), NO_EFFORT, 'R'],
     [
@@ -270,6 +281,13 @@ const CHAT = rows('openai', 'chat/completions', (fields) => ({ messages: ASKED, 
     'R',
   ],
   ['gpt-6-sol gpt-5.6-sol gpt-6-astra', level('max'), null, 'R'],
+  ...accepted(
+    'gpt-6-sol gpt-5.6-sol gpt-6-astra gpt-6.1-sol gpt-5.4 gpt-5.2',
+    'low medium high xhigh',
+    level,
+    'R',
+  ),
+  ...accepted('gpt-5.1 gpt-5 o3 o4-mini', 'low medium high', level, 'R'),
   ['gpt-5.4 gpt-5.2 gpt-5.1 gpt-5 o3', level('max'), "does not support 'max' with this model.", 'R'],
   ['gpt-5.1 gpt-5 o3', level('xhigh'), "does not support 'xhigh' with this model.", 'R'],
   ['gpt-5 gpt-5-mini gpt-5-nano o3 o4-mini', level('none'), "does not support 'none' with this model.", 'R'],
@@ -301,6 +319,7 @@ const CHAT = rows('openai', 'chat/completions', (fields) => ({ messages: ASKED, 
   ['gpt-5 gpt-5-mini gpt-5-nano', { max_completion_tokens: 128_001 }, 'supports at most 128000', 'R'],
   ['gpt-6-sol gpt-5.4-mini', { max_completion_tokens: 128_000 }, null, 'R'],
   ['o3 o4-mini', { max_completion_tokens: 100_001 }, 'supports at most 100000', 'R'],
+  ['gpt-4.1', { max_tokens: 32_768 }, null, 'R'],
   ['gpt-4.1', { max_tokens: 32_769 }, 'max_tokens is too large: 32769', 'R'],
   ['gpt-4o gpt-4o-mini', { max_tokens: 16_385 }, 'supports at most 16384', 'R'],
   ['gpt-6-sol gpt-4.1', long(1_055_000), 'Your input exceeds the context window of this model.', 'R'],
@@ -334,7 +353,7 @@ const RESPONSES = rows('openai', 'responses', (fields) => ({ input: 'Where to?',
   ['gpt-6-astra gpt-6.1-sol', think('none'), "'reasoning.effort' does not support 'none'", 'R'],
   ['gpt-6-sol gpt-5.6-sol', think('max'), null, 'R'],
   ['gpt-5.3-codex gpt-5.2-codex', think('none'), "'reasoning.effort' does not support 'none'", 'R'],
-  ['gpt-5.3-codex gpt-5.2-codex', think('xhigh'), null, 'R'],
+  ...accepted('gpt-5.3-codex gpt-5.2-codex', 'low medium high xhigh', think, 'R'),
   ['gpt-5.3-codex gpt-5.2-codex gpt-6-sol gpt-5.6-sol', COOL, NO_SAMPLING, 'R'],
   ['gpt-6-sol', { ...COOL, ...think('none') }, null, 'R'],
   ['gpt-5.4', { ...COOL, ...think('high') }, NO_SAMPLING, 'R'],
@@ -368,7 +387,15 @@ const GEMINI = rows(
     ['gemini-2.5-pro gemini-2.5-flash gemini-2.5-flash-lite', budget(-1), null, 'G'],
     ['gemini-2.5-pro gemini-2.5-flash-lite', budget(100), 'The thinking budget 100 is invalid.', 'G'],
     ['gemini-2.5-flash gemini-2.5-flash-lite', budget(30_000), 'The thinking budget 30000 is invalid.', 'G'],
-    ['gemini-2.5-pro', budget(30_000), null, 'G'],
+    ['gemini-2.5-pro', budget(128), null, 'G'],
+    ['gemini-2.5-pro', budget(32_768), null, 'G'],
+    ['gemini-2.5-pro', budget(127), 'The thinking budget 127 is invalid.', 'G'],
+    ['gemini-2.5-pro', budget(32_769), 'The thinking budget 32769 is invalid.', 'G'],
+    ['gemini-2.5-flash', budget(1), null, 'G'],
+    ['gemini-2.5-flash-lite', budget(512), null, 'G'],
+    ['gemini-2.5-flash-lite', budget(511), 'The thinking budget 511 is invalid.', 'G'],
+    ['gemini-2.5-flash gemini-2.5-flash-lite', budget(24_576), null, 'G'],
+    ['gemini-2.5-flash gemini-2.5-flash-lite', budget(24_577), 'The thinking budget 24577 is invalid.', 'G'],
     ['gemini-2.5-pro gemini-2.5-flash gemini-2.5-flash-lite', thinks('LOW'), NO_LEVEL, 'R'],
     ['gemini-3-pro-preview gemini-3.1-pro-preview', budget(0), NO_OFF, 'R'],
     ['gemini-3-pro-preview gemini-3-pro', thinks('MEDIUM'), NO_LEVEL, 'G'],
@@ -384,7 +411,9 @@ const GEMINI = rows(
       NO_LEVEL,
       'G',
     ],
-    ['gemini-3.1-pro gemini-3.7-flash', thinks('MEDIUM'), null, 'G'],
+    ['gemini-3-pro-preview gemini-3-flash', thinks('LOW'), null, 'G'],
+    ['gemini-3.1-pro gemini-3.7-flash', thinks('LOW'), null, 'G'],
+    ['gemini-3.1-pro gemini-3.7-flash gemini-3-flash', thinks('MEDIUM'), null, 'G'],
     ['gemini-3-flash-preview gemini-3-flash gemini-3.5-flash gemini-3.6-flash', thinks('MINIMAL'), null, 'G'],
     ['gemini-3-flash gemini-3.5-flash', thinks('XHIGH'), NO_LEVEL, 'G'],
     [
@@ -426,7 +455,7 @@ const CALLED = [
 const OTHERS = [
   ...rows('xai', 'chat/completions', (fields) => ({ messages: ASKED, ...fields }), [
     ['grok-4.5', level('none'), "does not support 'none' with this model.", 'X'],
-    ['grok-4.5', level('high'), null, 'X'],
+    ...accepted('grok-4.5', 'low medium high', level, 'X'),
     [
       'grok-4 grok-4-1-fast grok-code-fast-1',
       level('low'),

@@ -38,7 +38,7 @@ import { type Noted, notesOn, openEntry } from './ledger-entry.ts'
 import { type MatchRequest, noEndpoint, pickAnswer, type Stock } from './pick-answer.ts'
 import type { Notes } from './respond.ts'
 import { createScripts, type ParsedAnswer, parseAnswer, ScriptError, type ScriptedAnswer } from './script.ts'
-import { createSecrets, type Secrets } from './secrets.ts'
+import { createSecrets, type Secrets, secondKeyOf } from './secrets.ts'
 import { type LedgerSum, sumOf } from './sum.ts'
 import { createThreads, type ThreadTurn } from './threads.ts'
 import { NO_CREDENTIAL, type Validation, validate } from './validate.ts'
@@ -348,8 +348,9 @@ function idFor(
   return nonce
 }
 
-/** Returns the key that is right for a request: that of its context if it sent that one. */
+/** Returns the key that is right for a request: the second one, or that of its context, if it sent that one. */
 function rightKey(valid: string | null, name: string | null, sent: string | null): string | null {
+  if (valid !== null && sent === secondKeyOf(valid)) return sent
   const own = name === null || valid === null ? null : contextKey(valid, name)
   return own !== null && sent === own ? own : valid
 }

@@ -30,6 +30,9 @@ export const CREDENTIAL_HEADERS: readonly string[] = [
 /** Query parameter in which Google's clients send their key. */
 export const CREDENTIAL_PARAMETER = /((?:^|&)key=)[^&]*/g
 
+/** Returns the second key that a provider accepts, for gateways that have several keys for one provider. */
+export const secondKeyOf = (key: string): string => `${key}-second`
+
 /** Creates the store of secrets. `keys` are the providers' own, masked from the start. */
 export function createSecrets(keys: readonly string[]): Secrets {
   const planted = new Map<string, string>()

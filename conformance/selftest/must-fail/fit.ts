@@ -1,5 +1,8 @@
 // Must-fail gateways for what a model refuses.
 
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { callIn, type MustFail } from '../gateway.ts'
 import type { HookContext, Wanted } from '../wire.ts'
 
@@ -19,6 +22,11 @@ function cooled(wanted: Wanted): void {
     wanted.headers['content-length'] = String(wanted.body.length)
 }
 
+/** Deletes what a gateway has learned from its data directory. */
+const forget = (data: string): void => rmSync(join(data, 'learned-refusals.json'), { force: true })
+/** Time after which the reference looks at the file again, and a little more. */
+const NOTICED_MS = 1_100
+
 export const mustFail = {
   'loops-on-a-refusal': {
     what: 'A request that the provider refused is sent again and again as it is.',
@@ -37,5 +45,21 @@ export const mustFail = {
         if (await sent(wanted, context, 1)) cooled(wanted)
       },
     },
+  },
+  'forgets-what-it-learned': {
+    what: 'A parameter that the provider refused is sent again with the next call.',
+    caughtBy: ['FIT-09/remembered'],
+    hooks: {
+      async request(wanted, { directory }) {
+        if (callIn(wanted)?.temperature === undefined) return
+        forget(join(directory, 'data'))
+        await sleep(NOTICED_MS)
+      },
+    },
+  },
+  'forgets-when-it-restarts': {
+    what: 'What was learned is only in memory, where the target file says that it outlives a restart.',
+    caughtBy: ['FIT-09/over-a-restart'],
+    hooks: { before: forget },
   },
 } satisfies Record<string, MustFail>

@@ -1,6 +1,9 @@
 // Must-fail gateways for the checks of KEEP.
 import { callIn, changeJson, failWith, type MustFail, onRead } from '../gateway.ts'
 
+/** Path of the provider that gets the credential of the caller. */
+const CALLERS = '/openai/'
+
 export const mustFail = {
   'answers-errors-itself': {
     what: 'From the third call on, every call is answered with an error, and no provider is called.',
@@ -171,6 +174,78 @@ export const mustFail = {
     hooks: {
       body: (body, { path }) =>
         path.includes('session_id=') ? changeJson(body, (json) => ({ ...json, data: [] })) : body,
+    },
+  },
+  'sends-the-callers-token-on-fallback': {
+    what: 'After a failure the next provider gets the credential of the caller, in a header of its own.',
+    caughtBy: ['KEEP-10/not-on-fallback'],
+    hooks: () => {
+      let token: string | undefined
+      return {
+        request({ headers }) {
+          if (headers['x-gateway-key']) token = headers.authorization
+        },
+        upstream: {
+          request({ path, headers }) {
+            if (token && !path.startsWith(CALLERS)) headers['x-forwarded-authorization'] = token
+          },
+        },
+      }
+    },
+  },
+  'lends-the-callers-token': {
+    what: 'The credential of one caller serves the next one, who has none.',
+    caughtBy: ['KEEP-10/not-lent'],
+    hooks: () => {
+      let token: string | undefined
+      return {
+        request({ headers }) {
+          if (headers['x-gateway-key']) token = headers.authorization ??= token
+        },
+      }
+    },
+  },
+  'replaces-the-callers-token': {
+    what: 'The provider that is to get the credential of the caller gets a key of the gateway.',
+    caughtBy: ['KEEP-10/reaches-its-provider'],
+    hooks: {
+      upstream: {
+        request({ path, headers }) {
+          if (path.startsWith(CALLERS)) headers.authorization = 'Bearer sk-of-the-gateway-itself'
+        },
+      },
+    },
+  },
+  'passes-its-own-key-on': {
+    what: 'The key that came beside the credential of the caller goes to the provider, too.',
+    caughtBy: ['KEEP-10/gateway-key-stays'],
+    hooks: () => {
+      let key: string | undefined
+      return {
+        request({ headers }) {
+          key = headers['x-gateway-key']?.toString() ?? key
+        },
+        upstream: {
+          request({ headers }) {
+            if (key) headers['x-gateway-key'] = key
+          },
+        },
+      }
+    },
+  },
+  'splits-sessions-over-keys': {
+    what: 'The keys of a provider are taken in turns, whatever the session.',
+    caughtBy: ['KEEP-11/session-keeps-its-key'],
+    hooks: () => {
+      let calls = 0
+      return {
+        upstream: {
+          request({ headers }, { env }) {
+            const keys = [env.OPENAI_KEY, env.OPENAI_SECOND_KEY].map((key) => `Bearer ${key}`)
+            if (keys.includes(headers.authorization!)) headers.authorization = keys[calls++ % 2]!
+          },
+        },
+      }
     },
   },
 } satisfies Readonly<Record<string, MustFail>>

@@ -4,9 +4,16 @@ import { CHAT, callIn, changeJson, failWith, type MustPass } from '../gateway.ts
 /** Temperature that FIT-08 asks for; others are accepted. */
 const REFUSED = 0.37
 
+/** Declares no memory of refusals. */
+const learnsNothing: NonNullable<MustPass['target']> = (target) => {
+  const { learns_refusals: _, ...capabilities } = target.capabilities
+  return { ...target, capabilities }
+}
+
 export const mustPass = {
   'adjusts-and-says-so': {
     what: 'A refused parameter is left out of a second request, and a header names it.',
+    target: learnsNothing,
     hooks: {
       async request(wanted, { spend }) {
         const call = callIn(wanted)
@@ -24,6 +31,7 @@ export const mustPass = {
   },
   'asks-another-target-with-all-of-it': {
     what: 'After a refused parameter another provider is asked with it, and accepts it.',
+    target: learnsNothing,
     hooks: {
       async request(wanted, { spend }) {
         const call = callIn(wanted)
@@ -36,8 +44,22 @@ export const mustPass = {
   },
   'refuses-temperatures-itself': {
     what: 'A call with a temperature is refused before any request, for a reason of the gateway’s own.',
+    target: learnsNothing,
     hooks: {
       request: (wanted) => (callIn(wanted)?.temperature === REFUSED ? failWith(400) : undefined),
+    },
+  },
+  'refuses-what-it-learned': {
+    what: 'A call with a parameter that was refused before is refused by the gateway itself, without a request.',
+    hooks: () => {
+      const learned = new Set<string>()
+      return {
+        request(wanted, { directory }) {
+          if (callIn(wanted)?.temperature !== REFUSED) return
+          if (learned.has(directory)) return failWith(400)
+          learned.add(directory)
+        },
+      }
     },
   },
   'all-is-500': {

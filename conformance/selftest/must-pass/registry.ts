@@ -3,6 +3,7 @@ import type { MustPass } from '../gateway.ts'
 import { mustPass as answers } from './answers.ts'
 import { mustPass as asking } from './asking.ts'
 import { mustPass as claudeCode } from './claude-code.ts'
+import { mustPass as credentials } from './credentials.ts'
 import { mustPass as deltas } from './deltas.ts'
 import { mustPass as dialects } from './dialects.ts'
 import { mustPass as errors } from './errors.ts'
@@ -25,6 +26,7 @@ const subjects = {
   answers,
   asking,
   'claude-code': claudeCode,
+  credentials,
   deltas,
   errors,
   events,

@@ -1,0 +1,43 @@
+// Gateways that handle keys and credentials in an unusual way.
+import type { MustPass } from '../gateway.ts'
+
+export const mustPass = {
+  'fills-one-key-first': {
+    what: 'Of a provider’s keys the first one serves every session, as long as it is not refused.',
+    hooks: {
+      upstream: {
+        request({ headers }, { env }) {
+          if (headers.authorization === `Bearer ${env.OPENAI_SECOND_KEY}`)
+            headers.authorization = `Bearer ${env.OPENAI_KEY}`
+        },
+      },
+    },
+  },
+  'no-fallback-from-a-callers-login': {
+    what: 'A call that fails with the credential of its caller fails: no provider that the gateway pays for is asked.',
+    hooks: {
+      config: (text) =>
+        text.includes('auth: caller')
+          ? text.replace(', { model: groq/openai/gpt-oss-120b } ] }', ' ] }')
+          : text,
+    },
+  },
+  'another-header-for-its-key': {
+    what: 'Beside a credential of the caller, the key of the gateway comes in a header with another name.',
+    target: (target) => ({
+      ...target,
+      capabilities: {
+        ...target.capabilities,
+        caller_credentials: { ...target.capabilities.caller_credentials!, key_header: 'x-proxy-token' },
+      },
+    }),
+    hooks: {
+      request({ headers }) {
+        const { 'x-proxy-token': key, ...others } = headers
+        if (key === undefined) return
+        for (const name of Object.keys(headers)) delete headers[name]
+        Object.assign(headers, others, { 'x-gateway-key': key })
+      },
+    },
+  },
+} satisfies Record<string, MustPass>

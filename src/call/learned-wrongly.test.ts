@@ -1,0 +1,93 @@
+// A learned refusal that has become wrong, because the provider accepts the parameter now: what happens until it is
+// forgotten, by `waybill models forget` or after seven days.
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { answer } from '../../mocks/test-upstream.ts'
+import { runCli } from '../test/test-cli.ts'
+import { ask, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
+
+const DAY_MS = 24 * 3_600_000
+/** Time after which a gateway looks again at what was learned, and a little more. */
+const NOTICED_MS = 1_100
+
+/** Starts a gateway that has learned a refusal which no longer holds. */
+async function start(t: TestContext) {
+  let days = 0
+  let refuses = true
+  const gateway = await testGateway(t, {
+    providers: {
+      alpha: (response, received) => {
+        if (!refuses || (received.json as any).temperature === undefined) answer()(response, received)
+        else
+          response
+            .writeHead(400, { 'content-type': 'application/json' })
+            .end('{"error":{"message":"Unsupported parameter: \'temperature\'","param":"temperature"}}')
+      },
+    },
+    config:
+      'routes: { auto: { on_refused: adjust, targets: [ { model: alpha/m } ] } }\nresilience: { cooldown: 0s, retries: 0 }',
+    options: { now: () => Date.now() + days * DAY_MS },
+  })
+  const { ledger } = gateway.upstream.alpha!
+  /** Makes a call with a temperature. Returns what it says it left out, and which temperatures the provider got. */
+  const call = async () => {
+    const before = ledger.length
+    const said = await gateway.chat(ask('auto', { temperature: 0.4 }))
+    assert.equal(said.status, 200, said.text)
+    return {
+      adjusted: said.headers.get('x-gateway-adjusted'),
+      sent: ledger.slice(before).map(({ json }) => (json as any).temperature as number | undefined),
+    }
+  }
+  assert.deepEqual(await call(), { adjusted: 'temperature', sent: [0.4, undefined] })
+  return {
+    ...gateway,
+    call,
+    pass: (given: number) => {
+      days += given
+    },
+    setRefuses: (given: boolean) => {
+      refuses = given
+    },
+  }
+}
+
+test('a refusal that no longer holds: until it is forgotten, the parameter is left out, said so, and costs no second request (FIT-03)', async (t) => {
+  const { call, setRefuses, pass, get } = await start(t)
+  setRefuses(false)
+  for (const days of [0, 1, 5.9]) {
+    pass(days)
+    assert.deepEqual(await call(), { adjusted: 'temperature', sent: [undefined] })
+  }
+  assert.equal((await get('/api/models/refusals')).json.data.length, 1)
+})
+
+test('after seven days the provider is asked again: what it accepts now is no longer left out, what it refuses is learned anew', async (t) => {
+  const { call, setRefuses, pass, get } = await start(t)
+  pass(7)
+  assert.deepEqual((await get('/api/models/refusals')).json, { data: [] })
+  assert.deepEqual(await call(), { adjusted: 'temperature', sent: [0.4, undefined] }, 'it still refuses')
+  pass(6)
+  assert.deepEqual(await call(), { adjusted: 'temperature', sent: [undefined] }, 'for seven days more')
+  setRefuses(false)
+  pass(1)
+  assert.deepEqual(await call(), { adjusted: null, sent: [0.4] })
+  assert.deepEqual((await get('/api/models/refusals')).json, { data: [] })
+})
+
+test('`waybill models forget` has a running gateway ask the provider again', async (t) => {
+  const { call, setRefuses, data } = await start(t)
+  setRefuses(false)
+  const file = join(temporaryDirectory(t), 'waybill.yaml')
+  writeFileSync(
+    file,
+    `data: "${data}"\nproviders: { alpha: { dialect: chat, base_url: "http://127.0.0.1:9/v1" } }\n`,
+  )
+  const forgot = await runCli(['models', 'forget', 'alpha/m', '--config', file])
+  assert.equal(forgot.stdout, 'forgot that alpha/m refuses temperature\n', forgot.stderr)
+  await sleep(NOTICED_MS)
+  assert.deepEqual(await call(), { adjusted: null, sent: [0.4] })
+})
