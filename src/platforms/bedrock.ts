@@ -29,6 +29,9 @@ export const bedrockPlatform = {
   openStream: (headers) =>
     headers['content-type']?.startsWith(EVENT_STREAM) ? new EventStreamDecoder(eventOf) : null,
 
+  // ModelErrorException: the model itself failed.
+  movesOn: [424],
+
   whole(status, headers, text) {
     const json = parsed(text)
     if (status < 400)
@@ -76,6 +79,7 @@ const TYPES: Readonly<Record<string, ErrorType>> = {
   modelnotready: 'overloaded_error',
   serviceunavailable: 'overloaded_error',
   modeltimeout: 'timeout_error',
+  modelerror: 'api_error',
 }
 
 const typeOf = (exception: string, status: number): ErrorType =>

@@ -10,6 +10,8 @@ export interface Platform {
   headers?(headers: IncomingHttpHeaders): IncomingHttpHeaders
   /** Returns a decoder for a stream with these headers; null if it is one of server-sent events. */
   openStream?(headers: IncomingHttpHeaders): StreamDecoder | null
+  /** Statuses, beside those of every provider, with which another target may not fail. */
+  readonly movesOn?: readonly number[]
   /** Returns a whole answer in the dialect's form; null if it has that form already. */
   whole(status: number, headers: IncomingHttpHeaders, text: string): string | null
 }

@@ -481,8 +481,9 @@ function judge(
   if (result.kind === 'failure') return { ...result, message: `${targetId(target)}: ${result.message}` }
   if (result.parsed) return result
   const { status, body } = result
+  const { credentials, platform } = providers.get(target.provider)!
   // The caller's own credential is the caller's to renew: it gets the provider's own words.
-  if (providers.get(target.provider)!.credentials.areCallers && CALLERS_FAULT.includes(status)) return result
+  if (credentials.areCallers && CALLERS_FAULT.includes(status)) return result
   const error = () => providerErrorIn(body, upstream)
   // Google answers a wrong key with 400 and names the error inside.
   if ([status, error()?.status].some((each) => OPERATORS_FAULT.includes(each ?? 0))) {
@@ -493,7 +494,7 @@ function judge(
     const message = `${targetId(target)}: the provider does not know this model`
     return { ...failure('failed', 'model_not_found', message, result), body }
   }
-  if (status < 500 && !MOVES_ON.includes(status)) return result
+  if (status < 500 && !MOVES_ON.includes(status) && !platform?.movesOn?.includes(status)) return result
   const message = `${targetId(target)}: failed with status ${status}`
   return { ...failure('failed', 'upstream_error', message, result), body, error: error() }
 }

@@ -38,7 +38,11 @@ export const modelList: Dialect['modelList'] = (key) => ({
 export const upstream = {
   optional,
   tuned,
-  isTooLong: ({ message }) => /^prompt is too long|exceed context limit/i.test(message),
+  // Bedrock speaks of the input, and both stand behind an introduction there.
+  isTooLong: ({ message }) =>
+    /^(the model returned the following errors: )?(prompt|input) is too long|exceed context limit/i.test(
+      message,
+    ),
   // Of Anthropic's headers, only the operator's organization is private.
   relayedHeaders: /^(anthropic-(?!organization-id$).+|request-id|x-request-id|x-ratelimit-.+)$/,
 
