@@ -29,6 +29,19 @@ export interface InitOptions {
 
 const LIST_MS = 10_000
 
+/** Names of clouds that have no address for everybody. */
+const CLOUDS = [
+  'aws',
+  'bedrock',
+  'amazon-bedrock',
+  'vertex',
+  'vertex-ai',
+  'google-vertex',
+  'azure',
+  'azure-openai',
+  'foundry',
+]
+
 /** Rejects with UsageError. */
 export async function init({ file, env, say = print, ...given }: InitOptions): Promise<void> {
   if (existsSync(file)) throw new UsageError(`${file} already exists; name another file`)
@@ -114,6 +127,10 @@ function chosenOf(text: string): readonly Preset[] {
     const preset = PRESETS.find((each) => each.name === name)
     if (preset) return preset
     const known = PRESETS.map((each) => each.name)
+    if (CLOUDS.includes(name))
+      throw new UsageError(
+        `there is no preset for ${JSON.stringify(name)}, because its address holds your region, project or resource; begin with another provider, and add this one as in docs/credentials.md`,
+      )
     const meant = nearest(name, known)
     throw new UsageError(
       meant

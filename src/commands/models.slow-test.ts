@@ -117,6 +117,36 @@ test('waybill models forget forgets what was learned, of one model or of all', a
   assert.match((await waybill('models', 'forget', '--config', file)).error, /nothing of it was learned/)
 })
 
+test('waybill models sync says of clouds, logins and keys from elsewhere why it does not ask them, and asks the others', async (t) => {
+  const { url, asked } = await listing(t, JSON.stringify(LIST))
+  const file = join(temporaryDirectory(t), 'waybill.yaml')
+  writeFileSync(
+    file,
+    `providers:
+  invoke: { dialect: messages, platform: bedrock, base_url: "${url}", key: $BEDROCK_KEY }
+  signed: { dialect: chat, base_url: "${url}/v1", auth: aws, aws: { region: eu-west-1 } }
+  gemini-google: { dialect: gemini, base_url: "${url}", auth: google }
+  azure: { dialect: chat, base_url: "${url}/v1", auth: entra }
+  login: { dialect: messages, base_url: "${url}", auth: caller }
+  files: { dialect: chat, base_url: "${url}/v1", keys: [ { name: a, file: /run/secrets/a } ] }
+  several: { dialect: messages, base_url: "${url}", keys: [ { name: a, key: $A_KEY }, { name: b, key: $B_KEY } ] }
+`,
+  )
+  const synced = await waybill('models', 'sync', '--config', file)
+  assert.equal(synced.code, 0, synced.error)
+  assert.deepEqual(asked.length, 1, 'only the one with keys of its own')
+  for (const line of [
+    /invoke: not asked: `platform: bedrock` has no list of models in this form; name its models/,
+    /signed: not asked: `auth: aws` signs calls only/,
+    /gemini-google: not asked: `auth: google` signs calls only/,
+    /azure: not asked: `auth: entra` signs calls only/,
+    /login: not asked: it takes the caller's own credential/,
+    /files: not asked: its keys come from files or commands/,
+    /several: 2 models/,
+  ])
+    assert.match(synced.error, line)
+})
+
 test('bad lists and files: too long, no list, an unknown provider, a wrong field', async (t) => {
   for (const [body, says] of [
     [JSON.stringify({ data: [{ id: 'm', text: 'x'.repeat(20 * 2 ** 20) }] }), /longer than 8388608 bytes/],

@@ -135,8 +135,25 @@ export async function syncModels({ providers, config: file, env }: SyncOptions):
   )
 }
 
+type Configured = Loaded['config']['providers'][string]
+
+/** Returns why a provider cannot be asked for its list here; null if it can. */
+function withoutList({ auth, platform, key, keys }: Configured): string | null {
+  if (platform)
+    return `\`platform: ${platform}\` has no list of models in this form; name its models in the configuration`
+  if (auth === 'caller') return "it takes the caller's own credential, and this command has none"
+  if (auth) return `\`auth: ${auth}\` signs calls only; name its models in the configuration`
+  return keys && !key && !keys.some((each) => each.key)
+    ? 'its keys come from files or commands, which are read for calls only'
+    : null
+}
+
 async function listOf(name: string, config: Loaded['config'], env: ModelsOptions['env']): Promise<string> {
-  const { dialect, base_url, key } = config.providers[name]!
+  const provider = config.providers[name]!
+  const reason = withoutList(provider)
+  if (reason !== null) throw new Error(`not asked: ${reason}`)
+  const { dialect, base_url, keys } = provider
+  const key = provider.key ?? keys?.find((each) => each.key)?.key
   const secret = (key && env[key.slice(1)]?.trim()) || ''
   const { path, headers } = DIALECTS[dialect[0]! as keyof typeof DIALECTS].modelList(secret)
   const response = await fetch(`${base_url.replace(/\/+$/, '')}${path}`, {
