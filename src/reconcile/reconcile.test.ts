@@ -81,6 +81,27 @@ test('a saved report may be pages of JSON or CSV; what is odd in it is named', (
   assert.throws(() => readReport('openrouter', 'a,b\n1,2'), /needs columns/)
 })
 
+test('the zone of this machine does not count: days are UTC', (t) => {
+  const { TZ } = process.env
+  t.after(() => {
+    if (TZ === undefined) delete process.env.TZ
+    else process.env.TZ = TZ
+  })
+  const csv = 'date,model,cost_usd\n2026-11-01T23:30:00Z,a,1\n2026-11-02,a,2\n2026-11-02T00:30:00+14:00,a,4'
+  for (const zone of ['UTC', 'Pacific/Kiritimati', 'America/Los_Angeles']) {
+    process.env.TZ = zone
+    assert.deepEqual(
+      readReport('openrouter', csv).lines.map(({ day, usd }) => [day, usd]),
+      [
+        ['2026-11-01', 1],
+        ['2026-11-02', 2],
+        ['2026-11-01', 4],
+      ],
+      zone,
+    )
+  }
+})
+
 test('each kind of difference is named with its likely reason', () => {
   const day = dayAt(0)
   const one = (
