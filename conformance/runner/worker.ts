@@ -8,6 +8,7 @@ import { dialects, inDialect } from '../dialects/registry.ts'
 import type { Evidence } from '../evidence/evidence.ts'
 import { clock, sendRequest } from '../evidence/http-client.ts'
 import { withoutSecrets } from '../evidence/secrets.ts'
+import { answerIn } from '../judge/causes.ts'
 import { type Running, StartError } from '../launch/instance.ts'
 import { startMock } from '../launch/mock.ts'
 import { keysIn, type Started, start } from '../launch/start.ts'
@@ -170,10 +171,9 @@ async function reachMock(session: CheckContext): Promise<Evidence> {
   const entry = await session.controlCall('the first call')
   const evidence = await session.evidence(null)
   if (entry) return evidence
-  const { status, error, body } = evidence.exchanges[0]!
   throw new StartError(
     `${session.target.name} was called with "${session.model}", but the mock did not see the call, so no second call was made. ` +
-      `The answer was ${status ?? error}: ${body.slice(0, 300)}. Point the provider of that model at the mock.`,
+      `It was answered with ${answerIn(evidence.exchanges[0]!)}. Point the provider of that model at the mock.`,
   )
 }
 

@@ -1,17 +1,20 @@
 // `npm run gateways -- NAME…`: installs other projects' gateways in a scratch directory, tests each against
-// the contract with the command that any user has, and stores the scoreboard's data. Nothing of theirs enters
+// the contract, and for the agents whose dialect it serves, with the command that any user has, and stores the
+// scoreboard's data. Nothing of theirs enters
 // the project. --dir sets the scratch directory; NAME and reports/NAME in it are recreated and removed,
 // --keep leaves both. Each installation is in installs/NAME.ts.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { rmSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { type Profile, readProfile } from '../../conformance/requirements/profiles.ts'
+import { readTarget } from '../../conformance/target/read.ts'
 import { installGateway, type OtherGateway, peerNames, readPeer, SERVICES } from './gateway.ts'
-import { keepOutcome } from './scoreboard.ts'
+import { BOARD_PROFILE, CLIENT_PROFILES, keepOutcome, targetFile } from './scoreboard.ts'
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -33,10 +36,14 @@ for (const name of positionals) {
     process.exitCode = 3
     continue
   }
-  const report = join(scratch, 'reports', name)
-  rmSync(report, { recursive: true, force: true })
-  const trouble = await run(name, peer, report)
-  if (keepOutcome(name, { report, trouble, scratch })) continue
+  const reports = join(scratch, 'reports', name)
+  rmSync(reports, { recursive: true, force: true })
+  const { dialects } = readTarget(targetFile(name))
+  const clients = CLIENT_PROFILES.filter((profile) => readProfile(profile).dialect! in dialects)
+  let trouble = ''
+  for (const profile of [BOARD_PROFILE, ...clients] as const)
+    trouble ||= await run(name, peer, profile, join(reports, profile))
+  if (keepOutcome(name, { reports, trouble, scratch })) continue
   process.stderr.write(`gateways: ${name}: the run ended before its first check; the earlier result stays\n`)
   process.exitCode = 3
 }
@@ -45,13 +52,21 @@ if (!values.keep)
     for (const own of [name, join('reports', name)])
       rmSync(join(scratch, own), { recursive: true, force: true })
 
-/** Tests it against the contract, with the services that it needs. Returns its error output. */
-async function run(name: string, { bin, env, services = [] }: OtherGateway, report: string): Promise<string> {
+/**
+ * Tests it against a profile, with the services that it needs. Returns its error output if it ended before its
+ * first check.
+ */
+async function run(
+  name: string,
+  { bin, env, services = [] }: OtherGateway,
+  profile: Profile,
+  report: string,
+): Promise<string> {
   const directory = join(scratch, name)
   const servers = []
   try {
     for (const each of services) servers.push(await SERVICES[each]())
-    const command = ['src/cli.ts', 'conform', name, '--profile', 'observable', '--report', report]
+    const command = ['src/cli.ts', 'conform', name, '--profile', profile, '--report', report]
     const suite = spawn(process.execPath, ['--import', 'tsx', ...command], {
       cwd: root,
       env: {
@@ -64,7 +79,7 @@ async function run(name: string, { bin, env, services = [] }: OtherGateway, repo
     })
     const [said] = await Promise.all([text(suite.stderr), once(suite, 'close')])
     process.stderr.write(said)
-    return said
+    return existsSync(join(report, 'results.json')) ? '' : said
   } finally {
     for (const server of servers) await server.end()
   }

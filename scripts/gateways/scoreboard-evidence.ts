@@ -52,16 +52,18 @@ export const proofsFile = (name: string): string => join(folder, `${name}.jsonl.
 export const provenNames = (): string[] => readdirSync(folder).map((file) => file.replace('.jsonl.gz', ''))
 
 /** Stores evidence. `placeless` removes what identifies the machine. */
-export function keepProofs(name: string, kept: KeptRun, placeless: (text: string) => string): void {
-  const tried = kept.results.verdicts.filter(
-    ({ findings, outcome }) => findings.length > 0 || outcome === 'untestable',
+export function keepProofs(
+  name: string,
+  runs: readonly KeptRun[],
+  placeless: (text: string) => string,
+): void {
+  const proofs = runs.flatMap((kept) =>
+    kept.results.verdicts
+      .filter(({ findings, outcome }) => findings.length > 0 || outcome === 'untestable')
+      .map((verdict) => proofOf(verdict, kept)),
   )
   mkdirSync(folder, { recursive: true })
-  writeProofs(
-    name,
-    tried.map((verdict) => proofOf(verdict, kept)),
-    placeless,
-  )
+  writeProofs(name, proofs, placeless)
 }
 
 function writeProofs(

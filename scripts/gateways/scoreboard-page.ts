@@ -39,6 +39,8 @@ const FAMILIES: Readonly<Record<string, string>> = {
   CNT: 'counting tokens',
   LIFE: 'starting and stopping',
   CAT: 'the list of models',
+  CC: 'what Claude Code needs',
+  COST: 'what a call cost',
 }
 
 const DIALECTS: Readonly<Record<string, string>> = {
@@ -46,6 +48,7 @@ const DIALECTS: Readonly<Record<string, string>> = {
   RSP: 'responses',
   EMB: 'embeddings',
   CNT: 'messages',
+  CC: 'messages',
 }
 const familyOf = (id: string): string => id.split('-')[0]!
 const dialectOf = (id: string): string => id.split('@')[1] ?? DIALECTS[familyOf(id)] ?? 'chat'

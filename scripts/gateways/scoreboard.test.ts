@@ -41,7 +41,7 @@ test('a run that ends before its first check replaces no result, and is stored w
   const scratch = mkdtempSync(join(tmpdir(), 'waybill-board-'))
   t.after(() => rmSync(scratch, { recursive: true }))
   const file = join(scratch, 'litellm.json')
-  const failed = (trouble: string) => keepOutcome('litellm', { report: scratch, trouble, scratch }, file)
+  const failed = (trouble: string) => keepOutcome('litellm', { reports: scratch, trouble, scratch }, file)
   const stored = () => JSON.parse(readFileSync(file, 'utf8'))
   for (const trouble of ['no port\n  at x', 'no key']) assert.equal(failed(trouble), true)
   assert.deepEqual([stored().results, stored().trouble], [null, 'no key'])

@@ -6,13 +6,18 @@ import { fileURLToPath } from 'node:url'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import type { Results, Verdict } from '../../conformance/judge/judge.ts'
-import { rejudge } from '../../conformance/judge/rejudge.ts'
+import { type KeptRun, rejudge } from '../../conformance/judge/rejudge.ts'
 import { readTarget } from '../../conformance/target/read.ts'
 import { CAPABILITIES, declares } from '../../conformance/target/schema.ts'
 import { keepProofs } from './scoreboard-evidence.ts'
 
 const docs = fileURLToPath(new URL('../../docs/', import.meta.url))
 const board = join(docs, 'scoreboard')
+/** Profile of the board. */
+export const BOARD_PROFILE = 'observable' as const
+/** Profiles of clients; a gateway that serves the dialect of one is run for it too. */
+export const CLIENT_PROFILES = ['claude-code', 'codex'] as const
+
 /** Outcomes that need a sentence in notes.yaml. */
 export const NOTED = ['fail', 'warn', 'untestable', 'harness-error']
 
@@ -28,7 +33,15 @@ export interface StoredRun {
   /** Null if the run ended before its first check; `trouble` has the reason. */
   readonly results: Pick<Results, 'conclusion' | 'counts' | 'inferences' | 'duration' | 'environment'> | null
   readonly trouble: string | null
+  /** Verdicts of the profile `observable`, then of the rows that only a client's profile has. */
   readonly verdicts: readonly Pick<Verdict, 'id' | 'slug' | 'level' | 'outcome' | 'reason'>[]
+  /** Results of the runs for the clients whose dialect it serves; absent in earlier runs. */
+  readonly profiles?: Readonly<Record<string, ProfileResult>>
+}
+
+export interface ProfileResult extends Pick<Results, 'conclusion' | 'counts' | 'duration'> {
+  /** Ids of what did not hold. */
+  readonly wrong: readonly string[]
 }
 
 const notesSchema = z.record(
@@ -78,7 +91,8 @@ export const readOutcomes = (): StoredRun[] =>
 
 /** Files of a run. */
 interface Run {
-  readonly report: string
+  /** Directory with a report for each profile. */
+  readonly reports: string
   /** Output of a run that left no files. */
   readonly trouble: string
   /** Private path of the installation, which some gateways put into their answers. */
@@ -91,7 +105,7 @@ interface Run {
  */
 export function keepOutcome(
   name: string,
-  { report, trouble, scratch }: Run,
+  { reports, trouble, scratch }: Run,
   file = join(board, `${name}.json`),
 ): boolean {
   const placeless = withoutPath(scratch)
@@ -99,7 +113,7 @@ export function keepOutcome(
   const known = { name, title, version, homepage }
   const write = (outcome: StoredRun): void =>
     writeFileSync(file, placeless(`${JSON.stringify(outcome, null, 2)}\n`))
-  if (!existsSync(join(report, 'results.json'))) {
+  if (!hasResults(join(reports, BOARD_PROFILE))) {
     if (existsSync(file) && JSON.parse(readFileSync(file, 'utf8')).results !== null) return false
     const date = new Date().toISOString().slice(0, 10)
     write({
@@ -113,9 +127,13 @@ export function keepOutcome(
     })
     return true
   }
-  const kept = rejudge(report)
+  const kept = rejudge(join(reports, BOARD_PROFILE))
   const { suite, target } = kept.run
-  const { conclusion, counts, inferences, duration, environment, verdicts } = kept.results
+  const { conclusion, counts, inferences, duration, environment } = kept.results
+  const ofClients = CLIENT_PROFILES.filter((profile) => hasResults(join(reports, profile))).map(
+    (profile) => [profile, rejudge(join(reports, profile))] as const,
+  )
+  const runs = [kept, ...ofClients.map(([, each]) => onlyNew(each, kept))]
   write({
     ...known,
     date: kept.results.started_at.slice(0, 10),
@@ -123,11 +141,32 @@ export function keepOutcome(
     declared: CAPABILITIES.filter((capability) => declares(target, capability)),
     results: { conclusion, counts, inferences, duration, environment },
     trouble: null,
-    verdicts: verdicts.map(({ id, slug, level, outcome, reason }) => ({ id, slug, level, outcome, reason })),
+    verdicts: runs.flatMap(({ results }) =>
+      results.verdicts.map(({ id, slug, level, outcome, reason }) => ({ id, slug, level, outcome, reason })),
+    ),
+    profiles: Object.fromEntries(
+      ofClients.map(([profile, { results }]) => [profile, profileResult(results)]),
+    ),
   })
-  keepProofs(name, kept, placeless)
+  keepProofs(name, runs, placeless)
   return true
 }
+
+const hasResults = (report: string): boolean => existsSync(join(report, 'results.json'))
+
+/** Leaves out the verdicts that another run has too. */
+function onlyNew(run: KeptRun, { results: { verdicts } }: KeptRun): KeptRun {
+  const there = new Set(verdicts.map(({ id }) => id))
+  const rest = run.results.verdicts.filter(({ id }) => !there.has(id))
+  return { ...run, results: { ...run.results, verdicts: rest } }
+}
+
+const profileResult = ({ conclusion, counts, duration, verdicts }: Results): ProfileResult => ({
+  conclusion,
+  counts,
+  duration,
+  wrong: verdicts.filter(({ outcome }) => NOTED.includes(outcome)).map(({ id }) => id),
+})
 
 /** Removes a path from JSON, even if a text was cut in the middle of it. */
 export function withoutPath(path: string): (json: string) => string {
@@ -139,7 +178,7 @@ export function withoutPath(path: string): (json: string) => string {
   return (json) => cut.reduce((text, [from, to]) => text.replaceAll(from, to), json.replaceAll(path, '…'))
 }
 
-const targetFile = (name: string): string =>
+export const targetFile = (name: string): string =>
   fileURLToPath(new URL(`../../conformance/targets/${name}.yaml`, import.meta.url))
 const firstLine = (text: string): string => text.trim().split('\n')[0]!.slice(0, 280)
 
@@ -211,6 +250,7 @@ function section(outcome: StoredRun, note: z.output<typeof notesSchema>[string] 
     ...head,
     `Declared: ${declared.join(', ')}. Result: ${results.conclusion}; ${said.join(', ')}; ${inferences.total} inferences; Node ${environment.node}, ${environment.platform}.`,
     '',
+    ...profileLines(outcome),
     ...noted.map(
       ({ id, slug, level, outcome: what }) =>
         `- **${id}** ${slug} (${level}, ${what}): ${note?.looked_at[id] ?? '*not looked at yet, not to be quoted*'}`,
@@ -228,6 +268,16 @@ function section(outcome: StoredRun, note: z.output<typeof notesSchema>[string] 
     ]),
   ]
 }
+
+/** Returns a sentence for each client's profile; nothing without one. */
+export const clientSentences = ({ profiles = {} }: StoredRun): string[] =>
+  Object.entries(profiles).map(([profile, { conclusion, counts, wrong }]) => {
+    const tried = counts.pass + wrong.length
+    return `Profile ${profile}: ${conclusion}; ${counts.pass} of ${tried} requirements hold${wrong.length > 0 ? `, not ${wrong.join(', ')}` : ''}.`
+  })
+
+const profileLines = (outcome: StoredRun): string[] =>
+  clientSentences(outcome).flatMap((sentence) => [sentence, ''])
 
 /** Returns sentences by requirement under a headline; nothing if there are none. */
 const told = (headline: string, sentences: Readonly<Record<string, string>> = {}): string[] => {

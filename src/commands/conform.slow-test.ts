@@ -265,7 +265,7 @@ test('a crash of a hostile request is a failure, and the run goes on with the ta
     .replace('extends: waybill.yaml', `extends: ${join(TARGETS, 'waybill.yaml')}`)
     .replace('src/cli.ts', 'conformance/selftest/command.ts')
     .replace(/- serve\n\s+- --config\n\s+- waybill.yaml/, '- crashes')
-  const args = ['--only', 'ROUTE-01', 'FAIL-06', 'CAT-01', 'CAT-03', '--report', report]
+  const args = ['--only', 'ROUTE-01,FAIL-06', 'CAT-01', 'CAT-03', '--report', report]
   const { code, out, err } = await waybill('conform', write(text), ...args)
   assert.match(err, /^4 checks, about \d+ s\n$/)
   assert.match(out, /not conformant: 1 failed: FAIL-06/)
@@ -305,7 +305,11 @@ describe('a wrong call is exit code 2 and a sentence', { concurrency: 4 }, () =>
       () => [targetFile(url), '--profile', 'gold'],
       /core, observable, waybill/,
     ],
-    ['a requirement that does not exist', () => [targetFile(url), '--only', 'PURE-99'], /PURE-99/],
+    [
+      'a requirement that does not exist',
+      () => [targetFile(url), '--only', 'PURE-01,PURE-99'],
+      /no such requirement: PURE-99/,
+    ],
     ['a report that cannot be written', () => [targetFile(url), '--report', write('')], /--report/],
     ['a baseline that is not there', () => [targetFile(url), '--baseline', 'nowhere'], /nowhere/],
   ]

@@ -35,4 +35,10 @@ export function portNumber(text: string): number {
 /** Returns a port as text, the form of the setting. */
 export const portText = (text: string): string => String(portNumber(text))
 
+/** Adds the values of an option that can be repeated and may hold several, separated by commas. */
+export const listed = (text: string, before: readonly string[] = []): readonly string[] => [
+  ...before,
+  ...text.split(',').flatMap((each) => each.trim() || []),
+]
+
 export const example = (line: string): string => `\nExample:\n  $ ${line}`
