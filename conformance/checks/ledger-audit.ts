@@ -2,8 +2,9 @@
 // whole ledger, not a window, so that spending between checks and slow spending also count. Pure.
 import { isDeepStrictEqual } from 'node:util'
 import { type LedgerEntry, nonceIn } from '../../mocks/ledger.ts'
+import { WORDLESS } from '../dialects/dialect.ts'
 import { isRefused, nonceOf } from '../dialects/lookup.ts'
-import { providerDialectOf, readSent } from '../dialects/registry.ts'
+import { dialectOf, providerDialectOf, readSent } from '../dialects/registry.ts'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
 import { stepText } from '../evidence/step.ts'
@@ -111,9 +112,9 @@ function withoutNonce(
 ): AuditedCall | null {
   const possible = exchanges
     .filter(
-      ({ request: { method, body }, at: asked, end_at }) =>
-        method === 'POST' &&
-        (nonceIn(body ?? '') === null || !isRequest(body)) &&
+      ({ request, at: asked, end_at }) =>
+        request.method === 'POST' &&
+        (nonceIn(request.body ?? '') === null || !isRequest(request)) &&
         asked <= entry.at &&
         entry.at <= end_at + MAX_DELAY_MS,
     )
@@ -135,12 +136,15 @@ function isAnswered(entry: LedgerEntry): boolean {
   if (body === null) return true // longer than the mock keeps
   const { errors, finish, done, content } = readSent(entry)
   const ended =
-    finish.length > 0 || done > 0 || (providerDialectOf(entry).name === 'embeddings' && content !== '')
+    finish.length > 0 || done > 0 || (WORDLESS.includes(providerDialectOf(entry).name) && content !== '')
   return errors.length === 0 && ended
 }
 
-/** Returns false for a body that no gateway can route: no JSON, or no model. */
-const isRequest = (body: string | null): boolean => typeof at(jsonOf(body ?? ''), '/model') === 'string'
+/** Returns false for a request that no gateway can route: no JSON, or no model in the body or the path. */
+function isRequest(request: Exchange['request']): boolean {
+  const json = jsonOf(request.body ?? '')
+  return dialectOf({ request }).pathOf ? json !== undefined : typeof at(json, '/model') === 'string'
+}
 
 /**
  * Returns true if the gateway may not have received the answer within its declared time: the next request

@@ -48,6 +48,17 @@ import { leavingClosesUpstream } from './FLOW-05.ts'
 import { lateErrorArrives } from './FLOW-09.ts'
 import { slowClientSlowsUpstream } from './FLOW-10.ts'
 import { cases } from './from-yaml.ts'
+import { googleKeys } from './GEM-01.ts'
+import { modelInPath } from './GEM-02.ts'
+import { geminiStreamIsBytes } from './GEM-03.ts'
+import { googleErrors } from './GEM-04.ts'
+import { thoughtsAreOutput } from './GEM-05.ts'
+import { finishReasonsArrive } from './GEM-06.ts'
+import { geminiDefault } from './GEM-07.ts'
+import { geminiCounts } from './GEM-08.ts'
+import { googleList } from './GEM-09.ts'
+import { imagesArePriced } from './IMG-01.ts'
+import { picturesArrive } from './IMG-02.ts'
 import { secretsStayInside } from './KEEP-01.ts'
 import { keysDoNotCross } from './KEEP-02.ts'
 import { keysAreRequired } from './KEEP-03.ts'
@@ -285,6 +296,17 @@ const all: readonly Check[] = [
   systemArrivesAsSent,
   discoveryIsQuick,
   promptsAreNotInspected,
+  googleKeys,
+  modelInPath,
+  geminiStreamIsBytes,
+  googleErrors,
+  thoughtsAreOutput,
+  finishReasonsArrive,
+  geminiDefault,
+  geminiCounts,
+  googleList,
+  imagesArePriced,
+  picturesArrive,
 ]
 
 export const checks: ReadonlyMap<string, Check> = new Map(

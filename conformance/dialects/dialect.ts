@@ -1,8 +1,11 @@
 // A dialect: one way in which clients call a gateway, and providers are called. Checks work with calls,
 // texts, tool calls, usage, errors and ends; each dialect's file maps these to its wire format. Types only.
 
-export const TESTED_DIALECTS = ['chat', 'messages', 'responses', 'embeddings'] as const
+export const TESTED_DIALECTS = ['chat', 'messages', 'responses', 'gemini', 'embeddings', 'images'] as const
 export type DialectName = (typeof TESTED_DIALECTS)[number]
+
+/** Dialects whose answers are no words, and are not streamed here. */
+export const WORDLESS: readonly DialectName[] = ['embeddings', 'images']
 
 /** Content of an answer, streamed or not, independent of the dialect. */
 export interface Reading {
@@ -43,6 +46,10 @@ export interface Dialect {
   readonly name: DialectName
   /** Path of calls; the part after `/v1/` is the endpoint's name at a provider. */
   readonly path: string
+  /** Returns the path of a call, if it depends on the call. */
+  pathOf?(asked: Asked): string
+  /** Matches the paths of calls, if they do not end like `path`. */
+  readonly calls?: RegExp
   /** End mark of a stream, in words. */
   readonly end: string
   /** Headers that its clients send with every call. */

@@ -6,18 +6,21 @@ import type { Target } from '../target/schema.ts'
 import { chat } from './chat.ts'
 import type { Dialect, DialectName, Reading } from './dialect.ts'
 import { embeddings } from './embeddings.ts'
+import { gemini } from './gemini.ts'
+import { images } from './images.ts'
 import { messages } from './messages.ts'
 import { responses } from './responses.ts'
 
-export const dialects: Readonly<Record<DialectName, Dialect>> = { chat, messages, responses, embeddings }
+export const dialects: Readonly<Record<DialectName, Dialect>> = {
+  ...{ chat, messages, responses, gemini, embeddings, images },
+}
 
 const all = Object.values(dialects)
-const NAMES = new Map(all.map((dialect) => [dialect.path.replace(/^\/v1/, ''), dialect]))
 
 /** Matches the end of a path, so that a prefix does not matter; chat by default. */
 function dialectAt(path: string): Dialect {
   const bare = `/${path.split('?')[0]}`
-  return [...NAMES].find(([end]) => bare.endsWith(end))?.[1] ?? chat
+  return all.find(({ path, calls }) => calls?.test(bare) ?? bare.endsWith(path.replace(/^\/v1/, ''))) ?? chat
 }
 
 /** Returns the dialect of a call. */

@@ -1,7 +1,7 @@
 // Where the check of a requirement runs: in which dialects, at which targets. In another dialect than the one it is
 // written for, it has its own id, `FLOW-03@messages`, in findings, reports and baselines. Pure.
 
-import { type DialectName, TESTED_DIALECTS } from '../dialects/dialect.ts'
+import { type DialectName, TESTED_DIALECTS, WORDLESS } from '../dialects/dialect.ts'
 import type { Target } from '../target/schema.ts'
 import { type Profile, profileRows, readProfile } from './profiles.ts'
 import { type ONLY, type Requirement, type Requirements, readRequirements } from './requirements.ts'
@@ -74,7 +74,7 @@ export function dialectFor(
   if (dialect !== undefined || home === 'chat') return dialect ?? 'chat'
   const only = rows.get(id)?.only
   const otherwise = only === undefined ? 'not' : WITHOUT_CHAT[only]
-  return otherwise === 'anywhere' || (otherwise === 'with words' && home !== 'embeddings') ? home : null
+  return otherwise === 'anywhere' || (otherwise === 'with words' && !WORDLESS.includes(home)) ? home : null
 }
 
 /** Removes the dialect from an id: `FLOW-03@messages/event-arrives-at-once` -> `FLOW-03/event-…`. */

@@ -50,6 +50,8 @@ export interface ChatOptions {
   readonly timeout?: number
   /** Query after the path, including its question mark. */
   readonly query?: string
+  /** Path instead of the dialect's. */
+  readonly path?: string
   /** Prompt in addition to the nonce. */
   readonly prompt?: string
 }
@@ -183,6 +185,7 @@ export class CheckContext {
       body = {},
       prompt = 'Where do you go?',
       query = '',
+      path,
       key,
       timeout,
     } = options
@@ -199,12 +202,9 @@ export class CheckContext {
     const headers = this.#headers({ ...this.callHeaders, ...options.headers }, key)
     const asked = { model, prompt: `${prompt} ${writeNonce(nonce)}`, stream, body }
     const text = JSON.stringify(this.dialect.request(asked)).replaceAll('{nonce}', writeNonce(nonce))
-    return this.#open(
-      step,
-      nonce,
-      { method: 'POST', path: this.dialect.path + query, headers, body: text },
-      timeout,
-    )
+    const place = path ?? this.dialect.pathOf?.(asked) ?? this.dialect.path
+    const more = place.includes('?') ? query.replace('?', '&') : query
+    return this.#open(step, nonce, { method: 'POST', path: place + more, headers, body: text }, timeout)
   }
 
   /**

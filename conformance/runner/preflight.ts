@@ -4,6 +4,7 @@
 import type { LedgerEntry } from '../../mocks/ledger.ts'
 import type { MockProviders } from '../../mocks/server/create.ts'
 import { checks } from '../checks/registry.ts'
+import { WORDLESS } from '../dialects/dialect.ts'
 import {
   itemsOf,
   listRequest,
@@ -91,7 +92,7 @@ const read: NonNullable<Parameters<Awaited<ReturnType<typeof openWorker>>['run']
     await session.ask(steps.log, path, { ...request, key })
   }
   // Last, because the newest record must be that of the first call.
-  if (session.dialect.name !== 'embeddings') await session.chat(steps.streamed, { stream: true })
+  if (!WORDLESS.includes(session.dialect.name)) await session.chat(steps.streamed, { stream: true })
 }
 
 function seenOfCall(
@@ -207,7 +208,9 @@ const FIELDS: Readonly<Record<Exclude<Capability, `variant:${string}`>, string>>
   messages: 'dialects.messages',
   counts: 'dialects.messages.counts',
   responses: 'dialects.responses',
+  gemini: 'dialects.gemini',
   embeddings: 'dialects.embeddings',
+  images: 'dialects.images',
   window: 'capabilities.window',
   cost: 'observability.log.cost and .fields.cost',
   budget: 'capabilities.budget',

@@ -7,6 +7,8 @@ export const isMessages = ({ path }: Wanted): boolean => /^\/v1\/messages(\?|$)/
 export const isResponses = ({ path }: Wanted): boolean => path.startsWith('/v1/responses')
 export const isCount = ({ path }: Wanted): boolean => path.startsWith('/v1/messages/count_tokens')
 export const isEmbeddings = ({ path }: Wanted): boolean => path.startsWith('/v1/embeddings')
+export const isGemini = ({ path }: Wanted): boolean => /:(g|streamG)enerateContent/.test(path)
+export const isImages = ({ path }: Wanted): boolean => path.startsWith('/v1/images/generations')
 export type Is = (wanted: Wanted) => boolean
 
 /** Changes the JSON of each event. */

@@ -335,7 +335,9 @@ const fields = z.strictObject({
         })
         .describe('Calls from Anthropic’s clients, `/v1/messages`.'),
       responses: furtherDialect.describe('Calls from OpenAI’s newer clients, `/v1/responses`.'),
+      gemini: furtherDialect.describe('Calls from Google’s clients, `/v1beta/models/MODEL:generateContent`.'),
       embeddings: furtherDialect.describe('Embeddings, `/v1/embeddings`.'),
+      images: furtherDialect.describe('Pictures, `/v1/images/generations`.'),
     })
     .partial()
     .default({})
@@ -587,7 +589,9 @@ export const CAPABILITIES = [
   'messages',
   'counts',
   'responses',
+  'gemini',
   'embeddings',
+  'images',
   'window',
   'cost',
   'budget',
@@ -644,7 +648,9 @@ export function declares(
       return dialects.messages?.counts === true
     case 'messages':
     case 'responses':
+    case 'gemini':
     case 'embeddings':
+    case 'images':
       return dialects[capability] !== undefined
     case 'catalog':
     case 'resolve':

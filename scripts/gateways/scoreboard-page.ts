@@ -35,7 +35,9 @@ const FAMILIES: Readonly<Record<string, string>> = {
   DIAL: 'what arrives in which dialect',
   MSG: 'Anthropic’s messages',
   RSP: 'OpenAI’s responses',
+  GEM: 'Google’s Gemini',
   EMB: 'embeddings',
+  IMG: 'pictures',
   CNT: 'counting tokens',
   LIFE: 'starting and stopping',
   CAT: 'the list of models',
@@ -46,7 +48,9 @@ const FAMILIES: Readonly<Record<string, string>> = {
 const DIALECTS: Readonly<Record<string, string>> = {
   MSG: 'messages',
   RSP: 'responses',
+  GEM: 'gemini',
   EMB: 'embeddings',
+  IMG: 'images',
   CNT: 'messages',
   CC: 'messages',
 }

@@ -7,6 +7,8 @@ import { mustFail as dialects } from './dialects.ts'
 import { mustFail as fail } from './fail.ts'
 import { mustFail as fit } from './fit.ts'
 import { mustFail as flow } from './flow.ts'
+import { mustFail as gemini } from './gemini.ts'
+import { mustFail as images } from './images.ts'
 import { mustFail as keep } from './keep.ts'
 import { mustFail as life } from './life.ts'
 import { mustFail as log } from './log.ts'
@@ -33,6 +35,8 @@ const families = {
     fail,
     fit,
     flow,
+    gemini,
+    images,
     keep,
     life,
     log,

@@ -10,6 +10,8 @@ import { mustPass as errors } from './errors.ts'
 import { mustPass as events } from './events.ts'
 import { mustPass as forms } from './forms.ts'
 import { mustPass as framing } from './framing.ts'
+import { mustPass as gemini } from './gemini.ts'
+import { mustPass as images } from './images.ts'
 import { mustPass as log } from './log.ts'
 import { mustPass as messages } from './messages.ts'
 import { mustPass as models } from './models.ts'
@@ -30,6 +32,8 @@ const subjects = {
   deltas,
   errors,
   events,
+  gemini,
+  images,
   forms,
   framing,
   log,

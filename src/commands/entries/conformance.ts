@@ -15,7 +15,7 @@ export const addConform: CommandEntry = (program, { finish }) => {
     .option('--stress', 'with --profile server: also burden a server that is not on this machine')
     .option(
       '--dialects <name...>',
-      'with --profile server and an address: chat (the default), messages, responses, embeddings',
+      'with --profile server and an address: chat (the default), messages, responses, gemini, embeddings, images',
       listed,
     )
     .option('--window <tokens>', 'with --profile server and an address: the window of the model')
