@@ -1,11 +1,11 @@
 // FAIL-05: If the provider is unreachable, is silent or sends garbage, the client gets a 5xx or 408 with a readable
 // body, or an error event in a stream, within the declared time + 5 s (Waybill: 502 or 504).
 
-import { ref, refs, requestsOf } from '../dialects/lookup.ts'
+import { askedModel, ref, refs, requestsOf } from '../dialects/lookup.ts'
 import { readAnswer } from '../dialects/registry.ts'
 import { delta } from '../dialects/scripted.ts'
 import type { Exchange } from '../evidence/evidence.ts'
-import { at, jsonOf } from '../evidence/reading.ts'
+import { jsonOf } from '../evidence/reading.ts'
 import { step } from '../evidence/step.ts'
 import { endText } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
@@ -30,7 +30,7 @@ const VARIANT = 'time-outs'
 
 /** Returns the number of targets that the target file gives for the model of a call. */
 function targetsOf({ models }: Target, { request }: Exchange): number {
-  const id = at(jsonOf(request.body ?? ''), '/model')
+  const id = askedModel({ request })
   return models.logical.find((table) => table.id === id)?.targets.length ?? 1
 }
 

@@ -3,6 +3,7 @@
 
 import {
   amountIn,
+  askedModel,
   namesModel,
   namesProvider,
   recordIn,
@@ -12,7 +13,7 @@ import {
 } from '../dialects/lookup.ts'
 import { readSent } from '../dialects/registry.ts'
 import type { Exchange } from '../evidence/evidence.ts'
-import { at, jsonOf } from '../evidence/reading.ts'
+import { at } from '../evidence/reading.ts'
 import { recordExchange, step, stepText } from '../evidence/step.ts'
 import { type Check, type Finding, finding, type Judging } from '../runner/check.ts'
 
@@ -28,9 +29,9 @@ function compare(
   { target, waybill }: Pick<Judging, 'target' | 'waybill'>,
 ): Finding[] {
   const { fields } = target.observability.log!
-  const asked = jsonOf(exchange.request.body ?? '') as { model: string }
-  const direct = target.models.direct.some(({ id }) => id === asked.model)
-  const table = target.models.logical.find(({ id }) => id === asked.model)
+  const asked = askedModel(exchange)
+  const direct = target.models.direct.some(({ id }) => id === asked)
+  const table = target.models.logical.find(({ id }) => id === asked)
   const header = target.capabilities.session?.header.toLowerCase()
   const [, session] =
     Object.entries(exchange.request.headers).find(([name]) => name.toLowerCase() === header) ?? []
@@ -44,7 +45,7 @@ function compare(
       finding(
         name.replaceAll('_', '-'),
         ok(value),
-        `the ${name} on record of a call to ${asked.model}`,
+        `the ${name} on record of a call to ${asked}`,
         { expected, actual: JSON.stringify(value) ?? 'nothing' },
         refs(exchange, entry),
       ),
@@ -54,7 +55,7 @@ function compare(
   const isAmount = (value: unknown) => (waybill ? typeof value === 'number' : true) && amountIn(value) >= 0
   const isName = (value: unknown) => typeof value === 'string' && value !== ''
 
-  hold('requested_model', (value) => value === asked.model, JSON.stringify(asked.model))
+  hold('requested_model', (value) => value === asked, JSON.stringify(asked))
   hold(
     'provider',
     (value) => entry !== null && namesProvider(target, entry.provider, value),

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import type { LedgerEntry } from '../../mocks/ledger.ts'
 import type { Reading } from '../dialects/dialect.ts'
-import { refs, requestsOf, saysWhen, servedBy, where } from '../dialects/lookup.ts'
+import { askedModel, refs, requestsOf, saysWhen, servedBy, where } from '../dialects/lookup.ts'
 import { dialectOf, isCrossed, providerDialectOf, readAnswer, readSent } from '../dialects/registry.ts'
 import type { Exchange } from '../evidence/evidence.ts'
 import { type AnyJson, at, jsonOf, jsonValue } from '../evidence/reading.ts'
@@ -255,7 +255,7 @@ function wentTo(
   exchange: Exchange,
   { evidence, target }: Judging,
 ): Finding {
-  const model = at(jsonOf(exchange.request.body ?? ''), '/model')
+  const model = askedModel(exchange)
   const { logical, direct } = target.models
   const targets = (
     logical.find(({ id }) => id === model)?.targets ?? direct.filter(({ id }) => id === model)

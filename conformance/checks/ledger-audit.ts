@@ -3,8 +3,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type LedgerEntry, nonceIn } from '../../mocks/ledger.ts'
 import { WORDLESS } from '../dialects/dialect.ts'
-import { isRefused, nonceOf } from '../dialects/lookup.ts'
-import { dialectOf, providerDialectOf, readSent } from '../dialects/registry.ts'
+import { askedModel, isRefused, nonceOf } from '../dialects/lookup.ts'
+import { providerDialectOf, readSent } from '../dialects/registry.ts'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
 import { stepText } from '../evidence/step.ts'
@@ -140,11 +140,9 @@ function isAnswered(entry: LedgerEntry): boolean {
   return errors.length === 0 && ended
 }
 
-/** Returns false for a request that no gateway can route: no JSON, or no model in the body or the path. */
-function isRequest(request: Exchange['request']): boolean {
-  const json = jsonOf(request.body ?? '')
-  return dialectOf({ request }).pathOf ? json !== undefined : typeof at(json, '/model') === 'string'
-}
+/** Returns false for a request that no gateway can route: no JSON, or no model. */
+const isRequest = (request: Exchange['request']): boolean =>
+  jsonOf(request.body ?? '') !== undefined && typeof askedModel({ request }) === 'string'
 
 /**
  * Returns true if the gateway may not have received the answer within its declared time: the next request

@@ -31,7 +31,7 @@ function usageOf({ promptTokenCount: input, candidatesTokenCount, ...usage }: An
 
 function read(body: string): Reading {
   const whole = jsonOf(body, parseExactIntegers)
-  if (whole !== undefined) return readingOf([whole].flat() as AnyJson[], 0)
+  if (whole !== undefined) return { ...readingOf([whole].flat() as AnyJson[], 0), done: 0, afterDone: false }
   const events = readEvents(body).map(({ data }) => jsonOf(data, parseExactIntegers) as AnyJson | undefined)
   const readable = events.filter((event) => event !== undefined)
   return readingOf(readable, events.length - readable.length)
@@ -40,6 +40,7 @@ function read(body: string): Reading {
 function readingOf(parts: readonly AnyJson[], unreadable: number): Reading {
   let [content, reasoning] = ['', '']
   let model: string | null = null
+  let afterDone = false
   const tools: Reading['tools'][number][] = []
   const finish: Reading['finish'][number][] = []
   const usage: unknown[] = []
@@ -51,6 +52,7 @@ function readingOf(parts: readonly AnyJson[], unreadable: number): Reading {
     if (part?.promptFeedback?.blockReason != null) finish.push({ choice: 0, reason: 'content_filter' })
     for (const candidate of Array.isArray(part?.candidates) ? part.candidates : []) {
       const choice = candidate?.index ?? 0
+      afterDone ||= finish.some((ended) => ended.choice === choice)
       for (const { text = '', thought, functionCall: call } of candidate?.content?.parts ?? []) {
         if (thought === true) reasoning += text
         else content += text
@@ -64,7 +66,9 @@ function readingOf(parts: readonly AnyJson[], unreadable: number): Reading {
       if (reason != null) finish.push({ choice, reason: FINISH[reason] ?? reason })
     }
   }
-  return { content, reasoning, model, tools, finish, usage, errors, done: 0, afterDone: false, unreadable }
+  // A stream has no other end than the reason why it finished.
+  const done = finish.filter(({ choice }) => choice === 0).length
+  return { content, reasoning, model, tools, finish, usage, errors, done, afterDone, unreadable }
 }
 
 export const gemini = {

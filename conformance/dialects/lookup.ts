@@ -102,12 +102,16 @@ export const everyModel = (session: Parameters<typeof modelsOf>[0]): string[] =>
   ...new Set([session.model, ...modelsOf(session)]),
 ]
 
+/** Returns the model that a call asks for, in its body or its path; undefined if it names none. */
+export const askedModel = ({ request: { body, path } }: Pick<Exchange, 'request'>): unknown =>
+  at(jsonOf(body ?? ''), '/model') ?? /\/models\/([^?]+):/.exec(path)?.slice(1).map(decodeURIComponent)[0]
+
 /**
  * Returns the requests of a call, after the first, that went to another target; all later ones if the mock
  * cannot tell the targets apart.
  */
 export function movedOn(target: Target, { request }: Pick<Exchange, 'request'>, entries: Evidence['ledger']) {
-  const id = at(jsonOf(request.body ?? ''), '/model')
+  const id = askedModel({ request })
   const targets = target.models.logical.find((table) => table.id === id)?.targets ?? []
   const [first, ...rest] = entries
   return targets.length > 1 && !areDifferent(targets)

@@ -75,9 +75,9 @@ const speech: Speech = {
 
   events(said) {
     const thinking: ModelOutput = { ...said, usage: said.usage && { ...said.usage, output: 0, reasoning: 0 } }
-    const steps: object[][] = said.text.map((text) => [{ text }])
-    if (said.calls.length > 0) steps.push(said.calls.map(callPart))
-    if (steps.length === 0) steps.push([{ text: '' }])
+    // Current models end a text with an empty part.
+    const last = said.calls.length > 0 ? said.calls.map(callPart) : [{ text: '' }]
+    const steps: object[][] = [...said.text.map((text) => [{ text }]), last]
     return [
       ...said.reasoning.map((text) => line(answer(thinking, [{ text, thought: true }], false))),
       ...steps.map((parts, index) => line(answer(said, parts, index === steps.length - 1))),

@@ -1,6 +1,6 @@
 // Must-fail gateways that are wrong for Google's clients.
 
-import { changeRequest, eachBody, eachEvent, isGemini, withoutMember } from '../dialect-hooks.ts'
+import { changeRequest, eachBody, eachEvent, isGemini, until, withoutMember } from '../dialect-hooks.ts'
 import { type Json, type MustFail, onRead, RECORD } from '../gateway.ts'
 
 const JSON_HEADERS = { 'content-type': 'application/json' }
@@ -126,7 +126,7 @@ export const mustFail = {
   },
   'gemini-clean-end': {
     what: 'A stream that breaks ends in order.',
-    caughtBy: ['GEM-04/broken-stream-has-no-end'],
+    caughtBy: ['GEM-04/broken-stream-has-no-end', 'FLOW-06@gemini'],
     hooks: {
       event: (event, _, wanted) => (isGemini(wanted) && event.includes('"error"') ? [] : [event]),
       cut: async () => 'data: {"candidates":[{"finishReason":"STOP","index":0}]}\r\n\r\n',
@@ -210,6 +210,48 @@ export const mustFail = {
       body: onRead(/^\/v1beta\/models\/[^:]+$/, (json) => ({
         ...json,
         name: String(json.name).replace(/^models\//, ''),
+      })),
+    },
+  },
+  'gemini-loses-an-event': {
+    what: 'The second event of a stream is lost.',
+    caughtBy: ['FLOW-01@gemini'],
+    hooks: { event: (event, index, wanted) => (isGemini(wanted) && index === 1 ? [] : [event]) },
+  },
+  'gemini-holds-back': {
+    what: 'A stream is held back until its end.',
+    caughtBy: ['FLOW-03@gemini'],
+    hooks: until(isGemini, /finishReason/),
+  },
+  'gemini-without-arguments': {
+    what: 'Calls of tools arrive without their arguments.',
+    caughtBy: ['FLOW-08@gemini'],
+    hooks: {
+      event: eachEvent(
+        isGemini,
+        eachPart(({ functionCall: call, ...part }) => ({
+          ...part,
+          ...(call && { functionCall: { ...call, args: {} } }),
+        })),
+      ),
+    },
+  },
+  'gemini-names-no-server': {
+    what: 'The header names another model to Google’s clients.',
+    caughtBy: ['TELL-01@gemini'],
+    hooks: {
+      responseStart(start, wanted) {
+        if (isGemini(wanted)) start.headers['x-gateway-model'] = 'gemini-of-yesterday'
+      },
+    },
+  },
+  'gemini-cached-at-full-price': {
+    what: 'Cached input costs as much as any other.',
+    caughtBy: ['COST-02@gemini/cached-input'],
+    hooks: {
+      body: onRead(RECORD, (json) => ({
+        ...json,
+        cost_usd: json.cost_usd + ((json.tokens?.cached_input ?? 0) * 0.45) / 1e6,
       })),
     },
   },
