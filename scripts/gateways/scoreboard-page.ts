@@ -9,7 +9,14 @@ import { curl } from '../../conformance/report/curl.ts'
 import { block, brief, escapeText, MARKS, page, prose, slug } from '../../conformance/report/markup.ts'
 import { entryLines, exchangeOf, link } from '../../conformance/report/transcript.ts'
 import { readRequirements } from '../../conformance/requirements/requirements.ts'
-import { EMPTY_CELL, NOTED, type readAbsent, type readNotes, type StoredRun } from './scoreboard.ts'
+import {
+  clientSentences,
+  EMPTY_CELL,
+  NOTED,
+  type readAbsent,
+  type readNotes,
+  type StoredRun,
+} from './scoreboard.ts'
 import type { Proof, SeenEntry, SeenExchange } from './scoreboard-evidence.ts'
 
 type Notes = ReturnType<typeof readNotes>
@@ -185,6 +192,7 @@ ${note ? `<p>${prose(note.about)}</p>` : ''}
   facts.push(
     ['Declared', escapeText(declared.map(words).join(', '))],
     ['Calls to providers', `${inferences.total}, ${inferences.accounted} of them attributed to a check`],
+    ...clientSentences(outcome).map((sentence): [string, string] => ['Clients', escapeText(sentence)]),
     ['Ran on', escapeText(Object.values(environment).join(', '))],
     [
       'Evidence',
