@@ -2,16 +2,16 @@
 // `?alt=sse` the list arrives as the provider wrote it (Waybill: in one piece).
 import { step } from '../evidence/step.ts'
 import { type Check, doubt } from '../runner/check.ts'
-import { answer, event, sameBytes } from './gemini.ts'
+import { geminiAnswer, geminiEvent, sameBytes } from './gemini.ts'
 
 const steps = { events: step<{ about: string }>('events'), list: step('a list') }
 
 const STREAMS: Readonly<Record<string, readonly object[]>> = {
-  text: [answer([{ text: 'From here ' }]), answer([{ text: 'to there.' }], 'STOP')],
+  text: [geminiAnswer([{ text: 'From here ' }]), geminiAnswer([{ text: 'to there.' }], 'STOP')],
   'thoughts and calls': [
-    answer([{ text: 'Where to?', thought: true }]),
-    answer([{ text: '', thoughtSignature: 'c2lnbmF0dXJl' }]),
-    answer(
+    geminiAnswer([{ text: 'Where to?', thought: true }]),
+    geminiAnswer([{ text: '', thoughtSignature: 'c2lnbmF0dXJl' }]),
+    geminiAnswer(
       [
         {
           functionCall: { id: 'call-1', name: 'look_up', args: { way: 1, back: false } },
@@ -23,8 +23,8 @@ const STREAMS: Readonly<Record<string, readonly object[]>> = {
     ),
   ],
   'unknown members': [
-    { ...answer([{ text: 'It ', waybillProbe: { kept: true } }]), waybillProbe: [1, null] },
-    answer([{ text: 'is known.' }], 'STOP'),
+    { ...geminiAnswer([{ text: 'It ', waybillProbe: { kept: true } }]), waybillProbe: [1, null] },
+    geminiAnswer([{ text: 'is known.' }], 'STOP'),
   ],
 }
 
@@ -40,7 +40,7 @@ export const geminiStreamIsBytes = {
     for (const model of models) {
       for (const [about, parts] of Object.entries(STREAMS))
         await session.chat(steps.events.with({ about }), {
-          ...{ model, stream: true, script: [{ events: parts.map(event) }] },
+          ...{ model, stream: true, script: [{ events: parts.map(geminiEvent) }] },
         })
       const script = [{ headers: { 'content-type': 'application/json' }, status: 200, body: LIST }]
       const path = `/v1beta/models/${model}:streamGenerateContent`

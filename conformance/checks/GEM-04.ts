@@ -7,7 +7,7 @@ import { step, stepText } from '../evidence/step.ts'
 import { endText } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
 import type { ChatOptions } from '../runner/context.ts'
-import { answer, event, refusedInShape, sameBytes } from './gemini.ts'
+import { geminiAnswer, geminiEvent, refusedInShape, sameBytes } from './gemini.ts'
 
 const steps = {
   refused: step<{ status: number; stream: boolean }>('the provider refuses it'),
@@ -29,9 +29,9 @@ const FAILURE = { error: { code: 503, message: 'The model is overloaded.', statu
 type Events = NonNullable<NonNullable<ChatOptions['script']>[number]['events']>
 
 const BREAKS: Readonly<Record<string, Events>> = {
-  'in the middle': [event(answer([{ text: 'From here' }])), { end: 'cut' }],
-  'with a reset': [event(answer([{ text: 'From here' }])), { end: 'reset' }],
-  'with an error': [event(answer([{ text: 'From here' }])), event(FAILURE)],
+  'in the middle': [geminiEvent(geminiAnswer([{ text: 'From here' }])), { end: 'cut' }],
+  'with a reset': [geminiEvent(geminiAnswer([{ text: 'From here' }])), { end: 'reset' }],
+  'with an error': [geminiEvent(geminiAnswer([{ text: 'From here' }])), geminiEvent(FAILURE)],
 }
 
 export const googleErrors = {

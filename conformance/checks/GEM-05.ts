@@ -4,7 +4,7 @@ import { recordIn, refs, requestIdOf, servedBy } from '../dialects/lookup.ts'
 import { at } from '../evidence/reading.ts'
 import { recordExchange, step, stepText } from '../evidence/step.ts'
 import { type Check, finding } from '../runner/check.ts'
-import { answer, event } from './gemini.ts'
+import { geminiAnswer, geminiEvent } from './gemini.ts'
 
 const call = step<{ stream: boolean }>('call')
 
@@ -21,11 +21,11 @@ export const thoughtsAreOutput = {
   needs: ['gemini', 'record'],
   dialect: 'gemini',
   async exercise(session) {
-    const thought = { ...answer([{ text: 'Where to?', thought: true }]), usageMetadata: FIRST }
-    const text = { ...answer([{ text: 'There.' }], 'STOP'), usageMetadata: LAST }
+    const thought = { ...geminiAnswer([{ text: 'Where to?', thought: true }]), usageMetadata: FIRST }
+    const text = { ...geminiAnswer([{ text: 'There.' }], 'STOP'), usageMetadata: LAST }
     const scripts = [
       { stream: false, script: [{ status: 200, body: text }] },
-      { stream: true, script: [{ events: [event(thought), event(text)] }] },
+      { stream: true, script: [{ events: [geminiEvent(thought), geminiEvent(text)] }] },
     ]
     for (const { stream, script } of scripts)
       await session.record(await session.chat(call.with({ stream }), { stream, script }))

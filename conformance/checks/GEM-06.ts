@@ -6,7 +6,7 @@ import { at, jsonOf, readEvents } from '../evidence/reading.ts'
 import { step, stepText } from '../evidence/step.ts'
 import { endText } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
-import { answer, event, USAGE } from './gemini.ts'
+import { GEMINI_USAGE, geminiAnswer, geminiEvent } from './gemini.ts'
 
 const call = step<{ reason: string; stream: boolean }>('call')
 
@@ -20,8 +20,8 @@ const PROMPT = 'prompt: '
 /** Returns the answer of a provider; without a candidate if the prompt was blocked. */
 const endedBy = (reason: string) =>
   reason.startsWith(PROMPT)
-    ? { promptFeedback: { blockReason: reason.slice(PROMPT.length) }, usageMetadata: USAGE }
-    : answer([{ text: 'From here' }], reason)
+    ? { promptFeedback: { blockReason: reason.slice(PROMPT.length) }, usageMetadata: GEMINI_USAGE }
+    : geminiAnswer([{ text: 'From here' }], reason)
 
 /** Returns why an answer ended, in the same words. */
 function endIn(body: string): string | null {
@@ -44,7 +44,9 @@ export const finishReasonsArrive = {
       for (const stream of [false, true])
         await session.chat(call.with({ reason, stream }), {
           stream,
-          script: [stream ? { events: [event(endedBy(reason))] } : { status: 200, body: endedBy(reason) }],
+          script: [
+            stream ? { events: [geminiEvent(endedBy(reason))] } : { status: 200, body: endedBy(reason) },
+          ],
         })
   },
   judge: ({ evidence }) =>

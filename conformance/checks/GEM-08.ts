@@ -6,7 +6,7 @@ import { at, jsonOf } from '../evidence/reading.ts'
 import { step, stepText } from '../evidence/step.ts'
 import { endText } from '../evidence/wording.ts'
 import { absent, type Check, finding } from '../runner/check.ts'
-import { isNotOffered } from './gemini.ts'
+import { isNotOffered } from './server.ts'
 
 const count = step<{ about: string }>('count')
 

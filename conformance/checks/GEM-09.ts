@@ -6,7 +6,7 @@ import { at, jsonOf } from '../evidence/reading.ts'
 import { step } from '../evidence/step.ts'
 import { endText } from '../evidence/wording.ts'
 import { absent, type Check, finding } from '../runner/check.ts'
-import { isNotOffered } from './gemini.ts'
+import { isNotOffered } from './server.ts'
 
 const steps = { list: step('the list'), one: step<{ model: string }>('one model') }
 

@@ -6,18 +6,18 @@ import { stepText } from '../evidence/step.ts'
 import { endText } from '../evidence/wording.ts'
 import { type Finding, finding } from '../runner/check.ts'
 
-export const USAGE = { promptTokenCount: 9, candidatesTokenCount: 4, totalTokenCount: 13 }
+export const GEMINI_USAGE = { promptTokenCount: 9, candidatesTokenCount: 4, totalTokenCount: 13 }
 
 /** Returns an answer, or an event of a stream, with these parts. */
-export const answer = (parts: readonly object[], finishReason?: string) => ({
+export const geminiAnswer = (parts: readonly object[], finishReason?: string) => ({
   candidates: [{ content: { parts, role: 'model' }, ...(finishReason && { finishReason }), index: 0 }],
-  usageMetadata: USAGE,
+  usageMetadata: GEMINI_USAGE,
   modelVersion: 'gemini-synthetic',
   responseId: 'synthetic',
 })
 
 /** Writes an event as Google does, with CR and LF. */
-export const event = (json: object) => ({ raw: `data: ${JSON.stringify(json)}\r\n\r\n` })
+export const geminiEvent = (json: object) => ({ raw: `data: ${JSON.stringify(json)}\r\n\r\n` })
 
 /** Compares the bytes of an answer with those that the provider sent; nothing if it was translated. */
 export function sameBytes(id: string, evidence: Evidence, exchange: Exchange): Finding[] {
@@ -57,7 +57,3 @@ export const refusedInShape = (id: string, evidence: Evidence, exchange: Exchang
     refs(exchange, servedBy(evidence, exchange)),
   )
 }
-
-/** Returns true if a gateway says that it does not serve a path. */
-export const isNotOffered = ({ status }: Exchange): boolean =>
-  status !== null && [404, 405, 501].includes(status)

@@ -4,7 +4,7 @@ import { type AnyJson, jsonOf } from '../evidence/reading.ts'
 import type { Dialect } from './dialect.ts'
 import { embeddings } from './embeddings.ts'
 
-export const images = {
+export const pictures = {
   ...embeddings,
   name: 'images',
   path: '/v1/images/generations',

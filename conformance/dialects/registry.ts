@@ -7,12 +7,12 @@ import { chat } from './chat.ts'
 import type { Dialect, DialectName, Reading } from './dialect.ts'
 import { embeddings } from './embeddings.ts'
 import { gemini } from './gemini.ts'
-import { images } from './images.ts'
+import { pictures } from './images.ts'
 import { messages } from './messages.ts'
 import { responses } from './responses.ts'
 
 export const dialects: Readonly<Record<DialectName, Dialect>> = {
-  ...{ chat, messages, responses, gemini, embeddings, images },
+  ...{ chat, messages, responses, gemini, embeddings, images: pictures },
 }
 
 const all = Object.values(dialects)

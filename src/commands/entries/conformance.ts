@@ -1,5 +1,5 @@
 // Entries for the conformance suite.
-import { type CommandEntry, example, listed } from './entry.ts'
+import { type CommandEntry, commaList, example } from './entry.ts'
 
 /** Names of profiles; not read from their files, because every command loads this one. */
 const PROFILE_NAMES = 'core, observable, waybill, server, claude-code, codex, open-responses'
@@ -16,10 +16,10 @@ export const addConform: CommandEntry = (program, { finish }) => {
     .option(
       '--dialects <name...>',
       'with --profile server and an address: chat (the default), messages, responses, gemini, embeddings, images',
-      listed,
+      commaList,
     )
     .option('--window <tokens>', 'with --profile server and an address: the window of the model')
-    .option('--only <id...>', 'only these requirements', listed)
+    .option('--only <id...>', 'only these requirements', commaList)
     .option('--quick', 'watch idle time for seconds instead of a minute; the result is partial')
     .option('--report <dir>', 'write evidence and reports there')
     .option('--time-limit <minutes>', 'end the run after this time (60)')

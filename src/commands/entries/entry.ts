@@ -36,7 +36,7 @@ export function portNumber(text: string): number {
 export const portText = (text: string): string => String(portNumber(text))
 
 /** Adds the values of an option that can be repeated and may hold several, separated by commas. */
-export const listed = (text: string, before: readonly string[] = []): readonly string[] => [
+export const commaList = (text: string, before: readonly string[] = []): readonly string[] => [
   ...before,
   ...text.split(',').flatMap((each) => each.trim() || []),
 ]
