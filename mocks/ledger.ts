@@ -67,6 +67,8 @@ export interface LedgerEntry {
    * hold is a string of its digits.
    */
   readonly body: unknown
+  /** SHA-256 of the body as it arrived, hexadecimal: also of one that is no JSON. */
+  readonly body_sha256: string
   readonly answer: LedgerAnswer
   /** Time at which the other side closed the connection before the answer was complete, or null. */
   readonly peer_left_at: number | null

@@ -1,6 +1,7 @@
 // Interface of a mock provider: its addresses, how it judges a request, and how it words an answer or an
 // error. Types, and the lookup of a request's endpoint. Knows no single provider, no recording and no socket.
 import type { z } from 'zod'
+import type { MockAnswer } from './answer.ts'
 import type { Fit } from './recording/fit.ts'
 import type { Issue } from './schemas/field-errors.ts'
 
@@ -16,9 +17,20 @@ export interface Arrived {
   readonly headers: Readonly<Record<string, string>>
   /** Body as text; empty if there was none. */
   readonly text: string
-  /** Body as JSON; undefined if it is not JSON. */
+  /** Body as JSON, or as a form at an endpoint that takes one; undefined if it is neither. */
   readonly json: unknown
+  /** Body as it arrived. */
+  readonly bytes: Uint8Array
+  /** Address of the provider's base path, as the client has it. */
+  readonly base: string
 }
+
+/** Returns a request of which only some is known. */
+export const arrivedAt = (known: Pick<Arrived, 'method' | 'path'> & Partial<Arrived>): Arrived => ({
+  ...{ rawPath: known.path, query: new URLSearchParams(), headers: {}, text: '', json: undefined },
+  ...{ bytes: new Uint8Array(), base: '' },
+  ...known,
+})
 
 /** Properties of a request that determine the answer. */
 export interface Wants {
@@ -31,7 +43,7 @@ export interface Wants {
 }
 
 export interface Endpoint {
-  readonly method: 'GET' | 'POST'
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   /**
    * Path below the base path, and its name in recordings: `chat/completions`,
    * `models/{model}:generateContent`.
@@ -46,6 +58,10 @@ export interface Endpoint {
    * (`z.looseObject`), because other members are left to `unknownField`. Null for no body.
    */
   readonly body: z.ZodObject | null
+  /** True if it is about files or batches that the provider keeps: answered by its shelf, and not recorded. */
+  readonly isKept?: true
+  /** True if the body is a form with files, and no JSON. */
+  readonly takesForm?: true
   /**
    * Reads the request's properties, even from an invalid body. `params` holds the matches of the
    * placeholders.
@@ -134,6 +150,24 @@ export interface RefusedRequest {
   readonly body: unknown
 }
 
+/** What a provider keeps of one test: files and batches. */
+export interface Shelf {
+  /**
+   * Answers a valid request about what is kept; null for any other. `play` answers a request of a batch as the
+   * provider would answer it by itself.
+   */
+  answer(
+    request: Arrived,
+    account: string | null,
+    play: (path: string, body: unknown) => Played,
+  ): MockAnswer | null
+}
+
+export interface Played {
+  readonly status: number
+  readonly body: unknown
+}
+
 /** Provider. Its file in providers/ ends in `satisfies Provider`. */
 export interface MockProvider {
   readonly name: string
@@ -157,6 +191,8 @@ export interface MockProvider {
   readonly holdsThreads?: true
   /** True if it keeps responses, see server/kept-responses.ts. */
   readonly keepsResponses?: true
+  /** Creates the files and batches that it keeps; absent if it keeps none. */
+  shelf?(): Shelf
   /**
    * Formats an error with the status that the provider really sends. `param`: the offending field; `code`:
    * OpenAI's, if it is not that of the kind.

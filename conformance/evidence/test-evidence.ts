@@ -50,6 +50,7 @@ export const entry = (
   problems: [],
   headers: {},
   body: { messages: [{ content: writeNonce(over.nonce ?? NONCE) }] },
+  body_sha256: '',
   answer: {
     from: 'script',
     status: 200,

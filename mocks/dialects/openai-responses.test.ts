@@ -1,19 +1,15 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { arrivedAt } from '../provider.ts'
 import { openAiResponses } from './openai-responses.ts'
 
 test('a tool that has answered is not called again, also if a message before it has no type', () => {
   const wants = (input: unknown) =>
     openAiResponses.wants(
-      {
-        method: 'POST',
-        path: 'responses',
-        rawPath: '/v1/responses',
-        query: new URLSearchParams(),
-        headers: {},
-        text: '',
+      arrivedAt({
+        ...{ method: 'POST', path: 'responses' },
         json: { model: 'm', tools: [{ type: 'function' }], input },
-      },
+      }),
       {},
     ).tools
   const message = { role: 'user', content: 'What is the time?' }

@@ -2,7 +2,7 @@
 // and replay. Pure. Knows the mocks' endpoints and, for any other address, typical requests to models. The
 // result is redacted: it may be written, and classifying it again gives the same result.
 
-import { type Arrived, endpointOf, type Wants } from '../provider.ts'
+import { type Arrived, arrivedAt, endpointOf, type Wants } from '../provider.ts'
 import { providers } from '../providers/registry.ts'
 import { deploymentName, modelName, namesItsModels, redactPath } from '../redaction/paths.ts'
 import type { MatchInput } from './match.ts'
@@ -14,6 +14,8 @@ export interface ClassifiedRequest {
   /** Path below the provider's base path, without the query, with or without a leading slash. */
   readonly path: string
   readonly body: string | null
+  /** The body as its endpoint reads it; default: the text as JSON. */
+  readonly json?: unknown
   readonly query?: URLSearchParams
   /** Lower-case names. */
   readonly headers?: Readonly<Record<string, string>>
@@ -27,15 +29,11 @@ export function classify(request: ClassifiedRequest): MatchInput & { readonly mo
   const { provider, method, body } = request
   const path = request.path.replace(/^\/+/, '')
   const stand = providers.find(({ name }) => name === provider)
-  const arrived: Arrived = {
-    method,
-    path: decoded(path),
-    rawPath: path,
-    query: request.query ?? new URLSearchParams(),
-    headers: request.headers ?? {},
-    text: body ?? '',
-    json: parse(body),
-  }
+  const arrived = arrivedAt({
+    ...{ method, path: decoded(path), rawPath: path, text: body ?? '', json: request.json ?? parse(body) },
+    ...(request.query && { query: request.query }),
+    ...(request.headers && { headers: request.headers }),
+  })
   const found = stand && endpointOf(stand, method, arrived.path)
   const general = generalWants(arrived)
   const wants = found ? found.endpoint.wants(arrived, found.params) : general

@@ -18,6 +18,7 @@ import {
 } from '../provider.ts'
 import { anthropicCountTokensBody, anthropicMessagesBody } from '../schemas/anthropic-messages.ts'
 import { pydanticFieldError } from '../schemas/field-errors.ts'
+import { anthropicShelf, anthropicShelfEndpoints } from '../shelves/anthropic.ts'
 
 const STOP_REASONS = {
   stop: 'end_turn',
@@ -224,7 +225,7 @@ export const anthropic = {
   name: 'anthropic',
   origin: 'https://api.anthropic.com',
   basePaths: ['/v1'],
-  endpoints: [anthropicMessages, anthropicCountTokens, models],
+  endpoints: [anthropicMessages, anthropicCountTokens, models, ...anthropicShelfEndpoints],
   credential: (request) => request.headers['x-api-key'] ?? bearer(request),
   lacks({ headers }) {
     if (isLogin(headers.authorization) && !/(^|[\s,])oauth-/.test(headers['anthropic-beta'] ?? ''))
@@ -236,6 +237,7 @@ export const anthropic = {
     return { problem, refused: refusal('invalid_request', problem) }
   },
   holdsThreads: true,
+  shelf: () => anthropicShelf({ refusal }),
   refusal,
   invalidField: (field, issue) => `${field.replace(/\[(\d+)\]/g, '.$1')}: ${pydanticFieldError(issue)}`,
   unknownField: (name) => `${name}: Extra inputs are not permitted`,

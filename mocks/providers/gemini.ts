@@ -15,6 +15,7 @@ import type {
 } from '../provider.ts'
 import { pydanticFieldError } from '../schemas/field-errors.ts'
 import { geminiCountTokensBody, geminiGenerateBody } from '../schemas/gemini-generate.ts'
+import { geminiShelf, geminiShelfEndpoints } from '../shelves/gemini.ts'
 
 /** Finish reasons. A tool call ends with STOP, like text. */
 const FINISH_REASONS = {
@@ -149,8 +150,9 @@ const detail = (fields: object) => ({
 export const gemini = {
   name: 'gemini',
   origin: 'https://generativelanguage.googleapis.com',
-  basePaths: ['/v1beta', '/v1'],
-  endpoints: [generate, countTokens, models],
+  basePaths: ['/v1beta', '/v1', '/upload/v1beta', '/upload/v1'],
+  endpoints: [generate, countTokens, models, ...geminiShelfEndpoints],
+  shelf: geminiShelf,
   credential: ({ headers, query }) => headers['x-goog-api-key'] ?? query.get('key'),
   refusal(kind, message) {
     const [status, name, fields] = REFUSALS[kind]

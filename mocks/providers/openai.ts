@@ -7,10 +7,12 @@ import {
   openAiRefusal,
   openAiWants,
 } from '../dialects/openai-chat.ts'
+import { openAiOthers } from '../dialects/openai-others.ts'
 import { openAiResponses } from '../dialects/openai-responses.ts'
 import { bearer, type Endpoint, type MockProvider } from '../provider.ts'
 import { fitImages } from '../recording/fit.ts'
 import { openAiImagesBody } from '../schemas/openai-images.ts'
+import { openAiShelf, openAiShelfEndpoints } from '../shelves/openai.ts'
 
 const images: Endpoint = {
   method: 'POST',
@@ -25,9 +27,14 @@ export const openai = {
   name: 'openai',
   origin: 'https://api.openai.com',
   basePaths: ['/v1'],
-  endpoints: [openAiChat(), openAiResponses, openAiEmbeddings, images, modelList],
+  endpoints: [
+    ...[openAiChat(), openAiResponses, openAiEmbeddings, images, modelList],
+    ...openAiOthers,
+    ...openAiShelfEndpoints,
+  ],
   credential: bearer,
   keepsResponses: true,
+  shelf: openAiShelf,
   refusal: openAiRefusal,
   unknownField: (name) => `Unrecognized request argument supplied: ${name}`,
 } satisfies MockProvider

@@ -4,9 +4,11 @@ import type { MockProvider } from '../provider.ts'
 import { anthropic } from './anthropic.ts'
 import { azure } from './azure.ts'
 import { bedrock } from './bedrock.ts'
+import { cohere } from './cohere.ts'
 import { deepseek } from './deepseek.ts'
 import { gemini } from './gemini.ts'
 import { groq } from './groq.ts'
+import { jina } from './jina.ts'
 import { mistral } from './mistral.ts'
 import { ollama } from './ollama.ts'
 import { openai } from './openai.ts'
@@ -27,4 +29,6 @@ export const providers: readonly MockProvider[] = [
   ollama,
   bedrock,
   vertex,
+  cohere,
+  jina,
 ]

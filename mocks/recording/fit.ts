@@ -5,13 +5,15 @@ import { createHash } from 'node:crypto'
 type Json = Readonly<Record<string, unknown>>
 
 export interface Fitted {
-  /** Answer in the requested form. */
+  /** Answer in the requested form: bytes as they are, anything else as JSON; null if it cannot be made up. */
   readonly body: unknown
+  /** Content type, if it is another one. */
+  readonly type?: string
   /** Differences that had to be made up, for a person: `3 inputs (recorded: 1)`. */
   readonly madeUp: readonly string[]
 }
 
-/** Adapts an answer to its request. Null if it is no such answer, for example an error. */
+/** Adapts an answer to its request: JSON, or the bytes of anything else. Null if it is no such answer, for example an error. */
 export type Fit = (answer: unknown, request: unknown) => Fitted | null
 
 const isObject = (value: unknown): value is Json =>
@@ -48,7 +50,7 @@ export const fitEmbeddings: Fit = (answer, request) => {
 export const fitImages: Fit = (answer, request) => {
   if (!isObject(answer) || !isObject(request) || !Array.isArray(answer.data)) return null
   const { data } = answer
-  const count = typeof request.n === 'number' ? request.n : data.length
+  const count = Number(request.n ?? data.length) // text in a form
   if (count === data.length || data.length === 0) return { body: answer, madeUp: [] }
   return {
     body: {

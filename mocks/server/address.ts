@@ -12,5 +12,9 @@ export function contextOf(path: string): { context: string | null; path: string 
   }
 }
 
+/** Returns the beginning of the paths of a test's context; empty for none. */
+export const contextPath = (name: string | null): string =>
+  name === null ? '' : `/t/${encodeURIComponent(name)}`
+
 /** Removes the query, which may contain a key. */
 export const pathOf = ({ url = '/' }: IncomingMessage): string => url.replace(/\?.*$/s, '')

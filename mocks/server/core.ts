@@ -2,9 +2,10 @@
 // transports (interception and the port) use it, so that they give the same answers.
 import { hash } from 'node:crypto'
 import { type FactTable, packageTable } from '../../src/models/facts.ts'
-import type { MockAnswer } from '../answer.ts'
+import { bytesOf, type MockAnswer } from '../answer.ts'
 import { openAiRefusal, openAiWants } from '../dialects/openai-chat.ts'
 import { othersRecorded } from '../dialects/openai-like.ts'
+import type { Form } from '../form.ts'
 import { type LedgerEntry, nonceIn, type RequestKind, requestKindOf } from '../ledger.ts'
 import { classify, hasToolResult, scenarioIn } from '../matching/classify.ts'
 import { conversationOf } from '../matching/conversation.ts'
@@ -13,11 +14,14 @@ import { type Asked, createMatcher, type MatchInput } from '../matching/match.ts
 import { createModelJudge, type ModelJudge } from '../models/judge.ts'
 import {
   type Arrived,
+  arrivedAt,
   bearer,
   type Endpoint,
   endpointOf,
   type MockProvider,
+  type Played,
   type RefusedRequest,
+  type Shelf,
   type Wants,
 } from '../provider.ts'
 import type { ProviderMatch } from '../providers/find.ts'
@@ -115,7 +119,11 @@ export interface Incoming {
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>
   /** Null if the other side left before the end of its request. */
-  readonly text: string | null
+  readonly body: Uint8Array | null
+  /** The body as a form; null if it is none. */
+  readonly form: Form | null
+  /** Address of the mock, as the client has it: what follows in a request's address is the provider's. */
+  readonly self: string
   /** Time at which its headers arrived. */
   readonly at: number
   /** Name of the context in its address, if there is one. */
@@ -228,7 +236,7 @@ function contextInKey(
   const { provider, path } = place
   const key = keyFor(provider.name)
   if (key === null) return null
-  const request = { method, path, rawPath: path, query: url.searchParams, headers, text: '', json: undefined }
+  const request = arrivedAt({ method, path, query: url.searchParams, headers })
   const front = contextKey(key, '')
   const shown = provider.credential(request)
   return shown?.startsWith(front) ? shown.slice(front.length) : null
@@ -261,6 +269,7 @@ function createContext(shared: Shared, name: string | null): Context {
   const gates = createGates()
   const threads = createThreads()
   const responses = new KeptResponses()
+  const shelves = new Map<string, Shelf>()
   let turns = 0
   const chaos = createChaos(shared.chaos)
   const underWay = countUnderWay()
@@ -282,6 +291,7 @@ function createContext(shared: Shared, name: string | null): Context {
       gates.clear()
       threads.clear()
       responses.clear()
+      shelves.clear()
       find = createMatcher(known)
     },
   }
@@ -292,7 +302,26 @@ function createContext(shared: Shared, name: string | null): Context {
     similar,
   })
 
-  /** Returns the id of an answer that can be told from others; null for one that keeps its own. */
+  /** Returns the files and batches of a provider; null if it keeps none. */
+  function shelfOf({ name, shelf }: MockProvider): Shelf | null {
+    const there = shelves.get(name) ?? shelf?.() ?? null
+    if (there) shelves.set(name, there)
+    return there
+  }
+
+  /** Returns the function that answers a request of a batch as if it had come by itself. */
+  const play =
+    (incoming: Incoming, place: ProviderMatch | null, rules: Rules) =>
+    (path: string, body: unknown): Played => {
+      const inner = { ...incoming, method: 'POST', body: bytesOf(JSON.stringify(body)), form: null }
+      const there = place && { ...place, path }
+      const read = readRequest(inner, there, threads)
+      const verdict = verdictOn(inner, there, read, rules)
+      const byName = scenarioOfModel(read.wants.model, read.request.json)
+      const asked = matchRequestOf(inner, there, read, byName, contentOf(read, incoming.at))
+      return playedBy(answerTo(asked, verdict, null, stock, { onShelf: () => null, hasKnownPaths: true }))
+    }
+
   function receive(incoming: Incoming, place: ProviderMatch | null): Reception {
     const read = readRequest(incoming, place, threads)
     const { provider, request, wants, kind, turn } = read
@@ -313,12 +342,16 @@ function createContext(shared: Shared, name: string | null): Context {
     const rules = { key, strict, judgeModel, lost: state?.refused ?? null }
     const verdict = verdictOn(incoming, place, read, rules)
     const about = verdict.credential === 'mismatch' ? null : (state?.answer ?? null)
+    const onShelf = () =>
+      read.endpoint?.isKept
+        ? shelfOf(provider)!.answer(request, provider.credential(request), play(incoming, place, rules))
+        : null
     const answering = (how: ParsedAnswer | null) =>
-      answerTo(asked, verdict, how, stock, place !== null && !place.kept)
+      answerTo(asked, verdict, how, stock, { onShelf, hasKnownPaths: place !== null && !place.kept })
     const fate = kind === 'inference' && !scripted ? chaos.next() : null
     const chosen = about ?? suffer(fate, scripted, answering)
     const id = idFor(nonce, turn !== null || socket !== null, scripted, () => `${name} ${++turns}`)
-    const own = id === null ? chosen : withOwnId(chosen, id)
+    const own = id === null || read.endpoint?.isKept ? chosen : withOwnId(chosen, id)
     const answer = state?.keep(own) ?? own
     turn?.keep(answer)
 
@@ -391,6 +424,7 @@ function entryOf(
     wants,
     headers,
     text: request.text,
+    body_sha256: hash('sha256', request.bytes),
     shown: provider.credential(request),
   })
 }
@@ -442,13 +476,22 @@ function matchesOf(
   place: ProviderMatch | null,
   scenario: string | null,
 ): MatchInput[] {
-  const { method, path, query, headers, text } = request
+  const { method, path, query, headers, text, json } = request
   const folders = [...(place?.kept ?? []), { provider: provider.name, path }]
   return folders.map((kept) => {
-    const one = classify({ ...kept, method, body: text, query, headers })
+    const one = classify({ ...kept, method, body: text, json, query, headers })
     const model = scenarioIn(wants.model) === null ? one.model : undefined
     return { ...one, model, scenario: scenario ?? one.scenario }
   })
+}
+
+const decoder = new TextDecoder()
+
+/** Reads a whole answer to a request of a batch. */
+function playedBy({ status, parts }: MockAnswer): Played {
+  const bytes = Buffer.concat(parts.filter((part) => part instanceof Uint8Array))
+  const body = parse(bytes.toString('utf8'))
+  return { status: body === undefined ? 500 : (status ?? 500), body: body ?? null }
 }
 
 interface Verdict extends Validation {
@@ -456,20 +499,17 @@ interface Verdict extends Validation {
   readonly unfit: RefusedRequest | null
 }
 
+interface Rules {
+  readonly key: string | null
+  readonly strict: boolean
+  readonly judgeModel: ModelJudge | null
+  /** Refusal of a request that continues a response which is not there. */
+  readonly lost: RefusedRequest | null
+}
+
 /** Judges a request before an answer is chosen. */
-function verdictOn(
-  incoming: Incoming,
-  place: ProviderMatch | null,
-  read: Read,
-  by: {
-    readonly key: string | null
-    readonly strict: boolean
-    readonly judgeModel: ModelJudge | null
-    /** Refusal of a request that continues a response which is not there. */
-    readonly lost: RefusedRequest | null
-  },
-): Verdict {
-  if (incoming.text === null) return BROKE_OFF
+function verdictOn(incoming: Incoming, place: ProviderMatch | null, read: Read, by: Rules): Verdict {
+  if (incoming.body === null) return BROKE_OFF
   if (!place) return UNJUDGED
   const verdict = validate(read.provider, read.endpoint, read.request, by)
   const lost = read.turn?.refused
@@ -506,15 +546,20 @@ interface Read {
 }
 
 function readRequest(
-  { method, url, headers, text, ...incoming }: Incoming,
+  { method, url, headers, body, form, self, path: rawPath }: Incoming,
   place: ProviderMatch | null,
   threads: ReturnType<typeof createThreads>,
 ): Read {
-  const { provider, path } = place ?? { provider: foreign(hostName(url.host)), path: url.pathname.slice(1) }
-  const body = text ?? ''
-  const rawPath = incoming.path
-  const arrived = { method, path, rawPath, query: url.searchParams, headers, text: body, json: parse(body) }
+  const { provider, path, basePath } = place ?? {
+    ...{ provider: foreign(hostName(url.host)), path: url.pathname.slice(1), basePath: '' },
+  }
+  const text = body === null ? '' : decoder.decode(body)
   const found = endpointOf(provider, method, path)
+  const arrived: Arrived = {
+    ...{ method, path, rawPath, query: url.searchParams, headers, text, bytes: body ?? new Uint8Array() },
+    json: found?.endpoint.takesForm ? (form ?? undefined) : parse(text),
+    base: self + rawPath.slice(0, Math.max(0, rawPath.indexOf(basePath))) + basePath,
+  }
   const kind = requestKindOf(method, path)
   const turn = provider.holdsThreads && kind === 'inference' ? threads.turn(arrived, provider) : null
   const request = turn?.request ?? arrived
@@ -538,16 +583,22 @@ function answerTo(
   { refused, unfit, credential, problems }: Verdict,
   scripted: ParsedAnswer | null,
   stock: Stock,
-  // A provider that is configured at an address of its own may have other paths.
-  hasKnownPaths: boolean,
+  by: {
+    /** Answers from the files and batches that the provider keeps; null if the request is not about them. */
+    onShelf(): MockAnswer | null
+    /** False for a provider that is configured at an address of its own: it may have other paths. */
+    readonly hasKnownPaths: boolean
+  },
 ): MockAnswer {
   // A recorded provider may have answered a request that its mock would refuse; but only the mock knows the
   // valid key.
   const badKey = credential === 'mismatch' || problems.includes(NO_CREDENTIAL)
   if (refused && (stock.invent || asked.named || badKey)) return { ...refusalOf(refused), from: 'refusal' }
   if (unfit) return { ...refusalOf(unfit), from: 'model' }
-  if (hasKnownPaths && !asked.endpoint) return noEndpoint(asked, stock)
-  return pickAnswer(asked, scripted, stock)
+  if (by.hasKnownPaths && !asked.endpoint) return noEndpoint(asked, stock)
+  // What was refused, and is answered by a recording all the same, is nothing to keep.
+  const kept = scripted || refused ? null : by.onShelf()
+  return kept ?? pickAnswer(asked, scripted, stock)
 }
 
 /** Returns a placeholder provider for such a host. */

@@ -1,6 +1,7 @@
 // The mock over real sockets: what it writes down, how it is told what to answer, what it refuses. Over 250 lines,
 // because it is a list: each test stands alone.
 import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
 import { connect } from 'node:net'
 import test from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -39,6 +40,7 @@ test('a ledger entry says what arrived and how it was answered', async (t) => {
     canaries: [],
     problems: [],
     body: chatBody('gpt-4o-mini', { temperature: 1 }, prompt),
+    body_sha256: hash('sha256', JSON.stringify(chatBody('gpt-4o-mini', { temperature: 1 }, prompt))),
     peer_left_at: null,
   })
   assert.equal(headers.authorization, '***')

@@ -3,6 +3,7 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { contextPath } from './address.ts'
 import { createControlServer } from './control-server.ts'
 import { createWorld, type MockContext, type MockControls, type WorldOptions } from './core.ts'
 import { createMockServer } from './http-server.ts'
@@ -102,7 +103,7 @@ export async function createMockProviders({
     baseUrl: (provider) => url + basePathOf(provider),
     key: world.key,
     context(name) {
-      const contextUrl = `${url}/t/${encodeURIComponent(name)}`
+      const contextUrl = `${url}${contextPath(name)}`
       return {
         ...world.context(name),
         url: contextUrl,

@@ -1,14 +1,16 @@
 // The mock's port: reads requests from connections, calls the core, and sends the answers as intended: one
 // write per part, optionally no headers, cuts and resets. Knows no provider and no scenario.
+import { constants } from 'node:buffer'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { Socket } from 'node:net'
-import { text as textOf } from 'node:stream/consumers'
+import { buffer } from 'node:stream/consumers'
 import { originOf } from '../../src/websocket/inner-socket.ts'
 import { framed, type MockAnswer, type Outlet, perform } from '../answer.ts'
+import { readForm } from '../form.ts'
 import { ledgerNow } from '../ledger.ts'
 import { placeUnder } from '../providers/find.ts'
-import { contextOf, pathOf } from './address.ts'
+import { contextOf, contextPath, pathOf } from './address.ts'
 import type { World } from './core.ts'
 import { mayUpgrade, serveSockets } from './web-sockets.ts'
 
@@ -45,7 +47,8 @@ const below = new Map<string, Socket>()
 
 async function serve(world: World, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const at = ledgerNow()
-  const text = await textOf(request).catch(() => null) // left before its end, or longer than any text
+  const whole = await buffer(request).catch(() => null) // left before its end, or longer than any buffer
+  const body = whole && whole.length <= constants.MAX_STRING_LENGTH ? whole : null
   const method = request.method ?? 'GET'
   const { context, path } = contextOf(pathOf(request))
   const place = placeUnder(world.providers, method, path)
@@ -53,7 +56,11 @@ async function serve(world: World, request: IncomingMessage, response: ServerRes
   const headers = Object.fromEntries(
     Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
   )
-  const incoming = { method, url, path, headers, text, at, context, socket: originOf(request) }
+  const form = await readForm(body, headers['content-type'])
+  const self = `${'encrypted' in request.socket ? 'https' : 'http'}://${headers.host}${contextPath(context)}`
+  const incoming = {
+    ...{ method, url, path, headers, body, form, self, at, context, socket: originOf(request) },
+  }
   const { answer, note, gate } = world.receive(incoming, place)
 
   const left = new AbortController()
@@ -64,7 +71,7 @@ async function serve(world: World, request: IncomingMessage, response: ServerRes
     left.abort()
   }
   response.once('close', leave)
-  if (text === null || response.destroyed) leave()
+  if (body === null || response.destroyed) leave()
 
   try {
     const outlet = outletTo(response, answer, () => {

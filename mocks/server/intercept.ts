@@ -4,6 +4,7 @@ import net from 'node:net'
 import { HttpRequestInterceptor } from '@mswjs/interceptors/http'
 import { http } from 'msw'
 import { defineNetwork, InterceptorSource } from 'msw/experimental'
+import { readForm } from '../form.ts'
 import { ledgerNow } from '../ledger.ts'
 import { type Configured, matchProvider } from '../providers/find.ts'
 import { createWorld, type MockContext, type MockControls, type World, type WorldOptions } from './core.ts'
@@ -81,7 +82,9 @@ export async function answerRequest(
   const at = ledgerNow()
   const { method } = request
   const headers = Object.fromEntries(request.headers)
-  const incoming = { method, url, path: url.pathname, headers, text: await request.text(), at }
+  const body = await request.bytes()
+  const form = await readForm(body, headers['content-type'])
+  const incoming = { method, url, path: url.pathname, headers, body, form, self: url.origin, at }
   const reception = world.receive(incoming, matchProvider(world.providers, configured, method, url))
   return respond(reception, { gate: reception.gate, gone: request.signal })
 }

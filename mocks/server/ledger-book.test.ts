@@ -20,6 +20,7 @@ const entry = (text: string) =>
     canaries: [],
     headers: {},
     text,
+    body_sha256: '',
     shown: null,
     answer: { from: 'plain', status: 200, headers: {}, parts: [] },
   })

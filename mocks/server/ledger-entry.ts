@@ -24,6 +24,7 @@ export interface Noted {
   readonly canaries: readonly string[]
   readonly headers: Readonly<Record<string, string>>
   readonly text: string
+  readonly body_sha256: string
   /** Credential of the request, which is never stored. */
   readonly shown: string | null
   readonly answer: MockAnswer

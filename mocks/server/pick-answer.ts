@@ -103,14 +103,16 @@ function recordedAnswer(found: Recording, asked: MatchRequest, stock: Stock): Mo
   const unasked = wants.stream && !wants.usage ? endpoint?.speech?.isUsageOnly : undefined
   const answer = answerFrom(found, stock.pace, unasked)
   if (!endpoint?.fit || found.response.status !== 200) return answer
-  const recorded = parsed(found.bytes)
+  const recorded = parsed(found.bytes) ?? found.bytes
   const fitted = endpoint.fit(recorded, body)
   if (!fitted || fitted.body === recorded) return answer
-  if (fitted.madeUp.length > 0 && !mayInvent)
+  if (fitted.body === null || (fitted.madeUp.length > 0 && !mayInvent))
     return missing(asked, `The nearest is ${found.name}; it differs in ${fitted.madeUp.join(', ')}.`, stock)
   const waits = answer.parts.filter((part) => 'wait' in part)
-  const { 'content-length': _, ...headers } = answer.headers
-  return { ...answer, headers, parts: [...waits, bytesOf(JSON.stringify(fitted.body))] }
+  const { 'content-length': _, ...recordedHeaders } = answer.headers
+  const headers = { ...recordedHeaders, ...(fitted.type !== undefined && { 'content-type': fitted.type }) }
+  const bytes = fitted.body instanceof Uint8Array ? fitted.body : bytesOf(JSON.stringify(fitted.body))
+  return { ...answer, headers, parts: [...waits, bytes] }
 }
 
 /** Returns true if the recording calls a tool that was offered. */

@@ -90,7 +90,7 @@ const answerSchema = z.strictObject({
   provider: z.string().optional(),
   model: z.string().optional(),
   /** Answers only requests of this kind. */
-  kind: z.enum(['inference', 'token_count']).default('inference'),
+  kind: z.enum(['inference', 'token_count', 'metadata']).default('inference'),
   /** Name of a scenario; default `plain`. */
   scenario: z.string().optional(),
   /** True if unknown top-level fields are refused as the provider would, otherwise only noted. */

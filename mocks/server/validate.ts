@@ -56,8 +56,11 @@ export function validate(
 
   if (request.json === undefined)
     refuse(
-      'the body is not JSON',
-      provider.refusal('invalid_request', 'We could not parse the JSON body of your request.'),
+      `the body is not ${endpoint.takesForm ? 'a form' : 'JSON'}`,
+      provider.refusal(
+        'invalid_request',
+        `We could not parse the ${endpoint.takesForm ? 'form' : 'JSON body'} of your request.`,
+      ),
     )
   else {
     const parsed = endpoint.body.safeParse(request.json, { reportInput: true })

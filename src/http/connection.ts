@@ -100,8 +100,8 @@ function stayWhileThere({ request, response }: Turn): void {
     if (!response.writableEnded) response.destroy()
     return
   }
-  if (isRead) return
   if (request.httpVersionMinor === 0) {
+    if (isRead) return
     response.destroy()
     return
   }
@@ -111,5 +111,5 @@ function stayWhileThere({ request, response }: Turn): void {
   }
   const timer = setInterval(probe, PROBE_MS)
   response.once('close', () => clearInterval(timer))
-  probe()
+  if (!isRead) probe() // a read of our own is answered before the first
 }

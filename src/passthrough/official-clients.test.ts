@@ -1,5 +1,5 @@
-// The official clients of OpenAI, Anthropic and Google at endpoints that are relayed: a call, a stream where there is
-// one, an error, and an abort. The provider answers in the shapes of each vendor's API reference.
+// The official clients of OpenAI, Anthropic and Google at endpoints that are relayed, through a gateway to the mocks: a
+// call, a stream where there is one, an error, and an abort.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
@@ -7,247 +7,172 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import Anthropic, { toFile as anthropicFile } from '@anthropic-ai/sdk'
 import { GoogleGenAI } from '@google/genai'
 import OpenAI, { toFile } from 'openai'
-import type { TestGateway } from '../test/test-gateway.ts'
-import { gatewayTo, replyWith, startProvider } from './test-provider.ts'
+import { createMockProviders } from '../../mocks/server/create.ts'
+import { type TestGateway, testGateway } from '../test/test-gateway.ts'
 
 const KEY = 'wb-key-of-the-test'
-const WAV = Buffer.concat([Buffer.from('RIFF$\0\0\0WAVEfmt '), Buffer.alloc(28)])
 
-const ANSWERS: Readonly<Record<string, unknown>> = {
-  'POST /v1/audio/transcriptions': {
-    text: 'silence',
-    usage: { type: 'tokens', input_tokens: 4, output_tokens: 1, total_tokens: 5 },
-  },
-  'POST /v1/audio/translations': { text: 'silence' },
-  'POST /v1/images/edits': { created: 1, data: [{ b64_json: 'AA==' }] },
-  'POST /v1/images/variations': { created: 1, data: [{ b64_json: 'AA==' }] },
-  'POST /v1/moderations': { id: 'modr-1', model: 'omni-moderation-latest', results: [{ flagged: false }] },
-  'POST /v1/files': {
-    id: 'file-abcdef1',
-    object: 'file',
-    bytes: 3,
-    filename: 'a.jsonl',
-    purpose: 'batch',
-    type: 'file',
-  },
-  'GET /v1/files': { object: 'list', data: [{ id: 'file-abcdef1', object: 'file' }], has_more: false },
-  'GET /v1/files/file-abcdef1': { id: 'file-abcdef1', object: 'file' },
-  'DELETE /v1/files/file-abcdef1': { id: 'file-abcdef1', deleted: true },
-  'POST /v1/batches': { id: 'batch_abcdef1', object: 'batch', status: 'validating' },
-  'GET /v1/batches/batch_abcdef1': {
-    id: 'batch_abcdef1',
-    object: 'batch',
-    status: 'completed',
-    request_counts: { total: 1, completed: 1, failed: 0 },
-  },
-  'GET /v1/batches': { object: 'list', data: [{ id: 'batch_abcdef1' }], has_more: false },
-  'POST /v1/batches/batch_abcdef1/cancel': { id: 'batch_abcdef1', object: 'batch', status: 'cancelling' },
-  'POST /v1/messages/batches': {
-    id: 'msgbatch_abcdef1',
-    type: 'message_batch',
-    processing_status: 'in_progress',
-    results_url: null,
-  },
-  'GET /v1/messages/batches/msgbatch_abcdef1': {
-    id: 'msgbatch_abcdef1',
-    type: 'message_batch',
-    processing_status: 'ended',
-    results_url: 'https://api.anthropic.invalid/v1/messages/batches/msgbatch_abcdef1/results',
-  },
+const PROVIDERS = {
+  openai: 'openai',
+  anthropic: 'messages',
+  gemini: 'gemini',
+  cohere: 'openai',
+  jina: 'openai',
 }
 
-const completion = (text: string, stream: boolean) =>
-  stream
-    ? `data: {"id":"c","object":"text_completion","choices":[{"text":"${text}","index":0}]}\n\ndata: [DONE]\n\n`
-    : {
-        id: 'c',
-        object: 'text_completion',
-        model: 'm',
-        choices: [{ text, index: 0 }],
-        usage: { prompt_tokens: 2, completion_tokens: 1, total_tokens: 3 },
-      }
+/** Holds a call until its client has gone. */
+const HELD = { events: [{ gate: 'never' }] }
 
 async function start(t: TestContext) {
-  const provider = await startProvider(t, async (response, arrived) => {
-    const path = arrived.url.replace(/\?.*/, '')
-    const asked = `${arrived.method} ${path}`
-    const body = arrived.body.toString('latin1')
-    if (body.includes('refuse me'))
-      return replyWith({ error: { message: 'refused', type: 'invalid_request_error', code: 'bad' } }, 400)(
-        response,
-        arrived,
-      )
-    if (body.includes('wait for me')) return
-    if (asked === 'POST /v1/audio/speech')
-      return response.writeHead(200, { 'content-type': 'audio/wav' }).end(WAV)
-    if (path.endsWith('/content'))
-      return response.writeHead(200, { 'content-type': 'application/octet-stream' }).end('{}\n')
-    if (path.endsWith('/results'))
-      return response
-        .writeHead(200, { 'content-type': 'application/x-jsonl' })
-        .end(
-          `${JSON.stringify({ custom_id: 'a', result: { type: 'succeeded', message: { model: 'claude-sonnet-4-5', usage: { input_tokens: 3, output_tokens: 2 } } } })}\n`,
-        )
-    if (asked === 'POST /v1/completions') {
-      const stream = JSON.parse(body).stream === true
-      return replyWith(
-        completion('hi', stream),
-        200,
-        stream ? { 'content-type': 'text/event-stream' } : {},
-      )(response, arrived)
-    }
-    if (asked === 'POST /v1/audio/transcriptions' && body.includes('name="stream"')) {
-      response.writeHead(200, { 'content-type': 'text/event-stream' })
-      return response.end(
-        'data: {"type":"transcript.text.delta","delta":"sil"}\n\ndata: {"type":"transcript.text.done","text":"silence","usage":{"type":"tokens","input_tokens":4,"output_tokens":2,"total_tokens":6}}\n\n',
-      )
-    }
-    if (path.startsWith('/upload/') && arrived.url.includes('upload_id'))
-      return replyWith(
-        { file: { name: 'files/abcdef1', uri: 'https://google.invalid/files/abcdef1' } },
-        200,
-        { 'x-goog-upload-status': 'final' },
-      )(response, arrived)
-    if (path.startsWith('/upload/'))
-      return replyWith('{}', 200, {
-        'x-goog-upload-url': 'https://google.invalid/upload/v1beta/files?upload_id=u1',
-      })(response, arrived)
-    if (arrived.headers['x-goog-api-client'] !== undefined)
-      return replyWith(
-        path.endsWith('/files')
-          ? { files: [{ name: 'files/abcdef1' }] }
-          : { name: 'files/abcdef1', state: 'ACTIVE' },
-      )(response, arrived)
-    const anthropic = arrived.headers['anthropic-version'] !== undefined
-    const known =
-      anthropic && path.startsWith('/v1/files/') && arrived.method === 'GET'
-        ? { id: 'file-abcdef1', type: 'file' }
-        : ANSWERS[asked]
-    return replyWith(
-      known ?? { error: { message: `no ${asked}`, type: 'not_found_error' } },
-      known ? 200 : 404,
-    )(response, arrived)
-  })
-  const { origin } = provider
+  const mock = await createMockProviders()
+  t.after(() => mock.close())
   const digest = createHash('sha256').update(KEY).digest('hex')
-  const gateway = await gatewayTo(
-    t,
-    {
-      openai: { dialect: 'openai', origin },
-      anthropic: { dialect: 'messages', origin },
-      google: { dialect: 'gemini', origin },
-    },
-    `passthrough: [audio, moderations, rerank, completions, image-edits, files, batches]
+  const names = Object.entries(PROVIDERS)
+  const gateway = await testGateway(t, {
+    providers: {},
+    env: Object.fromEntries(names.map(([name]) => [`${name}_key`, mock.key(name)])),
+    config: `${names
+      .map(([name, dialect]) => {
+        const base = name === 'anthropic' ? `${mock.url}/anthropic` : mock.baseUrl(name)
+        return `  ${name}: { dialect: ${dialect}, base_url: "${base}", key: $${name}_key }`
+      })
+      .join('\n')}
+passthrough: [audio, moderations, rerank, completions, image-edits, files, batches]
+passthrough_providers: { rerank: [jina] }
 keys: [ { name: team, digest: "sha256:${digest}" } ]`,
-  )
-  return { gateway, provider }
+  })
+  return { gateway, mock }
 }
 
 /** Returns the calls of the key on record, oldest first. */
 const recorded = async (gateway: TestGateway): Promise<string[]> => {
   const headers = { authorization: `Bearer ${KEY}` }
-  let { json } = await gateway.get('/api/usage/request-logs?limit=100', { headers })
-  for (let tries = 0; json.data[0].state === 'routed' && tries < 100; tries++) {
+  const read = async () => (await gateway.get('/api/usage/request-logs?limit=100', { headers })).json
+  let json = await read()
+  for (let tries = 0; json.data.some(({ state }: any) => state === 'routed') && tries < 100; tries++) {
     await sleep(20)
-    json = (await gateway.get('/api/usage/request-logs?limit=100', { headers })).json
+    json = await read()
   }
   return json.data.map(({ method, endpoint, state }: any) => `${method} ${endpoint} ${state}`).reverse()
 }
 
-test("OpenAI's client: audio, pictures, moderations, completions, files and batches", async (t) => {
-  const { gateway } = await start(t)
+test("OpenAI's client: audio, pictures, moderations and completions", async (t) => {
+  const { gateway, mock } = await start(t)
   const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: KEY, maxRetries: 0 })
-  const speech = await client.audio.speech.create({ model: 'openai/tts-1', voice: 'alloy', input: 'hi' })
-  assert.deepEqual(Buffer.from(await speech.arrayBuffer()), WAV)
-  const file = await toFile(WAV, 'a.wav')
-  assert.equal((await client.audio.transcriptions.create({ model: 'whisper-1', file })).text, 'silence')
-  assert.equal((await client.audio.translations.create({ model: 'whisper-1', file })).text, 'silence')
+  const speech = await client.audio.speech.create({
+    ...{ model: 'openai/tts-1', voice: 'alloy', input: 'hi', response_format: 'wav' },
+  })
+  assert.equal(speech.headers.get('content-type'), 'audio/wav')
+  assert.equal(Buffer.from(await speech.arrayBuffer()).length, 1644, 'a tenth of a second')
+  const file = await toFile(Buffer.from('RIFF'), 'a.wav')
+  const { transcriptions, translations } = client.audio
+  assert.equal((await transcriptions.create({ model: 'whisper-1', file })).text, 'Silence.')
+  assert.equal((await translations.create({ model: 'whisper-1', file })).text, 'Silence.')
   const events = []
-  for await (const event of await client.audio.transcriptions.create({
+  for await (const { type } of await transcriptions.create({
     model: 'gpt-4o-transcribe',
     file,
     stream: true,
   }))
-    events.push(event.type)
-  assert.deepEqual(events, ['transcript.text.delta', 'transcript.text.done'])
+    events.push(type)
+  assert.deepEqual(events, ['transcript.text.delta', 'transcript.text.delta', 'transcript.text.done'])
   const image = await toFile(Buffer.from('png'), 'a.png', { type: 'image/png' })
   assert.equal((await client.images.edit({ model: 'gpt-image-1', image, prompt: 'blue' })).data!.length, 1)
-  assert.equal((await client.images.createVariation({ image })).data!.length, 1)
+  assert.equal((await client.images.createVariation({ image, n: 2 })).data!.length, 2)
   assert.equal((await client.moderations.create({ input: 'hi' })).results[0]!.flagged, false)
-  assert.equal((await client.completions.create({ model: 'openai/m', prompt: 'a' })).choices[0]!.text, 'hi')
+  const ask = { model: 'openai/gpt-3.5-turbo-instruct', prompt: 'It' }
+  assert.equal((await client.completions.create(ask)).choices[0]!.text, ' is quiet here.')
   let text = ''
-  for await (const chunk of await client.completions.create({ model: 'openai/m', prompt: 'a', stream: true }))
-    text += chunk.choices[0]!.text
-  assert.equal(text, 'hi')
-  const { id } = await client.files.create({
-    file: await toFile(Buffer.from('{}\n'), 'a.jsonl'),
-    purpose: 'batch',
-  })
-  assert.equal((await client.files.retrieve(id)).id, id)
-  assert.equal(await (await client.files.content(id)).text(), '{}\n')
-  assert.deepEqual(
-    (await client.files.list()).data.map((each) => each.id),
-    [id],
-  )
-  const batch = await client.batches.create({
-    input_file_id: id,
-    endpoint: '/v1/chat/completions',
-    completion_window: '24h',
-  })
-  assert.equal((await client.batches.cancel(batch.id)).status, 'cancelling')
-  assert.equal((await client.batches.retrieve(batch.id)).status, 'completed')
-  assert.equal((await client.batches.list()).data.length, 1)
-  assert.equal((await client.files.delete(id)).deleted, true)
-  await assert.rejects(client.files.retrieve('file-of-somebody'), OpenAI.NotFoundError)
+  for await (const chunk of await client.completions.create({ ...ask, stream: true }))
+    text += chunk.choices[0]?.text ?? ''
+  assert.equal(text, ' is quiet here.')
   await assert.rejects(
-    client.moderations.create({ input: 'refuse me' }),
-    (error: any) => error.status === 400 && error.code === 'bad',
+    client.audio.speech.create({ model: 'openai/tts-1', voice: 'alloy', input: '' }),
+    (error: any) => error instanceof OpenAI.BadRequestError && error.param === 'input',
   )
+  mock.answer(HELD)
   const gone = new AbortController()
   setTimeout(() => gone.abort(), 200)
   await assert.rejects(
-    client.moderations.create({ input: 'wait for me' }, { signal: gone.signal }),
+    client.moderations.create({ input: 'hi' }, { signal: gone.signal }),
     OpenAI.APIUserAbortError,
   )
+  assert.deepEqual(await recorded(gateway), [
+    'POST /v1/audio/speech completed',
+    'POST /v1/audio/transcriptions completed',
+    'POST /v1/audio/translations completed',
+    'POST /v1/audio/transcriptions completed',
+    'POST /v1/images/edits completed',
+    'POST /v1/images/variations completed',
+    'POST /v1/moderations completed',
+    'POST /v1/completions completed',
+    'POST /v1/completions completed',
+    'POST /v1/audio/speech failed',
+    'POST /v1/moderations aborted',
+  ])
+})
+
+test("OpenAI's client: a file and a batch, to its end", async (t) => {
+  const { gateway } = await start(t)
+  const { files, batches } = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: KEY, maxRetries: 0 })
+  const body = { model: 'gpt-6-luna', messages: [{ role: 'user', content: 'hi' }] }
+  const line = { custom_id: 'a', method: 'POST', url: '/v1/chat/completions', body }
+  const file = await toFile(Buffer.from(JSON.stringify(line)), 'a.jsonl')
+  const { id } = await files.create({ file, purpose: 'batch' })
+  assert.equal((await files.retrieve(id)).bytes, JSON.stringify(line).length)
+  assert.deepEqual(JSON.parse(await (await files.content(id)).text()), line)
+  const batch = await batches.create({
+    ...{ input_file_id: id, endpoint: '/v1/chat/completions', completion_window: '24h' },
+  })
+  await batches.retrieve(batch.id)
+  const { status, output_file_id } = await batches.retrieve(batch.id)
+  assert.equal(status, 'completed')
+  const answer = JSON.parse(await (await files.content(output_file_id!)).text())
+  assert.equal(answer.response.status_code, 200)
+  assert.deepEqual(
+    (await files.list()).data.map((each) => each.id),
+    [output_file_id, id],
+  )
+  assert.deepEqual(
+    (await batches.list()).data.map((each) => each.id),
+    [batch.id],
+  )
+  await assert.rejects(batches.cancel(batch.id), OpenAI.BadRequestError)
+  assert.equal((await files.delete(id)).deleted, true)
+  await assert.rejects(files.retrieve('file-of-somebody'), OpenAI.NotFoundError)
   const calls = await recorded(gateway)
-  assert.equal(calls.length, 20)
-  assert.deepEqual(calls.slice(-2), ['POST /v1/moderations failed', 'POST /v1/moderations aborted'])
+  assert.ok(calls.includes('POST /v1/batches completed'), 'it is priced by its usage')
 })
 
 test("Anthropic's client: files and batches, whose results do not bypass the gateway", async (t) => {
-  const { gateway, provider } = await start(t)
+  const { gateway, mock } = await start(t)
   const client = new Anthropic({ baseURL: gateway.url, apiKey: KEY, maxRetries: 0 })
   const { id } = await client.beta.files.upload({
     file: await anthropicFile(Buffer.from('abc'), 'a.txt', { type: 'text/plain' }),
   })
-  assert.equal((await client.beta.files.retrieveMetadata(id)).id, id)
-  assert.equal(await (await client.beta.files.download(id)).text(), '{}\n')
-  const batch = await client.messages.batches.create({
-    requests: [
-      {
-        custom_id: 'a',
-        params: { model: 'claude-sonnet-4-5', max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] },
-      },
-    ],
-  })
+  assert.equal((await client.beta.files.retrieveMetadata(id)).size_bytes, 3)
+  await assert.rejects(client.beta.files.download(id), /not downloadable/)
+  const params = {
+    model: 'claude-sonnet-4-5',
+    max_tokens: 9,
+    messages: [{ role: 'user' as const, content: 'hi' }],
+  }
+  const { batches } = client.messages
+  const batch = await batches.create({ requests: [{ custom_id: 'a', params }] })
+  await batches.retrieve(batch.id)
+  const { results_url } = await batches.retrieve(batch.id)
+  assert.ok(results_url!.startsWith(gateway.url), results_url!)
   const results = []
-  for await (const result of await client.messages.batches.results(batch.id)) results.push(result.result.type)
+  for await (const { result } of await batches.results(batch.id)) results.push(result.type)
   assert.deepEqual(results, ['succeeded'])
-  assert.ok(provider.arrived.some(({ url }) => url.endsWith('/results')))
+  assert.ok(mock.entries().some(({ path }) => path.endsWith('/results')))
   await assert.rejects(client.beta.files.retrieveMetadata('file_of_somebody'), Anthropic.NotFoundError)
-  await assert.rejects(
-    client.messages.batches.create({
-      requests: [{ custom_id: 'refuse me', params: { model: 'm', max_tokens: 1, messages: [] } }],
-    }),
-    Anthropic.BadRequestError,
-  )
+  await assert.rejects(batches.create({ requests: [] }), Anthropic.BadRequestError)
+  mock.answer(HELD)
   const gone = new AbortController()
   setTimeout(() => gone.abort(), 200)
   await assert.rejects(
-    client.messages.batches.create(
-      { requests: [{ custom_id: 'wait for me', params: { model: 'm', max_tokens: 1, messages: [] } }] },
-      { signal: gone.signal },
-    ),
+    batches.create({ requests: [{ custom_id: 'a', params }] }, { signal: gone.signal }),
     Anthropic.APIUserAbortError,
   )
   const calls = await recorded(gateway)
@@ -256,24 +181,52 @@ test("Anthropic's client: files and batches, whose results do not bypass the gat
 })
 
 test("Google's client: an upload in parts, and what follows", async (t) => {
-  const { gateway } = await start(t)
+  const { gateway, mock } = await start(t)
   const { files } = new GoogleGenAI({ apiKey: KEY, httpOptions: { baseUrl: gateway.url } })
+  const large = 9 * 2 ** 20 // the client sends 8 MiB at once
   const file = await files.upload({
-    file: new Blob(['abc'], { type: 'text/plain' }),
-    config: { mimeType: 'text/plain' },
+    ...{ file: new Blob([new Uint8Array(large)]), config: { mimeType: 'text/plain' } },
   })
-  assert.equal(file.name, 'files/abcdef1')
-  assert.equal((await files.get({ name: 'files/abcdef1' })).state, 'ACTIVE')
+  assert.equal(file.sizeBytes, String(large))
+  const name = file.name!
+  assert.equal((await files.get({ name })).state, 'ACTIVE')
   const names = []
   for await (const each of await files.list()) names.push(each.name)
-  assert.deepEqual(names, ['files/abcdef1'])
-  await files.delete({ name: 'files/abcdef1' })
+  assert.deepEqual(names, [name])
+  // The client does not pass the signal on in an upload.
+  mock.answer({ ...HELD, kind: 'metadata' })
+  const gone = new AbortController()
+  setTimeout(() => gone.abort(), 200)
+  await assert.rejects(files.get({ name, config: { abortSignal: gone.signal } }), /abort/i)
+  await files.delete({ name })
   await assert.rejects(files.get({ name: 'files/ofsomebody' }), /404|NOT_FOUND|No such object/)
   assert.deepEqual(await recorded(gateway), [
     'POST /upload/v1/files completed',
     'POST /upload/v1beta/files completed',
+    'POST /upload/v1beta/files completed',
     'GET /v1/files/{id} completed',
     'GET /v1/files completed',
+    'GET /v1/files/{id} aborted',
     'DELETE /v1/files/{id} completed',
   ])
+})
+
+test('an order of documents, in the form of Cohere and of Jina', async (t) => {
+  const { gateway, mock } = await start(t)
+  const rerank = async (path: string, model: string, more = {}) => {
+    const { status, json } = await gateway.get(path, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model, query: 'q', documents: ['a', 'b', 'c'], ...more }),
+    })
+    return { status, json, at: mock.entries().at(-1)! }
+  }
+  const cohere = await rerank('/v2/rerank', 'cohere/rerank-v3.5')
+  assert.deepEqual([cohere.status, cohere.json.results.length, cohere.at.path], [200, 3, '/cohere/v2/rerank'])
+  assert.deepEqual(cohere.json.meta.billed_units, { search_units: 1 })
+  const jina = await rerank('/v1/rerank', 'jina-reranker-v2-base-multilingual', { return_documents: true })
+  assert.deepEqual([jina.status, jina.at.path, jina.at.problems], [200, '/jina/v1/rerank', []])
+  assert.ok(jina.json.results.every((each: any) => ['a', 'b', 'c'][each.index] === each.document.text))
+  const refused = await rerank('/v1/rerank', 'm', { query: undefined })
+  assert.equal(refused.status, 422)
 })

@@ -309,6 +309,22 @@ test('an upload that stops, and a client that leaves during the answer, are on r
   assert.notEqual(left.id, stopped.id)
 })
 
+test('a client that leaves before the answer to a read is on record as aborted', async (t) => {
+  const provider = await startProvider(t, () => {})
+  const gateway = await gatewayTo(
+    t,
+    { one: { dialect: 'openai', origin: provider.origin } },
+    'passthrough: [files]',
+  )
+  await assert.rejects(fetch(`${gateway.url}/v1/files`, { signal: AbortSignal.timeout(100) }))
+  let record: any
+  for (let tries = 0; tries < 100 && record?.state !== 'aborted'; tries++) {
+    await sleep(50)
+    record = (await gateway.get('/api/usage/request-logs')).json.data[0]
+  }
+  assert.deepEqual([record.endpoint, record.state], ['/v1/files', 'aborted'])
+})
+
 test('an upload that ends before the model can be looked for leaves no record and reaches no provider', async (t) => {
   const provider = await startProvider(t, replyWith({}))
   const gateway = await gatewayTo(t, { one: { dialect: 'openai', origin: provider.origin } }, AUDIO)

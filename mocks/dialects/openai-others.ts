@@ -1,0 +1,60 @@
+// OpenAI's endpoints without a conversation. Their answers are recordings; a speech is silence.
+import type { z } from 'zod'
+import type { Arrived, Endpoint, Wants } from '../provider.ts'
+import { type Fit, fitImages } from '../recording/fit.ts'
+import { fitModerations, fitSpeech } from '../recording/fit-others.ts'
+import {
+  completionBody,
+  imageEditForm,
+  imageVariationForm,
+  moderationBody,
+  speechBody,
+  transcriptionForm,
+  translationForm,
+} from '../schemas/openai-others.ts'
+import { openAiWants } from './openai-chat.ts'
+
+const endpoint = (name: string, body: z.ZodObject, fit?: Fit): Endpoint => ({
+  ...{ method: 'POST', name, body, wants: openAiWants, speech: null },
+  ...(fit && { fit }),
+})
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** Reads the properties of a form, in which every field is text. */
+function formWants({ json }: Arrived): Wants {
+  const { model, stream } = (json ?? {}) as Fields
+  return {
+    ...{ model: typeof model === 'string' ? model : null, stream: stream === 'true' },
+    ...{ usage: true, tools: false },
+  }
+}
+
+const form = (name: string, body: z.ZodObject, fit?: Fit): Endpoint => ({
+  ...endpoint(name, body, fit),
+  ...{ takesForm: true, wants: formWants },
+})
+
+/** A speech is streamed as events if it is asked for in this format. */
+const speech: Endpoint = {
+  ...endpoint('audio/speech', speechBody, fitSpeech),
+  wants: (request) => ({
+    ...openAiWants(request),
+    stream: (request.json as Fields | undefined)?.stream_format === 'sse',
+  }),
+}
+
+const completions: Endpoint = {
+  ...endpoint('completions', completionBody),
+  wants: (request) => ({ ...openAiWants(request), usage: true }),
+}
+
+export const openAiOthers: readonly Endpoint[] = [
+  speech,
+  form('audio/transcriptions', transcriptionForm),
+  form('audio/translations', translationForm),
+  form('images/edits', imageEditForm, fitImages),
+  form('images/variations', imageVariationForm, fitImages),
+  endpoint('moderations', moderationBody, fitModerations),
+  completions,
+]

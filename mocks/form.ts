@@ -1,0 +1,46 @@
+// Body of a form with files, read as a provider reads it: a member for each name, and a list where a name comes
+// several times. Knows no provider.
+import { hash } from 'node:crypto'
+
+/** A file in a form. Written as JSON it shows everything but its bytes. */
+export class FormFile {
+  readonly filename: string
+  readonly type: string
+  readonly size: number
+  readonly sha256: string
+  readonly #bytes: Uint8Array
+
+  constructor(filename: string, type: string, bytes: Uint8Array) {
+    this.filename = filename
+    this.type = type
+    this.size = bytes.length
+    this.sha256 = hash('sha256', bytes)
+    this.#bytes = bytes
+  }
+
+  bytes(): Uint8Array {
+    return this.#bytes
+  }
+}
+
+export type Form = Readonly<Record<string, unknown>>
+
+/** Reads a form; null if the body is none, or is broken. */
+export async function readForm(
+  body: Uint8Array | null,
+  contentType: string | undefined,
+): Promise<Form | null> {
+  if (body === null || !/^multipart\/form-data\b/i.test(contentType ?? '')) return null
+  const response = new Response(new Uint8Array(body), { headers: { 'content-type': contentType! } })
+  const data = await response.formData().catch(() => null)
+  if (data === null) return null
+  const form: Record<string, unknown> = Object.create(null)
+  for (const name of new Set(data.keys())) {
+    const values = await Promise.all(data.getAll(name).map(readValue))
+    form[name] = values.length === 1 ? values[0] : values
+  }
+  return { ...form }
+}
+
+const readValue = async (value: string | File): Promise<unknown> =>
+  typeof value === 'string' ? value : new FormFile(value.name, value.type, await value.bytes())

@@ -1,0 +1,113 @@
+// Request schemas of OpenAI's endpoints without a conversation: speech, transcriptions, translations, edits and
+// variations of pictures, moderations, and older completions. The fields of the public API reference, their types and
+// ranges. In a form every field but a file is text. Knows nothing of answers.
+import { z } from 'zod'
+import { FormFile } from '../form.ts'
+
+const file = z.custom<FormFile>((value) => value instanceof FormFile, 'Expected a file')
+const files = z.union([file, z.array(file).min(1).max(16)], 'Expected a file')
+const numeral = (max: number) =>
+  z
+    .string()
+    .regex(/^\d+(\.\d+)?$/)
+    .refine((text) => Number(text) <= max, `Expected at most ${max}`)
+
+const SPEECH_FORMATS = ['mp3', 'opus', 'aac', 'flac', 'wav', 'pcm'] as const
+
+/** Body of `POST audio/speech`. */
+export const speechBody = z.looseObject({
+  model: z.string().min(1),
+  input: z.string().min(1).max(4096),
+  voice: z.union([z.string().min(1), z.looseObject({ id: z.string() })]),
+  instructions: z.string().max(4096).nullish(),
+  response_format: z.enum(SPEECH_FORMATS).nullish(),
+  speed: z.number().min(0.25).max(4).nullish(),
+  stream_format: z.enum(['audio', 'sse']).nullish(),
+})
+
+/** Form of `POST audio/transcriptions`. */
+export const transcriptionForm = z.looseObject({
+  file,
+  model: z.string().min(1),
+  language: z.string().optional(),
+  prompt: z.string().optional(),
+  response_format: z.enum(['json', 'text', 'srt', 'verbose_json', 'vtt', 'diarized_json']).optional(),
+  stream: z.enum(['true', 'false']).optional(),
+  temperature: numeral(1).optional(),
+})
+
+/** Form of `POST audio/translations`. */
+export const translationForm = z.looseObject({
+  file,
+  model: z.string().min(1),
+  prompt: z.string().optional(),
+  response_format: z.enum(['json', 'text', 'srt', 'verbose_json', 'vtt']).optional(),
+  temperature: numeral(1).optional(),
+})
+
+const pictures = {
+  model: z.string().min(1).optional(),
+  n: numeral(10).optional(),
+  response_format: z.enum(['url', 'b64_json']).optional(),
+  user: z.string().optional(),
+}
+
+/** Form of `POST images/edits`. Several pictures are sent as `image[]`. */
+export const imageEditForm = z
+  .looseObject({
+    image: files.optional(),
+    'image[]': files.optional(),
+    mask: file.optional(),
+    prompt: z.string().min(1).max(32_000),
+    background: z.enum(['transparent', 'opaque', 'auto']).optional(),
+    quality: z.enum(['standard', 'low', 'medium', 'high', 'auto']).optional(),
+    output_format: z.enum(['png', 'jpeg', 'webp']).optional(),
+    size: z
+      .string()
+      .regex(/^(auto|\d+x\d+)$/)
+      .optional(),
+    ...pictures,
+  })
+  .superRefine((form, context) => {
+    if (form.image === undefined && form['image[]'] === undefined)
+      context.addIssue({ code: 'invalid_type', expected: 'file', input: undefined, path: ['image'] })
+  })
+
+/** Form of `POST images/variations`. */
+export const imageVariationForm = z.looseObject({
+  image: file,
+  size: z.enum(['256x256', '512x512', '1024x1024']).optional(),
+  ...pictures,
+})
+
+/** Body of `POST moderations`. */
+export const moderationBody = z.looseObject({
+  input: z.union([
+    z.string(),
+    z.array(z.string()).min(1),
+    z.array(z.looseObject({ type: z.enum(['text', 'image_url']) })).min(1),
+  ]),
+  model: z.string().min(1).optional(),
+})
+
+/** Body of `POST completions`. */
+export const completionBody = z.looseObject({
+  model: z.string().min(1),
+  prompt: z.union([z.string(), z.array(z.union([z.string(), z.int(), z.array(z.int())])).min(1)]),
+  best_of: z.int().min(0).max(20).nullish(),
+  echo: z.boolean().nullish(),
+  frequency_penalty: z.number().min(-2).max(2).nullish(),
+  logit_bias: z.record(z.string(), z.number()).nullish(),
+  logprobs: z.int().min(0).max(5).nullish(),
+  max_tokens: z.int().min(0).nullish(),
+  n: z.int().min(1).max(128).nullish(),
+  presence_penalty: z.number().min(-2).max(2).nullish(),
+  seed: z.int().nullish(),
+  stop: z.union([z.string(), z.array(z.string()).max(4)]).nullish(),
+  stream: z.boolean().nullish(),
+  stream_options: z.looseObject({}).nullish(),
+  suffix: z.string().nullish(),
+  temperature: z.number().min(0).max(2).nullish(),
+  top_p: z.number().min(0).max(1).nullish(),
+  user: z.string().optional(),
+})

@@ -1,0 +1,141 @@
+// Gemini's files. An upload is begun, gets an address, and is sent there in one part or several. A file that is not
+// there is a 403, as at Google, and one that was uploaded is not given back.
+import { hash } from 'node:crypto'
+import { z } from 'zod'
+import type { Arrived, Endpoint, Shelf } from '../provider.ts'
+import { KeptObjects, keptAnswer, newId, numberIn, refused } from './kept.ts'
+
+interface StoredFile {
+  readonly name: string
+  readonly [member: string]: unknown
+}
+
+interface Upload {
+  readonly file: Readonly<Record<string, unknown>>
+  readonly mimeType: string
+  received: Buffer
+}
+
+/** Maximum bytes of an upload that has not ended. */
+const MAX_UPLOAD_BYTES = 64 * 2 ** 20
+
+const endpoint = (method: Endpoint['method'], name: string): Endpoint => ({
+  ...{ method, name, body: null, speech: null, isKept: true },
+  wants: () => ({ model: null, stream: false, usage: false, tools: false }),
+})
+
+export const geminiShelfEndpoints: readonly Endpoint[] = [
+  endpoint('POST', 'files'),
+  endpoint('PUT', 'files'),
+  endpoint('GET', 'files'),
+  endpoint('GET', 'files/{id}:download'),
+  endpoint('GET', 'files/{id}'),
+  endpoint('DELETE', 'files/{id}'),
+]
+
+const refuse = (message: string, code = 400, status = 'INVALID_ARGUMENT') =>
+  refused({ status: code, headers: {}, body: { error: { code, message, status } } })
+
+const fileMembers = z
+  .object({ file: z.object({ name: z.string().optional(), displayName: z.string().optional() }).optional() })
+  .catch({})
+
+export function geminiShelf(): Shelf {
+  const files = new KeptObjects<StoredFile>()
+  const uploads = new KeptObjects<Upload>()
+
+  function begin({ headers, json, base }: Arrived, account: string | null) {
+    if (headers['x-goog-upload-protocol'] !== 'resumable')
+      return refuse('This mock takes uploads of the protocol "resumable" only.')
+    const { file = {} } = fileMembers.parse(json)
+    if (file.name !== undefined && !/^(files\/)?[a-z\d][a-z\d-]{0,39}$/.test(file.name))
+      return refuse('* CreateFileRequest.file.name: must be lowercase letters, digits and dashes.')
+    const id = newId('upload-', 40)
+    const mimeType = headers['x-goog-upload-header-content-type'] ?? 'application/octet-stream'
+    uploads.add(id, account, { file, mimeType, received: Buffer.alloc(0) })
+    return keptAnswer(
+      {},
+      {
+        ...{ 'x-goog-upload-status': 'active', 'x-goog-upload-chunk-granularity': '8388608' },
+        'x-goog-upload-url': `${base}/files?upload_id=${id}&upload_protocol=resumable`,
+      },
+    )
+  }
+
+  function goOn(id: string, { headers, bytes, base }: Arrived, account: string | null) {
+    const upload = uploads.find(id, account)
+    if (!upload) return refuse('Upload not found.', 404, 'NOT_FOUND')
+    const command = headers['x-goog-upload-command'] ?? ''
+    if (command === 'query')
+      return keptAnswer(
+        {},
+        {
+          ...{ 'x-goog-upload-status': 'active' },
+          'x-goog-upload-size-received': String(upload.received.length),
+        },
+      )
+    if (!/\b(upload|finalize)\b/.test(command)) return refuse(`Unknown upload command: ${command}`)
+    if (Number(headers['x-goog-upload-offset'] ?? 0) !== upload.received.length)
+      return refuse(`The offset does not match: ${upload.received.length} bytes were received.`)
+    if (upload.received.length + bytes.length > MAX_UPLOAD_BYTES) return refuse('The upload is too large.')
+    upload.received = Buffer.concat([upload.received, bytes])
+    if (!command.includes('finalize')) return keptAnswer({}, { 'x-goog-upload-status': 'active' })
+    uploads.remove(id, account)
+    const file = fileOf(upload, base.replace('/upload/', '/'))
+    files.add(file.name, account, file)
+    return keptAnswer({ file }, { 'x-goog-upload-status': 'final' })
+  }
+
+  function list({ query }: Arrived, account: string | null) {
+    const size = numberIn(query, 'pageSize', 10, 100)
+    if (size === null) return refuse('* ListFilesRequest.page_size: must be within 1 and 100.')
+    const from = Number(query.get('pageToken') ?? 0)
+    const all = files.all(account)
+    if (!Number.isInteger(from)) return refuse('* ListFilesRequest.page_token: is not valid.')
+    const end = from + size
+    return keptAnswer({
+      ...(all.length > from && { files: all.slice(from, end) }),
+      ...(all.length > end && { nextPageToken: String(end) }),
+    })
+  }
+
+  function aboutFile(name: string, isContent: boolean, method: string, account: string | null) {
+    const file = files.find(name, account)
+    if (!file) {
+      const message = `You do not have permission to access the File ${name.slice(6)} or it may not exist.`
+      return refuse(message, 403, 'PERMISSION_DENIED')
+    }
+    if (isContent) return refuse('Only files that Google made can be downloaded.')
+    if (method !== 'DELETE') return keptAnswer(file)
+    files.remove(name, account)
+    return keptAnswer({})
+  }
+
+  return {
+    answer(request, account) {
+      const { method, path, query } = request
+      if (path === 'files') {
+        if (method === 'GET') return list(request, account)
+        const upload = query.get('upload_id')
+        return upload === null ? begin(request, account) : goOn(upload, request, account)
+      }
+      const file = /^(files\/[\w-]+)(:download)?$/.exec(path)
+      return file && aboutFile(file[1]!, file[2] !== undefined, method, account)
+    },
+  }
+}
+
+function fileOf({ file, mimeType, received }: Upload, base: string): StoredFile {
+  const name = typeof file.name === 'string' ? file.name.replace(/^(files\/)?/, 'files/') : null
+  const id = name ?? newId('files/', 12).toLowerCase()
+  const at = Date.now()
+  const time = (ms: number) => new Date(ms).toISOString()
+  return {
+    name: id,
+    ...(file.displayName !== undefined && { displayName: file.displayName }),
+    ...{ mimeType, sizeBytes: String(received.length), createTime: time(at), updateTime: time(at) },
+    expirationTime: time(at + 48 * 3_600_000),
+    sha256Hash: Buffer.from(hash('sha256', received)).toString('base64'),
+    ...{ uri: `${base}/${id}`, state: 'ACTIVE', source: 'UPLOADED' },
+  }
+}
