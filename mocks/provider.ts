@@ -156,14 +156,12 @@ export interface Shelf {
    * Answers a valid request about what is kept; null for any other. `play` answers a request of a batch as the
    * provider would answer it by itself.
    */
-  answer(
-    request: Arrived,
-    account: string | null,
-    play: (path: string, body: unknown) => Played,
-  ): MockAnswer | null
+  answer(request: Arrived, account: string | null, play: Play): MockAnswer | null
 }
 
-export interface Played {
+export type Play = (path: string, body: unknown) => BatchAnswer
+
+export interface BatchAnswer {
   readonly status: number
   readonly body: unknown
 }

@@ -18,7 +18,7 @@ import {
 } from '../provider.ts'
 import { anthropicCountTokensBody, anthropicMessagesBody } from '../schemas/anthropic-messages.ts'
 import { pydanticFieldError } from '../schemas/field-errors.ts'
-import { anthropicShelf, anthropicShelfEndpoints } from '../shelves/anthropic.ts'
+import { AnthropicShelf, anthropicShelfEndpoints } from '../shelves/anthropic.ts'
 
 const STOP_REASONS = {
   stop: 'end_turn',
@@ -237,7 +237,7 @@ export const anthropic = {
     return { problem, refused: refusal('invalid_request', problem) }
   },
   holdsThreads: true,
-  shelf: () => anthropicShelf({ refusal }),
+  shelf: () => new AnthropicShelf({ refusal }),
   refusal,
   invalidField: (field, issue) => `${field.replace(/\[(\d+)\]/g, '.$1')}: ${pydanticFieldError(issue)}`,
   unknownField: (name) => `${name}: Extra inputs are not permitted`,

@@ -15,7 +15,7 @@ import type {
 } from '../provider.ts'
 import { pydanticFieldError } from '../schemas/field-errors.ts'
 import { geminiCountTokensBody, geminiGenerateBody } from '../schemas/gemini-generate.ts'
-import { geminiShelf, geminiShelfEndpoints } from '../shelves/gemini.ts'
+import { GeminiShelf, geminiShelfEndpoints } from '../shelves/gemini.ts'
 
 /** Finish reasons. A tool call ends with STOP, like text. */
 const FINISH_REASONS = {
@@ -152,7 +152,7 @@ export const gemini = {
   origin: 'https://generativelanguage.googleapis.com',
   basePaths: ['/v1beta', '/v1', '/upload/v1beta', '/upload/v1'],
   endpoints: [generate, countTokens, models, ...geminiShelfEndpoints],
-  shelf: geminiShelf,
+  shelf: () => new GeminiShelf(),
   credential: ({ headers, query }) => headers['x-goog-api-key'] ?? query.get('key'),
   refusal(kind, message) {
     const [status, name, fields] = REFUSALS[kind]

@@ -12,7 +12,7 @@ import { openAiResponses } from '../dialects/openai-responses.ts'
 import { bearer, type Endpoint, type MockProvider } from '../provider.ts'
 import { fitImages } from '../recording/fit.ts'
 import { openAiImagesBody } from '../schemas/openai-images.ts'
-import { openAiShelf, openAiShelfEndpoints } from '../shelves/openai.ts'
+import { OpenAiShelf, openAiShelfEndpoints } from '../shelves/openai.ts'
 
 const images: Endpoint = {
   method: 'POST',
@@ -34,7 +34,7 @@ export const openai = {
   ],
   credential: bearer,
   keepsResponses: true,
-  shelf: openAiShelf,
+  shelf: () => new OpenAiShelf(),
   refusal: openAiRefusal,
   unknownField: (name) => `Unrecognized request argument supplied: ${name}`,
 } satisfies MockProvider

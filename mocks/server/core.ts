@@ -15,13 +15,13 @@ import { createModelJudge, type ModelJudge } from '../models/judge.ts'
 import {
   type Arrived,
   arrivedAt,
+  type BatchAnswer,
   bearer,
   type Endpoint,
   endpointOf,
   type MockProvider,
-  type Played,
+  type Play,
   type RefusedRequest,
-  type Shelf,
   type Wants,
 } from '../provider.ts'
 import type { ProviderMatch } from '../providers/find.ts'
@@ -33,6 +33,7 @@ import { hostName } from '../redaction/paths.ts'
 import { offeredTools } from '../scenarios/offered-tools.ts'
 import { findScenario } from '../scenarios/registry.ts'
 import { refusalOf } from '../scenarios/scenario.ts'
+import { Shelves } from '../shelves/kept.ts'
 import { type Chaos, chaosSchema, createChaos, type Fate, type ParsedChaos } from './chaos.ts'
 import { withOwnId } from './fresh-ids.ts'
 import { createGates, type Gates } from './gates.ts'
@@ -261,7 +262,7 @@ interface Context {
 
 /** Creates the ledger, the scripts, the gates and the turns of one test, or of all that name none. */
 function createContext(shared: Shared, name: string | null): Context {
-  const { known, digester, similar, secrets, keyFor, judgeModel } = shared
+  const { known, secrets, keyFor, judgeModel } = shared
   let find = createMatcher(known)
   const stock: Stock = { ...shared, find: (asked) => find(asked) }
   const book = createLedgerBook(secrets)
@@ -269,7 +270,7 @@ function createContext(shared: Shared, name: string | null): Context {
   const gates = createGates()
   const threads = createThreads()
   const responses = new KeptResponses()
-  const shelves = new Map<string, Shelf>()
+  const shelves = new Shelves()
   let turns = 0
   const chaos = createChaos(shared.chaos)
   const underWay = countUnderWay()
@@ -296,32 +297,6 @@ function createContext(shared: Shared, name: string | null): Context {
     },
   }
 
-  const contentOf = ({ request, wants }: Read, at: number): Omit<Asked, 'places'> => ({
-    said: digester?.(request.json, at) ?? null,
-    spoken: () => ({ model: wants.model, parts: conversationOf(request.json)?.parts ?? [] }),
-    similar,
-  })
-
-  /** Returns the files and batches of a provider; null if it keeps none. */
-  function shelfOf({ name, shelf }: MockProvider): Shelf | null {
-    const there = shelves.get(name) ?? shelf?.() ?? null
-    if (there) shelves.set(name, there)
-    return there
-  }
-
-  /** Returns the function that answers a request of a batch as if it had come by itself. */
-  const play =
-    (incoming: Incoming, place: ProviderMatch | null, rules: Rules) =>
-    (path: string, body: unknown): Played => {
-      const inner = { ...incoming, method: 'POST', body: bytesOf(JSON.stringify(body)), form: null }
-      const there = place && { ...place, path }
-      const read = readRequest(inner, there, threads)
-      const verdict = verdictOn(inner, there, read, rules)
-      const byName = scenarioOfModel(read.wants.model, read.request.json)
-      const asked = matchRequestOf(inner, there, read, byName, contentOf(read, incoming.at))
-      return playedBy(answerTo(asked, verdict, null, stock, { onShelf: () => null, hasKnownPaths: true }))
-    }
-
   function receive(incoming: Incoming, place: ProviderMatch | null): Reception {
     const read = readRequest(incoming, place, threads)
     const { provider, request, wants, kind, turn } = read
@@ -333,7 +308,7 @@ function createContext(shared: Shared, name: string | null): Context {
       body: request.json,
     })
     const byName = scripted?.scenario ?? scenarioOfModel(wants.model, request.json)
-    const asked = matchRequestOf(incoming, place, read, byName, contentOf(read, incoming.at))
+    const asked = matchRequestOf(incoming, place, read, byName, contentOf(read, incoming.at, shared))
     const strict = scripted?.strict || findScenario(asked.scenario)?.scenario.strict || false
     const valid = keyFor(provider.name)
     const key = rightKey(valid, name, provider.credential(request))
@@ -342,10 +317,8 @@ function createContext(shared: Shared, name: string | null): Context {
     const rules = { key, strict, judgeModel, lost: state?.refused ?? null }
     const verdict = verdictOn(incoming, place, read, rules)
     const about = verdict.credential === 'mismatch' ? null : (state?.answer ?? null)
-    const onShelf = () =>
-      read.endpoint?.isKept
-        ? shelfOf(provider)!.answer(request, provider.credential(request), play(incoming, place, rules))
-        : null
+    const play: Play = (...its) => playOne(its, { incoming, place, rules, threads, stock, shared })
+    const onShelf = () => keptFor(read, shelves, play)
     const answering = (how: ParsedAnswer | null) =>
       answerTo(asked, verdict, how, stock, { onShelf, hasKnownPaths: place !== null && !place.kept })
     const fate = kind === 'inference' && !scripted ? chaos.next() : null
@@ -362,6 +335,50 @@ function createContext(shared: Shared, name: string | null): Context {
   }
 
   return { stage, receive }
+}
+
+/** Returns what a recording is looked for by. */
+const contentOf = (
+  { request, wants }: Read,
+  at: number,
+  { digester, similar }: Shared,
+): Omit<Asked, 'places'> => ({
+  said: digester?.(request.json, at) ?? null,
+  spoken: () => ({ model: wants.model, parts: conversationOf(request.json)?.parts ?? [] }),
+  similar,
+})
+
+/** Answers a request about files and batches that the provider keeps; null for any other. */
+const keptFor = ({ provider, endpoint, request }: Read, shelves: Shelves, play: Play): MockAnswer | null =>
+  endpoint?.isKept ? shelves.of(provider).answer(request, provider.credential(request), play) : null
+
+/** Answers a request of a batch as if it had come by itself. */
+function playOne(
+  [path, body]: Parameters<Play>,
+  { incoming, place, rules, threads, stock, shared }: Batched,
+): BatchAnswer {
+  const inner = { ...incoming, method: 'POST', body: bytesOf(JSON.stringify(body)), form: null }
+  const there = place && { ...place, path }
+  const read = readRequest(inner, there, threads)
+  const verdict = verdictOn(inner, there, read, rules)
+  const byName = scenarioOfModel(read.wants.model, read.request.json)
+  const asked = matchRequestOf(inner, there, read, byName, contentOf(read, incoming.at, shared))
+  const { status, parts } = answerTo(asked, verdict, null, stock, {
+    ...{ onShelf: () => null, hasKnownPaths: true },
+  })
+  const bytes = Buffer.concat(parts.filter((part) => part instanceof Uint8Array))
+  const answer = parse(bytes.toString('utf8')) ?? null
+  return { status: answer === null ? 500 : (status ?? 500), body: answer }
+}
+
+/** Call that brought a batch or reads it, and what its requests are answered with. */
+interface Batched {
+  readonly incoming: Incoming
+  readonly place: ProviderMatch | null
+  readonly rules: Rules
+  readonly threads: ReturnType<typeof createThreads>
+  readonly stock: Stock
+  readonly shared: Shared
 }
 
 /**
@@ -486,13 +503,6 @@ function matchesOf(
 }
 
 const decoder = new TextDecoder()
-
-/** Reads a whole answer to a request of a batch. */
-function playedBy({ status, parts }: MockAnswer): Played {
-  const bytes = Buffer.concat(parts.filter((part) => part instanceof Uint8Array))
-  const body = parse(bytes.toString('utf8'))
-  return { status: body === undefined ? 500 : (status ?? 500), body: body ?? null }
-}
 
 interface Verdict extends Validation {
   /** The model's refusal; null if it takes the request. */

@@ -2,16 +2,16 @@
 // address in it. A file that was uploaded is not given back.
 import { z } from 'zod'
 import { FormFile } from '../form.ts'
-import type { Arrived, Endpoint, MockProvider, Played, Shelf } from '../provider.ts'
+import type { Arrived, Endpoint, MockProvider, Play, Shelf } from '../provider.ts'
 import {
   KeptObjects,
   keptAnswer,
   keptBytes,
-  newId,
   numberIn,
-  pageOf,
+  objectId,
+  pageAfter,
   READS_UNTIL_ENDED,
-  refused,
+  refusedWith,
 } from './kept.ts'
 
 interface Batch {
@@ -63,63 +63,75 @@ export const anthropicShelfEndpoints: readonly Endpoint[] = [
   endpoint('DELETE', 'messages/batches/{id}'),
 ]
 
-export function anthropicShelf({ refusal }: Pick<MockProvider, 'refusal'>): Shelf {
-  const files = new KeptObjects<StoredFile>()
-  const batches = new KeptObjects<Batch>()
-  const refuse = (message: string) => refused(refusal('invalid_request', message))
-  const missing = (message: string) => refused(refusal('unknown_path', message))
+export class AnthropicShelf implements Shelf {
+  readonly #files = new KeptObjects<StoredFile>()
+  readonly #batches = new KeptObjects<Batch>()
+  readonly #refusal: MockProvider['refusal']
 
-  function addFile({ json }: Arrived, account: string | null) {
+  constructor({ refusal }: Pick<MockProvider, 'refusal'>) {
+    this.#refusal = refusal
+  }
+
+  #refuse(message: string) {
+    return refusedWith(this.#refusal('invalid_request', message))
+  }
+
+  #missing(message: string) {
+    return refusedWith(this.#refusal('unknown_path', message))
+  }
+
+  #addFile({ json }: Arrived, account: string | null) {
     const { file } = json as { file: FormFile }
     if (!/^[^<>:"|?*\\/\p{Cc}]{1,255}$/u.test(file.filename))
-      return refuse('file: The filename is not valid: 1 to 255 characters, without < > : " | ? * \\ /.')
+      return this.#refuse('file: The filename is not valid: 1 to 255 characters, without < > : " | ? * \\ /.')
     const stored = {
-      ...{ id: newId('file_', 24), type: 'file', filename: file.filename },
+      ...{ id: objectId('file_', 24), type: 'file', filename: file.filename },
       ...{ mime_type: file.type || 'application/octet-stream', size_bytes: file.size },
       ...{ created_at: now(), downloadable: false },
     }
-    files.add(stored.id, account, stored)
+    this.#files.add(stored.id, account, stored)
     return keptAnswer(stored)
   }
 
-  function aboutFile(id: string, part: string, method: string, account: string | null) {
-    const file = files.find(id, account)
-    if (!file) return missing(`File not found: ${id}`)
+  #aboutFile(id: string, part: string, method: string, account: string | null) {
+    const file = this.#files.find(id, account)
+    if (!file) return this.#missing(`File not found: ${id}`)
     if (method === 'DELETE') {
-      files.remove(id, account)
+      this.#files.remove(id, account)
       return keptAnswer({ id, type: 'file_deleted' })
     }
-    return part === '' ? keptAnswer(file) : refuse(`File '${id}' is not downloadable.`)
+    return part === '' ? keptAnswer(file) : this.#refuse(`File '${id}' is not downloadable.`)
   }
 
-  function addBatch({ json, base }: Arrived, account: string | null) {
+  #addBatch({ json, base }: Arrived, account: string | null) {
     const { requests } = json as Pick<Batch, 'requests'>
     const ids = new Set(requests.map(({ custom_id }) => custom_id))
-    if (ids.size < requests.length) return refuse('requests: custom_id values must be unique within a batch.')
+    if (ids.size < requests.length)
+      return this.#refuse('requests: custom_id values must be unique within a batch.')
     const batch: Batch = {
-      ...{ id: newId('msgbatch_', 24), requests, created_at: now(), readsLeft: READS_UNTIL_ENDED },
+      ...{ id: objectId('msgbatch_', 24), requests, created_at: now(), readsLeft: READS_UNTIL_ENDED },
       ...{ cancelled_at: null, results: null, ended_at: null },
     }
-    batches.add(batch.id, account, batch, JSON.stringify(requests).length)
+    this.#batches.add(batch.id, account, batch, JSON.stringify(requests).length)
     return keptAnswer(shown(batch, base))
   }
 
-  function aboutBatch(
+  #aboutBatch(
     [, id = '', part = '']: RegExpExecArray,
     { method, base }: Arrived,
     account: string | null,
-    play: (path: string, body: unknown) => Played,
+    play: Play,
   ) {
-    const batch = batches.find(id, account)
-    if (!batch) return missing(`Message batch '${id}' not found.`)
+    const batch = this.#batches.find(id, account)
+    if (!batch) return this.#missing(`Message batch '${id}' not found.`)
     if (part === '/results') {
-      if (!batch.results) return refuse('The batch has no results yet: it is still being processed.')
+      if (!batch.results) return this.#refuse('The batch has no results yet: it is still being processed.')
       const lines = batch.results.map((line) => `${JSON.stringify(line)}\n`).join('')
       return keptBytes(Buffer.from(lines), { 'content-type': 'application/x-jsonl' })
     }
     if (method === 'DELETE') {
-      if (!batch.results) return refuse('The batch is still being processed; cancel it first.')
-      batches.remove(id, account)
+      if (!batch.results) return this.#refuse('The batch is still being processed; cancel it first.')
+      this.#batches.remove(id, account)
       return keptAnswer({ id, type: 'message_batch_deleted' })
     }
     if (part === '/cancel') batch.cancelled_at ??= batch.results ? null : now()
@@ -127,12 +139,12 @@ export function anthropicShelf({ refusal }: Pick<MockProvider, 'refusal'>): Shel
     return keptAnswer(shown(batch, base))
   }
 
-  function list(all: readonly { readonly id: string }[], { query }: Arrived) {
+  #list(all: readonly { readonly id: string }[], { query }: Arrived) {
     const limit = numberIn(query, 'limit', 20, 1_000)
-    if (limit === null) return refuse('limit: Input should be between 1 and 1000')
+    if (limit === null) return this.#refuse('limit: Input should be between 1 and 1000')
     const [after, before] = [query.get('after_id'), query.get('before_id')]
-    const page = pageOf(before === null ? all : [...all].reverse(), after ?? before, limit)
-    if (!page) return refuse(`${after === null ? 'before_id' : 'after_id'}: Invalid cursor`)
+    const page = pageAfter(before === null ? all : [...all].reverse(), after ?? before, limit)
+    if (!page) return this.#refuse(`${after === null ? 'before_id' : 'after_id'}: Invalid cursor`)
     const data = before === null ? page.data : [...page.data].reverse()
     return keptAnswer({
       ...{ data, has_more: page.has_more },
@@ -140,30 +152,30 @@ export function anthropicShelf({ refusal }: Pick<MockProvider, 'refusal'>): Shel
     })
   }
 
-  return {
-    answer(request, account, play) {
-      const { method, path, base } = request
-      if (path === 'files')
-        return method === 'GET' ? list(files.all(account), request) : addFile(request, account)
-      if (path === 'messages/batches')
-        return method === 'GET'
-          ? list(
-              batches.all(account).map((batch) => shown(batch, base)),
-              request,
-            )
-          : addBatch(request, account)
-      const file = /^files\/([\w-]+)(\/content)?$/.exec(path)
-      if (file) return aboutFile(file[1]!, file[2] ?? '', method, account)
-      const batch = /^messages\/batches\/([\w-]+)(\/results|\/cancel)?$/.exec(path)
-      return batch && aboutBatch(batch, request, account, play)
-    },
+  answer(request: Arrived, account: string | null, play: Play) {
+    const { method, path, base } = request
+    if (path === 'files')
+      return method === 'GET'
+        ? this.#list(this.#files.all(account), request)
+        : this.#addFile(request, account)
+    if (path === 'messages/batches')
+      return method === 'GET'
+        ? this.#list(
+            this.#batches.all(account).map((batch) => shown(batch, base)),
+            request,
+          )
+        : this.#addBatch(request, account)
+    const file = /^files\/([\w-]+)(\/content)?$/.exec(path)
+    if (file) return this.#aboutFile(file[1]!, file[2] ?? '', method, account)
+    const batch = /^messages\/batches\/([\w-]+)(\/results|\/cancel)?$/.exec(path)
+    return batch && this.#aboutBatch(batch, request, account, play)
   }
 }
 
 const now = (): string => new Date().toISOString()
 
 /** Answers the requests of a batch; a cancelled one is not answered. */
-function end(batch: Batch, play: (path: string, body: unknown) => Played): void {
+function end(batch: Batch, play: Play): void {
   batch.ended_at = now()
   batch.results = batch.requests.map(({ custom_id, params }) => {
     if (batch.cancelled_at !== null) return { custom_id, result: { type: 'canceled' } }

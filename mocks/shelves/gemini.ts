@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto'
 import { z } from 'zod'
 import type { Arrived, Endpoint, Shelf } from '../provider.ts'
-import { KeptObjects, keptAnswer, newId, numberIn, refused } from './kept.ts'
+import { KeptObjects, keptAnswer, numberIn, objectId, refusedWith } from './kept.ts'
 
 interface StoredFile {
   readonly name: string
@@ -34,25 +34,25 @@ export const geminiShelfEndpoints: readonly Endpoint[] = [
 ]
 
 const refuse = (message: string, code = 400, status = 'INVALID_ARGUMENT') =>
-  refused({ status: code, headers: {}, body: { error: { code, message, status } } })
+  refusedWith({ status: code, headers: {}, body: { error: { code, message, status } } })
 
 const fileMembers = z
   .object({ file: z.object({ name: z.string().optional(), displayName: z.string().optional() }).optional() })
   .catch({})
 
-export function geminiShelf(): Shelf {
-  const files = new KeptObjects<StoredFile>()
-  const uploads = new KeptObjects<Upload>()
+export class GeminiShelf implements Shelf {
+  readonly #files = new KeptObjects<StoredFile>()
+  readonly #uploads = new KeptObjects<Upload>()
 
-  function begin({ headers, json, base }: Arrived, account: string | null) {
+  #begin({ headers, json, base }: Arrived, account: string | null) {
     if (headers['x-goog-upload-protocol'] !== 'resumable')
       return refuse('This mock takes uploads of the protocol "resumable" only.')
     const { file = {} } = fileMembers.parse(json)
     if (file.name !== undefined && !/^(files\/)?[a-z\d][a-z\d-]{0,39}$/.test(file.name))
       return refuse('* CreateFileRequest.file.name: must be lowercase letters, digits and dashes.')
-    const id = newId('upload-', 40)
+    const id = objectId('upload-', 40)
     const mimeType = headers['x-goog-upload-header-content-type'] ?? 'application/octet-stream'
-    uploads.add(id, account, { file, mimeType, received: Buffer.alloc(0) })
+    this.#uploads.add(id, account, { file, mimeType, received: Buffer.alloc(0) })
     return keptAnswer(
       {},
       {
@@ -62,8 +62,8 @@ export function geminiShelf(): Shelf {
     )
   }
 
-  function goOn(id: string, { headers, bytes, base }: Arrived, account: string | null) {
-    const upload = uploads.find(id, account)
+  #goOn(id: string, { headers, bytes, base }: Arrived, account: string | null) {
+    const upload = this.#uploads.find(id, account)
     if (!upload) return refuse('Upload not found.', 404, 'NOT_FOUND')
     const command = headers['x-goog-upload-command'] ?? ''
     if (command === 'query')
@@ -80,17 +80,17 @@ export function geminiShelf(): Shelf {
     if (upload.received.length + bytes.length > MAX_UPLOAD_BYTES) return refuse('The upload is too large.')
     upload.received = Buffer.concat([upload.received, bytes])
     if (!command.includes('finalize')) return keptAnswer({}, { 'x-goog-upload-status': 'active' })
-    uploads.remove(id, account)
+    this.#uploads.remove(id, account)
     const file = fileOf(upload, base.replace('/upload/', '/'))
-    files.add(file.name, account, file)
+    this.#files.add(file.name, account, file)
     return keptAnswer({ file }, { 'x-goog-upload-status': 'final' })
   }
 
-  function list({ query }: Arrived, account: string | null) {
+  #list({ query }: Arrived, account: string | null) {
     const size = numberIn(query, 'pageSize', 10, 100)
     if (size === null) return refuse('* ListFilesRequest.page_size: must be within 1 and 100.')
     const from = Number(query.get('pageToken') ?? 0)
-    const all = files.all(account)
+    const all = this.#files.all(account)
     if (!Number.isInteger(from)) return refuse('* ListFilesRequest.page_token: is not valid.')
     const end = from + size
     return keptAnswer({
@@ -99,35 +99,33 @@ export function geminiShelf(): Shelf {
     })
   }
 
-  function aboutFile(name: string, isContent: boolean, method: string, account: string | null) {
-    const file = files.find(name, account)
+  #aboutFile(name: string, isContent: boolean, method: string, account: string | null) {
+    const file = this.#files.find(name, account)
     if (!file) {
       const message = `You do not have permission to access the File ${name.slice(6)} or it may not exist.`
       return refuse(message, 403, 'PERMISSION_DENIED')
     }
     if (isContent) return refuse('Only files that Google made can be downloaded.')
     if (method !== 'DELETE') return keptAnswer(file)
-    files.remove(name, account)
+    this.#files.remove(name, account)
     return keptAnswer({})
   }
 
-  return {
-    answer(request, account) {
-      const { method, path, query } = request
-      if (path === 'files') {
-        if (method === 'GET') return list(request, account)
-        const upload = query.get('upload_id')
-        return upload === null ? begin(request, account) : goOn(upload, request, account)
-      }
-      const file = /^(files\/[\w-]+)(:download)?$/.exec(path)
-      return file && aboutFile(file[1]!, file[2] !== undefined, method, account)
-    },
+  answer(request: Arrived, account: string | null) {
+    const { method, path, query } = request
+    if (path === 'files') {
+      if (method === 'GET') return this.#list(request, account)
+      const upload = query.get('upload_id')
+      return upload === null ? this.#begin(request, account) : this.#goOn(upload, request, account)
+    }
+    const file = /^(files\/[\w-]+)(:download)?$/.exec(path)
+    return file && this.#aboutFile(file[1]!, file[2] !== undefined, method, account)
   }
 }
 
 function fileOf({ file, mimeType, received }: Upload, base: string): StoredFile {
   const name = typeof file.name === 'string' ? file.name.replace(/^(files\/)?/, 'files/') : null
-  const id = name ?? newId('files/', 12).toLowerCase()
+  const id = name ?? objectId('files/', 12).toLowerCase()
   const at = Date.now()
   const time = (ms: number) => new Date(ms).toISOString()
   return {

@@ -1,7 +1,7 @@
 // Objects that a provider keeps, each for the account that made it, in the order in which they were made.
 import { randomBytes } from 'node:crypto'
 import { type MockAnswer, wholeAnswer } from '../answer.ts'
-import type { RefusedRequest } from '../provider.ts'
+import type { MockProvider, RefusedRequest, Shelf } from '../provider.ts'
 import { refusalOf } from '../scenarios/scenario.ts'
 
 /** Reads of a batch until it has ended; the same as of a background response. */
@@ -55,8 +55,23 @@ export class KeptObjects<Value> {
   }
 }
 
+/** What the providers keep of one test. */
+export class Shelves {
+  readonly #shelves = new Map<string, Shelf>()
+
+  of({ name, shelf }: MockProvider): Shelf {
+    const there = this.#shelves.get(name) ?? shelf!()
+    this.#shelves.set(name, there)
+    return there
+  }
+
+  clear(): void {
+    this.#shelves.clear()
+  }
+}
+
 /** Returns an id of its own, as long as the provider's. */
-export const newId = (prefix: string, length: number): string =>
+export const objectId = (prefix: string, length: number): string =>
   prefix + randomBytes(length).toString('base64url').replace(/[-_]/g, 'x').slice(0, length)
 
 export const keptAnswer = (body: unknown, headers: Readonly<Record<string, string>> = {}): MockAnswer =>
@@ -66,13 +81,13 @@ export const keptBytes = (bytes: Uint8Array, headers: Readonly<Record<string, st
   ...{ from: 'kept', status: 200, headers, parts: [bytes] },
 })
 
-export const refused = (refusal: RefusedRequest): MockAnswer => ({
+export const refusedWith = (refusal: RefusedRequest): MockAnswer => ({
   ...refusalOf(refusal),
   from: 'refusal',
 })
 
 /** Returns the objects of a page: those behind `after`, at most `limit`; null if there is no such object. */
-export function pageOf<Value extends { readonly id: string }>(
+export function pageAfter<Value extends { readonly id: string }>(
   all: readonly Value[],
   after: string | null,
   limit: number,

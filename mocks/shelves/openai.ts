@@ -3,16 +3,16 @@
 import { z } from 'zod'
 import { openAiRefusal, openAiWants } from '../dialects/openai-chat.ts'
 import { FormFile } from '../form.ts'
-import type { Arrived, Endpoint, Played, Shelf } from '../provider.ts'
+import type { Arrived, Endpoint, Play, Shelf } from '../provider.ts'
 import {
   KeptObjects,
   keptAnswer,
   keptBytes,
-  newId,
   numberIn,
-  pageOf,
+  objectId,
+  pageAfter,
   READS_UNTIL_ENDED,
-  refused,
+  refusedWith,
 } from './kept.ts'
 
 interface StoredFile {
@@ -96,27 +96,27 @@ export const openAiShelfEndpoints: readonly Endpoint[] = [
 
 const refuse = (message: string, param: string | null = null, status = 400) => {
   const refusal = openAiRefusal('invalid_request', message, param ?? undefined)
-  return refused({ ...refusal, status })
+  return refusedWith({ ...refusal, status })
 }
 
-export function openAiShelf(): Shelf {
-  const files = new KeptObjects<FileWithContent>()
-  const batches = new KeptObjects<Batch>()
+export class OpenAiShelf implements Shelf {
+  readonly #files = new KeptObjects<FileWithContent>()
+  readonly #batches = new KeptObjects<Batch>()
 
-  const store = (content: Uint8Array, filename: string, purpose: string, account: string | null) => {
+  #store(content: Uint8Array, filename: string, purpose: string, account: string | null) {
     const file: FileWithContent = {
-      ...{ id: newId('file-', 22), object: 'file', bytes: content.length, created_at: seconds() },
+      ...{ id: objectId('file-', 22), object: 'file', bytes: content.length, created_at: seconds() },
       ...{ filename, purpose, status: 'processed', content },
     }
-    files.add(file.id, account, file, content.length)
+    this.#files.add(file.id, account, file, content.length)
     return file
   }
 
-  function aboutFile(id: string, part: string, method: string, account: string | null) {
-    const file = files.find(id, account)
+  #aboutFile(id: string, part: string, method: string, account: string | null) {
+    const file = this.#files.find(id, account)
     if (!file) return refuse(`No such File object: ${id}`, 'id', 404)
     if (method === 'DELETE') {
-      files.remove(id, account)
+      this.#files.remove(id, account)
       return keptAnswer({ id, object: 'file', deleted: true })
     }
     if (part === '') return keptAnswer(shown(file))
@@ -128,30 +128,30 @@ export function openAiShelf(): Shelf {
     })
   }
 
-  function addFile({ json }: Arrived, account: string | null) {
+  #addFile({ json }: Arrived, account: string | null) {
     const { file, purpose } = json as { file: FormFile; purpose: string }
-    return keptAnswer(shown(store(file.bytes(), file.filename, purpose, account)))
+    return keptAnswer(shown(this.#store(file.bytes(), file.filename, purpose, account)))
   }
 
-  function addBatch({ json }: Arrived, account: string | null) {
+  #addBatch({ json }: Arrived, account: string | null) {
     const { endpoint, input_file_id, metadata } = json as Record<'endpoint' | 'input_file_id', string> & {
       metadata?: unknown
     }
-    const file = files.find(input_file_id, account)
+    const file = this.#files.find(input_file_id, account)
     if (!file) return refuse(`No such File object: ${input_file_id}`, 'input_file_id', 404)
     if (file.purpose !== 'batch')
       return refuse(`The purpose of '${input_file_id}' is not 'batch'.`, 'input_file_id')
     const batch: Batch = {
-      ...{ id: newId('batch_', 32), endpoint, input_file_id, metadata: metadata ?? null },
+      ...{ id: objectId('batch_', 32), endpoint, input_file_id, metadata: metadata ?? null },
       ...{ created_at: seconds(), lines: linesOf(file.content, endpoint) },
       ...{ readsLeft: READS_UNTIL_ENDED, isCancelled: false, ended: null },
     }
-    batches.add(batch.id, account, batch)
+    this.#batches.add(batch.id, account, batch)
     return keptAnswer(batchAs(batch, 'validating'))
   }
 
   /** Answers the requests of a batch, and stores what they bring. */
-  function end(batch: Batch, account: string | null, play: (path: string, body: unknown) => Played) {
+  #end(batch: Batch, account: string | null, play: Play) {
     const { lines } = batch
     if ('errors' in lines)
       return batchAs(batch, 'failed', {
@@ -160,8 +160,8 @@ export function openAiShelf(): Shelf {
       })
     const results = lines.map(({ custom_id, url, body }) => {
       const { status, body: answer } = play(url.replace(/^\/v1\//, ''), body)
-      const response = { status_code: status, request_id: newId('req_', 16), body: answer }
-      return { id: newId('batch_req_', 24), custom_id, response, error: null }
+      const response = { status_code: status, request_id: objectId('req_', 16), body: answer }
+      return { id: objectId('batch_req_', 24), custom_id, response, error: null }
     })
     const [good, bad] = [true, false].map((isGood) =>
       results.filter(({ response }) => response.status_code < 400 === isGood),
@@ -169,7 +169,7 @@ export function openAiShelf(): Shelf {
     const fileOf = (those: typeof results, kind: string) =>
       those.length === 0
         ? null
-        : store(
+        : this.#store(
             Buffer.from(those.map((each) => `${JSON.stringify(each)}\n`).join('')),
             `${batch.id}_${kind}.jsonl`,
             'batch_output',
@@ -183,12 +183,8 @@ export function openAiShelf(): Shelf {
     })
   }
 
-  function aboutBatch(
-    [, id = '', part = '']: RegExpExecArray,
-    account: string | null,
-    play: (path: string, body: unknown) => Played,
-  ) {
-    const batch = batches.find(id, account)
+  #aboutBatch([, id = '', part = '']: RegExpExecArray, account: string | null, play: Play) {
+    const batch = this.#batches.find(id, account)
     if (!batch) return refuse(`No batch found with id '${id}'.`, 'id', 404)
     if (batch.ended)
       return part
@@ -199,22 +195,22 @@ export function openAiShelf(): Shelf {
       return keptAnswer(batchAs(batch, 'cancelling', { cancelling_at: seconds() }))
     }
     if (batch.isCancelled) batch.ended = batchAs(batch, 'cancelled', { cancelled_at: seconds() })
-    else if (--batch.readsLeft <= 0 || 'errors' in batch.lines) batch.ended = end(batch, account, play)
+    else if (--batch.readsLeft <= 0 || 'errors' in batch.lines) batch.ended = this.#end(batch, account, play)
     return keptAnswer(batch.ended ?? batchAs(batch, 'in_progress', { in_progress_at: seconds() }))
   }
 
-  function list({ path, query }: Arrived, account: string | null) {
+  #list({ path, query }: Arrived, account: string | null) {
     const limit = numberIn(query, 'limit', path === 'files' ? 10_000 : 20, path === 'files' ? 10_000 : 100)
     if (limit === null) return refuse("Invalid 'limit'.", 'limit')
     const [purpose, order] = [query.get('purpose'), query.get('order')]
     const all: readonly (StoredFile | (object & { id: string }))[] =
       path === 'files'
-        ? files
+        ? this.#files
             .all(account)
             .filter((file) => purpose === null || file.purpose === purpose)
             .map(shown)
-        : batches.all(account).map((batch) => (batch.ended ?? batchAs(batch, 'in_progress')) as Batch)
-    const page = pageOf(order === 'asc' ? [...all].reverse() : all, query.get('after'), limit)
+        : this.#batches.all(account).map((batch) => (batch.ended ?? batchAs(batch, 'in_progress')) as Batch)
+    const page = pageAfter(order === 'asc' ? [...all].reverse() : all, query.get('after'), limit)
     if (!page) return refuse(`No such object: ${query.get('after')}`, 'after')
     const { data } = page
     return keptAnswer({
@@ -224,16 +220,16 @@ export function openAiShelf(): Shelf {
     })
   }
 
-  return {
-    answer(request, account, play) {
-      const { method, path } = request
-      if (path === 'files') return method === 'GET' ? list(request, account) : addFile(request, account)
-      if (path === 'batches') return method === 'GET' ? list(request, account) : addBatch(request, account)
-      const file = /^files\/([\w-]+)(\/content)?$/.exec(path)
-      if (file) return aboutFile(file[1]!, file[2] ?? '', method, account)
-      const batch = /^batches\/([\w-]+)(\/cancel)?$/.exec(path)
-      return batch && aboutBatch(batch, account, play)
-    },
+  answer(request: Arrived, account: string | null, play: Play) {
+    const { method, path } = request
+    if (path === 'files')
+      return method === 'GET' ? this.#list(request, account) : this.#addFile(request, account)
+    if (path === 'batches')
+      return method === 'GET' ? this.#list(request, account) : this.#addBatch(request, account)
+    const file = /^files\/([\w-]+)(\/content)?$/.exec(path)
+    if (file) return this.#aboutFile(file[1]!, file[2] ?? '', method, account)
+    const batch = /^batches\/([\w-]+)(\/cancel)?$/.exec(path)
+    return batch && this.#aboutBatch(batch, account, play)
   }
 }
 
