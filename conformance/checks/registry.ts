@@ -128,6 +128,12 @@ import { turnState } from './RSP-11.ts'
 import { compactionIsNative } from './RSP-12.ts'
 import { kindsOnRecord } from './RSP-13.ts'
 import { refusedReasoning } from './RSP-14.ts'
+import { continuedAtOnce } from './RSP-16.ts'
+import { continuedAfterRestart } from './RSP-17.ts'
+import { refusedMessages } from './RSP-18.ts'
+import { socketAsOverHttp } from './RSP-19.ts'
+import { keptUntilDeleted } from './RSP-20.ts'
+import { socketsAreOnRecord } from './RSP-21.ts'
 import { wholeAnswersHaveTheirShape } from './SRV-01.ts'
 import { streamsEndOnce } from './SRV-02.ts'
 import { badRequestsAreRefused } from './SRV-03.ts'
@@ -279,6 +285,12 @@ const all: readonly Check[] = [
   compactionIsNative,
   kindsOnRecord,
   refusedReasoning,
+  continuedAtOnce,
+  continuedAfterRestart,
+  refusedMessages,
+  socketAsOverHttp,
+  keptUntilDeleted,
+  socketsAreOnRecord,
   wholeAnswersHaveTheirShape,
   streamsEndOnce,
   badRequestsAreRefused,

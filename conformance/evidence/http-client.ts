@@ -315,7 +315,7 @@ function inflated(body: Readable): Readable {
 
 const sizeOf = (pieces: readonly Buffer[]): number => pieces.reduce((sum, { length }) => sum + length, 0)
 
-const flatten = ({ headers }: IncomingMessage): Record<string, string> =>
+export const flatten = ({ headers }: IncomingMessage): Record<string, string> =>
   Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [
       name,

@@ -18,6 +18,8 @@ export function curl({ n, request }: Pick<Exchange, 'n' | 'request'>, start: obj
       : body.length > MAX_BODY_LENGTH
         ? ` \\\n  --data-raw "$(jq -r '.exchanges[] | select(.n == ${n}) | .request.body' ${quoted(file)})"`
         : ` \\\n  --data-raw ${quoted(body)}`
+  if (method === 'WEBSOCKET')
+    return `npx wscat -c ${url}${parts.join('')}${data.replace('--data-raw', '-x')} -w 5`
   const how = method === 'GET' ? '' : method === 'HEAD' ? '--head ' : `-X ${method} `
   return `curl -i ${how}${url}${parts.join('')}${data}`
 }

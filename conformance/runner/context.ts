@@ -19,6 +19,7 @@ import {
 } from '../evidence/http-client.ts'
 import { at } from '../evidence/reading.ts'
 import { withoutSecrets } from '../evidence/secrets.ts'
+import { sendMessage } from '../evidence/socket-client.ts'
 import { recordStep, type Step, step } from '../evidence/step.ts'
 import { type Running, StartError } from '../launch/instance.ts'
 import { shownKey, type Target } from '../target/schema.ts'
@@ -178,17 +179,48 @@ export class CheckContext {
 
   /** Makes a call and returns while it runs. */
   async openChat(step: Step, options: ChatOptions = {}): Promise<OpenCall> {
-    const {
-      model = this.model,
-      stream = false,
-      script,
-      body = {},
-      prompt = 'Where do you go?',
-      query = '',
-      path,
-      key,
-      timeout,
-    } = options
+    const { query = '', path } = options
+    const { nonce, headers, asked, body } = await this.#prepare(options)
+    const place = path ?? this.dialect.pathOf?.(asked) ?? this.dialect.path
+    const more = place.includes('?') ? query.replace('?', '&') : query
+    return this.#open(step, nonce, { method: 'POST', path: place + more, headers, body }, options.timeout)
+  }
+
+  /**
+   * Makes a call over a WebSocket of its own, and waits for its end. `frame` returns what is sent instead of
+   * the message; the text that it gets is that of the call.
+   */
+  async chatOverSocket(
+    step: Step,
+    {
+      frame = (message) => message,
+      timeout = CALL_TIMEOUT_MS,
+      ...options
+    }: ChatOptions & { readonly frame?: (message: string) => string | Buffer } = {},
+  ): Promise<Exchange> {
+    this.#mayGoOn()
+    const { nonce, headers, body } = await this.#prepare(options)
+    const { stream: _, ...call } = JSON.parse(body)
+    const message = frame(JSON.stringify({ type: 'response.create', ...call }))
+    const outgoing = { method: 'WEBSOCKET', path: this.dialect.path, headers, body: message }
+    const { baseUrl, ca } = this.running
+    const n = ++this.#count
+    const sent = sendMessage(baseUrl, outgoing, timeout, { ca, budget: this.#budget })
+    const done = sent.then((seen) => this.#keep(step, nonce, outgoing, seen, n))
+    this.#pending.push(done)
+    return done
+  }
+
+  /** Announces a call to the mock and the log, and returns what it sends. */
+  async #prepare({
+    model = this.model,
+    stream = false,
+    script,
+    body = {},
+    prompt = 'Where do you go?',
+    key,
+    headers = {},
+  }: ChatOptions) {
     const nonce = this.nonce()
     if (script) {
       this.#scripts.set(nonce, script)
@@ -199,12 +231,13 @@ export class CheckContext {
       if (this.#before.size === 0) await this.wait(this.target.observability.log!.lag_ms)
       this.#before.set(nonce, await this.#idsInLog())
     }
-    const headers = this.#headers({ ...this.callHeaders, ...options.headers }, key)
     const asked = { model, prompt: `${prompt} ${writeNonce(nonce)}`, stream, body }
-    const text = JSON.stringify(this.dialect.request(asked)).replaceAll('{nonce}', writeNonce(nonce))
-    const place = path ?? this.dialect.pathOf?.(asked) ?? this.dialect.path
-    const more = place.includes('?') ? query.replace('?', '&') : query
-    return this.#open(step, nonce, { method: 'POST', path: place + more, headers, body: text }, timeout)
+    return {
+      nonce,
+      asked,
+      headers: this.#headers({ ...this.callHeaders, ...headers }, key),
+      body: JSON.stringify(this.dialect.request(asked)).replaceAll('{nonce}', writeNonce(nonce)),
+    }
   }
 
   /**
@@ -413,9 +446,7 @@ export class CheckContext {
   }
 
   #open(step: Step, nonce: string, outgoing: Outgoing, timeout = CALL_TIMEOUT_MS): OpenCall {
-    if (this.#closed) throw new Error('the check is over')
-    if (this.#withoutEnd >= MAX_WITHOUT_END)
-      this.untestable(`${this.#withoutEnd} answers in a row had no end within their time`)
+    this.#mayGoOn()
     const open = this.#send(outgoing, timeout, {
       budget: this.#budget,
       sentByProvider: () => this.#sentFor(nonce),
@@ -427,6 +458,13 @@ export class CheckContext {
     const says = (text: string, ms = 5_000) =>
       open.until((body) => this.dialect.read(body).content.includes(text), ms)
     return Object.assign(Object.create(open), { nonce, done, says })
+  }
+
+  /** Throws if the check is over, or would wait again and again for answers without an end. */
+  #mayGoOn(): void {
+    if (this.#closed) throw new Error('the check is over')
+    if (this.#withoutEnd >= MAX_WITHOUT_END)
+      this.untestable(`${this.#withoutEnd} answers in a row had no end within their time`)
   }
 
   /** Returns path and query of an address below the gateway's own; null for others. */

@@ -16,6 +16,7 @@ import type { Target } from '../target/schema.ts'
 import { startWaybill } from './reference.ts'
 import type { GatewayHooks, HookContext } from './wire.ts'
 import { forward, pass, startBetween, type Wanted } from './wire.ts'
+import { passSocket } from './wire-sockets.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: foreign JSON
 export type Json = Record<string, any>
@@ -170,6 +171,9 @@ export const referenceWith =
         response.destroy()
       }
       count++
+    })
+    server.on('upgrade', (request, socket, head) => {
+      passSocket(request, socket, head, hooks, context, url).catch(() => socket.destroy())
     })
     server.listen(Number(env.WAYBILL_PORT ?? config.server.port), '127.0.0.1')
     await once(server, 'listening')

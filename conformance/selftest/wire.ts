@@ -3,14 +3,13 @@
 
 import { once } from 'node:events'
 import {
-  type ClientRequest,
   createServer,
   request as httpRequest,
   type IncomingHttpHeaders,
   type IncomingMessage,
   type ServerResponse,
 } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import type { AddressInfo } from 'node:net'
 
 /** Client's request, on its way to the gateway. */
 export interface Wanted {
@@ -99,13 +98,9 @@ export async function pass(
   }
   const upstream = open(url, wanted)
   if (!hooks.ignoresLeaving) response.on('close', () => upstream.destroy())
-  const incoming = await answerTo(upstream)
+  const [incoming] = (await once(upstream, 'response')) as [IncomingMessage]
   const head: ResponseStart = { status: incoming.statusCode!, headers: { ...incoming.headers } }
   hooks.responseStart?.(head, wanted, context)
-  if (head.status === 101) {
-    response.writeHead(101, head.headers).end()
-    return
-  }
   const streamed = /event-stream/.test(incoming.headers['content-type'] ?? '')
   if (streamed) await passStream(incoming, response, head, wanted, hooks, context)
   else await passWhole(incoming, response, head, wanted, hooks, context)
@@ -177,19 +172,9 @@ function open(url: string, { method, path, headers, body }: Wanted) {
   return request
 }
 
-/** Waits for an answer. A connection that the gateway upgrades is given up; the answer then has status 101. */
-async function answerTo(request: ClientRequest): Promise<IncomingMessage> {
-  const [incoming, socket] = await Promise.race([
-    once(request, 'response') as Promise<[IncomingMessage]>,
-    once(request, 'upgrade') as Promise<[IncomingMessage, Socket]>,
-  ])
-  socket?.destroy()
-  return incoming
-}
-
 /** Sends a request to the gateway and reads its whole answer. */
 export async function forward(url: string, wanted: Wanted): Promise<ResponseStart & { body: string }> {
-  const incoming = await answerTo(open(url, wanted))
+  const [incoming] = (await once(open(url, wanted), 'response')) as [IncomingMessage]
   const pieces: Buffer[] = []
   for await (const piece of incoming) pieces.push(piece as Buffer)
   return {

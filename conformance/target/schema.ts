@@ -334,8 +334,23 @@ const fields = z.strictObject({
             .describe('It counts the tokens of a request, `/v1/messages/count_tokens`.'),
         })
         .describe('Calls from Anthropic’s clients, `/v1/messages`.'),
-      responses: furtherDialect.describe('Calls from OpenAI’s newer clients, `/v1/responses`.'),
       gemini: furtherDialect.describe('Calls from Google’s clients, `/v1beta/models/MODEL:generateContent`.'),
+      responses: furtherDialect
+        .extend({
+          websocket: z
+            .boolean()
+            .default(false)
+            .describe('It answers over a WebSocket at `/v1/responses`, too, as OpenAI does.'),
+          continues: z
+            .boolean()
+            .default(false)
+            .describe('An answer with `store: true` can be continued by `previous_response_id`.'),
+          keeps: z
+            .boolean()
+            .default(false)
+            .describe('An answer with `store: true` can be read and deleted at `/v1/responses/{id}`.'),
+        })
+        .describe('Calls from OpenAI’s newer clients, `/v1/responses`.'),
       embeddings: furtherDialect.describe('Embeddings, `/v1/embeddings`.'),
       images: furtherDialect.describe('Pictures, `/v1/images/generations`.'),
     })
@@ -590,6 +605,9 @@ export const CAPABILITIES = [
   'counts',
   'responses',
   'gemini',
+  'websocket',
+  'continuation',
+  'kept_responses',
   'embeddings',
   'images',
   'window',
@@ -646,6 +664,12 @@ export function declares(
       return ours && capabilities.restart
     case 'counts':
       return dialects.messages?.counts === true
+    case 'websocket':
+      return dialects.responses?.websocket === true
+    case 'continuation':
+      return dialects.responses?.continues === true
+    case 'kept_responses':
+      return dialects.responses?.keeps === true
     case 'messages':
     case 'responses':
     case 'gemini':

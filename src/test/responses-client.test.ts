@@ -4,10 +4,16 @@ import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, beforeEach, test } from 'node:test'
+import { after, before, beforeEach, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import OpenAI from 'openai'
-import type { FunctionTool } from 'openai/resources/responses/responses'
+import type {
+  FunctionTool,
+  ResponseCompletedEvent,
+  ResponseStreamEvent,
+  ResponsesServerEvent,
+} from 'openai/resources/responses/responses'
+import { ResponsesWS } from 'openai/resources/responses/ws'
 import { createMockProviders, type MockProviders } from '../../mocks/server/create.ts'
 import { parseConfig } from '../config/load.ts'
 import { createGateway, type Gateway } from '../gateway/create-gateway.ts'
@@ -212,4 +218,74 @@ test('a client that aborts in mid-stream', async () => {
   for await (const _ of stream) break // leaving the loop aborts the request
   const record = await newestRecord()
   assert.deepEqual([record.state, record.error_code], ['aborted', 'client_closed'])
+})
+
+/** Sends a call over the client's WebSocket. Resolves with the events up to the end; rejects with the client's error. */
+async function overSocket(socket: ResponsesWS, call: object): Promise<ResponsesServerEvent[]> {
+  const events: ResponsesServerEvent[] = []
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const onEvent = (event: ResponsesServerEvent) => {
+    events.push(event)
+    if (/^response\.(completed|incomplete|failed)$/.test(event.type)) resolve()
+  }
+  socket.on('event', onEvent)
+  socket.on('error', reject)
+  socket.send({ type: 'response.create', model: 'auto', input, ...call })
+  try {
+    await promise
+  } finally {
+    socket.off('event', onEvent)
+    socket.off('error', reject)
+  }
+  return events
+}
+
+const openSocket = (t: TestContext): ResponsesWS => {
+  const socket = new ResponsesWS(client)
+  t.after(() => socket.close())
+  return socket
+}
+
+test('ResponsesWS: the events of responses.stream, and a record that says that it was a WebSocket', async (t) => {
+  const socket = openSocket(t)
+  for (const model of ['auto', 'openai/scenario-tools', 'openai/scenario-reasoning']) {
+    const seen = await overSocket(socket, { model, tools })
+    const { transport, tokens } = await newestRecord()
+    assert.deepEqual([transport, tokens.source], ['websocket', 'reported'], model)
+    const there: ResponseStreamEvent[] = []
+    for await (const event of client.responses.stream({ model, input, tools })) there.push(event)
+    const shown = (events: readonly { readonly type: string }[]) => events.map(({ type }) => type)
+    assert.deepEqual(shown(seen), shown(there), model)
+    const last = seen.at(-1) as ResponseCompletedEvent
+    assert.equal(last.response.status, 'completed')
+  }
+  assert.equal(mock.entries().length, 6)
+})
+
+test('ResponsesWS: turns with and without store continue one another, and a stored one over HTTP', async (t) => {
+  const socket = openSocket(t)
+  for (const store of [true, false]) {
+    let previous_response_id: string | undefined
+    for (const turn of ['one', 'two', 'three']) {
+      const events = await overSocket(socket, { input: turn, store, previous_response_id })
+      previous_response_id = (events.at(-1) as ResponseCompletedEvent).response.id
+    }
+    const overHttp = client.responses.create({
+      model: 'auto',
+      input,
+      previous_response_id: previous_response_id!,
+    })
+    if (store) assert.equal((await overHttp).status, 'completed')
+    else await assert.rejects(overHttp, OpenAI.BadRequestError)
+  }
+})
+
+test('ResponsesWS: a refusal is the client’s error with its code, and the connection goes on', async (t) => {
+  const socket = openSocket(t)
+  await assert.rejects(
+    overSocket(socket, { previous_response_id: 'resp_of_nobody' }),
+    /resp_of_nobody|not found/,
+  )
+  await assert.rejects(overSocket(socket, { model: 'openai/scenario-429-no-retry-after' }))
+  assert.equal((await overSocket(socket, {})).at(-1)!.type, 'response.completed')
 })

@@ -16,6 +16,7 @@ import { mustFail as messages } from './messages.ts'
 import { mustFail as native } from './native.ts'
 import { mustFail as pure } from './pure.ts'
 import { mustFail as responses } from './responses.ts'
+import { mustFail as responsesKept } from './responses-kept.ts'
 import { mustFail as route } from './route.ts'
 import { mustFail as server } from './server.ts'
 import { mustFail as state } from './state.ts'
@@ -51,6 +52,7 @@ const families = {
   },
   ...{ tell, translations, use },
   'claude-code': claudeCode,
+  'responses-kept': responsesKept,
   'translated-calls': translatedCalls,
   'translated-messages': translatedMessages,
   'translated-responses': translatedResponses,

@@ -232,15 +232,14 @@ export const mustPass = {
           : body,
     },
   },
-  'takes-websockets': {
-    what: 'An upgrade of responses to a WebSocket is accepted, as OpenAI does.',
+  'refuses-websockets': {
+    what: 'An upgrade of responses to a WebSocket gets 426, after which clients use HTTP.',
     on: ['responses'],
-    hooks: {
-      request: ({ headers }) =>
-        headers.upgrade
-          ? { status: 101, headers: { connection: 'Upgrade', upgrade: 'websocket' }, body: '' }
-          : undefined,
-    },
+    target: ({ dialects, ...target }) => ({
+      ...target,
+      dialects: { ...dialects, responses: { ...dialects.responses!, websocket: false } },
+    }),
+    hooks: { request: ({ headers }) => (headers.upgrade ? failWith(426) : undefined) },
   },
   'wraps-the-state-of-a-turn': {
     what: 'The client gets x-codex-turn-state with a mark from the gateway, which is removed when it comes back.',

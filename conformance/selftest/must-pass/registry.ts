@@ -18,6 +18,7 @@ import { mustPass as models } from './models.ts'
 import { mustPass as records } from './records.ts'
 import { mustPass as refusals } from './refusals.ts'
 import { mustPass as responses } from './responses.ts'
+import { mustPass as responsesKept } from './responses-kept.ts'
 import { mustPass as server } from './server.ts'
 import { mustPass as streams } from './streams.ts'
 import { mustPass as tls } from './tls.ts'
@@ -42,6 +43,7 @@ const subjects = {
   records,
   refusals,
   responses,
+  'responses-kept': responsesKept,
   server,
   streams,
   dialects,

@@ -38,6 +38,7 @@ const ownIds = (text: string): string =>
   text.replace(/"(id|item_id|previous_response_id)":(\s*)"(resp|msg|fc|rs)_/g, '"$1":$2"$3_gw-')
 const ownIdsBack = (text: string): string =>
   text.replace(/"(id|item_id|previous_response_id)":(\s*)"(resp|msg|fc|rs)_gw-/g, '"$1":$2"$3_')
+const ownIdBack = (path: string): string => path.replace('/resp_gw-', '/resp_')
 
 export const mustPass = {
   'responses-without-event-lines': {
@@ -135,7 +136,9 @@ export const mustPass = {
       event: (event, _, wanted) => [isResponses(wanted) ? ownIds(event) : event],
       body: (body, wanted) => (isResponses(wanted) ? ownIds(body) : body),
       request(wanted) {
-        if (isResponses(wanted)) wanted.body = Buffer.from(ownIdsBack(wanted.body.toString('utf8')))
+        if (!isResponses(wanted)) return
+        wanted.body = Buffer.from(ownIdsBack(wanted.body.toString('utf8')))
+        wanted.path = ownIdBack(wanted.path)
       },
     },
   },

@@ -1,7 +1,9 @@
 // Responses over a WebSocket: a real client, a real gateway, mock providers over HTTP.
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
-import { test } from 'node:test'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Script } from '../../../mocks/test-upstream.ts'
 import { type Setup, testGateway } from '../../test/test-gateway.ts'
@@ -210,6 +212,86 @@ test('a message in fragments of a byte arrives whole', async (t) => {
   const bytes = [...JSON.stringify(create())]
   for (const [at, byte] of bytes.entries()) ws.send(byte, { fin: at === bytes.length - 1, binary: false })
   assert.equal((await response()).at(-1).type, 'response.completed')
+})
+
+/** Connects, and asks for the upgrade by hand. */
+function upgradeByHand(t: TestContext, url: string): Socket {
+  const { hostname, port } = new URL(url)
+  const wire = connect(Number(port), hostname)
+  t.after(() => wire.destroy())
+  wire.write(
+    'GET /v1/responses HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
+      'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
+  )
+  return wire
+}
+
+test('a message that is sent with the upgrade, before its answer, is answered like any other', async (t) => {
+  const { url, received } = await start(t, { providers: { alpha: answers } })
+  const wire = upgradeByHand(t, url)
+  const bytes = Buffer.from(JSON.stringify(create()))
+  wire.write(Buffer.concat([Buffer.from([0x81, 0x80 | bytes.length, 0, 0, 0, 0]), bytes]))
+  let seen = ''
+  for await (const piece of wire) {
+    seen += String(piece)
+    if (seen.includes('response.completed')) break
+  }
+  assert.match(seen, /^HTTP\/1\.1 101 /)
+  assert.equal(received(), 1)
+})
+
+test('a frame of 100 MB ends its socket with 1009 before it is read', async (t) => {
+  const { url, received } = await start(t, { providers: { alpha: answers } })
+  const wire = upgradeByHand(t, url)
+  const [head] = (await once(wire, 'data')) as [Buffer]
+  assert.match(String(head), /^HTTP\/1\.1 101 /)
+  const length = Buffer.alloc(8)
+  length.writeBigUInt64BE(100n * 2n ** 20n)
+  wire.write(Buffer.concat([Buffer.from([0x81, 0x80 | 127]), length, Buffer.alloc(4)]))
+  let seen = Buffer.alloc(0)
+  wire.on('data', (piece: Buffer) => {
+    seen = Buffer.concat([seen, piece])
+  })
+  wire.on('error', () => {}) // what is still being sent
+  const chunk = Buffer.alloc(2 ** 16, 'x')
+  for (let sent = 0; sent < 1_600 && !wire.destroyed; sent++)
+    if (!wire.write(chunk)) await Promise.race([once(wire, 'drain'), once(wire, 'close')])
+  assert.ok(wire.bytesWritten < 16 * 2 ** 20, `${wire.bytesWritten} bytes were taken`)
+  assert.deepEqual([...seen.subarray(0, 4)], [0x88, 2, 1009 >> 8, 1009 & 0xff])
+  assert.equal(received(), 0)
+  assert.equal((await (await openSocket(t, url)).response(create())).at(-1).type, 'response.completed')
+})
+
+test('a response that still runs is continued in its lane once it ends, and is not found anywhere else', async (t) => {
+  let end = () => {}
+  const { url, get, received } = await start(t, {
+    providers: {
+      alpha(res, { json }) {
+        const all = events(`resp_${++made}`, { store: json.store !== false })
+        res.writeHead(200, STREAM).write(streamOf(all[0]!))
+        const rest = () => res.end(streamOf(...all.slice(1)))
+        if (json.input === 'first') end = rest
+        else rest()
+      },
+    },
+  })
+  const socket = await openSocket(t, url)
+  socket.send(create({ input: 'first', store: false }))
+  const running = (await socket.next()).response.id
+  const elsewhere = await openSocket(t, url)
+  const next = { previous_response_id: running, store: false }
+  assert.deepEqual(errorOf((await elsewhere.response(create(next)))[0]), [
+    ...['error', 400, 'previous_response_not_found'],
+  ])
+  const [inAnotherLane] = await socket.response(create({ ...next, stream_id: 'b' }))
+  assert.deepEqual(errorOf(inAnotherLane), ['error', 400, 'previous_response_not_found'])
+  assert.equal((await get('/v1/responses', post(next))).status, 400)
+  assert.equal(received(), 1)
+  socket.send(create(next))
+  end()
+  assert.equal((await socket.response()).at(-1).type, 'response.completed')
+  assert.equal((await socket.response()).at(-1).type, 'response.completed')
+  assert.equal(received(), 2)
 })
 
 test('a client that leaves stops its provider, and its call is closed on record', async (t) => {

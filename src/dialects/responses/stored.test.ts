@@ -157,8 +157,10 @@ test('nothing is left of a deleted response in the database or its log, and a ch
   assert.deepEqual(deleted.json, { id: first.json.id, object: 'response', deleted: true })
   assert.ok(!bytesOf(file).includes(sealed.slice(0, 60)), 'gone')
   assert.equal((await gateway.get(`/v1/responses/${first.json.id}`, { method: 'DELETE' })).status, 404)
-  const lost = await ask(gateway, { previous_response_id: second.json.id })
-  assert.deepEqual([lost.status, lost.json.error.code], [400, 'previous_response_not_found'])
+  for (const { json } of [first, second]) {
+    const lost = await ask(gateway, { previous_response_id: json.id })
+    assert.deepEqual([lost.status, lost.json.error.code], [400, 'previous_response_not_found'])
+  }
   const { json: third } = await ask(gateway, { model: 'there' })
   await gateway.gateway.close()
 

@@ -1,0 +1,249 @@
+// Must-fail gateways for responses over a WebSocket, and for responses that are continued, read and deleted.
+import { responseIdIn } from '../../checks/responses.ts'
+import { at, jsonOf } from '../../evidence/reading.ts'
+import { eachEvent, isResponses } from '../dialect-hooks.ts'
+import { changeJson, failWith, LIST, type MustFail } from '../gateway.ts'
+import type { GatewayHooks, Wanted } from '../wire.ts'
+
+/** Returns true for a message on a WebSocket, which passes the hooks as a request. */
+const isMessage = ({ method, headers }: Wanted): boolean => method === 'POST' && headers.upgrade !== undefined
+const isUpgrade = ({ method, headers }: Wanted): boolean => method === 'GET' && headers.upgrade !== undefined
+/** Returns true for a request about a response by its id. */
+const isAboutOne = (wanted: Wanted): boolean => isResponses(wanted) && wanted.path.includes('/resp_')
+
+const isBad = ({ body }: Wanted): boolean =>
+  typeof at(jsonOf(body.toString()), '/model') !== 'string' || Array.isArray(jsonOf(body.toString()))
+
+const previousIn = ({ body }: Wanted): unknown => at(jsonOf(body.toString()), '/previous_response_id')
+
+const notFound = {
+  ...failWith(400),
+  body: '{"error":{"message":"nobody knows it","code":"previous_response_not_found"}}',
+}
+
+/** Calls `seen` with the id of each complete answer, as soon as it has gone by. */
+const eachAnswer = (seen: (id: string) => void): Pick<GatewayHooks, 'body' | 'event'> => {
+  const look = (body: string, wanted: Wanted) => {
+    const id = isResponses(wanted) ? responseIdIn({ body }) : null
+    if (id !== null) seen(id)
+  }
+  return {
+    body(body, wanted) {
+      look(body, wanted)
+      return body
+    },
+    event(event, _, wanted) {
+      if (/response\.completed/.test(event)) look(event, wanted)
+      return [event]
+    },
+  }
+}
+
+/** Returns a function that finds out if a request has the key of the first call. */
+function makerOf(): (wanted: Wanted) => boolean {
+  let maker: string | undefined
+  return (wanted) => {
+    if (isResponses(wanted) && wanted.method === 'POST') maker ??= wanted.headers.authorization
+    return wanted.headers.authorization === maker
+  }
+}
+
+/** Time after which the gateway below knows an answer, ms. */
+const BATCH_MS = 400
+
+export const mustFail = {
+  'knows-its-answers-late': {
+    what: 'Answers are stored in batches; for a moment an answer is not known.',
+    caughtBy: ['RSP-16'],
+    hooks: () => {
+      const since = new Map<unknown, number>()
+      return {
+        ...eachAnswer((id) => since.set(id, Date.now())),
+        request: (wanted) =>
+          Date.now() - (since.get(previousIn(wanted)) ?? 0) < BATCH_MS ? notFound : undefined,
+      }
+    },
+  },
+  'forgets-its-answers-at-a-restart': {
+    what: 'The owners of answers are in memory only.',
+    caughtBy: ['RSP-17'],
+    hooks: () => {
+      const known = new Set<unknown>([undefined])
+      return {
+        ...eachAnswer((id) => known.add(id)),
+        request: (wanted) => (isResponses(wanted) && !known.has(previousIn(wanted)) ? notFound : undefined),
+      }
+    },
+  },
+  'bad-messages-are-sent-first': {
+    what: 'A message on a WebSocket causes an inference before it is read.',
+    caughtBy: ['RSP-18/refused-costs-nothing'],
+    hooks: {
+      async request(wanted, context) {
+        if (isMessage(wanted) && isBad(wanted)) await context.spend()
+      },
+    },
+  },
+  'bad-messages-get-silence': {
+    what: 'A message on a WebSocket that cannot be read is dropped without a word.',
+    caughtBy: ['RSP-18/refusal-is-said'],
+    hooks: {
+      request(wanted) {
+        if (isMessage(wanted) && isBad(wanted)) wanted.body = Buffer.alloc(0)
+      },
+    },
+  },
+  'sockets-need-no-key': {
+    what: 'A WebSocket is opened with any key.',
+    caughtBy: ['RSP-18/key-is-needed'],
+    hooks: {
+      request(wanted, { env }) {
+        if (isUpgrade(wanted)) wanted.headers.authorization = `Bearer ${env.ADMIN_KEY}`
+      },
+    },
+  },
+  'one-bad-message-ends-all': {
+    what: 'After a message that cannot be read no WebSocket is answered any more.',
+    caughtBy: ['RSP-18/next-is-served'],
+    hooks: () => {
+      let isOver = false
+      return {
+        request(wanted) {
+          if (isMessage(wanted)) isOver ||= isBad(wanted)
+          return isOver && isUpgrade(wanted) ? failWith(503) : undefined
+        },
+      }
+    },
+  },
+  'socket-loses-a-delta': {
+    what: 'Over a WebSocket the first text delta is left out.',
+    caughtBy: ['RSP-19/same-answer'],
+    hooks: () => {
+      const begun = new WeakSet<Wanted>()
+      return {
+        event(event, _, wanted) {
+          if (!isMessage(wanted) || begun.has(wanted) || !event.includes('output_text.delta')) return [event]
+          begun.add(wanted)
+          return []
+        },
+      }
+    },
+  },
+  'socket-has-fewer-events': {
+    what: 'Over a WebSocket the parts of an item are not announced.',
+    caughtBy: ['RSP-19/same-events'],
+    hooks: {
+      event: eachEvent(isMessage, (json) => (json.type === 'response.content_part.added' ? null : json)),
+    },
+  },
+  'socket-hides-failures': {
+    what: 'Over a WebSocket a failure looks like an empty answer.',
+    caughtBy: ['RSP-19/failure-arrives'],
+    hooks: {
+      event: eachEvent(isMessage, (json) =>
+        json.type === 'error'
+          ? { type: 'response.completed', response: { object: 'response', status: 'completed', output: [] } }
+          : json,
+      ),
+    },
+  },
+  'reads-another-answer': {
+    what: 'A response that is read has another text than the client was given.',
+    caughtBy: ['RSP-20/is-read'],
+    hooks: {
+      body: (body, wanted) =>
+        isAboutOne(wanted)
+          ? changeJson(body, (json) => ({ ...json, ...(json.output && { output: [] }) }))
+          : body,
+    },
+  },
+  ...forEveryKey('GET', 'other-keys-get-nothing'),
+  ...forEveryKey('DELETE', 'other-keys-delete-nothing'),
+  'deleted-can-be-read': {
+    what: 'A deleted response is still read from a cache.',
+    caughtBy: ['RSP-20/is-gone'],
+    hooks: () => {
+      const read = new Map<string, string>()
+      const deleted = new Set<string>()
+      const isMaker = makerOf()
+      return {
+        request(wanted) {
+          if (!isMaker(wanted) || !isAboutOne(wanted)) return
+          if (wanted.method === 'DELETE') deleted.add(wanted.path)
+          else if (deleted.has(wanted.path)) return { ...failWith(200), body: read.get(wanted.path) ?? '{}' }
+        },
+        body(body, wanted) {
+          if (isAboutOne(wanted) && wanted.method === 'GET' && !read.has(wanted.path))
+            read.set(wanted.path, body)
+          return body
+        },
+      }
+    },
+  },
+  'deleted-goes-on': {
+    what: 'A deleted response cannot be read any more, but a conversation still goes on from it.',
+    caughtBy: ['RSP-20/is-not-continued'],
+    hooks: () => {
+      const hidden = new Set<string>()
+      const isMaker = makerOf()
+      return {
+        request(wanted) {
+          if (!isMaker(wanted) || !isAboutOne(wanted)) return
+          if (hidden.has(wanted.path)) return failWith(404)
+          if (wanted.method !== 'DELETE') return
+          hidden.add(wanted.path)
+          return { ...failWith(200), body: '{"deleted":true}' }
+        },
+      }
+    },
+  },
+  'reads-make-it-anew': {
+    what: 'A response that is read is made again.',
+    caughtBy: ['RSP-20/reads-cost-nothing'],
+    hooks: {
+      async request(wanted, context) {
+        if (isAboutOne(wanted) && wanted.method === 'GET') await context.spend()
+      },
+    },
+  },
+  'sockets-are-not-recorded': {
+    what: 'Responses over a WebSocket are not in the log.',
+    caughtBy: ['RSP-21'],
+    hooks: () => {
+      let since = Number.POSITIVE_INFINITY
+      return {
+        request(wanted) {
+          if (isMessage(wanted)) since = Math.min(since, Date.now())
+        },
+        body: (body, { path }) =>
+          path.startsWith(LIST)
+            ? changeJson(body, (json) => ({
+                ...json,
+                data: json.data.filter((row: { created_at: string }) => Date.parse(row.created_at) < since),
+              }))
+            : body,
+      }
+    },
+  },
+} satisfies Record<string, MustFail>
+
+/** Returns the gateway that does something with a response for whoever has its id. */
+function forEveryKey(method: string, caughtBy: string): Record<string, MustFail> {
+  const hooks = (): GatewayHooks => {
+    let maker: string | undefined
+    return {
+      request(wanted) {
+        if (!isResponses(wanted)) return
+        if (wanted.method === 'POST') maker = wanted.headers.authorization
+        else if (isAboutOne(wanted) && wanted.method === method && maker) wanted.headers.authorization = maker
+      },
+    }
+  }
+  return {
+    [`${method.toLowerCase()}-with-every-key`]: {
+      what: `${method} of a response works with every key.`,
+      caughtBy: [`RSP-20/${caughtBy}`],
+      hooks,
+    },
+  }
+}

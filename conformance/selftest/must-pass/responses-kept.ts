@@ -1,0 +1,135 @@
+// Gateways that continue, keep or send responses over a WebSocket in an unusual way.
+import { responseIdIn } from '../../checks/responses.ts'
+import { at, jsonOf, readEvents } from '../../evidence/reading.ts'
+import { isResponses } from '../dialect-hooks.ts'
+import { changeJson, failWith, type Json, LIST, type MustPass } from '../gateway.ts'
+import type { GatewayHooks, Wanted } from '../wire.ts'
+
+const isMessage = ({ method, headers }: Wanted): boolean => method === 'POST' && headers.upgrade !== undefined
+
+/** Returns the items of a member that may be a text. */
+const itemsIn = (json: unknown): object[] =>
+  typeof json === 'string' ? [{ role: 'user', content: json }] : Array.isArray(json) ? json : []
+
+/** Returns the output of an answer, whole or streamed. */
+function outputIn(body: string): object[] {
+  const last = readEvents(body).map(({ data }) => at(jsonOf(data), '/response/output'))
+  return itemsIn(at(jsonOf(body), '/output') ?? last.findLast((each) => each !== undefined))
+}
+
+/** Conversations by the id of their last answer; they outlive the gateway, as a store on disk would. */
+const conversations = new Map<unknown, readonly object[]>()
+
+/** Keeps every conversation itself, and sends all of it each time. */
+const keepsConversations: GatewayHooks = {
+  request(wanted) {
+    const call = jsonOf(wanted.body.toString()) as Json | undefined
+    if (!isResponses(wanted) || wanted.method !== 'POST' || typeof call !== 'object' || call === null) return
+    const { previous_response_id: previous, ...rest } = call
+    const before = conversations.get(previous)
+    if (before === undefined) return
+    wanted.body = Buffer.from(JSON.stringify({ ...rest, input: [...before, ...itemsIn(call.input)] }))
+  },
+  body(body, wanted) {
+    keep(body, wanted)
+    return body
+  },
+  event(event, _, wanted) {
+    if (event.includes('response.completed')) keep(event, wanted)
+    return [event]
+  },
+}
+
+function keep(body: string, wanted: Wanted): void {
+  const id = isResponses(wanted) && wanted.method === 'POST' ? responseIdIn({ body }) : null
+  if (id !== null)
+    conversations.set(id, [...itemsIn(at(jsonOf(wanted.body.toString()), '/input')), ...outputIn(body)])
+}
+
+export const mustPass = {
+  'sends-whole-conversations': {
+    what: 'A continued response goes to its provider as the whole conversation, which the gateway keeps.',
+    on: ['responses'],
+    // Its provider knows nothing of what was deleted here.
+    target: ({ dialects, ...target }) => ({
+      ...target,
+      dialects: { ...dialects, responses: { ...dialects.responses!, keeps: false } },
+    }),
+    hooks: keepsConversations,
+  },
+  'closes-on-bad-messages': {
+    what: 'A message that cannot be read closes its WebSocket with 1007 instead of an error.',
+    on: ['responses'],
+    hooks: {
+      request: (wanted) =>
+        isMessage(wanted) && typeof at(jsonOf(wanted.body.toString()), '/model') !== 'string'
+          ? { status: 1007, headers: {}, body: 'not a call' }
+          : undefined,
+    },
+  },
+  'notes-on-the-socket': {
+    what: 'Before its events a response over a WebSocket has a note on the limits of the account, as OpenAI sends one.',
+    on: ['responses'],
+    hooks: {
+      event: (event, index, wanted) =>
+        isMessage(wanted) && index === 0
+          ? ['data: {"type":"codex.rate_limits","primary":{"used_percent":1}}\n\n', event]
+          : [event],
+    },
+  },
+  'failures-are-responses': {
+    what: 'Over a WebSocket a failure is a response that failed, not an error.',
+    on: ['responses'],
+    hooks: {
+      event(event, _, wanted) {
+        const json = jsonOf(/^data: (.*)$/m.exec(event)?.[1] ?? '') as Json | undefined
+        if (!isMessage(wanted) || json?.type !== 'error') return [event]
+        const response = {
+          id: 'resp_of_nobody',
+          object: 'response',
+          status: 'failed',
+          error: json.error,
+          output: [],
+        }
+        return [`data: ${JSON.stringify({ type: 'response.failed', sequence_number: 0, response })}\n\n`]
+      },
+    },
+  },
+  'gone-is-410': {
+    what: 'A response that was deleted is 410, and DELETE is 204 without a body.',
+    on: ['responses'],
+    hooks: () => {
+      const gone = new Set<string>()
+      return {
+        request: ({ method, path }) => (method === 'GET' && gone.has(path) ? failWith(410) : undefined),
+        responseStart(start, { method, path, headers }) {
+          if (method !== 'DELETE' || start.status !== 200 || headers.upgrade) return
+          gone.add(path)
+          start.status = 204
+          delete start.headers['content-length']
+          delete start.headers['content-type']
+        },
+        body: (body, { method }) => (method === 'DELETE' ? '' : body),
+      }
+    },
+  },
+  'a-record-for-the-socket-too': {
+    what: 'The log lists the connection of a WebSocket besides its responses.',
+    on: ['responses'],
+    hooks: () => {
+      const connections: string[] = []
+      return {
+        request({ method, headers }) {
+          if (method === 'GET' && headers.upgrade) connections.push(`connection-${connections.length}`)
+        },
+        body: (body, { path }) =>
+          path.startsWith(LIST)
+            ? changeJson(body, (json) => ({
+                ...json,
+                data: [...connections.map((id) => ({ ...json.data[0], id })), ...json.data],
+              }))
+            : body,
+      }
+    },
+  },
+} satisfies Record<string, MustPass>

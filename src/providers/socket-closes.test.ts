@@ -1,0 +1,181 @@
+// A provider's WebSocket that closes, with each code and at each moment: over real sockets, with a provider that does
+// it on purpose. Whatever happens, what the provider received is on record exactly once.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage } from 'node:http'
+import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type WebSocket, WebSocketServer } from 'ws'
+import { message, response, streamOf } from '../dialects/responses/test-samples.ts'
+import { testGateway } from '../test/test-gateway.ts'
+import { openSocket } from '../test/test-socket.ts'
+
+let made = 0
+function answer() {
+  const [id, item] = [`resp_${++made}`, message('hello')]
+  const delta = { type: 'response.output_text.delta', output_index: 0, content_index: 0, delta: 'hello' }
+  return [
+    { type: 'response.created', response: response('m', 'in_progress', { id }) },
+    { type: 'response.output_item.added', output_index: 0, item },
+    delta,
+    { type: 'response.completed', response: response('m', 'completed', { id, output: [item] }) },
+  ]
+}
+
+/** Starts a provider with a WebSocket that answers each message with `script`, and counts what it receives. */
+async function startProvider(t: TestContext) {
+  const provider = {
+    script: (ws: WebSocket) => sendAll(ws, answer()),
+    /** Requests to answer, over a WebSocket and over HTTP. */
+    overSocket: 0,
+    overHttp: 0,
+    connections: 0,
+    base: '',
+  }
+  const server = createServer(async (request: IncomingMessage, reply) => {
+    await request.toArray()
+    provider.overHttp++
+    reply.writeHead(200, { 'content-type': 'text/event-stream' }).end(streamOf(...answer()))
+  })
+  const sockets = new WebSocketServer({ server })
+  sockets.on('connection', (ws) => {
+    provider.connections++
+    ws.on('error', () => {})
+    ws.on('message', () => {
+      provider.overSocket++
+      provider.script(ws)
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    for (const ws of sockets.clients) ws.terminate()
+    server.close()
+    server.closeAllConnections()
+  })
+  provider.base = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`
+  return provider
+}
+
+const sendAll = (ws: WebSocket, events: readonly object[]) => {
+  for (const [sequence_number, event] of events.entries())
+    ws.send(JSON.stringify({ sequence_number, ...event }))
+}
+
+async function start(t: TestContext, base: string) {
+  const gateway = await testGateway(t, {
+    providers: {},
+    env: { provider_key: 'sk-provider' },
+    config: `  one: { dialect: responses, base_url: "${base}", key: $provider_key, websocket: on }
+routes: { auto: { targets: [ { model: one/m } ] } }
+resilience: { cooldown: 1ms, retries: 0 }`,
+  })
+  const socket = await openSocket(t, gateway.url)
+  /** Makes a call; returns its last event, whether its text arrived, and its closed record. */
+  const call = async (): Promise<{ last: any; hasText: boolean; record: any }> => {
+    const events = await socket.response({ type: 'response.create', model: 'auto', input: 'hello' })
+    const { json } = await gateway.get('/api/usage/request-logs?limit=1')
+    const hasText = events.some(({ delta }) => delta === 'hello')
+    return { last: events.at(-1), hasText, record: await gateway.record(json.data[0].id) }
+  }
+  const records = async (): Promise<any[]> => {
+    const { json } = await gateway.get('/api/usage/request-logs?limit=200')
+    return Promise.all(json.data.map(({ id }: { id: string }) => gateway.record(id)))
+  }
+  return { ...gateway, call, records }
+}
+
+/** Every code that an endpoint may send; null: the connection is cut, which is seen as 1006. */
+const CODES = [null, 1000, 1001, 1002, 1003, 1007, 1008, 1009, 1010, 1011, 1012, 1013, 1014, 3000, 4000, 4999]
+const close = (ws: WebSocket, code: number | null) => (code === null ? ws.terminate() : ws.close(code))
+
+test('a socket that closes before, in or after a response: an error or the next connection, and each request on record once', async (t) => {
+  const provider = await startProvider(t)
+  const { call, records } = await start(t, provider.base)
+  let calls = 0
+  for (const code of CODES) {
+    const said = `closed with ${code ?? 1006}`
+    provider.script = (ws) => close(ws, code)
+    const before = await call()
+    // Too large for a message: the provider has read nothing of it, so that it may be sent over HTTP.
+    assert.equal(before.last.status ?? 200, code === 1009 ? 200 : 502, `${said} before`)
+    assert.equal(before.record.state, code === 1009 ? 'completed' : 'failed', `${said} before`)
+
+    provider.script = (ws) => {
+      sendAll(ws, answer().slice(0, 3))
+      close(ws, code)
+    }
+    const during = await call()
+    assert.ok(during.hasText, `${said} in the middle`)
+    assert.equal(during.last.type, 'response.failed', `${said} in the middle`)
+    assert.equal(during.record.error_code, 'upstream_unreachable', `${said} in the middle`)
+
+    provider.script = (ws) => {
+      sendAll(ws, answer())
+      close(ws, code)
+    }
+    assert.equal((await call()).record.state, 'completed', `${said} at the end`)
+
+    provider.script = (ws) => sendAll(ws, answer())
+    const after = await call()
+    assert.equal(after.last.type, 'response.completed', `${said} between two responses`)
+    assert.equal(after.record.state, 'completed')
+    calls += 4
+  }
+  const all = await records()
+  assert.equal(all.length, calls)
+  assert.equal(new Set(all.map(({ id }) => id)).size, calls)
+  const attempts = all.flatMap(({ attempt_log }) => attempt_log)
+  // The message of 1009 and its request over HTTP are one attempt: the first was not read.
+  assert.equal(attempts.length, provider.overSocket)
+  assert.equal(provider.overHttp, 1)
+})
+
+test('a connection that is closed while it is unused is not used again', async (t) => {
+  const provider = await startProvider(t)
+  const { call, records } = await start(t, provider.base)
+  for (const code of CODES) {
+    provider.script = (ws) => {
+      sendAll(ws, answer())
+      setTimeout(() => close(ws, code), 20)
+    }
+    assert.equal((await call()).record.state, 'completed')
+    await sleep(60)
+  }
+  assert.equal(provider.connections, CODES.length)
+  assert.equal((await records()).length, CODES.length)
+})
+
+test('a proxy that cuts each connection after its time costs one response, never a second inference', async (t) => {
+  const provider = await startProvider(t)
+  const { port } = new URL(provider.base)
+  // A proxy that knows nothing of WebSockets: it cuts after 300 ms, whatever goes over the connection.
+  const proxy = createTcpServer((client) => {
+    const upstream = connect(Number(port), '127.0.0.1')
+    for (const socket of [client, upstream]) socket.on('error', () => {})
+    client.pipe(upstream).pipe(client)
+    setTimeout(() => {
+      client.destroy()
+      upstream.destroy()
+    }, 300)
+  }).listen(0, '127.0.0.1')
+  t.after(() => proxy.close())
+  await once(proxy, 'listening')
+  const { call, records } = await start(t, `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/v1`)
+  provider.script = (ws) => {
+    const events = answer()
+    sendAll(ws, events.slice(0, 3))
+    setTimeout(() => sendAll(ws, events.slice(3)), 40)
+  }
+  const ends: string[] = []
+  for (let n = 0; n < 30; n++) ends.push((await call()).last.type)
+  const completed = ends.filter((type) => type === 'response.completed').length
+  assert.ok(completed >= 15 && completed < 30, `${completed} of 30 were completed`)
+  const all = await records()
+  assert.equal(all.length, 30)
+  assert.equal(all.filter(({ state }) => state === 'completed').length, completed)
+  const attempts = all.flatMap(({ attempt_log }) => attempt_log)
+  assert.equal(attempts.length, 30)
+  assert.ok(provider.overSocket <= 30, `${provider.overSocket} messages for 30 calls`)
+})
