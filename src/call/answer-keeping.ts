@@ -18,6 +18,8 @@ export interface Storing {
   readonly text: string
   /** Response that it goes on from. */
   readonly previous: string | null
+  /** Id under which its client asks for it, if it runs in the background here; null: its own. */
+  readonly runId: string | null
 }
 
 export interface KeepingOptions {
@@ -38,6 +40,8 @@ export class AnswerKeeping {
   #containerId: string | null = null
   /** True if the latest ids are on record. */
   #isNamed = true
+  /** True once the answer is kept. */
+  isKept = false
 
   constructor(options: KeepingOptions) {
     this.#options = options
@@ -82,16 +86,19 @@ export class AnswerKeeping {
   }
 
   async #keep(collector: AnswerCollector, { provider }: Target): Promise<void> {
-    const { store, storing, keyName, text, previous } = this.#options.stored!
+    const { store, storing, keyName, text, previous, runId } = this.#options.stored!
     try {
       const { answer } = collector
       if (!answer) return
-      await store.save(answer.id, keyName, previous, {
+      // Its client may have deleted it meanwhile, at another gateway.
+      if (runId !== null && (await store.find(runId, keyName)) === null) return
+      await store.save(runId ?? answer.id, keyName, previous, {
         input: storing.inputItems(text),
         output: answer.output,
-        answer: answer.json,
-        keeper: this.#responseId === answer.id ? provider : null,
+        answer: runId === null ? answer.json : storing.runs.completed(answer.json, runId),
+        keeper: runId === null && this.#responseId === answer.id ? provider : null,
       })
+      this.isKept = true
     } catch (error) {
       this.#options.onFault(error)
     }

@@ -14,6 +14,7 @@ import type { Router } from '../routing/router.ts'
 import type { Mask } from '../shared/redact.ts'
 import type { Store } from '../store/store.ts'
 import type { BackgroundRunner } from './background-run.ts'
+import type { RunsHere } from './run-here.ts'
 
 export interface CallContext {
   readonly config: Config
@@ -27,6 +28,8 @@ export interface CallContext {
   readonly responses: ResponseStore | null
   /** Calls that go on at their provider. */
   readonly background: BackgroundRunner
+  /** Calls in the background that the gateway itself runs. */
+  readonly runsHere: RunsHere
   /** Prices in force when the call arrived: a reload does not change its cost. */
   readonly price: Pricer
   readonly cache: ResponseCache

@@ -94,14 +94,25 @@ async function answerAbout(
   id: string,
   about: AskedAbout,
   keyName: string | null,
-  { responses }: CallContext,
+  { responses, runsHere, config, now }: CallContext,
 ): Promise<string | null> {
   if (!responses || !storing) return null
+  const run = runsHere.find(id, keyName)
+  const isCancelled = run !== null && about.rest.endsWith('/cancel')
+  if (run && (isCancelled || about.method === 'DELETE')) await run.cancel()
   // One that cannot be read can still be deleted.
   if (about.method === 'DELETE')
     return (await responses.remove(id, keyName))
       ? storing.answerAbout(about, { id, answer: '', input: [] })
       : null
   const kept = await responses.find(id, keyName)
-  return kept && storing.answerAbout(about, { id, ...kept })
+  if (kept === null || isCancelled) return kept?.answer ?? null
+  if (kept.run && about.rest.endsWith('/cancel') && kept.run.gateway !== runsHere.gateway)
+    throw new GatewayError(
+      'invalid_request',
+      `Response with id '${id}' runs at the gateway ${kept.run.gateway}; cancel it there.`,
+    )
+  const limit = config.responses.background_limit
+  const answer = runsHere.shown(kept, run !== null, { storing, now: now(), limit })
+  return storing.answerAbout(about, { id, ...kept, answer })
 }

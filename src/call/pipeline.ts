@@ -31,6 +31,7 @@ import { findRoute, type RoutedRequest } from './find-route.ts'
 import { maskingOwn, mayUseCallers } from './own-credential.ts'
 import { type KeptState, type NamedState, stateFor } from './provider-state.ts'
 import { readRequest } from './read-request.ts'
+import { plainIfRunHere, RunHere } from './run-here.ts'
 
 /** Returns the endpoints at which calls of a dialect arrive. */
 export const callEndpoints = (dialect: ClientDialect): CallEndpoint<CallContext>[] =>
@@ -48,7 +49,7 @@ export const callEndpoints = (dialect: ClientDialect): CallEndpoint<CallContext>
 
 class ClientCall implements BodyTaker, Answering, SendListener {
   readonly dialect: ClientDialect
-  readonly response: ServerResponse
+  response: ServerResponse
   readonly context: CallContext
   readonly #admitted: Admitted
   /** In ms of the `performance` clock. */
@@ -66,6 +67,9 @@ class ClientCall implements BodyTaker, Answering, SendListener {
   keeping!: AnswerKeeping
   #namesAnswer = true
   #tracker: AttemptTracker | null = null
+  /** True if it runs in the background, and the run, once the call is described. */
+  #runsHere = false
+  #here: RunHere | null = null
   /** Response that it goes on from, and whose conversation the gateway has. */
   #previous: string | null = null
   #conversation: string | null = null
@@ -92,8 +96,9 @@ class ClientCall implements BodyTaker, Answering, SendListener {
 
   /** Step 1: waits for its turn if its key has a rate. */
   admit(): void {
-    this.response.on('close', () => {
-      if (!this.response.writableFinished) this.#leave()
+    const { response } = this
+    response.on('close', () => {
+      if (!response.writableFinished) this.#leave()
     })
     const wait = this.context.limits.admit(this.#admitted.caller.name)
     if (wait === null) this.#read()
@@ -110,12 +115,19 @@ class ClientCall implements BodyTaker, Answering, SendListener {
   body(body: JsonBody): void {
     try {
       const read = readRequest(this.dialect, body, this.#admitted, this.context)
-      const named = stateFor(this.dialect, body.json, this.#admitted.caller, this.context)
-      if (named === null) this.#route(body, read, null)
-      else this.#whenReady(named, (named) => this.#goOn(body, read, named))
+      const plain = read.request.isBackground ? plainIfRunHere(this.dialect, body, read, this.context) : null
+      this.#runsHere = plain !== null
+      if (plain === null) this.#find(body, read)
+      else this.#find(plain, readRequest(this.dialect, plain, this.#admitted, this.context))
     } catch (error) {
       this.refuse(error)
     }
+  }
+
+  #find(body: JsonBody, read: ReadRequest): void {
+    const named = stateFor(this.dialect, body.json, this.#admitted.caller, this.context)
+    if (named === null) this.#route(body, read, null)
+    else this.#whenReady(named, (named) => this.#goOn(body, read, named))
   }
 
   /** Routes a request that goes on from something; the gateway may have what came before it. */
@@ -162,11 +174,23 @@ class ClientCall implements BodyTaker, Answering, SendListener {
   #send(): void {
     this.#state = 'on record'
     try {
-      if (this.#hit) answerCached(this.#hit, this)
+      if (this.#here) this.#beginRun(this.#here)
+      else if (this.#hit) answerCached(this.#hit, this)
       else sendToProvider(this.request, this.route, this.#sendOptions())
     } catch (thrown) {
       this.fault(thrown)
     }
+  }
+
+  /** Answers the client of a run that is kept here, and sends the call after that. */
+  #beginRun(run: RunHere): void {
+    run.begin(this.response, this.context.now(), this.dialect.requestIdHeader).then(
+      this.guard((detached) => {
+        this.response = detached
+        sendToProvider(this.request, this.route, this.#sendOptions())
+      }),
+      (error) => this.fault(error),
+    )
   }
 
   /** Step 6: answers the client. Continues with `answered`. */
@@ -196,6 +220,9 @@ class ClientCall implements BodyTaker, Answering, SendListener {
     this.#state = 'closed'
     if (this.#run) background.start(this.#run)
     else void store.write(closing)
+    void this.#here
+      ?.ended(closing.outcome, this.keeping.isKept)
+      .catch((error) => this.context.onFault(error, id))
     this.#admitted.over()
     store.saveArtifact(id, this.#trace.weight, this.#trace.ended(closing.outcome, mask))
   }
@@ -295,7 +322,14 @@ class ClientCall implements BodyTaker, Answering, SendListener {
       (name !== null && config.routes[name]) || {}
     this.answerModel = answer_model
     const isOwn = mayUseCallers(this.route, this.context)
-    if (!isCached || !isRepeatable || isOwn || declinesCache(this.#admitted.request.headers)) return
+    if (
+      !isCached ||
+      !isRepeatable ||
+      this.#runsHere ||
+      isOwn ||
+      declinesCache(this.#admitted.request.headers)
+    )
+      return
     this.cacheName = cache.name({
       endpoint: this.dialect.path,
       keyName: this.#admitted.caller.name,
@@ -310,17 +344,18 @@ class ClientCall implements BodyTaker, Answering, SendListener {
     const { store, mask, responses, onFault } = this.context
     const { storing } = this.dialect
     this.#namesAnswer = keepsAnswer
-    const stored: Storing | null =
-      responses && storing?.mayKeep(json)
-        ? {
-            ...{ store: responses, storing, keyName: this.call.keyName },
-            text: request.text,
-            previous: this.#previous ?? storing.previousIn(json),
-          }
-        : null
+    const { keyName, id: callId } = this.call
+    const mayKeep = responses !== null && storing?.mayKeep(json) === true
+    const kept = mayKeep && {
+      ...{ store: responses, storing, keyName, text: request.text },
+      previous: this.#previous ?? storing.previousIn(json),
+    }
+    if (kept && this.#runsHere)
+      this.#here = new RunHere({ ...kept, callId, stop: () => this.#leave() }, this.context.runsHere)
+    const stored: Storing | null = kept ? { ...kept, runId: this.#here?.id ?? null } : null
     return new AnswerKeeping({
-      ...{ callId: this.call.id, write: store.write, mask, namesAnswer: keepsAnswer, stored },
-      onFault: (error) => onFault(error, this.call.id),
+      ...{ callId, write: store.write, mask, namesAnswer: keepsAnswer, stored },
+      onFault: (error) => onFault(error, callId),
     })
   }
 

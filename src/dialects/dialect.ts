@@ -120,8 +120,22 @@ export interface AnswerStoring {
   /** Returns a request with the items of everything before it. */
   writeOut(text: string, before: readonly string[]): string
   openCollector(): AnswerCollector
+  readonly runs: RunAnswers
   /** Returns the gateway's answer to a request about a kept answer; null if only a provider can give it. */
   answerAbout(asked: AskedAbout, kept: KeptAnswer): string | null
+}
+
+/** Answers in the background that the gateway itself runs. Requests and answers are JSON texts. */
+export interface RunAnswers {
+  /** Returns a request as one that waits for its answer. */
+  plain(text: string): string
+  /** Returns the first answer. `at`: ms since the epoch. */
+  queued(text: string, id: string, at: number): string
+  inProgress(queued: string): string
+  /** `error` null: cancelled. */
+  ended(queued: string, error: { readonly code: string; readonly message: string } | null): string
+  /** Returns a complete answer under the id that its client has. */
+  completed(answer: string, id: string): string
 }
 
 /** Collects an answer as its client gets it. */

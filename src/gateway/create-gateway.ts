@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url'
 import manifest from '../../package.json' with { type: 'json' }
 import { BackgroundRuns } from '../call/background.ts'
 import type { CallContext } from '../call/context.ts'
+import { RunsHere } from '../call/run-here.ts'
 import type { Config } from '../config/load.ts'
 import type { Account } from '../core/period.ts'
 import { type Log, SILENT } from '../core/process-log.ts'
@@ -99,6 +100,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   )
   const calls = fleet?.reads ?? store.calls
   const background = new BackgroundRuns({ write: watched.write, context: () => context().callContext })
+  const runsHere = new RunsHere(inFleet?.instance ?? '')
   const responses = keepResponses(options, { keptChain: calls.keptChain, ...(fleet ?? store).kept }, now)
   const inForce: InForce = putInForce({
     ...{ options, dialects, random, log, slots, readSlots, webSockets },
@@ -120,7 +122,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       pageFiles: readPage(options.page ?? PAGE_DIRECTORY),
     },
     callParts: {
-      ...{ replay, now, learned, responses, background },
+      ...{ replay, now, learned, responses, background, runsHere },
       ...{ onFault: onInternalError, tracing: telemetry ?? null },
       store: { ...watched, saveArtifact: store.saveArtifact, calls },
     },
@@ -133,9 +135,9 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   resumeRuns(store.background, reservations, background)
 
   async function stop(graceMs: number): Promise<void> {
-    const closed = Promise.all([stopListening(server, graceMs), webSockets.close(graceMs)])
+    const closing = [stopListening(server, graceMs), webSockets.close(graceMs), runsHere.close(graceMs)]
     endLive(feed)
-    await closed
+    await Promise.all(closing)
     background.stop()
     await traces?.close()
     await fleet?.close()

@@ -54,7 +54,7 @@ export interface InForceDeps {
   readonly readParts: Omit<ReadContext, 'config' | 'router' | 'plainLosses' | 'factsOf' | 'configuration'>
   readonly callParts: Pick<
     CallContext,
-    'replay' | 'store' | 'responses' | 'background' | 'tracing' | 'learned' | 'now' | 'onFault'
+    'replay' | 'store' | 'responses' | 'background' | 'runsHere' | 'tracing' | 'learned' | 'now' | 'onFault'
   >
 }
 

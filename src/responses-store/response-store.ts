@@ -13,6 +13,10 @@ export interface KeptResponse {
   readonly answer: string
   /** Provider that keeps it as well; null for none. */
   readonly keeper: string | null
+  /** True if it has no answer yet, or never will: nothing goes on from it. */
+  readonly isUnanswered?: true
+  /** Gateway of a fleet that runs it in the background, since when (ms since the epoch), and the record of its call. */
+  readonly run?: { readonly gateway: string; readonly since: number; readonly callId: string }
 }
 
 /** Conversation up to a response. */
@@ -28,7 +32,7 @@ export interface ResponseStore {
   save(id: string, keyName: string | null, previous: string | null, kept: KeptResponse): Promise<void>
   /** Returns null if this key has none under that id. Throws for one that cannot be opened. */
   find(id: string, keyName: string | null): Promise<KeptResponse | null>
-  /** Returns null if this key has none, or if its beginning is not here. Throws for one that cannot be opened. */
+  /** Returns null if this key has none, or if its beginning or an answer is not here. Throws for one that cannot be opened. */
   conversation(id: string, keyName: string | null): Promise<KeptConversation | null>
   /** Returns false if there was none. */
   remove(id: string, keyName: string | null): Promise<boolean>
@@ -84,6 +88,7 @@ export function createResponseStore({ rows, sealer, days, now }: ResponseStoreOp
       const chain = await chainOf(id, keyName, MAX_RESPONSES)
       if (chain.length === 0 || chain.at(-1)!.previous !== null) return null
       const responses = chain.map(opened)
+      if (responses.some(({ isUnanswered }) => isUnanswered)) return null
       const items = responses.toReversed().flatMap(({ input, output }) => [...input, ...output])
       return { items, keeper: responses[0]!.keeper }
     },

@@ -7,6 +7,7 @@ import { inputItems, OutputCollector, writtenOut } from '../../websocket/continu
 import { eventReader, typeOf } from '../../websocket/frames.ts'
 import type { AnswerCollector, AnswerStoring, AskedAbout, KeptAnswer } from '../dialect.ts'
 import { isObject, member } from '../json.ts'
+import { runAnswers } from './run-answers.ts'
 
 export const storing: AnswerStoring = {
   mayKeep: ({ store }) => store !== false,
@@ -15,6 +16,7 @@ export const storing: AnswerStoring = {
   writeOut: (text, before) =>
     writtenOut(text, { base: null, items: [...before.flatMap(forAnyProvider), ...inputItems(text)] }),
   openCollector: () => new ResponseCollector(),
+  runs: runAnswers,
   answerAbout({ method, rest, query }, kept) {
     if (rest.endsWith('/input_items')) return listed(kept, query)
     if (rest.endsWith('/cancel'))
