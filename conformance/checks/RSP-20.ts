@@ -7,7 +7,7 @@ import type { Exchange } from '../evidence/evidence.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
 import { step, stepText } from '../evidence/step.ts'
 import { endText } from '../evidence/wording.ts'
-import { type Check, doubt, type Finding, finding } from '../runner/check.ts'
+import { absent, type Check, type Finding, finding } from '../runner/check.ts'
 import { declares } from '../target/schema.ts'
 import { answeredOf, responseIdIn } from './responses.ts'
 
@@ -111,7 +111,7 @@ export const keptUntilDeleted = {
     })
     const anonymous = evidence.ledger.filter(({ kind, nonce }) => kind === 'inference' && nonce === null)
     if (findings.length === 0)
-      return [doubt('is-read', 'No answer came from a provider in the dialect of its client.')]
+      return [absent('is-read', 'Every answer was translated, and none is kept.')]
     return [
       ...findings,
       finding(
