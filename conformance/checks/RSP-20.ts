@@ -110,8 +110,7 @@ export const keptUntilDeleted = {
       ]
     })
     const anonymous = evidence.ledger.filter(({ kind, nonce }) => kind === 'inference' && nonce === null)
-    if (findings.length === 0)
-      return [absent('is-read', 'Every answer was translated, and none is kept.')]
+    if (findings.length === 0) return [absent('is-read', 'Every answer was translated, and none is kept.')]
     return [
       ...findings,
       finding(
