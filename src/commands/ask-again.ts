@@ -28,31 +28,38 @@ export interface Plan {
 /** Plans the calls. Sends nothing. */
 export function planAgain(recordings: readonly Recording[], { config }: Loaded): Plan {
   const priceOf = createPricer(pricingOf(config))
-  const costOf = ({ provider, request: { model }, bytes }: Askable): number | null => {
+  const asked: { recording: Askable; usd: number | null }[] = []
+  const left: { name: string; reason: string }[] = []
+  for (const recording of recordings) {
+    const found = askableOf(recording, Object.keys(config.providers))
+    if (typeof found === 'string') {
+      left.push({ name: recording.name, reason: found })
+      continue
+    }
+    const { provider, request, bytes } = found
+    const target = { provider, model: request.model }
     const tokens = tokensOfAnswer(Buffer.from(bytes).toString())
-    if (tokens === null) return null
-    const { input, output, cached: cached_input, written: cache_write } = tokens
-    const counts = { input, output, cached_input, cache_write, reasoning: null }
-    return priceOf({ provider, model }, counts, Date.now()).usd
+    const { input = 0, output = 0, cached = null, written = null } = tokens ?? {}
+    const counts = { input, output, cached_input: cached, cache_write: written, reasoning: null }
+    const { usd, missing } = priceOf(target, counts, Date.now())
+    if (missing.includes('price')) {
+      const id = `${provider}/${request.model}`
+      left.push({ name: recording.name, reason: `the price of ${id} is unknown; set models.${id}.price` })
+    } else asked.push({ recording: found, usd: tokens && usd })
   }
-  const reasons = recordings.map((one) => reasonAgainst(one, Object.keys(config.providers)))
-  return {
-    asked: recordings.flatMap((one, i) => {
-      return reasons[i] === null ? [{ recording: one as Askable, usd: costOf(one as Askable) }] : []
-    }),
-    left: recordings.flatMap(({ name }, i) => (reasons[i] === null ? [] : [{ name, reason: reasons[i]! }])),
-  }
+  return { asked, left }
 }
 
-/** Returns why a recording cannot be asked again; null if it can. */
-function reasonAgainst({ provider, endpoint, request }: Recording, known: readonly string[]): string | null {
+/** Returns a recording that can be asked again, or why it cannot. */
+function askableOf(recording: Recording, known: readonly string[]): Askable | string {
+  const { provider, endpoint, request } = recording
   if (!request.asked) return 'it does not hold its request; record with --keep-requests'
   if (!known.includes(provider)) return `there is no provider ${provider} in the configuration`
   if (request.model === null || pathOf(endpoint, '', false) === null)
     return `calls of ${endpoint} cannot be asked again`
   if (['previous_response_id', 'conversation', 'thread'].some((name) => request.asked!.body[name] != null))
     return 'it continues a conversation that the provider kept'
-  return null
+  return recording as Askable
 }
 
 /** Returns the gateway's path for an endpoint of a recording; null if it has none. */
@@ -148,14 +155,11 @@ async function limitedGateway(dir: string, { config, ...loaded }: Loaded, limit:
     async ask({ provider, endpoint, request: { model, stream, asked } }: Askable) {
       last = {}
       const target = `${provider}/${model}`
-      const { model: _, ...body } = asked.body
+      const body = endpoint.startsWith('models/') ? asked.body : { ...asked.body, model: target }
       const response = await fetch(gateway.url + pathOf(endpoint, target, stream === true), {
         method: 'POST',
         headers: { ...asked.headers, ...headers },
-        body: withFolder(
-          JSON.stringify(endpoint.startsWith('models/') ? body : { ...body, model: target }),
-          process.cwd(),
-        ),
+        body: withFolder(JSON.stringify(body), process.cwd()),
       })
       const text = await response.text()
       return {

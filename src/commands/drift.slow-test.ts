@@ -87,7 +87,7 @@ routes: { auto: { targets: [ { model: live/gpt-4.1 } ] } }
 }
 
 test('drift says what it will cost, and asks nobody without --live', async (t) => {
-  const { provider, waybill } = await recorded(t, '--keep-requests')
+  const { provider, waybill, out } = await recorded(t, '--keep-requests')
   const { code, stdout } = await waybill('drift')
   assert.equal(code, 0)
   // 20 tokens in at $100 and 7 out at $1,000 for a million, twice.
@@ -96,6 +96,16 @@ test('drift says what it will cost, and asks nobody without --live', async (t) =
     /^2 calls to live\. With the tokens that were recorded they cost \$0\.018 at today's prices; the limit is \$1\.$/m,
   )
   assert.match(stdout, /^Nothing was sent\./m)
+  assert.equal(provider.ledger.length, 0)
+
+  const config = join(out, '../waybill.yaml')
+  writeFileSync(config, readFileSync(config, 'utf8').replace(/^models:.*\n/m, ''))
+  const unpriced = await waybill('drift', '--live')
+  assert.equal(unpriced.code, 1)
+  assert.match(
+    unpriced.stdout,
+    /^not asked {2}2 recordings: the price of live\/gpt-4\.1 is unknown; set models\.live\/gpt-4\.1\.price$/m,
+  )
   assert.equal(provider.ledger.length, 0)
 })
 
@@ -228,4 +238,52 @@ test('an answer from which a later turn continues is not replaced', async (t) =>
     new RegExp(`^kept {6}${first!.name}: ${second!.name} continues from the old answer`, 'm'),
   )
   assert.match(stdout, new RegExp(`^taken up {2}${second!.name}$`, 'm'))
+})
+
+/** Calls in each dialect, whole and streamed, at `WAYBILL_URL`. */
+const POLYGLOT = `
+const user = [{ role: 'user', content: 'Hello.' }]
+const contents = [{ role: 'user', parts: [{ text: 'Hello.' }] }]
+for (const [path, body] of [
+  ['v1/messages', { model: 'anthropic/claude-sonnet-5-5', max_tokens: 50, messages: user, stream: true }],
+  ['v1/messages', { model: 'anthropic/claude-sonnet-5-5', max_tokens: 50, messages: user }],
+  ['v1/responses', { model: 'openai/gpt-6-luna', input: 'Hello.', stream: true }],
+  ['v1/embeddings', { model: 'openai/text-embedding-3-small', input: ['a', 'b'] }],
+  ['v1beta/models/gemini/gemini-3.8-flash:generateContent', { contents }],
+  ['v1beta/models/gemini/gemini-3.8-flash:streamGenerateContent?alt=sse', { contents }],
+]) {
+  const response = await fetch(process.env.WAYBILL_URL + '/' + path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  const text = await response.text()
+  if (!response.ok) throw new Error(path + ': ' + text)
+}
+`
+
+test('calls of every dialect are asked again in their own, whole and streamed', async (t) => {
+  const root = temporaryDirectory(t)
+  const mock = await createMockProviders()
+  t.after(() => mock.close())
+  writeFileSync(join(root, 'polyglot.mjs'), POLYGLOT)
+  const names = ['anthropic', 'openai', 'gemini']
+  const dialects = ['anthropic', '[openai, responses]', 'gemini']
+  writeFileSync(
+    join(root, 'waybill.yaml'),
+    `providers:\n${names.map((name, i) => `  ${name}: { dialect: ${dialects[i]}, base_url: "${mock.baseUrl(name)}", key: $KEY_${i} }\n`).join('')}`,
+  )
+  const env = Object.fromEntries(names.map((name, i) => [`KEY_${i}`, mock.key(name)]))
+  const waybill = (...args: string[]) => runCli(args, { cwd: root, env })
+  const ended = await waybill('record', '--keep-requests', '--', process.execPath, 'polyglot.mjs')
+  assert.equal(ended.code, 0, ended.stderr)
+  const asked = () =>
+    mock.entries().map(({ method, path, body }) => `${method} ${path} ${JSON.stringify(body)}`)
+  const before = asked().sort()
+  assert.equal(before.length, 6)
+  mock.clear()
+  const { stdout, stderr, code } = await waybill('recordings', 'drift', '--live')
+  assert.equal(code, 0, stdout + stderr)
+  assert.match(stdout, /^6 have the same shape, 0 moved, 0 of another kind, 0 failed$/m)
+  assert.deepEqual(asked().sort(), before)
 })
