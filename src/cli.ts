@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Loads and runs the command that argv names. The only file that ends the process.
+// Loads and runs the command that argv names, and ends the process with its exit code.
 // Exit codes: 0 done, 1 failed (also on an old Node), 2 wrong arguments or configuration.
 
 import { holdYoungGeneration } from './commands/young-generation.ts'

@@ -72,7 +72,7 @@ test('a cause of four failures is one sentence, with how many it explains', () =
   assert.match(html({ results, run, evidence: all }), sentence)
 })
 
-test('a failed finding says the status of the call that it is about, once', () => {
+test('a failed finding names the status of its call exactly once', () => {
   for (const { id, findings } of results.verdicts.filter((verdict) => STREAMS.includes(verdict.id)))
     for (const { ok, actual = '' } of findings)
       if (!ok) assert.equal(actual.match(/#\d was answered with 500 /g)?.length, 1, `${id}: ${actual}`)

@@ -194,7 +194,7 @@ ${
 </details>`
 }
 
-/** Formats expected and seen; shorter if they are the same words, or nothing is expected. */
+/** Formats the expected and the actual value; empty if nothing was expected. */
 const compared = ({ expected, actual }: Pick<Verdict['findings'][number], 'expected' | 'actual'>): string =>
   expected === undefined
     ? ''

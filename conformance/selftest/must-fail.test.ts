@@ -48,6 +48,19 @@ test('every must-fail gateway has a result, and none survived (SUITE-04)', () =>
   assert.deepEqual(survived, [], 'a must-fail gateway survived')
 })
 
+test('every must-pass gateway has a result, and none failed (SUITE-04)', () => {
+  const { gateways } = JSON.parse(
+    readFileSync(new URL('../../docs/selftest/must-pass.json', import.meta.url), 'utf8'),
+  )
+  assert.deepEqual(
+    [...mustPass.keys()].filter((name) => !(gateways[name]?.passed > 0)),
+    [],
+    'run npm run selftest -- must-pass NAME… --update',
+  )
+  const failed = Object.entries<any>(gateways).filter(([, each]) => Object.keys(each.failed).length > 0)
+  assert.deepEqual(failed, [], 'a must-pass gateway failed')
+})
+
 test('a must-fail gateway that is not caught is called a survivor (SUITE-04)', async () => {
   const { caught, survived } = await tryMustFail('any-host', { caughtBy: ['KEEP-06', 'CAT-03'] })
   assert.match(caught.get('KEEP-06/foreign-is-refused')!, /Host evil\.example: expected 403, seen 200/)

@@ -259,7 +259,7 @@ test('a whole answer, an error and a compressed one are kept without their texts
   )
 })
 
-test('several of a kind are replayed in the order in which they were recorded, and none is overwritten', async (t) => {
+test('recordings of the same kind are replayed in the order they were made, and none is overwritten', async (t) => {
   const { gateway, out, recorded } = await recording(t, answer(), { provider: 'openai' })
   for (const content of ['a', 'bb', 'ccc']) {
     gateway.upstream.alpha!.script = answer(content)

@@ -128,7 +128,7 @@ export interface RedactableAnswer {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
-  /** Folder; absent for a provider whose model names are the same for everyone. */
+  /** The provider's folder in `recordings`; absent if its model names are the same for everyone. */
   readonly provider?: string
   /** True if what the model said is kept. */
   readonly keepsAnswer?: boolean

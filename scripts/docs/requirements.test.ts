@@ -6,7 +6,10 @@ import { requirementsIn, tableOf, testNamesIn } from './requirements.ts'
 test('requirements are the rows of the tables, tests what `test(` begins with', () => {
   const contract =
     '| id | level | sentence |\n|---|---|---|\n| LIFE-01 | MUST | It lives. |\n| REC-01 | MUST | Other. |\nLIFE-02 is no row.'
-  assert.deepEqual(requirementsIn(contract), [{ id: 'LIFE-01', sentence: 'It lives.' }])
+  assert.deepEqual(requirementsIn(contract), [
+    { id: 'LIFE-01', sentence: 'It lives.' },
+    { id: 'REC-01', sentence: 'Other.' },
+  ])
   assert.deepEqual(testNamesIn("test('one (LIFE-01)', () => {})\n  test(`two`, …)\nlatest('three')"), [
     'one (LIFE-01)',
     'two',

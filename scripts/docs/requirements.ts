@@ -5,33 +5,11 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readRequirements } from '../../conformance/requirements/requirements.ts'
 
-/** Parts of the contract that this table covers. */
-const PARTS = [
-  'PURE',
-  'ROUTE',
-  'TELL',
-  'LOG',
-  'USE',
-  'FLOW',
-  'KEEP',
-  'FAIL',
-  'LIFE',
-  'CAT',
-  'DIAL',
-  'FIT',
-  'MSG',
-  'RSP',
-  'CNT',
-  'STATE',
-  'PAGE',
-  'FLEET',
-  'TRACE',
-  'PASS',
-]
-
 /** Requirements that no test names yet, with the reason. An entry with a test is an error. */
 const GAPS: Readonly<Record<string, string>> = {
   'LIFE-06': 'needs the package and the image, which are tested where they are built',
+  'LINE-09':
+    'missed: 1.40 times an empty program instead of 1.3 (`npm run bench -- status-line`, docs/status-line.md)',
 }
 
 export interface ContractRow {
@@ -51,7 +29,6 @@ export function requirementsIn(contract: string): ContractRow[] {
     .map((line) => line.split('|').map((cell) => cell.trim()))
     .filter((cells) => cells.length > 3 && /^[A-Z]+-\d\d$/.test(cells[1]!))
     .map((cells) => ({ id: cells[1]!, sentence: cells.at(-2)! }))
-    .filter(({ id }) => PARTS.includes(id.split('-')[0]!))
 }
 
 /** Returns the names of the tests in a source text, as written there. */
@@ -92,9 +69,10 @@ export function tableOf(
     rows.push(`| ${id} | ${sentence} | ${cell} |`)
   }
   const known = new Set(requirements.map(({ id }) => id))
+  const families = new Set(requirements.map(({ id }) => familyOf(id)))
   for (const { file, name } of tests)
     for (const id of idsIn(name))
-      if (PARTS.includes(id.split('-')[0]!) && !known.has(id))
+      if (families.has(familyOf(id)) && !known.has(id))
         problems.push(`${file}: "${name}" names ${id}, which the contract does not have`)
   const page = [
     '# Requirements and their tests',
@@ -108,6 +86,8 @@ export function tableOf(
   ]
   return { page: page.join('\n'), problems }
 }
+
+const familyOf = (id: string): string => id.split('-')[0]!
 
 const idsIn = (name: string): string[] => name.match(/\b[A-Z]+-\d\d\b/g) ?? []
 

@@ -50,6 +50,12 @@ const FAMILIES: Readonly<Record<string, string>> = {
   CAT: 'the list of models',
   CC: 'what Claude Code needs',
   COST: 'what a call cost',
+  FIT: 'what each model accepts',
+  STATE: 'what a provider keeps',
+  BUDGET: 'budgets',
+  GEM: 'Google’s Gemini',
+  IMG: 'images',
+  SRV: 'model servers',
 }
 
 const DIALECTS: Readonly<Record<string, string>> = {

@@ -33,7 +33,7 @@ export interface CallContext {
   /** Prices in force when the call arrived: a reload does not change its cost. */
   readonly price: Pricer
   readonly cache: ResponseCache
-  /** Limits of the keys: throws if a key has used up its calls for now, or its money for the month. */
+  /** Limits of the keys: throws if a key has used up its calls for now, or its budget. */
   readonly limits: KeyLimits
   readonly providers: ReadonlyMap<string, Provider>
   /** What providers were seen to refuse. */

@@ -12,7 +12,7 @@ import { request as askOne } from '../providers/undici.ts'
 import type { CallContext } from './context.ts'
 import { maskingOwn } from './own-credential.ts'
 import { readRequest } from './read-request.ts'
-import { unknownModel } from './unknown-model.ts'
+import { unknownModel } from './unknown-model-error.ts'
 
 /** Returns the endpoints at which a dialect's clients ask for a count. */
 export const countEndpoints = (

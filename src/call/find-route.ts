@@ -13,7 +13,7 @@ import type { CallContext } from './context.ts'
 import { withoutLossy } from './on-loss.ts'
 import { withoutCredentialless } from './own-credential.ts'
 import type { KeptState } from './provider-state.ts'
-import { unknownModel } from './unknown-model.ts'
+import { unknownModel } from './unknown-model-error.ts'
 import { smallLast } from './window.ts'
 
 /** A request with its route. */

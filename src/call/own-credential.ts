@@ -37,7 +37,7 @@ export function withoutCredentialless(
   }
 }
 
-/** Returns the context of a call whose own credential is masked like the operator's keys. */
+/** Returns a context that masks the caller's own credential, as it masks the operator's keys. */
 export const maskingOwn = (
   context: CallContext,
   credential: CallerCredential | null | undefined,

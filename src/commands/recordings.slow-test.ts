@@ -82,7 +82,7 @@ test('record for a provider that is not there is a mistake that names those that
   assert.match(stderr, /^waybill: .*: there is no provider "beta"; there are: alpha\n$/)
 })
 
-test('record refuses a call that it could not store before anything is spent', (t) => {
+test('record refuses a call that it could not store, and spends nothing', (t) => {
   const directory = temporaryDirectory(t)
   const config = join(directory, 'waybill.yaml')
   writeFileSync(config, 'providers: { alpha: { dialect: openai, base_url: "http://127.0.0.1:9/v1" } }\n')

@@ -121,7 +121,7 @@ test('--session continues a session; an agent that cannot be given one is not st
   }
 })
 
-test('a setting that only a file can give is in a file that is deleted afterwards', async (t) => {
+test('a setting that cannot be passed in the environment goes into a file that is deleted afterwards', async (t) => {
   const { url } = await testGateway(t, { config: 'routes: { code: { targets: [ { model: alpha/m } ] } }' })
   const { said, closed } = start([
     '--url',

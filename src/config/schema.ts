@@ -8,6 +8,7 @@ import { PERIODS } from '../core/period.ts'
 import { TRACE_PARENTS } from '../core/tracing.ts'
 import { ownFacts } from '../models/facts.ts'
 import type { JsonSchema } from '../yaml/json-schema.ts'
+import { endpointIn } from './endpoint-paths.ts'
 
 const UNITS: Record<string, number> = {
   ms: 1,
@@ -43,15 +44,12 @@ const digest = z
   .string()
   .regex(/^sha256:[0-9a-f]{64}$/, 'must be sha256: and 64 hex digits; `waybill key new NAME` prints it')
 
-/** Paths that are appended to a base address, which therefore must not end with one. */
-const ENDPOINTS = /\/(chat\/completions|completions|responses|messages|embeddings|models)\/?$/
-
 const baseUrl = z.url({ protocol: /^https?$/ }).superRefine((text, context) => {
   const url = URL.parse(text)
   if (!url) return
   const complain = (message: string) => context.addIssue({ code: 'custom', message })
-  const [endpoint] = ENDPOINTS.exec(url.pathname) ?? []
-  if (endpoint) complain(`leave out ${endpoint.replace(/\/$/, '')}; it is added to each request`)
+  const endpoint = endpointIn(url.pathname)
+  if (endpoint) complain(`leave out ${endpoint}; it is added to each request`)
   else if (url.username || url.password)
     complain(
       'must not contain a user name or password; put the key into an environment variable and name it under key',

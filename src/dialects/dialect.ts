@@ -1,6 +1,6 @@
 // A dialect: one wire format, on the client side and on the provider side. Each has a folder here and a line
-// in registry.ts. Code elsewhere names none, apart from the formats of the catalog (endpoints/models.ts) and the paths in
-// config/schema.ts.
+// in registry.ts. Elsewhere dialects are named only by the formats of the catalog (endpoints/models.ts), by
+// src/passthrough, by the rules of src/config, and by the model names of Claude Code (endpoints/statusline.ts).
 
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ZodType } from 'zod'

@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { GatewayError } from '../core/errors.ts'
 import { CALL_FIELDS, type CallRecord, type Field } from '../core/record.ts'
+import { TOKEN_PARTS } from '../core/token-parts.ts'
 import type { OtherEndpoint } from '../http/endpoint.ts'
 import { NOSNIFF } from '../http/reply.ts'
 import { untilRead } from '../http/untaken.ts'
@@ -14,11 +15,9 @@ const ROWS_PER_READ = 500
 /** Maximum concurrent exports: each keeps the reading thread busy. */
 const MAX_EXPORTS = 2
 
-const TOKENS = ['input', 'output', 'cached_input', 'cache_write', 'reasoning', 'source'] as const
-
 /** Columns of a table: fields of the record, and tokens after a dot. */
 const COLUMNS = Object.entries<Field>(CALL_FIELDS).flatMap(([name, { kind }]) =>
-  kind === 'tokens' ? TOKENS.map((part) => `${name}.${part}`) : [name],
+  kind === 'tokens' ? TOKEN_PARTS.map((part) => `${name}.${part}`) : [name],
 )
 
 const query = callList.omit({ cursor: true, limit: true }).extend({
@@ -87,7 +86,7 @@ export const exported = {
 } satisfies OtherEndpoint<ReadContext>
 
 function cell(record: CallRecord, name: string): string {
-  const [field, part] = name.split('.') as [keyof CallRecord, (typeof TOKENS)[number] | undefined]
+  const [field, part] = name.split('.') as [keyof CallRecord, (typeof TOKEN_PARTS)[number] | undefined]
   const value = part === undefined ? record[field] : record.tokens[part]
   if (value === null || value === undefined) return ''
   return csvCell(typeof value === 'object' ? JSON.stringify(value) : value)

@@ -15,7 +15,7 @@ import { ask, temporaryDirectory } from '../test/test-gateway.ts'
 import { IS_FULL } from '../test/test-size.ts'
 import { fleetTests, openShared, skip } from './test-fleet.ts'
 
-const KILLS = Number(process.env.WAYBILL_KILL_KILLS ?? (IS_FULL ? 20 : 2))
+const KILLS = Number(process.env.WAYBILL_KILLS ?? (IS_FULL ? 20 : 2))
 const PAUSE_MS = 400
 const NAMES = ['one', 'two', 'three']
 const fleet = fleetTests({ fsync: 'on' })

@@ -1,10 +1,9 @@
 // The thread that talks to the shared log: ships the calls of the journal, reads from the log, and reports
 // once a second that this gateway is alive. Only reads the journal. Loaded only with `fleet:`.
 import { parentPort, workerData } from 'node:worker_threads'
-import Database from 'better-sqlite3'
 import { openSharedLog } from '../store/postgres/shared-log.ts'
 import type { Pulse, Sender } from '../store/shared-log.ts'
-import { openOutbox } from '../store/sqlite/outbox.ts'
+import { openJournal } from '../store/sqlite/outbox.ts'
 import type { AskName, Asks, FleetReply, FleetRequest, Standing, WorkerData } from './protocol.ts'
 
 /** Interval between checks of the outbox, ms. */
@@ -17,17 +16,7 @@ const { file, log: options, identity, config, days, shipped: begin } = workerDat
 const port = parentPort!
 const say = (said: FleetReply): void => port.postMessage(said)
 
-const db = new Database(file, { readonly: true, fileMustExist: true, timeout: 1_000 })
-const outbox = openOutbox(db)
-const id = db.prepare<[], string>('SELECT id FROM journal').pluck().get()!
-const newest = db.prepare<[], number | null>('SELECT max(seq) FROM outbox').pluck()
-const usedBytes = () => {
-  const [pages, free, size] = ['page_count', 'freelist_count', 'page_size'].map(
-    (name) => db.pragma(name, { simple: true }) as number,
-  )
-  return (pages! - free!) * size!
-}
-
+const journal = openJournal(file)
 const log = openSharedLog(options)
 
 let sender: Sender | null = null
@@ -44,11 +33,11 @@ async function join(): Promise<Sender> {
   if (sender) return sender
   const { problem } = await log.migrate()
   if (problem !== null) throw new Error(problem)
-  const start = await log.register({ ...identity, id }, config)
+  const start = await log.register({ ...identity, id: journal.id }, config)
   refused = typeof start === 'string' ? start : null
   if (typeof start === 'string') throw new Error(start)
   await log.makeDays()
-  sender = { instance: id, start }
+  sender = { instance: journal.id, start }
   return sender
 }
 
@@ -68,9 +57,9 @@ async function shipAll(): Promise<void> {
     waiters = []
     try {
       const from = await join()
-      const target = newest.get() ?? shipped
+      const target = journal.newest() ?? shipped
       while (shipped < target) {
-        const unshipped = outbox.read(shipped, MAX_ENTRIES)
+        const unshipped = journal.read(shipped, MAX_ENTRIES)
         if (!unshipped) break
         await log.ship(from, unshipped)
         shipped = unshipped.until
@@ -115,7 +104,7 @@ async function tidy(): Promise<void> {
 }
 
 async function beat(ask: Asks['pulse'][0]): Promise<Standing> {
-  const backlog = outbox.backlog(shipped)
+  const backlog = journal.backlog(shipped)
   let told: Pulse | null = null
   if (sender)
     try {
@@ -127,7 +116,7 @@ async function beat(ask: Asks['pulse'][0]): Promise<Standing> {
         sender = null
       }
     } catch {} // `pulse: null` reports it
-  return { start: sender?.start ?? null, refused, backlog, bytes: usedBytes(), pulse: told }
+  return { start: sender?.start ?? null, refused, backlog, bytes: journal.usedBytes(), pulse: told }
 }
 
 function present(): Sender {
@@ -162,7 +151,7 @@ const answers: { [Name in AskName]: (ask: Asks[Name][0]) => Promise<Asks[Name][1
       await log.reportStop(sender).catch(() => {})
     }
     await log.close()
-    db.close()
+    journal.close()
     return null
   },
 }

@@ -24,6 +24,7 @@ import { agentOf, sessionOf } from '../http/session.ts'
 import { untilRead } from '../http/untaken.ts'
 import type { Cost } from '../pricing/cost.ts'
 import { MAX_ERROR_BYTES } from '../providers/attempt-result.ts'
+import { withoutKey } from '../shared/query-key.ts'
 import type { ObjectMaker } from '../store/reads.ts'
 import { type AnswerFacts, AnswerReader, NO_FACTS } from './answer-facts.ts'
 import { priceOfOne, ResultLines } from './batch-usage.ts'
@@ -38,7 +39,6 @@ import {
   providerHeaders,
   providerPath,
   RELAYED_HEADERS,
-  withoutKey,
   withPage,
 } from './provider-request.ts'
 import { type Directed, direct, memberOf, toKeeper } from './target.ts'

@@ -6,7 +6,7 @@ import type { AttemptOutcome } from '../core/call.ts'
 import type { ErrorCode } from '../core/errors.ts'
 
 export interface Receiver {
-  /** Once, unless it fails before. */
+  /** Called once, unless the exchange fails first. */
   started(status: number, headers: IncomingHttpHeaders): void
   /** Returns false for a pause, which `resume` ends. */
   piece(bytes: Buffer): boolean

@@ -57,10 +57,3 @@ export function withPage(query: string, after: string | null, owner: Owner): str
   parameters.set(owner === 'messages' ? 'after_id' : 'after', after)
   return parameters.toString()
 }
-
-/** Returns a query without the client's key, which Google's clients may send there; the rest keeps its bytes. */
-export const withoutKey = (query: string): string =>
-  query
-    .split('&')
-    .filter((pair) => !new URLSearchParams(pair).has('key'))
-    .join('&')

@@ -21,7 +21,7 @@ import {
 
 const KEY = 'wb-a-key-of-tests'
 
-test('the client’s own gateway is asked with its own key, and a session that was given goes first (LINE-03)', async (t) => {
+test('the client’s own gateway is asked with the client’s key; a session given by name takes precedence (LINE-03)', async (t) => {
   const gateway = await testGateway(t, {
     config: `routes: { auto: { targets: [ { model: alpha/model-a } ] } }
 keys: [ { name: k, role: client, digest: "sha256:${createHash('sha256').update(KEY).digest('hex')}" } ]`,

@@ -26,7 +26,10 @@ export const addRecord: CommandEntry = (program, { env, config, finish }) => {
     )
     .option('--scenario <name>', 'name of what is recorded; default: plain, tools or the status')
     .option('--canary <text...>', 'texts from your prompts that must not appear in what is written')
-    .option('--keep-answers', 'keep what the models said, and requests as keyed digests that find it again')
+    .option(
+      '--keep-answers',
+      'keep the models’ answers; requests are kept only as keyed digests that find them',
+    )
     .option('--keep-text', 'keep the texts of the requests, too, so that people can read them')
     .option('--keep-requests', 'keep the whole requests, too, so that `recordings drift` can ask them again')
     .addHelpText('after', example('waybill record --out recordings -- claude -p "Fix the tests"'))
@@ -87,7 +90,10 @@ export const addRecordings: CommandEntry = (program, { env, config }) => {
     .description('turn vcrpy, Ruby VCR, go-vcr, HAR and httpmock files into redacted recordings')
     .requiredOption('--out <dir>', 'where recordings are written')
     .option('--provider <name>', 'provider of the recordings, for files that name no host (httpmock)')
-    .option('--keep-answers', 'keep what the models said, and requests as keyed digests that find it again')
+    .option(
+      '--keep-answers',
+      'keep the models’ answers; requests are kept only as keyed digests that find them',
+    )
     .option('--keep-text', 'keep the texts of the requests, too, so that people can read them')
     .option('--keep-requests', 'keep the whole requests, too, so that `recordings drift` can ask them again')
     .addHelpText('after', example('waybill recordings import cassettes/*.yaml --out recordings'))

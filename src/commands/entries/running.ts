@@ -130,7 +130,7 @@ export const addCompletion: CommandEntry = (program) => {
     .action((shell) => void process.stdout.write(completion(program, shell)))
 }
 
-/** Checks the name of a key, or refuses it. */
+/** Returns a valid key name; throws InvalidArgumentError for any other. */
 function keyName(text: string): string {
   const { data, error } = nameSchema.safeParse(text)
   if (data === undefined) throw new InvalidArgumentError(error!.issues[0]!.message)

@@ -1,6 +1,7 @@
 // A configuration in the making: what a file of another gateway has that ours can express, and notes on what
 // it cannot. Writes no key anywhere, whatever the file holds. Knows no other gateway.
 import { createHash } from 'node:crypto'
+import { withoutEndpoint } from '../../config/endpoint-paths.ts'
 import type { DIALECT_NAMES, STRATEGIES } from '../../config/schema.ts'
 
 /** A setting that was not carried over, or not as it was. */
@@ -225,9 +226,8 @@ export const variableFor = (provider: string): string =>
     .replaceAll(/\W+/g, '_')
     .replace(/^(?=\d)/, '_')}_API_KEY`
 
-/** Returns an address without the path of an endpoint, which the gateway adds itself. */
-export const baseOf = (url: string): string =>
-  url.replace(/\/(chat\/completions|completions|responses|v1\/messages|messages|embeddings|models)?\/*$/, '')
+/** Returns an address without the path of an endpoint, which the gateway adds itself; for messages it adds the version, too. */
+export const baseOf = (url: string): string => withoutEndpoint(url.replace(/\/v1(?=\/messages\/*$)/, ''))
 
 /** Notes each setting of a section that nothing above has read. */
 export function noteOthers(

@@ -4,6 +4,7 @@ import type { Loss, Losses } from '../../core/losses.ts'
 import type { Block, Source } from '../blocks.ts'
 import { unpackOpaque } from '../carrier.ts'
 import { isObject, type Json, listOrEmpty, member, textOf } from '../json.ts'
+import { sourceOf } from '../source.ts'
 import { originalId } from '../tool-ids.ts'
 
 /** Converts an assistant's message. `family`: owner of opaque data that does not carry our mark. */
@@ -96,12 +97,6 @@ function fileOf(file: unknown, cache: object): Block {
   const name = typeof filename === 'string' ? filename : null
   if (typeof id === 'string') return { type: 'document', source: { kind: 'file', id }, name, ...cache }
   return { type: 'document', source: sourceOf(textOf(data)), name, ...cache }
-}
-
-/** Parses an address, or a `data:` URL. */
-function sourceOf(url: string): Source {
-  const [, mediaType, data] = /^data:([^;,]*)(?:;[^,]*)?;base64,(.*)$/s.exec(url) ?? []
-  return data === undefined ? { kind: 'url', url } : { kind: 'base64', mediaType: mediaType!, data }
 }
 
 function callOf(call: unknown, losses: Losses): Block[] {

@@ -14,6 +14,7 @@ import {
 } from '../blocks.ts'
 import type { Json } from '../json.ts'
 import { partsFor, withSignedCall } from './blocks-write-parts.ts'
+import { BUDGET_TOKENS, LEVELS } from './tuned.ts'
 
 const EXTRAS = new Set(['safetySettings', 'labels', 'cachedContent', 'serviceTier'])
 const MAX_STOPS = 5
@@ -117,10 +118,6 @@ function configFor(
   }
   return config
 }
-
-/** Budgets that every thinking model accepts, tokens. */
-const BUDGET_TOKENS = [1, 24_576] as const
-const LEVELS = ['minimal', 'low', 'medium', 'high']
 
 /** Asks for thinking by level or by budget, as the model accepts it; 0 switches it off if possible. */
 function thinkingFor(wish: Conversation['reasoning'], { facts }: Peer, losses: Losses): Json | null {

@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { canonical } from '../../json/canonical.ts'
 import { mapElements, spliceMembers } from '../../json/splice.ts'
+import { withoutKey } from '../../shared/query-key.ts'
 import type { ArrivedRequest, ClientDialect } from '../dialect.ts'
 import { readFields } from '../request-fields.ts'
 import { errorBody, errorSchema } from './errors.ts'
@@ -100,10 +101,3 @@ const dialectHeaders = (headers: ArrivedRequest['headers']): string[] =>
 /** Skips the name and value of headers that identify the client and change no answer. */
 const isMeant = (_: string, at: number, all: readonly string[]): boolean =>
   !/^x-(goog-api-client|gemini-api-privileged-user-id)$/.test(all[at - (at % 2)]!)
-
-/** Removes the key from a query; the rest keeps its bytes. */
-const withoutKey = (query: string): string =>
-  query
-    .split('&')
-    .filter((pair) => !new URLSearchParams(pair).has('key'))
-    .join('&')

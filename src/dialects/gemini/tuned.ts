@@ -4,8 +4,9 @@ import { budgetOfEffort } from '../blocks.ts'
 import { atMost, inside, levelFor, type Tune } from '../tuning.ts'
 
 /** Budgets that every thinking model accepts, tokens. */
-const BUDGET_TOKENS = [1, 24_576] as const
-const LEVELS = ['minimal', 'low', 'medium', 'high']
+export const BUDGET_TOKENS = [1, 24_576] as const
+/** Levels of Gemini's dialect; a model may accept fewer. */
+export const LEVELS = ['minimal', 'low', 'medium', 'high']
 
 export const tuned: Tune = (body, { effort, maxOutput }, factsOf) => {
   const facts = factsOf('gemini')

@@ -5,6 +5,7 @@ import { parseExact } from '../../shared/exact-json.ts'
 import type { Block, CallBlock, Opaque, ReasoningBlock, Source, Turn } from '../blocks.ts'
 import { unpackOpaque } from '../carrier.ts'
 import { isObject, type Json, listOrEmpty, member, textOf } from '../json.ts'
+import { sourceOf } from '../source.ts'
 import { originalId } from '../tool-ids.ts'
 
 /** Tool name of the search for tools. */
@@ -81,12 +82,6 @@ function partOf(part: unknown, losses: Losses): Block {
     default:
       return unknown(part, 'unknown.block')
   }
-}
-
-/** Parses an address, or a `data:` URL. */
-function sourceOf(url: string): Source {
-  const [, mediaType, data] = /^data:([^;,]*)(?:;[^,]*)?;base64,(.*)$/s.exec(url) ?? []
-  return data === undefined ? { kind: 'url', url } : { kind: 'base64', mediaType: mediaType!, data }
 }
 
 const BETWEEN = '\n\n'

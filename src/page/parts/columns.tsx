@@ -2,6 +2,7 @@
 // kind of value. A new field in `src/core/record.ts` gets a column here without a change.
 import type { ComponentChild } from 'preact'
 import { CALL_FIELDS, type CallRecord, type Field, type Kind } from '../../core/record.ts'
+import { TOKEN_PARTS } from '../../core/token-parts.ts'
 import * as format from '../format.ts'
 import { sessionHref } from '../place.ts'
 import { Time } from './time.tsx'
@@ -17,7 +18,6 @@ export interface PageColumn {
   show(record: CallRecord): ComponentChild
 }
 
-const TOKENS = ['input', 'output', 'cached_input', 'cache_write', 'reasoning', 'source'] as const
 const NUMBERS: readonly Kind[] = ['count', 'ms', 'usd', 'tokens']
 
 /** Titles for crowded tables, shorter than the field's name. */
@@ -46,7 +46,7 @@ const titleOf = (name: string): string => TITLES[name] ?? name.replace(/^tokens\
 function columnsOf(field: string, definition: Field): PageColumn[] {
   const { kind, about, filter } = definition
   if (kind === 'tokens')
-    return TOKENS.map((part) => ({
+    return TOKEN_PARTS.map((part) => ({
       name: `${field}.${part}`,
       title: titleOf(`${field}.${part}`),
       about:

@@ -3,6 +3,7 @@
 import type { Tokens } from '../../core/call.ts'
 import { roundUsd } from '../../core/money.ts'
 import type { Field, Kind } from '../../core/record.ts'
+import { TOKEN_PARTS } from '../../core/token-parts.ts'
 
 export type SqlValue = string | number | null
 export type Row = Readonly<Record<string, SqlValue>>
@@ -30,8 +31,6 @@ const TYPES: Readonly<Record<Plain, Column['type']>> = {
   usd: 'REAL',
 }
 
-const TOKENS = ['input', 'output', 'cached_input', 'cache_write', 'reasoning', 'source'] as const
-
 type Fields = Readonly<Record<string, Field>>
 
 /** A price is a row of its own that many calls share. */
@@ -39,7 +38,7 @@ export function columnsOf(fields: Fields): Column[] {
   return Object.entries(fields).flatMap(([name, { kind, nullable = false }]): Column[] => {
     if (kind === 'price') return [{ name: 'price_id', type: 'INTEGER', notNull: false }]
     if (kind !== 'tokens') return [{ name, type: TYPES[kind], notNull: !nullable }]
-    return TOKENS.map((part) => ({
+    return TOKEN_PARTS.map((part) => ({
       name: `tokens_${part}`,
       type: part === 'source' ? 'TEXT' : 'INTEGER',
       notNull: false,
@@ -70,7 +69,7 @@ export function writingOf<Given>(
       for (const { field, of } of written) {
         const value = of(given)
         if (field.kind === 'tokens')
-          for (const part of TOKENS) values.push((value as Tokens | null)?.[part] ?? null)
+          for (const part of TOKEN_PARTS) values.push((value as Tokens | null)?.[part] ?? null)
         else if (field.kind === 'price') values.push(value === null ? null : priceId(JSON.stringify(value)))
         else if (field.kind === 'decision') values.push(JSON.stringify(value))
         else if (field.kind === 'words' || field.kind === 'usage')
@@ -111,5 +110,5 @@ const READ: Readonly<Record<Kind, (row: Row, name: string) => unknown>> = {
   price: text,
   boolean: (row, name) => row[name] === 1,
   time: (row, name) => (typeof row[name] === 'number' ? new Date(row[name]).toISOString() : null),
-  tokens: (row) => Object.fromEntries(TOKENS.map((part) => [part, row[`tokens_${part}`]])),
+  tokens: (row) => Object.fromEntries(TOKEN_PARTS.map((part) => [part, row[`tokens_${part}`]])),
 }

@@ -1,5 +1,5 @@
 // A store (`../store.ts`) in its own SQLite database. Writes go to one thread and reads to another, except
-// for a read that a call waits for.
+// for an opening that `open-here.ts` may commit, and a read that a call waits for.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'

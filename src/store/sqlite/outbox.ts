@@ -1,7 +1,7 @@
 // Calls that the shared log has not received yet: each has an entry in `outbox`, written in the transaction
 // that changed it, by triggers that exist only on the connection of a gateway in a fleet. So nothing else
 // knows of it, and without a fleet nothing is written. Knows no network.
-import type { Database } from 'better-sqlite3'
+import Sqlite, { type Database } from 'better-sqlite3'
 import { accountName, periodsOf } from '../../core/period.ts'
 import { ATTEMPT_FIELDS, type AttemptRecord } from '../../core/record.ts'
 import type { Unshipped } from '../shared-log.ts'
@@ -14,22 +14,31 @@ export function fillOutbox(db: Database): void {
       BEGIN INSERT INTO outbox (call_id) VALUES (new.id); END`)
 }
 
-export interface Outbox {
+/** The journal of a gateway in a fleet, opened to be read. */
+export interface Journal {
+  /** The journal's own id. */
+  readonly id: string
   /** Returns the `most` oldest entries after `after`; null if there are none. */
   read(after: number, most: number): Unshipped | null
   /** Returns how many calls wait, and since when the first does, ms since the epoch; null if none does. */
   backlog(after: number): { readonly calls: number; readonly since: number | null }
+  /** Returns the number of the newest entry; null if there is none. */
+  newest(): number | null
+  /** Returns the bytes in use in the file. */
+  usedBytes(): number
+  close(): void
 }
 
 const toAttempt = readerOf<AttemptRecord>(ATTEMPT_FIELDS)
 
-export function openOutbox(db: Database): Outbox {
+export function openJournal(file: string): Journal {
+  const db = new Sqlite(file, { readonly: true, fileMustExist: true, timeout: 1_000 })
   const stretch = db
     .prepare<[number, number], number | null>(
       'SELECT max(seq) FROM (SELECT seq FROM outbox WHERE seq > ? ORDER BY seq LIMIT ?)',
     )
     .pluck()
-  const newest = db.prepare<[], number>('SELECT max(seq) FROM outbox').pluck()
+  const newest = db.prepare<[], number | null>('SELECT max(seq) FROM outbox').pluck()
   const ids = 'SELECT call_id FROM outbox WHERE seq > ? AND seq <= ?'
   const calls = db.prepare<[number, number], Row & { readonly id: string }>(
     `SELECT call_logs.*, snapshot AS price FROM call_logs LEFT JOIN prices ON prices.id = price_id
@@ -61,6 +70,7 @@ export function openOutbox(db: Database): Outbox {
   const created = db.prepare<[string], number>('SELECT created_at FROM call_logs WHERE id = ?').pluck()
 
   return {
+    id: db.prepare<[], string>('SELECT id FROM journal').pluck().get()!,
     read: db.transaction((after: number, most: number) => {
       const until = stretch.get(after, most) ?? null
       if (until === null) return null
@@ -75,10 +85,18 @@ export function openOutbox(db: Database): Outbox {
         })),
         spending: spendingOf(changed),
       }
-    }) as Outbox['read'],
+    }) as Journal['read'],
     backlog(after) {
       const { calls, first } = waiting.get(after)!
       return { calls, since: first === null ? null : (created.get(first) ?? null) }
     },
+    newest: () => newest.get() ?? null,
+    usedBytes() {
+      const [pages, free, size] = ['page_count', 'freelist_count', 'page_size'].map(
+        (name) => db.pragma(name, { simple: true }) as number,
+      )
+      return (pages! - free!) * size!
+    },
+    close: () => void db.close(),
   }
 }

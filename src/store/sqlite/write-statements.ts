@@ -1,4 +1,4 @@
-// The statements that write the events of a call (`../writes.ts`). Runs in the writer thread.
+// The statements that write the events of a call (`../writes.ts`). Used by the writer thread and by `open-here.ts`.
 import type { Database } from 'better-sqlite3'
 import {
   ATTEMPT_FIELDS,

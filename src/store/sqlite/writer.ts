@@ -1,5 +1,5 @@
-// The writer thread: owns the only connection that writes. Commits one batch at a time; between batches it
-// stores artifacts and deletes old calls. Writes nothing while the files are not where they were opened, and
+// The writer thread. Commits one batch at a time; between batches it stores artifacts and deletes old calls.
+// Only an opening may be written elsewhere (`open-here.ts`). Writes nothing while the files are not where they were opened, and
 // stops writing once they are found to be damaged.
 import { fstatSync } from 'node:fs'
 import { workerData } from 'node:worker_threads'

@@ -1,0 +1,20 @@
+// An address with the path of an endpoint at its end is recognized, whichever dialect has it.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { DIALECTS } from '../dialects/registry.ts'
+import { endpointIn, withoutEndpoint } from './endpoint-paths.ts'
+
+test('the path of every dialect is recognized at the end of an address, and taken off', () => {
+  const paths = Object.values(DIALECTS)
+    .map(({ client }) => client.path)
+    .filter((path) => !path.includes('*'))
+  assert.ok(paths.length >= 5, paths.join())
+  for (const path of paths)
+    for (const slash of ['', '/']) {
+      const address = `https://api.example.com${path}${slash}`
+      assert.equal(endpointIn(address), path.replace(/^\/v1/, ''))
+      assert.equal(withoutEndpoint(address), 'https://api.example.com/v1')
+    }
+  assert.equal(endpointIn('https://api.example.com/v1/'), null)
+  assert.equal(withoutEndpoint('https://api.example.com/v1/'), 'https://api.example.com/v1')
+})
