@@ -11,6 +11,8 @@ const steps = {
 
 /** Bytes that may still move between two measurements although the provider is no longer read. */
 const MAX_STILL_BYTES = 2 ** 20
+/** Maximum time until the first byte, ms: the mock writes the whole flood before it arrives. */
+const MAX_FIRST_BYTE_MS = 12_000
 /** Ms until the first measurement, ms between two, and their maximum number. */
 const FIRST_LOOK_MS = 500
 const LOOK_INTERVAL_MS = 2_000
@@ -35,7 +37,7 @@ export const slowClientSlowsUpstream = {
     await call.until((body) => {
       if (body !== '') call.pause()
       return body !== ''
-    }, 5_000)
+    }, MAX_FIRST_BYTE_MS)
     call.pause()
     const taken: (number | null)[] = []
     // Buffers on the way fill first, slowly on a busy machine.

@@ -124,6 +124,12 @@ const HIDDEN: [what: string, all: Evidence[], says: RegExp, of?: Target][] = [
     /was refused with 400, and the same request was sent again/,
   ],
   [
+    'a request that was refused within the declared time-out and comes again as it was',
+    [evidence([exchange({ status: 422, head_at: 3_400 })], [failed(422), failed(422, { at: 2_900 })])],
+    /was refused with 422, and the same request was sent again/,
+    withTimeOuts,
+  ],
+  [
     'more than one request for a body without a nonce',
     [evidence([exchange({ nonce: null }, {})], [entry({ nonce: null }), entry({ nonce: null })])],
     /belong to no call.*seen 1\b/,
@@ -167,6 +173,11 @@ const SOUND: [what: string, all: Evidence[], of?: Target][] = [
   [
     'an answer that came after the declared time-out, on a busy machine',
     [evidence([exchange({ head_at: 3_400 })], [entry(), entry({ at: 3_100 })])],
+    withTimeOuts,
+  ],
+  [
+    'a refusal that came after the declared time-out, on a busy machine',
+    [evidence([exchange({ status: 422, head_at: 3_400 })], [failed(422), failed(422, { at: 3_100 })])],
     withTimeOuts,
   ],
   ['an answer from a cache', [evidence([exchange()], [])]],

@@ -174,6 +174,7 @@ function sentAgain({ name, exchange, entries }: AuditedCall, target: Target): st
     (entry, index) =>
       isRefused(entry) &&
       !declared.includes(entry.answer.status!) &&
+      !cameTooLate(entry, entries[index + 1], exchange, target) &&
       entries
         .slice(index + 1)
         .some(({ provider, body }) => provider === entry.provider && isDeepStrictEqual(body, entry.body)),

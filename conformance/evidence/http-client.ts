@@ -178,6 +178,7 @@ export function sendRequest(
   let headAt: number | null = null
   let response: IncomingMessage | null = null
   let decoded: Readable | null = null
+  let isPaused = false
   let end: Exchange['end'] | null = null
   const { promise: done, resolve: settle } = Promise.withResolvers<Seen>()
   const text = () => Buffer.concat(pieces).toString('utf8')
@@ -221,6 +222,7 @@ export function sendRequest(
       response = incoming
       const body = decode(incoming)
       decoded = body
+      if (isPaused) incoming.pause()
       body.on('data', (piece: Buffer) => {
         if (end !== null) return
         const isOver = limit.take(piece.length + PIECE_OVERHEAD)
@@ -259,8 +261,14 @@ export function sendRequest(
     },
     until: (test, ms) => passes(test, ms, waiting, { text, over: () => end !== null }),
     leave: () => finish('left'),
-    pause: () => response?.pause(),
-    resume: () => response?.resume(),
+    pause() {
+      isPaused = true
+      response?.pause()
+    },
+    resume() {
+      isPaused = false
+      response?.resume()
+    },
   }
 }
 

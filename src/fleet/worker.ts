@@ -1,9 +1,9 @@
 // The thread that talks to the shared log: ships the calls of the journal, reads from the log, and reports
-// once a second that this gateway is alive. Only reads the journal. Loaded only with `fleet:`.
+// once a second that this gateway is alive. Only reads the outbox. Loaded only with `fleet:`.
 import { parentPort, workerData } from 'node:worker_threads'
 import { openSharedLog } from '../store/postgres/shared-log.ts'
 import type { Pulse, Sender } from '../store/shared-log.ts'
-import { openJournal } from '../store/sqlite/outbox.ts'
+import { openOutbox } from '../store/sqlite/outbox.ts'
 import type { AskName, Asks, FleetReply, FleetRequest, Standing, WorkerData } from './protocol.ts'
 
 /** Interval between checks of the outbox, ms. */
@@ -16,7 +16,7 @@ const { file, log: options, identity, config, days, shipped: begin } = workerDat
 const port = parentPort!
 const say = (said: FleetReply): void => port.postMessage(said)
 
-const journal = openJournal(file)
+const outbox = openOutbox(file)
 const log = openSharedLog(options)
 
 let sender: Sender | null = null
@@ -33,11 +33,11 @@ async function join(): Promise<Sender> {
   if (sender) return sender
   const { problem } = await log.migrate()
   if (problem !== null) throw new Error(problem)
-  const start = await log.register({ ...identity, id: journal.id }, config)
+  const start = await log.register({ ...identity, id: outbox.id }, config)
   refused = typeof start === 'string' ? start : null
   if (typeof start === 'string') throw new Error(start)
   await log.makeDays()
-  sender = { instance: journal.id, start }
+  sender = { instance: outbox.id, start }
   return sender
 }
 
@@ -57,9 +57,9 @@ async function shipAll(): Promise<void> {
     waiters = []
     try {
       const from = await join()
-      const target = journal.newest() ?? shipped
+      const target = outbox.newest() ?? shipped
       while (shipped < target) {
-        const unshipped = journal.read(shipped, MAX_ENTRIES)
+        const unshipped = outbox.read(shipped, MAX_ENTRIES)
         if (!unshipped) break
         await log.ship(from, unshipped)
         shipped = unshipped.until
@@ -104,7 +104,7 @@ async function tidy(): Promise<void> {
 }
 
 async function beat(ask: Asks['pulse'][0]): Promise<Standing> {
-  const backlog = journal.backlog(shipped)
+  const backlog = outbox.backlog(shipped)
   let told: Pulse | null = null
   if (sender)
     try {
@@ -116,7 +116,7 @@ async function beat(ask: Asks['pulse'][0]): Promise<Standing> {
         sender = null
       }
     } catch {} // `pulse: null` reports it
-  return { start: sender?.start ?? null, refused, backlog, bytes: journal.usedBytes(), pulse: told }
+  return { start: sender?.start ?? null, refused, backlog, bytes: outbox.usedBytes(), pulse: told }
 }
 
 function present(): Sender {
@@ -151,7 +151,7 @@ const answers: { [Name in AskName]: (ask: Asks[Name][0]) => Promise<Asks[Name][1
       await log.reportStop(sender).catch(() => {})
     }
     await log.close()
-    journal.close()
+    outbox.close()
     return null
   },
 }

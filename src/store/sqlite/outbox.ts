@@ -14,8 +14,8 @@ export function fillOutbox(db: Database): void {
       BEGIN INSERT INTO outbox (call_id) VALUES (new.id); END`)
 }
 
-/** The journal of a gateway in a fleet, opened to be read. */
-export interface Journal {
+/** The outbox in the journal of a gateway in a fleet, opened to be read. */
+export interface OutboxReader {
   /** The journal's own id. */
   readonly id: string
   /** Returns the `most` oldest entries after `after`; null if there are none. */
@@ -31,7 +31,7 @@ export interface Journal {
 
 const toAttempt = readerOf<AttemptRecord>(ATTEMPT_FIELDS)
 
-export function openJournal(file: string): Journal {
+export function openOutbox(file: string): OutboxReader {
   const db = new Sqlite(file, { readonly: true, fileMustExist: true, timeout: 1_000 })
   const stretch = db
     .prepare<[number, number], number | null>(
@@ -85,7 +85,7 @@ export function openJournal(file: string): Journal {
         })),
         spending: spendingOf(changed),
       }
-    }) as Journal['read'],
+    }) as OutboxReader['read'],
     backlog(after) {
       const { calls, first } = waiting.get(after)!
       return { calls, since: first === null ? null : (created.get(first) ?? null) }

@@ -1,0 +1,29 @@
+// The client of the suite over a real socket: what it reads, and what it leaves unread.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sendRequest } from './http-client.ts'
+
+test('a request that is paused before its answer begins reads nothing of it', async (t) => {
+  const { promise: asked, resolve: arrived } = Promise.withResolvers<() => void>()
+  const server = createServer((_, response) => arrived(() => response.end('x'.repeat(1_000))))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const call = sendRequest(
+    `http://127.0.0.1:${port}`,
+    { method: 'GET', path: '/', headers: {}, body: null },
+    5_000,
+  )
+  call.pause()
+  const answer = await asked
+  answer()
+  await sleep(200)
+  assert.equal(call.body, '')
+  call.resume()
+  assert.equal((await call.done).body.length, 1_000)
+})
