@@ -53,8 +53,6 @@ const FAMILIES: Readonly<Record<string, string>> = {
   FIT: 'what each model accepts',
   STATE: 'what a provider keeps',
   BUDGET: 'budgets',
-  GEM: 'Google’s Gemini',
-  IMG: 'images',
   SRV: 'model servers',
 }
 
