@@ -162,6 +162,26 @@ function countInterim(request: ClientRequest, tooMany: (why: string) => void): v
   })
 }
 
+/** Holds back an answer, even one that has not begun. */
+function openValve() {
+  let isShut = false
+  let answer: IncomingMessage | null = null
+  return {
+    attach(incoming: IncomingMessage) {
+      answer = incoming
+      if (isShut) incoming.pause()
+    },
+    pause() {
+      isShut = true
+      answer?.pause()
+    },
+    resume() {
+      isShut = false
+      answer?.resume()
+    },
+  }
+}
+
 /** Sends a request. It ends after `timeout` ms, or when its answer is too long. */
 export function sendRequest(
   baseUrl: string,
@@ -178,7 +198,7 @@ export function sendRequest(
   let headAt: number | null = null
   let response: IncomingMessage | null = null
   let decoded: Readable | null = null
-  let isPaused = false
+  const valve = openValve()
   let end: Exchange['end'] | null = null
   const { promise: done, resolve: settle } = Promise.withResolvers<Seen>()
   const text = () => Buffer.concat(pieces).toString('utf8')
@@ -222,7 +242,7 @@ export function sendRequest(
       response = incoming
       const body = decode(incoming)
       decoded = body
-      if (isPaused) incoming.pause()
+      valve.attach(incoming)
       body.on('data', (piece: Buffer) => {
         if (end !== null) return
         const isOver = limit.take(piece.length + PIECE_OVERHEAD)
@@ -261,14 +281,8 @@ export function sendRequest(
     },
     until: (test, ms) => passes(test, ms, waiting, { text, over: () => end !== null }),
     leave: () => finish('left'),
-    pause() {
-      isPaused = true
-      response?.pause()
-    },
-    resume() {
-      isPaused = false
-      response?.resume()
-    },
+    pause: valve.pause,
+    resume: valve.resume,
   }
 }
 
