@@ -162,6 +162,10 @@ function countInterim(request: ClientRequest, tooMany: (why: string) => void): v
   })
 }
 
+/** Joins the pieces; of an answer that is too long, the beginning, which shows what it was. */
+const joined = (pieces: readonly Buffer[], how: Exchange['end']): Buffer =>
+  Buffer.concat(pieces, how === 'too_long' ? Math.min(STORED_BYTES, sizeOf(pieces)) : sizeOf(pieces))
+
 /** Holds back an answer, even one that has not begun. */
 function openValve() {
   let isShut = false
@@ -210,11 +214,7 @@ export function sendRequest(
     if (end !== null) return
     end = how
     clearTimeout(timer)
-    // The beginning of an answer that is too long shows what it was.
-    const bytes = Buffer.concat(
-      pieces,
-      how === 'too_long' ? Math.min(STORED_BYTES, sizeOf(pieces)) : sizeOf(pieces),
-    )
+    const bytes = joined(pieces, how)
     pieces.splice(0, pieces.length, bytes)
     const body = bytes.toString('utf8')
     look()
