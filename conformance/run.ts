@@ -116,6 +116,8 @@ export async function conform({
     const queue = [...exercises]
     // Several workers begin with the longest checks, so that no long one is left at the end.
     if (workers.length > 1) queue.sort(([a], [b]) => usually(b.id, quick, pace) - usually(a.id, quick, pace))
+    // A target that the suite cannot start again may not survive these, and nothing is left to ask then.
+    if ('url' in template.start) queue.sort(([a], [b]) => Number(isHostile(a)) - Number(isHostile(b)))
     const excessOf = (found: Evidence) => bounds.exceeded(found) ?? meter?.exceeded() ?? null
     await workThrough(workers, queue, { onCheck, excessOf, stop, signal: ending.signal })
 
@@ -162,7 +164,7 @@ async function workThrough(
       const excess = excessOf(found)
       if (excess !== null) stop(excess, true)
       if (signal.aborted) return
-      if (gone === null) continue
+      if (gone === null || (isHostile(check) && queue.length === 0)) continue
       return stop(`${worker.target.name} has been gone since ${requirement.id}: ${gone}`, false)
     }
   }
@@ -221,6 +223,8 @@ function exercisesOf(
   }
   return exercises
 }
+
+const isHostile = ({ hostile = false }: Check): boolean => hostile
 
 /** Opens one worker or more, and adds each to `workers` as soon as it is open. */
 async function openWorkers(

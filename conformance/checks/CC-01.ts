@@ -1,4 +1,4 @@
-// CC-01: Every value of `anthropic-beta` reaches a provider of messages, in its order and spelling.
+// CC-01: Every value of `anthropic-beta` reaches a provider of messages in its spelling, and should keep its place.
 import { isDeepStrictEqual } from 'node:util'
 import { refs, servedBy } from '../dialects/lookup.ts'
 import { step } from '../evidence/step.ts'
@@ -35,14 +35,26 @@ export const capabilitiesArrive = {
       if (entry?.endpoint !== 'messages' && !entry?.endpoint.endsWith('/messages')) return []
       // A gateway may add values of its own.
       const arrived = valuesIn(entry.headers['anthropic-beta']).filter((value) => VALUES.includes(value))
+      const what = 'values of anthropic-beta at the provider'
+      const compared = { expected: VALUES.join(', '), actual: listed(arrived) }
+      const see = refs(exchange, entry)
+      const inOrder = finding(
+        'values-keep-their-order',
+        isDeepStrictEqual(arrived, VALUES),
+        what,
+        compared,
+        see,
+      )
       return [
         finding(
-          'values-arrive-in-order',
-          isDeepStrictEqual(arrived, VALUES),
-          'values of anthropic-beta at the provider',
-          { expected: VALUES.join(', '), actual: listed(arrived) },
-          refs(exchange, entry),
+          'values-arrive',
+          VALUES.every((value) => arrived.includes(value)),
+          what,
+          compared,
+          see,
         ),
+        // No value means more or less for its place.
+        { ...inOrder, advice: true },
       ]
     }),
 } satisfies Check

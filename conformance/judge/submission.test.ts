@@ -25,7 +25,8 @@ function changed(t: { after(end: () => void): void }, change: (folder: string) =
   const above = mkdtempSync(join(tmpdir(), 'waybill-submission-'))
   t.after(() => rmSync(above, { recursive: true, force: true }))
   const folder = join(above, '5.0', 'copy')
-  cpSync(folders[0]!, folder, { recursive: true })
+  // A gateway's: a model server has no FLOW-01.
+  cpSync(join(root, '5.0/claude-code-router'), folder, { recursive: true })
   change(folder)
   return folder
 }

@@ -16,10 +16,10 @@ export const controlOf = (mock: MockProviders): MockControl => ({
 
 /**
  * Returns `mock.openai.base_url`, `.root` (the same without /v1), `.key` and `.second_key` for every
- * provider, and `mock.url`.
+ * provider, `mock.url`, and `mock.host`, its host and port.
  */
 export function valuesOf(mock: Pick<MockProviders, 'url' | 'providers' | 'baseUrl' | 'key'>): Values {
-  const values: Record<string, string> = { 'mock.url': mock.url }
+  const values: Record<string, string> = { 'mock.url': mock.url, 'mock.host': new URL(mock.url).host }
   for (const provider of mock.providers) {
     values[`mock.${provider}.base_url`] = mock.baseUrl(provider)
     values[`mock.${provider}.root`] = mock.baseUrl(provider).replace(/\/v1$/, '')

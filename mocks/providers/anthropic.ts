@@ -131,7 +131,9 @@ const speech: Speech = {
 
   events(said) {
     const usage = said.usage && usageOf(said.usage)
-    const begun = { output: 1, reasoning: 0, searches: undefined, compaction: undefined }
+    // Its counts grow: the end never says less than the beginning.
+    const output = Math.min(1, said.usage?.output ?? 0)
+    const begun = { output, reasoning: 0, searches: undefined, compaction: undefined }
     const soFar = said.usage && {
       usage: { ...usageOf({ ...said.usage, ...begun }), ...servedOf(said.usage) },
     }

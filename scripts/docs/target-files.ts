@@ -22,6 +22,7 @@ Every text may contain placeholders, which are filled in for each run:
 |---|---|
 | \`{{mock.NAME.base_url}}\` | the mock as this provider, with \`/v1\`: \`{{mock.openai.base_url}}\` |
 | \`{{mock.NAME.root}}\` | the same without \`/v1\` |
+| \`{{mock.host}}\` | host and port of the mock, for gateways that ask for them without \`http://\` |
 | \`{{mock.NAME.key}}\` | the key that the mock accepts as this provider |
 | \`{{port}}\`, \`{{dir}}\` | a free port, and the directory of this instance |
 | \`{{key.client}}\`, \`{{key.other}}\`, \`{{key.admin}}\` | gateway keys, made for this run |

@@ -9,7 +9,7 @@ export const mustFail = {
   'capabilities-are-filtered': {
     what: 'Values of anthropic-beta that it does not know are left out.',
     profile,
-    caughtBy: ['CC-01/values-arrive-in-order'],
+    caughtBy: ['CC-01/values-arrive'],
     hooks: {
       request({ headers }) {
         const values = String(headers['anthropic-beta'] ?? '').split(',')
@@ -21,7 +21,7 @@ export const mustFail = {
   'capabilities-are-sorted': {
     what: 'Values of anthropic-beta are sorted.',
     profile,
-    caughtBy: ['CC-01/values-arrive-in-order'],
+    caughtBy: ['CC-01/values-keep-their-order'],
     hooks: {
       request({ headers }) {
         const beta = headers['anthropic-beta']
