@@ -144,3 +144,15 @@ test('a comparison fails if the provider sent nothing', () => {
     assert.equal(meets({ finding: 'it', same }, of.exchanges[0]!, judging).ok, false, same)
   }
 })
+
+test('an answer that has no end yet is in doubt, not different', () => {
+  const of = seen(
+    { end: 'timed_out', error: 'no end within 15000 ms', body: CUT },
+    sent(WHOLE.replace('"x"', '"x and more"')),
+  )
+  for (const same of ['content', 'usage'] as const) {
+    const found = meets({ finding: 'it', same }, of.exchanges[0]!, { evidence: of, all: new Map(), target, waybill: false })
+    assert.equal(found.doubt, true, same)
+    assert.match(found.what, /cannot be compared: no end within 15000 ms/)
+  }
+})

@@ -10,7 +10,7 @@ import type { Exchange } from '../evidence/evidence.ts'
 import { type AnyJson, at, jsonOf, jsonValue } from '../evidence/reading.ts'
 import { stepText } from '../evidence/step.ts'
 import { endText } from '../evidence/wording.ts'
-import { type Finding, finding, type Judging } from '../runner/check.ts'
+import { doubt, type Finding, finding, type Judging } from '../runner/check.ts'
 import { endSeen, isVisible, type Meaning, meaningOf, readable, sameAnswer } from './flow.ts'
 import { headersName } from './tell.ts'
 import { countsIn, usageIn } from './use.ts'
@@ -194,6 +194,13 @@ export function sameAs(
   { evidence }: Pick<Judging, 'evidence'>,
 ): Finding {
   const entry = servedBy(evidence, exchange)
+  // FLOW judges an answer without an end.
+  if (exchange.end === 'timed_out')
+    return doubt(
+      id,
+      `the ${part} of "${stepText(exchange)}" cannot be compared: ${exchange.error}`,
+      refs(exchange, entry),
+    )
   // If a dialect requires usage in each answer, the gateway's own stands in for a provider that was not asked
   // for it.
   const meant = (reading: Reading) => meaningOf(reading, entry !== null && isCrossed(exchange, entry))
