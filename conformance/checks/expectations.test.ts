@@ -151,7 +151,12 @@ test('an answer that has no end yet is in doubt, not different', () => {
     sent(WHOLE.replace('"x"', '"x and more"')),
   )
   for (const same of ['content', 'usage'] as const) {
-    const found = meets({ finding: 'it', same }, of.exchanges[0]!, { evidence: of, all: new Map(), target, waybill: false })
+    const found = meets({ finding: 'it', same }, of.exchanges[0]!, {
+      evidence: of,
+      all: new Map(),
+      target,
+      waybill: false,
+    })
     assert.equal(found.doubt, true, same)
     assert.match(found.what, /cannot be compared: no end within 15000 ms/)
   }
