@@ -1,9 +1,14 @@
+import json
+import os
 import socket
 import time
 import urllib.error
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 
 import pytest
 from ask import ask
+from pytest_waybill import Waybill
 
 
 def test_calls_tokens_and_cost_are_those_of_the_test(waybill):
@@ -56,3 +61,19 @@ def test_each_of_200_tests_sees_its_own_calls(waybill, i):
     time.sleep(i * 7 % 20 / 1000)
     assert ask(waybill, f"second {i}") == f"Two of {i}."
     waybill.assert_calls({"user": f"first {i}"}, {"user": f"second {i}"})
+
+
+def test_200_at_once_see_their_own_calls():
+    mock = json.loads(os.environ["WAYBILL_MOCK"])
+    at_once = Barrier(200)
+
+    def one(i):
+        own = Waybill(mock, "one name for all")
+        own.answer({"say": {"text": f"One of {i}."}})
+        at_once.wait()
+        assert ask(own, f"first {i}") == f"One of {i}."
+        own.assert_calls({"user": f"first {i}"})
+        return i
+
+    with ThreadPoolExecutor(200) as threads:
+        assert list(threads.map(one, range(200))) == list(range(200))
