@@ -14,7 +14,6 @@ import { createMockProviders, type ScriptedAnswer, writeNonce } from '../../mock
 import { parseConfig } from '../../src/config/load.ts'
 import { createGateway, type Gateway } from '../../src/gateway/create-gateway.ts'
 import { installAgent } from './install.ts'
-import { KNOWN_MODELS } from './known-models.ts'
 import { runBounded } from './process.ts'
 import { TESTED_AGENTS } from './table.ts'
 
@@ -28,7 +27,8 @@ const { values } = parseArgs({
 const CALLS = 25
 const [ONE_WAY_MS, BYTES_PER_MS] = [25, 10e6 / 8 / 1_000]
 const RUN_TIMEOUT_MS = 180_000
-const MODEL = 'gpt-6-sol'
+/** Codex knows it, and gives it its plain tools. */
+const MODEL = 'gpt-5.4'
 const FOUND = 'All is read.'
 
 const WAYS = {
@@ -46,15 +46,18 @@ const origin = new URL(mock.baseUrl('openai'))
 /** Bytes that went over the line, there and back. */
 const carried = { up: 0, down: 0 }
 
+/** Returns the time until what left at a moment arrives, ms. */
+const leftUntil = (sent: number): number => Math.max(0, sent + ONE_WAY_MS - performance.now())
+
 /** Passes bytes on after the time of the line; one direction carries one byte after the other. */
 function delayed(from: Socket, to: Socket, direction: keyof typeof carried): void {
   let free = 0
   from.on('data', (piece: Buffer) => {
     carried[direction] += piece.length
     free = Math.max(free, performance.now()) + piece.length / BYTES_PER_MS
-    setTimeout(() => to.write(piece), free + ONE_WAY_MS - performance.now())
+    setTimeout(() => to.write(piece), leftUntil(free))
   })
-  from.on('end', () => setTimeout(() => to.end(), free + ONE_WAY_MS - performance.now()))
+  from.on('end', () => setTimeout(() => to.end(), leftUntil(free)))
   from.on('error', () => to.destroy())
 }
 
@@ -87,8 +90,8 @@ resilience: { retries: 0 }`,
   )
 const gateways = { socket: await gatewayWith('on'), http: await gatewayWith('off') }
 
-const { program, version } = installAgent(TESTED_AGENTS.find(({ name }) => name === 'codex')!, values.scratch)
-const { reads } = KNOWN_MODELS.find(({ agent, model }) => agent === 'codex' && model === MODEL)!
+const codex = TESTED_AGENTS.find(({ name }) => name === 'codex')!
+const { program, version } = installAgent(codex, values.scratch)
 
 interface Ran {
   readonly ms: number
@@ -104,8 +107,9 @@ async function run(way: Way): Promise<Ran> {
   mkdirSync(work)
   const nonce = (++runs).toString(16).padStart(16, 'c')
   const answers: ScriptedAnswer[] = Array.from({ length: CALLS }, (_, n) => {
-    writeFileSync(join(work, `${n}.txt`), `line ${n}\n`.repeat(40))
-    return { say: { calls: [{ id: `call_${runs}_${n}`, ...reads!(join(work, `${n}.txt`)) }] } }
+    // A message over a WebSocket has what is new only: the nonce must be in each.
+    writeFileSync(join(work, `${n}.txt`), `line ${n}, ${writeNonce(nonce)}\n`.repeat(40))
+    return { say: { calls: [{ id: `call_${runs}_${n}`, ...codex.reads!(join(work, `${n}.txt`)) }] } }
   })
   mock.clear()
   mock.script(nonce, [...answers, { say: { text: FOUND }, times: 'every' }])
