@@ -3,7 +3,7 @@
 // and writes nothing; `--profile` shows where Waybill's time goes; `--beside DIR` adds the build of another
 // checkout and writes nothing; `--rounds N` and `--seconds N` make it shorter, `--others NAMES` compares with some only. `--paired DIR` compares the main thread's processor
 // time per call with that of another checkout's build, in pairs of rounds (40, or `--rounds N`) at 32 connections
-// (or `--connections N`), beside the bare proxy; it fails if a call takes over 3 % more.
+// (or `--connections N`), beside the bare proxy, with `--keyed` for calls with a gateway key; it fails if a call takes over 3 % more.
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -28,6 +28,7 @@ const {
   seconds,
   others = OTHER_NAMES.join(),
   connections = '32',
+  keyed = false,
 } = parseArgs({
   options: {
     quick: { type: 'boolean' },
@@ -38,6 +39,7 @@ const {
     seconds: { type: 'string' },
     others: { type: 'string' },
     connections: { type: 'string' },
+    keyed: { type: 'boolean' },
   },
 }).values
 const ROUNDS = Number(rounds ?? (quick ? 2 : 7))
@@ -161,7 +163,7 @@ async function runPaired(base: string): Promise<void> {
   for (const build of builds) {
     const place = mkdtempSync(join(directory, `${build.name}-`))
     fillRecord(place, CALLS)
-    targets.push(await start(startBenchWaybill(upstream, place, build)))
+    targets.push(await start(startBenchWaybill(upstream, place, { ...build, keyed })))
   }
   for (const target of targets) console.log(`${target.name}: ${target.about}`)
   const figures = new Map(targets.map(({ name }) => [name, [] as (Round & { main: number; all: number })[]]))

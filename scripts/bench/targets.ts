@@ -1,6 +1,7 @@
 // Targets of the measurements, each a separate process: how it is started, called and ended. Knows no
 // figures.
 import { type ChildProcess, spawn } from 'node:child_process'
+import { hash } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, globSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -60,13 +61,18 @@ export interface WaybillOptions {
   /** Checkout whose build is started, and its name in the tables. */
   readonly root?: string
   readonly name?: string
+  /** True if calls need a key, and have one: their costs are then added up for the key and its session, too. */
+  readonly keyed?: boolean
 }
+
+const KEY = 'wb_bench-key-0123456789'
+const KEYS = `keys: [ { name: bench, role: client, digest: "sha256:${hash('sha256', KEY)}" } ]`
 
 /** Starts Waybill with its record on, in the data directory `directory`. */
 export async function startBenchWaybill(
   upstream: BenchTarget,
   directory: string,
-  { nodeArgs = [], more = '', root = ROOT, name = 'waybill' }: WaybillOptions = {},
+  { nodeArgs = [], more = '', root = ROOT, name = 'waybill', keyed = false }: WaybillOptions = {},
 ): Promise<BenchTarget> {
   const config = join(directory, 'waybill.yaml')
   writeFileSync(
@@ -78,6 +84,7 @@ providers:
   claude: { dialect: messages, base_url: ${new URL(upstream.url).origin} }
 models: { bench/bench-model: { price: { input: 1, output: 2 } } }
 routes: { auto: { targets: [ { model: bench/bench-model } ] } }
+${keyed ? KEYS : ''}
 ${more}
 `,
   )
@@ -89,7 +96,7 @@ ${more}
   return {
     name,
     url,
-    headers: { 'x-session-id': 'bench-session' },
+    headers: { 'x-session-id': 'bench-session', ...(keyed && { authorization: `Bearer ${KEY}` }) },
     about,
     pid: child.pid!,
     stop: () => end(child),
