@@ -70,7 +70,7 @@ export const callersCredentialStays = {
           ])
         : finding(
             'reaches-its-provider',
-            there.every(({ credential }) => credential === 'match'),
+            there.some(({ credential }) => credential === 'match'),
             `the credential of a call at ${provider}`,
             { expected: "the caller's", actual: there.map(({ credential }) => credential).join(', ') },
             refs(own, ...there),

@@ -64,7 +64,11 @@ export const mustPass = {
   },
   'keys-in-x-api-key': {
     what: 'Keys are sent in `x-api-key`, and nowhere else.',
-    target: (target) => ({ ...target, key_header: 'X-API-Key' }),
+    // No client can bring a credential of its own.
+    target: (target) => {
+      const { caller_credentials: _, ...capabilities } = target.capabilities
+      return { ...target, capabilities, key_header: 'X-API-Key' }
+    },
     hooks: {
       request({ headers }) {
         delete headers.authorization

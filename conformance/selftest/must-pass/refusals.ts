@@ -200,11 +200,11 @@ export const mustPass = {
   },
   'clients-bring-the-key': {
     what: 'The client’s key is the provider’s own, and what a provider says of it is passed on to that client.',
-    target: (target) => ({
-      ...target,
-      env: { ...target.env, CLIENT_KEY: '{{key.client}}' },
-      keys: { client: '{{mock.openai.key}}' },
-    }),
+    target: (target) => {
+      const { caller_credentials: _, ...capabilities } = target.capabilities
+      const env = { ...target.env, CLIENT_KEY: '{{key.client}}' }
+      return { ...target, capabilities, env, keys: { client: '{{mock.openai.key}}' } }
+    },
     hooks: {
       request({ headers }, { env }) {
         for (const name of ['authorization', 'x-api-key'])
