@@ -334,6 +334,20 @@ test('one-api: channels of a model are its targets, by priority and weight', asy
   assert.deepEqual(await refused(t, made), [])
 })
 
+test('one-api: a full page says that there may be more, and pages in one list are read together', (t) => {
+  const page = (first: number, count: number) => ({
+    ...{ success: true, message: '' },
+    data: Array.from({ length: count }, (_, n) =>
+      channel({ id: first + n, name: `c${first + n}`, models: `m${first + n}`, key: '' }),
+    ),
+  })
+  const read = (json: unknown) => configFrom(fileOf(t, JSON.stringify(json), 'channels.json'), {})
+  const saysMore = ({ notes }: FromFile) => notes.some(({ where }) => where === 'the list')
+  const [full, both] = [read(page(1, 10)), read([page(1, 10), page(11, 3)])]
+  assert.deepEqual([saysMore(full), saysMore(both)], [true, false])
+  assert.equal(Object.keys(parse(both.text).routes).length, 13)
+})
+
 test('no key of a file is written or printed, and a name in it cannot break out of a comment', async (t) => {
   for (const [text, name] of [
     [LITELLM, 'a.yaml'],

@@ -20,7 +20,13 @@ export const oneApi = {
   isOne: (file) => channelsIn(file).some((each) => 'models' in fields(each) && 'type' in fields(each)),
   read(file: unknown, draft) {
     const served = new Map<string, { readonly target: DraftTarget; readonly priority: number }[]>()
-    channelsIn(file).forEach((given, index) => {
+    const channels = channelsIn(file)
+    if (channels.length > 0 && channels.length % PAGE === 0)
+      draft.note(
+        'the list',
+        `one-api answers ${PAGE} channels at a time; if there are more, ask for ?p=1 and so on, and put the answers into one list: [first, second]`,
+      )
+    channels.forEach((given, index) => {
       const channel = fields(given)
       const where = `channel ${index + 1}${text(channel.name) ? ` (${text(channel.name)})` : ''}`
       for (const { asked, target } of modelsOf(channel, where, draft))
@@ -34,11 +40,14 @@ export const oneApi = {
   },
 } satisfies ForeignFormat
 
-/** A list, or what the interface wraps it in. */
+/** Channels in one answer of its interface. */
+const PAGE = 10
+
+/** A list, what the interface wraps it in, or a list of such answers. */
 const channelsIn = (file: unknown): readonly unknown[] => {
   const { data, channels } = fields(file)
   return Array.isArray(file)
-    ? file
+    ? file.flatMap((each) => ('models' in fields(each) ? [each] : channelsIn(each)))
     : list(list(data ?? channels).length > 0 ? (data ?? channels) : fields(data).items)
 }
 
