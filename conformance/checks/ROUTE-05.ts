@@ -4,11 +4,11 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import { nonceIn, writeNonce } from '../../mocks/ledger.ts'
-import { ref, refs, servedBy } from '../dialects/lookup.ts'
+import { ref, refs, servedBy, where } from '../dialects/lookup.ts'
 import { at, jsonOf, jsonValue } from '../evidence/reading.ts'
 import { step, stepText } from '../evidence/step.ts'
 import { listed } from '../evidence/wording.ts'
-import { type Check, finding } from '../runner/check.ts'
+import { absent, type Check, finding } from '../runner/check.ts'
 import type { CheckContext } from '../runner/context.ts'
 
 /** Fields of OpenAI's chat request, with values that are no defaults. */
@@ -138,6 +138,9 @@ function firstModel({ model: id, target }: Pick<CheckContext, 'model' | 'target'
   return route?.targets[0]?.model ?? direct.find((each) => each.id === id)?.model ?? id
 }
 
+/** Endpoint of the mock at which a request has the fields of the client's. */
+const HERE = 'chat/completions'
+
 const call = step<{ stream: boolean; further: boolean }>('call')
 
 export const knownFields = {
@@ -170,6 +173,14 @@ export const knownFields = {
             { expected: 'one at the mock', actual: 'none' },
             [ref(exchange)],
           ),
+        ]
+      // Some models take tools in responses only, and a gateway may know this.
+      if (entry.endpoint !== HERE)
+        return [
+          absent('fields-arrive', `The call was translated for ${where(entry)} (${entry.endpoint}).`, [
+            ref(exchange),
+            ref(entry),
+          ]),
         ]
       const asked = JSON.parse(JSON.stringify(body), renamed) as Record<string, unknown>
       const fields = Object.keys(asked).filter((name) => name !== 'model' && name !== 'stream_options')

@@ -17,6 +17,13 @@ const shuffled = (value: unknown): unknown =>
       : value
 
 export const mustPass = {
+  'sends-tools-to-responses': {
+    what: 'Calls with tools go to the provider in the dialect of responses, because their model takes tools only there.',
+    hooks: {
+      config: (text) =>
+        text.replace('{ sampling: any, chat_tools: yes }', '{ sampling: any, chat_tools: no }'),
+    },
+  },
   'catalog-of-hash-maps': {
     what: 'The fields of an entry, and of the objects in it, come in any order.',
     hooks: {
