@@ -182,18 +182,18 @@ test('drift --live stops before a call that would exceed the limit', async (t) =
   assert.match(stderr, /1 have the same shape, 0 moved, 0 of another kind, 1 failed/)
 })
 
-test('an error, a cut and another kind of answer are no drift of the shape, and an error is not taken up', async (t) => {
+test('a new error has moved, a cut answer has failed, and neither is taken up', async (t) => {
   const { provider, waybill, said } = await recorded(t, '--keep-requests')
   const before = said()
   provider.script = (response, received) => {
     if (JSON.stringify(received.json).includes('One?'))
       response.writeHead(400).end('{"error":{"message":"no"}}')
-    else response.destroy()
+    else response.writeHead(200, { 'content-length': '500' }).write('{"id"', () => response.destroy())
   }
   const { code, stdout } = await waybill('drift', '--live')
   assert.equal(code, 1)
-  assert.match(stdout, /^other {3}live\/\S+: now error 400, before whole$/m)
-  assert.match(stdout, /^failed {2}live\/\S+: POST \/v1\/chat\/completions, status none: it broke off$/m)
+  assert.match(stdout, /^moved {3}live\/\S+: now error 400, before whole$/m)
+  assert.match(stdout, /^failed {2}live\/\S+: POST \/v1\/chat\/completions, status 200: it broke off$/m)
   const refreshed = await waybill('refresh')
   assert.equal(refreshed.code, 1)
   assert.match(refreshed.stdout, /^kept {6}live\/\S+: the newer answer is an error, status 400$/m)

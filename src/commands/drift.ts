@@ -82,10 +82,13 @@ function conclude(
     const { name } = recording
     const moved = movedIn(recording, newer)
     if (moved === null) {
-      counts.other++
       const kinds = [...new Set(newer.map(kindOfRecording))].join(', ')
+      const isError = ({ response }: Recording) => response.status >= 400
+      // A model may answer with a call instead of a text, but an error where none was is a change.
+      const kind = newer.some(isError) && !isError(recording) ? 'moved' : 'other'
+      counts[kind]++
       print(
-        `other   ${name}: ${kinds === '' ? 'nothing newer to compare with' : `now ${kinds}, before ${kindOfRecording(recording)}`}`,
+        `${kind}   ${name}: ${kinds === '' ? 'nothing newer to compare with' : `now ${kinds}, before ${kindOfRecording(recording)}`}`,
       )
     } else if (hasMoved(moved)) {
       counts.moved++
