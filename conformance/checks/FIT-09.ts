@@ -3,7 +3,7 @@
 import { ref, refs, requestsOf, where } from '../dialects/lookup.ts'
 import type { Exchange } from '../evidence/evidence.ts'
 import { step } from '../evidence/step.ts'
-import { type Check, doubt, finding } from '../runner/check.ts'
+import { absent, type Check, finding } from '../runner/check.ts'
 
 const steps = {
   refused: step('the provider refuses a parameter'),
@@ -45,7 +45,7 @@ export const refusalsAreNotForgotten = {
     const [first] = steps.refused.in(evidence)
     const refused = requests(first!).filter(({ entry, hasIt }) => hasIt && entry.answer.status === 400)
     if (refused.length === 0)
-      return [doubt('remembered', `No ${PARAMETER} reached the provider, so none was refused.`, refs(first))]
+      return [absent('remembered', `No ${PARAMETER} reached the provider, so none was refused.`, refs(first))]
     // Another model may accept it.
     const places = new Set(refused.map(({ place }) => place))
     const judged = (id: string, calls: readonly Exchange[], when: string) =>
