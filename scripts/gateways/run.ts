@@ -2,7 +2,7 @@
 // the contract, and for the agents whose dialect it serves, with the command that any user has, and stores the
 // scoreboard's data. Nothing of theirs enters
 // the project. --dir sets the scratch directory; NAME and reports/NAME in it are recreated and removed,
-// --keep leaves both. Each installation is in installs/NAME.ts.
+// --keep leaves both; --clients runs only the profiles of agents and keeps the other results. Each installation is in installs/NAME.ts.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, rmSync } from 'node:fs'
@@ -14,11 +14,15 @@ import { parseArgs } from 'node:util'
 import { type Profile, readProfile } from '../../conformance/requirements/profiles.ts'
 import { readTarget } from '../../conformance/target/read.ts'
 import { installGateway, type OtherGateway, peerNames, readPeer, SERVICES } from './gateway.ts'
-import { BOARD_PROFILE, CLIENT_PROFILES, keepOutcome, targetFile } from './scoreboard.ts'
+import { BOARD_PROFILE, CLIENT_PROFILES, keepClients, keepOutcome, targetFile } from './scoreboard.ts'
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { keep: { type: 'boolean' }, dir: { type: 'string', default: join(tmpdir(), 'waybill-peers') } },
+  options: {
+    keep: { type: 'boolean' },
+    clients: { type: 'boolean', default: false },
+    dir: { type: 'string', default: join(tmpdir(), 'waybill-peers') },
+  },
 })
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const scratch = resolve(values.dir)
@@ -41,9 +45,10 @@ for (const name of positionals) {
   const { dialects } = readTarget(targetFile(name))
   const clients = CLIENT_PROFILES.filter((profile) => readProfile(profile).dialect! in dialects)
   let trouble = ''
-  for (const profile of [BOARD_PROFILE, ...clients] as const)
+  for (const profile of values.clients ? clients : ([BOARD_PROFILE, ...clients] as const))
     trouble ||= await run(name, peer, profile, join(reports, profile))
-  if (keepOutcome(name, { reports, trouble, scratch })) continue
+  if (values.clients) keepClients(name, { reports, scratch })
+  if (values.clients || keepOutcome(name, { reports, trouble, scratch })) continue
   process.stderr.write(`gateways: ${name}: the run ended before its first check; the earlier result stays\n`)
   process.exitCode = 3
 }

@@ -54,16 +54,18 @@ export const provenNames = (): string[] => readdirSync(folder).map((file) => fil
 /** Stores evidence. `placeless` removes what identifies the machine. */
 export function keepProofs(
   name: string,
-  runs: readonly KeptRun[],
+  kept: KeptRun,
   placeless: (text: string) => string,
+  /** True to keep the stored evidence of other verdicts. */
+  add = false,
 ): void {
-  const proofs = runs.flatMap((kept) =>
-    kept.results.verdicts
-      .filter(({ findings, outcome }) => findings.length > 0 || outcome === 'untestable')
-      .map((verdict) => proofOf(verdict, kept)),
-  )
+  const proofs = kept.results.verdicts
+    .filter(({ findings, outcome }) => findings.length > 0 || outcome === 'untestable')
+    .map((verdict) => proofOf(verdict, kept))
+  const ids = new Set(proofs.map(({ id }) => id))
+  const others = add ? [...readProofs(name).values()].filter(({ id }) => !ids.has(id)) : []
   mkdirSync(folder, { recursive: true })
-  writeProofs(name, proofs, placeless)
+  writeProofs(name, [...others, ...proofs], placeless)
 }
 
 function writeProofs(

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import type { Results, Verdict } from '../../conformance/judge/judge.ts'
-import { type KeptRun, rejudge } from '../../conformance/judge/rejudge.ts'
+import { rejudge } from '../../conformance/judge/rejudge.ts'
 import { readTarget } from '../../conformance/target/read.ts'
 import { CAPABILITIES, declares } from '../../conformance/target/schema.ts'
 import { keepProofs } from './scoreboard-evidence.ts'
@@ -40,6 +40,7 @@ export interface StoredRun {
 }
 
 export interface ProfileResult extends Pick<Results, 'conclusion' | 'counts' | 'duration'> {
+  readonly date: string
   /** Ids of what did not hold. */
   readonly wrong: readonly string[]
 }
@@ -130,10 +131,6 @@ export function keepOutcome(
   const kept = rejudge(join(reports, BOARD_PROFILE))
   const { suite, target } = kept.run
   const { conclusion, counts, inferences, duration, environment } = kept.results
-  const ofClients = CLIENT_PROFILES.filter((profile) => hasResults(join(reports, profile))).map(
-    (profile) => [profile, rejudge(join(reports, profile))] as const,
-  )
-  const runs = [kept, ...ofClients.map(([, each]) => onlyNew(each, kept))]
   write({
     ...known,
     date: kept.results.started_at.slice(0, 10),
@@ -141,27 +138,50 @@ export function keepOutcome(
     declared: CAPABILITIES.filter((capability) => declares(target, capability)),
     results: { conclusion, counts, inferences, duration, environment },
     trouble: null,
-    verdicts: runs.flatMap(({ results }) =>
-      results.verdicts.map(({ id, slug, level, outcome, reason }) => ({ id, slug, level, outcome, reason })),
-    ),
-    profiles: Object.fromEntries(
-      ofClients.map(([profile, { results }]) => [profile, profileResult(results)]),
-    ),
+    verdicts: kept.results.verdicts.map(shortVerdict),
   })
-  keepProofs(name, runs, placeless)
+  keepProofs(name, kept, placeless)
+  keepClients(name, { reports, scratch }, file)
   return true
 }
 
-const hasResults = (report: string): boolean => existsSync(join(report, 'results.json'))
-
-/** Leaves out the verdicts that another run has too. */
-function onlyNew(run: KeptRun, { results: { verdicts } }: KeptRun): KeptRun {
-  const there = new Set(verdicts.map(({ id }) => id))
-  const rest = run.results.verdicts.filter(({ id }) => !there.has(id))
-  return { ...run, results: { ...run.results, verdicts: rest } }
+/**
+ * Stores the results of the clients' profiles beside an earlier result. Adds the verdicts that it lacks, and those by
+ * which something does not hold that held before.
+ */
+export function keepClients(
+  name: string,
+  { reports, scratch }: Pick<Run, 'reports' | 'scratch'>,
+  file = join(board, `${name}.json`),
+): void {
+  const placeless = withoutPath(scratch)
+  for (const profile of CLIENT_PROFILES.filter((each) => hasResults(join(reports, each)))) {
+    const stored = JSON.parse(readFileSync(file, 'utf8')) as StoredRun
+    const kept = rejudge(join(reports, profile))
+    const before = new Map(stored.verdicts.map(({ id, outcome }) => [id, outcome]))
+    const fresh = kept.results.verdicts.filter(({ id, outcome }) => {
+      const was = before.get(id)
+      return was === undefined || (NOTED.includes(outcome) && !NOTED.includes(was))
+    })
+    const ids = new Set(fresh.map(({ id }) => id))
+    const outcome: StoredRun = {
+      ...stored,
+      verdicts: [...stored.verdicts.filter(({ id }) => !ids.has(id)), ...fresh.map(shortVerdict)],
+      profiles: { ...stored.profiles, [profile]: profileResult(kept.results) },
+    }
+    writeFileSync(file, placeless(`${JSON.stringify(outcome, null, 2)}\n`))
+    keepProofs(name, { ...kept, results: { ...kept.results, verdicts: fresh } }, placeless, true)
+  }
 }
 
-const profileResult = ({ conclusion, counts, duration, verdicts }: Results): ProfileResult => ({
+const shortVerdict = ({ id, slug, level, outcome, reason }: Verdict): StoredRun['verdicts'][number] => ({
+  ...{ id, slug, level, outcome, reason },
+})
+
+const hasResults = (report: string): boolean => existsSync(join(report, 'results.json'))
+
+const profileResult = ({ started_at, conclusion, counts, duration, verdicts }: Results): ProfileResult => ({
+  date: started_at.slice(0, 10),
   conclusion,
   counts,
   duration,
@@ -271,9 +291,9 @@ function section(outcome: StoredRun, note: z.output<typeof notesSchema>[string] 
 
 /** Returns a sentence for each client's profile; nothing without one. */
 export const clientSentences = ({ profiles = {} }: StoredRun): string[] =>
-  Object.entries(profiles).map(([profile, { conclusion, counts, wrong }]) => {
+  Object.entries(profiles).map(([profile, { date, conclusion, counts, wrong }]) => {
     const tried = counts.pass + wrong.length
-    return `Profile ${profile}: ${conclusion}; ${counts.pass} of ${tried} requirements hold${wrong.length > 0 ? `, not ${wrong.join(', ')}` : ''}.`
+    return `Profile ${profile}, ${date}: ${conclusion}; ${counts.pass} of ${tried} requirements hold${wrong.length > 0 ? `, not ${wrong.join(', ')}` : ''}.`
   })
 
 const profileLines = (outcome: StoredRun): string[] =>
