@@ -341,7 +341,8 @@ export class CheckContext {
       const state = at(record, fields.state)
       const isOver = [...completed, ...failed].includes(String(state))
       const final = isOver && whole(record)
-      const limit = state === undefined || isOver ? lag_ms : Math.max(lag_ms, patience)
+      const isThere = one === undefined || record !== undefined
+      const limit = isOver || (isThere && state === undefined) ? lag_ms : Math.max(lag_ms, patience)
       // A slow log answers with the state at the time of the request.
       if (final || reading.at >= began + limit) {
         this.#budget.left -= reading.body.length
