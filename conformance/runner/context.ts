@@ -124,6 +124,8 @@ export class CheckContext {
   readonly #started = clock()
   /** Nonce of a call -> the records that were there before it. */
   readonly #before = new Map<string, ReadonlySet<string>>()
+  /** Records that were found to be those of a call: a later one must not stand for an earlier call without any. */
+  readonly #found = new Set<string>()
   /** Queue of calls that must not overlap. */
   #turn: Promise<unknown> = Promise.resolve()
   #waited = 0
@@ -378,9 +380,12 @@ export class CheckContext {
     const deadline = Math.max(clock(), exchange.end_at + this.target.observability.log!.lag_ms)
     for (;;) {
       const asked = clock()
-      const fresh = [...(await this.#idsInLog())].filter((id) => !before.has(id))
+      const fresh = [...(await this.#idsInLog())].filter((id) => !before.has(id) && !this.#found.has(id))
       const [id] = fresh
-      if (fresh.length === 1) exchange.record_id = id!
+      if (fresh.length === 1) {
+        exchange.record_id = id!
+        this.#found.add(id!)
+      }
       if (fresh.length > 0 || asked >= deadline) return
       await this.wait(Math.max(1, Math.min(50, deadline - clock())))
     }
