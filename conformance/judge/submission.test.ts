@@ -76,6 +76,13 @@ test('a run in the folder of another set, and an exception that is over or stale
   assert.match(problems, /the exception for PURE-01 ended on 2020-01-01/)
 })
 
+test('a file about the project that is still the template is refused', (t) => {
+  const folder = changed(t, (copy) =>
+    edit(join(copy, SUBMISSION), /^contact: .*$/m, 'contact: SOMEBODY TO ASK'),
+  )
+  assert.match(problemsOf(folder, rejudge(folder).results, today).join(), /submission\.yaml is not filled in/)
+})
+
 test('a file about the project that names a branch, or nobody, is refused', async (t) => {
   const folder = changed(t, (copy) => edit(join(copy, SUBMISSION), /^version: .*$/m, 'version: main'))
   const { code, stderr } = await runCli(['judge', folder])

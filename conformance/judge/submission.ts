@@ -112,6 +112,9 @@ export function problemsOf(directory: string, judged: Results, today: string): s
       : [
           `the conclusion in results.json is ${escaped(claimed.conclusion)}, and the evidence gives ${judged.conclusion}`,
         ]),
+    ...(UNFILLED.includes(about.project) || UNFILLED.includes(about.contact)
+      ? [`${SUBMISSION} is not filled in: docs/submitting.md explains each field`]
+      : []),
     ...(judged.set === set ? [] : [`the run is of set ${judged.set}, and the folder is of ${set}`]),
     ...(judged.conclusion === 'error' ? [`the run did not finish: ${judged.reason}`] : []),
     ...about.exceptions.flatMap(({ id, expires }) => [
@@ -121,11 +124,14 @@ export function problemsOf(directory: string, judged: Results, today: string): s
   ]
 }
 
+/** Values of the template, which stand for nobody. */
+const UNFILLED: readonly string[] = ['NAME OF THE PROJECT', 'SOMEBODY TO ASK']
+
 const TEMPLATE = (version: string) => `# About this submission; docs/submitting.md explains each field.
-project: NAME OF THE PROJECT
+project: ${UNFILLED[0]}
 url: https://example.com
 version: ${version} # a release, not a branch
-contact: SOMEBODY TO ASK
+contact: ${UNFILLED[1]}
 reproduce: |
   1. Install it: …
   2. \`waybill conform my-gateway.yaml --profile core --report report\`

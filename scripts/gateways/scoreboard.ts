@@ -159,9 +159,9 @@ export function keepClients(
     const stored = JSON.parse(readFileSync(file, 'utf8')) as StoredRun
     const kept = rejudge(join(reports, profile))
     const before = new Map(stored.verdicts.map(({ id, outcome }) => [id, outcome]))
-    const fresh = kept.results.verdicts.filter(({ id, outcome }) => {
-      const was = before.get(id)
-      return was === undefined || (NOTED.includes(outcome) && !NOTED.includes(was))
+    const fresh = kept.results.verdicts.filter(({ id, scope, outcome }) => {
+      const was = before.get(id) ?? 'none'
+      return scope === 'named profiles' || was === 'none' || (NOTED.includes(outcome) && !NOTED.includes(was))
     })
     const ids = new Set(fresh.map(({ id }) => id))
     const outcome: StoredRun = {
