@@ -101,6 +101,10 @@ import { cacheControl } from './MSG-18.ts'
 import { clientLine } from './MSG-19.ts'
 import { helloIsNoCall } from './MSG-21.ts'
 import { modelsInItsShape } from './MSG-22.ts'
+import { relayedIsRecorded } from './PASS-01.ts'
+import { relayedIsUnchanged } from './PASS-02.ts'
+import { filesBelongToTheirKey } from './PASS-03.ts'
+import { budgetsHaveBounds } from './PASS-05.ts'
 import { readsNeverSpend } from './PURE-01.ts'
 import { startAndIdle } from './PURE-02.ts'
 import { readsAskNobody } from './PURE-03.ts'
@@ -221,6 +225,10 @@ const all: readonly Check[] = [
   foreignOrigins,
   callersCredentialStays,
   sessionsKeepTheirKey,
+  relayedIsRecorded,
+  relayedIsUnchanged,
+  filesBelongToTheirKey,
+  budgetsHaveBounds,
   errorShape,
   malformedIs4xx,
   bodyLimit,

@@ -70,6 +70,7 @@ const CAPABILITIES: Readonly<Record<string, Capability>> = {
   learning: 'learns_refusals',
   'credentials of callers': 'caller_credentials',
   'several keys': 'key_pool',
+  'relayed endpoints': 'passthrough',
   sessions: 'session',
 }
 

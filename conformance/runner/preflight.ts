@@ -220,4 +220,5 @@ const FIELDS: Readonly<Record<Exclude<Capability, `variant:${string}`>, string>>
   learns_refusals: 'capabilities.learns_refusals',
   caller_credentials: 'capabilities.caller_credentials',
   key_pool: 'capabilities.key_pool',
+  passthrough: 'capabilities.passthrough',
 }

@@ -483,6 +483,17 @@ const fields = z.strictObject({
         .describe(
           'A provider may have several keys, and a session stays with one; a variant named `key-pool` has two.',
         ),
+      passthrough: z
+        .strictObject({
+          endpoints: z
+            .array(z.enum(['audio', 'moderations', 'files', 'batches']))
+            .min(1)
+            .describe('Those of OpenAI that it relays to the mock’s provider `openai`.'),
+        })
+        .optional()
+        .describe(
+          'The gateway relays endpoints that it does not understand; in a variant named `passthrough` they are open.',
+        ),
       window: z
         .int()
         .positive()
@@ -616,6 +627,7 @@ export const CAPABILITIES = [
   'learns_refusals',
   'caller_credentials',
   'key_pool',
+  'passthrough',
 ] as const
 
 export type Capability = (typeof CAPABILITIES)[number] | `variant:${string}`
@@ -686,6 +698,7 @@ export function declares(
     case 'learns_refusals':
     case 'caller_credentials':
     case 'key_pool':
+    case 'passthrough':
     case 'window':
       return capabilities[capability] !== undefined
     default:

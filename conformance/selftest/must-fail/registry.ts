@@ -14,6 +14,7 @@ import { mustFail as life } from './life.ts'
 import { mustFail as log } from './log.ts'
 import { mustFail as messages } from './messages.ts'
 import { mustFail as native } from './native.ts'
+import { mustFail as passthrough } from './passthrough.ts'
 import { mustFail as pure } from './pure.ts'
 import { mustFail as responses } from './responses.ts'
 import { mustFail as responsesKept } from './responses-kept.ts'
@@ -43,6 +44,7 @@ const families = {
     log,
     messages,
     native,
+    passthrough,
     pure,
     responses,
     route,

@@ -15,6 +15,7 @@ import { mustPass as images } from './images.ts'
 import { mustPass as log } from './log.ts'
 import { mustPass as messages } from './messages.ts'
 import { mustPass as models } from './models.ts'
+import { mustPass as passthrough } from './passthrough.ts'
 import { mustPass as records } from './records.ts'
 import { mustPass as refusals } from './refusals.ts'
 import { mustPass as responses } from './responses.ts'
@@ -40,6 +41,7 @@ const subjects = {
   log,
   messages,
   models,
+  passthrough,
   records,
   refusals,
   responses,

@@ -1,0 +1,78 @@
+// PASS-01: A call that is relayed without being understood is on record, and so is a read of a file that a provider
+// keeps, which costs nothing. (Waybill: before a byte of it leaves, as the call of its key and under its limits,
+// also if the upload stops or the gateway is killed in it; an endpoint that the configuration does not name does
+// not exist.)
+
+import { amountIn, recordIn, refs, requestIdOf } from '../dialects/lookup.ts'
+import { arrivedOf, CALLS, fileIn, postJson, uploadOf } from '../dialects/passthrough.ts'
+import { at } from '../evidence/reading.ts'
+import { recordExchange, step, stepText } from '../evidence/step.ts'
+import { type Check, doubt, finding } from '../runner/check.ts'
+
+const steps = {
+  call: step<{ endpoint: string; nonce: string }>('relayed call'),
+  upload: step<{ nonce: string }>('upload'),
+  read: step('read of the file'),
+}
+
+export const relayedIsRecorded = {
+  id: 'PASS-01',
+  needs: ['passthrough', 'variant:passthrough', 'request_id'],
+  async exercise(session) {
+    const { endpoints } = session.target.capabilities.passthrough!
+    await session.another('passthrough')
+    for (const endpoint of ['moderations', 'audio'] as const) {
+      if (!endpoints.includes(endpoint)) continue
+      const nonce = session.nonce()
+      const { path, body } = CALLS[endpoint]
+      await session.record(
+        await session.ask(steps.call.with({ endpoint, nonce }), path, postJson(body(nonce))),
+      )
+    }
+    if (!endpoints.includes('files')) return
+    const nonce = session.nonce()
+    const upload = await session.ask(steps.upload.with({ nonce }), '/v1/files', uploadOf(nonce))
+    await session.record(upload)
+    const id = fileIn(upload)
+    if (id !== null) await session.record(await session.ask(steps.read, `/v1/files/${id}`))
+  },
+  judge({ evidence, target }) {
+    const calls = [...steps.call.in(evidence), ...steps.upload.in(evidence)].map((exchange) => ({
+      exchange,
+      entries: arrivedOf(evidence, exchange.details.nonce),
+    }))
+    const reads = steps.read.in(evidence).map((exchange) => ({
+      exchange,
+      entries: evidence.ledger.filter(
+        ({ method, path }) => method === 'GET' && exchange.request.path.endsWith(path.split('/').at(-1)!),
+      ),
+    }))
+    return [...calls, ...reads].flatMap(({ exchange, entries }) => {
+      const what = stepText(exchange)
+      if (entries.length === 0)
+        return [doubt('relayed-is-recorded', `"${what}" did not reach the mock.`, refs(exchange))]
+      const reading = recordExchange(evidence, exchange)
+      const record = reading && recordIn(target, reading, requestIdOf(target, exchange)!)
+      const isThere = record !== undefined && record !== null
+      const recorded = finding(
+        'relayed-is-recorded',
+        isThere,
+        `the record of "${what}", which a provider got`,
+        { expected: 'a record', actual: isThere ? 'a record' : `none (${reading?.status ?? 'no id'})` },
+        refs(exchange, reading, ...entries),
+      )
+      const cost = at(record, target.observability.log!.fields.cost)
+      if (!isThere || exchange.request.method !== 'GET') return [recorded]
+      return [
+        recorded,
+        finding(
+          'read-costs-nothing',
+          cost === undefined || cost === null || amountIn(cost) === 0,
+          `the cost of "${what}"`,
+          { expected: '0, or none', actual: String(cost) },
+          refs(exchange, reading),
+        ),
+      ]
+    })
+  },
+} satisfies Check

@@ -1,0 +1,99 @@
+// PASS-02: What is relayed without being understood arrives as it was sent, and so does its answer: a file's
+// content byte for byte, JSON with the same values. (Waybill: every byte, except the name of a model that the
+// gateway knows, in bounded memory.)
+
+import { refs } from '../dialects/lookup.ts'
+import {
+  arrivedOf,
+  CALLS,
+  contentOf,
+  fileIn,
+  isSameBody,
+  isSameJson,
+  postJson,
+  uploadOf,
+} from '../dialects/passthrough.ts'
+import { step } from '../evidence/step.ts'
+import { endText } from '../evidence/wording.ts'
+import { type Check, doubt, finding } from '../runner/check.ts'
+
+const steps = {
+  call: step<{ nonce: string }>('relayed JSON'),
+  upload: step<{ nonce: string }>('upload'),
+  content: step<{ nonce: string }>('content of the file'),
+}
+
+export const relayedIsUnchanged = {
+  id: 'PASS-02',
+  needs: ['passthrough', 'variant:passthrough'],
+  async exercise(session) {
+    const { endpoints } = session.target.capabilities.passthrough!
+    await session.another('passthrough')
+    const nonce = session.nonce()
+    if (endpoints.includes('moderations')) {
+      const { path, body } = CALLS.moderations
+      await session.ask(steps.call.with({ nonce }), path, postJson(body(nonce)))
+    }
+    if (!endpoints.includes('files')) return
+    const id = fileIn(await session.ask(steps.upload.with({ nonce }), '/v1/files', uploadOf(nonce)))
+    if (id !== null) await session.ask(steps.content.with({ nonce }), `/v1/files/${id}/content`)
+  },
+  judge({ evidence, waybill }) {
+    const uploads = steps.upload.in(evidence)
+    const sent = [...steps.call.in(evidence), ...uploads].flatMap((exchange) => {
+      const { nonce } = exchange.details
+      const isUpload = uploads.includes(exchange)
+      const entries = arrivedOf(evidence, nonce).filter(
+        ({ method, endpoint }) => method === 'POST' && exchange.request.path.endsWith(endpoint),
+      )
+      const [entry] = entries
+      if (!entry)
+        return [
+          doubt('request-is-unchanged', `It did not reach the mock: ${endText(exchange)}.`, refs(exchange)),
+        ]
+      const body = typeof entry.body === 'string' ? entry.body : JSON.stringify(entry.body)
+      const means = isUpload
+        ? body.includes(contentOf(String(nonce)))
+        : isSameJson(exchange.request.body, body)
+      const arrived = finding(
+        'request-is-unchanged',
+        waybill ? isSameBody(exchange.request, entry) : means,
+        isUpload ? 'the form with the file, as the provider got it' : 'the JSON that the provider got',
+        {
+          expected: waybill ? 'every byte' : 'the same content',
+          actual: means ? 'the same content' : 'other content',
+        },
+        refs(exchange, entry),
+      )
+      if (isUpload) return [arrived]
+      const { body: answered } = entry.answer
+      const isSame = exchange.body === answered
+      const isAlike = isSame || isSameJson(exchange.body, answered)
+      return [
+        arrived,
+        finding(
+          'answer-is-unchanged',
+          waybill ? isSame : isAlike,
+          "the provider's answer, as the client got it",
+          {
+            expected: waybill ? 'every byte' : 'the same JSON',
+            actual: isAlike ? 'the same JSON' : endText(exchange),
+          },
+          refs(exchange, entry),
+        ),
+      ]
+    })
+    const read = steps.content
+      .in(evidence)
+      .map((exchange) =>
+        finding(
+          'file-comes-back-unchanged',
+          exchange.status === 200 && exchange.body === contentOf(String(exchange.details.nonce)),
+          'the content of a file that was uploaded',
+          { expected: 'every byte', actual: `${endText(exchange)}, ${exchange.body.length} characters` },
+          refs(exchange),
+        ),
+      )
+    return [...sent, ...read]
+  },
+} satisfies Check

@@ -1,0 +1,100 @@
+// Must-fail gateways that are wrong about endpoints that they relay without understanding them.
+
+import { changeJson, failWith, type Json, type MustFail, onRead, RECORD } from '../gateway.ts'
+import type { GatewayHooks, Wanted } from '../wire.ts'
+
+const isFiles = ({ path }: Wanted): boolean => path.startsWith('/v1/files')
+
+/** Hides the records of calls at matching paths. */
+const unrecorded = (is: RegExp) => (): GatewayHooks => {
+  const hidden = new Set<string>()
+  return {
+    responseStart({ headers }, { path }) {
+      if (is.test(path)) hidden.add(String(headers['x-gateway-request-id']))
+    },
+    request: ({ path }) =>
+      path.startsWith(RECORD) && hidden.has(path.slice(RECORD.length)) ? failWith(404) : undefined,
+  }
+}
+
+/** Asks with the administrator's rights, or with another client's key, whoever asks. */
+const asOwner = (is: (wanted: Wanted) => boolean) => (): GatewayHooks => {
+  let owner: string | undefined
+  return {
+    request(wanted) {
+      if (!isFiles(wanted)) return
+      if (wanted.method === 'POST') owner = wanted.headers.authorization
+      else if (is(wanted) && owner) wanted.headers.authorization = owner
+    },
+  }
+}
+
+export const mustFail = {
+  'relayed-unrecorded': {
+    what: 'Calls that are relayed without being understood are not on record.',
+    caughtBy: ['PASS-01/relayed-is-recorded'],
+    hooks: unrecorded(/^\/v1\/(moderations|audio)/),
+  },
+  'file-reads-unrecorded': {
+    what: "Reads of a provider's files are not on record.",
+    caughtBy: ['PASS-01/relayed-is-recorded'],
+    hooks: unrecorded(/^\/v1\/files\/./),
+  },
+  'file-reads-cost': {
+    what: "Reads of a provider's files have a cost.",
+    caughtBy: ['PASS-01/read-costs-nothing'],
+    hooks: {
+      body: onRead(RECORD, (json: Json) => (json.method === 'GET' ? { ...json, cost_usd: 0.001 } : json)),
+    },
+  },
+  'relayed-json-written-again': {
+    what: 'JSON that is relayed is parsed and written again.',
+    caughtBy: ['PASS-02/request-is-unchanged'],
+    hooks: {
+      request(wanted) {
+        if (wanted.path === '/v1/moderations')
+          wanted.body = Buffer.from(changeJson(wanted.body.toString('utf8'), (json) => json))
+      },
+    },
+  },
+  'relayed-values-changed': {
+    what: 'An answer that is relayed loses a member.',
+    caughtBy: ['PASS-02/answer-is-unchanged'],
+    profile: 'observable',
+    hooks: { body: onRead('/v1/moderations', ({ id: _, ...json }: Json) => json) },
+  },
+  'files-with-other-line-ends': {
+    what: 'The lines of an uploaded file end in another way.',
+    caughtBy: ['PASS-02/request-is-unchanged', 'PASS-02/file-comes-back-unchanged'],
+    profile: 'observable',
+    hooks: {
+      request(wanted) {
+        if (isFiles(wanted))
+          wanted.body = Buffer.from(wanted.body.toString('latin1').replace('}\r\n\t', '}\n\t'), 'latin1')
+      },
+    },
+  },
+  'foreign-file-readable': {
+    what: 'Every key may read the files of the others, if it knows the id.',
+    caughtBy: ['PASS-03/foreign-file'],
+    hooks: asOwner(({ path }) => path.startsWith('/v1/files/')),
+  },
+  'foreign-file-in-the-list': {
+    what: 'A list has the files of all keys.',
+    caughtBy: ['PASS-03/foreign-file-is-not-in-the-list'],
+    hooks: asOwner(({ path }) => path === '/v1/files'),
+  },
+  'own-file-lost': {
+    what: 'A file is not found by its own key either.',
+    caughtBy: ['PASS-03/own-file'],
+    hooks: {
+      request: ({ method, path }) =>
+        method === 'GET' && /^\/v1\/files\/[\w-]+$/.test(path) ? failWith(404) : undefined,
+    },
+  },
+  'unbounded-with-a-budget': {
+    what: 'A key with a budget may make calls whose cost has no bound.',
+    caughtBy: ['PASS-05/unbounded-call-is-refused'],
+    hooks: { config: (text) => text.replace('per: day }', 'per: day, unpriced: allow }') },
+  },
+} satisfies Record<string, MustFail>
