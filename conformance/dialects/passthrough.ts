@@ -10,7 +10,7 @@ const BOUNDARY = 'a-boundary-of-the-suite'
 
 /** Content of a file, with what a reader of text or of forms might change. */
 export const contentOf = (nonce: string): string =>
-  `{"custom_id":"${writeNonce(nonce)}", "n":1.50}\r\n\ttab, \\u0041, two  spaces \n--${BOUNDARY}x\n`
+  `{"custom_id":"${writeNonce(nonce)}", "n":1.50}\r\n\ttab, \\u0041, two  spaces \n--another boundary\n`
 
 /** Returns the upload of a file. */
 export const uploadOf = (nonce: string) => ({

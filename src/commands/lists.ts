@@ -46,7 +46,7 @@ export async function printSessions({
   const rows = data.map((each) => [
     each.session_id,
     each.last_seen,
-    `${each.last_requested_model} → ${each.last_provider}/${each.last_model}`,
+    `${each.last_requested_model || '-'} → ${[each.last_provider, each.last_model].filter(Boolean).join('/')}`,
     String(each.calls),
     String(each.failed),
     `${figure(each.tokens.input)}→${figure(each.tokens.output)}`,

@@ -14,6 +14,8 @@ export const shownCall = z.looseObject({
   completed_at: z.string().nullable(),
   state: z.string(),
   requested_model: z.string(),
+  method: z.string().nullish(), // absent in older gateways
+  endpoint: z.string().nullish(),
   resolved_provider: z.string(),
   resolved_model: z.string(),
   strategy: z.string().nullable(),
@@ -185,12 +187,15 @@ const isBad = (state: string): boolean => state === 'failed' || state === REFUSE
  * Returns `auto → openai/gpt-5-mini`, or only the target if there is no room for both, and any error.
  */
 function route(call: ShownCall, width: number): string {
-  const { requested_model, resolved_provider, resolved_model, fallbacks, state, error_code } = call
+  const { resolved_provider, resolved_model, fallbacks, state, error_code } = call
   if (state === REFUSED) return `${error_code}: ${call.message}`
   const why = state === 'failed' && error_code !== null ? `: ${error_code}` : ''
-  const went = `${fallbacks > 0 ? '↷ ' : ''}${resolved_provider}/${resolved_model}${why}`
-  if (requested_model === `${resolved_provider}/${resolved_model}`) return went
-  const both = `${requested_model} → ${went}`
+  // A call that is passed through may name no model: its endpoint says what it was.
+  const asked = call.requested_model || `${call.method ?? ''} ${call.endpoint ?? ''}`.trim()
+  const target = [resolved_provider, resolved_model].filter(Boolean).join('/')
+  const went = `${fallbacks > 0 ? '↷ ' : ''}${target}${why}`
+  if (asked === target) return went
+  const both = `${asked} → ${went}`
   return cells(cleanLabel(both)) <= width ? both : went
 }
 

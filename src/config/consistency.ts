@@ -274,16 +274,17 @@ function passthroughProblems({ passthrough, passthrough_providers, providers }: 
             message: `${quoted(endpoint)} is not open; add it to \`passthrough\``,
           },
         ]),
-    ...list(chosen).flatMap((provider, index) =>
-      typeof provider !== 'string' || known.includes(provider)
+    ...list(chosen).flatMap((provider, index) => {
+      if (typeof provider !== 'string') return []
+      const path = ['passthrough_providers', endpoint, index]
+      if (!known.includes(provider))
+        return [{ path, message: `there is no provider ${quoted(provider)}${meant(provider, known)}` }]
+      const { platform } = fields(fields(providers)[provider])
+      // Its paths and signatures are those of messages alone.
+      return platform === undefined
         ? []
-        : [
-            {
-              path: ['passthrough_providers', endpoint, index],
-              message: `there is no provider ${quoted(provider)}${meant(provider, known)}`,
-            },
-          ],
-    ),
+        : [{ path, message: `${quoted(provider)} is at ${String(platform)}, which has no such endpoints` }]
+    }),
   ])
 }
 

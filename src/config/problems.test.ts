@@ -103,6 +103,17 @@ const TABLE: Record<string, readonly [string, readonly string[]]> = {
       'w.yaml:4:35 providers.c.base_url: must not contain a query or fragment',
     ],
   ],
+  'providers of endpoints that they do not have': [
+    `${PROVIDER}passthrough: [files]\npassthrough_providers: { files: [opnai, cloud], audio: [openai] }\n`.replace(
+      '} }\n',
+      '}, cloud: { dialect: messages, base_url: https://bedrock-runtime.us-east-1.amazonaws.com, platform: bedrock } }\n',
+    ),
+    [
+      'w.yaml:3:34 passthrough_providers.files.0: there is no provider "opnai"; did you mean "openai"?',
+      'w.yaml:3:41 passthrough_providers.files.1: "cloud" is at bedrock, which has no such endpoints',
+      'w.yaml:3:56 passthrough_providers.audio: "audio" is not open; add it to `passthrough`',
+    ],
+  ],
   'the same target twice': [
     `${PROVIDER}routes:\n  auto:\n    targets: [ { model: openai/x }, { model: openai/y }, { model: openai/x } ]\n`,
     ['w.yaml:4:67 routes.auto.targets.2.model: "openai/x" is already a target of this route'],

@@ -66,7 +66,7 @@ function columnsOf(field: string, definition: Field): PageColumn[] {
       isNumber: NUMBERS.includes(kind),
       filterOf(record) {
         const value = own(record)
-        if (!filter || value === null || value === undefined) return null
+        if (!filter || value === null || value === undefined || value === '') return null
         if (kind === 'count') return Number(value) > 0 ? [filter, 'some'] : null
         return [filter, String(value)]
       },
@@ -98,6 +98,9 @@ const SPECIAL: Readonly<Record<string, (record: CallRecord) => ComponentChild>> 
       {state === 'failed' && status !== null && ` ${status}`}
     </>
   ),
+  // A call that is passed through may name no model: its endpoint says what it was.
+  requested_model: (record) => record.requested_model || `${record.method} ${record.endpoint}`,
+  resolved_model: ({ resolved_model }) => resolved_model || <span class="none">–</span>,
   cost_usd: (record) => (record.cost_usd === null ? null : format.cost(record)),
   client: ({ client }) => (client === null ? null : <span title={client}>{client.replace(/ .*/s, '')}</span>),
   session_id: ({ session_id }) =>

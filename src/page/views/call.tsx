@@ -56,15 +56,13 @@ function Found({ call }: { call: CallDetail }) {
   return (
     <>
       <p class="sentence">
-        <b>{call.requested_model}</b> was asked for and{' '}
+        <b>{call.requested_model || `${call.method} ${call.endpoint}`}</b> was asked for and{' '}
         {call.completed_at === null
           ? 'is with'
           : call.state === 'completed'
             ? 'was served by'
             : 'was last with'}{' '}
-        <b>
-          {call.resolved_provider} / {call.resolved_model}
-        </b>
+        <b>{[call.resolved_provider, call.resolved_model].filter(Boolean).join(' / ')}</b>
         {call.fallbacks > 0 && ` after ${call.fallbacks} ${call.fallbacks === 1 ? 'fallback' : 'fallbacks'}`}
         {call.cache === 'HIT' && ', from the cache'}
         {call.replayed && ', from a recording'}

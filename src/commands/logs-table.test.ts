@@ -1,0 +1,18 @@
+// Lines of `waybill logs` for calls that name no model.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createCallTable, type ShownCall } from './logs-table.ts'
+
+const CALL: ShownCall = {
+  ...{ id: '1', created_at: '2026-11-26T04:00:00.000Z', completed_at: '2026-11-26T04:00:01.000Z' },
+  ...{ state: 'completed', method: 'GET', endpoint: '/v1/files/{id}', requested_model: '' },
+  ...{ resolved_provider: 'openai', resolved_model: '', strategy: 'direct', session_id: null, status: 200 },
+  ...{ error_code: null, fallbacks: 0, latency_ms: 9, tokens: { input: null, output: null }, cost_usd: 0 },
+}
+
+test('a call that names no model is shown by its endpoint, and by its provider alone', () => {
+  const line = createCallTable(null, (_, text) => text).row(CALL)
+  assert.match(line, /GET \/v1\/files\/\{id\} → openai {2}/)
+  const { method: _, endpoint: __, ...older } = CALL // of an older gateway
+  assert.match(createCallTable(null, (_, text) => text).row(older), / → openai {2}/)
+})
