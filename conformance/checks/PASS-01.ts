@@ -4,7 +4,7 @@
 // not exist.)
 
 import { amountIn, recordIn, refs, requestIdOf } from '../dialects/lookup.ts'
-import { arrivedOf, CALLS, fileIn, postJson, uploadOf } from '../dialects/passthrough.ts'
+import { arrivedOf, fileIn, postJson, RELAYED_CALLS, uploadOf } from '../dialects/passthrough.ts'
 import { at } from '../evidence/reading.ts'
 import { recordExchange, step, stepText } from '../evidence/step.ts'
 import { type Check, doubt, finding } from '../runner/check.ts'
@@ -24,7 +24,7 @@ export const relayedIsRecorded = {
     for (const endpoint of ['moderations', 'audio'] as const) {
       if (!endpoints.includes(endpoint)) continue
       const nonce = session.nonce()
-      const { path, body } = CALLS[endpoint]
+      const { path, body } = RELAYED_CALLS[endpoint]
       await session.record(
         await session.ask(steps.call.with({ endpoint, nonce }), path, postJson(body(nonce))),
       )

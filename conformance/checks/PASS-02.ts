@@ -5,12 +5,12 @@
 import { refs } from '../dialects/lookup.ts'
 import {
   arrivedOf,
-  CALLS,
   contentOf,
   fileIn,
   isSameBody,
   isSameJson,
   postJson,
+  RELAYED_CALLS,
   uploadOf,
 } from '../dialects/passthrough.ts'
 import { step } from '../evidence/step.ts'
@@ -31,7 +31,7 @@ export const relayedIsUnchanged = {
     await session.another('passthrough')
     const nonce = session.nonce()
     if (endpoints.includes('moderations')) {
-      const { path, body } = CALLS.moderations
+      const { path, body } = RELAYED_CALLS.moderations
       await session.ask(steps.call.with({ nonce }), path, postJson(body(nonce)))
     }
     if (!endpoints.includes('files')) return

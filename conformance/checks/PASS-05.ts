@@ -1,7 +1,7 @@
 // PASS-05: A call whose cost has no bound is refused to a key with a budget, and nothing is sent. (Waybill: 403.)
 
 import { refs } from '../dialects/lookup.ts'
-import { arrivedOf, CALLS, postJson } from '../dialects/passthrough.ts'
+import { arrivedOf, postJson, RELAYED_CALLS } from '../dialects/passthrough.ts'
 import { step } from '../evidence/step.ts'
 import { endText } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
@@ -16,7 +16,7 @@ export const budgetsHaveBounds = {
     if (!session.target.capabilities.passthrough!.endpoints.includes('audio'))
       session.untestable('It relays no audio.')
     const nonce = session.nonce()
-    const { path, body } = CALLS.audio
+    const { path, body } = RELAYED_CALLS.audio
     await session.ask(call.with({ nonce }), path, postJson(body(nonce)))
   },
   judge: ({ evidence, waybill }) =>

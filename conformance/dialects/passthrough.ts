@@ -24,7 +24,7 @@ export const uploadOf = (nonce: string) => ({
 })
 
 /** Calls at endpoints that spend, or may: JSON that is written in an unusual way. */
-export const CALLS = {
+export const RELAYED_CALLS = {
   moderations: {
     path: '/v1/moderations',
     body: (nonce: string) => `{ "input" : "${writeNonce(nonce)} \\u0061b" ,\n "metadata":{"n":1.50} }`,
