@@ -8,7 +8,7 @@ import {
   contentOf,
   fileIn,
   isSameBody,
-  isSameJson,
+  keepsJson,
   postJson,
   RELAYED_CALLS,
   uploadOf,
@@ -54,7 +54,7 @@ export const relayedIsUnchanged = {
       const body = typeof entry.body === 'string' ? entry.body : JSON.stringify(entry.body)
       const means = isUpload
         ? body.includes(contentOf(String(nonce)))
-        : isSameJson(exchange.request.body, body)
+        : keepsJson(exchange.request.body, body)
       const arrived = finding(
         'request-is-unchanged',
         waybill ? isSameBody(exchange.request, entry) : means,
@@ -68,7 +68,7 @@ export const relayedIsUnchanged = {
       if (isUpload) return [arrived]
       const { body: answered } = entry.answer
       const isSame = exchange.body === answered
-      const isAlike = isSame || isSameJson(exchange.body, answered)
+      const isAlike = isSame || keepsJson(answered, exchange.body)
       return [
         arrived,
         finding(

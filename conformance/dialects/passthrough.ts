@@ -54,6 +54,10 @@ export const arrivedOf = ({ ledger }: Pick<Evidence, 'ledger'>, nonce: unknown):
 export const isSameBody = ({ body }: Exchange['request'], { body_sha256 }: LedgerEntry): boolean =>
   hash('sha256', body ?? '') === body_sha256
 
-/** Returns true if two bodies are the same JSON. */
-export const isSameJson = (a: string | null, b: string | null): boolean =>
-  a !== null && b !== null && isDeepStrictEqual(jsonOf(a), jsonOf(b))
+/** Returns true if JSON has arrived with its members and their values; a gateway may add others. */
+export function keepsJson(sent: string | null, arrived: string | null): boolean {
+  const [before, after] = [jsonOf(sent ?? ''), jsonOf(arrived ?? '')]
+  return Object.entries(before ?? {}).every(([name, value]) =>
+    isDeepStrictEqual(value, at(after, `/${name}`)),
+  )
+}
