@@ -1,6 +1,7 @@
 // A gateway in a process of its own: a gigabyte in each direction takes little memory, and a kill in the middle of
 // uploads leaves nothing unrecorded.
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, request } from 'node:http'
@@ -42,14 +43,19 @@ async function startProvider(t: TestContext, down: number) {
   return { origin, begun, received: () => received }
 }
 
-async function serve(t: TestContext, directory: string, origin: string) {
+async function serve(
+  t: TestContext,
+  directory: string,
+  origin: string,
+  more = `providers: { one: { dialect: openai, base_url: "${origin}/v1", key: $KEY } }
+passthrough: [audio]`,
+) {
   const file = join(directory, 'waybill.yaml')
   writeFileSync(
     file,
     `server: { port: 0, request_timeout: 10m }
 data: ${join(directory, 'data')}
-providers: { one: { dialect: openai, base_url: "${origin}/v1", key: $KEY } }
-passthrough: [audio]`,
+${more}`,
   )
   return startServer(t, ['serve', '--config', file], { env: { KEY: 'sk-one-secret' } })
 }
@@ -61,10 +67,10 @@ const temporary = (t: TestContext): string => {
 }
 
 /** Sends `mib` MiB, and returns how many bytes were answered. */
-async function upload(url: string, mib: number, id: string): Promise<number> {
+async function upload(url: string, mib: number, id: string, more: object = {}): Promise<number> {
   const sent = request(`${url}/v1/audio/transcriptions`, {
     method: 'POST',
-    headers: { 'idempotency-key': id, 'x-session-id': id, 'content-length': mib * MIB },
+    headers: { 'idempotency-key': id, 'x-session-id': id, 'content-length': mib * MIB, ...more },
   })
   const { promise: answered, resolve, reject } = Promise.withResolvers<IncomingMessage>()
   answered.catch(() => {})
@@ -87,6 +93,93 @@ const memory = (pid: number): number =>
 
 const MIB_OF_A_GIGABYTE = 1_000_000_000 / MIB
 const MAX_MORE_MIB = 60
+
+/** Returns the memory of a process before a piece of work, and the most during it, MiB. */
+async function memoryOf(pid: number, work: () => Promise<unknown>) {
+  const before = memory(pid)
+  let most = before
+  const watch = setInterval(() => {
+    most = Math.max(most, memory(pid))
+  }, 20)
+  try {
+    await work()
+  } finally {
+    clearInterval(watch)
+  }
+  return { before, most }
+}
+
+test('two gigabytes of a client key, looked through for foreign ids, take less than 60 MiB more memory', {
+  skip: process.platform !== 'linux' && 'memory is read from /proc',
+}, async (t) => {
+  const key = 'wb-key-of-the-test'
+  const digest = createHash('sha256').update(key).digest('hex')
+  const provider = await startProvider(t, 0)
+  const { url, child } = await serve(
+    t,
+    temporary(t),
+    provider.origin,
+    `providers: { one: { dialect: openai, base_url: "${provider.origin}/v1", key: $KEY } }
+passthrough: [audio]
+keys: [ { name: team, digest: "sha256:${digest}" } ]`,
+  )
+  const own = { authorization: `Bearer ${key}` }
+  await upload(url, 8, 'warm', own)
+  const { before, most } = await memoryOf(child.pid!, () => upload(url, 2048, 'large', own))
+  t.diagnostic(`${before.toFixed(0)} MiB before, at most ${most.toFixed(0)} MiB`)
+  assert.equal(provider.received(), 2056 * MIB)
+  assert.ok(most - before < MAX_MORE_MIB, `${(most - before).toFixed(0)} MiB more`)
+})
+
+test('the results of a batch of a million requests are priced as they pass, in bounded memory', {
+  skip: process.platform !== 'linux' && 'memory is read from /proc',
+}, async (t) => {
+  const message = { model: 'claude-a', usage: { input_tokens: 3, output_tokens: 2 } }
+  const lines = `${JSON.stringify({ custom_id: 'a', result: { type: 'succeeded', message } })}\n`.repeat(
+    1_000,
+  )
+  const server = createServer(async (request, response) => {
+    request.resume()
+    if (request.method === 'POST') {
+      response.writeHead(200, { 'content-type': 'application/json' })
+      return response.end('{"id":"msgbatch_abcdef1","type":"message_batch"}')
+    }
+    response.writeHead(200, { 'content-type': 'application/x-jsonl' })
+    for (let sent = 0; sent < 1_000; sent++)
+      if (!response.write(lines)) await new Promise((go) => response.once('drain', go).once('close', go))
+    response.end()
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { url, child } = await serve(
+    t,
+    temporary(t),
+    '',
+    `providers: { one: { dialect: messages, base_url: "http://127.0.0.1:${(server.address() as AddressInfo).port}", key: $KEY } }
+models: { one/claude-a: { price: { input: 1, output: 2, service_tier: { batch: 0.5 } } } }
+passthrough: [batches]`,
+  )
+  await fetch(`${url}/v1/messages/batches`, { method: 'POST', body: '{"requests":[]}' })
+  let bytes = 0
+  const { before, most } = await memoryOf(child.pid!, async () => {
+    const response = await fetch(`${url}/v1/messages/batches/msgbatch_abcdef1/results`)
+    for await (const piece of response.body!) bytes += piece.length
+  })
+  t.diagnostic(`${before.toFixed(0)} MiB before, at most ${most.toFixed(0)} MiB`)
+  assert.equal(bytes, lines.length * 1_000)
+  const { data } = (await (await fetch(`${url}/api/usage/request-logs`)).json()) as any
+  const batch = data.find(({ method }: any) => method === 'POST')
+  assert.deepEqual(
+    [batch.state, batch.tokens.input, batch.tokens.output],
+    ['completed', 3_000_000, 2_000_000],
+  )
+  assert.ok(Math.abs(batch.cost_usd - 3.5) < 1e-6, `$${batch.cost_usd}`)
+  // 70 MiB were measured here and with four times as many lines: garbage of parsing, which does not grow.
+  assert.ok(most - before < 2 * MAX_MORE_MIB, `${(most - before).toFixed(0)} MiB more`)
+})
 
 test('a gigabyte up and a gigabyte down take less than 60 MiB more memory (PASS-02)', {
   skip: process.platform !== 'linux' && 'memory is read from /proc',

@@ -97,6 +97,18 @@ test('a form keeps every byte but the name of a known model, in whichever part i
   assert.equal(record.decision.cause, 'default provider of audio')
 })
 
+test('a form with ten thousand parts keeps every byte; a model among the first is found', async (t) => {
+  const provider = await startProvider(t, replyWith({ text: '' }))
+  const gateway = await gatewayTo(t, { one: { dialect: 'openai', origin: provider.origin } }, AUDIO)
+  const parts = Array.from({ length: 10_000 }, (_, n) => [`name="p${n}"`, String(n)] as const)
+  const withModel = (model: string) =>
+    form([...parts.slice(0, 100), ['name="model"', model], ...parts.slice(100)])
+  const body = withModel('one/whisper-1')
+  const answer = await gateway.get('/v1/audio/transcriptions', { method: 'POST', headers: FORM, body })
+  assert.equal(answer.status, 200)
+  assert.equal(provider.arrived[0]!.body.toString(), withModel('whisper-1'))
+})
+
 test('a model in the last part, behind the head, is not looked for: the call goes to the default provider', async (t) => {
   const provider = await startProvider(t, replyWith({ text: '' }))
   const gateway = await gatewayTo(t, { one: { dialect: 'openai', origin: provider.origin } }, AUDIO)
