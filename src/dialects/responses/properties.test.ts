@@ -232,7 +232,7 @@ const size = fc.integer({ min: 1, max: 200 })
 const chunk = (delta: object, finish_reason: string | null = null) =>
   `data: ${JSON.stringify({ model: 'm', choices: [{ index: 0, delta, finish_reason }] })}\n\n`
 
-test('calls that interleave in chat are one item after the other, whatever the chunks (RSP-01, RSP-02)', () => {
+test('calls that interleave in chat become items one after the other, however the stream is chunked (RSP-01, RSP-02)', () => {
   fc.assert(
     fc.property(calls, picks, size, fc.option(word), (made, order, chunks, thought) => {
       const begun = made.map((_, index) => ({
@@ -316,7 +316,7 @@ const gpt = (made: readonly (readonly [string, number])[], order: readonly numbe
     },
   )
 
-test('items that interleave are blocks in order for messages and calls for chat, whatever the chunks (MSG-03)', () => {
+test('items that interleave become blocks in order for messages and calls for chat, however the stream is chunked (MSG-03)', () => {
   fc.assert(
     fc.property(calls, picks, size, fc.nat(4), (made, order, chunks, whole) => {
       const sse = gpt(made, order, whole)
@@ -347,7 +347,7 @@ test('items that interleave are blocks in order for messages and calls for chat,
   )
 })
 
-test('a stream that is cut anywhere never ends as if it were whole (RSP-03, DIAL-05)', () => {
+test('a stream never looks complete to the client, wherever it is cut (RSP-03, DIAL-05)', () => {
   fc.assert(
     fc.property(calls, picks, fc.nat(), (made, order, at) => {
       const sse = gpt(made, order, -1)
