@@ -28,7 +28,7 @@ test(
   (t) => killThem(t, 'process', false),
 )
 
-test('shared: the same when the data directory of each that was killed is deleted (FLEET-02)', options, (t) =>
+test('durability shared: no inference is lost even if the data directory of each killed gateway is deleted (FLEET-02)', options, (t) =>
   killThem(t, 'shared', true),
 )
 

@@ -91,7 +91,7 @@ test('another program’s line is left alone unless it is wrapped, and is restor
   assert.equal(readFileSync(file, 'utf8'), text)
 })
 
-test('an edited line is somebody else’s now; other edits of the file stay (LINE-11)', async (t) => {
+test('a line that the user edited is no longer ours to remove; other edits of the file stay (LINE-11)', async (t) => {
   const { file, waybill } = home(t, '{\n  "a": 1\n}\n')
   assert.equal((await waybill('install', '--sh')).code, 0)
   const edited = readFileSync(file, 'utf8').replace('/bin/sh', '/bin/dash')
@@ -104,7 +104,7 @@ test('an edited line is somebody else’s now; other edits of the file stay (LIN
   assert.equal(readFileSync(file, 'utf8'), '{\n  "a": 2, "b": 3\n}\n')
 })
 
-test('settings that are not JSON are refused, links are followed, both keys go side by side (LINE-11)', async (t) => {
+test('settings that are not JSON are refused, links are followed, and both kinds of line can be installed (LINE-11)', async (t) => {
   const broken = home(t, '{ "a": 1, // comment\n}')
   const { code, stderr } = await broken.waybill('install', '--sh')
   assert.equal(code, 1)

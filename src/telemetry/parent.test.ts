@@ -78,7 +78,7 @@ test('an invalid traceparent is ignored: the call starts a new trace (TRACE-05)'
   assert.ok(all.some(({ trace }) => trace === TRACE))
 })
 
-test('a caller whose trace is not sampled is followed; with follow_caller: false `sample` decides (TRACE-05, TRACE-06)', async (t) => {
+test('a caller’s decision not to sample a trace is followed; with follow_caller: false `sample` decides (TRACE-05, TRACE-06)', async (t) => {
   const { url, spans } = await collector(t)
   const unsampled = { traceparent: `00-${TRACE}-${SPAN}-00` }
   const follows = await traced(t, url, 'sample: 1')

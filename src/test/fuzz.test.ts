@@ -40,7 +40,7 @@ routes:
 resilience: { answer: 2s, stream_first_event: 2s, idle: 2s, cooldown: 1ms }
 `
 
-test('any bytes on a socket: the gateway lives, errors have their shape, and every inference is on record (FAIL-06, FAIL-01, LOG-07)', async (t) => {
+test('whatever bytes arrive on a socket, the gateway survives, errors keep their shape, and every inference is on record (FAIL-06, FAIL-01, LOG-07)', async (t) => {
   t.diagnostic(`seed ${SEED}, ${CASES} cases (WAYBILL_FUZZ_SEED=${SEED} repeats them)`)
   let requests = 0
   const moody: Script = (response, received) => MOODS[(requests++ * 7) % MOODS.length]!(response, received)

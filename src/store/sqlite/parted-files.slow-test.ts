@@ -520,7 +520,7 @@ test('shared memory that is truncated under load: the process refuses or is ende
 })
 
 for (const what of ['gone', 'empty'] as const)
-  test(`a database that is ${what} beside its log is not made anew at a start (LIFE-04)`, async (t) => {
+  test(`a database that is ${what} while its log is there is not created anew at the start (LIFE-04)`, async (t) => {
     const { place: at, config, provider } = await place(t)
     const first = await startLife(t, config)
     for (let n = 0; n < 20; n++) assert.equal(await chat(first.url!, `${n}`), 200)
