@@ -86,7 +86,7 @@ routes: { auto: { targets: [ { model: live/gpt-4.1 } ] } }
   }
 }
 
-test('drift says what it will cost, and asks nobody without --live', async (t) => {
+test('drift says what it will cost, and makes no calls without --live', async (t) => {
   const { provider, waybill, out } = await recorded(t, '--keep-requests')
   const { code, stdout } = await waybill('drift')
   assert.equal(code, 0)
@@ -109,7 +109,7 @@ test('drift says what it will cost, and asks nobody without --live', async (t) =
   assert.equal(provider.ledger.length, 0)
 })
 
-test('drift --live asks the same again, and finds no drift in other words', async (t) => {
+test('drift --live repeats the recorded requests, and does not take different words for drift', async (t) => {
   const { provider, waybill, out } = await recorded(t, '--keep-requests')
   provider.script = repeating((body) => body.replace('You asked', 'In quite other words'))
   const { code, stdout, stderr } = await waybill('drift', '--live')
@@ -127,7 +127,7 @@ test('drift --live asks the same again, and finds no drift in other words', asyn
   assert.deepEqual(verifyRecordings(out), [])
 })
 
-test('what moved is said for each recording, and refresh takes it up after a look', async (t) => {
+test('drift reports what changed in each recording, and refresh accepts the change after a look at it', async (t) => {
   const { provider, waybill, out, said } = await recorded(t, '--keep-requests')
   const before = said()
   provider.script = repeating((body) =>
@@ -182,7 +182,7 @@ test('drift --live stops before a call that would exceed the limit', async (t) =
   assert.match(stderr, /1 have the same shape, 0 moved, 0 of another kind, 1 failed/)
 })
 
-test('an error, a cut and another kind of answer are no drift of the shape, and an error is not taken up', async (t) => {
+test('an error, a cut or another kind of answer does not count as drift, and refresh does not accept an error', async (t) => {
   const { provider, waybill, said } = await recorded(t, '--keep-requests')
   const before = said()
   provider.script = (response, received) => {
@@ -200,7 +200,7 @@ test('an error, a cut and another kind of answer are no drift of the shape, and 
   assert.equal(said(), before)
 })
 
-test('recordings without their requests are compared with newer ones of the same program', async (t) => {
+test('recordings that do not contain their requests are compared with newer ones of the same program', async (t) => {
   const older = await recorded(t)
   const { code, stdout, stderr } = await older.waybill('drift')
   assert.equal(code, 1)
@@ -262,7 +262,7 @@ for (const [path, body] of [
 }
 `
 
-test('calls of every dialect are asked again in their own, whole and streamed', async (t) => {
+test('calls of every dialect are repeated in their own dialect, whole and streamed', async (t) => {
   const root = temporaryDirectory(t)
   const mock = await createMockProviders()
   t.after(() => mock.close())

@@ -13,7 +13,7 @@ const namesOf = (command: Command, above = ''): string[] => {
   return isGroup ? below : [name, ...below]
 }
 
-test('every command has exit codes', () => {
+test('every command has documented exit codes', () => {
   const commands = commandLine({}).commands.flatMap((each) => namesOf(each))
   assert.deepEqual(Object.keys(EXIT_CODES).toSorted(), commands.toSorted())
 })

@@ -334,7 +334,7 @@ test('one-api: channels of a model are its targets, by priority and weight', asy
   assert.deepEqual(await refused(t, made), [])
 })
 
-test('no key of a file is written or printed, and a name in it cannot break out of a comment', async (t) => {
+test('no key of a foreign file is written or printed, and no name in the file can break out of a comment', async (t) => {
   for (const [text, name] of [
     [LITELLM, 'a.yaml'],
     [ROUTER, 'b.json'],
@@ -361,7 +361,7 @@ test('no key of a file is written or printed, and a name in it cannot break out 
   assert.doesNotMatch(text, /\u001b/)
 })
 
-test('a file in no known format, a missing one, and an empty one: one line, exit code 2, nothing written', async (t) => {
+test('a file in an unknown format, a missing one or an empty one gives one line and exit code 2, and nothing is written', async (t) => {
   const written = join(temporaryDirectory(t), 'waybill.yaml')
   for (const [source, says] of [
     [fileOf(t, 'a: 1'), /is no file of a gateway that is known: LiteLLM, Claude Code Router, one-api\n$/],
@@ -382,7 +382,7 @@ test('a file in no known format, a missing one, and an empty one: one line, exit
 
 const FOREIGN = process.env.WAYBILL_FOREIGN_CONFIGS
 
-test('files that others published become configurations whose routes answer', {
+test('files that other people published become configurations with working routes', {
   skip: FOREIGN ? false : 'WAYBILL_FOREIGN_CONFIGS names no directory',
 }, async (t) => {
   for (const name of readdirSync(FOREIGN!).toSorted())

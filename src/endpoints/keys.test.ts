@@ -67,7 +67,7 @@ const NO_KEY: readonly (readonly [string, Record<string, string>])[] = [
   ['another and a right key', { authorization: 'Bearer nope', 'x-api-key': 'key-of-ann' }],
 ]
 
-test('without a right key every endpoint but the probes is 401, and no provider is reached (KEEP-03, PURE-07)', async (t) => {
+test('without a valid key every endpoint but the probes gives a 401, and no provider is reached (KEEP-03, PURE-07)', async (t) => {
   const gateway = await testGateway(t, { config: CONFIG })
   const others = { id: '01900000-0000-7000-8000-000000000001', session: 's', model: 'auto' }
   const reads = READS.flatMap((endpoint) =>

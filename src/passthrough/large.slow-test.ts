@@ -88,7 +88,7 @@ const memory = (pid: number): number =>
 const MIB_OF_A_GIGABYTE = 1_000_000_000 / MIB
 const MAX_MORE_MIB = 60
 
-test('a gigabyte up and a gigabyte down take less than 60 MiB more memory (PASS-02)', {
+test('an upload and a download of a gigabyte take less than 60 MiB of additional memory (PASS-02)', {
   skip: process.platform !== 'linux' && 'memory is read from /proc',
 }, async (t) => {
   const size = Math.ceil(MIB_OF_A_GIGABYTE)
@@ -112,7 +112,7 @@ test('a gigabyte up and a gigabyte down take less than 60 MiB more memory (PASS-
   assert.ok(most - before < MAX_MORE_MIB, `${(most - before).toFixed(0)} MiB more`)
 })
 
-test('what providers had of uploads when the gateway was killed is on record, one attempt each (PASS-01)', async (t) => {
+test('every upload that a provider had begun to receive when the gateway was killed is recorded, with one attempt each (PASS-01)', async (t) => {
   const directory = temporary(t)
   const provider = await startProvider(t, 0)
   for (let kill = 0; kill < 6; kill++) {
