@@ -15,7 +15,7 @@ const folders = globSync(`*/*/${SUBMISSION}`, { cwd: root }).map((file) => join(
 const today = new Date().toISOString().slice(0, 10)
 
 for (const folder of folders)
-  test(`the evidence gives what is claimed: ${folder.slice(root.length + 1)} (SUITE-03)`, () => {
+  test(`the evidence confirms the claimed verdicts: ${folder.slice(root.length + 1)} (SUITE-03)`, () => {
     assert.ok(readAbout(folder).reproduce.length > 0)
     assert.deepEqual(problemsOf(folder, rejudge(folder).results, today), [])
   })
@@ -38,7 +38,7 @@ const edit = (file: string, from: RegExp | string, to: string) => {
   writeFileSync(file, next)
 }
 
-test('a verdict that the evidence does not give is refused, with its id (SUITE-03)', async (t) => {
+test('a verdict that the evidence does not confirm is refused, with its id (SUITE-03)', async (t) => {
   const folder = changed(t, (copy) =>
     edit(join(copy, 'results.json'), /"outcome": "fail"/, '"outcome": "pass"'),
   )
@@ -47,7 +47,7 @@ test('a verdict that the evidence does not give is refused, with its id (SUITE-0
   assert.equal(code, 2)
 })
 
-test('evidence of which a check is missing is refused', (t) => {
+test('evidence that lacks a check is refused', (t) => {
   const folder = changed(t, (copy) => {
     const file = join(copy, EVIDENCE)
     const lines = gunzipSync(readFileSync(file)).toString('utf8').trim().split('\n')
@@ -76,7 +76,7 @@ test('a run in the folder of another set, and an exception that is over or stale
   assert.match(problems, /the exception for PURE-01 ended on 2020-01-01/)
 })
 
-test('a file about the project that names a branch, or nobody, is refused', async (t) => {
+test('a submission that names a branch instead of a released version is refused', async (t) => {
   const folder = changed(t, (copy) => edit(join(copy, SUBMISSION), /^version: .*$/m, 'version: main'))
   const { code, stderr } = await runCli(['judge', folder])
   assert.match(stderr, /submission\.yaml: version: expected a released version/)

@@ -141,7 +141,7 @@ test('an instance that is still starting when its exercise is given up has ended
   assert.deepEqual(pidsIn(file).map(isAlive), [true, false])
 })
 
-test('an instance that was disposed of is not started again, nor left when it is just being started', async () => {
+test('a disposed instance is not started again, and one that is just starting is not left behind', async () => {
   const file = join(root, 'disposed')
   const values = { 'mock.openai.root': 'http://127.0.0.1:1', 'mock.openai.key': 'no-key-at-all' }
   const { running, dispose } = await start(slowTwins(file), { values, variant: null })

@@ -37,7 +37,7 @@ function folder(t: TestContext, files: Record<string, unknown>): string {
   return dir
 }
 
-test('a redacted recording of a live exchange is in order', (t) => {
+test('a redacted recording of a live exchange passes verification', (t) => {
   assert.deepEqual(
     verifyRecordings(
       folder(t, { 'chat-completions-plain.json': head, 'chat-completions-plain.body.json': body }),

@@ -61,7 +61,7 @@ test('clients that trust the authority get answers; others do not', async (t) =>
   assert.equal(mock.entries().length, 2)
 })
 
-test('answers are cut and connections reset over TLS too', async (t) => {
+test('cut answers and reset connections work over TLS too', async (t) => {
   const tls = certify(['127.0.0.1'])
   const mock = await createMockProviders({ tls })
   t.after(mock.close)
