@@ -97,7 +97,9 @@ test('durability shared: without the shared log a call is refused within 5 s wit
   await checkSharedSums(link)
 })
 
-test('a gateway starts without the shared log, and joins when the log is there (FLEET-03)', { skip }, async (t) => {
+test('a gateway starts without the shared log, and joins when the log is there (FLEET-03)', {
+  skip,
+}, async (t) => {
   const url = await fleet.freshDatabase('empty')
   await fleet.postgres.stop()
   const one = await instance(t, url)

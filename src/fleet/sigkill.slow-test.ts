@@ -28,7 +28,7 @@ test(
   (t) => killThem(t, 'process', false),
 )
 
-test('durability shared: no inference is lost even if the data directory of each killed gateway is deleted (FLEET-02)', options, (t) =>
+test('shared: no inference is lost even if each killed gateway’s data is deleted (FLEET-02)', options, (t) =>
   killThem(t, 'shared', true),
 )
 

@@ -259,7 +259,9 @@ test('a session is a tree of its agents; routes and costs add up to the record',
     .waitFor()
 })
 
-test('the routes view lists, at its end, what providers were seen to refuse (FIT-03)', { skip }, async (t) => {
+test('the routes view lists, at its end, what providers were seen to refuse (FIT-03)', {
+  skip,
+}, async (t) => {
   const data = temporaryDirectory(t)
   const learned = openLearnedRefusals(data)
   learned.add({ provider: 'alpha', model: 'm', parameter: 'reasoning_effort', value: '"max"' })

@@ -10,7 +10,9 @@ test('waybill is on the path in the image: doctor, config check, routes', { skip
   assert.match(await docker('exec', gateway.id, 'waybill', 'routes', '-c', example), /^auto {2}\(priority\)/)
 })
 
-test('key new makes a key in the volume that only the image’s user can read', { skip: noEngine }, async (t) => {
+test('key new makes a key in the volume that only the image’s user can read', {
+  skip: noEngine,
+}, async (t) => {
   const gateway = await startGateway(t, { place: await networkAndVolume(t) }, 'serve', '--replay')
   const said = await docker('exec', gateway.id, 'waybill', 'key', 'new', 'laptop')
   assert.match(said, /^The key is in \/data\/waybill\/keys\/laptop\n/)

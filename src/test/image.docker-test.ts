@@ -86,7 +86,9 @@ test('docker stop lets an open stream end within the grace time, and the exit co
   assert.equal(record.session_id, nonce)
 })
 
-test('a killed container loses no record of a request that the provider saw (LIFE-01)', { skip: noEngine }, async (t) => {
+test('a killed container loses no record of a request that the provider saw (LIFE-01)', {
+  skip: noEngine,
+}, async (t) => {
   const [ANSWERS, KILLS, WORKERS] = [120, 4, 24]
   const place = await networkAndVolume(t)
   const mock = await startMock(place)
@@ -151,7 +153,9 @@ test('HEALTHCHECK reports a healthy gateway', { skip: noEngine }, async (t) => {
   )
 })
 
-test('an image without a configuration or without keys says in one line what to do', { skip: noEngine }, () => {
+test('an image without a configuration or without keys says in one line what to do', {
+  skip: noEngine,
+}, () => {
   const run = (...args: string[]) => spawnSync('docker', ['run', '--rm', ...args], { encoding: 'utf8' })
   const bare = run(image)
   assert.equal(bare.status, 2)

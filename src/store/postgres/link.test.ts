@@ -66,7 +66,9 @@ async function encrypted(
   return row!.ssl
 }
 
-test('a certificate by the given authority for the right name is accepted (FLEET-17)', { skip }, async (t) => {
+test('a certificate by the given authority for the right name is accepted (FLEET-17)', {
+  skip,
+}, async (t) => {
   const ca = file(t, shown.ca)
   assert.equal(await encrypted(t, { url: urlTo('127.0.0.1'), ca }), true)
   assert.equal(await encrypted(t, { url: urlTo('127.0.0.1') }), false, 'on this machine it need not be')
@@ -92,7 +94,9 @@ test('a certificate of another or unknown authority, or for another name, is ref
     })
 })
 
-test('a command reports a bad certificate in one line, and a server without TLS is refused (FLEET-17)', { skip }, async (t) => {
+test('a command reports a bad certificate in one line, and a server without TLS is refused (FLEET-17)', {
+  skip,
+}, async (t) => {
   const directory = temporaryDirectory(t)
   const config = join(directory, 'waybill.yaml')
   const status = (url: string, ca: string) => {

@@ -253,7 +253,9 @@ const OLD_SUMS = ['calls', 'failed', 'fell_back'].concat(
     .flatMap((name) => [name, `${name}_known`]),
 )
 
-test('a text that PostgreSQL cannot store does not stop rows from being sent to the shared log', { skip: NO_POSTGRES }, async () => {
+test('a text that PostgreSQL cannot store does not stop rows from being sent to the shared log', {
+  skip: NO_POSTGRES,
+}, async () => {
   const id = idOf(Date.now())
   await ship(
     link,
