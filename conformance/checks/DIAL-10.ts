@@ -1,5 +1,6 @@
-// DIAL-10: The record gives the session, the agent and the purpose of a call, by the rules for headers and the rule
-// below and never by the words of a prompt, and the status line shows only `main`.
+// DIAL-10: The record gives the session, the agent and the purpose of a call, according to the rules for headers
+// and the rule below and never to the words of a prompt, and the status line shows only calls with the purpose
+// `main`.
 import { isDeepStrictEqual } from 'node:util'
 import { refs, servedBy } from '../dialects/lookup.ts'
 import { at } from '../evidence/reading.ts'
