@@ -15,8 +15,8 @@ const TOOLS = [{ name: 'look', input_schema: { type: 'object' } }]
 const CODEX = 'x-codex-turn-metadata'
 
 /**
- * How agents identify themselves, and what must be recorded of it; SESSION stands for an id unique to the
- * call.
+ * How agents identify themselves, and what the record must say about it; SESSION stands for an id unique to
+ * the call.
  */
 const CALLS: Readonly<
   Record<string, { headers: Record<string, string>; tools: boolean; session: boolean; expect: object }>

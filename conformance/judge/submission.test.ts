@@ -1,4 +1,4 @@
-// Every submission in this repository, judged anew from its evidence; and what is refused.
+// Every submission in this repository, judged again from its evidence, and the submissions that are refused.
 import assert from 'node:assert/strict'
 import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

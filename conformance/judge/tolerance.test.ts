@@ -242,7 +242,7 @@ test('a record is compared only with what is known from outside, and a field tha
     const ledger = [entry({ endpoint: 'chat/completions', answer: { body: JSON.stringify({ usage }) } })]
     return holds('LOG-02', { exchanges, ledger }, of, waybill)
   }
-  // A direct id has no strategy, nobody knows the price, and no session could be sent.
+  // A direct id has no strategy, its price is unknown, and no session could be sent.
   assert.ok(recorded({ cost: null, by: null, s: 'made-up' }))
   assert.ok(recorded({ cost: 0 }))
   assert.ok(recorded({}), 'a cost that is left out is one that is not known')

@@ -1,5 +1,5 @@
-// What happens between the checks of a worker: a gateway that ends, what it said last, and how long it is waited for. The
-// gateways are processes of a few lines that hand calls on to the mock.
+// What happens between the checks of a worker: a gateway that ends, its last output, and how long the worker
+// waits for it. The gateways are processes of a few lines that pass calls on to the mock.
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,5 +1,5 @@
-// What is wrong with a target file is said with its line and with what was probably meant; and the files that come
-// along have nothing wrong with them.
+// A mistake in a target file is reported with its line and with what was probably meant; and the files that
+// come with the package are valid.
 import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

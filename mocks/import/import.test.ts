@@ -1,4 +1,4 @@
-// Imports that try to leave their folder, or to take along what is nobody's business.
+// Imports that try to leave their folder, or to take private names along.
 import assert from 'node:assert/strict'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -38,7 +38,7 @@ const requests: [
     { model: 'm', tools, input: [{ type: 'function_call_output' }] },
     ['responses', 'm', false, 'plain'],
   ],
-  // A call that is told about in text, or a field of that name elsewhere, is no result of a tool.
+  // A call that a text mentions, or a field of that name elsewhere, is not the result of a tool.
   [
     'openai',
     'chat/completions',

@@ -1,4 +1,5 @@
-// Which recording answers what was said, over a real socket, with recordings written for each case.
+// Which recording answers a request, judging by its content, over a real socket, with recordings written for
+// each case.
 import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
 import { IS_FULL } from '../../src/test/test-size.ts'

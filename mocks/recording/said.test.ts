@@ -265,7 +265,7 @@ test('without the key, or with a wrong one, neither replay nor recording begins 
   assert.equal((await ask(questions(Date.now(), '/srv/x/y').france)).status, 200)
 })
 
-/** One exchange with a provider, recorded without a gateway between. */
+/** One exchange with a provider, recorded without a gateway in between. */
 async function recordOne(t: TestContext, path: string, body: object, script: Script) {
   const out = temporaryDirectory(t)
   const refused: string[] = []

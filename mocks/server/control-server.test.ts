@@ -1,4 +1,5 @@
-// The control port over real sockets: what it does, what it refuses, and that it says the same as the object.
+// The control port over real sockets: what it does, what it refuses, and that it answers the same as the
+// object.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { request } from 'node:http'

@@ -1,5 +1,5 @@
-// The mock over real sockets: what it writes down, how it is told what to answer, what it refuses. Over 250 lines,
-// because it is a list: each test stands alone.
+// The mock over real sockets: what it writes down, how a test tells it what to answer, what it refuses. Over
+// 250 lines, because it is a list of independent tests.
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { connect } from 'node:net'

@@ -1,5 +1,5 @@
-// The mock over TLS: trusted by whoever has its authority's certificate, by each of its names, and by nobody else;
-// and its scenarios end connections there as they do over plain HTTP.
+// The mock over TLS: clients that have its authority's certificate trust it under each of its names, and no
+// others do; its scenarios end connections as they do over plain HTTP.
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { request } from 'node:https'

@@ -40,7 +40,7 @@ function run(t: TestContext, target: string) {
         PROFILE: 'core',
         BASELINE: '',
         REPORT: 'report',
-        npm_config_offline: 'true', // it fetches nothing by a name that somebody else may hold
+        npm_config_offline: 'true', // it fetches nothing by a name that another project may hold
       },
     },
   )

@@ -1,6 +1,6 @@
-// `waybill conform` and `waybill judge` as somebody meets them: a process, two streams and an exit code. Whatever a
-// target does, the end is a sentence: never a stack trace, never a pass. Over 250 lines, because all cases make their
-// targets and start the command with the same helpers.
+// `waybill conform` and `waybill judge` as a user meets them: a process, two streams and an exit code.
+// Whatever a target does, the output ends in a sentence: never a stack trace, never a pass. Over 250 lines,
+// because all cases make their targets and start the command with the same helpers.
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer, type Socket } from 'node:net'

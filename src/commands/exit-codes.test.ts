@@ -5,7 +5,7 @@ import type { Command } from 'commander'
 import { EXIT_CODES } from './exit-codes.ts'
 import { commandLine } from './program.ts'
 
-/** The full names of those that do something: `statusline` does, and so do those below it. */
+/** The full names of the commands that do something: `statusline` does, and so do its subcommands. */
 const namesOf = (command: Command, above = ''): string[] => {
   const name = `${above} ${command.name()}`.trim()
   const below = command.commands.flatMap((each) => namesOf(each, name))

@@ -1,4 +1,5 @@
-// `waybill conform --list` and `waybill conform explain` as somebody meets them, and that no text is missing.
+// `waybill conform --list` and `waybill conform explain` as a user meets them, and a check that no text is
+// missing.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readRequirements } from '../../conformance/requirements/requirements.ts'

@@ -98,7 +98,7 @@ test('a gateway and a mock keep running if no one reads their output', async (t)
   }
 })
 
-/** A port that nobody uses just now: one that prints nothing cannot say which it took. */
+/** A port that is free just now: a program that prints nothing cannot say which one it took. */
 async function freePort(): Promise<string> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')

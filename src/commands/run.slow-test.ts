@@ -1,4 +1,5 @@
-// `waybill run`, with a fake agent: what it is given, what is said of it, how its end and signals are passed on.
+// `waybill run` with a fake agent: what the agent gets, what is printed about it, and how its end and signals
+// are passed on.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'

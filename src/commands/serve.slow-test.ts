@@ -16,7 +16,10 @@ interface Line {
   readonly [field: string]: any
 }
 
-/** A gateway of its own process, with a file that can be rewritten. `config` follows after server, data and providers. */
+/**
+ * A gateway in a process of its own, with a file that can be rewritten. `config` follows after server, data
+ * and providers.
+ */
 async function serving(t: TestContext, provider: MockServer, config: string, env = {}) {
   const directory = temporaryDirectory(t)
   const file = join(directory, 'waybill.yaml')

@@ -1,4 +1,5 @@
-// `waybill target check` and `waybill target init` as somebody meets them, with a small gateway that is not this one.
+// `waybill target check` and `waybill target init` as a user meets them, with a small gateway that is not
+// this one.
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,5 +1,5 @@
-// `waybill ui`: what is handed to the program that opens addresses, with keys and without, and what is said where no
-// gateway answers. A fake of that program writes down its arguments.
+// `waybill ui`: what it passes to the program that opens addresses, with keys and without, and what it says
+// if no gateway answers. A fake of that program writes down its arguments.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'

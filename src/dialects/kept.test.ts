@@ -198,7 +198,7 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
   ],
 }
 
-/** What looks like such an id and is none, or is known to every account. */
+/** What looks like such an id but is not one, or is known to every account. */
 const NONE: Readonly<Record<string, readonly object[]>> = {
   messages: [
     {

@@ -278,7 +278,7 @@ test('OpenAI’s client reads any calls that were translated from messages', asy
 /** Gemini has no end mark: what says why it ended is the end. */
 const isEnded = ({ done, stop }: ReturnType<typeof readStream>): boolean => done || stop !== null
 
-/** Ids and times are made anew for each answer. */
+/** Ids and times are new in each answer. */
 const masked = (bytes: Buffer): string =>
   bytes
     .toString('utf8')

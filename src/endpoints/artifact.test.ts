@@ -1,4 +1,5 @@
-// Artifacts over a real socket: what they hold, what they do not, who may see them, and when they go.
+// Artifacts over a real socket: what they contain, what they do not, who may see them, and when they are
+// deleted.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'

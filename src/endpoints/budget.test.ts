@@ -1,6 +1,6 @@
-// A budget is a bound: what open calls may cost is set aside, what nobody counted is charged as an estimate, and what
-// has no price is refused. `limits.test.ts` has what a spent budget says. Over 250 lines, because all tests use the same
-// keys and prices.
+// A budget is a bound: what open calls may cost is set aside, cost that was never reported is charged as an
+// estimate, and a target without a price is refused. `limits.test.ts` has what happens when a budget is
+// spent. Over 250 lines, because all tests use the same keys and prices.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { cpSync } from 'node:fs'

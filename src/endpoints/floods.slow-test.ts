@@ -1,5 +1,5 @@
-// Providers that send more than an answer: floods of comments, of blank lines, of brackets; and requests that are deep.
-// What is held must be bounded, nobody else may wait for it, and the record must say what the client got.
+// Providers that send more than an answer: floods of comments, blank lines or brackets; and deeply nested
+// requests. Memory must be bounded, no other call may wait, and the record must say what the client got.
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'

@@ -1,4 +1,5 @@
-// Rate limits and budgets of keys: what is refused, what is said, and that a refused call leaves nothing behind.
+// Rate limits and budgets of keys: what is refused, what the error says, and that a refused call leaves
+// nothing behind.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'

@@ -13,7 +13,7 @@ const as = (name: string) => ({ authorization: `Bearer key-of-${name}` })
 const AUTO = 'routes: { auto: { targets: [ { model: alpha/model-a } ] } }'
 const MIB = 2 ** 20
 
-/** A provider that answers when it is told to. */
+/** A provider that answers when the test tells it to. */
 function held() {
   let release = () => {}
   const released = new Promise<void>((done) => (release = done))

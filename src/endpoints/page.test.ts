@@ -1,5 +1,5 @@
-// The page as it is served, how it is signed in, what it is told live, and the files that it can export. What it looks
-// like in a browser: `src/page`.
+// The page as it is served, how a user signs in, its live feed, and the files that it can export. How it
+// looks in a browser is tested in `src/page`.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,5 +1,5 @@
-// What does not happen: no provider is called without a call, nothing is written while reading, nothing is added
-// to what a provider said.
+// What does not happen: no provider is called without a call, nothing is written while reading, and nothing
+// is added to a provider's words.
 import assert from 'node:assert/strict'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'

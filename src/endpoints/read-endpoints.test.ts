@@ -5,7 +5,7 @@ import { answer, fail } from '../../mocks/test-upstream.ts'
 import { READS } from '../gateway/endpoints.ts'
 import { ask, TWO_TARGETS, testGateway } from '../test/test-gateway.ts'
 
-/** What stands for `*`, and the query without which there is no answer. */
+/** Replacements for `*`, and the query without which there is no answer. */
 const SAMPLES: Readonly<Record<string, (call: { id: string; session: string }) => string>> = {
   '/v1/models/*': () => '/v1/models/auto',
   '/v1beta/models/*': () => '/v1beta/models/auto',

@@ -1,4 +1,4 @@
-// Which fact holds for a model, and what is said of a wrong file.
+// Which fact applies to a model, and what is reported about a wrong file.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseConfig } from '../config/load.ts'

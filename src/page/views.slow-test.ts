@@ -193,7 +193,7 @@ test('no click makes a call or adds a record (PAGE-01)', {
       let count = 0
       for (; count < all().length && count < 80; count++) {
         for (const details of document.querySelectorAll('details')) details.open = true
-        // A press as a person's would be, also where something lies above it just now.
+        // Clicks as a person would, even if something covers it just now.
         all()[count]!.click()
         await settle()
         if (location.href === address) continue

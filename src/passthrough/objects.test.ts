@@ -1,4 +1,5 @@
-// Files and batches of two gateway keys at providers that know no keys of ours: each key reaches its own alone.
+// Files and batches of two gateway keys at providers that know nothing of these keys: each key reaches only
+// its own.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
@@ -17,7 +18,10 @@ ${Object.entries(KEYS)
   )
   .join('\n')}`
 
-/** A provider with files and batches, numbered; it shows everything to everybody, as one account does. */
+/**
+ * A provider with files and batches, numbered; it shows all of them to every caller, because all share one
+ * account.
+ */
 async function startKeeper(t: TestContext): Promise<TestProvider & { batch: Record<string, unknown> }> {
   const files: Record<string, unknown>[] = []
   const state = { batch: {} as Record<string, unknown> }

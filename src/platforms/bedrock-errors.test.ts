@@ -1,4 +1,4 @@
-// What Bedrock alone says when a call fails: a model that failed, and a request that is too long.
+// Errors that only Bedrock sends when a call fails: a model that failed, and a request that is too long.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { answer, type Script, startMockServer } from '../../mocks/test-upstream.ts'

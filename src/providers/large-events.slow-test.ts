@@ -1,4 +1,5 @@
-// Events that are larger than any answer: they must neither hold everybody up nor stay in memory while a client reads.
+// Events that are larger than any answer: they must neither delay other calls nor stay in memory while a
+// client reads.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'

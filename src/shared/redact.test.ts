@@ -1,4 +1,4 @@
-// Which text a mask leaves, and that none of two secrets shows the rest of the other.
+// Which text a mask leaves unchanged, and that no secret exposes the remainder of another.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { answer, fail } from '../../mocks/test-upstream.ts'

@@ -1,4 +1,5 @@
-// What `statusline install` is told is checked before the settings are touched, and `doctor` looks at what is installed.
+// The options of `statusline install` are checked before the settings are touched, and `doctor` examines what
+// is installed.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -21,7 +22,7 @@ function home(t: TestContext) {
     waybill: (...args: string[]) =>
       run([process.execPath, CLI, 'statusline', ...args], { HOME: directory, NO_COLOR: '1' }, ''),
     command: () => JSON.parse(readFileSync(settings, 'utf8')).statusLine.command as string,
-    /** A file with a key; 0600 unless told otherwise. */
+    /** A file with a key; 0600 unless another mode is given. */
     keyFile(name: string, text = `${KEY}\n`, mode = 0o600): string {
       const file = join(directory, name)
       writeFileSync(file, text)

@@ -152,7 +152,7 @@ for (const [name, text] of Object.entries(QWEN))
     assert.match(ui.statusLine.command, /statusline\.sh$/)
     assert.deepEqual({ ...others, ui: before.ui }, { ...before, ui: before.ui })
     assert.match((await waybill('install', '--sh')).stdout, /now runs/, 'twice is once')
-    writeFileSync(file, JSON.stringify(JSON.parse(readFileSync(file, 'utf8')))) // somebody formats it
+    writeFileSync(file, JSON.stringify(JSON.parse(readFileSync(file, 'utf8')))) // the user formats it
     assert.equal((await waybill('uninstall')).code, 0)
     const { ui: left = {}, ...rest } = JSON.parse(readFileSync(file, 'utf8'))
     assert.deepEqual({ ...rest, ui: left }, { ...before, ui: before.ui ?? {} })

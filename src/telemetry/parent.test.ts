@@ -1,4 +1,4 @@
-// The trace of a caller over real sockets: continued, linked to, or not looked at; and which provider is told of it.
+// The trace of a caller over real sockets: continued, linked to, or ignored; and which providers get it.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createMockProviders } from '../../mocks/server/create.ts'

@@ -1,4 +1,4 @@
-// What somebody does inside a running container: `docker exec`, with the commands that the documentation names.
+// What a user does inside a running container: `docker exec`, with the commands that the documentation names.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { docker, networkAndVolume, noEngine, startGateway } from './test-image.ts'

@@ -13,7 +13,7 @@ import { loadConfig, parseConfig } from '../config/load.ts'
 import { findKey } from '../terminal/key.ts'
 import { temporaryDirectory } from './test-gateway.ts'
 
-/** Files that are none, each in a directory of its own: name -> how it is made. */
+/** Things that are not regular files, each in a directory of its own: name -> how it is made. */
 const ODD: Readonly<Record<string, readonly [make: (file: string) => void, said: RegExp]>> = {
   'a device without end': [
     (file) => symlinkSync('/dev/zero', file),

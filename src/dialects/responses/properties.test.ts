@@ -50,7 +50,7 @@ const image: fc.Arbitrary<Block> = fc.record({
 })
 const text: fc.Arbitrary<Block> = word.map((text) => ({ type: 'text', text }))
 
-/** A turn of the assistant with calls, and the results of all of them; or what somebody says. */
+/** A turn of the assistant with calls, and the results of all of them; or a plain message. */
 const exchange: fc.Arbitrary<Turn[]> = fc.oneof(
   fc
     .record({
@@ -179,7 +179,10 @@ test('a conversation that becomes a request and is read again is the same (DIAL-
 const events = (sse: string): any[] =>
   sse.split('\n').flatMap((line) => (line.startsWith('data: {') ? [JSON.parse(line.slice(6))] : []))
 
-/** What a client of `from` gets of a provider's stream, in chunks of this size; ids and times are not told apart. */
+/**
+ * What a client of `from` reads from a provider's stream, in chunks of this size; ids and times are not
+ * compared.
+ */
 function crossed(
   from: 'responses' | 'messages' | 'chat',
   to: 'responses' | 'messages' | 'chat',
@@ -285,7 +288,7 @@ const item = (n: number, args: string) => ({
   arguments: args,
 })
 
-/** Items that interleave, told in parts or, where `whole`, only when they are done. */
+/** Items that interleave, sent in parts or, where `whole`, only when they are done. */
 const gpt = (made: readonly (readonly [string, number])[], order: readonly number[], whole: number): string =>
   streamOf(
     { type: 'response.created', response: { model: 'm', status: 'in_progress' } },

@@ -141,7 +141,8 @@ test('encrypted reasoning that a provider refuses is left out in one more attemp
   assert.deepEqual([fallbacks, tokens.source], [1, null])
   assert.equal((await gateway.get('/api/cloud/model/resolve?model=auto')).json.candidates[1].state, 'ready')
 
-  // Once is enough, other refusals are nobody's to repair, and where nothing can be left out nothing is asked again.
+  // One more try is enough, other refusals are not repaired, and if nothing can be left out, nothing is sent
+  // again.
   gateway.upstream.beta!.script = fail(400, 'invalid_encrypted_content')
   const before = gateway.upstream.beta!.ledger.length
   for (const [items, requests] of [
@@ -181,7 +182,8 @@ for (const [path, history] of Object.entries(HISTORIES))
       const { provider, headers: told } = await main(history)
       assert.equal(provider, home)
       causes.add((await gateway.record(told.get('x-gateway-request-id'))).decision.cause)
-      // A compaction has the history and no tools. Titles and subagents go where they go, and move nothing of it.
+      // A compaction has the history but no tools. Titles and subagents are routed freely, and do not move
+      // the session.
       assert.equal((await ask(gateway, history, headers, path)).provider, home)
       await ask(gateway, {}, { ...headers, 'x-initiator': 'agent' }, path)
       await ask(gateway, { tools }, { ...headers, 'x-openai-subagent': 'x', 'thread-id': 'child' }, path)

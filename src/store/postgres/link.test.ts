@@ -1,4 +1,4 @@
-// TLS of the connection to the shared log: who is trusted, and what is said where nobody is.
+// TLS of the connection to the shared log: who is trusted, and what is reported if no one is.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { chmodSync, chownSync, statSync, writeFileSync } from 'node:fs'
@@ -46,7 +46,7 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** 0.0.0.0 leads to this machine, and is none of the names by which the link knows it. */
+/** 0.0.0.0 leads to this machine, and is not one of the names by which the link recognizes it. */
 const urlTo = (host: '127.0.0.1' | '0.0.0.0') => `postgresql://waybill:${PASSWORD}@${host}:${port}/tls`
 
 const file = (t: TestContext, text: string): string => {
@@ -55,7 +55,7 @@ const file = (t: TestContext, text: string): string => {
   return path
 }
 
-/** Whether the connection is encrypted; rejects where there is none. */
+/** Reports whether the connection is encrypted; rejects if there is none. */
 async function encrypted(
   t: TestContext,
   options: Omit<SharedLogOptions, 'tls'> & Partial<SharedLogOptions>,

@@ -43,7 +43,7 @@ interface Deed {
   before?(data: string, aside: string): void
   /** `aside` is a place beside the data directory that is not there yet. */
   act(data: string, aside: string): void
-  /** Puts the same files back; where there is none, only a restart helps. */
+  /** Puts the same files back; if there is no such action, only a restart helps. */
   undo?(data: string, aside: string): void
   /** The reason that /readyz gives. */
   readonly says: RegExp

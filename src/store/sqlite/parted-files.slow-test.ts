@@ -368,7 +368,7 @@ function canMount(t: TestContext): boolean {
   return true
 }
 
-/** Clients that call without a pause until they are told to stop; each call has a session of its own. */
+/** Clients that call without a pause until they are asked to stop; each call has a session of its own. */
 function load(t: TestContext, url: string) {
   let made = 0
   let calling = true

@@ -172,7 +172,7 @@ test('checking whether the directory is locked does not count as a second gatewa
   await (await openStore(options(data))).close()
 })
 
-/** Runs with a small file system of its own; says so where this user may not mount one. */
+/** Runs with a small file system of its own; says so if this user may not mount one. */
 async function onSmallDisk(t: TestContext, body: (directory: string) => Promise<void>): Promise<void> {
   const directory = join(temporaryDirectory(t), 'disk')
   mkdirSync(directory)
