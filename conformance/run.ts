@@ -50,7 +50,7 @@ export interface ConformOptions {
    * Called with the requirements to try, and how many at a time, once the target has answered its first call.
    */
   readonly onPlan?: (requirements: readonly Requirement[], atOnce: number, pace: GatewayPace) => void
-  /** Called when a check begins, and again with its evidence. */
+  /** Called when a check begins, and once more at its end with its evidence. */
   readonly onCheck?: (requirement: Requirement, evidence: Evidence | null) => void
 }
 

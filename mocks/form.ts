@@ -25,7 +25,7 @@ export class FormFile {
 
 export type Form = Readonly<Record<string, unknown>>
 
-/** Reads a form; null if the body is none, or is broken. */
+/** Reads a form; returns null if the body is not a form, or is broken. */
 export async function readForm(
   body: Uint8Array | null,
   contentType: string | undefined,

@@ -67,7 +67,7 @@ export interface LedgerEntry {
    * hold is a string of its digits.
    */
   readonly body: unknown
-  /** SHA-256 of the body as it arrived, hexadecimal: also of one that is no JSON. */
+  /** SHA-256 of the body as it arrived, hexadecimal, even if the body is not JSON. */
   readonly body_sha256: string
   readonly answer: LedgerAnswer
   /** Time at which the other side closed the connection before the answer was complete, or null. */

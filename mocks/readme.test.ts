@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import test from 'node:test'
 import { fileURLToPath } from 'node:url'
 
-test('the README speaks the truth', (t) => {
+test('the examples in the README work as it says', (t) => {
   const readme = readFileSync(new URL('./README.md', import.meta.url), 'utf8')
   const examples = [...readme.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code]) => code!)
   const tests = examples.filter((code) => code.includes("from 'node:test'"))

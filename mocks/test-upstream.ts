@@ -1,5 +1,6 @@
-// A provider for tests: a real HTTP server on loopback that answers as it is told, also with bytes that are no
-// HTTP, and writes down what it receives. Knows no recording, validates nothing; the mock does that.
+// A provider for tests: a real HTTP server on loopback that answers as the test says, even with bytes that
+// are not HTTP, and writes down what it receives. Knows no recording and validates nothing; the mock does
+// that.
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,4 +1,5 @@
-// CC-01: Every value of `anthropic-beta` reaches a provider of messages in its spelling, and should keep its place.
+// CC-01: Every value of `anthropic-beta` reaches a provider of messages with its spelling unchanged, and should
+// keep its place.
 import { isDeepStrictEqual } from 'node:util'
 import { refs, servedBy } from '../dialects/lookup.ts'
 import { step } from '../evidence/step.ts'

@@ -1,4 +1,4 @@
-// CC-04: A prompt of 1 MiB with scripts, statements and paths in it is answered.
+// CC-04: A prompt of 1 MiB that contains scripts, statements and paths is answered.
 import { refs, servedBy } from '../dialects/lookup.ts'
 import { step } from '../evidence/step.ts'
 import { endText } from '../evidence/wording.ts'

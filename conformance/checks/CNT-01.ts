@@ -1,4 +1,5 @@
-// CNT-01: Counting tokens causes no inference (Waybill: it has no record, and no rate or budget counts it).
+// CNT-01: Counting tokens causes no inference (Waybill: a count has no record, and does not count against a rate or
+// budget).
 import { writeNonce } from '../../mocks/ledger.ts'
 import { ref } from '../dialects/lookup.ts'
 import { step } from '../evidence/step.ts'

@@ -1,4 +1,4 @@
-// COST-06: A compaction inside a call costs its tokens, which stand beside those of the answer.
+// COST-06: A compaction inside a call costs its tokens, which are counted in addition to those of the answer.
 import type { Check } from '../runner/check.ts'
 import { judgeCosts, makeCalls } from './cost.ts'
 

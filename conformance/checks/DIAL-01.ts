@@ -1,6 +1,6 @@
 // DIAL-01: If the provider speaks the client's dialect, the body that it receives differs from the body that the
-// client sent only in `model` (Waybill: and in what a route with `on_refused: adjust` leaves out, see FIT-01; tools
-// that the model does not accept in this dialect go through another, see FIT-05).
+// client sent only in `model` (Waybill: and in what a route with `on_refused: adjust` leaves out, see FIT-01; a
+// call with tools that the model does not accept in this dialect goes through another dialect, see FIT-05).
 import { isDeepStrictEqual } from 'node:util'
 import { parseExact } from '../../src/shared/exact-json.ts'
 import type { DialectName } from '../dialects/dialect.ts'

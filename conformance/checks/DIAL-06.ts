@@ -1,5 +1,5 @@
 // DIAL-06: Across dialects, the result of a tool call goes back to the provider under the id of that call (Waybill:
-// ids that a client gets match `^[a-zA-Z0-9_-]{1,40}$`, and the provider gets back its own ids).
+// ids that a client gets match `^[a-zA-Z0-9_-]{1,40}$`, and the provider gets back the ids that it gave).
 import { isDeepStrictEqual } from 'node:util'
 import { modelsOf, refs, servedBy } from '../dialects/lookup.ts'
 import { isCrossed, readAnswer } from '../dialects/registry.ts'

@@ -1,5 +1,6 @@
-// DIAL-10: The record gives the session, the agent and the purpose of a call, by the rules for headers and the rule
-// below and never by the words of a prompt, and the status line shows only `main`.
+// DIAL-10: The record gives the session, the agent and the purpose of a call, according to the rules for headers
+// and the rule below and never to the words of a prompt, and the status line shows only calls with the purpose
+// `main`.
 import { isDeepStrictEqual } from 'node:util'
 import { refs, servedBy } from '../dialects/lookup.ts'
 import { at } from '../evidence/reading.ts'
@@ -14,8 +15,8 @@ const TOOLS = [{ name: 'look', input_schema: { type: 'object' } }]
 const CODEX = 'x-codex-turn-metadata'
 
 /**
- * How agents identify themselves, and what must be recorded of it; SESSION stands for an id unique to the
- * call.
+ * How agents identify themselves, and what the record must say about it; SESSION stands for an id unique to
+ * the call.
  */
 const CALLS: Readonly<
   Record<string, { headers: Record<string, string>; tools: boolean; session: boolean; expect: object }>

@@ -1,6 +1,6 @@
-// DIAL-12: What an answer says twice agrees: the deltas of a stream with each place where their whole stands, ids with
-// where they first came, indexes with what began under them, the name of an event of messages with its data, and the
-// status of a response and of its items with the event that ends them.
+// DIAL-12: Whatever an answer says twice agrees: the deltas of a stream with each place that repeats their whole,
+// ids with their first occurrence, indexes with what began under them, the name of an event of messages with its
+// data, and the status of a response and of its items with the event that ends them.
 
 import { refs, servedBy } from '../dialects/lookup.ts'
 import { dialectOf, isCrossed } from '../dialects/registry.ts'

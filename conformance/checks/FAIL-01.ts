@@ -1,4 +1,4 @@
-// FAIL-01: Errors on inference endpoints have OpenAI's body shape (Waybill: errors on every route do, or have the
+// FAIL-01: Errors on inference endpoints have OpenAI's body shape (Waybill: errors on every path do, or have the
 // shape of the caller's own dialect). Clients read the message there and nowhere else.
 
 import { everyModel, refs, servedBy } from '../dialects/lookup.ts'

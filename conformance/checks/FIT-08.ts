@@ -1,5 +1,5 @@
-// FIT-08: A request that a provider refuses because of one of its parameters is sent to it at most once more, and
-// then without this parameter. If the client gets an answer all the same, a response header names what was left
+// FIT-08: If a provider refuses a request because of one of its parameters, the request is sent to it at most once
+// more, and then without this parameter. If the client then gets an answer, a response header names what was left
 // out.
 
 import { ref, requestsOf, where } from '../dialects/lookup.ts'

@@ -10,7 +10,7 @@ import { type Check, finding } from '../runner/check.ts'
 
 const call = step<{ model: string; spelling: string; stream: boolean }>('call')
 
-/** Members of current requests, and one that nobody knows. */
+/** Members of current requests, and one unknown member. */
 const BODY = {
   systemInstruction: { parts: [{ text: 'Answer in one word.' }] },
   generationConfig: {

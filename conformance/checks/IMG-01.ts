@@ -1,5 +1,5 @@
-// IMG-01: The cost of images comes from their usage or from their number, or is null; it is never 0 because nothing was
-// reported.
+// IMG-01: The cost of images comes from their usage or from their number, or is null; it is never 0 just because
+// nothing was reported.
 import { recordIn, refs, requestIdOf, servedBy, where } from '../dialects/lookup.ts'
 import { at } from '../evidence/reading.ts'
 import { recordExchange, step, stepText } from '../evidence/step.ts'

@@ -1,4 +1,4 @@
-// KEEP-11: With several keys for a provider, all calls of a session go out with the same key, as long as the
+// KEEP-11: With several keys for a provider, all calls of a session are sent with the same key, as long as the
 // provider refuses none of them.
 import { secondKeyOf } from '../../mocks/server/secrets.ts'
 import { ref, refs, requestsOf } from '../dialects/lookup.ts'

@@ -1,5 +1,5 @@
 // LOG-02: The record names the requested model, and the resolved provider and model as in the ledger; it has
-// strategy, session, latency, tokens and cost where these are mapped (Waybill: all).
+// strategy, session, latency, tokens and cost if these are mapped (Waybill: all).
 
 import {
   amountIn,

@@ -1,6 +1,6 @@
-// LOG-07: Every inference in the ledger maps to exactly one attempt on record with the same provider and model, and
-// every attempt on record maps back to an inference, unless it never reached the provider or was given up before the
-// provider answered.
+// LOG-07: Every inference in the ledger maps to exactly one attempt on record with the same provider and model.
+// Every attempt on record maps back to an inference, unless it never reached the provider or was given up before
+// the provider answered.
 
 import {
   namesModel,

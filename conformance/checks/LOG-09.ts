@@ -1,4 +1,5 @@
-// LOG-09: Pages have no gaps and no repeats while calls are added; limits are bounded; a bad parameter gets 400.
+// LOG-09: Pages neither skip nor repeat records while calls are added; limits are bounded; a bad parameter gets
+// 400.
 
 import { ref } from '../dialects/lookup.ts'
 import { at, jsonOf } from '../evidence/reading.ts'

@@ -1,4 +1,4 @@
-// LOG-12: No prompt, answer text or body appears in a list.
+// LOG-12: No prompt, answer text or body appears in a list of records.
 
 import { itemsOf, ref, refs } from '../dialects/lookup.ts'
 import { readAnswer } from '../dialects/registry.ts'

@@ -1,6 +1,6 @@
 // PURE-03: A read endpoint causes no new request of any kind to a provider, not even for a model list (Waybill:
-// `/v1/responses/{id}` and what is below it are reads of the provider’s, which is asked, without an inference,
-// unless the gateway itself keeps the response).
+// reads of `/v1/responses/{id}` and below it are passed on to the provider that keeps the response, without an
+// inference, unless the gateway itself keeps it).
 import type { Check } from '../runner/check.ts'
 import { noneArrived } from './window.ts'
 

@@ -1,4 +1,4 @@
-// PURE-07: A call refused for its credentials, body or model causes no inference.
+// PURE-07: A call that is refused because of its credentials, body or model causes no inference.
 import { nonceIn, writeNonce } from '../../mocks/ledger.ts'
 import { ref } from '../dialects/lookup.ts'
 import { step } from '../evidence/step.ts'

@@ -1,6 +1,6 @@
-// PURE-08: Over the whole run, each answered call is one inference, plus one for each attempt that visibly failed; a
-// request that was refused for its form (400, 413, 422) is not sent again as it is; an inference that belongs to neither
-// a call nor declared background activity is a failure, unless the provider refused it so.
+// PURE-08: Over the whole run, each answered call is one inference, plus one for each attempt that visibly failed.
+// A request that was refused for its form (400, 413, 422) is not sent again unchanged. An inference that belongs
+// neither to a call nor to declared background activity is a failure, unless the provider refused it for its form.
 
 import type { Check } from '../runner/check.ts'
 import { auditLedger } from './ledger-audit.ts'

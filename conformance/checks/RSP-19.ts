@@ -1,4 +1,4 @@
-// RSP-19: Over a WebSocket a response has the events that it has over HTTP, and a failure arrives as one.
+// RSP-19: A response over a WebSocket has the same events as over HTTP, and a failure arrives as a failure.
 import { isDeepStrictEqual } from 'node:util'
 import { everyModel, modelsOf, refs, servedBy } from '../dialects/lookup.ts'
 import { isCrossed, readAnswer } from '../dialects/registry.ts'

@@ -1,5 +1,5 @@
-// RSP-20: An answer that is kept can be read by the key that made it and by no other, without an inference; after
-// DELETE it is gone, also for a continuation.
+// RSP-20: A kept answer can be read by the key that made it and by no other, without an inference; after DELETE it
+// can no longer be read or continued.
 import { modelsOf, refs, servedBy } from '../dialects/lookup.ts'
 import { isCrossed } from '../dialects/registry.ts'
 import { responses } from '../dialects/responses.ts'

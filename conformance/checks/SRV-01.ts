@@ -1,4 +1,4 @@
-// SRV-01: A whole answer is 200 and JSON with the members that its dialect's clients read.
+// SRV-01: A whole answer has status 200 and is JSON with the members that its dialect's clients read.
 import type { DialectName } from '../dialects/dialect.ts'
 import { ref } from '../dialects/lookup.ts'
 import { dialectOf } from '../dialects/registry.ts'

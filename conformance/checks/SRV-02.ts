@@ -1,4 +1,4 @@
-// SRV-02: A stream is an event stream of JSON with one end mark, nothing after it, one reason for the end, and no
+// SRV-02: A stream is an event stream of JSON with one end mark, nothing after it, one reason for its end, and no
 // error.
 import { ref } from '../dialects/lookup.ts'
 import { readAnswer } from '../dialects/registry.ts'

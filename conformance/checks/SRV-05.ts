@@ -1,4 +1,4 @@
-// SRV-05: An answer that the token limit ended says so, and one that ended before the limit does not.
+// SRV-05: An answer that was ended by the token limit says so, and one that ended before the limit does not.
 import { ref } from '../dialects/lookup.ts'
 import { readAnswer } from '../dialects/registry.ts'
 import { step } from '../evidence/step.ts'

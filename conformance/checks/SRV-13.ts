@@ -1,4 +1,4 @@
-// SRV-13: Four calls at once are answered whole.
+// SRV-13: Four simultaneous calls are answered in full.
 import { ref } from '../dialects/lookup.ts'
 import { readAnswer } from '../dialects/registry.ts'
 import { step } from '../evidence/step.ts'

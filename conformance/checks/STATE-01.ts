@@ -34,7 +34,7 @@ export const isAnswered = ({ answer }: LedgerEntry): boolean => answer.status ==
 export const firstOf = (evidence: Evidence, { details }: Pick<Exchange, 'details'>): Exchange =>
   threadSteps.first.in(evidence).find((each) => each.details.model === details.model)!
 
-/** Returns true if the provider got the id of its own answer, or all of the conversation instead. */
+/** Returns true if the provider got the id of its own answer, or the whole conversation instead. */
 export function keepsHistory(evidence: Evidence, first: Exchange, entry: LedgerEntry): boolean {
   const made = servedBy(evidence, first)
   const isMaker = made !== null && !isCrossed(first, made) && made.provider === entry.provider

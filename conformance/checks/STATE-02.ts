@@ -1,4 +1,4 @@
-// STATE-02: Where no target can hold a thread, `thread` is refused without an inference (Waybill: 400, with
+// STATE-02: If no target can hold a thread, `thread` is refused without an inference (Waybill: 400, with
 // `thread_unsupported_request` in `error.details.error_code`), or no turn continues it.
 import { ref, refs, requestsOf, servedBy, where } from '../dialects/lookup.ts'
 import { isCrossed } from '../dialects/registry.ts'

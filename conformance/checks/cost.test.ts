@@ -10,7 +10,7 @@ test('the table has at least 40 usages, each with a name of its own', () => {
   assert.equal(new Set(rows.map(({ row }) => row)).size, rows.length)
 })
 
-test('a row bills the tokens that it reports, each once', () => {
+test('a row bills each token that it reports, once', () => {
   for (const { row, usage, bill } of rows) {
     if (!bill) continue
     const {
@@ -40,7 +40,7 @@ const PRICE = {
 }
 const named = (name: string) => rows.find(({ row }) => row === name)!
 
-test('a cost is the sum of what is billed, times the factors; null if a price is missing', () => {
+test('a cost is the sum of the billed tokens times the factors, or null if a price is missing', () => {
   for (const [name, usd] of [
     ['plain', 0.007],
     ['tier flex', 0.015],

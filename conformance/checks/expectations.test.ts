@@ -145,7 +145,7 @@ test('a comparison fails if the provider sent nothing', () => {
   }
 })
 
-test('an answer that has no end yet is in doubt, not different', () => {
+test('an answer without an end yet is in doubt, not wrong', () => {
   const of = seen(
     { end: 'timed_out', error: 'no end within 15000 ms', body: CUT },
     sent(WHOLE.replace('"x"', '"x and more"')),

@@ -201,8 +201,8 @@ export function sameAs(
       `the ${part} of "${stepText(exchange)}" cannot be compared: ${exchange.error}`,
       refs(exchange, entry),
     )
-  // If a dialect requires usage in each answer, the gateway's own stands in for a provider that was not asked
-  // for it.
+  // If a dialect requires usage in each answer, the gateway's own usage replaces that of a provider that was
+  // not asked for it.
   const meant = (reading: Reading) => meaningOf(reading, entry !== null && isCrossed(exchange, entry))
   const [got, sent] = [readAnswer(exchange), readSent(entry)].map((reading) =>
     PARTS[part](meant(reading), dialectOf(exchange).end),

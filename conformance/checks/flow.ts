@@ -118,8 +118,8 @@ export const isVisible = (exchange: Exchange): boolean =>
   readEvents(exchange.body).some(({ event }) => event === 'error')
 
 /**
- * Returns the end of an incomplete answer, in words for a finding; one that keeps the client waiting has not
- * ended.
+ * Returns a description of how an incomplete answer ended, for a finding; one that keeps the client waiting
+ * has not ended.
  */
 export const endSeen = (exchange: Exchange): string => {
   if (isVisible(exchange)) return 'an error'

@@ -34,7 +34,7 @@ const bad = (cases: Evidence[], of: Target = target): string[] => {
   )
 }
 
-test('a run that never reached the mock has no account (PURE-08)', () => {
+test('the audit fails for a run that never reached the mock (PURE-08)', () => {
   const [reached] = auditLedger(new Map([['preflight', evidence([exchange()], [])]]), target)
   assert.deepEqual([reached!.ok, reached!.actual], [false, '0'])
 })

@@ -160,7 +160,7 @@ function cameTooLate(
   return next.at - asked >= limit && (head_at === null || head_at >= next.at)
 }
 
-/** Returns why a call was sent again although nothing had failed, in words, or null. */
+/** Returns, in words, why a call was sent again although nothing had failed, or null. */
 function sentAgain({ name, exchange, entries }: AuditedCall, target: Target): string | null {
   const answered = entries.findIndex(
     (entry, index) => isAnswered(entry) && !cameTooLate(entry, entries[index + 1], exchange, target),
@@ -193,7 +193,7 @@ const looksLike = ({ provider, endpoint, body }: Background, entry: LedgerEntry)
   entry.endpoint === endpoint &&
   Object.entries(body).every(([pointer, value]) => isDeepStrictEqual(at(entry.body, pointer), value))
 
-/** Returns background traffic that is more frequent than declared, in words, or null. */
+/** Returns a description of background traffic that is more frequent than declared, or null. */
 function excess(
   all: ReadonlyMap<string, Evidence>,
   target: Target,
@@ -203,7 +203,8 @@ function excess(
   const lasted = Math.max(...times) - Math.min(...times)
   for (const declared of target.capabilities.background) {
     const came = entries.filter((entry) => looksLike(declared, entry)).length
-    // One more at each start and end of the run; half as many again because the gateway's clock is not ours.
+    // One more at each start and end of the run, and half as many again because the gateway's clock differs
+    // from ours.
     const allowed = target.instances * (2 + (1.5 * lasted) / declared.every_ms)
     if (came > allowed)
       return {

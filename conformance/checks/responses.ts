@@ -34,7 +34,7 @@ export const answeredOf = (evidence: Evidence, exchange: Exchange): LedgerEntry[
   requestsOf(evidence, exchange).filter(({ answer }) => answer.status === 200)
 
 /**
- * Returns true if a turn went on from an answer: the provider got the id of its own answer, or the words before
+ * Returns true if a turn continued an answer: the provider got the id of its own answer, or the words before
  * it. A gateway may refuse to continue an answer that it has translated.
  */
 export function goesOn(evidence: Evidence, before: Exchange, exchange: Exchange): boolean {

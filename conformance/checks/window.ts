@@ -24,8 +24,8 @@ async function controlCall(session: CheckContext, name: string): Promise<void> {
 
 /**
  * Runs `during` alone between two control calls, after a baseline window in which nothing happens. If traffic
- * came that no call of ours asked for, a second baseline follows, as long as the window or twice the declared
- * probe interval, whichever is longer: it shows traffic that repeats at least that often.
+ * arrived that none of the suite's calls caused, a second baseline follows, as long as the window or twice
+ * the declared probe interval, whichever is longer: it shows traffic that repeats at least that often.
  */
 export async function measuredWindow(session: CheckContext, during: () => Promise<void>): Promise<void> {
   const baseline = async (name: string, ms: number) => {

@@ -50,7 +50,7 @@ export interface Dialect {
   pathOf?(asked: Asked): string
   /** Matches the paths of calls, if they do not end like `path`. */
   readonly calls?: RegExp
-  /** End mark of a stream, in words. */
+  /** Description of the end mark of a stream. */
   readonly end: string
   /** Headers that its clients send with every call. */
   readonly headers: Readonly<Record<string, string>>
@@ -61,7 +61,7 @@ export interface Dialect {
   read(body: string): Reading
   /** Returns true if a body is an error in this dialect's format. */
   isError(body: string): boolean
-  /** That format, in words. */
+  /** Description of that format. */
   readonly errorShape: string
   /** Bodies that are invalid in this dialect, by what is wrong with them; MODEL stands for a model's id. */
   readonly malformed: Readonly<Record<string, string>>

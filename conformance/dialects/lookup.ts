@@ -24,7 +24,7 @@ const nonces = new WeakMap<LedgerEntry, string | null>()
 export const holdsWords = (entry: LedgerEntry, { nonce }: Pick<Exchange, 'nonce'>): boolean =>
   nonce !== null && JSON.stringify(entry.body).includes(writeNonce(nonce))
 
-/** Returns the nonce of the call that caused a request, also if the provider gets earlier turns with it. */
+/** Returns the nonce of the call that caused a request, even if the provider gets earlier turns with it. */
 export function nonceOf(entry: LedgerEntry): string | null {
   if (entry.nonce === null) return null
   let nonce = nonces.get(entry)

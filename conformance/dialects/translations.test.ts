@@ -56,7 +56,7 @@ test('repeated parts of an answer may be spelled differently but must mean the s
   assert.deepEqual(found('responses', keepalive + calling(TOLD)), [])
 })
 
-test('reasoning of a response may come in one piece (DIAL-12)', () => {
+test('the reasoning of a response may arrive in one piece (DIAL-12)', () => {
   const item = { id: 'rs_1', type: 'reasoning', summary: [{ type: 'summary_text', text: 'so' }] }
   const body = sse(
     { type: 'response.output_item.added', output_index: 0, item: { ...item, summary: [] } },
@@ -142,7 +142,7 @@ const isMet = (what: string, body: Json, over: Json = {}, waybill = false): bool
   return JUDGE.judge({ evidence: made, all: new Map(), target, waybill }).every(({ ok }) => ok)
 }
 
-test('a wish may be written in each legal way, and has to arrive (DIAL-13)', () => {
+test('an option of a request may be written in each legal way, and must arrive (DIAL-13)', () => {
   const [first, second] = ['You know the roads, and answer in one sentence.', 'Name no tolls.']
   const both = `${first}\n${second}`
   assert.ok(isMet('instructions', { messages: [{ role: 'system', content: both }] }))
@@ -166,7 +166,7 @@ test('a wish may be written in each legal way, and has to arrive (DIAL-13)', () 
   assert.ok(isMet('one tool must be called', { tool_choice: forced }))
 })
 
-test('a gateway that cannot carry a wish may say so, before or with its answer (DIAL-13)', () => {
+test('a gateway that cannot pass an option on may say so, before its answer or with it (DIAL-13)', () => {
   assert.ok(isMet('limit', {}, { status: 400 }))
   assert.ok(!isMet('limit', {}, { status: 400 }, true), 'Waybill carries it')
   assert.ok(isMet('limit', {}, { headers: { 'x-gateway-lossy': 'max_tokens' } }))

@@ -24,7 +24,7 @@ export interface Outgoing {
   readonly body: string | Buffer | null
 }
 
-/** Response, before anything is left out of it. */
+/** Response before anything is left out. */
 export type Seen = Pick<
   Exchange,
   'at' | 'head_at' | 'end_at' | 'end' | 'error' | 'status' | 'headers' | 'body' | 'utf8' | 'chunks'

@@ -39,7 +39,7 @@ test('an integer beyond 2^53 keeps its digits, and a byte order mark is skipped'
   assert.deepEqual(jsonOf('\ufeff{"id":9007199254740993,"n":17}'), { id: '9007199254740993', n: 17 })
 })
 
-test('the three dates of HTTP are one moment, and a Retry-After may be any of them', () => {
+test('the three date formats of HTTP mean the same moment, and Retry-After may use any of them', () => {
   const moment = Date.UTC(1994, 10, 6, 8, 49, 37)
   const year = Date.UTC(2026, 10, 6, 8, 49, 37)
   assert.equal(momentIn('Sun, 06 Nov 1994 08:49:37 GMT'), moment)
@@ -60,7 +60,7 @@ test('the three dates of HTTP are one moment, and a Retry-After may be any of th
   for (const value of ['1', 'soon', '', 'Fri Nov  6 08:49:31 2026']) assert.ok(!says(value), value)
 })
 
-test('an amount may have commas, a point first, a unit or a currency; a duration is in ms', () => {
+test('an amount may have commas, a leading point, a unit or a currency; a duration is in ms', () => {
   const amounts = {
     '1,024': 1_024,
     '.5': 0.5,
@@ -82,7 +82,7 @@ test('a UUID is the same in capitals and without hyphens, any other id is not', 
   assert.ok(!isSameId('abc', 'ABC'))
 })
 
-test('brackets inside each other without end, and events without end, are not read', () => {
+test('endlessly nested brackets and endless events are not read', () => {
   const deep = 200_000
   assert.equal(jsonOf('['.repeat(deep) + ']'.repeat(deep)), undefined)
   assert.ok(jsonOf(`{"text":${JSON.stringify('['.repeat(deep))}}`))

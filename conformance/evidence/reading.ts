@@ -31,8 +31,8 @@ function isTooDeep(json: string): boolean {
 }
 
 /**
- * Parses a body as JSON; undefined if it is none. Ignores a byte order mark, as clients do, and turns an
- * integer that a double cannot hold into a string of its digits, so that two ids stay distinct.
+ * Parses a body as JSON; returns undefined if it is not JSON. Ignores a byte order mark, as clients do, and
+ * turns an integer that a double cannot hold into a string of its digits, so that two ids stay distinct.
  */
 export function jsonOf(body: string, parse = parseWithDigits): unknown {
   try {

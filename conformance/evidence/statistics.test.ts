@@ -12,7 +12,7 @@ test('the tail of a binomial is the sum of its terms', () => {
   assert.deepEqual([atLeast(4, 3, 0.5), atLeast(1, 3, 0), atLeast(3, 3, 1)], [0, 0, 1])
 })
 
-test('a share is plausible in the middle, implausible far out, and a sure one has no room (ROUTE-10)', () => {
+test('a share near the expected one is plausible, a distant one is not, and a certain share allows no deviation (ROUTE-10)', () => {
   assert.ok(isPlausible(24, 240, 0.1))
   assert.ok(isPlausible(40, 240, 0.1))
   assert.ok(!isPlausible(60, 240, 0.1))
@@ -21,7 +21,7 @@ test('a share is plausible in the middle, implausible far out, and a sure one ha
   assert.ok(!isPlausible(239, 240, 1))
 })
 
-test('background calls are told apart from caused ones, or the check says that it cannot (PURE-01)', () => {
+test('background calls are distinguished from caused calls, or the check says that it cannot do so (PURE-01)', () => {
   assert.ok(!isToldApart(0, 0))
   assert.ok(isToldApart(1, 0))
   assert.ok(!isToldApart(3, 2))

@@ -54,7 +54,7 @@ const all = new Map(
 )
 const results = judge(run, all, readRequirements())
 
-test('a cause of four failures is one sentence, with how many it explains', () => {
+test('a common cause of four failures is one sentence that says how many it explains', () => {
   assert.deepEqual(
     results.causes.map(({ verdicts }) => verdicts),
     [STREAMS],
@@ -78,7 +78,7 @@ test('a failed finding names the status of its call exactly once', () => {
       if (!ok) assert.equal(actual.match(/#\d was answered with 500 /g)?.length, 1, `${id}: ${actual}`)
 })
 
-test('fewer than three failures of a kind, or a failure on purpose, make no common cause', () => {
+test('fewer than three failures of a kind, or expected failures, make no common cause', () => {
   const two = judge(run, new Map([...all].slice(0, 2)), readRequirements())
   assert.deepEqual(two.causes, [])
   const meant = new Map(
@@ -93,7 +93,7 @@ test('fewer than three failures of a kind, or a failure on purpose, make no comm
   assert.deepEqual(judge(run, meant, readRequirements()).causes, [])
 })
 
-test('failures of the whole run are shown with their exchanges', () => {
+test('failures that concern the whole run are shown with their exchanges', () => {
   const twice = evidence([exchange()], [entry(), entry()], { check: 'ROUTE-01' })
   const kept = new Map([
     ['ROUTE-01', twice],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { currentId, parseStored } from './earlier-names.ts'
 
-test('a run that an earlier version stored is read with the current names', () => {
+test('a run stored by an earlier version is read with the current names', () => {
   const run = {
     format: 2,
     target: { name: 'x', surfaces: { messages: {} }, witness_port: 0, env: { K: '{{witness.openai.key}}' } },

@@ -107,7 +107,7 @@ test('checks that run at the same time do not see each other’s calls (SUITE-01
   }
 })
 
-test('an error in the suite itself ends the run and leaves nothing open', async () => {
+test('an error in the suite itself ends the run, and leaves no process and no connection open', async () => {
   const origins: string[] = []
   const target = { ...reference, reset: [{ method: 'POST', path: '/no-such-endpoint', headers: {} }] }
   const onMock = ({ url }: { url: string }) => void origins.push(url)
@@ -119,13 +119,13 @@ test('an error in the suite itself ends the run and leaves nothing open', async 
   await assert.rejects(fetch(origins[0]!))
 })
 
-test('a gateway that cannot be there twice is not (SUITE-01)', () => {
+test('a gateway that can have only one instance gets only one (SUITE-01)', () => {
   const { start: _, ...rest } = reference
   for (const more of [{ start: { url: 'http://127.0.0.1:1' } }, { start: reference.start, mock_port: 9410 }])
     assert.match(targetSchema.safeParse({ ...rest, ...more }).error!.message, /can have only one instance/)
 })
 
-test('judge says the same as the run, to the byte (SUITE-03)', () => {
+test('judge reports the same as the run, byte for byte (SUITE-03)', () => {
   for (const directory of ['good', 'bad'])
     assert.equal(
       `${JSON.stringify(rejudge(join(root, directory)).results, null, 2)}\n`,
@@ -188,7 +188,7 @@ const CHANGES: readonly [what: string, check: string, change: (evidence: any) =>
 ]
 
 for (const [what, check, change] of CHANGES)
-  test(`judge sees it in ${check}: ${what} (SUITE-03)`, (t) => {
+  test(`judge notices altered evidence in ${check}: ${what} (SUITE-03)`, (t) => {
     const { outcome, reason } = tampered(t, check, change)
     assert.equal(outcome, 'fail', reason)
   })
@@ -240,7 +240,7 @@ async function carriedOut(t: TestContext, own: Pick<Check, 'timeout' | 'exercise
   return carryOut({ ...own, id: 'OWN-01', judge: () => [] }, session)
 }
 
-test('a target that keeps an exercise waiting is untestable, and the exercise asks for nothing more', async (t) => {
+test('a target that keeps an exercise waiting is untestable, and the exercise makes no further calls', async (t) => {
   let asked = 0
   const { untestable, harness_error, exchanges } = await carriedOut(t, {
     timeout: 50,
@@ -284,7 +284,7 @@ test('a directory without a run gives a one-line error', (t) => {
   assert.throws(() => rejudge(empty), /left no evidence/)
 })
 
-test('untestable counts as failed, a skip is never a pass (SUITE-02)', (t) => {
+test('an untestable check counts as failed, and a skipped check never counts as passed (SUITE-02)', (t) => {
   const { outcome } = tampered(t, 'FLOW-06', (evidence) => Object.assign(evidence, { untestable: 'no way' }))
   assert.equal(outcome, 'untestable')
   const byOutcome = new Map(failed.results.verdicts.map((each) => [each.id, each.outcome]))
@@ -323,7 +323,7 @@ test('a gateway that does not survive a check fails it, whatever the check tests
   assert.equal(both.outcome, 'fail')
 })
 
-test('a run that carries nothing out is an error (SUITE-02)', async () => {
+test('a run without any check is an error (SUITE-02)', async () => {
   const { cache: _, ...capabilities } = reference.capabilities
   const { results } = await conform({
     target: { ...reference, capabilities },
@@ -352,7 +352,7 @@ test('a target whose calls go elsewhere gets one call and no second (SUITE-01)',
   assert.deepEqual([target.models.direct, target.models.logical], [[], []])
 })
 
-test('results.json is as its published schema says', () => {
+test('results.json matches its published schema', () => {
   const published = JSON.parse(
     readFileSync(new URL('../../docs/results.schema.json', import.meta.url), 'utf8'),
   )
@@ -371,7 +371,7 @@ test('a finding has an id that is the same in every run', () => {
   assert.deepEqual(ids(passed), ids(failed), 'whether it holds or not')
 })
 
-test('every finding says what was expected and what was seen, true or false', () => {
+test('every finding says what was expected and what was seen, whether it holds or not', () => {
   const found = [...passed.results.verdicts, ...failed.results.verdicts].flatMap(({ findings }) => findings)
   const silent = found.filter(({ doubt, expected, actual }) => !doubt && !(expected && actual))
   assert.ok(found.length > 100)
@@ -394,7 +394,7 @@ test('junit.xml has a child element for every result that did not pass', () => {
   assert.match(xml, /<testsuite [^>]* failures="1"/)
 })
 
-test('the suite’s own failure is an error element, and never a pass', (t) => {
+test('a failure of the suite itself is an error element, and never a pass', (t) => {
   const copy = mkdtempSync(join(root, 'broken-'))
   t.after(() => rmSync(copy, { recursive: true }))
   cpSync(good, copy, { recursive: true })
@@ -410,13 +410,13 @@ test('the suite’s own failure is an error element, and never a pass', (t) => {
   assert.match(xml, /<testcase [^>]* name="CAT-01[^>]*>\s*<error message="it fell over"/)
 })
 
-test('the page says who ended a connection: the mock where a check has it cut (FLOW-06)', () => {
+test('the page says who ended a connection, even if it was the mock on a check’s behalf (FLOW-06)', () => {
   const page = read('good', 'index.html')
   assert.match(page, /not to the end; the mock cut the connection, as the check told it to/)
   assert.doesNotMatch(page, /the gateway closed the connection/)
 })
 
-test('no report holds a hostile name as markup', () => {
+test('no report contains a hostile name as markup', () => {
   const page = read('bad', 'index.html')
   assert.equal(page.split('<script').length - 1, 0)
   assert.ok(page.includes('&#60;script&#62;alert'))
@@ -425,7 +425,7 @@ test('no report holds a hostile name as markup', () => {
   assert.ok(!read('bad', 'junit.xml').includes('<script'))
 })
 
-test('no file of a run holds a secret (KEEP-01)', () => {
+test('no file of a run contains a secret (KEEP-01)', () => {
   const names = ['run.json', 'results.json', 'junit.xml', 'index.html', 'summary.md', 'badge.json']
   for (const directory of ['good', 'bad'])
     for (const name of [

@@ -35,7 +35,7 @@ test('a check that asks more than an earlier suite did does not judge its eviden
   assert.equal(reason, 'not asked in this evidence: suite 3.2 made it, and the check is of suite 4.0')
 })
 
-test('a part of a MUST that is advice is a warning, and binds Waybill (FAIL-04)', () => {
+test('an advisory part of a MUST is a warning, but binds Waybill (FAIL-04)', () => {
   const busy = exchange({
     step: 'the provider is busy',
     status: 429,

@@ -1,4 +1,4 @@
-// Every submission in this repository, judged anew from its evidence; and what is refused.
+// Every submission in this repository, judged again from its evidence, and the submissions that are refused.
 import assert from 'node:assert/strict'
 import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,7 +15,7 @@ const folders = globSync(`*/*/${SUBMISSION}`, { cwd: root }).map((file) => join(
 const today = new Date().toISOString().slice(0, 10)
 
 for (const folder of folders)
-  test(`the evidence gives what is claimed: ${folder.slice(root.length + 1)} (SUITE-03)`, () => {
+  test(`the evidence confirms the claimed verdicts: ${folder.slice(root.length + 1)} (SUITE-03)`, () => {
     assert.ok(readAbout(folder).reproduce.length > 0)
     assert.deepEqual(problemsOf(folder, rejudge(folder).results, today), [])
   })
@@ -25,7 +25,7 @@ function changed(t: { after(end: () => void): void }, change: (folder: string) =
   const above = mkdtempSync(join(tmpdir(), 'waybill-submission-'))
   t.after(() => rmSync(above, { recursive: true, force: true }))
   const folder = join(above, '5.0', 'copy')
-  // A gateway's: a model server has no FLOW-01.
+  // A gateway's submission is copied: a model server's has no FLOW-01.
   cpSync(join(root, '5.0/claude-code-router'), folder, { recursive: true })
   change(folder)
   return folder
@@ -38,7 +38,7 @@ const edit = (file: string, from: RegExp | string, to: string) => {
   writeFileSync(file, next)
 }
 
-test('a verdict that the evidence does not give is refused, with its id (SUITE-03)', async (t) => {
+test('a verdict that the evidence does not confirm is refused, with its id (SUITE-03)', async (t) => {
   const folder = changed(t, (copy) =>
     edit(join(copy, 'results.json'), /"outcome": "fail"/, '"outcome": "pass"'),
   )
@@ -47,7 +47,7 @@ test('a verdict that the evidence does not give is refused, with its id (SUITE-0
   assert.equal(code, 2)
 })
 
-test('evidence of which a check is missing is refused', (t) => {
+test('evidence that lacks a check is refused', (t) => {
   const folder = changed(t, (copy) => {
     const file = join(copy, EVIDENCE)
     const lines = gunzipSync(readFileSync(file)).toString('utf8').trim().split('\n')

@@ -1,6 +1,6 @@
-// A run as its maker publishes it: a folder with what the run printed, all of its evidence in one compressed file, and
-// a small file about the project. Whoever receives it judges the evidence anew and believes only that. An invented
-// transcript cannot be told from a real one.
+// A run as its maker publishes it: a folder with what the run printed, all of its evidence in one compressed
+// file, and a small file about the project. Whoever receives it judges the evidence again and believes only
+// that. An invented transcript cannot be distinguished from a real one.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'

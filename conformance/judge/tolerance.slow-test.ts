@@ -1,4 +1,4 @@
-// The suite binds everybody only to what is written, not to how the reference happens to do it.
+// The suite holds gateways only to what is written, not to how the reference happens to do it.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { conform } from '../run.ts'

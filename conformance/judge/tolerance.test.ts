@@ -67,7 +67,7 @@ test('a provider key that the client itself sends may reach the client (KEEP-01)
   assert.ok(!holds('KEEP-01', { exchanges, ledger }))
 })
 
-test('a right key may lack a role for some reads, and not for all (KEEP-03)', () => {
+test('a valid key may lack the role for some reads, but not for all (KEEP-03)', () => {
   const read = (path: string, step: string, status: number) =>
     exchange({ step, status, request: { method: 'GET', path, headers: {}, body: null } })
   const models = [read('/models', 'wrong key', 401), read('/models', 'right key', 403)]
@@ -84,7 +84,7 @@ test('a right key may lack a role for some reads, and not for all (KEEP-03)', ()
   assert.ok(!waybill(403))
 })
 
-test('a catalog in another order, made just now, is the same catalog (CAT-03)', () => {
+test('a catalog with another order and a new creation time counts as the same catalog (CAT-03)', () => {
   const list = (created: number, ...ids: string[]) =>
     JSON.stringify({ object: 'list', data: ids.map((id) => ({ id, object: 'model', created })) })
   const readings = (...bodies: string[]) => ({
@@ -107,7 +107,7 @@ test('a member that is null may be left out, and nothing else may (ROUTE-05)', (
   assert.ok(!holds('ROUTE-05', { exchanges, ledger: arrived({ role: 'assistant', content: null }) }))
 })
 
-test('a gateway that tries again has the time for it, and no more (FAIL-05)', () => {
+test('a gateway that retries gets the time that this needs, and no more (FAIL-05)', () => {
   const slow = target({ capabilities: { time_outs: { answer_ms: 1_000 }, retry_delay_ms: 2_000 } })
   const took = (end_at: number) => ({
     exchanges: [
@@ -141,7 +141,7 @@ test('a stream whose head is out before its provider is silent may end with an e
   assert.ok(!holds('FAIL-05', streamed(`data: ${error}\n\n`), slow, true))
 })
 
-test('a random router may resolve to another target each time, one that takes turns may not (PURE-04)', () => {
+test('a random router may resolve to another target each time, but one that takes turns may not (PURE-04)', () => {
   const resolving = target({
     models: { logical: [{ id: 'auto', targets: [{ provider: 'openai', model: 'a' }] }] },
     capabilities: { resolve: { path: '/resolve', provider: '/p', model: '/m' }, probe_interval_ms: 0 },
@@ -195,7 +195,7 @@ test('background traffic neither fails a gateway nor clears it (PURE-01, PURE-03
   assert.deepEqual(doubted('PURE-03', 'metadata', 5, 15), [true])
 })
 
-test('of two targets called at once, the one that answered has served (TELL-01)', () => {
+test('if two targets are called at once, the one that answered counts as the one that served (TELL-01)', () => {
   const telling = target({ observability: { headers: { model: 'x-model' } } })
   const ledger = [
     entry({ answer: { status: 200 } }),
@@ -216,7 +216,7 @@ test('a stream that has sent its head before its provider fails may still move o
   assert.ok(!holds('ROUTE-07', { exchanges, ledger: [failed] }, moving))
 })
 
-test('a record is held to what can be known from outside, and no field that is not mapped is missed (LOG-02)', () => {
+test('a record is compared only with what is known from outside, and a field that is not mapped is not required (LOG-02)', () => {
   const mapped = {
     id: '/id',
     model: '/model',
@@ -242,7 +242,7 @@ test('a record is held to what can be known from outside, and no field that is n
     const ledger = [entry({ endpoint: 'chat/completions', answer: { body: JSON.stringify({ usage }) } })]
     return holds('LOG-02', { exchanges, ledger }, of, waybill)
   }
-  // A direct id has no strategy, nobody knows the price, and no session could be sent.
+  // A direct id has no strategy, its price is unknown, and no session could be sent.
   assert.ok(recorded({ cost: null, by: null, s: 'made-up' }))
   assert.ok(recorded({ cost: 0 }))
   assert.ok(recorded({}), 'a cost that is left out is one that is not known')
@@ -266,7 +266,7 @@ test('a record is held to what can be known from outside, and no field that is n
   assert.ok(recorded({ by: 'priority' }, tableOf('m', 'n'), false, {}, 'auto'))
 })
 
-test('a stream that one model holds back leaves its own question open, and no other (FLOW-09, MSG-14)', () => {
+test('a stream that is held back at one model leaves only that model’s question open (FLOW-09, MSG-14)', () => {
   const step = 'error after the response start'
   const cut = 'event: message_stop\ndata: {"type":"message_stop"}\n\n'
   const request = { method: 'POST', path: '/v1/messages', headers: {}, body: '{"stream":true}' }

@@ -40,7 +40,7 @@ async function assertPipes(expected: number): Promise<void> {
 
 const FOREVER = 'setInterval(() => {}, 1000)'
 
-test('a worker that outlives its supervisor is ended, and holds no pipe open', async (t) => {
+test('a worker that outlives its supervisor is ended, and keeps no pipe open', async (t) => {
   const before = openPipes()
   const { supervisor, pid } = await startAbove(t, FOREVER, 'sleep 3; exit 1')
   while (supervisor.alive()) await sleep(20)
@@ -49,7 +49,7 @@ test('a worker that outlives its supervisor is ended, and holds no pipe open', a
   await assertPipes(before)
 })
 
-test('a worker that sets out on its own holds no pipe open either', async (t) => {
+test('a worker that leaves its process group keeps no pipe open either', async (t) => {
   const before = openPipes()
   const own = `require('child_process').spawn(process.execPath, ['-e', 'setTimeout(() => {}, 6000)'], { detached: true, stdio: 'inherit' })`
   const { supervisor } = await startAbove(t, own, 'wait')

@@ -44,7 +44,7 @@ function standIn(name: string, change: (text: string) => string = (text) => text
 
 const ONLY = ['PURE-01', 'ROUTE-01', 'ROUTE-02', 'FLOW-01', 'FLOW-06', 'DIAL-01']
 
-describe('target files for gateways that cannot be had here', { concurrency: 2 }, () => {
+describe('target files for gateways that cannot be installed here', { concurrency: 2 }, () => {
   for (const name of ELSEWHERE)
     test(`${name}: a stand-in with its configuration reaches the mock at every id and path of its file`, async () => {
       const { results } = await conform({ target: standIn(name), profile: 'core', quick: true, only: ONLY })

@@ -52,7 +52,7 @@ test('an image that is not sealed is reached at a published port', skip, async (
   assert.equal(results.counts.pass, only.length, JSON.stringify(results.verdicts))
 })
 
-test('a sealed network is internal and publishes no port; a usual one does', skip, async () => {
+test('a sealed network is internal and publishes no port; an ordinary one publishes one', skip, async () => {
   for (const sealed of [true, false]) {
     const before = await networks()
     const containers = await openContainers(sealed)

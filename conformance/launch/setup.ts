@@ -1,5 +1,5 @@
-// A target's management interface: requests that set it up, and those that reset it. Below its base URL, or
-// at an address of its own.
+// A target's management interface: requests that set it up, and those that reset it, below its base URL or at
+// another address.
 import { type Seen, sendRequest } from '../evidence/http-client.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
 import type { Target } from '../target/schema.ts'

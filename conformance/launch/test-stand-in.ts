@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import type { Target } from '../target/schema.ts'
 
-/** What the stand-in is told by its environment. */
+/** Settings of the stand-in, from its environment. */
 export interface StandIn {
   readonly port: number
   readonly base_path: string

@@ -1,5 +1,5 @@
-// Profiles: what a run asks of a target. Each is a file in conformance/profiles/ that takes rows of
-// requirements.yaml, by whom they bind or by their ids.
+// Profiles: what a run asks of a target. Each is a file in conformance/profiles/ that selects rows of
+// requirements.yaml, by the programs that they bind or by their ids.
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import { z } from 'zod'

@@ -10,19 +10,19 @@ import { readRequirements } from './requirements.ts'
 const { requirements, specification } = readRequirements()
 const ids = requirements.map(({ id }) => id)
 
-test('a slug, current or earlier, stands for one requirement', () => {
+test('each slug, current or earlier, belongs to one requirement', () => {
   const slugs = requirements.flatMap(({ slug, was = [] }) => [slug, ...[was].flat()])
   assert.equal(new Set(slugs).size, slugs.length)
 })
 
-test('every sentence of the specification leads to requirements that exist, or says why not', () => {
+test('every sentence of the specification leads to existing requirements, or says why it has none', () => {
   assert.ok(specification.length > 0)
   assert.equal(new Set(specification.map(({ id }) => id)).size, specification.length)
   for (const { id, requirements: named = [] } of specification)
     for (const each of named) assert.ok(ids.includes(each), `${id} names ${each}`)
 })
 
-test('every check that a row names exists, and every check has its row', () => {
+test('every check that a row names exists, and every check has a row', () => {
   const named = requirements.flatMap(({ check }) => check ?? [])
   const own = [...checks.keys()].filter((id) => withoutDialect(id) === id)
   assert.deepEqual([...named].sort(), own.sort())

@@ -16,7 +16,7 @@ after(() => rmSync(root, { recursive: true, force: true }))
 const PROGRAM = fileURLToPath(new URL('./test-hostile-gateway.ts', import.meta.url))
 /** Resident memory of the suite, bytes. */
 const MAX_MEMORY = 600 * 2 ** 20
-/** Ms on a busy machine; where it is idle, a third of it. */
+/** Ms on a busy machine; on an idle one it takes a third of that. */
 const MAX_TIME = 240_000
 
 /** What the reason says. */

@@ -53,7 +53,7 @@ export interface Check {
   readonly id: string
   /** Capabilities that the target file must declare, or the check does not apply. */
   readonly needs?: readonly Capability[]
-  /** Check whose evidence is judged here too, instead of an exercise of its own. */
+  /** Check whose evidence this check judges too, instead of having an exercise of its own. */
   readonly shares?: string
   /** Dialect of its calls; default chat. */
   readonly dialect?: DialectName

@@ -8,7 +8,7 @@ import { step } from '../evidence/step.ts'
 import { targetSchema } from '../target/schema.ts'
 import { CheckContext } from './context.ts'
 
-/** A call to a gateway that streams what it is told to, when it is told to. */
+/** A call to a gateway that streams the given parts, when the test tells it to. */
 async function streamed(t: TestContext) {
   const asked = Promise.withResolvers<ServerResponse>()
   const server = createServer((_, response) => asked.resolve(response)).listen(0, '127.0.0.1')

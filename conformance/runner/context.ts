@@ -82,7 +82,7 @@ export interface SessionOptions {
   readonly mock: MockControl
   /** True if idle windows are short, and prove less. */
   readonly quick?: boolean
-  /** True if the check reads the records of its calls, which must then be told apart. */
+  /** True if the check reads the records of its calls, which must then be distinguishable. */
   readonly findsRecords?: boolean
   /** Name -> value of everything that must not appear in the evidence. */
   readonly secrets: ReadonlyMap<string, string>
@@ -189,8 +189,8 @@ export class CheckContext {
   }
 
   /**
-   * Makes a call over a WebSocket of its own, and waits for its end. `frame` returns what is sent instead of
-   * the message; the text that it gets is that of the call.
+   * Makes a call over a WebSocket of its own, and waits for its end. `frame` receives the message of the call
+   * and returns what is sent instead.
    */
   async chatOverSocket(
     step: Step,

@@ -12,7 +12,7 @@ const earlier = {
   ],
 } as Results
 
-test('the time that is left shrinks with the clock, and with each check that has ended', () => {
+test('the remaining time shrinks as time passes and with each check that ends', () => {
   let time = 0
   const ids = ['PURE-02', 'FLOW-06']
   const estimate = timeLeft(ids, 1, { earlier, now: () => time })
@@ -28,7 +28,7 @@ test('the time that is left shrinks with the clock, and with each check that has
   assert.equal(estimate.left(), 0)
 })
 
-test('two at once take half the time, and never less than the longest one', () => {
+test('two workers take half the time, but never less than the longest check', () => {
   assert.equal(timeLeft(['PURE-02', 'FLOW-06'], 2, { earlier, now: () => 0 }).left(), 60_000)
   assert.equal(timeLeft(['FLOW-06', 'FLOW-06x', 'FLOW-06y'], 2, { earlier, now: () => 0 }).left(), 4_000)
 })
@@ -39,7 +39,7 @@ test('a check that never ran is estimated by its time on the reference', () => {
   assert.ok(timeLeft(['KEEP-01'], 1, { earlier, now: () => 0 }).left() >= 1_000)
 })
 
-test('an estimate reads as one', () => {
+test('an estimate is rounded and says “about”', () => {
   assert.deepEqual([3_200, 41_000, 89_000, 150_000].map(inTime), [
     'about 4 s',
     'about 45 s',

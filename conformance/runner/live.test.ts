@@ -44,7 +44,7 @@ test('a server that reports more tokens than all limits allow ends the run (SUIT
   }
 })
 
-test('without --live nothing is sent, and the exit code is 3', async () => {
+test('without --live nothing is sent to a live target, and the exit code is 3', async () => {
   const server = await startModelServer()
   try {
     const { code, stdout } = await runCli([
@@ -64,7 +64,7 @@ test('without --live nothing is sent, and the exit code is 3', async () => {
   }
 })
 
-test('an address elsewhere gets neither hostile bodies nor calls at once, unless --stress allows it', async () => {
+test('a target on another machine gets neither hostile bodies nor concurrent calls, unless --stress allows it', async () => {
   const elsewhere = bareServer('http://192.0.2.1', SERVED_MODEL, { dialects: ['chat'] })
   const here = bareServer('http://127.0.0.1:9', SERVED_MODEL, { dialects: ['chat'] })
   const [gentle, stressed, local] = await Promise.all([
@@ -77,7 +77,7 @@ test('an address elsewhere gets neither hostile bodies nor calls at once, unless
   assert.ok(gentle.input_bytes < 20_000)
 })
 
-test('every call of a model that is announced has a limit', async () => {
+test('every announced call to a model has an output limit', async () => {
   for (const dialect of ['chat', 'messages', 'responses'] as const) {
     const server = await startModelServer()
     const target = bareServer(server.url, SERVED_MODEL, { dialects: [dialect] })

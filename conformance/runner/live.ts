@@ -14,7 +14,7 @@ export interface LiveSpending {
   readonly calls: number
   /** Sum of the limits in the requests. */
   readonly output_tokens: number
-  /** A token is a byte of the request at least, unless the server adds text of its own. */
+  /** A token has at least one byte of the request, unless the server adds text of its own. */
   readonly input_bytes: number
 }
 

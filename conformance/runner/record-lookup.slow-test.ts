@@ -17,7 +17,7 @@ test('records are found by an id in the body (LOG-02, LOG-04, LOG-06, LOG-07, TE
   for (const id of [...LOGGED, 'TELL-03']) assert.equal(outcomes.get(id), 'pass', id)
 })
 
-test('records are found by being new if nothing identifies them (LOG-02, LOG-04, LOG-06, LOG-07, USE-02)', async () => {
+test('a record that nothing identifies is found because it is new (LOG-02, LOG-04, LOG-06, LOG-07, USE-02)', async () => {
   const { outcomes, wronglyFailed } = await tryMustPass('tells-no-id', [...LOGGED, 'TELL-03'])
   assert.deepEqual(wronglyFailed, new Map())
   for (const id of LOGGED) assert.equal(outcomes.get(id), 'pass', id)
@@ -39,14 +39,14 @@ test('a wrong record is found although nothing identifies its call (LOG-02, USE-
   }
 })
 
-test('keys are shown in the header that the file names (KEEP-02, KEEP-03)', async () => {
+test('keys are sent in the header that the target file names (KEEP-02, KEEP-03)', async () => {
   const only = ['KEEP-01', 'KEEP-02', 'KEEP-03', 'PURE-07']
   const { outcomes, wronglyFailed } = await tryMustPass('keys-in-x-api-key', only)
   assert.deepEqual(wronglyFailed, new Map())
   for (const id of only) assert.equal(outcomes.get(id), 'pass', id)
 })
 
-test('the target file declares apart how to find a record and what the answer’s headers say', () => {
+test('the target file declares separately how to find a record and what the answer’s headers say', () => {
   const of = (observability: object) =>
     targetSchema.parse({
       name: 'x',

@@ -1,5 +1,5 @@
-// What happens between the checks of a worker: a gateway that ends, what it said last, and how long it is waited for. The
-// gateways are processes of a few lines that hand calls on to the mock.
+// What happens between the checks of a worker: a gateway that ends, its last output, and how long the worker
+// waits for it. The gateways are processes of a few lines that pass calls on to the mock.
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -141,7 +141,7 @@ test('an instance that is still starting when its exercise is given up has ended
   assert.deepEqual(pidsIn(file).map(isAlive), [true, false])
 })
 
-test('an instance that was disposed of is not started again, nor left when it is just being started', async () => {
+test('a disposed instance is not started again, and one that is just starting is not left behind', async () => {
   const file = join(root, 'disposed')
   const values = { 'mock.openai.root': 'http://127.0.0.1:1', 'mock.openai.key': 'no-key-at-all' }
   const { running, dispose } = await start(slowTwins(file), { values, variant: null })

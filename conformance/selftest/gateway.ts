@@ -55,7 +55,7 @@ export function changeJson(body: string, change: (json: Json) => unknown): strin
   }
 }
 
-/** Writes JSON again with numbers as a double holds them. */
+/** Writes JSON again, with its numbers converted to doubles. */
 export function roundNumbers(body: string): string {
   try {
     return JSON.stringify(JSON.parse(body))

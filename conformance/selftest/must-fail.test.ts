@@ -61,7 +61,7 @@ test('every must-pass gateway has a result, and none failed (SUITE-04)', () => {
   assert.deepEqual(failed, [], 'a must-pass gateway failed')
 })
 
-test('a must-fail gateway that is not caught is called a survivor (SUITE-04)', async () => {
+test('a must-fail gateway that is not caught is reported as a survivor (SUITE-04)', async () => {
   const { caught, survived } = await tryMustFail('any-host', { caughtBy: ['KEEP-06', 'CAT-03'] })
   assert.match(caught.get('KEEP-06/foreign-is-refused')!, /Host evil\.example: expected 403, seen 200/)
   assert.deepEqual([...survived.keys()], ['CAT-03'])

@@ -1,5 +1,5 @@
-// What is wrong with a target file is said with its line and with what was probably meant; and the files that come
-// along have nothing wrong with them.
+// A mistake in a target file is reported with its line and with what was probably meant; and the files that
+// come with the package are valid.
 import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -95,7 +95,7 @@ describe('a mistake is named with its line and a remedy', () => {
     })
 })
 
-test('a mistake in the file that another one extends is named there', () => {
+test('a mistake in an extended file is reported in that file', () => {
   const base = write(`${NAME}${START}${REST}instances: many\n`)
   const file = write(`extends: ${base}\nsealed: 1\n`)
   assert.throws(() => readTarget(file), {
@@ -103,13 +103,13 @@ test('a mistake in the file that another one extends is named there', () => {
   })
 })
 
-test('the target files that come along have nothing wrong with them', () => {
+test('the target files that come with the package are valid', () => {
   const files = readdirSync(ownTargets).filter((name) => name.endsWith('.yaml'))
   assert.ok(files.length >= 10)
   for (const name of files) assert.ok(readTarget(join(ownTargets, name)).name)
 })
 
-test('the JSON Schema names every field that the files that come along use, and describes it', () => {
+test('the JSON Schema describes every field that the target files in the package use', () => {
   const schema = JSON.parse(readFileSync(new URL('../../docs/target.schema.json', import.meta.url), 'utf8'))
   assert.deepEqual(schema, JSON.parse(JSON.stringify(targetJsonSchema())))
   for (const field of ['extends', 'start', 'observability', 'capabilities', 'setup'])

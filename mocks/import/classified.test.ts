@@ -88,7 +88,7 @@ test('an imported error is the answer to the request that got it (REC-02)', (t) 
   )
 })
 
-test('every path is found again, whatever its segments are (REC-02)', (t) => {
+test('every imported path is matched again, whatever its segments are (REC-02)', (t) => {
   const exchanges: Exchange[] = [
     'https://api.z.ai/api/paas/v4/chat/completions',
     'https://api.mistral.ai/v1/ocr',
@@ -170,12 +170,12 @@ test('incidental versions and models in a request are removed (REC-01)', (t) => 
   }
 })
 
-test('methods are read in any case', (t) => {
+test('HTTP methods are read in upper and lower case', (t) => {
   const { ask } = imported(t, [{ url: chat, method: 'post', body: { model: 'm' }, answer: { id: 'x' } }])
   assert.equal(ask({ url: chat, body: { model: 'm' } }).status, 200)
 })
 
-test('names that a customer chose are in nothing that is written (REC-01)', (t) => {
+test('no written file contains a name that a customer chose (REC-01)', (t) => {
   for (const name of ['acme-payroll', 'zebra', 'gpt-4o-acme-prod', 'Acme_GPT'])
     for (const exchange of [
       { url: `https://acme-res.openai.azure.com/openai/deployments/${name}/chat/completions`, body: {} },

@@ -182,7 +182,7 @@ for (const [name, bytes] of encodings)
     assert.equal(one.responseBody.toString(), answer)
   })
 
-test('one bad exchange is refused by name, the others are read', () => {
+test('one bad exchange is refused by name, and the others are read', () => {
   const bad = gzipSync(answer)
   bad[bad.length - 6]! ^= 0xff
   const broken = bad.subarray(0, 30)

@@ -1,4 +1,4 @@
-// Imports that try to leave their folder, or to take along what is nobody's business.
+// Imports that try to leave their folder, or to take private names along.
 import assert from 'node:assert/strict'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,7 +20,7 @@ function imported(t: TestContext, url: string) {
   return { ...done!, written: done!.written.map(({ name }) => name), out, around: readdirSync(around).sort() }
 }
 
-test('a host that is a way out of the folder is only a name (REC-01)', (t) => {
+test('a host that looks like a path out of the folder is treated as a name (REC-01)', (t) => {
   for (const url of ['https://../v1/chat', 'https://./v1/chat', '<../..>/v1/chat']) {
     const { written, around, out } = imported(t, url)
     assert.equal(written.length, 1, url)
@@ -35,7 +35,7 @@ test('the host leaves out the name and password of an address (REC-01)', (t) => 
   assert.doesNotMatch(readFileSync(join(out, `${written[0]}.json`), 'utf8'), /ada|hunter2/)
 })
 
-test('an exchange with Azure keeps the version of its interface, and not whose it is (REC-01, REC-04)', (t) => {
+test('an exchange with Azure keeps the version of its interface, but not the name of its owner (REC-01, REC-04)', (t) => {
   const { written, refused, out } = imported(
     t,
     'https://acme.openai.azure.com/openai/deployments/acme/chat/completions?api-version=2024-10-21',

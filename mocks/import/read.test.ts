@@ -133,7 +133,7 @@ test('Ruby VCR: methods in lower case, placeholders for hosts, !binary', () => {
   assert.equal(one?.responseBody.toString(), answer)
 })
 
-test('go-vcr: an empty request body is none', () => {
+test('go-vcr: an empty request body counts as no body', () => {
   const [one] = exchanges('a.yaml', goVcr)
   assert.deepEqual(
     [one?.method, one?.host, one?.path, one?.requestBody],
@@ -142,7 +142,7 @@ test('go-vcr: an empty request body is none', () => {
   assert.equal(one?.responseBody.toString(), answer)
 })
 
-test('HAR: a compressed body in base64 pieces, a header that comes twice', () => {
+test('HAR: a compressed body in base64 pieces and a repeated header are read', () => {
   const [one] = exchanges('recording.har', har)
   assert.equal(one?.requestBody, '{"model":"tiny"}')
   assert.deepEqual(one?.responseHeaders, { vary: 'a, b' })

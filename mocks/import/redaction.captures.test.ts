@@ -193,7 +193,7 @@ const valuesOf = (text: string): unknown[] => {
   return whole === undefined ? eventsOf(text).map(({ data }) => parse(data)) : [whole]
 }
 
-/** Every text in an exchange that somebody wrote, of whatever field. */
+/** Every text in an exchange that a person may have written, in whatever field. */
 function textsOf({ requestBody, responseBody }: Interaction): string[] {
   return [requestBody ?? '', responseBody.toString()].flatMap((body) => {
     const texts = valuesOf(body).flatMap((value) => leaves(value).map(({ value }) => value))

@@ -22,7 +22,7 @@ interface Asked {
   readonly interaction: Interaction
 }
 
-test('every capture that was imported is the answer to its own request, errors too (REC-02, REC-03)', {
+test('every imported capture, errors included, answers its own request (REC-02, REC-03)', {
   skip: withoutCaptures,
   timeout: 110_000,
 }, async (t) => {

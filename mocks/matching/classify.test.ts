@@ -38,7 +38,7 @@ const requests: [
     { model: 'm', tools, input: [{ type: 'function_call_output' }] },
     ['responses', 'm', false, 'plain'],
   ],
-  // A call that is told about in text, or a field of that name elsewhere, is no result of a tool.
+  // A call that a text mentions, or a field of that name elsewhere, is not the result of a tool.
   [
     'openai',
     'chat/completions',
@@ -155,7 +155,7 @@ test('two private names are two placeholders', () => {
   assert.notEqual(hostName('llm.acme.example'), hostName('llm.beta.example'))
 })
 
-test('segments of interfaces stay, ids and names go (REC-01, REC-02)', () => {
+test('segments of a path that belong to the interface stay; ids and names are removed (REC-01, REC-02)', () => {
   for (const path of [
     '/v1/fine_tuning/jobs',
     '/v1/files',
@@ -174,7 +174,7 @@ test('segments of interfaces stay, ids and names go (REC-01, REC-02)', () => {
   assert.match(path, /^\/v1\/threads\/thread_REDACTED_0*\d{1,6}\/runs\/run_REDACTED_\d+\/steps$/)
 })
 
-test('a public host keeps its name, one of somebody’s own gets a placeholder (REC-01)', () => {
+test('a public host keeps its name, and a private host gets a placeholder (REC-01)', () => {
   for (const host of ['api.cohere.com', 'ai-gateway.vercel.sh', 'localhost:8080'])
     assert.equal(hostName(host), host)
   for (const host of [

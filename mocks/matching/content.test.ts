@@ -1,4 +1,5 @@
-// Which recording answers what was said, over a real socket, with recordings written for each case.
+// Which recording answers a request, judging by its content, over a real socket, with recordings written for
+// each case.
 import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
 import { IS_FULL } from '../../src/test/test-size.ts'
@@ -64,13 +65,13 @@ async function asking(t: TestContext, recordings: readonly Recording[], options 
   }
 }
 
-test('two recordings of one request with different answers and no order are an error that names both (REC-06)', async (t) => {
+test('two recordings of the same request with different answers and no order cause an error that names both (REC-06)', async (t) => {
   const messages = [user('twice')]
   const ask = await asking(t, [recorded('one', { messages }), recorded('two', { messages })])
   assert.match(await ask(...messages), /^ambiguous_recording: .* openai\/one, openai\/two\./)
 })
 
-test('a prompt of 2 MB is found again, and another one of 2 MB is not taken for it (REC-06)', async (t) => {
+test('a prompt of 2 MB finds its recording, and a different prompt of 2 MB does not (REC-06)', async (t) => {
   const long = 'The tide rises and falls. '.repeat(80_000)
   const ask = await asking(t, [recorded('long', { messages: [user(long)] })])
   assert.equal(await ask(user(long)), 'long')
@@ -93,7 +94,7 @@ test('a loop of many calls gets the same answer each time (REC-06)', async (t) =
 const UUIDS = ['11111111-2222-4333-8444-555555555555', '66666666-7777-4888-8999-000000000000']
 const about = (id: string) => user(`Read the document ${id}.`)
 
-test('an exact match goes before a request that differs in its volatile parts (REC-06)', async (t) => {
+test('an exact match takes precedence over one that differs in volatile parts (REC-06)', async (t) => {
   const ask = await asking(t, [
     recorded('first', { messages: [about(UUIDS[0]!)] }),
     recorded('second', { messages: [about(UUIDS[1]!)] }),
@@ -106,7 +107,7 @@ test('an exact match goes before a request that differs in its volatile parts (R
   )
 })
 
-test('the same request asked again takes turns, whatever is asked in between (REC-03, REC-06)', async (t) => {
+test('a repeated request gets its recorded answers in turn, whatever is asked in between (REC-03, REC-06)', async (t) => {
   const ask = await asking(t, [
     recorded('once', { messages: [user('again')] }),
     recorded('other', { messages: [user('other')], order: 2 }),
@@ -117,7 +118,7 @@ test('the same request asked again takes turns, whatever is asked in between (RE
   assert.deepEqual(answers, ['once', 'other', 'twice', 'twice'])
 })
 
-test('a similar recording answers only if similar answers are enabled, and ends alike (REC-06)', async (t) => {
+test('a similar recording answers only if similar answers are enabled, and only if its conversation ends in the same way (REC-06)', async (t) => {
   const recordings = [
     recorded('short', { messages: [system('Be short.'), user('one'), assistant('1'), user('why?')] }),
     recorded('long', { messages: [system('Be long.'), user('two'), assistant('2'), user('why?')] }),
@@ -173,7 +174,7 @@ for (const [name, when, messages, isHit] of conditions)
     else assert.match(answer, /^no_recording/)
   })
 
-test('the conversation goes before conditions, conditions before a turn; two conditions that match tie (REC-06)', async (t) => {
+test('the conversation takes precedence over conditions, and conditions over a turn; two matching conditions are a tie (REC-06)', async (t) => {
   const ask = await asking(t, [
     recorded('in turn', {}),
     recorded('condition', { when: { user: 'tide' } }),

@@ -1,4 +1,4 @@
-// Compares what was said with what a recording holds of it. Pure; knows digests, no HTTP.
+// Compares the content of a request with that of a recording. Pure; knows digests, no HTTP.
 import { hash } from 'node:crypto'
 import type { Recording } from '../recording/format.ts'
 import { canonical } from './conversation.ts'
@@ -19,7 +19,7 @@ export const NO_HITS: ContentHits = { hits: [] }
 
 const knownIds = new WeakMap<Said, { readonly exact: string; readonly masked: string }>()
 
-/** Returns both ids of what was said, computed once. */
+/** Returns both ids of a request's content, computed once. */
 function idsOf(said: Said): { readonly exact: string; readonly masked: string } {
   let known = knownIds.get(said)
   if (!known) {
@@ -29,7 +29,10 @@ function idsOf(said: Said): { readonly exact: string; readonly masked: string } 
   return known
 }
 
-/** Finds the recordings of what was said: to the letter, otherwise equal but for volatile parts. */
+/**
+ * Finds the recordings of a request's content: exact matches, otherwise those that differ only in volatile
+ * parts.
+ */
 export function findSaid(candidates: readonly SaidRecording[], { said }: DigestedRequest): ContentHits {
   const { exact, masked } = idsOf(said)
   const letter = candidates.filter(({ request }) => idsOf(request.said).exact === exact)
@@ -85,7 +88,7 @@ function endsAlike(recorded: Said, said: Said): boolean {
   return a.digest === b.digest || (a.shape !== undefined && a.shape === b.shape)
 }
 
-/** Counts the differences between a recording and what was said. */
+/** Counts the differences between a recording and a request's content. */
 export function distanceTo({ request }: SaidRecording, said: Said): number {
   const { parts, tools, settings } = differencesOf(request.said, said)
   return parts.length + tools.length + settings.length
@@ -116,7 +119,7 @@ function differencesOf(recorded: Said, said: Said): Differences {
   }
 }
 
-/** Words what differs between a recording and what was said, for a person. */
+/** Describes the differences between a recording and a request's content, for a person. */
 export function wordDifferences({ request }: SaidRecording, asked: DigestedRequest): string[] {
   const { said, texts, tools } = asked
   const found = differencesOf(request.said, said)

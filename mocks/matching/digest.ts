@@ -1,4 +1,4 @@
-// What a request said, as keyed digests: enough to recognise it, not to read it. Pure; the key is given.
+// The content of a request as keyed digests: enough to recognise it, not to read it. Pure; the key is given.
 // Whoever holds the key can test guesses.
 import { createHmac, hash } from 'node:crypto'
 import { z } from 'zod'
@@ -46,7 +46,7 @@ export type Digester = (body: unknown, now: number) => DigestedRequest | null
 const hmac = (key: string, text: string): string =>
   createHmac('sha256', key).update(text).digest('hex').slice(0, 16)
 
-/** Returns the name of a key: one key has always the same, and it reveals nothing of it. */
+/** Returns the name of a key: a key always has the same name, which reveals nothing about it. */
 export const keyName = (key: string): string => hmac(key, 'waybill recordings: name of the key')
 
 /**
@@ -116,8 +116,8 @@ function typesOf(value: unknown): unknown {
 }
 
 /**
- * Returns an id that is equal for two requests that said the same: `exact` to the letter, `masked` but for
- * what changes from run to run.
+ * Returns an id that is equal for two requests with the same content: `exact` for an exact match, `masked`
+ * for one that ignores what changes from run to run.
  */
 export function idOf({ parts, tools, settings }: Said, how: 'exact' | 'masked'): string {
   const own = parts.map((part) => [

@@ -32,14 +32,14 @@ for (const [text, masked] of cases)
     assert.equal(createVolatileMask(NOW)(text), masked)
   })
 
-test('unmasked values that may change are named; ordinary text is not', () => {
+test('unmasked values that may change are reported; ordinary text is not', () => {
   assert.equal(suspectIn('It is 14:03.'), '14:03')
   assert.equal(suspectIn('on 2024-05-01'), '2024-05-01')
   assert.equal(suspectIn('order 123456789'), '123456789')
   assert.equal(suspectIn('What is the capital of France?'), null)
 })
 
-test('the time for a text of 2 MB stays within bounds, whatever it consists of', () => {
+test('masking a text of 2 MB takes a bounded time, whatever the text consists of', () => {
   for (const piece of [
     'a',
     'a1',
@@ -63,7 +63,7 @@ test('the time for a text of 2 MB stays within bounds, whatever it consists of',
   }
 })
 
-test('measured times are masked in the result of a tool, and stay elsewhere', () => {
+test('measured times are masked in the result of a tool, but not elsewhere', () => {
   const mask = createVolatileMask(Date.parse('2026-11-25'))
   for (const [text, masked] of [
     ['duration_ms: 855</usage>', 'duration_ms: <duration></usage>'],

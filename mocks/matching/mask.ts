@@ -1,5 +1,6 @@
-// Masks the parts of a text that differ from run to run although the same was said: the day's date, ids,
-// directories, ports of this machine. Pure; the time is given. A date other than the day's stays: it is content.
+// Masks the parts of a text that differ from run to run although the content is the same: the day's date,
+// ids, directories, ports of this machine. Pure; the time is given. Other dates stay, because they are
+// content.
 
 /** Days by which a date may differ from the request's own and still be its date: clocks of other time zones. */
 const NEAR_DAYS = 1

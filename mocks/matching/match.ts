@@ -30,7 +30,7 @@ export interface MatchInput {
 export interface Asked {
   /** Criteria by folder: a provider may have several, and the first hit wins. */
   readonly places: readonly MatchInput[]
-  /** What was said; null or absent if that is not compared. */
+  /** Content of the request; null or absent if it is not compared. */
   readonly said?: DigestedRequest | null
   /** Reads it for recordings with conditions. */
   readonly spoken?: () => Spoken
@@ -110,7 +110,7 @@ const tieOf = (tied: readonly Recording[]): Miss => ({
   tied: tied.map(({ name }) => name),
 })
 
-/** Finds the nearest recording: by the fields first, then by what was said. */
+/** Finds the nearest recording: first by the fields, then by the content. */
 function missed(
   recordings: readonly Recording[],
   places: readonly MatchInput[],

@@ -11,7 +11,7 @@ import { type Row, TABLE } from './test-table.ts'
 
 const messageOf = (body: any): string => body.error?.message ?? body.error ?? ''
 
-test('the mocks agree with every row of the table', async (t) => {
+test('the mocks accept and refuse as every row of the table says', async (t) => {
   assert.ok(TABLE.length >= 120, `${TABLE.length} rows`)
   const models = new Set(
     TABLE.filter(({ refused, status }) => refused !== null && status === 400).map(({ model }) => model),
@@ -72,7 +72,7 @@ function* changesOf(value: unknown): Generator<unknown> {
     else yield value.toSpliced(at, 1)
 }
 
-test('a fact that is missing, or wrong in one part, is found by the table', () => {
+test('the table detects a fact that is missing or wrong in one part', () => {
   const facts = packageFacts()
   assert.deepEqual(disagreeing(facts), [])
   for (const [at, line] of facts.lines.entries()) {
@@ -102,7 +102,7 @@ test('a fact that is missing, or wrong in one part, is found by the table', () =
   }
 })
 
-test('a fact that no refusal shows is that of its source, and missing where its line lacks it', () => {
+test('a fact that no refusal can show equals its source, and is reported missing if its line lacks it', () => {
   const facts = packageFacts()
   const differing = (layer: FactLayer) =>
     READ_BY_US.filter(
@@ -118,7 +118,7 @@ test('a fact that no refusal shows is that of its source, and missing where its 
       )
 })
 
-test('an unverified line refuses nothing, and is listed', () => {
+test('no request is refused because of an unverified line, but the line is listed', () => {
   const of = (unverified: boolean) =>
     packageTable()
       .statements('openai', 'gpt-5.3-codex', null)

@@ -67,7 +67,7 @@ for (const { name, origin, basePaths } of alike) {
     assert.ok(list.data.length > 0)
   })
 
-  test(`${name} fails as its model id says, whole and streamed`, async () => {
+  test(`${name} fails in the way that the model id names, whole and streamed`, async () => {
     for (const status of [400, 401, 404, 429, 500])
       for (const stream of [false, true]) {
         const response = await ask(chat, { model: `scenario-${status}`, stream })
@@ -86,7 +86,7 @@ test('deepseek answers with and without /v1', async () => {
     assert.equal((await ask(`https://api.deepseek.com${path}/chat/completions`, { model: 'm' })).status, 200)
 })
 
-test('a model with its own recording thinks aloud', async () => {
+test('a model that has a recording with reasoning shows its reasoning', async () => {
   const asks: [string, string, RegExp][] = [
     ['https://api.deepseek.com/chat/completions', 'deepseek-v4-pro', /"reasoning_content":"\w/],
     ['https://openrouter.ai/api/v1/chat/completions', 'moonshotai/kimi-k2.5', /"reasoning":"\w/],
@@ -99,7 +99,7 @@ test('a model with its own recording thinks aloud', async () => {
       assert.match(await (await ask(url, { model, stream, stream_options })).text(), thought)
 })
 
-test('an invalid body is refused as the provider would refuse it', async () => {
+test('each provider refuses an invalid body in its own way', async () => {
   for (const body of ['[', '[]', 'null', '{"messages":3}', '']) {
     const request = new Request('https://api.openai.com/v1/chat/completions', { method: 'POST', body })
     const response = await answerRequest(world, request)
@@ -109,7 +109,7 @@ test('an invalid body is refused as the provider would refuse it', async () => {
   }
 })
 
-test('usage ends a stream only when it was asked for (USE-03)', async () => {
+test('a stream ends with usage only if it was asked for (USE-03)', async () => {
   const url = 'https://api.openai.com/v1/chat/completions'
   const asked = { model: 'gpt-6-sol', stream: true, stream_options: { include_usage: true } }
   const withUsage = await (await ask(url, asked)).text()

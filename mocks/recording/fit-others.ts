@@ -40,7 +40,9 @@ export const fitModerations: Fit = (answer, request) => {
   }
 }
 
-/** Adapts the order of documents: each has a score of its own, which is the same for the same text and query. */
+/**
+ * Adapts the order of documents: each gets a score of its own, which is the same for the same text and query.
+ */
 export const fitRerank: Fit = (answer, request) => {
   if (!isObject(answer) || !isObject(request) || !Array.isArray(answer.results)) return null
   const { documents, query, top_n, return_documents } = request

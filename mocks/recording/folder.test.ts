@@ -34,7 +34,7 @@ function replayed(body: Buffer, length: number, folder: string): string {
 const joined = (text: string): string =>
   [...text.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data!).delta.partial_json).join('')
 
-test('the folder leaves the recording and comes back as another one, also where a stream cut it in three', () => {
+test('the program’s folder is removed from the recording and replaced by the new one in replay, even if a stream cuts it in three', () => {
   const stream = events('{"file_path":"/home/a', 'nn/pro', 'ject/a.ts","cwd":"/home/ann/project","é":1}')
   const { body, found } = hideFolder(Buffer.from(stream), HOME)
   assert.equal(found, 2)
@@ -46,7 +46,7 @@ test('the folder leaves the recording and comes back as another one, also where 
   }
 })
 
-test('a whole answer has the folder replaced, too; longer names that begin like it stay', () => {
+test('the folder is replaced in a whole answer too; longer names that begin with it stay', () => {
   const whole = JSON.stringify({
     input: { path: HOME, other: `${HOME}-2/x`, deep: JSON.stringify({ at: `${HOME}/y` }) },
   })
@@ -56,7 +56,7 @@ test('a whole answer has the folder replaced, too; longer names that begin like 
   assert.deepEqual(input, { path: '/srv/job', other: `${HOME}-2/x`, deep: '{"at":"/srv/job/y"}' })
 })
 
-test('a folder that is short, or written differently in JSON, stays', () => {
+test('a folder with a short name, or one that JSON spells differently, stays', () => {
   for (const folder of ['/app', 'C:\\Users\\ann', '/home/"ann"/x'])
     assert.equal(hideFolder(Buffer.from(JSON.stringify({ folder })), folder).found, 0)
   assert.deepEqual(showFolder(Buffer.from('{"a":"/_folder____"}'), 12, 'C:\\job'), [])

@@ -64,7 +64,7 @@ export function showFolder(body: Uint8Array, length: number, folder: string): Ed
 /** A string of JSON, or `"name":`. */
 const STRING = /"((?:[^"\\]|\\.)*)"(\s*:)?/g
 
-/** Finds a text in the strings of a body, also where several strings of the same name hold it only together. */
+/** Finds a text in the strings of a body, even if it is spread over several strings of the same name. */
 function placesOf(body: Buffer, text: string): Span[][] {
   const pieces = new Map<string, Span[]>()
   const raw = body.toString('latin1') // one character per byte

@@ -33,17 +33,17 @@ function folder(t: TestContext, files: Record<string, unknown>): string {
   return dir
 }
 
-test('the recordings of the package are in order (REC-01, REC-04)', () => {
+test('the recordings of the package pass verification (REC-01, REC-04)', () => {
   assert.deepEqual(verifyRecordings(), [])
   assert.ok(readRecordings().length >= 50)
 })
 
-test('an overload or failure that nobody recorded says that it is synthetic (REC-04)', () => {
+test('an overload or failure that was not recorded is labelled synthetic (REC-04)', () => {
   for (const { name, origin, response } of readRecordings())
     if (response.status === 429 || response.status >= 500) assert.notEqual(origin, 'authored', name)
 })
 
-test('one recording splits an event, another a UTF-8 character', () => {
+test('one recording splits an event, and another splits a UTF-8 character', () => {
   const splits = readRecordings().map(({ bytes, response }) => {
     let end = 0
     return response.chunks.map(([length]) => {

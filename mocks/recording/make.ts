@@ -42,7 +42,7 @@ export interface RecordingSource {
   readonly keep?: Keep | undefined
 }
 
-/** Makes a recording keep its answer, and find it by what was said. */
+/** Makes a recording keep its answer, and be found by the content of its request. */
 export interface Keep {
   readonly digester: Digester
   /** True if the request's texts are kept, too, masked. */
@@ -73,7 +73,8 @@ export function chunksByEvent(body: Buffer): [number, number][] {
 }
 
 /**
- * Scenarios that a live request may have; a model named like a scenario is none, and could reveal something.
+ * Scenarios that a live request may have. A model named like a scenario is not one, and could reveal
+ * something.
  */
 const TURN = /^(?:plain|tools|\d{3})$/
 
@@ -147,7 +148,7 @@ export function draftRecording(exchange: Interaction, source: RecordingSource): 
   return { head, bytes: body, secrets: { values, words: secrets.words } }
 }
 
-/** Digests what was said; with `text` also keeps it, without anything private. */
+/** Digests the content of a request; with `text` also keeps it, without anything private. */
 function saidIn(
   { requestBody }: Interaction,
   { digester, text, at }: Keep,
@@ -308,7 +309,9 @@ function refuseSecrets(
     refuse('a word of the prompt or the answer is left')
 }
 
-/** Puts each chunk, and each part of what was said, on one line instead of four. No text has a line break here. */
+/**
+ * Puts each chunk, and each part of the content, on one line instead of four. No text has a line break here.
+ */
 const compact = (json: string): string =>
   json
     .replace(/\[\n\s+(\d+),\n\s+([\d.]+)\n\s+\]/g, '[$1, $2]')

@@ -46,7 +46,7 @@ async function asking(options: InterceptOptions, url: string, body: unknown = ch
 
 const OPENAI = 'https://api.openai.com/v1/chat/completions'
 
-test('a folder of recordings answers only requests that are in it, unless an option says otherwise', async () => {
+test('a folder of recordings answers only requests that it contains, unless an option says otherwise', async () => {
   const recordings = [recorded('openai/other', { model: 'model-b' })]
   const { status, text } = await asking({ recordings }, OPENAI)
   assert.equal(status, 400)
@@ -92,13 +92,13 @@ test('recordings of a mock provider or a host answer if the configured name has 
   }
 })
 
-test('two names of one address: the recordings of both answer', async () => {
+test('if two providers have the same address, the recordings of both answer', async () => {
   const both = () => ({ first: 'https://api.openai.com/v1', second: 'https://api.openai.com/v1/' })
   const recordings = [recorded('second/plain', { text: '{"of":"second"}' })]
   assert.match((await asking({ recordings, providers: both }, OPENAI)).text, /second/)
 })
 
-test('the provider’s own recorded answer goes before a mock’s refusal', async () => {
+test('a provider’s own recorded answer takes precedence over a mock’s refusal', async () => {
   const invalid = { model: 'model-a', messages: 'none' }
   const recordings = [recorded('openai/400', { status: 400, text: '{"error":"as it came"}' })]
   const { status, text, entries } = await asking({ recordings }, OPENAI, invalid)

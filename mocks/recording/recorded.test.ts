@@ -9,7 +9,7 @@ const recordings = readRecordings()
 /** A host has the answers of the providers whose models it serves. */
 const recorded = providers.filter(({ isHost }: MockProvider) => !isHost)
 
-test('every recording is at an address of its provider, and of the endpoint that it names', () => {
+test('every recording has an address of its provider and of the endpoint that it names', () => {
   for (const { name, provider, endpoint, request } of recordings) {
     const { origin } = providers.find((one) => one.name === provider)!
     const place = placeAt(providers, new URL(origin + request.path))
@@ -18,7 +18,7 @@ test('every recording is at an address of its provider, and of the endpoint that
   }
 })
 
-test('every provider has an answer of each kind where a model speaks, whole and streamed', () => {
+test('every provider has a recorded answer of each kind for every endpoint with a model, whole and streamed', () => {
   for (const provider of recorded)
     for (const endpoint of provider.endpoints.filter(({ speech }) => speech !== null))
       for (const scenario of ['plain', 'tools'])

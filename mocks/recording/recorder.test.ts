@@ -118,7 +118,7 @@ const LEAKY_HEADERS = {
   'x-debug-authorization': `Basic ${Buffer.from(`user:${KEY}`).toString('base64')}`,
 }
 
-test('a stream keeps its bytes, boundaries and pace, and none of its text (REC-01, REC-03)', async (t) => {
+test('a recorded stream keeps its lengths, boundaries and pace, but none of its text (REC-01, REC-03)', async (t) => {
   let sent: Buffer[] = []
   const { gateway, out, refused, recorded } = await recording(t, (response, { json, headers }) => {
     const prompt = (json.messages as { content: string }[])[0]!.content
@@ -287,7 +287,7 @@ test('recordings of the same kind are replayed in the order they were made, and 
   assert.deepEqual(replayed, ['x', 'xx', 'xxx', 'xxx'])
 })
 
-test('a secret in a place that is kept is refused, and nothing is written (REC-01)', async (t) => {
+test('an exchange with a secret in a place that is kept is refused, and nothing is written (REC-01)', async (t) => {
   const { gateway, out, refused } = await recording(t, answer())
   await gateway.chat(ask(`alpha/${CANARY}`))
   assert.match(

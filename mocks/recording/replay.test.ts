@@ -32,7 +32,7 @@ test('bytes and chunk boundaries come out as they went in (REC-03)', async () =>
   )
 })
 
-test('the recorded pace is kept, the head waits for the first chunk (REC-03)', async () => {
+test('the recorded pace is kept, and the head waits for the first chunk (REC-03)', async () => {
   const started = performance.now()
   const response = await replay(
     stream(Buffer.from('aabbcc'), [

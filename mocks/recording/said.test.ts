@@ -208,7 +208,7 @@ test('with --keep-text the request can be read, without its key, date and folder
   assert.deepEqual(verifyRecordings(out), [])
 })
 
-test('a miss names the nearest recording and what differs; nothing else answers (REC-02, REC-06)', async (t) => {
+test('if no recording matches, the error names the nearest one and what differs, and nothing else answers (REC-02, REC-06)', async (t) => {
   const out = await record(t, { only: ['france', 'weather'] })
   const ask = await replaying(t, out)
   const { france, weather } = questions(Date.now(), '/srv/elsewhere/project')
@@ -236,7 +236,7 @@ test('a miss names the nearest recording and what differs; nothing else answers 
   }
 })
 
-test('a pattern in .waybill/masks makes two runs the same; an invalid pattern is an error (REC-06)', async (t) => {
+test('a pattern in .waybill/masks makes two runs equal; an invalid pattern is an error (REC-06)', async (t) => {
   const out = temporaryDirectory(t)
   const masks = join(out, '.waybill/masks')
   mkdirSync(join(out, '.waybill'))
@@ -250,7 +250,7 @@ test('a pattern in .waybill/masks makes two runs the same; an invalid pattern is
   await assert.rejects(createMockProviders({ recordings: out }), /masks, line 1: .*; correct the pattern/)
 })
 
-test('without the key, or with another one, replay and recording do not begin (REC-06)', async (t) => {
+test('without the key, or with a wrong one, neither replay nor recording begins (REC-06)', async (t) => {
   const out = await record(t, { only: ['france'] })
   const key = join(out, '.waybill/digest-key')
   const right = readFileSync(key, 'utf8').trim()
@@ -265,7 +265,7 @@ test('without the key, or with another one, replay and recording do not begin (R
   assert.equal((await ask(questions(Date.now(), '/srv/x/y').france)).status, 200)
 })
 
-/** One exchange with a provider, recorded without a gateway between. */
+/** One exchange with a provider, recorded without a gateway in between. */
 async function recordOne(t: TestContext, path: string, body: object, script: Script) {
   const out = temporaryDirectory(t)
   const refused: string[] = []
@@ -345,7 +345,7 @@ test('parts of an answer that repeat the request are blanked; the model’s text
   assert.deepEqual(verifyRecordings(out), [])
 })
 
-test('a key that a stream has split in two is found, and nothing is written (REC-01)', async (t) => {
+test('a key that a stream splits in two is found, and nothing is written (REC-01)', async (t) => {
   const { out, refused } = await recordOne(
     t,
     'chat/completions',
@@ -380,7 +380,7 @@ const edits: [string, (head: any) => void, RegExp][] = [
   ['nonsense in its place', (head) => (head.request.said = 'hello'), /request\.said: /],
 ]
 
-test('a recording that was edited into nonsense is refused with its file and field (REC-06)', async (t) => {
+test('a recording that was edited into nonsense is refused, and the error names its file and field (REC-06)', async (t) => {
   const out = await record(t, { only: ['france'] })
   const file = join(out, `${readRecordings(out)[0]!.name}.json`)
   const right = readFileSync(file, 'utf8')

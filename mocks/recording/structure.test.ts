@@ -24,7 +24,7 @@ test('a body is the set of its paths and their types', () => {
   ])
 })
 
-test('a stream’s structure has its kinds of events, their order and its comments', () => {
+test('the structure of a stream consists of its kinds of events, their order and its comments', () => {
   const facts = shapeOf(
     stream(
       ': WAIT',
@@ -49,14 +49,14 @@ test('a stream’s structure has its kinds of events, their order and its commen
   )
 })
 
-test('kinds of answers differ in structure', () => {
+test('different kinds of answers differ in structure', () => {
   assert.equal(kindOf(whole({}, 429)), 'error 429')
   assert.equal(kindOf(whole({ choices: [{ message: { tool_calls: [], reasoning: null } }] })), 'whole')
   assert.equal(kindOf(whole({ choices: [{ message: { tool_calls: [{ id: 'a' }] } }] })), 'whole + tools')
   assert.equal(kindOf(stream(': WAIT', delta({ reasoning_content: 'hm' }))), 'stream + reasoning')
 })
 
-test('kinds of answers differ in the other dialects, too', () => {
+test('different kinds of answers differ in structure in the other dialects too', () => {
   const kinds = {
     'whole + tools': [
       { content: [{ type: 'tool_use', name: 'a', input: { thought: 1 } }] },
@@ -106,13 +106,13 @@ test('an event of another dialect is named after its content', () => {
   )
 })
 
-test('the arguments of a tool do not count', () => {
+test('the arguments of a tool are not part of the structure', () => {
   const facts = shapeOf(whole({ content: [{ type: 'tool_use', input: { city: 'Oslo', days: 3 } }] }))
   assert.ok(facts.has('body content[].input object'))
   assert.ok(![...facts].some((fact) => fact.includes('city')))
 })
 
-test('drift is what no capture has, and what all of them have', () => {
+test('drift is a part that no capture has, or the lack of a part that all of them have', () => {
   const captures = [new Set(['a', 'b', 'c']), new Set(['a', 'b', 'd'])]
   assert.deepEqual(compareShapes(new Set(['a', 'x']), captures), {
     unknown: ['x'],

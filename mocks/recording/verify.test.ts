@@ -37,7 +37,7 @@ function folder(t: TestContext, files: Record<string, unknown>): string {
   return dir
 }
 
-test('a redacted recording of a live exchange is in order', (t) => {
+test('a redacted recording of a live exchange passes verification', (t) => {
   assert.deepEqual(
     verifyRecordings(
       folder(t, { 'chat-completions-plain.json': head, 'chat-completions-plain.body.json': body }),
@@ -116,7 +116,7 @@ for (const [sentence, wrongHead, wrongBody, line] of wrong)
     )
   })
 
-/** A head that somebody changed: each is found, whatever else is in order. */
+/** A head that was edited: each change is found, whatever else is in order. */
 const text = 'Dear Ada, the harbour is closed'
 const token = 'q7Xc91kZpR44mTn0'
 const changed: [sentence: string, change: object, line: RegExp][] = [
@@ -182,7 +182,7 @@ for (const [sentence, change, line] of changed)
     assert.doesNotMatch(problems.join('\n'), /Ada|acme|q7Xc91/i, 'a problem repeats what must not be told')
   })
 
-/** What stays of a live exchange when somebody takes its marks away one by one and puts the answer back. */
+/** What is left of a live exchange when its marks are taken away one by one and the answer is put back. */
 const unmarked: [sentence: string, head: object, body: string][] = [
   ['the proof of redaction', { origin: 'authored' }, body.replace('xx xxx', 'go now')],
   ['only its source', { origin: 'authored', redaction: undefined }, body.replace('xx xxx', 'go now')],

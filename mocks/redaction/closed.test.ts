@@ -44,11 +44,11 @@ const kept = [
   { num_requests: 37, num_sources_used: 12, total_count: 98 },
 ]
 for (const value of kept)
-  test(`${JSON.stringify(value)} stays (REC-03)`, () => {
+  test(`redaction keeps ${JSON.stringify(value)} (REC-03)`, () => {
     assert.equal(redacted(JSON.stringify(value)), JSON.stringify(value))
   })
 
-test('text that only looks like a known value is removed from the same fields (REC-01)', () => {
+test('text that only resembles a known value is removed from the same fields (REC-01)', () => {
   for (const value of [
     { provider: 'Acme Harbour Gateway' },
     { provider: 'ada@acme.example' },
@@ -82,7 +82,7 @@ const count = (value: unknown): number =>
 
 for (const [args, names] of colliding) {
   const text = JSON.stringify(args)
-  test(`tool arguments keep their names apart: ${text.slice(0, 40)} (REC-03)`, () => {
+  test(`different names in tool arguments stay different: ${text.slice(0, 40)} (REC-03)`, () => {
     const whole = JSON.parse(redacted(JSON.stringify({ input: args })))
     assert.equal(Object.keys(whole.input).length, names)
     assert.equal(count(whole.input), count(args))
@@ -90,7 +90,7 @@ for (const [args, names] of colliding) {
     assert.equal(count(JSON.parse(inText.function.arguments)), count(args))
   })
 
-  test(`and so they do in pieces: ${text.slice(0, 40)} (REC-03)`, () => {
+  test(`different names in tool arguments that come in pieces stay different: ${text.slice(0, 40)} (REC-03)`, () => {
     for (const size of [1, 2, 3, 7])
       for (const [event, pieceOf] of Object.entries(dialects)) {
         const pieces = Array.from({ length: Math.ceil(text.length / size) }, (_, i) =>

@@ -95,7 +95,7 @@ for (const [sentence, body, left] of bodies)
     assert.equal(Buffer.byteLength(left), Buffer.byteLength(body))
   })
 
-test('the same id is the same placeholder everywhere, another id another one', () => {
+test('an id becomes the same placeholder everywhere, and different ids become different placeholders', () => {
   const body =
     '{"id":"call_aaaaaaaaaaaaaa","item_id":"call_bbbbbbbbbbbbbb","tool_call_id":"call_aaaaaaaaaaaaaa","request_id":"req-1"}'
   const { headers, body: left } = redactAnswer({
@@ -112,7 +112,7 @@ test('the same id is the same placeholder everywhere, another id another one', (
   assert.equal(headers['x-request-id'], item_id)
 })
 
-test('headers are kept by name and by form', () => {
+test('only headers with a known name and form are kept', () => {
   const { headers } = redact(
     exchange({
       responseHeaders: {
@@ -150,14 +150,14 @@ test('a redacted request keeps only its method, path, names and sizes', () => {
   assert.deepEqual(fields, { contents: 16, model: 24, xx_xxxxx: 5 })
 })
 
-test('a project that is called like the model is a project (REC-01)', () => {
+test('a project that has the name of a model is still removed (REC-01)', () => {
   const { path } = redact(
     exchange({ path: '/v1/projects/acme-gemini-pro/publishers/google/models/gemini-pro:generateContent' }),
   )
   assert.equal(path, '/v1/projects/REDACTED_000133/publishers/google/models/gemini-pro:generateContent')
 })
 
-test('a key is found even if a model has the same name; the date of an interface is not a secret (REC-01)', () => {
+test('a key is found even if a model has the same name; an interface’s date is not taken for a secret (REC-01)', () => {
   const { secrets } = redact(
     exchange({
       url: 'https://api.example.com/v1/x?api-version=2024-10-21',
@@ -246,7 +246,7 @@ function isJson(text: string): boolean {
   }
 }
 
-test('signatures and tokens of clouds are private, also where an answer that is kept repeats them', () => {
+test('signatures and tokens of clouds are removed, even if a kept answer repeats them', () => {
   const secrets = [
     'AKIAEXAMPLE00000001',
     'fe5f80f77d5fa3beca038a248ff027d0445342fe2855ddc963176630326f1024',

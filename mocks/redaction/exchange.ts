@@ -51,9 +51,9 @@ const ID_IN_TEXT =
   /\b(?:chatcmpl|msg|resp|call|toolu|srvtoolu|req|gen|run|file|batch|thread)[-_](?=\w{0,60}\d)(?!REDACTED)\w{12,}/g
 
 /**
- * Redacts an exchange. With `keepsAnswer`, what the model said stays, except what `known` and the exchange
- * itself hold of credentials and private names. Throws if the answer's body is no UTF-8 text, which could not
- * be checked.
+ * Redacts an exchange. With `keepsAnswer`, the model's words stay, except credentials and private names that
+ * `known` and the exchange itself contain. Throws if the answer's body is not UTF-8 text, which could not be
+ * checked.
  */
 export function redact(
   exchange: Interaction,
@@ -130,7 +130,7 @@ export interface RedactableAnswer {
   readonly body: Uint8Array
   /** The provider's folder in `recordings`; absent if its model names are the same for everyone. */
   readonly provider?: string
-  /** True if what the model said is kept. */
+  /** True if the model's words are kept. */
   readonly keepsAnswer?: boolean
 }
 

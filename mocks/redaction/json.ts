@@ -17,7 +17,7 @@ export interface Redaction {
   readonly namesItsModels: boolean
   /** Returns the replacement for the next piece of a stream's arguments; null if unknown. */
   readonly nextPiece?: (piece: string) => string | null
-  /** Cleans a text that the model said, which is kept; absent if no text is kept. */
+  /** Cleans the model's words if they are kept; absent if no text is kept. */
   readonly keep?: ((text: string) => string) | undefined
 }
 
@@ -35,10 +35,10 @@ const COUNT =
   /^(?:.*index|created|.*_at|n|code|status|status_?code|sequence_number|num_.*|.*_count|.*[a-z]Count|.*_requests|(?!max|token$).*tokens?|.*token_?count|.*_tokens_details)$/i
 /** Known fields below which everything belongs to the user: names, numbers and booleans too. */
 const FREE = /^(?:input|args|arguments|parameters|metadata|properties|variables|schema|.*_schema|logit_bias)$/
-/** Fields of an answer that hold what the model said, or name what it called. */
+/** Fields of an answer that contain the model's words, or name what it called. */
 const SAID =
   /^(?:content|text|delta|refusal|transcript|thinking|reasoning|reasoning_content|summary|arguments|partial_json|name|namespace|message|title|url|revised_prompt|b64_json|embedding|token)$/
-/** Those below which everything was said by the model: arguments, and numbers of a vector. */
+/** Fields below which everything comes from the model: arguments, and numbers of a vector. */
 const SAID_BELOW = /^(?:input|args|arguments|embedding|logprobs)$/
 /** Fields in which an answer repeats its request; below `text` only where that is an object. */
 const ECHO =
@@ -55,7 +55,9 @@ interface Frame {
   /** True if everything below is blanked, including field names. */
   readonly free: boolean
   readonly counts: boolean
-  /** True if the model said everything below, so that it is kept; false below what repeats the request. */
+  /**
+   * True if everything below comes from the model, so that it is kept; false below what repeats the request.
+   */
   readonly said: boolean | null
   /** Field of the next value; an array passes on its own field. */
   field: string

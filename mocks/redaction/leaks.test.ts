@@ -26,13 +26,13 @@ for (const [form, written] of forms)
     assert.equal(findValue(`before ${written.slice(0, written.length / 2)} after`, values), null)
   })
 
-test('words are found as words, whatever their case', () => {
+test('planted words are found only as whole words, in any case', () => {
   const words = new Set(['lighthouse'])
   assert.ok(findWord('{"content":"The Lighthouse"}', words))
   assert.ok(!findWord('{"content":"lighthouses"}', words))
 })
 
-test('a value in the form of a credential is found; its redacted rest is not', () => {
+test('a value in the form of a credential is found, but not its redacted remainder', () => {
   const key = `sk-${'a1'.repeat(12)}`
   assert.equal(findCredential(`{"key":"${key}"}`), 8)
   assert.equal(findCredential('{"key":"xx-x1x1x1x1x1x1x1x1x1x1x1x1"}'), null)

@@ -33,7 +33,7 @@ export function planPieces(events: readonly string[]): (piece: string) => string
   }
 }
 
-/** Joins the texts that a stream sends in pieces, each with those of its own place. */
+/** Joins the texts that a stream sends in pieces, separately for each place. */
 export function joinedPieces(body: string): string {
   const joined = new Map<string, string>()
   const add = (value: unknown, place: string): void => {

@@ -95,7 +95,7 @@ for (const [provider, path, body] of bodies)
       if (!stream) assert.deepEqual(argumentsIn[path]!(JSON.parse(text)), booked)
     })
 
-test('the arguments of the made-up call are those of the schema, and text follows the result', async () => {
+test('the made-up arguments of a call fit the tool’s schema, and text follows its result', async () => {
   for (const model of ['gpt-5-mini', 'scenario-tools', 'scenario-tools-parallel']) {
     const tools = [{ type: 'function' as const, function: { name: 'book_table', parameters: schema } }]
     const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: 'A table, please.' }]
@@ -114,7 +114,7 @@ test('the arguments of the made-up call are those of the schema, and text follow
   }
 })
 
-test('the tool that a request insists on goes first', () => {
+test('the tool that a request requires is called first', () => {
   const tools = ['a', 'b'].map((name) => ({ type: 'function', function: { name } }))
   const named = (choice: object) => offeredTools({ tools, ...choice }).map(({ name }) => name)
   assert.deepEqual(named({}), ['a', 'b'])
@@ -150,7 +150,7 @@ test('made-up arguments fit their schema', () => {
     assert.deepEqual(one.safeParse(sampleOf(z.toJSONSchema(one))).error?.issues, undefined)
 })
 
-test('no schema makes it throw or go on for ever', () => {
+test('no schema makes the generator of arguments throw or run for ever', () => {
   const loop = { type: 'object', properties: { again: { $ref: '#' } }, required: ['again'] }
   assert.ok(JSON.stringify(sampleOf(loop)).length < 500)
   fc.assert(fc.property(fc.jsonValue(), (value) => void JSON.stringify(sampleOf(value))))
@@ -209,7 +209,7 @@ test('embeddings that were not recorded are an error where nothing may be made u
   )
 })
 
-test('images: as many as were asked for', async () => {
+test('images: the mock returns as many as were asked for', async () => {
   const { data } = await openai.images.generate({ model: 'gpt-image-1', prompt: 'A waybill.', n: 3 })
   assert.equal(data!.length, 3)
 })

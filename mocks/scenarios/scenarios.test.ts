@@ -121,7 +121,7 @@ describe('each scenario goes out as the table says', { concurrency: 4 }, () => {
       })
 })
 
-test('an answer that lasts N seconds lasts them, and comes to its end', async (t) => {
+test('an answer that should last N seconds does, and comes to its end', async (t) => {
   for (const options of [streaming, {}]) {
     const from = performance.now()
     const { text, chunks } = await wire(t, 'scenario-lasts-1', options)
@@ -148,7 +148,7 @@ test('every scenario that ends well is a stream that a parser reads to its [DONE
     assert.equal(eventsOf((await wire(t, `scenario-${name}`, streaming)).text).at(-1), '[DONE]', name)
 })
 
-test('the chunkings all carry the same text, cut where their names say (FLOW-02)', async (t) => {
+test('all chunkings carry the same text, cut where their names say (FLOW-02)', async (t) => {
   const plain = await wire(t, 'scenario-plain', streaming)
   const text = contentOf(eventsOf(plain.text))
   const seen = new Map<string, Wire>()
@@ -181,7 +181,7 @@ test('the chunkings all carry the same text, cut where their names say (FLOW-02)
   assert.match(seen.get('pings')!.text, /: keep-alive\n\n/)
 })
 
-test('usage is as its scenario says, and only where it was asked for', async (t) => {
+test('usage is as its scenario says, and is sent only if it was asked for', async (t) => {
   const usageIn = async (name: string, more: object) =>
     eventsOf((await wire(t, `scenario-${name}`, more)).text)
       .filter((data) => data !== '[DONE]')
@@ -211,7 +211,7 @@ test('finish reasons and tool calls are as their scenarios say (FLOW-07, FLOW-08
   )
 })
 
-test('the faults break where their names say', async (t) => {
+test('the faults break a stream where their names say', async (t) => {
   assert.equal(eventsOf((await wire(t, 'scenario-cut-after-3', streaming)).text).length, 3)
   assert.match((await wire(t, 'scenario-cut-in-utf8', streaming)).text, /\ufffd$/)
   assert.match(eventsOf((await wire(t, 'scenario-error-in-stream', streaming)).text).at(-1)!, /^\{"error":/)
@@ -259,7 +259,7 @@ test('every scenario plays at every endpoint where a model speaks', () => {
         }
 })
 
-test('a name is looked up exactly, and with a number for N', () => {
+test('a scenario is found only by its exact name, with a number in place of N', () => {
   assert.equal(findScenario('cut-after-12')?.number, 12)
   assert.equal(findScenario('429')?.scenario, scenarios['429'])
   for (const name of ['cut-after-', 'nothing', 'toString', 'plain-3']) assert.equal(findScenario(name), null)

@@ -116,7 +116,7 @@ function clockProblem(date: string, now: number): string | null {
 
 const stamp = (ms: number): string => new Date(ms).toISOString().replace(/[-:]|\.\d+/g, '')
 
-/** Returns the text that is signed. The path is encoded once more, as everywhere but in S3. */
+/** Returns the text that is signed. The path is encoded twice, as for every service but S3. */
 function canonicalRequest(
   { method, rawPath, query, headers, text }: SignedRequest,
   names: readonly string[],

@@ -22,7 +22,7 @@ async function outcomes(
 const shareOf = (found: readonly unknown[], kind: unknown): number =>
   found.filter((one) => one === kind).length / found.length
 
-test('errors and cuts come at the rates that were asked for, and the same seed makes the same choice', async (t) => {
+test('errors and cuts come at the configured rates, and the same seed makes the same choices', async (t) => {
   const mock = await mockFor(t)
   const numbers = { errors: 0.3, status: 529, cuts: 0.2, seed: 4 }
   mock.chaos(numbers)
@@ -43,7 +43,7 @@ test('errors and cuts come at the rates that were asked for, and the same seed m
   assert.deepEqual(new Set(await outcomes(mock, 10)), new Set([200]))
 })
 
-test('the first token and the others come at the pace that was asked for, and jitter changes it', async (t) => {
+test('the first token and the later ones come at the configured pace, and jitter varies it', async (t) => {
   const mock = await mockFor(t)
   const times = async (): Promise<{ first: number; all: number }> => {
     const begin = performance.now()
@@ -68,7 +68,7 @@ test('the first token and the others come at the pace that was asked for, and ji
   assert.ok(Math.max(...firsts) - Math.min(...firsts) > 20, firsts.join(', '))
 })
 
-test('a share of the calls is slow, scripts are left alone, and each test has its own numbers', async (t) => {
+test('the configured share of calls is slow, scripted calls are left alone, and each test has its own numbers', async (t) => {
   const mock = await mockFor(t, { chaos: { errors: 1, status: 500 } })
   assert.equal((await ask(mock, chatBody('gpt-5-mini'))).status, 500)
   mock.answer({ say: { text: 'Scripted.' } })
@@ -87,7 +87,7 @@ test('a share of the calls is slow, scripts are left alone, and each test has it
   assert.ok(performance.now() - begin >= 149)
 })
 
-test('the control port takes the numbers and gives the sums; a mistake names its field', async (t) => {
+test('the control port accepts the numbers and returns the sums; an error names the wrong field', async (t) => {
   const mock = await mockFor(t)
   const put = (body: unknown) =>
     fetch(`${mock.controlUrl}/chaos`, { method: 'PUT', body: JSON.stringify(body) })
@@ -107,7 +107,7 @@ test('the control port takes the numbers and gives the sums; a mistake names its
   await assert.rejects(createMockProviders({ chaos: { errors: 2 } }), /errors/)
 })
 
-test('the sum holds tokens and cost of whole answers and streams, and says what has no cost', async (t) => {
+test('the sum contains tokens and cost of whole answers and streams, and says which have no cost', async (t) => {
   const mock = await mockFor(t)
   await (await ask(mock, chatBody('gpt-5-mini'))).text()
   await (

@@ -110,7 +110,7 @@ function randomFrom(text: string): () => number {
 
 /** Chaos of one test: its numbers, and how many calls they have met. */
 export interface ChaosCount {
-  /** Starts anew with these numbers, or with none. */
+  /** Starts again with these numbers, or with none. */
   set(numbers: ParsedChaos | null): void
   /** Returns the fate of the next call; null without numbers. */
   next(): Fate | null

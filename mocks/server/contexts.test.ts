@@ -21,7 +21,7 @@ function send(mock: Awaited<ReturnType<typeof mockFor>>, own: MockServerContext,
 const contentOf = async (response: Response): Promise<string> =>
   ((await response.json()) as any).choices[0].message.content
 
-test('of 200 tests at once, each gets its own answers, order, gate and ledger', async (t) => {
+test('each of 200 tests at once gets its own answers, order, gate and ledger', async (t) => {
   const mock = await mockFor(t)
   const ways: Way[] = ['base URL', 'header', 'key']
   await Promise.all(
@@ -56,7 +56,7 @@ test('of 200 tests at once, each gets its own answers, order, gate and ledger', 
   assert.equal(mock.entries().length, 1)
 })
 
-test('clear of one test leaves the others alone, and releases only its own held answers', async (t) => {
+test('clearing one test leaves the others alone, and releases only its own held answers', async (t) => {
   const mock = await mockFor(t)
   const [one, two] = [mock.context('one'), mock.context('two')]
   for (const own of [one, two]) own.answer({ events: [{ data: 1 }, { gate: 'g' }, { data: 2 }] })
@@ -71,7 +71,7 @@ test('clear of one test leaves the others alone, and releases only its own held 
   assert.match(await second!.text(), /data: 2/)
 })
 
-test('a test that ends while its stream runs leaves nothing behind for one of the same name', async (t) => {
+test('a test that ends while its stream runs leaves nothing behind for a test of the same name', async (t) => {
   const mock = await mockFor(t)
   const own = mock.context('again')
   own.answer({ events: [{ data: 1 }, { gate: 'never' }] })
@@ -91,7 +91,7 @@ test('a test that ends while its stream runs leaves nothing behind for one of th
   assert.equal(own.entries().length, 1)
 })
 
-test('a key of one test with the header of another is a wrong key, and a wrong key is one everywhere', async (t) => {
+test('one test’s key with another test’s header is a wrong key, and a wrong key is refused everywhere', async (t) => {
   const mock = await mockFor(t)
   const [one, two] = [mock.context('one'), mock.context('two')]
   const response = await fetch(`${mock.baseUrl('openai')}/chat/completions`, {
@@ -109,7 +109,7 @@ test('a key of one test with the header of another is a wrong key, and a wrong k
   assert.equal(wrong.status, 401)
 })
 
-test('the control port has the same for each test below /t/NAME', async (t) => {
+test('the control port offers the same for each test below /t/NAME', async (t) => {
   const mock = await mockFor(t)
   const own = mock.context('a/b')
   const control = (method: string, path: string, body?: string) =>

@@ -1,4 +1,5 @@
-// The control port over real sockets: what it does, what it refuses, and that it says the same as the object.
+// The control port over real sockets: what it does, what it refuses, and that it answers the same as the
+// object.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { request } from 'node:http'
@@ -13,7 +14,7 @@ import { ask, chatBody, mockFor } from './test-mock.ts'
 const NONCE = 'feedfacecafebeef'
 const prompt = writeNonce(NONCE)
 
-test('scripts, gates, canaries and the ledger are there for programs in any language', async (t) => {
+test('programs in any language can use scripts, gates, canaries and the ledger', async (t) => {
   const mock = await mockFor(t)
   const control = async (method: string, path: string, body?: string) => {
     const response = await fetch(mock.controlUrl + path, { method, body: body ?? null })
@@ -69,7 +70,7 @@ test('an invalid request gets a JSON error that says what to do', async (t) => {
   }
 })
 
-test('a web page does not get in: foreign Host and Origin are refused', async (t) => {
+test('a web page has no access: foreign Host and Origin are refused', async (t) => {
   const mock = await mockFor(t)
   const statusWith = (headers: Record<string, string>) =>
     new Promise((done) =>
@@ -82,7 +83,7 @@ test('a web page does not get in: foreign Host and Origin are refused', async (t
   assert.equal(await statusWith({ origin: `http://localhost:${port}`, host: `localhost:${port}` }), 200)
 })
 
-test('a ledger that is too long for one answer is refused, and the mock lives on', async (t) => {
+test('a ledger that is too long for one answer is refused, and the mock keeps running', async (t) => {
   const stage = { entries: () => [{ toJSON: () => assert.fail('Invalid string length') }] }
   const server = createControlServer(
     { ...(stage as unknown as MockControls), setReachable: async () => {} },

@@ -65,7 +65,7 @@ export interface WorldOptions {
   readonly similar?: boolean
   /**
    * Provider name -> its valid key; default `sk-mock-key-of-NAME`, formatted like a key so that gateways
-   * recognise it. `any`: every key is valid, and so is none.
+   * recognise it. `any`: every key is valid, and so is a request without one.
    */
   readonly keys?: Readonly<Record<string, string>> | 'any'
   /**
@@ -121,7 +121,7 @@ export interface Incoming {
   readonly headers: Readonly<Record<string, string>>
   /** Null if the other side left before the end of its request. */
   readonly body: Uint8Array | null
-  /** The body as a form; null if it is none. */
+  /** The body as a form; null if it is not a form. */
   readonly form: Form | null
   /** Address of the mock, as the client has it: what follows in a request's address is the provider's. */
   readonly self: string

@@ -1,5 +1,5 @@
-// The mock over real sockets: what it writes down, how it is told what to answer, what it refuses. Over 250 lines,
-// because it is a list: each test stands alone.
+// The mock over real sockets: what it writes down, how a test tells it what to answer, what it refuses. Over
+// 250 lines, because it is a list of independent tests.
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { connect } from 'node:net'
@@ -16,7 +16,7 @@ import { ask, askRaw, chatBody, drain, mockFor } from './test-mock.ts'
 const NONCE = '0123456789abcdef'
 const prompt = `Say this: ${writeNonce(NONCE)}, please.`
 
-test('a ledger entry says what arrived and how it was answered', async (t) => {
+test('a ledger entry shows what arrived and how it was answered', async (t) => {
   const mock = await mockFor(t)
   const before = ledgerNow()
   const response = await ask(mock, chatBody('gpt-4o-mini', { temperature: 1 }, prompt))
@@ -81,7 +81,7 @@ test('inferences, token counts, metadata and bare connections are counted apart'
   assert.equal(mock.entries().length, 4)
 })
 
-test('a path is a provider by its first segment, or by the endpoint that it leads to', async (t) => {
+test('a path belongs to a provider by its first segment, or by its endpoint', async (t) => {
   const mock = await mockFor(t)
   const paths: [string, string, string][] = [
     ['/groq/openai/v1/models', 'groq', 'models'],
@@ -100,7 +100,7 @@ test('a path is a provider by its first segment, or by the endpoint that it lead
   )
 })
 
-test('an unknown path is refused as the provider would, and noted', async (t) => {
+test('an unknown path is refused as the provider would refuse it, and noted', async (t) => {
   const mock = await mockFor(t)
   const response = await fetch(`${mock.baseUrl('openai')}/nowhere`, {
     method: 'POST',
@@ -116,7 +116,7 @@ test('an unknown path is refused as the provider would, and noted', async (t) =>
   assert.deepEqual(mock.entries()[0]!.problems, ['no such endpoint'])
 })
 
-test('a wrong or missing key is refused in the words of the provider, and noted', async (t) => {
+test('a wrong or missing key is refused in the provider’s words, and noted', async (t) => {
   const mock = await mockFor(t)
   const wrong = 'a-key-of-somebody-else'
   assert.equal((await ask(mock, chatBody('m'), { key: wrong })).status, 401)
@@ -130,7 +130,7 @@ test('a wrong or missing key is refused in the words of the provider, and noted'
   assert.doesNotMatch(JSON.stringify(mock.entries()), /a-key-of-somebody-else/)
 })
 
-test('an invalid request is refused as the provider would, and noted', async (t) => {
+test('an invalid request is refused as the provider would refuse it, and noted', async (t) => {
   const mock = await mockFor(t)
   const cases: [unknown, RegExp][] = [
     ['{', /not JSON/],
@@ -147,7 +147,7 @@ test('an invalid request is refused as the provider would, and noted', async (t)
   }
 })
 
-test('an unknown field is noted; refused only where a scenario or a script is strict', async (t) => {
+test('an unknown field is noted, and refused only by a strict scenario or script', async (t) => {
   const mock = await mockFor(t)
   const probe = { x_waybill_probe: 1 }
   assert.equal((await ask(mock, chatBody('m', probe))).status, 200)
@@ -185,7 +185,7 @@ test('a script answers the attempts of a call in their order, by provider and mo
   assert.equal((await ask(mock, chatBody('m-1'))).status, 200)
 })
 
-test('an answer that keeps to one target goes to the target that was called first', async (t) => {
+test('scripted answers for the same target go to the target that was called first', async (t) => {
   const mock = await mockFor(t)
   for (const [first, second] of [
     ['openai', 'groq'],
@@ -199,7 +199,7 @@ test('an answer that keeps to one target goes to the target that was called firs
   }
 })
 
-test('a script spells a stream out, and a gate holds it until it is released (FLOW-03)', async (t) => {
+test('a script can define a stream event by event, and a gate holds the stream until it is released (FLOW-03)', async (t) => {
   const mock = await mockFor(t)
   mock.script(NONCE, [
     {
@@ -232,7 +232,7 @@ test('a script spells a stream out, and a gate holds it until it is released (FL
   assert.deepEqual([told.complete, told.body], [true, null])
 })
 
-test('an empty event sends the head alone', async (t) => {
+test('an empty event sends only the head', async (t) => {
   const mock = await mockFor(t)
   mock.script(NONCE, [{ events: [{ raw: '' }, { gate: 'later' }, { data: 'x' }] }])
   const response = await ask(mock, chatBody('m', { stream: true }, prompt))
@@ -241,7 +241,7 @@ test('an empty event sends the head alone', async (t) => {
   assert.equal(await response.text(), 'data: x\n\n')
 })
 
-test('planted secrets are found wherever they arrive, and printed nowhere (KEEP-02)', async (t) => {
+test('planted secrets are found wherever they arrive, and are never printed (KEEP-02)', async (t) => {
   const client = 'gw-client-key "of" the caller'
   const mock = await mockFor(t, { canaries: { client } })
   mock.watchFor('prompt', 'a planted prompt')
@@ -268,7 +268,7 @@ test('planted secrets are found wherever they arrive, and printed nowhere (KEEP-
   assert.deepEqual(mock.entries()[3]!.answer.body, '{"error":{"message":"not ***","planted":"***"}}')
 })
 
-test('when the peer leaves is known within milliseconds (FLOW-05)', async (t) => {
+test('the mock notices within milliseconds that the peer has left (FLOW-05)', async (t) => {
   const mock = await mockFor(t)
   for (const leave of ['end', 'destroy', 'resetAndDestroy'] as const) {
     const socket = askRaw(mock, chatBody('scenario-silent-midway', { stream: true }))
@@ -298,7 +298,7 @@ test('a connection that the mock ends is not blamed on the other side', async (t
   }
 })
 
-test('a peer that leaves before the first byte, or before its own last one, is noted', async (t) => {
+test('a peer that leaves before the answer begins, or before its own request is complete, is noted', async (t) => {
   const mock = await mockFor(t)
   const silent = askRaw(mock, chatBody('scenario-silent', {}, prompt))
   await mock.seen(NONCE)
@@ -346,7 +346,7 @@ test('a slow reader slows the mock down (FLOW-10)', async (t) => {
   assert.deepEqual([entry.answer.body, entry.answer.bytes > 64 * 1024 * 1024], [null, true])
 })
 
-test('inside a process and on the port the same request gets the same bytes', async (t) => {
+test('the same request gets the same bytes inside the process and on the port', async (t) => {
   const mock = await mockFor(t)
   const world = createWorld()
   const asks: [string, unknown][] = [
@@ -392,7 +392,7 @@ test('inside a process and on the port the same request gets the same bytes', as
   assert.deepEqual(stripped(world.stage), stripped(mock))
 })
 
-test('clear forgets entries, scripts and gates, and releases held answers; numbers go on', async (t) => {
+test('clear forgets entries, scripts and gates, and releases held answers, but numbering continues', async (t) => {
   const mock = await mockFor(t)
   mock.script(NONCE, [{ events: [{ gate: 'g' }, { data: 'x' }] }])
   const held = ask(mock, chatBody('m', { stream: true }, prompt))
@@ -408,7 +408,7 @@ test('clear forgets entries, scripts and gates, and releases held answers; numbe
   assert.deepEqual(mock.entries(2), [])
 })
 
-test('waiting for a nonce that never comes ends in words', async (t) => {
+test('waiting for a nonce that never comes ends with a clear error', async (t) => {
   const mock = await mockFor(t)
   await assert.rejects(
     mock.seen(NONCE, 20),
@@ -438,7 +438,7 @@ test('one connection serves many requests', async (t) => {
   assert.equal(mock.connections, 1)
 })
 
-test('hostile requests neither crash the mock nor spoil its ledger', async (t) => {
+test('hostile requests neither crash the mock nor corrupt its ledger', async (t) => {
   const mock = await mockFor(t)
   const deep = `{"model":"m","messages":[{"role":"user","content":"x"}],"metadata":${'['.repeat(200_000)}${']'.repeat(200_000)}}`
   assert.equal((await ask(mock, deep)).status, 400)
@@ -475,7 +475,7 @@ test('hostile requests neither crash the mock nor spoil its ledger', async (t) =
   assert.equal((await ask(mock, chatBody('m'))).status, 200)
 })
 
-test('a script has the model say something in the dialect that it is asked in, whole or streamed', async (t) => {
+test('a script makes the model say something in the dialect of the request, whole or streamed', async (t) => {
   const mock = await mockFor(t)
   const call = { id: 'call_7', name: 'read', arguments: { path: 'a.txt' } }
   mock.script(NONCE, [{ say: { reasoning: 'Look.', text: 'Let me see.', calls: [call] } }])

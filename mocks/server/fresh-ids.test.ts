@@ -10,7 +10,7 @@ const answer = (...texts: string[]) => ({ from: 'x', status: 200, headers: {}, p
 const told = ({ parts }: { parts: readonly unknown[] }) =>
   parts.map((part) => Buffer.from(part as Uint8Array).toString())
 
-test('the id is another one, as long as it was, across chunks and wherever it stands', () => {
+test('the id is replaced by a new one of the same length, even across chunks, wherever it stands', () => {
   const made = answer(
     '{"id":"resp_authored',
     '_responses","x":1}{"response_id":"resp_authored_responses","z":"ä"}',
@@ -21,12 +21,12 @@ test('the id is another one, as long as it was, across chunks and wherever it st
   ])
 })
 
-test('ids of tool calls, short ids of scripts and answers without one stay', () => {
+test('ids of tool calls, short ids of scripts and answers without an id stay as they are', () => {
   for (const text of ['{"id":"call_authored_tools_1"}', '{"id":"chatcmpl-synthetic"}', '{"error":{}}', ''])
     assert.deepEqual(told(withOwnId(answer(text), 'abcdef0123456789')), [text])
 })
 
-test('the mock gives each call with a nonce its own id, and the ledger has what the mock sent', async (t) => {
+test('the mock gives each call with a nonce an id of its own, and the ledger shows what the mock sent', async (t) => {
   const mock = await mockFor(t)
   const call = async (prompt: string) => {
     const answer = await ask(mock, chatBody('gpt-5-mini', {}, prompt))
@@ -42,7 +42,7 @@ test('the mock gives each call with a nonce its own id, and the ledger has what 
   )
 })
 
-test('two scripted answers have ids of their own, because agents join answers of the same id', async (t) => {
+test('two scripted answers have different ids, because agents join answers with the same id', async (t) => {
   const mock = await mockFor(t)
   mock.answer([{ say: { text: 'One.' } }, { say: { text: 'Two.' } }])
   const ids: string[] = []

@@ -114,7 +114,7 @@ function outletTo(response: ServerResponse, answer: MockAnswer, closing: () => v
         return Promise.resolve()
       }
       return new Promise((ended) => {
-        response.once('close', ended) // also if the last bytes are never accepted
+        response.once('close', ended) // even if the last bytes are never accepted
         response.end(ended)
       })
     },

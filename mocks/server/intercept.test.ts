@@ -95,7 +95,7 @@ for (const [provider, origin, path] of [
     assert.match((await dispatch(pool, { ...chat({}), path })).text, /"chat\.completion"/)
   })
 
-test('a client that leaves in mid-stream disturbs nobody', async (t) => {
+test('a client that leaves in mid-stream disturbs no other client', async (t) => {
   const pool = intercepted(t, 'recorded')
   const uncaught: unknown[] = []
   const note = (error: unknown) => uncaught.push(error)
@@ -181,7 +181,7 @@ test('nothing reaches the network, whatever the host and the client', async (t) 
   assert.equal(status, 400)
 })
 
-test('this machine is reached as ever', async (t) => {
+test('servers on this machine are reached as usual', async (t) => {
   const server = createServer((request, response) => response.end(request.url)).listen(0, '127.0.0.1')
   t.after(() => server.close())
   await new Promise((resolve) => server.once('listening', resolve))
@@ -195,7 +195,7 @@ test('this machine is reached as ever', async (t) => {
   }
 })
 
-test('interception is on once at a time and can be started again', () => {
+test('interception can be active only once at a time, and can be started again', () => {
   const first = interceptProviders()
   assert.throws(() => interceptProviders(), /on already/)
   first.dispose()

@@ -34,7 +34,7 @@ test('a message with its usage and request id', async () => {
   assert.equal(request_id, 'req_authored_messages_plain')
 })
 
-test('a stream, event by event and as the helper joins it', async () => {
+test('a stream arrives event by event, and as the client’s helper joins it', async () => {
   const types: string[] = []
   for await (const { type } of await client.messages.create({ ...ask, stream: true })) types.push(type)
   assert.equal(types[0], 'message_start')
@@ -51,7 +51,7 @@ test('a stream, event by event and as the helper joins it', async () => {
   assert.equal(final.usage.output_tokens, 28)
 })
 
-test('tools: one call and two, whole and streamed, then an answer to their results', async () => {
+test('tools: one call and two calls, whole and streamed, then an answer to their results', async () => {
   for (const [model, cities] of [
     ['claude-haiku-4-5', ['Hamburg']],
     ['scenario-tools-parallel', ['Hamburg', 'Oslo']],
@@ -135,7 +135,7 @@ test('the key is taken from `x-api-key` too, which other clients send', async ()
   assert.equal((await count('a-key-of-nobody')).status, 401)
 })
 
-test('an error is the class that the client has for it, with type, words and request id', async () => {
+test('an error is raised as the client’s own class for it, with type, words and request id', async () => {
   const classes = {
     400: [Anthropic.BadRequestError, 'invalid_request_error'],
     401: [Anthropic.AuthenticationError, 'authentication_error'],

@@ -143,7 +143,7 @@ test('an error has the status and the words of the provider', async () => {
   }
 })
 
-test('an invalid request is a 400, and so is a wrong key', async () => {
+test('an invalid request gets a 400, and so does a wrong key', async () => {
   const tooHot = await models.generateContent({ ...ask, config: { temperature: 3 } }).catch((error) => error)
   assert.ok(tooHot instanceof ApiError)
   assert.equal(tooHot.status, 400)

@@ -48,7 +48,7 @@ test('chat: a stream, joined by the client', async () => {
   assert.ok(usage!.completion_tokens > 0)
 })
 
-test('chat: usage that nobody asked for does not come', async () => {
+test('chat: usage is not sent unless it was asked for', async () => {
   for await (const { usage, choices } of await client.chat.completions.create({ ...ask, stream: true })) {
     assert.ok(!usage)
     assert.equal(choices.length, 1)
@@ -81,7 +81,7 @@ test('chat: tool calls, whole and streamed, then an answer to their results', as
   assert.equal(choices[0]!.finish_reason, 'stop')
 })
 
-test('chat: several calls in one stream keep apart', async () => {
+test('chat: several calls in one stream are not mixed up', async () => {
   const stream = client.chat.completions.stream({ ...ask, model: 'scenario-tools-parallel', tools })
   const calls = (await stream.finalChatCompletion()).choices[0]!.message.tool_calls!
   assert.deepEqual(
@@ -168,7 +168,7 @@ test('embeddings, images and models', async () => {
   assert.ok(ids.includes('gpt-6-luna'))
 })
 
-test('an error is the class that the client has for it, with the words of the provider', async () => {
+test('an error is raised as the client’s own class for it, with the words of the provider', async () => {
   const classes = {
     400: OpenAI.BadRequestError,
     401: OpenAI.AuthenticationError,
@@ -209,7 +209,7 @@ test('a stream that breaks or fails ends in an error', async () => {
   })
 })
 
-test('an invalid request is refused with the field that is to blame, a wrong key as a wrong key', async () => {
+test('an invalid request is refused with the name of the wrong field, and a wrong key as a wrong key', async () => {
   const tooHot = await client.responses
     .create({ model: 'gpt-4o-mini', input: 'Where to?', temperature: 3 })
     .catch((error) => error)
@@ -251,7 +251,7 @@ test('the client for Azure: the deployment is the model, and a stream begins wit
   await assert.rejects(azureWith('a-key-of-nobody').models.list(), OpenAI.AuthenticationError)
 })
 
-test('the dialect of the others: Mistral, xAI and Ollama', async () => {
+test('the chat dialect of other providers: Mistral, xAI and Ollama', async () => {
   const of = (name: string, apiKey = mock.key(name)) =>
     new OpenAI({ baseURL: mock.baseUrl(name), apiKey, maxRetries: 0 })
   for (const name of ['mistral', 'xai', 'ollama']) {

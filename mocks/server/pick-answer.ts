@@ -195,8 +195,8 @@ const lowerCase = (headers: Readonly<Record<string, string>>): Record<string, st
 type Steps = NonNullable<ParsedAnswer['events']>
 
 /**
- * Encodes the steps. The output in `said` becomes the events of one answer, of which each step sends its
- * share.
+ * Encodes the steps. The output in `said` becomes the events of one answer, and each step sends its share of
+ * them.
  */
 function partsOf(steps: Steps, scene: Scene): Part[] {
   const pieces = steps.flatMap((step) => ('said' in step ? [step.said] : []))

@@ -17,7 +17,7 @@ async function scripted(t: TestContext) {
   }
 }
 
-test('the next calls get their answers in order, and then the usual ones come again', async (t) => {
+test('the next calls get the scripted answers in order, and later calls get the usual answers again', async (t) => {
   const { mock, said } = await scripted(t)
   mock.answer([say('one'), { ...say('two'), times: 2 }])
   mock.answer(say('three'))
@@ -27,7 +27,7 @@ test('the next calls get their answers in order, and then the usual ones come ag
   assert.match(await said(), /recorded answer/)
 })
 
-test('an answer for every call stays until clear, and lets those for the next call go first', async (t) => {
+test('an answer for every call stays until clear, but answers for the next call take precedence', async (t) => {
   const { mock, said } = await scripted(t)
   mock.answer({ ...say('always'), times: 'every' })
   assert.deepEqual([await said(), await said()], ['always', 'always'])
@@ -38,7 +38,7 @@ test('an answer for every call stays until clear, and lets those for the next ca
   assert.match(await said(), /recorded answer/)
 })
 
-test('a condition or a function chooses the calls; a condition that throws gives an error that says so', async (t) => {
+test('a condition or a function selects the calls; a condition that throws gives an error that says so', async (t) => {
   const { mock, said } = await scripted(t)
   mock.answer([
     { ...say('Sunny.'), when: { user: 'weather' }, times: 'every' },
@@ -66,7 +66,7 @@ test('other kinds of requests use up no answer', async (t) => {
   assert.equal(await said(), 'kept')
 })
 
-test('a whole answer waits, with its length stated as ever', async (t) => {
+test('a whole answer can be delayed, and still states its length', async (t) => {
   const { mock } = await scripted(t)
   for (const answer of [
     { ...say('late'), wait: 60 },
@@ -94,7 +94,7 @@ const tools = [
   },
 ]
 
-test('a call takes its tool, its arguments and its id from the request', async (t) => {
+test('a scripted tool call takes its tool, arguments and id from the request', async (t) => {
   const { mock, said } = await scripted(t)
   mock.answer([
     { say: { calls: [{}] } },
@@ -133,7 +133,7 @@ const mistakes: [string, unknown, RegExp][] = [
   ['no object', 'plain', /^\[0\]: takes an object, not a text$/],
 ]
 for (const [name, script, message] of mistakes)
-  test(`a script with ${name} is refused, with its field, in the process and on the control port`, async (t) => {
+  test(`a script with ${name} is refused, and the error names the field, in the process and on the control port`, async (t) => {
     const { mock } = await scripted(t)
     assert.throws(() => mock.answer(script as ScriptedAnswer), { message })
     const body = JSON.stringify(script)
@@ -142,7 +142,7 @@ for (const [name, script, message] of mistakes)
     assert.match(((await response.json()) as any).error.message, message)
   })
 
-test('the control port takes answers, too', async (t) => {
+test('the control port accepts answers too', async (t) => {
   const { mock, said } = await scripted(t)
   const body = JSON.stringify({ ...say('over the port'), when: { turn: 1 } })
   assert.equal((await fetch(`${mock.controlUrl}/answers`, { method: 'POST', body })).status, 204)

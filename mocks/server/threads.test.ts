@@ -54,7 +54,7 @@ for (const stream of [false, true])
     assert.equal((entries[1]!.body as any).tools, undefined)
   })
 
-test('a thread that it does not hold, or that another credential made, is not found', async () => {
+test('a thread that the mock does not hold, or that another credential made, is not found', async () => {
   const { id } = await send({ type: 'create' })
   const unknown = { type: 'continue', previous_message_id: 'msg_of_no_thread' }
   const foreign = { type: 'continue', previous_message_id: id }

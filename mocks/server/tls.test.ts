@@ -1,5 +1,5 @@
-// The mock over TLS: trusted by whoever has its authority's certificate, by each of its names, and by nobody else;
-// and its scenarios end connections there as they do over plain HTTP.
+// The mock over TLS: clients that have its authority's certificate trust it under each of its names, and no
+// others do; its scenarios end connections as they do over plain HTTP.
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { request } from 'node:https'
@@ -61,7 +61,7 @@ test('clients that trust the authority get answers; others do not', async (t) =>
   assert.equal(mock.entries().length, 2)
 })
 
-test('answers are cut and connections reset over TLS too', async (t) => {
+test('cut answers and reset connections work over TLS too', async (t) => {
   const tls = certify(['127.0.0.1'])
   const mock = await createMockProviders({ tls })
   t.after(mock.close)

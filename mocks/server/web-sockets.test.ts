@@ -34,7 +34,7 @@ async function open(t: TestContext, base: string, key: string) {
 
 const ASK = { model: 'gpt-5.4', input: 'hello' }
 
-test('scenarios, refusals and the ledger over a socket are those over HTTP', async (t) => {
+test('scenarios, refusals and the ledger are the same over a socket as over HTTP', async (t) => {
   const { mock, client } = await start(t)
   const ask = await open(t, mock.baseUrl('openai'), mock.key('openai'))
   const events = await ask(ASK)
@@ -61,7 +61,7 @@ test('scenarios, refusals and the ledger over a socket are those over HTTP', asy
   assert.equal((await wrongKey(ASK))[0].status, 401)
 })
 
-test('a response without store is continued on its own socket only; a stored one, by everybody who has the key', async (t) => {
+test('a response without store can be continued only on its own socket; a stored one, by anyone with the key', async (t) => {
   const { mock, client } = await start(t)
   const [one, other] = [
     await open(t, mock.baseUrl('openai'), mock.key('openai')),
@@ -78,7 +78,7 @@ test('a response without store is continued on its own socket only; a stored one
   await assert.rejects(client.responses.retrieve(unkept), { status: 404 })
 })
 
-test('a kept response can be read, listed and deleted; a background response ends after it was read twice', async (t) => {
+test('a kept response can be read, listed and deleted; a background response ends after two reads', async (t) => {
   const { mock, client } = await start(t)
   const { id } = await client.responses.create(ASK)
   assert.equal((await client.responses.retrieve(id)).status, 'completed')

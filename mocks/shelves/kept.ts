@@ -97,7 +97,7 @@ export function pageAfter<Value extends { readonly id: string }>(
   return { data: all.slice(at, at + limit), has_more: all.length > at + limit }
 }
 
-/** Returns a number in a query, within its range; null if it is none. */
+/** Returns a number in a query, within its range; null if it is not a number. */
 export function numberIn(query: URLSearchParams, name: string, usual: number, max: number): number | null {
   const text = query.get(name)
   if (text === null) return usual

@@ -181,7 +181,7 @@ test("Google's files are uploaded in parts; one that is not there is a 403", asy
   await assert.rejects(files.get({ name: file.name! }), /403|permission/)
 })
 
-test('a speech is silence in the format that was asked for; one of which there is none is refused', async (t) => {
+test('speech is silence in the requested format; a format that the mock does not have is refused', async (t) => {
   const { audio } = openaiAt(await mockFor(t))
   const say = async (response_format?: 'wav' | 'pcm' | 'mp3' | 'flac') => {
     const answer = await audio.speech.create({
@@ -200,7 +200,7 @@ test('a speech is silence in the format that was asked for; one of which there i
   await assert.rejects(say('flac'), /differs in the format flac/)
 })
 
-test('moderations, pictures and documents have as many results as their request', async (t) => {
+test('moderations, pictures and documents get as many results as the request asks for', async (t) => {
   const mock = await mockFor(t)
   const client = openaiAt(mock)
   assert.equal((await client.moderations.create({ input: ['a', 'b', 'c'] })).results.length, 3)
@@ -276,7 +276,7 @@ const REFUSED: readonly [string, string, object | FormData, number, RegExp][] = 
   ['jina', 'rerank', { model: 'm', documents }, 422, /Field required|query/],
 ]
 
-test('what the real provider refuses is refused, in its words', async (t) => {
+test('a request that the real provider refuses is refused in its words', async (t) => {
   const mock = await mockFor(t)
   for (const [provider, path, body, status, words] of REFUSED) {
     const key = mock.key(provider)
@@ -296,7 +296,7 @@ test('what the real provider refuses is refused, in its words', async (t) => {
   }
 })
 
-test('the ledger counts what spends, and has a digest of each body', async (t) => {
+test('the ledger counts the requests that spend, and has a digest of each body', async (t) => {
   const mock = await mockFor(t)
   const client = openaiAt(mock)
   const { id } = await client.files.create({ file: await batchFile(line('a')), purpose: 'batch' })

@@ -31,7 +31,7 @@ for (const [file, target, allowed] of [
     assert.equal(offence(rules, file, target) === null, allowed)
   })
 
-test('the longest folder decides', () => {
+test('the rule of the longest matching folder applies', () => {
   assert.equal(folderOf(rules, 'src/store/sqlite/open.ts'), 'src/store/sqlite')
   assert.equal(folderOf(rules, 'elsewhere/open.ts'), null)
 })

@@ -15,7 +15,7 @@ import { configurationPage } from './configuration.ts'
 const file = new URL('../../examples/every-setting.yaml', import.meta.url)
 const example = readFileSync(file, 'utf8')
 
-test('the page has every setting of the schema, with type, default and meaning', () => {
+test('the configuration page lists every setting of the schema, with type, default and meaning', () => {
   const page = configurationPage(configJsonSchema(), example)
   const names: string[] = []
   const walk = (schema: JsonSchema): void => {
@@ -51,9 +51,9 @@ test('the page names every environment variable that the configuration reads', (
   for (const variable of variables) assert.ok(page.includes(variable.slice(1, -1)), variable)
 })
 
-test('the example has every setting, and the gateway takes it', (t) => {
+test('the example has every setting, and the gateway accepts it', (t) => {
   const env = Object.fromEntries(example.match(/(?<=\$)[A-Z_\d]+/g)!.map((name) => [name, 'any']))
-  // The certificates that it names are on nobody's machine.
+  // The certificates that it names exist on no machine.
   const ca = join(temporaryDirectory(t), 'company.pem')
   writeFileSync(ca, rootCertificates[0]!)
   const copy = join(dirname(ca), 'waybill.yaml')
@@ -86,7 +86,7 @@ test('the example has every setting, and the gateway takes it', (t) => {
   below(configJsonSchema(), parse(example), '')
 })
 
-test('the page marks what waits for a restart', () => {
+test('the page marks the settings that need a restart', () => {
   const page = configurationPage(configJsonSchema(), example)
   assert.match(page, /`server\.port`.*\*Restart\.\* \|$/m)
   assert.match(page, /`fleet\.spool\.age`.*\*Restart\.\* \|$/m)

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { readRequirements } from '../../conformance/requirements/requirements.ts'
 import { forEveryone, PUBLIC_PROFILES, profilePage, profilesIndex, profilesJson } from './profile-pages.ts'
 
-test('a sentence loses what it adds for one gateway, and nothing else', () => {
+test('a public sentence lacks only the parts about Waybill', () => {
   assert.equal(forEveryone('It gets a 4xx (Waybill: 404 (see below)) at once.'), 'It gets a 4xx at once.')
   assert.equal(forEveryone('Closed within 5 s (10 s at night).'), 'Closed within 5 s (10 s at night).')
 })

@@ -6,7 +6,7 @@ import { frozenIds, withRows, withSentence } from './requirement-rows.ts'
 const row = (id: string, more: Partial<Requirement> = {}): Requirement =>
   ({ id, level: 'MUST', scope: 'Waybill', text: `${id} holds.`, ...more }) as Requirement
 
-test('a table of the contract gets the rows of its family, in their order', () => {
+test('a table of the contract contains the rows of its family, in their order', () => {
   const head = 'A.\n\n| id | level | scope | needs | sentence |\n|---|---|---|---|---|\n'
   const before = `${head}| A-01 | MUST | x | | Old. |\n\n| id | level | sentence |\n|---|---|---|\n| B-01 | MUST | Old. |\n\nEnd.`
   const rows = [row('A-01', { needs: 'log', level_waybill: 'MUST' }), row('A-02'), row('B-01')]
@@ -17,7 +17,7 @@ test('a table of the contract gets the rows of its family, in their order', () =
   assert.throws(() => withRows(before, [row('C-01')]), /no table for C/)
 })
 
-test('a check begins with its sentence; a comment with other line breaks stays', () => {
+test('a check begins with its requirement’s sentence; a comment that differs only in line breaks stays', () => {
   const same = '// A-01: A-01\n// holds.\nimport x\n'
   assert.equal(withSentence(same, row('A-01'), '//'), same)
   assert.equal(withSentence('// A-01: Old.\ncode\n', row('A-01'), '//'), '// A-01: A-01 holds.\ncode\n')
@@ -26,7 +26,7 @@ test('a check begins with its sentence; a comment with other line breaks stays',
   assert.throws(() => withSentence('code\n', row('A-01'), '//'), /no opening comment/)
 })
 
-test('an id is never taken back, and its version never changes', () => {
+test('a published id is never removed, and its version never changes', () => {
   const before = frozenIds('', [row('A-01', { since: 1 }), row('A-02')])
   assert.match(frozenIds(before, [row('A-01', { since: 1 }), row('A-02', { since: 4 })]), /^A-02 4$/m)
   assert.throws(() => frozenIds(before, [row('A-01', { since: 1 })]), /A-02 was given/)

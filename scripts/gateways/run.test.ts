@@ -10,7 +10,7 @@ import { installGateway, peerNames, readPeer } from './gateway.ts'
 
 const script = fileURLToPath(new URL('./run.ts', import.meta.url))
 
-test('files of others in the scratch directory stay', (t) => {
+test('other files in the scratch directory stay', (t) => {
   const scratch = mkdtempSync(join(tmpdir(), 'waybill-peers-test-'))
   t.after(() => rmSync(scratch, { recursive: true }))
   for (const directory of ['mine', 'reports/mine', 'bin'])
@@ -29,7 +29,7 @@ test('files of others in the scratch directory stay', (t) => {
   assert.deepEqual(readdirSync(join(scratch, 'reports')), ['mine'])
 })
 
-test('a gateway is installed once, and again when its lines or the place of this project change', (t) => {
+test('a gateway is installed once, and again if its install lines or this project’s directory change', (t) => {
   const scratch = mkdtempSync(join(tmpdir(), 'waybill-peers-test-'))
   t.after(() => rmSync(scratch, { recursive: true }))
   const directory = join(scratch, 'mine')
@@ -46,7 +46,7 @@ test('a gateway is installed once, and again when its lines or the place of this
   assert.notDeepEqual(runs(), first)
 })
 
-test('the files of this project that install lines name are there', async () => {
+test('every file of this project that an install line names exists', async () => {
   const lines = (await Promise.all(peerNames.map(readPeer))).flatMap((peer) => peer.install)
   const named = lines.flatMap((line) => [...line.matchAll(/\$PROJECT\/([\w./-]+)/g)].map(([, path]) => path))
   assert.ok(named.length > 0)

@@ -32,7 +32,7 @@ test('each verdict of each gateway has a cell that links to its own place', () =
   for (const [, to] of html.matchAll(/ href="#([^"]+)"/g)) assert.ok(places.includes(to!), to)
 })
 
-test('it is small, loads nothing, and names no path of the machine that ran it', () => {
+test('the page is small, loads nothing, and names no path of the machine that ran the suite', () => {
   assert.ok(html.length < 1_000_000, `${html.length} characters`)
   assert.doesNotMatch(html, /<(img|link|iframe|script)[^>]* (src|href)=/)
   assert.doesNotMatch(html, /\/(tmp|home|root|work)\/\w/)
@@ -57,7 +57,7 @@ test('text from a gateway is escaped, and more gateways mean shorter excerpts, n
   assert.ok(made.length < 2_000_000, `${made.length} characters for ${12 * verdicts.length} failures`)
 })
 
-test('the filter narrows the table, can be linked, and opens no other page', { skip }, async (t) => {
+test('the filter narrows the table, is part of the link, and opens no other page', { skip }, async (t) => {
   const { page } = await openTab(t, FILE.href)
   const rows = page.locator('.matrix tbody tr:visible')
   const all = await rows.count()

@@ -37,7 +37,7 @@ const BLANK: Omit<Evidence, 'check' | 'exchanges'> = {
   ...{ started_at: 0, ended_at: 1, ledger: [], marks: {}, facts: {}, untestable: null, harness_error: null },
 }
 
-test('a run that ends before its first check replaces no result, and is stored where there is none', (t) => {
+test('a run that ends before its first check never replaces a result, and is stored only if there is none', (t) => {
   const scratch = mkdtempSync(join(tmpdir(), 'waybill-board-'))
   t.after(() => rmSync(scratch, { recursive: true }))
   const file = join(scratch, 'litellm.json')
@@ -51,7 +51,7 @@ test('a run that ends before its first check replaces no result, and is stored w
   assert.equal(readFileSync(file, 'utf8'), good)
 })
 
-test('every published failure has been looked at, and every note is about one', () => {
+test('every published failure has a note, and every note belongs to a failure', () => {
   assert.ok(outcomes.length >= 5)
   for (const { name, verdicts, profiles = {} } of outcomes) {
     const ofClients = Object.values(profiles).flatMap(({ wrong }) => wrong)
@@ -62,7 +62,7 @@ test('every published failure has been looked at, and every note is about one', 
   assert.doesNotMatch(scoreboardPage(outcomes, notes), /not looked at yet/)
 })
 
-test('every verdict has its evidence, without a path of the machine that ran it', () => {
+test('every verdict has evidence, without a path of the machine that ran it', () => {
   assert.deepEqual(
     provenNames().sort(),
     outcomes
@@ -113,7 +113,7 @@ test('evidence holds everything that its findings refer to, also in another chec
   assert.match((proof.seen['#1'] as { body: string }).body, /^x{800} … \(2000 characters\)$/)
 })
 
-test('the place of a run is taken out of its texts, also where one was cut in the middle of it', () => {
+test('the path of a run is removed from its texts, even if a text was cut in the middle of the path', () => {
   const text =
     '{"a":"at /tmp/peers/x.js and (/tmp/peers/y","b":"at (/tmp/pee","c":"/tmp/pe … (9 characters)","d":"/tmp"}'
   assert.equal(
@@ -122,7 +122,7 @@ test('the place of a run is taken out of its texts, also where one was cut in th
   )
 })
 
-test('a failure without a note says that it is not to be quoted', () => {
+test('a failure without a note says that it must not be quoted', () => {
   const [first] = outcomes.filter(({ verdicts }) => verdicts.some(({ outcome }) => bad.includes(outcome)))
   assert.match(scoreboardPage([first!], {}), /not looked at yet, not to be quoted/)
 })

@@ -40,7 +40,7 @@ function run(t: TestContext, target: string) {
         PROFILE: 'core',
         BASELINE: '',
         REPORT: 'report',
-        npm_config_offline: 'true', // it fetches nothing by a name that somebody else may hold
+        npm_config_offline: 'true', // it fetches nothing by a name that another project may hold
       },
     },
   )
@@ -48,7 +48,7 @@ function run(t: TestContext, target: string) {
 }
 
 for (const target of ['--help', '--version', '-c', '--report=/tmp/elsewhere', 'nowhere.yaml', '$(echo x)'])
-  test(`the target ${target} is taken as a file and never as an option`, (t) => {
+  test(`the target ${target} is treated as a file and never as an option`, (t) => {
     const { status, said, output } = run(t, target)
     assert.equal(status, 2, said)
     assert.ok(said.startsWith(`waybill: ${target}: `), said)
@@ -64,7 +64,7 @@ for (const file of ['action.yml', '.github/workflows/release.yml'])
     for (const line of used) assert.match(line, /uses: [\w.-]+\/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/)
   })
 
-test('no text runs the program by a name that this project does not hold in the registry yet', () => {
+test('no text runs the program by a package name that this project does not own yet', () => {
   const files = spawnSync('git', ['ls-files', '*.md', '*.yml', '*.yaml'], { cwd: root, encoding: 'utf8' })
   const told = files.stdout
     .trim()

@@ -26,7 +26,7 @@ const told = (times: number[]): string => {
 }
 const say = (line: string) => process.stdout.write(`${line}\n`)
 
-/** Runs a program of ours or of npm to its end; throws with its output if it fails. */
+/** Runs a program of this project or of npm to its end; throws with its output if it fails. */
 function run(cwd: string, command: string, ...args: string[]): string {
   const { status, stdout, stderr } = spawnSync(command, args, { cwd, env: environment, encoding: 'utf8' })
   if (status !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${status}:\n${stdout}${stderr}`)

@@ -1,4 +1,4 @@
-// What a newer price table is said to change, on two small tables that are made up.
+// The changes that are reported for a newer price table, on two small tables that are made up.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type ComparedPrices, differences } from './prices.ts'

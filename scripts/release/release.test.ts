@@ -16,7 +16,7 @@ test('a place that names another version is found, with its line', () => {
   assert.deepEqual(strays('2.0.0-rc.1', candidate), ['a.md:1: waybill:2.0.0'])
 })
 
-test('the changelog says a version once it has its heading, and a date once it is released', () => {
+test('the changelog has a version’s notes once the version has a heading, and its date once it is released', () => {
   const log = '# Changelog\n\n## 1.1.0 (unreleased)\n\n- new\n\n## 1.0.0 (2026-11-22)\n\n- first\n'
   assert.deepEqual(notes(log, '1.1.0'), { date: null, text: '- new' })
   assert.deepEqual(notes(log, '1.0.0'), { date: '2026-11-22', text: '- first' })

@@ -6,7 +6,7 @@ import { Recorder } from './recorder.ts'
 const END = { ...EMPTY_EVENT, finished: true }
 const USAGE = { ...EMPTY_EVENT, usageOnly: true }
 
-test('a stream is kept in as few parts as possible, its usage apart, in its own memory', () => {
+test('a stream is kept in as few parts as possible, with its usage separate, in memory of its own', () => {
   const recorder = new Recorder(100, { left: 1_000 })
   const network = Buffer.from('one two three four')
   recorder.add(network.subarray(0, 4), EMPTY_EVENT)
@@ -25,7 +25,7 @@ test('a stream is kept in as few parts as possible, its usage apart, in its own 
   )
 })
 
-test('a stream that grew too large is let go at once and stays so', () => {
+test('a stream that grows too large is dropped at once, and stays dropped', () => {
   const recorder = new Recorder(10, { left: 1_000 })
   recorder.add(Buffer.from('123456'), EMPTY_EVENT)
   recorder.add(Buffer.from('7890'), END)

@@ -315,7 +315,10 @@ const providerOf = ({ from }: SendResult, { context }: Answering): Provider =>
 const upstreamOf = (result: SendResult, answering: Answering) =>
   result.answerTranslation ?? providerOf(result, answering).dialects.get(answering.dialect.name)!
 
-/** Returns the response headers. They name the last target tried, even if the body is another's or ours. */
+/**
+ * Returns the response headers. They name the last target tried, even if the body is another target's or the
+ * gateway's own.
+ */
 const headersOf = (provider: Failure['headers'], result: SendResult, answering: Answering) => {
   const { call, route, context } = answering
   const { relayedHeaders } = upstreamOf(result, answering)

@@ -55,7 +55,7 @@ async function start(t: TestContext) {
   }
 }
 
-test('a refusal that no longer holds: until it is forgotten, the parameter is left out, said so, and costs no second request (FIT-03)', async (t) => {
+test('until an outdated refusal is forgotten, its parameter is left out, the answer says so, and no second request is needed (FIT-03)', async (t) => {
   const { call, setRefuses, pass, get } = await start(t)
   setRefuses(false)
   for (const days of [0, 1, 5.9]) {
@@ -65,7 +65,7 @@ test('a refusal that no longer holds: until it is forgotten, the parameter is le
   assert.equal((await get('/api/models/refusals')).json.data.length, 1)
 })
 
-test('after seven days the provider is asked again: what it accepts now is no longer left out, what it refuses is learned anew', async (t) => {
+test('after seven days the provider is asked again: a parameter that it now accepts is sent, one that it still refuses is learned anew', async (t) => {
   const { call, setRefuses, pass, get } = await start(t)
   pass(7)
   assert.deepEqual((await get('/api/models/refusals')).json, { data: [] })

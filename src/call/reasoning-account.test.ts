@@ -73,7 +73,7 @@ async function accounts(ask: Awaited<ReturnType<typeof start>>['ask']): Promise<
   return new Set(used.map(({ account }) => account))
 }
 
-test('a conversation with the thinking of Sonnet 5.5 stays with its account; an older model’s goes to any', async (t) => {
+test('a conversation with thinking of Sonnet 5.5 stays with its account; one with an older model’s thinking may go to any', async (t) => {
   assert.equal((await accounts((await start(t, 'claude-sonnet-5-5')).ask)).size, 1)
   assert.equal((await accounts((await start(t, 'claude-sonnet-5')).ask)).size, 2)
   assert.equal(
@@ -83,7 +83,7 @@ test('a conversation with the thinking of Sonnet 5.5 stays with its account; an 
   )
 })
 
-test('if its account cannot answer, another does, and the thinking is named as lost', async (t) => {
+test('if a conversation’s account cannot answer, another does, and the thinking is named as lost', async (t) => {
   const { ask, busy } = await start(t, 'claude-sonnet-5-5')
   const session = crypto.randomUUID()
   const { account } = await ask(session, THINKING.slice(0, 1))

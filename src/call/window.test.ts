@@ -9,7 +9,7 @@ import { gatewayAtModels } from '../test/test-models.ts'
 const WORDS = 'the quick brown fox jumps over the lazy dog '
 const long = (tokens: number) => [{ role: 'user', content: WORDS.repeat(tokens / 9) }]
 
-test('a target whose known window is too small for the request is tried last, but tried (FIT-07)', async (t) => {
+test('a target whose known window is too small for the request is still tried, but last (FIT-07)', async (t) => {
   const { mock, post, newest } = await gatewayAtModels(
     t,
     'routes: { auto: { targets: [ { model: claude/claude-haiku-4-5 }, { model: claude/claude-opus-5-5 } ] }, small: { targets: [ { model: claude/claude-haiku-4-5 }, { model: claude/claude-opus-4-5 } ] } }',
@@ -61,7 +61,7 @@ const TOO_LONG = {
 }
 
 for (const [dialect, error] of Object.entries(TOO_LONG))
-  test(`a provider of ${dialect} that finds a request too long is followed by a target with a larger window only (FIT-07)`, async (t) => {
+  test(`if a provider of ${dialect} finds a request too long, only a target with a larger window is tried next (FIT-07)`, async (t) => {
     const gateway = await testGateway(t, {
       providers: { alpha: refusing(error), beta: answer('small'), gamma: answer('large') },
       dialects: { alpha: [dialect.replace(/,.*/, '')], beta: ['chat'], gamma: ['chat'] },
@@ -85,7 +85,7 @@ resilience: { retries: 0 }`,
     assert.equal(resolved.json.candidates[0].state, 'ready', 'it is not in cooldown')
   })
 
-test('rules ask for the purpose of a call and for the program that makes it', async (t) => {
+test('rules can match the purpose of a call and the program that makes it', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: answer('a'), beta: answer('b'), gamma: answer('c') },
     config: `routes: { auto: { rules: [ { when: { client: [Codex_Exec, other] }, use: { target: beta/m } }, { when: { purpose: [background, compaction] }, use: { target: gamma/m } } ], targets: [ { model: alpha/m }, { model: beta/m }, { model: gamma/m } ] } }`,

@@ -35,7 +35,7 @@ test('bash completes commands, commands of commands, and options', {
   }
 })
 
-test('fish completes the same', { skip: !isThere('fish') && 'there is no fish' }, () => {
+test('fish completes the same words as bash', { skip: !isThere('fish') && 'there is no fish' }, () => {
   for (const [line, expected] of LINES) {
     const { stdout, stderr } = spawnSync(
       'fish',
@@ -50,7 +50,9 @@ test('fish completes the same', { skip: !isThere('fish') && 'there is no fish' }
   }
 })
 
-test('zsh reads its script and knows whom to ask', { skip: !isThere('zsh') && 'there is no zsh' }, () => {
+test('zsh reads its script and registers the completion', {
+  skip: !isThere('zsh') && 'there is no zsh',
+}, () => {
   const { stdout, stderr } = spawnSync('zsh', ['-f', '-c', `${script('zsh')}\necho $_comps[waybill]`], {
     encoding: 'utf8',
   })

@@ -31,7 +31,7 @@ function warnings(config: Config): string[] {
     : unpricedWarnings(config)
 }
 
-/** Warns of models without a price: a budget counts costs, so calls to them are outside of it. */
+/** Warns about models without a price: a budget counts costs, so it does not count calls to them. */
 function unpricedWarnings(config: Config): string[] {
   const limited = config.keys.filter(({ budget }) => budget).map(({ name }) => name)
   if (limited.length === 0) return []

@@ -1,6 +1,6 @@
-// `waybill conform` and `waybill judge` as somebody meets them: a process, two streams and an exit code. Whatever a
-// target does, the end is a sentence: never a stack trace, never a pass. Over 250 lines, because all cases make their
-// targets and start the command with the same helpers.
+// `waybill conform` and `waybill judge` as a user meets them: a process, two streams and an exit code.
+// Whatever a target does, the output ends in a sentence: never a stack trace, never a pass. Over 250 lines,
+// because all cases make their targets and start the command with the same helpers.
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
@@ -171,7 +171,7 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
     }
   })
 
-  test('an address is none once it is filled in', async () => {
+  test('an address is invalid once its placeholders are filled in', async () => {
     for (const more of [
       { setup: [{ path: '{{env.NO_COLOR}}/setup' }] },
       { base_url: 'http://a:{{port}}0' },
@@ -183,7 +183,7 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
     }
   })
 
-  test('its key is so short that other words would be taken for it (KEEP-01)', async () => {
+  test('the key is so short that ordinary words would be taken for it (KEEP-01)', async () => {
     // The only variable that is set here beside PATH; it holds one digit.
     const file = targetFile({ url: 'http://127.0.0.1:1' }, { key_env: 'NO_COLOR' })
     const { code, err } = await waybill('conform', file)
@@ -192,7 +192,7 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
     assert.equal(code, 3)
   })
 
-  test('somebody else listens where the mock should', async (t) => {
+  test('another program listens at the mock’s port', async (t) => {
     const { url } = await serve(t, () => {})
     const { port } = new URL(url)
     const { code, err } = await waybill('conform', url, '--model', 'x', '--mock-port', port)
@@ -201,7 +201,7 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
     assert.equal(code, 3)
   })
 
-  test('a gateway that dies in the middle, without a hostile request: the run says since when, and leaves a report', async () => {
+  test('if a gateway dies in the middle without a hostile request, the run says when, and leaves a report', async () => {
     const report = join(root, 'died')
     const file = targetFile(relay(`if (q.url === '/gone') process.exit(1)`), {
       capabilities: { catalog: '/v1/models', read_paths: ['/gone'], probe_interval_ms: 0 },
@@ -215,7 +215,7 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
     assert.match(readFileSync(join(report, 'junit.xml'), 'utf8'), /<error message="a-gateway has been gone/)
   })
 
-  test('an earlier run in the report directory is not read as the verdict of a run that did not start', async () => {
+  test('an earlier run in the report directory is not taken for the result of a run that did not start', async () => {
     const report = mkdtempSync(join(root, 'earlier-'))
     for (const name of ['results.json', 'run.json', 'mine.txt']) writeFileSync(join(report, name), '{}')
     const { code } = await waybill('conform', targetFile({ url: 'http://127.0.0.1:1' }), '--report', report)
@@ -223,7 +223,7 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
     assert.deepEqual(readdirSync(report), ['mine.txt'])
   })
 
-  test('the process that started it ends above it: the run comes to its end, and nothing runs on', async () => {
+  test('if the process that started the run ends first, the run still finishes, and leaves no process behind', async () => {
     const pidFile = join(root, 'pid-below')
     const [, ...args] = relay(
       `require('fs').writeFileSync(${JSON.stringify(pidFile)}, String(process.pid))`,
@@ -236,7 +236,7 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
     assert.ok(!isAlive(Number(readFileSync(pidFile, 'utf8'))))
   })
 
-  test('when the run is broken off, the target ends too', async () => {
+  test('when the run is interrupted, the target ends too', async () => {
     const pidFile = join(root, 'pid')
     const call = `require('fs').writeFileSync(${JSON.stringify(pidFile)}, String(process.pid))`
     const { child, ended } = startCli(['conform', targetFile(program(call))])
@@ -336,7 +336,7 @@ describe('a baseline', () => {
     assert.equal(code, 1)
   })
 
-  test('excuses a failure that is known', async () => {
+  test('excuses a known failure', async () => {
     const { code, out } = await judge('[{ id: TELL-05, reason: being worked on }]')
     assert.match(out, /excused by the baseline: TELL-05/)
     assert.equal(code, 0)
@@ -348,7 +348,7 @@ describe('a baseline', () => {
     const other = await judge('[{ id: TELL-05/another-finding, reason: known }]')
     assert.equal(other.code, 1)
   })
-  test('an earlier run is held against this one: what got better, what got worse', async () => {
+  test('shows, against an earlier run, what got better and what got worse', async () => {
     const now = join(root, 'now')
     const { code, out, err } = await waybill(
       ...['conform', join(TARGETS, 'waybill.inproc.yaml'), '--only', 'TELL-05', 'CAT-01'],
@@ -383,7 +383,7 @@ describe('a baseline', () => {
       assert.equal(code, 2)
     }
   })
-  test('judging a directory without a run is a wrong command', async () => {
+  test('judging a directory without a run is an error in the call of the command', async () => {
     const { code, err } = await waybill('judge', join(root, 'nowhere'))
     assertSentence(err)
     assert.equal(code, 2)

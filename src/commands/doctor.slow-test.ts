@@ -159,7 +159,7 @@ test('problems are BAD with advice, and exit code 1', async (t) => {
   assert.equal((await doctor(file)).code, 0, 'and well again')
 })
 
-test('sizes on record are compared with their limits, with advice near or beyond one', async (t) => {
+test('the sizes of stored data are compared with their limits, with advice near or beyond a limit', async (t) => {
   const { data, file, start } = await directoryOf(t)
   await (await start(0)).close(100)
   const empty = await doctor(file)
@@ -231,7 +231,7 @@ test('a gateway that replays is shown apart from one that spends', async (t) => 
   )
 })
 
-test('each key’s spending is shown against its budget, with a warning from four fifths on', async (t) => {
+test('each key’s spending is shown beside its budget, with a warning from four fifths on', async (t) => {
   const data = temporaryDirectory(t)
   const file = join(data, 'waybill.yaml')
   const key = (name: string, digit: string) =>

@@ -1,5 +1,5 @@
-// `waybill recordings drift` and `refresh` as a user meets them: recordings of a provider that later answers in
-// another shape, asked again over a real socket.
+// `waybill recordings drift` and `refresh` as a user meets them: recordings of a provider that later answers
+// in another shape, requested again over a real socket.
 import assert from 'node:assert/strict'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ import { temporaryDirectory } from '../test/test-gateway.ts'
 
 const KEY = 'sk-live-4f8a1c9e2b7d6035'
 
-/** The application that is recorded: it asks each question, and says its key and its folder in the first. */
+/** The recorded application: it asks each question, and mentions its key and its folder in the first. */
 const APPLICATION = `
 for (const content of process.argv.slice(2)) {
   const response = await fetch(process.env.OPENAI_BASE_URL + '/chat/completions', {
@@ -25,7 +25,7 @@ for (const content of process.argv.slice(2)) {
 }
 `
 
-/** A provider that repeats the question, in the shape of the day. */
+/** A provider that repeats the question, in the shape that it has at the time. */
 const repeating =
   (shape: (body: string) => string = (body) => body): Script =>
   (response, { json }) => {
@@ -86,7 +86,7 @@ routes: { auto: { targets: [ { model: live/gpt-4.1 } ] } }
   }
 }
 
-test('drift says what it will cost, and asks nobody without --live', async (t) => {
+test('drift says what it will cost, and makes no calls without --live', async (t) => {
   const { provider, waybill, out } = await recorded(t, '--keep-requests')
   const { code, stdout } = await waybill('drift')
   assert.equal(code, 0)
@@ -109,7 +109,7 @@ test('drift says what it will cost, and asks nobody without --live', async (t) =
   assert.equal(provider.ledger.length, 0)
 })
 
-test('drift --live asks the same again, and finds no drift in other words', async (t) => {
+test('drift --live repeats the recorded requests, and does not take different words for drift', async (t) => {
   const { provider, waybill, out } = await recorded(t, '--keep-requests')
   provider.script = repeating((body) => body.replace('You asked', 'In quite other words'))
   const { code, stdout, stderr } = await waybill('drift', '--live')
@@ -127,7 +127,7 @@ test('drift --live asks the same again, and finds no drift in other words', asyn
   assert.deepEqual(verifyRecordings(out), [])
 })
 
-test('what moved is said for each recording, and refresh takes it up after a look', async (t) => {
+test('drift reports what changed in each recording, and refresh accepts the change after a look at it', async (t) => {
   const { provider, waybill, out, said } = await recorded(t, '--keep-requests')
   const before = said()
   provider.script = repeating((body) =>
@@ -200,7 +200,7 @@ test('a new error has moved, a cut answer has failed, and neither is taken up', 
   assert.equal(said(), before)
 })
 
-test('recordings without their requests are compared with newer ones of the same program', async (t) => {
+test('recordings that do not contain their requests are compared with newer ones of the same program', async (t) => {
   const older = await recorded(t)
   const { code, stdout, stderr } = await older.waybill('drift')
   assert.equal(code, 1)
@@ -262,7 +262,7 @@ for (const [path, body] of [
 }
 `
 
-test('calls of every dialect are asked again in their own, whole and streamed', async (t) => {
+test('calls of every dialect are repeated in their own dialect, whole and streamed', async (t) => {
   const root = temporaryDirectory(t)
   const mock = await createMockProviders()
   t.after(() => mock.close())

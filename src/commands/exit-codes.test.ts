@@ -5,7 +5,7 @@ import type { Command } from 'commander'
 import { EXIT_CODES } from './exit-codes.ts'
 import { commandLine } from './program.ts'
 
-/** The full names of those that do something: `statusline` does, and so do those below it. */
+/** The full names of the commands that do something: `statusline` does, and so do its subcommands. */
 const namesOf = (command: Command, above = ''): string[] => {
   const name = `${above} ${command.name()}`.trim()
   const below = command.commands.flatMap((each) => namesOf(each, name))
@@ -13,7 +13,7 @@ const namesOf = (command: Command, above = ''): string[] => {
   return isGroup ? below : [name, ...below]
 }
 
-test('every command has exit codes', () => {
+test('every command has documented exit codes', () => {
   const commands = commandLine({}).commands.flatMap((each) => namesOf(each))
   assert.deepEqual(Object.keys(EXIT_CODES).toSorted(), commands.toSorted())
 })

@@ -1,4 +1,5 @@
-// `waybill conform --list` and `waybill conform explain` as somebody meets them, and that no text is missing.
+// `waybill conform --list` and `waybill conform explain` as a user meets them, and a check that no text is
+// missing.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readRequirements } from '../../conformance/requirements/requirements.ts'
@@ -8,7 +9,7 @@ const { requirements } = readRequirements()
 
 const conform = (...args: string[]) => runCli(['conform', ...args])
 
-test('no explanation says twice what another one says', () => {
+test('no explanation repeats another', () => {
   for (const part of ['why', 'test', 'causes'] as const) {
     const texts = requirements.flatMap((each) => each[part] ?? [])
     assert.equal(new Set(texts).size, texts.length, part)
@@ -28,7 +29,7 @@ test('--list gives each requirement a line: id, level, scope, sentence', async (
   }
 })
 
-test('explain says which part of a sentence no check asks for', async () => {
+test('explain says which part of a requirement no check tests', async () => {
   const { stdout } = await conform('explain', 'RSP-06')
   assert.match(stdout, /What of it is not tested\n {2}after a restart: /)
 })
@@ -45,18 +46,18 @@ test('explain prints the sentence, the reason, the test, the causes and the stan
   assert.ok(out.split('\n').every((line) => line.length <= 100 || line.includes('https://')))
 })
 
-test('explain takes a slug, and one of earlier versions', async () => {
+test('explain accepts a slug, including one of an earlier version', async () => {
   for (const name of ['reads-cause-no-requests', 'reads-ask-nobody'])
     assert.match((await conform('explain', name)).stdout, /^PURE-03 reads-cause-no-requests\n/)
 })
 
-test('explain says of a requirement without a check why there is none', async () => {
+test('explain says why a requirement has no check', async () => {
   const { stdout: out } = await conform('explain', 'LOG-11')
   assert.match(out, /not tested by this suite/)
   assert.match(out, /cannot be caused from outside/)
 })
 
-test('an id that does not exist, and no id, are wrong calls', async () => {
+test('an unknown id, or none, is an error in the call of the command', async () => {
   for (const [args, says] of [
     [['explain', 'FLOW-99'], /^waybill: no such requirement: FLOW-99; .*--list.*\n$/],
     [['explain'], /missing required argument/],

@@ -62,7 +62,7 @@ test('a script of the user’s own is refused, because cmd.exe would read its ar
   assert.throws(() => findProgram('own', system('win32')), /C:\\npm\\own\.bat is a script for cmd\.exe/)
 })
 
-test('elsewhere the program is started by its name', () => {
+test('on other systems the program is started by its name', () => {
   for (const platform of ['linux', 'darwin'] as const)
     assert.deepEqual(findProgram('agent', system(platform)), { file: 'agent', before: [] })
 })

@@ -38,7 +38,7 @@ const COMMANDS: readonly { readonly words: readonly string[]; readonly code: num
 const inCommand = (words: readonly string[], file: string): string[] =>
   words[0] === 'statusline' ? [...words] : [words[0]!, '-c', file, ...words.slice(1)]
 
-test('a wrong key is called wrong, with where it came from', async (t) => {
+test('a wrong key is reported as wrong, with the place it came from', async (t) => {
   const { url } = await testGateway(t, { config: KEYS })
   const file = configAt(t, url)
   const keyFile = join(temporaryDirectory(t), 'key')
@@ -58,7 +58,7 @@ test('a wrong key is called wrong, with where it came from', async (t) => {
   }
 })
 
-test('a missing key is called missing', async (t) => {
+test('a missing key is reported as missing', async (t) => {
   const { url } = await testGateway(t, { config: KEYS })
   const file = configAt(t, url)
   for (const { words } of COMMANDS) {
@@ -74,7 +74,7 @@ test('a missing key is called missing', async (t) => {
   }
 })
 
-test('a wrong key is called wrong even from a file whose name has the words of another trouble', async (t) => {
+test('a wrong key is reported as wrong even if the name of its file contains words of another error', async (t) => {
   const { url } = await testGateway(t, { config: KEYS })
   const keyFile = join(temporaryDirectory(t), 'requires; try again')
   writeFileSync(keyFile, 'wb_of-another-gateway\n', { mode: 0o600 })
@@ -117,7 +117,7 @@ for (const [name, treat] of [
   ['never answers', () => {}],
   ['stops in the middle of its answer', (socket: Socket) => socket.write(HEADERS)],
 ] as const)
-  test(`a gateway that ${name} did not answer in time; it is neither absent nor something else`, async (t) => {
+  test(`a gateway that ${name} is reported as not answering in time, and not as absent or as another server`, async (t) => {
     const url = await serverThat(t, treat)
     const file = configAt(t, url)
     await Promise.all(
@@ -137,7 +137,7 @@ for (const [name, treat] of [
   ['closes the connection', (socket: Socket) => socket.destroy()],
   ['breaks off in the middle of its answer', (socket: Socket) => socket.end(HEADERS)],
 ] as const)
-  test(`a server that ${name} is not called absent`, async (t) => {
+  test(`a server that ${name} is not reported as absent`, async (t) => {
     const url = await serverThat(t, treat)
     for (const words of [['logs'], ['ui', '--print'], ['run', 'true'], ['routes']]) {
       const { stderr } = await runCli(inCommand(words, configAt(t, url)), { env: { WAYBILL_URL: url } })

@@ -1,5 +1,5 @@
-// `waybill init --from`: files of other gateways become valid configurations, what they cannot say is named, no
-// key is written, and the gateway that starts with the result answers.
+// `waybill init --from`: files of other gateways become valid configurations, settings that cannot be
+// expressed are named, no key is written, and the gateway that starts with the result answers.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -375,7 +375,7 @@ test('no key of a file is written or printed, and a name in it cannot break out 
   assert.doesNotMatch(text, /\u001b/)
 })
 
-test('a file in no known format, a missing one, and an empty one: one line, exit code 2, nothing written', async (t) => {
+test('a file in an unknown format, a missing one or an empty one gives one line and exit code 2, and nothing is written', async (t) => {
   const written = join(temporaryDirectory(t), 'waybill.yaml')
   for (const [source, says] of [
     [fileOf(t, 'a: 1'), /is no file of a gateway that is known: LiteLLM, Claude Code Router, one-api\n$/],
@@ -396,7 +396,7 @@ test('a file in no known format, a missing one, and an empty one: one line, exit
 
 const FOREIGN = process.env.WAYBILL_FOREIGN_CONFIGS
 
-test('files that others published become configurations whose routes answer', {
+test('files that other people published become configurations with working routes', {
   skip: FOREIGN ? false : 'WAYBILL_FOREIGN_CONFIGS names no directory',
 }, async (t) => {
   for (const name of readdirSync(FOREIGN!).toSorted())

@@ -36,7 +36,7 @@ test('the written file is a valid configuration, for every preset and preference
   }
 })
 
-test('every preset has a price; those that the mock knows are where it has them', async (t) => {
+test('every preset has a price, and the presets that the mock knows have the mock’s addresses', async (t) => {
   const file = join(temporaryDirectory(t), 'waybill.yaml')
   await init({ file, provider: ALL, env: KEYS, say: () => {} })
   const quote = createQuote(pricingOf(loadConfig(file, { env: KEYS }).config), Date.now)
@@ -54,7 +54,7 @@ test('every preset has a price; those that the mock knows are where it has them'
   for (const [name, there, here] of known) assert.equal(there, here, name)
 })
 
-test('a file that is there, a provider that is not known, no terminal: one line, exit code 2, nothing written', async (t) => {
+test('an existing file, an unknown provider or a missing terminal gives one line and exit code 2, and nothing is written', async (t) => {
   const directory = temporaryDirectory(t)
   const there = join(directory, 'there.yaml')
   writeFileSync(there, '')
@@ -79,7 +79,7 @@ test('a file that is there, a provider that is not known, no terminal: one line,
   assert.equal(existsSync(none), false)
 })
 
-test('with --check it asks each provider for its models and nothing else, and says what came of it', async (t) => {
+test('with --check, init asks each provider only for its models, and says what came of it', async (t) => {
   const asked: string[] = []
   const server = setupServer(
     http.all('*', ({ request }) => {

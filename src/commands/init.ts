@@ -29,7 +29,7 @@ export interface InitOptions {
 
 const LIST_MS = 10_000
 
-/** Names of clouds that have no address for everybody. */
+/** Names of clouds whose address differs for each customer. */
 const CLOUDS = [
   'aws',
   'bedrock',

@@ -16,7 +16,7 @@ const terminal = (isTTY: boolean) => ({
   },
 })
 
-test('a new key is private, is never shown, and its line in the configuration lets it in (KEEP-01)', async (t) => {
+test('a new key is private and never shown, and works once its line is in the configuration (KEEP-01)', async (t) => {
   const home = temporaryDirectory(t)
   const out = terminal(true)
   keyNew({ name: '007', role: 'client', env: { HOME: home }, out })
@@ -59,7 +59,7 @@ test('every key is new, and none overwrites another', (t) => {
   assert.throws(() => make('a', join(elsewhere, 'below')), /EEXIST|ENOTDIR/)
 })
 
-test('a key is shown on a terminal only, and not even made where it cannot be shown', (t) => {
+test('a key is shown only on a terminal, and not even made if it cannot be shown', (t) => {
   const env = { XDG_CONFIG_HOME: temporaryDirectory(t) }
   const file = join(env.XDG_CONFIG_HOME, 'waybill', 'keys', 'a')
   assert.throws(

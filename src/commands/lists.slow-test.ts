@@ -12,7 +12,7 @@ const CONFIG = `keys: [ ${entry('admin')}, ${entry('client', ', budget: { usd: 2
 models: { alpha/model-a: { price: { input: 2, output: 6 } } }
 routes: { auto: { targets: [ { model: alpha/model-a } ] } }`
 
-test('sessions, keys and calls are listed for the key that asks', async (t) => {
+test('the lists show the sessions, keys and calls that the asking key may see', async (t) => {
   const gateway = await testGateway(t, { config: CONFIG })
   for (const session of ['first', 'second', 'second']) {
     const headers = { authorization: `Bearer ${KEYS.client}`, 'x-session-id': session }

@@ -129,7 +129,7 @@ test('--follow asks again while the record cannot be read, and misses nothing (L
   )
 })
 
-test('no gateway, a key that is missing, a reader that leaves: one line or none, no stack trace', async (t) => {
+test('without a gateway, a key or a reader, logs prints one line or none, and no stack trace', async (t) => {
   const nobody = logs('--url', 'http://127.0.0.1:9')
   assert.deepEqual(await nobody.closed, [1, null])
   assert.match(
@@ -185,7 +185,7 @@ const call: ShownCall = {
   client: 'claude-cli/2.1.330 (external, cli)',
 }
 
-test('no row is wider than the terminal, and where it went drops off last (TELL-06)', () => {
+test('no row is wider than the terminal, and the target is the last column to be dropped (TELL-06)', () => {
   const hostile = {
     ...call,
     requested_model: `x\u001b]0;owned\u0007\n${'宽'.repeat(60)}`,
@@ -242,7 +242,7 @@ test('refused calls are listed with the others and with their error, failures wi
   assert.equal(following.said.stdout.match(/refused/g)!.length, 3, 'each once')
 })
 
-test('the configuration says where the gateway listens; --url and WAYBILL_URL go first', async (t) => {
+test('the configuration says where the gateway listens; --url and WAYBILL_URL take precedence', async (t) => {
   const gateway = await testGateway(t)
   await gateway.chat(ask('alpha/model-a'))
   const file = join(temporaryDirectory(t), 'w.yaml')

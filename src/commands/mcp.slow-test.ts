@@ -27,7 +27,7 @@ async function connected(t: TestContext, url: string) {
   }
 }
 
-test('every tool reads, none of them spends, and each says so', async (t) => {
+test('every tool only reads, none of them spends, and each says so', async (t) => {
   const gateway = await testGateway(t)
   const id = (await gateway.chat(ask('auto'))).headers.get('x-gateway-request-id')
   const spent = gateway.received()
@@ -47,7 +47,7 @@ test('every tool reads, none of them spends, and each says so', async (t) => {
   assert.equal(gateway.received(), spent)
 })
 
-test('a pipe that ends gets the answer to every question that was in it', async (t) => {
+test('every question is answered even if the pipe has ended after the last one', async (t) => {
   const { url } = await testGateway(t)
   const { child, ended } = startCli(['mcp', '--url', url])
   const ask = (id: number, method: string, params: object) =>
@@ -71,7 +71,7 @@ test('a pipe that ends gets the answer to every question that was in it', async 
   assert.ok(answers.every(({ result }) => result && !result.isError))
 })
 
-test('a wrong argument, an unknown model, a missing gateway: an error in words, and it goes on', async (t) => {
+test('a wrong argument, an unknown model or a missing gateway gets a clear error, and the server keeps running', async (t) => {
   const gateway = await testGateway(t)
   const { call } = await connected(t, gateway.url)
   assert.match((await call('spend', { window: '1y' })).text, /window/)
@@ -83,7 +83,7 @@ test('a wrong argument, an unknown model, a missing gateway: an error in words, 
   assert.equal((await call('routes')).isError, false)
 })
 
-test('a message without end is refused in one line, and ends it', async (t) => {
+test('an endless message is refused in one line, and ends the server', async (t) => {
   const child = spawn(process.execPath, [CLI, 'mcp', '--url', 'http://127.0.0.1:9'], { env: ENVIRONMENT })
   t.after(() => child.kill('SIGKILL'))
   let said = ''

@@ -117,7 +117,7 @@ test('waybill models forget forgets what was learned, of one model or of all', a
   assert.match((await waybill('models', 'forget', '--config', file)).error, /nothing of it was learned/)
 })
 
-test('waybill models sync says of clouds, logins and keys from elsewhere why it does not ask them, and asks the others', async (t) => {
+test('waybill models sync says why it does not ask clouds, logins and keys from elsewhere, and asks the others', async (t) => {
   const { url, asked } = await listing(t, JSON.stringify(LIST))
   const file = join(temporaryDirectory(t), 'waybill.yaml')
   writeFileSync(
@@ -147,7 +147,7 @@ test('waybill models sync says of clouds, logins and keys from elsewhere why it 
     assert.match(synced.error, line)
 })
 
-test('bad lists and files: too long, no list, an unknown provider, a wrong field', async (t) => {
+test('waybill models refuses bad lists and files: too long, no list, an unknown provider, a wrong field', async (t) => {
   for (const [body, says] of [
     [JSON.stringify({ data: [{ id: 'm', text: 'x'.repeat(20 * 2 ** 20) }] }), /longer than 8388608 bytes/],
     ['<html>', /JSON/],

@@ -43,7 +43,7 @@ const COMMANDS: readonly [readonly string[], number][] = [
 ]
 
 for (const [args, expected] of COMMANDS)
-  test(`\`${args.join(' ').replace(root, '')}\` ends quietly when nobody reads`, async () => {
+  test(`\`${args.join(' ').replace(root, '')}\` ends quietly when no one reads its output`, async () => {
     const quiet = await unread(args, 'stdout')
     assert.deepEqual([quiet.code, quiet.signal], [expected, null], quiet.stderr)
     assert.doesNotMatch(quiet.stderr, /EPIPE|\n {4}at /)
@@ -51,7 +51,7 @@ for (const [args, expected] of COMMANDS)
     assert.deepEqual([deaf.code, deaf.signal], [expected, null])
   })
 
-test('a list that `head` cuts in a shell exits with 0', () => {
+test('a list that `head` cuts short in a shell exits with 0', () => {
   const { status, stdout, stderr } = spawnSync(
     'bash',
     ['--norc', '-o', 'pipefail', '-c', `"${process.execPath}" "${CLI}" recordings list --json | head -n 1`],
@@ -74,7 +74,7 @@ test('output that cannot be written for another reason gives one line and exit c
   }
 })
 
-test('a gateway and a mock go on if nobody reads their output', async (t) => {
+test('a gateway and a mock keep running if no one reads their output', async (t) => {
   const [port, control] = [await freePort(), await freePort()]
   for (const args of [
     ['serve', '--replay', '-c', EXAMPLE, '--port', port],
@@ -98,7 +98,7 @@ test('a gateway and a mock go on if nobody reads their output', async (t) => {
   }
 })
 
-/** A port that nobody uses just now: one that prints nothing cannot say which it took. */
+/** A port that is free just now: a program that prints nothing cannot say which one it took. */
 async function freePort(): Promise<string> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -92,7 +92,7 @@ ${keys(limits)}`
   assert.equal(waybill('config', 'check', '-c', file).status, 2)
 })
 
-test('config check takes an empty file for a mistake, and warns if it has no provider', (t) => {
+test('config check treats an empty file as a mistake, and warns if a file has no provider', (t) => {
   const file = join(temporaryDirectory(t), 'empty.yaml')
   writeFileSync(file, '# nothing yet\n')
   const { status, stderr } = waybill('config', 'check', '-c', file)
@@ -157,7 +157,7 @@ test('serve --replay without waybill.yaml runs on the example, says so, and keep
   assert.deepEqual(readdirSync(cwd), ['data'])
 })
 
-test('serve --replay with a file that somebody named wants that file', () => {
+test('serve --replay fails if a file was named that does not exist', () => {
   const { status, stderr } = waybill('serve', '--replay', '--config', '/nowhere/waybill.yaml')
   assert.equal(status, 2)
   assert.match(stderr, /^waybill: \/nowhere\/waybill\.yaml: no such file; /)

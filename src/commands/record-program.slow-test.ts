@@ -96,7 +96,7 @@ test('a call without a recording is named, and ends the replay with 1', async (t
   assert.match(stderr, /^waybill: 1 of 1 calls have no recording$/m)
 })
 
-test('replay without its recordings says how to make them', async (t) => {
+test('a replay without recordings says how to make them', async (t) => {
   const { code, stderr } = await runCli(['replay', '--recordings', 'missing', '--', 'true'], {
     cwd: temporaryDirectory(t),
   })

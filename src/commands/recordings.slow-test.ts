@@ -74,7 +74,7 @@ test('record says that it costs money, keeps a redacted recording of each call, 
   assert.equal(waybill('recordings', 'verify', out).status, 0)
 })
 
-test('record for a provider that is not there is a mistake that names those that are', (t) => {
+test('record for an unknown provider is an error that names the known ones', (t) => {
   const config = join(temporaryDirectory(t), 'waybill.yaml')
   writeFileSync(config, 'providers: { alpha: { dialect: openai, base_url: "http://127.0.0.1:1/v1" } }\n')
   const { status, stderr } = waybill('record', '--provider', 'beta', '-c', config)
@@ -82,7 +82,7 @@ test('record for a provider that is not there is a mistake that names those that
   assert.match(stderr, /^waybill: .*: there is no provider "beta"; there are: alpha\n$/)
 })
 
-test('record refuses a call that it could not store, and spends nothing', (t) => {
+test('record refuses a call whose recording could not be stored, and spends nothing', (t) => {
   const directory = temporaryDirectory(t)
   const config = join(directory, 'waybill.yaml')
   writeFileSync(config, 'providers: { alpha: { dialect: openai, base_url: "http://127.0.0.1:9/v1" } }\n')
@@ -119,7 +119,7 @@ test('list shows every recording, as a table and as JSON', () => {
   ])
 })
 
-test('verify is quiet about valid recordings, names each problem, and warns of old ones', (t) => {
+test('verify is silent about valid recordings, names each problem, and warns about old recordings', (t) => {
   const dir = temporaryDirectory(t)
   cpSync(OWN, dir, { recursive: true })
   const good = waybill('recordings', 'verify', dir, '--older-than', '1200')
@@ -171,7 +171,7 @@ function foreign(t: TestContext) {
   return { dir, out, run }
 }
 
-test('import says what became of every exchange, and ends with 1 where something was refused', (t) => {
+test('import says what became of every exchange, and ends with 1 if something was refused', (t) => {
   const { dir, out, run } = foreign(t)
   const { status, stdout, stderr } = run('chat.har', 'notes.txt')
   assert.equal(status, 1)
@@ -209,7 +209,7 @@ test('import says what became of every exchange, and ends with 1 where something
   assert.match(head.shape, shape)
 })
 
-test('importing again writes nothing twice, and says where everything is', (t) => {
+test('a second import writes nothing twice, and says where everything is', (t) => {
   const { out, run } = foreign(t)
   const first = run('good.har')
   assert.equal(first.status, 0, first.stderr)
@@ -235,7 +235,7 @@ test('a file that is named twice, or copied, is imported once', (t) => {
   assert.match(stdout, /^known +copy\.har: exchange 2: openai\/chat-completions-tiny-plain-2$/m)
 })
 
-test('an import that keeps nothing ends with 1, a wrong call with 2, and --help says so', (t) => {
+test('an import that keeps nothing exits with 1, a wrong call with 2, and --help says so', (t) => {
   const { out, run } = foreign(t)
   assert.equal(run('notes.txt').status, 1)
   assert.equal(waybill('recordings', 'import', '--out', out).status, 2)

@@ -108,7 +108,7 @@ for (const [name, path] of [
     await replay.stop()
   })
 
-test('with --keep-answers each call gets the answer to its own text, in any order, and needs the key (REC-06)', async (t) => {
+test('with --keep-answers each call gets the answer to its own text, in any order, and the replay needs the key (REC-06)', async (t) => {
   const capitals: Script = (response, received) =>
     answer(received.text.includes('Italy') ? 'Rome.' : 'Paris.')(response, received)
   const { config, out, provider } = await providerAt(t, 'together', '/v1', capitals)
@@ -158,7 +158,7 @@ test('with --keep-answers each call gets the answer to its own text, in any orde
   assert.match(own.stderr, /^waybill: [^\n]+ belongs to the package, which is published/)
 })
 
-test('a call without a recording is an error that names the nearest and the command, and is made up on demand only (REC-02)', async (t) => {
+test('a call without a recording gets an error that names the nearest recording and the command; an answer is made up only on demand (REC-02)', async (t) => {
   const { config, out, provider } = await providerAt(t, 'together', '/v1')
   const recording = await started(t, 'record', '--provider', 'together', '-c', config, '--out', out)
   await recording.chat('auto')
@@ -337,7 +337,7 @@ async function asked(url: string) {
   }
 }
 
-test('the official client gets the same from the replay as from the provider, except the words', async (t) => {
+test('the official client gets from the replay what it got from the provider, except the words', async (t) => {
   const mock = await createMockProviders()
   t.after(() => mock.close())
   const directory = temporaryDirectory(t)
@@ -360,7 +360,7 @@ test('the official client gets the same from the replay as from the provider, ex
   await replay.stop()
 })
 
-test('a provider that is configured while replay runs is found as well', async (t) => {
+test('replay also finds a provider that is configured while it runs', async (t) => {
   const { config, out, provider } = await providerAt(t, 'together', '/v1', answer('four'))
   const recording = await started(t, 'record', '--provider', 'together', '-c', config, '--out', out)
   await recording.chat('auto')
@@ -382,7 +382,7 @@ test('a provider that is configured while replay runs is found as well', async (
 })
 
 for (const option of ['--invent', '--similar'])
-  test(`${option} without --replay is a mistake of one line`, async (t) => {
+  test(`${option} without --replay is a one-line error`, async (t) => {
     const { config } = await providerAt(t, 'together', '/v1')
     const { code, stderr } = await runCli(['serve', option, '-c', config], {
       env: { KEY: 'x', WAYBILL_PORT: '0' },

@@ -22,7 +22,7 @@ function fileFor(t: TestContext, port: string | number, routes: string): string 
 const routes = (args: readonly string[], env: Record<string, string> = {}) =>
   runCli(['routes', ...args], { env })
 
-test('routes asks the running gateway, so that a target that cools down is shown so', async (t) => {
+test('routes asks the running gateway, and so can show that a target is cooling down', async (t) => {
   const { url, chat } = await testGateway(t, {
     providers: { alpha: fail(500), beta: answer() },
     config: TWO_TARGETS,
@@ -40,7 +40,7 @@ test('routes asks the running gateway, so that a target that cools down is shown
   assert.match(elsewhere.stdout, /beta\/model-b +cheap +100 %\n/)
 })
 
-test('without a gateway the routes come from the file, and the output says so', async (t) => {
+test('if no gateway runs, the routes come from the file, and the output says so', async (t) => {
   const { code, stdout, stderr } = await routes(['-c', fileFor(t, 9, TWO_TARGETS)])
   assert.equal(code, 0, stderr)
   assert.match(
@@ -53,7 +53,7 @@ test('without a gateway the routes come from the file, and the output says so', 
   assert.match(named.stderr, /^waybill: no gateway answers at http:\/\/127\.0\.0\.1:9; [^\n]+\n$/)
 })
 
-test('a gateway that needs a key gets one; without one, the error says so', async (t) => {
+test('routes sends a key to a gateway that needs one; if it has no key, the error says so', async (t) => {
   const key = 'wb_the-key-of-the-test'
   const digest = createHash('sha256').update(key).digest('hex')
   const { url } = await testGateway(t, {

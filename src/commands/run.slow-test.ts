@@ -1,4 +1,5 @@
-// `waybill run`, with a fake agent: what it is given, what is said of it, how its end and signals are passed on.
+// `waybill run` with a fake agent: what the agent gets, what is printed about it, and how its end and signals
+// are passed on.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -66,7 +67,7 @@ test('the agent gets its environment and arguments; the output holds no key; its
   assert.ok(!said.stderr.includes(KEY))
 })
 
-test('with --own-login Claude Code keeps its login; the gateway’s key goes into a header of its own, after the user’s', async (t) => {
+test('with --own-login Claude Code keeps its login; the gateway’s key is sent in a header of its own, after the user’s headers', async (t) => {
   const { url } = await keyed(t)
   const claude = fakeAgent(t, 'claude')
   const { said, closed } = start(['--url', url, '--own-login', '--', claude], {
@@ -91,7 +92,7 @@ test('with --own-login Claude Code keeps its login; the gateway’s key goes int
   assert.match(other.said.stderr, /--own-login works for claude; .*codex is none of them/)
 })
 
-test('an agent that sends no session gets one, in its calls and for the status line', async (t) => {
+test('an agent that sends no session is given one, for its calls and for the status line', async (t) => {
   const { url } = await testGateway(t, { config: CONFIG })
   const { said, closed } = start(['--url', url, '--quiet', fakeAgent(t, 'copilot')])
   assert.deepEqual(await closed, [0, null], said.stderr)

@@ -16,7 +16,10 @@ interface Line {
   readonly [field: string]: any
 }
 
-/** A gateway of its own process, with a file that can be rewritten. `config` follows after server, data and providers. */
+/**
+ * A gateway in a process of its own, with a file that can be rewritten. `config` follows after server, data
+ * and providers.
+ */
 async function serving(t: TestContext, provider: MockServer, config: string, env = {}) {
   const directory = temporaryDirectory(t)
   const file = join(directory, 'waybill.yaml')
@@ -132,7 +135,7 @@ test('SIGHUP reads the file again, and names in one line the settings that need 
   assert.equal(provider.ledger.at(-1)!.headers.authorization, undefined, 'no key of a provider that is gone')
 })
 
-test('a call is one line of JSON; prompts, keys and sessions are in none; start and stop are logged (KEEP-01)', async (t) => {
+test('each call is logged as one line of JSON without prompts, keys and sessions; start and stop are logged too (KEEP-01)', async (t) => {
   const provider = await startMockServer(
     stream(chunk({ content: 'the-answer' }, { finish_reason: 'stop' }), DONE),
   )
@@ -186,7 +189,7 @@ test('a call is one line of JSON; prompts, keys and sessions are in none; start 
   assert.doesNotMatch(gateway.all(), /the-session|the-prompt|the-answer|sk-of-the-operator/)
 })
 
-test('the session is logged at level debug only, and an unknown level is refused', async (t) => {
+test('the session is logged only at level debug, and an unknown level is refused', async (t) => {
   const provider = await startMockServer()
   t.after(() => provider.close())
   const gateway = await serving(t, provider, ONE, { WAYBILL_LOG_LEVEL: 'debug' })
@@ -203,7 +206,7 @@ test('the session is logged at level debug only, and an unknown level is refused
   assert.equal(wrong.stderr, 'waybill: log level "loud" is not one of silent, error, warn, info, debug\n')
 })
 
-test('SIGTERM takes no new call, lets the open stream end, and the record is whole (LIFE-02)', async (t) => {
+test('after SIGTERM no new call is accepted, the open stream may end, and the record is complete (LIFE-02)', async (t) => {
   let release = () => {}
   const held = new Promise<void>((done) => {
     release = done
@@ -246,7 +249,7 @@ test('a second process on the same data directory is refused in one line, and th
   assert.equal((await gateway.chat('auto')).status, 200)
 })
 
-test('a gateway whose log has lost its reader ends as any other', async (t) => {
+test('a gateway ends as usual even if no one reads its log any more', async (t) => {
   const provider = await startMockServer()
   t.after(() => provider.close())
   const { child, chat, all } = await serving(t, provider, ONE)

@@ -1,4 +1,4 @@
-// A gateway that is told to stop ends as a process, not only in its log; so does one that npm started.
+// A gateway that is asked to stop ends as a process, not only in its log; so does one that npm started.
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,4 +1,5 @@
-// `waybill target check` and `waybill target init` as somebody meets them, with a small gateway that is not this one.
+// `waybill target check` and `waybill target init` as a user meets them, with a small gateway that is not
+// this one.
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -47,7 +48,7 @@ createServer((q, r) => {
 )
 const START = `UPSTREAM={{mock.openai.base_url}} KEY={{mock.openai.key}} {{node}} ${GATEWAY} {{port}}`
 
-test('init tries the answers, finds out where the log has what, and check agrees with the file', async () => {
+test('target init tries the answers, finds the fields in the log, and writes a file that target check accepts', async () => {
   const file = join(root, 'mine.yaml')
   const { code, out, err } = await waybill(
     ...['init', file, '--start', START.replace(GATEWAY, relative('.', GATEWAY)), '--call', 'gpt-5-mini'],
@@ -144,7 +145,7 @@ test('init takes a name, headers of requests, and a path that shows when the gat
   assert.match(wrong.err, /--header: write NAME: VALUE/)
 })
 
-test('check reports where the gateway differs from the file, exit code 1', async () => {
+test('check reports where the gateway differs from the file, and exits with 1', async () => {
   const file = join(root, 'wrong.yaml')
   const [upstream, key, ...command] = START.split(' ')
   writeFileSync(

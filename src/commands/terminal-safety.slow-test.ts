@@ -62,7 +62,7 @@ const call = {
   [HOSTILE]: HOSTILE,
 }
 
-test('logs cleans a table, and escapes JSON so that it is still the same', async (t) => {
+test('logs removes control characters from a table, and escapes them in JSON so that its meaning stays the same', async (t) => {
   const url = await hostile(t, 200, { object: 'list', data: [call], has_more: false, next_cursor: null })
   const table = await waybill(['logs', '--url', url])
   assert.equal(table.code, 0, table.stderr)
@@ -72,7 +72,7 @@ test('logs cleans a table, and escapes JSON so that it is still the same', async
   assert.deepEqual(JSON.parse(json.stdout), call)
 })
 
-test('logs cleans error texts of a gateway', async (t) => {
+test('logs removes control characters from a gateway’s error texts', async (t) => {
   const url = await hostile(t, 400, { error: { message: HOSTILE, code: 'x' } })
   const { code, stdout, stderr } = await waybill(['logs', '--url', url])
   assert.equal(code, 1)
@@ -80,7 +80,7 @@ test('logs cleans error texts of a gateway', async (t) => {
   assert.equal(stderr.trim().split('\n').length, 1, 'one line')
 })
 
-test('config check and doctor clean the names of settings, the values and the path of the file', async (t) => {
+test('config check and doctor remove control characters from names of settings, values and the path of the file', async (t) => {
   const directory = join(temporaryDirectory(t), 'a\u001b[31mb\u202ec')
   mkdirSync(directory)
   const file = join(directory, 'w\u009b.yaml')
@@ -103,7 +103,7 @@ test('config check and doctor clean the names of settings, the values and the pa
   }
 })
 
-test('routes cleans the names of routes and the gateway’s answers', async (t) => {
+test('routes removes control characters from the names of routes and the gateway’s answers', async (t) => {
   const candidate = {
     provider: HOSTILE,
     model: HOSTILE,
@@ -136,7 +136,7 @@ test('routes cleans the names of routes and the gateway’s answers', async (t) 
   }
 })
 
-test('arguments that are repeated in an error are cleaned', async () => {
+test('arguments that an error repeats lose their control characters', async () => {
   for (const args of [
     [HOSTILE],
     ['serve', `--${HOSTILE}`],

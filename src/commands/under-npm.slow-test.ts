@@ -50,10 +50,10 @@ describe('a command behind a shell', { concurrency: true }, () => {
       const env = { ...npm, WAYBILL_DATA: temporaryDirectory(t) }
       assert.equal(await endShell(command, '$run; true', env), true)
     })
-    test(`${name} that nobody started through npm stays`, async (t) => {
+    test(`${name} that was not started through npm keeps running`, async (t) => {
       assert.equal(await endShell(command, '$run; true', { WAYBILL_DATA: temporaryDirectory(t) }), false)
     })
-    test(`${name} that a script of npm put into the background stays`, {
+    test(`${name} that a script of npm put into the background keeps running`, {
       skip: process.platform !== 'linux' && 'only Linux tells a process that it is in the background',
     }, async (t) => {
       const env = { ...npm, WAYBILL_DATA: temporaryDirectory(t) }

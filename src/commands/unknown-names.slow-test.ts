@@ -56,7 +56,7 @@ test('unknown names end with exit code 2, one line and advice', async (t) => {
   }
 })
 
-test('a model that only a default accepts is started, and the output says so', async (t) => {
+test('a model that only a default provider accepts can be used, and the output says so', async (t) => {
   const { url } = await testGateway(t, { config: `${CONFIG}\ndefaults: { messages: code }` })
   const run = (...words: string[]) => runCli(['run', '--url', url, ...words])
   const directory = temporaryDirectory(t)

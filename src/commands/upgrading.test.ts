@@ -38,7 +38,7 @@ for (const [old, to] of Object.entries(RENAMED_WORDS))
     })
   })
 
-test('old names of the library are errors that name the new ones; an old finding is read as the new one', () => {
+test('old names in the library are errors that name the new ones; an old finding is read as the new one', () => {
   const library = named('library')
   assert.throws(() => createWitness(), { message: `createWitness is now called ${library.createWitness}` })
   assert.throws(() => new WitnessContainer(), {

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { temporaryDirectory } from '../test/test-gateway.ts'
 import { stateOf, watchConfig } from './watch-config.ts'
 
-test('a file that was replaced where this process cannot see it is reported once', {
+test('a configuration that was replaced where this process cannot see it is reported once', {
   skip: process.platform !== 'linux' && 'only Linux shows an open file below /proc',
 }, async (t) => {
   // What a container sees of a file that was mounted by itself: the path stays with the old file, which has no name.

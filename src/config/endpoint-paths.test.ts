@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { DIALECTS } from '../dialects/registry.ts'
 import { endpointIn, withoutEndpoint } from './endpoint-paths.ts'
 
-test('the path of every dialect is recognized at the end of an address, and taken off', () => {
+test('the path of every dialect is recognized at the end of an address, and removed', () => {
   const paths = Object.values(DIALECTS)
     .map(({ client }) => client.path)
     .filter((path) => !path.includes('*'))

@@ -8,7 +8,7 @@ const text = readFileSync(new URL('../../examples/waybill.yaml', import.meta.url
 const names = [...text.matchAll(/\$([A-Z][A-Z_]*)/g)].map(([, name]) => [name!, 'any'])
 const read = (given: string) => parseConfig(given, 'waybill.yaml', { env: Object.fromEntries(names) }).config
 
-test('lines that end with CR and LF, and a byte order mark, mean the same configuration', () => {
+test('lines that end in CR LF, and a byte order mark, do not change the configuration', () => {
   const plain = read(text)
   assert.ok(Object.keys(plain.routes).length > 0)
   const crlf = text.replaceAll('\n', '\r\n')

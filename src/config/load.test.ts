@@ -167,24 +167,24 @@ for (const [name, text, expected] of ROWS)
     assert.match(found[0]!, expected)
   })
 
-test('a key that is not in the environment names the variable and its line; in replay it is not needed', () => {
+test('if a key is not in the environment, the error names the variable and its line; in replay the key is not needed', () => {
   assert.deepEqual(problems(PROVIDER, {}), [
     'w.yaml:1:83 providers.openai.key: environment variable OPENAI_API_KEY is not set; export it, or remove the provider',
   ])
   assert.equal(parseConfig(PROVIDER, 'w.yaml', { env: {}, replay: true }).secrets.size, 0)
 })
 
-test('every problem is named, not only the first', () => {
+test('every problem is reported, not only the first', () => {
   assert.equal(problems('server: { port: x }\ndurability: maybe\n').length, 2)
 })
 
-test('secrets are held apart from what may be printed', () => {
+test('secrets are kept apart from the settings that may be printed', () => {
   const { config, secrets } = parseConfig(PROVIDER, 'w.yaml', { env })
   assert.equal(secrets.get('openai'), 'sk-test-secret')
   assert.doesNotMatch(JSON.stringify(config), /sk-test-secret/)
 })
 
-test('a setting that is left out has its default, units are taken, and the environment goes before the file', () => {
+test('a setting that is left out has its default, units are accepted, and the environment takes precedence over the file', () => {
   const { config } = parseConfig('{}', 'w.yaml', { env: {} })
   assert.deepEqual(config.server, {
     host: '127.0.0.1',
@@ -220,7 +220,7 @@ test('a setting that is left out has its default, units are taken, and the envir
   )
 })
 
-test('a fraction of a millisecond or of a byte is rounded, because timers and buffers take none', () => {
+test('a fraction of a millisecond or of a byte is rounded, because timers and buffers accept only whole numbers', () => {
   const text = 'server: { headers_timeout: 5.0001s, body_limit: 1.3333KiB }'
   const { server } = parseConfig(text, 'w.yaml', { env: {} }).config
   assert.equal(server.headers_timeout, 5_000)
@@ -242,7 +242,7 @@ test('the example configurations are valid', () => {
   }
 })
 
-test('the certificates of a fleet are named relative to the configuration, wherever the gateway is started', (t) => {
+test('paths of a fleet’s certificates are relative to the configuration, wherever the gateway is started', (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'waybill-ca-'))
   t.after(() => rmSync(directory, { recursive: true }))
   const file = join(directory, 'waybill.yaml')

@@ -50,7 +50,7 @@ test('the environment alone sends nothing; `telemetry` in the file reads it (TRA
   assert.equal(telemetryHeaders, ENV.OTEL_EXPORTER_OTLP_HEADERS)
 })
 
-test('the file goes before the environment, and variables for traces before those for all signals (TRACE-06)', () => {
+test('the file takes precedence over the environment, and variables for traces over those for all signals (TRACE-06)', () => {
   const file = 'telemetry: { endpoint: "http://mine:1", service: mine, sample: 0.5, attributes: { a: b } }'
   const mine = telemetryOf(file, { ...ENV, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://traces/x' })
   assert.deepEqual(mine, {
@@ -74,7 +74,7 @@ test('the file goes before the environment, and variables for traces before thos
   )
 })
 
-test('samplers by their names; OTEL_SDK_DISABLED and OTEL_TRACES_EXPORTER=none switch it off (TRACE-06)', () => {
+test('samplers are known by their names; OTEL_SDK_DISABLED and OTEL_TRACES_EXPORTER=none switch tracing off (TRACE-06)', () => {
   for (const [name, sample, follow_caller] of [
     ['always_on', 1, false],
     ['always_off', 0, false],

@@ -176,7 +176,7 @@ for (const [name, [text, expected]] of Object.entries(TABLE))
     assert.deepEqual(problems(text), expected)
   })
 
-test('no problem says a word of the parser, or holds a line break', () => {
+test('no reported problem contains jargon of the parser or a line break', () => {
   for (const text of [
     'a: b: c',
     '{',

@@ -66,7 +66,7 @@ export interface Tokens {
   readonly cache_write_1h?: number | null
   /** Number of pictures made. Used for pricing only, not on record. */
   readonly images?: number
-  /** Everything else that the cost depends on; absent if the answer says nothing of it. */
+  /** Everything else that the cost depends on; absent if the answer says nothing about it. */
   readonly served?: Served | undefined
 }
 

@@ -1,4 +1,4 @@
-// Findings about the state of the gateway, in words, for `waybill doctor` and the page. Pure; knows only the
+// Findings about the state of the gateway, worded for `waybill doctor` and the page. Pure; knows only the
 // configuration and its arguments.
 import type { Config } from '../config/load.ts'
 import { createPricer, PRICE_TABLE, pricingOf } from '../pricing/pricing.ts'

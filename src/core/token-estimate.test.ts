@@ -1,4 +1,5 @@
-// A budget sets aside what a request may cost: no text and no limit of output is overlooked for the name that it stands below.
+// A budget sets aside what a request may cost: no text and no limit of output is overlooked because of the
+// name of its field.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'

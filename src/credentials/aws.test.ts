@@ -73,7 +73,7 @@ test('InvokeModel gets a signed request with model in the path and betas in the 
   assert.equal(attempt_log[0].provider_key, 'aws')
 })
 
-test('a version of Anthropic’s API after the first stands in the body as it is', async (t) => {
+test('a later version of Anthropic’s API than the first is sent in the body unchanged', async (t) => {
   useAccount(t, ACCOUNT)
   const { send, bedrock } = await start(t)
   await send(`invoke/${MODEL}`, {}, { 'anthropic-version': '2026-10-21' })
@@ -172,7 +172,7 @@ test('without any credentials a call gets an error, and nothing is sent', async 
 })
 
 for (const minutes of [-11, 11])
-  test(`a clock that is ${minutes} minutes wrong costs one refused request, and then AWS's clock counts`, async (t) => {
+  test(`a clock that is ${minutes} minutes off costs one refused request, and then AWS's clock counts`, async (t) => {
     useAccount(t, ACCOUNT)
     const { send, bedrock } = await start(t, { now: () => Date.now() + minutes * 60_000 })
     for (const requests of [2, 3]) {
@@ -181,7 +181,7 @@ for (const minutes of [-11, 11])
     }
   })
 
-test('files are read again: credentials that were renewed by another program serve the next try', async (t) => {
+test('files are read again: credentials that another program renewed are used for the next try', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'waybill-aws-'))
   t.after(() => rmSync(directory, { recursive: true, force: true }))
   const file = join(directory, 'credentials')
@@ -212,7 +212,7 @@ test('files are read again: credentials that were renewed by another program ser
   assert.equal(bedrock.ledger.length, 3)
 })
 
-test('a stream whose session ends in the middle is an error there, and the call is on record as broken', async (t) => {
+test('a stream whose session expires in the middle ends with an error there, and the call is recorded as broken', async (t) => {
   useAccount(t, ACCOUNT)
   const failsAfter = { messages: 3, type: 'expiredTokenException' }
   const { send, record } = await start(t, { script: bedrockScript({ failsAfter }) })
@@ -223,7 +223,7 @@ test('a stream whose session ends in the middle is an error there, and the call 
   assert.deepEqual([state, error_code], ['failed', 'authentication_error'])
 })
 
-test('an event stream that is damaged, or claims a message of gigabytes, is no answer', async (t) => {
+test('an event stream that is damaged, or that announces a message of gigabytes, does not count as an answer', async (t) => {
   useAccount(t, ACCOUNT)
   for (const damaged of [
     Buffer.alloc(64, 7),

@@ -72,7 +72,10 @@ class AwsCredentials implements Credentials {
     }
   }
 
-  /** Renews credentials that have expired, and follows AWS's clock; both are tried once more at once. */
+  /**
+   * Renews credentials that have expired, and corrects the clock to AWS's; either is followed by one more try
+   * at once.
+   */
   #settled(answer: CredentialAnswer, identity: Identity, isSecond: boolean): 'another' | null {
     if (answer.status !== 401 && answer.status !== 403) return null
     const error = clockError(answer, this.#options.now() + this.#clockOffset)

@@ -102,7 +102,7 @@ for (const [promise, check, broken] of [
 ] as const) {
   test(`${promise} (KEEP-08)`, () => check(pool))
   for (const [name, make] of Object.entries(broken))
-    test(`${promise}: a pool that ${name} fails`, () =>
+    test(`${promise}: fails with a key pool that ${name}`, () =>
       assert.throws(() => check(make), assert.AssertionError))
 }
 
@@ -155,5 +155,5 @@ for (const [name, make] of Object.entries({
   changesItsHeader: () => ({ ...pair(), login: asAKey() }),
   lendsItToTheNextCaller: () => ({ ...pair(), login: pooling() }),
 } satisfies Record<string, Pair>))
-  test(`a caller’s credential stays: one that ${name} fails`, () =>
+  test(`a caller’s credential stays: fails with credentials that ${name}`, () =>
     assert.rejects(() => callersStay(make), assert.AssertionError))

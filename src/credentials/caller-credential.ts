@@ -19,7 +19,7 @@ export class CallerCredential {
     this.#headers = headers
   }
 
-  /** Returns names and values in turn, for the provider of the call and nobody else. */
+  /** Returns names and values in turn, only for the provider of the call. */
   forProvider(): readonly string[] {
     return this.#headers
   }
@@ -34,8 +34,9 @@ export class CallerCredential {
 }
 
 /**
- * Returns the caller's own credential from the headers of a call; null without one. A header that holds a
- * gateway key is none, and so is one with several credentials, which `several` may refuse.
+ * Returns the caller's own credential from the headers of a call; null if there is none. A header that
+ * contains a gateway key is not a credential, and neither is one with several credentials, which `several`
+ * may refuse.
  */
 export function callerCredential(
   headers: IncomingHttpHeaders,

@@ -88,7 +88,7 @@ test('the caller’s credential reaches its provider as it was sent; the gateway
   assert.equal(upstream.paid!.ledger.length, 0)
 })
 
-test('what a subscription says of its limits is on record and in the status line', async (t) => {
+test('the limits that a subscription reports are in the record and in the status line', async (t) => {
   const { send, get } = await start(t)
   await send({ ...OWN, 'x-gateway-session-id': 's1' })
   const newest = async () => (await get('/api/usage/request-logs?limit=1', asAdmin)).json.data[0]
@@ -98,7 +98,7 @@ test('what a subscription says of its limits is on record and in the status line
   assert.match(line.text, /login\/m.*plan 5h 83 %/)
 })
 
-test('an own x-api-key is passed on in the same way, also to count tokens', async (t) => {
+test('the caller’s own x-api-key is passed on in the same way, and to count tokens too', async (t) => {
   const { send, login } = await start(t, {
     script: (response, { path }) =>
       path.endsWith('/count_tokens')
@@ -134,7 +134,7 @@ for (const [reason, status] of [
     assert.equal(login.ledger.length, status === 429 ? 2 : 1)
   })
 
-test('a 401 for the caller’s credential is the caller’s: relayed, without fallback, and cools nothing down', async (t) => {
+test('a 401 for the caller’s credential is relayed to the caller: there is no fallback, and nothing cools down', async (t) => {
   const { send, login, upstream, get } = await start(t)
   const wrong = { ...OWN, authorization: `Bearer ${TOKEN}-expired` }
   for (let n = 1; n <= 2; n++) {
@@ -151,7 +151,7 @@ test('a 401 for the caller’s credential is the caller’s: relayed, without fa
   assert.equal(upstream.paid!.ledger.length, 0)
 })
 
-test('without X-Gateway-Key nothing of the caller’s is passed on: the provider is left out', async (t) => {
+test('without X-Gateway-Key no credential of the caller is passed on, and the provider is left out', async (t) => {
   const { send, login, get, received } = await start(t)
   for (const headers of [{ authorization: `Bearer ${KEY}` }, { 'x-gateway-key': KEY }] as Record<
     string,
@@ -195,7 +195,7 @@ test('a gateway key is never passed on as a caller’s credential, and two in on
   assert.equal(login.ledger.length, 0)
 })
 
-test('a gateway without keys takes the caller’s credential as it comes', async (t) => {
+test('a gateway without keys passes on whatever credential the caller sends', async (t) => {
   const { send, login } = await start(t, { keys: '' })
   assert.equal((await send({ authorization: `Bearer ${TOKEN}` })).status, 200)
   assert.equal((await send({ authorization: `Bearer ${TOKEN}`, 'x-gateway-key': 'any' })).status, 200)
@@ -203,7 +203,7 @@ test('a gateway without keys takes the caller’s credential as it comes', async
   assert.ok(login.ledger.every(({ headers }) => headers['x-gateway-key'] === undefined))
 })
 
-test('the caller’s credential is in no record, artifact, read or file, though the provider repeats it (KEEP-07)', async (t) => {
+test('the caller’s credential is in no record, artifact, read or file, even if the provider repeats it (KEEP-07)', async (t) => {
   const echo: Script = (response, received) =>
     received.json.max_tokens === 9
       ? subscription(response, { ...received, headers: { authorization: `Bearer ${TOKEN}!` } })

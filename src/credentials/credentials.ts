@@ -16,7 +16,7 @@ export interface CredentialUse {
 
 /** Credentials of one provider. */
 export interface Credentials {
-  /** True if each call brings its own: an error 401 or 403 is then the caller's, and nobody else's. */
+  /** True if each call brings its own credential: an error 401 or 403 then concerns only its caller. */
   readonly areCallers: boolean
   /** Returns the credential for an attempt; a promise if it has to be fetched. Throws CredentialError. */
   take(use: CredentialUse): Credential | Promise<Credential>

@@ -68,7 +68,7 @@ for (const [what, status, error] of [
     assert.notEqual(served.provider_key, refusing)
     assert.deepEqual(served.losses, ['key.cache', 'key.reasoning'])
     assert.equal(moved.headers.get('x-gateway-attempts'), '2')
-    // The session stays with its new key, and nobody uses the old one meanwhile.
+    // The session stays with its new key, and no one uses the old one meanwhile.
     const before = pool.ledger.length
     assert.equal((await call('s1')).headers.get('x-gateway-lossy'), null)
     for (const session of ['s2', 's3', 's4', 's5']) await call(session)

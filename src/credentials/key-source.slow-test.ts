@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { keyOfCommand } from './key-source.ts'
 
-test('a key command that hangs ends in an error after ten seconds, for all calls that wait', async () => {
+test('a key command that hangs fails after ten seconds, for all calls that wait for it', async () => {
   const source = keyOfCommand(['sleep', '60'], 3_600_000, 'pool: key third', Date.now)
   const start = performance.now()
   const calls = await Promise.allSettled(Array.from({ length: 100 }, async () => source.get()))

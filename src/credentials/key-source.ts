@@ -89,7 +89,7 @@ const output = (program: string, args: readonly string[], what: string): Promise
   new Promise((resolve, reject) => {
     const options = { timeout: COMMAND_TIMEOUT_MS, maxBuffer: MAX_BYTES, encoding: 'utf8' as const }
     execFile(program, args, options, (error, stdout) => {
-      // Its standard error may hold anything, also the key.
+      // Its standard error may contain anything, even the key.
       if (error?.killed)
         reject(new CredentialError(`${what}: its command did not end within ${COMMAND_TIMEOUT_MS} ms`))
       else if (error)

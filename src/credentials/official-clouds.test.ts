@@ -126,7 +126,7 @@ const judged = ({ path, headers, json }: Received) => ({
 })
 
 for (const [what, identity] of Object.entries(IDENTITIES))
-  test(`Vertex AI with ${what}: the exchange and the calls are those of Google's own client (KEEP-09)`, async (t) => {
+  test(`Vertex AI with ${what}: the exchange and the calls equal those of Google’s client's own client (KEEP-09)`, async (t) => {
     const directory = temporaryDirectory(t)
     const file = join(directory, 'adc.json')
     writeFileSync(file, JSON.stringify(identity(directory)))
@@ -185,7 +185,7 @@ const NO_IDENTITY = {
   ...{ AZURE_FEDERATED_TOKEN_FILE: undefined, AZURE_AUTHORITY_HOST: undefined },
 }
 
-test('Azure with a client secret: one exchange, and the calls of the official client with the same token (KEEP-09)', async (t) => {
+test('Azure with a client secret: one exchange, and the same calls with the same token as the official client (KEEP-09)', async (t) => {
   setEnvironment(t, { ...NO_IDENTITY, AZURE_CLIENT_SECRET: 'secret-of-an-application' })
   const exchanges = tokenHosts(t)
   const { base, call, through } = await onAzure(t)
@@ -218,7 +218,7 @@ test('Azure with a client secret: one exchange, and the calls of the official cl
   assert.deepEqual({ ...rest, path: ours.path }, ours)
 })
 
-test('Azure with a federated token in a file: it is the assertion of the exchange, and a new file is read with the next one', async (t) => {
+test('Azure with a federated token in a file: the token is the assertion of the exchange, and the next exchange reads a new file', async (t) => {
   const file = join(temporaryDirectory(t), 'federated')
   writeFileSync(file, 'federated-token-of-a-pod-1\n')
   setEnvironment(t, { ...NO_IDENTITY, AZURE_FEDERATED_TOKEN_FILE: file })

@@ -1,7 +1,7 @@
 // Reads how much of a subscription is used, as its provider says in the headers of an answer. Pure.
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** Windows of Anthropic's plans: five hours and seven days, also for one family of models. */
+/** Windows of Anthropic's plans: five hours and seven days, some of them for one family of models. */
 const ANTHROPIC = ['5h', '7d', '7d_opus', '7d_sonnet'] as const
 
 /** Names of ChatGPT's windows. */

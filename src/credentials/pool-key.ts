@@ -1,4 +1,4 @@
-// One key of several: what its provider has said of its limits, and whether it may be used now.
+// One key of several: what its provider has reported about its limits, and whether it may be used now.
 import type { IncomingHttpHeaders } from 'node:http'
 import { LRUCache } from 'lru-cache'
 import { type Remaining, rateLimitsIn } from './rate-limits.ts'
@@ -9,7 +9,7 @@ export type Rest = 'limit' | 'denied' | 'spent'
 /** Times for which a key rests if the provider does not say how long, ms. */
 const REST_MS: Readonly<Record<Rest, number>> = { limit: 30_000, denied: 300_000, spent: 600_000 }
 
-/** What the newest answer said of a limit. */
+/** A limit as the newest answer reported it. */
 interface Report extends Remaining {
   /** Number of the request whose answer it was, and requests that were open besides it when it came. */
   readonly n: number

@@ -1,7 +1,7 @@
 // Reads what a provider says of its limits in the headers of an answer, whatever it calls them. Pure.
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** What is left of one limit, and when it begins anew, in ms since the epoch. */
+/** What is left of one limit, and when it resets, in ms since the epoch. */
 export interface Remaining {
   readonly left: number
   readonly resetsAt: number

@@ -45,7 +45,7 @@ test('a thousand calls at once wait for one fetch from a slow endpoint (KEEP-09)
   assert.equal(fetched(), 1)
 })
 
-test('it is renewed beside the calls five minutes before its end, once', async () => {
+test('a token is renewed once, five minutes before its end, while calls go on', async () => {
   const { renewed, fetched, pass } = setup()
   await renewed.get()
   pass(54 * MINUTE)
@@ -58,7 +58,7 @@ test('it is renewed beside the calls five minutes before its end, once', async (
   assert.equal(renewed.get(), 'token-2')
 })
 
-test('calls wait if it ends, and the old one serves as long as it is valid if renewal fails', async () => {
+test('calls wait once the token has expired; if its renewal fails, the old token is used as long as it is valid', async () => {
   const { renewed, fetched, pass, answerBy } = setup()
   await renewed.get()
   answerBy(async () => {
@@ -83,7 +83,7 @@ test('calls wait if it ends, and the old one serves as long as it is valid if re
   assert.equal(await renewed.get(), 'token-5')
 })
 
-test('an endpoint that hangs ends in an error after its time, and not in another request for each call', async () => {
+test('an endpoint that hangs leads to an error after its time-out, and not to another request for each call', async () => {
   const { renewed, fetched, answerBy } = setup({ timeoutMs: 20 })
   answerBy(() => new Promise(() => {}))
   const calls = Array.from({ length: 50 }, async () => renewed.get())
@@ -92,7 +92,7 @@ test('an endpoint that hangs ends in an error after its time, and not in another
   assert.equal(fetched(), 1)
 })
 
-test('one that was refused is fetched again, but a newer one is not', async () => {
+test('a token that was refused is fetched again, unless a newer one is there already', async () => {
   const { renewed, fetched } = setup()
   await renewed.get()
   renewed.refused('token-0')
@@ -102,7 +102,7 @@ test('one that was refused is fetched again, but a newer one is not', async () =
   assert.equal(fetched(), 2)
 })
 
-test('one with little time left is not fetched for every call', async () => {
+test('a token with little time left is not fetched anew for every call', async () => {
   const { renewed, fetched } = setup({ life: MINUTE })
   await renewed.get()
   for (let n = 0; n < 100; n++) await renewed.get()

@@ -80,7 +80,7 @@ async function onGoogle(t: TestContext, answer: Script = claude) {
   return start(t, tokens, cloud(tokens, answer, UNAUTHENTICATED))
 }
 
-test('Claude on Vertex AI: rawPredict, streams and counts carry a token of the machine', async (t) => {
+test('Claude on Vertex AI: rawPredict, streams and counts carry the machine’s own token', async (t) => {
   const { send, provider, tokens, record } = await onGoogle(t)
   const whole = await send('claude/claude-sonnet-4-5@20250929')
   assert.deepEqual(whole.json, MESSAGE)
@@ -107,7 +107,7 @@ test('Claude on Vertex AI: rawPredict, streams and counts carry a token of the m
   assert.deepEqual([used.input, used.output], [30, 12])
 })
 
-test('Gemini on Vertex AI: below the project, with a token', async (t) => {
+test('Gemini on Vertex AI: requests go to the project’s path, with a token', async (t) => {
   const { get, provider } = await onGoogle(t, gemini)
   const { status, text } = await get('/v1beta/models/gemini/gemini-2.5-flash:generateContent', {
     method: 'POST',
@@ -120,7 +120,7 @@ test('Gemini on Vertex AI: below the project, with a token', async (t) => {
   assert.equal(provider.ledger[0]!.headers['x-goog-api-key'], undefined)
 })
 
-test('a federated token in a file is exchanged; the quota project goes along', async (t) => {
+test('a federated token in a file is exchanged, and the quota project is sent with it', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'waybill-google-'))
   t.after(() => rmSync(directory, { recursive: true, force: true }))
   const tokens = await startTokenEndpoint(t)
@@ -177,7 +177,7 @@ test('a token that is revoked early is replaced and the call tried once more; a 
   assert.equal(provider.ledger.length, 5)
 })
 
-test('a hundred calls at a slow metadata server cause one request there, and no token is in the record', async (t) => {
+test('a hundred calls cause only one request to a slow metadata server, and no token is in the record', async (t) => {
   const { send, tokens, get } = await onGoogle(t)
   tokens.delayMs = 200
   const answers = await Promise.all(Array.from({ length: 100 }, () => send('claude/c')))
@@ -212,7 +212,7 @@ test('Azure with a managed identity: the token is for the scope of the provider,
   assert.match(refused.json.error.message, /needs the role Cognitive Services OpenAI User/)
 })
 
-test('an identity that Azure does not know ends in an error that says what to set', async (t) => {
+test('an identity that Azure does not know leads to an error that says what to set', async (t) => {
   const tokens = await startTokenEndpoint(t)
   setEnvironment(t, {
     IDENTITY_ENDPOINT: `${tokens.origin}/msi/token`,

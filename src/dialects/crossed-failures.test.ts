@@ -61,7 +61,7 @@ for (const { client, provider, whole, stream, error: Type } of CLIENTS) {
     }
   })
 
-  test(`${client} at ${provider}: an error inside a stream, and each way to break it, is an error for the client (DIAL-05, MSG-14)`, async (t) => {
+  test(`${client} at ${provider}: an error inside a stream, or a stream broken in any way, is an error for the client (DIAL-05, MSG-14)`, async (t) => {
     const gateway = await crossedGateway(t, provider, json({}), {
       config: 'resilience: { idle: 300ms, cooldown: 0s }',
     })
@@ -97,7 +97,7 @@ for (const { client, provider, whole, stream, error: Type } of CLIENTS) {
     }
   })
 
-  test(`${client} at ${provider}: a provider that refuses the reasoning gets one more request without it, on record`, async (t) => {
+  test(`${client} at ${provider}: a provider that refuses the reasoning gets one more request without it, which is recorded`, async (t) => {
     const gateway = await crossedGateway(t, provider, (response, received) => {
       const { reasoning_effort, thinking } = received.json
       const refuses = reasoning_effort !== undefined || thinking !== undefined
@@ -127,7 +127,7 @@ for (const { client, provider, whole, stream, error: Type } of CLIENTS) {
   })
 }
 
-test('a route refuses losses, or some of them, before anything is sent; and goes to who loses nothing (DIAL-04)', async (t) => {
+test('a route can refuse all losses or some before anything is sent, or prefer a target that loses nothing (DIAL-04)', async (t) => {
   const hinted = {
     ...asked,
     system: [{ type: 'text' as const, text: 'x', cache_control: { type: 'ephemeral' as const } }],
@@ -166,7 +166,7 @@ test('a route refuses losses, or some of them, before anything is sent; and goes
   assert.equal(record.attempt_log[0].losses, null)
 })
 
-test('prefer: native goes before the strategy; resolve says what translation would lose, and who is translated', async (t) => {
+test('prefer: native takes precedence over the strategy; resolve says which targets are translated, and what that would lose', async (t) => {
   for (const [prefer, provider] of [
     ['', 'alpha'],
     ['prefer: native,', 'beta'],
@@ -187,7 +187,7 @@ test('prefer: native goes before the strategy; resolve says what translation wou
   }
 })
 
-test('a fallback across dialects translates anew; the record names the losses at the attempt that had them', async (t) => {
+test('a fallback across dialects translates the request again; the record names the losses at the attempt that had them', async (t) => {
   const gateway = await testGateway(t, {
     providers: {
       alpha: json(errorOf('messages', 'busy', 'overloaded_error'), 529),
@@ -250,7 +250,7 @@ test('reasoning of another family never reaches a provider as signed, translated
   assert.deepEqual(chat.sent().messages[1], { role: 'assistant', content: 'x' })
 })
 
-test('a translated stream that is silent gets a ping within 30 s; one of the same dialect is left alone (MSG-10)', async (t) => {
+test('a silent translated stream gets a ping within 30 s; a silent stream in the client’s own dialect gets none (MSG-10)', async (t) => {
   let respond: (() => void) | undefined
   const quiet: Script = (response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -319,7 +319,7 @@ test('an answer from the cache says what its translation lost (DIAL-04)', async 
   assert.equal(gateway.received(), 1)
 })
 
-test('instructions in mid-conversation keep their place at chat; verdicts are never made up (MSG-16, MSG-20)', async (t) => {
+test('instructions in the middle of a conversation keep their place at chat; verdicts of safeguards are never made up (MSG-16, MSG-20)', async (t) => {
   const gateway = await crossedGateway(t, 'chat', answer())
   const body = {
     ...asked,

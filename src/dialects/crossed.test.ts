@@ -108,7 +108,7 @@ test('messages at chat, streamed: thoughts, text, interleaved calls with odd ids
   assert.deepEqual([record.attempt_log[0].losses, record.state], [[], 'completed'])
 })
 
-test('messages at chat, whole: an image in a result is an image, and all losses are named (DIAL-04, MSG-15, MSG-17, MSG-18, MSG-19)', async (t) => {
+test('messages at chat, whole: an image in a tool result arrives as an image, and all losses are named (DIAL-04, MSG-15, MSG-17, MSG-18, MSG-19)', async (t) => {
   const gateway = await crossedGateway(
     t,
     'chat',
@@ -207,7 +207,7 @@ const STREAM = [
   named({ type: 'message_stop' }),
 ]
 
-test('chat at messages, streamed: calls, usage, and thinking that returns to Anthropic byte by byte (DIAL-08)', async (t) => {
+test('chat at messages, streamed: calls and usage arrive, and thinking returns to Anthropic byte for byte (DIAL-08)', async (t) => {
   const gateway = await crossedGateway(t, 'messages', sse(...STREAM))
   const tools = [{ type: 'function' as const, function: { name: 'Bash', parameters: { type: 'object' } } }]
   const stream = gateway.openai.chat.completions.stream({
@@ -279,7 +279,7 @@ test('chat at messages, streamed: calls, usage, and thinking that returns to Ant
   )
 })
 
-test('Mistral gets ids of nine letters and digits, on calls and results alike; its own come back as they were (DIAL-06)', async (t) => {
+test('Mistral gets ids of nine letters and digits, in calls and results alike; the ids that it made come back unchanged (DIAL-06)', async (t) => {
   const made = (id: string) => ({ id, type: 'function', function: { name: 'Bash', arguments: '{}' } })
   const gateway = await crossedGateway(
     t,

@@ -112,7 +112,7 @@ export interface ClientDialect {
 
 /** Answers of a dialect that the gateway itself can keep. Items and answers are JSON texts. */
 export interface AnswerStoring {
-  /** Returns false if the request says that nobody is to keep its answer. */
+  /** Returns false if the request says that its answer must not be kept. */
   mayKeep(json: Readonly<Record<string, unknown>>): boolean
   /** Returns the id of the answer that a request goes on from; null for none. */
   previousIn(json: Readonly<Record<string, unknown>>): string | null
@@ -223,8 +223,8 @@ export interface UpstreamDialect {
   /** Reads the body of an error status; null if it is not of this dialect. */
   readError(text: string): ProviderError | null
   /**
-   * Returns the request without content that the provider has just refused because another one made it, to be
-   * sent once more; null for any other refusal.
+   * Returns the request without content that the provider has just refused because another provider made it,
+   * so that it can be sent once more; null for any other refusal.
    */
   readonly withoutRefused?: (request: ClientRequest, error: ProviderError) => ClientRequest | null
   /** Returns the tier that served an answer, if its headers name it. */

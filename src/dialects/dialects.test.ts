@@ -40,7 +40,7 @@ function readStream({ upstream }: Dialect, text: string, size: number) {
 
 for (const [name, dialect, samples] of ALL) {
   const { client, upstream } = dialect
-  test(`${name}: a stream says the same however its bytes arrive, and keeps them (FLOW-02)`, (t) => {
+  test(`${name}: a stream is read the same way however its bytes arrive, and none is lost (FLOW-02)`, (t) => {
     if (samples.stream('m') === '') return t.skip('its answers are not streamed')
     const text = samples.stream('m')
     for (let size = 1; size <= 64; size++)
@@ -51,7 +51,7 @@ for (const [name, dialect, samples] of ALL) {
       )
   })
 
-  test(`${name}: counts that are none are not reported, a zero is a zero (USE-04)`, () => {
+  test(`${name}: a count that is not a whole number counts as not reported, and a zero as a zero (USE-04)`, () => {
     for (const [member, kind] of Object.entries(samples.usage)) {
       for (const odd of [1.5, -1, '7', 1e300, null, true, [], {}, [7]])
         assert.equal(tokens(dialect, samples, { [member]: odd })?.[kind] ?? null, null, JSON.stringify(odd))
@@ -103,7 +103,7 @@ for (const [name, dialect, samples] of ALL) {
     )
   })
 
-  test(`${name}: invalid bodies are refused with the field that is to blame (FAIL-02)`, () => {
+  test(`${name}: an invalid body is refused with the name of the wrong field (FAIL-02)`, () => {
     for (const text of samples.noRequests)
       assert.throws(
         () => parse(dialect, text),
@@ -130,7 +130,7 @@ for (const [name, dialect, samples] of ALL) {
     assert.equal(claimOf(call).usd, 777)
   })
 
-  test(`${name}: a cached answer is found by the meaning of its request`, () => {
+  test(`${name}: a cached answer is found for any request with the same meaning`, () => {
     const identity = (text: string) => client.cacheIdentity(parse(dialect, text))
     const text = samples.request('m', false)
     assert.equal(identity(text), identity(text.replaceAll(', ', ' ,\n')))
@@ -143,7 +143,7 @@ for (const [name, dialect, samples] of ALL) {
     assert.equal(client.renameModel(text, '"mine"'), text.replace('"theirs"', '"mine"'))
   })
 
-  test(`${name}: however deep a request is, it is read, named and sent`, () => {
+  test(`${name}: a request can be read, looked up in the cache and sent, however deeply it is nested`, () => {
     const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`
     for (const stream of [true, false]) {
       const request = parse(

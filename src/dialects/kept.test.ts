@@ -198,7 +198,7 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
   ],
 }
 
-/** What looks like such an id and is none, or is known to every account. */
+/** What looks like such an id but is not one, or is known to every account. */
 const NONE: Readonly<Record<string, readonly object[]>> = {
   messages: [
     {
@@ -317,7 +317,7 @@ async function ask({ get }: TestGateway, dialect: string, model: string, request
 }
 
 for (const [dialect, cases] of Object.entries(CASES)) {
-  test(`${dialect}: any state of a provider goes to that provider or is refused (STATE-03)`, async (t) => {
+  test(`${dialect}: a request that uses state at a provider goes to that provider or is refused (STATE-03)`, async (t) => {
     const gateway = await start(t, dialect)
     for (const { what, request, param, loses } of cases) {
       const said = `${what} at ${param}`
@@ -355,7 +355,7 @@ for (const [dialect, cases] of Object.entries(CASES)) {
     }
   })
 
-  test(`${dialect}: what only looks like it is routed as ever (STATE-03)`, async (t) => {
+  test(`${dialect}: a request that only looks as if it used state is routed as usual (STATE-03)`, async (t) => {
     const gateway = await start(t, dialect)
     for (const request of NONE[dialect]!) {
       const providers = new Set<unknown>()
@@ -369,7 +369,7 @@ for (const [dialect, cases] of Object.entries(CASES)) {
   })
 }
 
-test('the record says why the others were passed over (STATE-03)', async (t) => {
+test('the record says why targets without the state were passed over (STATE-03)', async (t) => {
   const gateway = await start(t, 'chat')
   const { id } = await ask(gateway, 'chat', 'mixed', CASES.chat![0]!.request)
   const { decision } = await gateway.record(id)
@@ -380,7 +380,7 @@ test('the record says why the others were passed over (STATE-03)', async (t) => 
   ])
 })
 
-test('a container is used where it was made, also after a restart, and elsewhere if it is not on record (STATE-03)', async (t) => {
+test('a container is used at the target that made it, even after a restart, and at any target if it is not on record (STATE-03)', async (t) => {
   const event = (type: string, more: object) =>
     `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`
   const message = (id: string) => ({ ...JSON.parse(messages.answer('m', {})), container: { id } })

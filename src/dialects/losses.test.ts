@@ -35,7 +35,7 @@ for (const pair of new Set(LOSS_CASES.map(({ from, to }) => `${from} at ${to}`))
       assert.deepEqual(lossesOf(each), each.loses, JSON.stringify(each.request ?? each.answer))
   })
 
-test('every word for a loss has a case', () => {
+test('every kind of loss has a test case', () => {
   const shown = new Set(LOSS_CASES.flatMap(({ loses }) => loses))
   assert.deepEqual(
     Object.keys(LOSSES).filter((word) => !(shown as Set<string>).has(word)),

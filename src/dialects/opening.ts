@@ -7,7 +7,7 @@ import { isObject } from './json.ts'
 /** Marks of what to cache. Clients move them forward as a conversation grows. */
 const MOVING = new Set(['cache_control'])
 
-/** Returns it as a text to compare. A text is the same by itself and as a block of its own. */
+/** Returns it as a text to compare. A text counts as equal to a block that contains only this text. */
 export function openingOf(tools: unknown, instructions: unknown, messages: unknown): string {
   const list = Array.isArray(messages) ? messages : [messages]
   const first = list.findIndex((message) => isObject(message) && message.role === 'user')

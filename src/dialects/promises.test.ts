@@ -54,7 +54,7 @@ for (const [name, { client }, samples] of ALL) {
     assert.equal(gateway.received(), 0)
   })
 
-  test(`${name}: any request: errors have one shape; a refused request causes no inference, an accepted one is recorded (FAIL-06, LOG-07, PURE-07)`, async (t) => {
+  test(`${name}: for any request, errors have one shape, a refused request causes no inference, and an accepted one is recorded (FAIL-06, LOG-07, PURE-07)`, async (t) => {
     t.diagnostic(`seed ${SEED}, ${CASES} cases (WAYBILL_FUZZ_SEED=${SEED} repeats them)`)
     const gateway = await testGateway(t, {
       providers: {

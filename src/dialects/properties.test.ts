@@ -217,7 +217,7 @@ function interleaved({ before, calls }: Said, picks: readonly number[]): Buffer 
 const parsed = ({ calls }: Said) => calls.map(({ name, args }) => [name, args === '' ? {} : JSON.parse(args)])
 const inEvents = (bytes: Buffer) => new Response(new Uint8Array(bytes))
 
-test('calls that interleave in any way are read by Anthropic’s client, one block at a time (MSG-02, MSG-03, MSG-04)', async () => {
+test('Anthropic’s client reads calls that interleave in any way, one block at a time (MSG-02, MSG-03, MSG-04)', async () => {
   await fc.assert(
     fc.asyncProperty(said, fc.array(fc.nat(9), { minLength: 1, maxLength: 40 }), async (each, picks) => {
       const { bytes } = crossStream('messages', 'chat', interleaved(each, picks))
@@ -252,7 +252,7 @@ test('calls that interleave in any way are read by Anthropic’s client, one blo
   )
 })
 
-test('any calls of messages are read by OpenAI’s client', async () => {
+test('OpenAI’s client reads any calls that were translated from messages', async () => {
   await fc.assert(
     fc.asyncProperty(said, async (each) => {
       const { bytes } = crossStream('chat', 'messages', written('messages', each))
@@ -278,7 +278,7 @@ test('any calls of messages are read by OpenAI’s client', async () => {
 /** Gemini has no end mark: what says why it ended is the end. */
 const isEnded = ({ done, stop }: ReturnType<typeof readStream>): boolean => done || stop !== null
 
-/** Ids and times are made anew for each answer. */
+/** Ids and times are new in each answer. */
 const masked = (bytes: Buffer): string =>
   bytes
     .toString('utf8')

@@ -139,7 +139,7 @@ function factsOf({
     ]),
     choice: tools.length > 0 ? [choice ?? { type: 'auto' }, choice?.type === 'none' ? null : parallel] : null,
     limits: [maxTokens, [...stop]],
-    // 1 is what every provider takes where nothing is said.
+    // 1 is the default of every provider.
     sampling: [topK, temperature === 1 ? null : temperature, ...Object.values(others)],
     effort: [reasoning.effort, reasoning.budget, reasoning.on],
     format,

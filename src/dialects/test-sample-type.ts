@@ -20,7 +20,7 @@ export interface Samples {
   readonly read: { readonly text: string; readonly tokens: Tokens; readonly ends?: number }
   /** Names of the members that hold counts -> the count that they hold. */
   readonly usage: Readonly<Record<string, 'input' | 'output'>>
-  /** What a count is where only the other one is told; null by default. */
+  /** Value of a count if only the other count is reported; null by default. */
   readonly untold?: 0
   /** Texts that are no answer. */
   readonly noAnswers: readonly string[]

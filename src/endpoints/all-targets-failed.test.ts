@@ -22,7 +22,7 @@ test('the error names every target that was tried, with its reason and no key', 
   assert.ok(!JSON.stringify(json).includes(providerKey('alpha')))
 })
 
-test('a failure of the only target is worded as ever', async (t) => {
+test('the failure of a route’s only target keeps its usual words', async (t) => {
   const gateway = await testGateway(t)
   await gateway.upstream.alpha!.close()
   const { json } = await gateway.chat(ask('auto'))

@@ -1,4 +1,5 @@
-// Artifacts over a real socket: what they hold, what they do not, who may see them, and when they go.
+// Artifacts over a real socket: what they contain, what they do not, who may see them, and when they are
+// deleted.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
@@ -83,7 +84,7 @@ test('an artifact holds every exchange with sizes and times, and neither bodies 
   assert.deepEqual((await again.record(id)).artifact, record.artifact)
 })
 
-test('bodies are kept where they are asked for, without the keys that a provider repeats', async (t) => {
+test('bodies are kept if the configuration asks for it, without the keys that a provider repeats', async (t) => {
   const echo = `you sent ${providerKey('alpha')} and key-of-boss`
   const gateway = await testGateway(t, {
     providers: { alpha: answer(echo) },
@@ -130,7 +131,7 @@ keys: [ ${keys} ]`
   assert.deepEqual(json.artifact, { available: false, bytes: 0 })
 })
 
-test('a call that nothing came of has an artifact too', async (t) => {
+test('a call without any answer has an artifact too', async (t) => {
   const gateway = await testGateway(t, { providers: { alpha: (response) => response.destroy() } })
   const { headers } = await gateway.chat(ask('auto'))
   const { json } = await read(gateway, headers.get('x-gateway-request-id'))

@@ -112,7 +112,7 @@ const REFUSED: readonly Refused[] = [
   },
 ]
 
-test('a refused request reaches no provider, leaves no record, and gets the one error shape (PURE-07, ROUTE-03, FAIL-01, FAIL-02, FAIL-03)', async (t) => {
+test('a refused request reaches no provider, leaves no record, and gets the usual error shape (PURE-07, ROUTE-03, FAIL-01, FAIL-02, FAIL-03)', async (t) => {
   const gateway = await testGateway(t)
   for (const { name, body, headers, path = '/v1/chat/completions', status, code } of REFUSED)
     await t.test(name, async () => {
@@ -130,7 +130,7 @@ test('a refused request reaches no provider, leaves no record, and gets the one 
   await stillServes(gateway)
 })
 
-test('30 MB in chunks, their size not announced, is 413 before they are all there (FAIL-03)', async (t) => {
+test('a chunked body of 30 MB of unannounced size gets a 413 before all of it has arrived (FAIL-03)', async (t) => {
   const gateway = await testGateway(t)
   let pulled = 0
   const body = new ReadableStream({
@@ -163,7 +163,7 @@ const GARBAGE = [
   ],
 ] as const
 
-test('bytes that are not a request get the one error shape too (FAIL-01)', async (t) => {
+test('bytes that are not a request get the usual error shape too (FAIL-01)', async (t) => {
   const gateway = await testGateway(t)
   for (const [name, bytes, status] of GARBAGE)
     await t.test(name, async () => {
@@ -177,7 +177,7 @@ test('bytes that are not a request get the one error shape too (FAIL-01)', async
     })
 })
 
-test('a foreign Host is refused, also for reads (KEEP-06)', async (t) => {
+test('a foreign Host is refused, even for reads (KEEP-06)', async (t) => {
   const gateway = await testGateway(t)
   const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1')
   socket.end('GET /v1/models HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n')
@@ -425,7 +425,7 @@ const BROKEN: readonly Broken[] = [
 const LIMITS =
   'resilience: { stream_first_event: 300ms, answer: 300ms, retries: 0 }\nroutes: { auto: { targets: [ { model: alpha/model-a } ] } }'
 
-test('a provider that breaks its answer gives one request, and a closed record (FAIL-05)', async (t) => {
+test('a provider that breaks its answer gets one request, and the record is closed (FAIL-05)', async (t) => {
   const gateway = await testGateway(t, { config: LIMITS })
   for (const { name, script, stream = false, status, code, outcome } of BROKEN)
     await t.test(`a provider that ${name} gives ${status}${code ? ` ${code}` : ''}`, async () => {
@@ -444,7 +444,7 @@ test('a provider that breaks its answer gives one request, and a closed record (
     })
 })
 
-test('a provider that is down gives 502 upstream_unreachable, nothing was sent, and the record says so (FAIL-05)', async (t) => {
+test('if a provider is down, the client gets 502 upstream_unreachable, and the record says that nothing was sent (FAIL-05)', async (t) => {
   const gateway = await testGateway(t, { config: LIMITS })
   await gateway.upstream.alpha!.close()
   const got = await gateway.chat(ask('auto'))
@@ -455,7 +455,7 @@ test('a provider that is down gives 502 upstream_unreachable, nothing was sent, 
   assert.equal((await gateway.get('/healthz')).status, 200)
 })
 
-test('a provider that speaks garbage is left for the next target', async (t) => {
+test('after an answer of garbage, the next target is tried', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: plain(200, 'text/html', '<h1>Login</h1>'), beta: answer() },
     config: TWO_TARGETS,
@@ -494,7 +494,7 @@ test('an error event cut off without its blank line is still the provider’s er
   assert.equal((await gateway.record(headers.get('x-gateway-request-id'))).error_code, 'insufficient_quota')
 })
 
-test('garbage behind a request does not get between the parts of its answer', async (t) => {
+test('garbage sent after a request does not disturb the answer that is still streaming', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: stream(chunk({ content: 'a' }), 100, chunk({ content: 'b' }), 60_000) },
   })
@@ -513,7 +513,7 @@ test('garbage behind a request does not get between the parts of its answer', as
   assert.doesNotMatch(text, /HTTP\/1\.1 400/)
 })
 
-test('an event cut off without its blank line still counts when it is whole', async (t) => {
+test('a complete last event counts even if its blank line is cut off', async (t) => {
   const gateway = await testGateway(t, {
     providers: {
       alpha: stream(

@@ -23,7 +23,7 @@ const ASKED: readonly object[] = [
 ]
 
 for (const asked of ASKED)
-  test(`20 calls at once, a budget for one, asking for ${JSON.stringify(asked)}`, async (t) => {
+  test(`20 calls at once with a budget for one, each asking for ${JSON.stringify(asked)}`, async (t) => {
     const use = { prompt_tokens: 1, completion_tokens: 100, total_tokens: 101 }
     const slow: Script = (response, received) =>
       void setTimeout(() => answer('.', use)(response, received), 200)
@@ -81,7 +81,7 @@ keys: [ { name: ann, digest: "sha256:${digest}", budget: { usd: 100 } } ]`,
     assert.ok(Math.abs(reserved - usd) < 1e-9, String(reserved))
   })
 
-test('calls of a flat provider are on record at the list price and outside of the budget', async (t) => {
+test('calls to a flat-rate provider are recorded at the list price and do not count against the budget', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: answer() },
     config: `
@@ -106,7 +106,7 @@ keys: [ { name: ann, digest: "sha256:${digest}", budget: { usd: 0.1 } } ]`,
   assert.deepEqual([totals.cost_usd, totals.flat_usd], [0.81, 0.81])
 })
 
-test('a call without a maximum sets aside what its translation asks for', async (t) => {
+test('a call without a maximum reserves the output that its translated request asks for', async (t) => {
   for (const [dialect, tokens] of [
     ['messages', 32_000],
     ['gemini', 4_096],

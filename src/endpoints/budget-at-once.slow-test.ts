@@ -78,13 +78,13 @@ async function holds(t: TestContext, each: Case) {
 }
 
 for (const per of PERIODS)
-  test(`1,000 calls at once, a budget of a ${per} for ten`, (t) =>
+  test(`1,000 calls at once, with a budget per ${per} for ten of them`, (t) =>
     holds(t, {
       budget: `{ usd: 1, per: ${per} }`,
       ...{ price: '{ input: 0, output: 10000 }', cost: 0.1, reserved: 0.1 },
     }))
 
-test('1,000 calls at once, four budgets: the smallest holds', (t) =>
+test('1,000 calls at once, with four budgets: the smallest is not exceeded', (t) =>
   holds(t, {
     budget:
       '[ { usd: 1, per: day }, { usd: 4, per: week }, { usd: 9, per: month }, { usd: 2, per: session } ]',

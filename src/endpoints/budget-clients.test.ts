@@ -27,7 +27,7 @@ const CLIENTS: Readonly<Record<string, (url: string) => Promise<unknown>>> = {
 }
 
 for (const [name, call] of Object.entries(CLIENTS))
-  test(`${name}: one request meets a spent budget`, async (t) => {
+  test(`${name}: the client tries only once when the budget is spent`, async (t) => {
     const gateway = await testGateway(t, {
       providers: { alpha: answer() },
       config: `models: { alpha/model-a: { price: { input: 10000, output: 10000 } } }

@@ -66,7 +66,7 @@ for (const [per, from, reset] of [
     assert.equal((await own(gateway)).budgets[0].spent_usd, 1)
   })
 
-test('a session has a budget of its own, which no other session and no call without one touches', async (t) => {
+test('a session has a budget of its own, which no other session and no call without a session uses up', async (t) => {
   const clock = { now: at('2026-11-25T12:00:00Z') }
   const data = temporaryDirectory(t)
   const first = await start(t, '{ usd: 2, per: session }', clock, data)
@@ -91,7 +91,7 @@ test('a session has a budget of its own, which no other session and no call with
   assert.equal((await spend(next, 'two')).status, 200)
 })
 
-test('of several budgets all must hold; the one that is spent says so', async (t) => {
+test('if there are several budgets, all must hold, and the error names the one that is spent', async (t) => {
   const clock = { now: at('2026-11-25T12:00:00Z') }
   const gateway = await start(
     t,
@@ -118,7 +118,7 @@ test('of several budgets all must hold; the one that is spent says so', async (t
   assert.deepEqual([json.budget.per, json.spent_usd], ['month', 3])
 })
 
-test('a budget that is set later counts what the day and the week have cost before', async (t) => {
+test('a budget that is set later counts what the day or the week has cost so far', async (t) => {
   const clock = { now: at('2026-11-25T12:00:00Z') }
   const data = temporaryDirectory(t)
   const before = await start(t, '{ usd: 100 }', clock, data)
@@ -128,7 +128,7 @@ test('a budget that is set later counts what the day and the week have cost befo
   assert.equal((await spend(after)).status, 429)
 })
 
-test('an unpriced target needs the consent of each budget', async (t) => {
+test('an unpriced target must be allowed by each budget', async (t) => {
   const clock = { now: at('2026-11-25T12:00:00Z') }
   const some = await start(t, '[ { usd: 2, per: day, unpriced: allow }, { usd: 3, per: week } ]', clock)
   assert.equal((await spend(some, undefined, 'free')).json.error.code, 'price_unknown')

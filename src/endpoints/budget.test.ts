@@ -1,6 +1,6 @@
-// A budget is a bound: what open calls may cost is set aside, what nobody counted is charged as an estimate, and what
-// has no price is refused. `limits.test.ts` has what a spent budget says. Over 250 lines, because all tests use the same
-// keys and prices.
+// A budget is a bound: what open calls may cost is set aside, cost that was never reported is charged as an
+// estimate, and a target without a price is refused. `limits.test.ts` has what happens when a budget is
+// spent. Over 250 lines, because all tests use the same keys and prices.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { cpSync } from 'node:fs'
@@ -98,7 +98,7 @@ test('the possible cost of an open call is set aside, and given back when it end
   }
 })
 
-test('calls that are left before their answer count with their estimated input', async (t) => {
+test('calls whose client leaves before the answer count with their estimated input', async (t) => {
   const gateway = await start(t, key('ann', 'budget: { usd: 5 }'), {
     providers: { alpha: () => {}, beta: answer() },
   })
@@ -154,7 +154,7 @@ for (const [name, script, expected] of [
   ['an error status', (response) => response.writeHead(500).end('{}'), 'nothing'],
   ['a refusal', (response) => response.writeHead(400).end('{}'), 'nothing'],
 ] as readonly [string, Script, string][])
-  test(`an attempt whose cost nobody counted: ${name}`, async (t) => {
+  test(`an attempt whose cost nothing reported: ${name}`, async (t) => {
     const gateway = await start(t, key('ann', 'budget: { usd: 100 }'), {
       providers: { alpha: script, beta: answer() },
     })
@@ -167,7 +167,7 @@ for (const [name, script, expected] of [
     else assert.ok(cents > 100 && cents < 140, `${cents}`)
   })
 
-test('a fallback counts the broken attempt as an estimate, and the one that served as reported', async (t) => {
+test('after a fallback, the broken attempt counts as an estimate, and the one that served as reported', async (t) => {
   const gateway = await start(t, key('ann', 'budget: { usd: 100 }'), {
     providers: { alpha: (response) => response.destroy(), beta: cheap },
   })
@@ -177,7 +177,7 @@ test('a fallback counts the broken attempt as an estimate, and the one that serv
   near(spent_usd, estimated_usd + 0.1)
 })
 
-test('a target without a known price is refused to a key with a budget, unless it is allowed', async (t) => {
+test('a key with a budget cannot use a target without a known price, unless the budget allows it', async (t) => {
   const keys = [
     key('ann', 'budget: { usd: 5 }'),
     key('bob', 'budget: { usd: 5, unpriced: allow }'),
@@ -202,7 +202,7 @@ test('a target without a known price is refused to a key with a budget, unless i
   assert.equal((await gateway.chat(ask('mixed'), as('bob'))).headers.get('x-gateway-provider'), 'alpha')
 })
 
-test('sums set aside for calls that a killed gateway had open are charged at the next start (LIFE-01)', async (t) => {
+test('the sums reserved for open calls of a killed gateway are charged at the next start (LIFE-01)', async (t) => {
   const gateway = await start(t, key('ann', 'budget: { usd: 100 }'), {
     providers: { alpha: () => {}, beta: answer() },
   })
@@ -223,7 +223,7 @@ test('sums set aside for calls that a killed gateway had open are charged at the
   await Promise.all(calls)
 })
 
-test('a key can see its limits and how much of its budget is spent, and no other key’s', async (t) => {
+test('a key can see its own limits and how much of its budget is spent, but no other key’s', async (t) => {
   const keys = [
     key('ann', 'budget: { usd: 3 }, rate: { requests: 60, per: 1m }'),
     key('root', '', 'admin').replace(', }', ' }'),
@@ -269,7 +269,7 @@ test('without keys the operator sees that there is no limit', async (t) => {
   )
 })
 
-test('a stream that the client leaves counts the part that was seen', async (t) => {
+test('a stream that the client leaves counts with the part that has arrived', async (t) => {
   const gateway = await start(t, key('ann', 'budget: { usd: 100 }'), {
     providers: {
       alpha: streamed('so many words'),
@@ -289,7 +289,7 @@ test('a stream that the client leaves counts the part that was seen', async (t) 
   assert.ok(spent_usd > 0.4 && spent_usd < 1.2, `$${spent_usd}`)
 })
 
-test('a month begins anew, one key’s spending is not another’s, and a cache hit costs nothing', async (t) => {
+test('spending begins anew each month, is counted for each key separately, and a cache hit costs nothing', async (t) => {
   let now = Date.UTC(2026, 10, 30, 23, 59, 50)
   const keys = [key('ann', 'budget: { usd: 1 }'), key('ben', 'budget: { usd: 1 }')]
   const gateway = await start(t, '', {

@@ -32,7 +32,7 @@ async function use(gateway: TestGateway, body: unknown, headers = {}) {
   return { ...got, id: got.headers.get('x-gateway-request-id'), cache: got.headers.get('x-gateway-cache') }
 }
 
-test('a hit gives the same answer, reaches no provider, costs 0, and is on record with the saved cost (USE-08, LOG-01)', async (t) => {
+test('a cache hit gives the same answer, reaches no provider, costs 0, and is recorded with the cost that it saved (USE-08, LOG-01)', async (t) => {
   const gateway = await testGateway(t, { providers: { alpha: wholeOrStream }, config: ON })
   for (const stream of [false, true]) {
     const before = gateway.received()
@@ -64,7 +64,7 @@ test('a hit gives the same answer, reaches no provider, costs 0, and is on recor
   assert.equal(json.data.length, 4, 'one record each')
 })
 
-test('an answer without a content type is given again without one (USE-08)', async (t) => {
+test('an answer without a content type comes from the cache without one (USE-08)', async (t) => {
   const gateway = await testGateway(t, {
     config: ON,
     providers: {
@@ -100,7 +100,7 @@ test('a streamed hit has usage if its client asked for it, whoever made the stor
   }
 })
 
-test('the order of members does not matter, anything else does; forms, keys and targets stay apart (USE-08, KEEP-04)', async (t) => {
+test('a hit may differ only in the order of members; whole and streamed answers, keys and targets are cached separately (USE-08, KEEP-04)', async (t) => {
   const digest = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`
   const keys = `keys: [ { name: ann, digest: "${digest('key-of-ann')}" }, { name: bob, digest: "${digest('key-of-bob')}" } ]`
   const gateway = await testGateway(t, { providers: { alpha: wholeOrStream }, config: `${ON}\n${keys}` })
@@ -130,7 +130,7 @@ test('the order of members does not matter, anything else does; forms, keys and 
   assert.deepEqual([await call(doubled), await call(doubled)], ['BYPASS', 'BYPASS'])
 })
 
-test('no-store neither reads nor writes; a route may opt out, and so may the default (USE-08)', async (t) => {
+test('no-store neither reads nor writes the cache; a route may opt out, and so may the default (USE-08)', async (t) => {
   const routes =
     'routes: { auto: { targets: [ { model: alpha/model-a } ] }, fresh: { cache: false, targets: [ { model: alpha/model-a } ] } }'
   const gateway = await testGateway(t, { config: `cache: { enabled: true }\n${routes}` })
@@ -176,7 +176,7 @@ const NOT_KEPT: readonly [string, Script, boolean][] = [
     false,
   ],
 ]
-test('an answer that may be another one next time, or is too large, is not kept (USE-08)', async (t) => {
+test('an answer that might differ next time, or that is too large, is not cached (USE-08)', async (t) => {
   const gateway = await testGateway(t, {
     config: `cache: { enabled: true, max_bytes: 1MiB }\nresilience: { cooldown: 1ms }\n${ROUTES}`,
   })
@@ -198,7 +198,7 @@ test('an answer that may be another one next time, or is too large, is not kept 
     })
 })
 
-test('an answer whose client left is not kept (USE-08)', async (t) => {
+test('an answer whose client left is not cached (USE-08)', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: stream(chunk({ content: 'a' }), 60_000) },
     config: ON,
@@ -223,7 +223,7 @@ test('an answer whose client left is not kept (USE-08)', async (t) => {
   assert.deepEqual([next.cache, next.text.includes('"b"')], ['MISS', true])
 })
 
-test('after a fallback the answer belongs to the target that gave it (USE-08)', async (t) => {
+test('after a fallback the answer is cached for the target that gave it (USE-08)', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: fail(503), beta: answer('from beta') },
     config:
@@ -238,7 +238,7 @@ test('after a fallback the answer belongs to the target that gave it (USE-08)', 
   assert.equal(gateway.received(), 2)
 })
 
-test('each target has its own answers (USE-08)', async (t) => {
+test('each target has its own cached answers (USE-08)', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: answer('from alpha'), beta: answer('from beta') },
     config:
@@ -256,7 +256,7 @@ test('each target has its own answers (USE-08)', async (t) => {
   }
 })
 
-test('an answer is kept for its time and no longer, and the bytes stay bounded (USE-08)', async (t) => {
+test('an answer stays in the cache only until it expires, and the size of the cache is bounded (USE-08)', async (t) => {
   let time = Date.now()
   const gateway = await testGateway(t, {
     providers: { alpha: answer('x'.repeat(50_000)) },
@@ -273,7 +273,7 @@ test('an answer is kept for its time and no longer, and the bytes stay bounded (
   assert.deepEqual([await call(29), await call(0)], ['HIT', 'MISS'], '20 of them fit')
 })
 
-test('a hit whose client left in its middle is on record as aborted, and costs 0 (LOG-06)', async (t) => {
+test('a cache hit whose client leaves in the middle is recorded as aborted, and costs 0 (LOG-06)', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: answer('x'.repeat(30 * 2 ** 20)) },
     config: `cache: { enabled: true, max_bytes: 1GiB }\nresilience: { idle: 300ms }\n${ROUTES}`,
@@ -293,7 +293,7 @@ test('a hit whose client left in its middle is on record as aborted, and costs 0
   assert.deepEqual([record.state, record.status, record.cost_usd, record.attempts], ['aborted', 499, 0, 0])
 })
 
-test('a hit that cannot be recorded is refused like any call (LOG-01)', async (t) => {
+test('a cache hit that cannot be recorded is refused like any call (LOG-01)', async (t) => {
   const gateway = await testGateway(t, { config: ON })
   await use(gateway, ask('auto'))
   const other = new Database(databaseFile(gateway.data))

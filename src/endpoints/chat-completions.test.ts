@@ -29,7 +29,7 @@ const TOKENS = {
   source: 'reported',
 }
 
-test('a logical id reaches its target, the answer is relayed untouched, and the record names it all (ROUTE-01, TELL-01, TELL-03, LOG-01, LOG-02, USE-02)', async (t) => {
+test('a call to a logical id reaches its target, the answer is relayed unchanged, and the record names both (ROUTE-01, TELL-01, TELL-03, LOG-01, LOG-02, USE-02)', async (t) => {
   const gateway = await testGateway(t)
   const { status, headers, json } = await gateway.chat(ask('auto'), { 'x-session-id': ' s-1 ' })
   assert.equal(status, 200)
@@ -173,7 +173,7 @@ test('an event reaches the client before the next one exists (FLOW-03), and the 
   while (!(await reader.read()).done);
 })
 
-test('number spellings, unknown fields and key order reach the provider as they were (ROUTE-05, ROUTE-06)', async (t) => {
+test('spelling of numbers, unknown fields and the order of keys reach the provider unchanged (ROUTE-05, ROUTE-06)', async (t) => {
   const gateway = await testGateway(t)
   const body =
     '{ "seed": 12345678901234567890, "model": "auto",\n "temperature": 1.0, "messages": [{"role":"user","content":"\\u00e9 \\"model\\": 1"}], "x_new": {"model": "inner"} }'
@@ -240,7 +240,7 @@ test("a refusal of the request is final and keeps the provider's words (ROUTE-07
     })
 })
 
-test('when every target failed, the last answer is relayed and every attempt is on record (LOG-05, ROUTE-04)', async (t) => {
+test('when every target has failed, the last answer is relayed and every attempt is recorded (LOG-05, ROUTE-04)', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: fail(500), beta: fail(429, { 'retry-after': '3' }) },
     config: TWO_TARGETS,
@@ -254,7 +254,7 @@ test('when every target failed, the last answer is relayed and every attempt is 
   assert.equal(gateway.received(), 2)
 })
 
-test('a provider’s refusal of the gateway’s own key is reported in our words only', async (t) => {
+test('a provider’s refusal of the gateway’s own key is reported only in the gateway’s words', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: fail(401, {}, { message: 'bad key, organisation 42' }) },
   })
@@ -264,7 +264,7 @@ test('a provider’s refusal of the gateway’s own key is reported in our words
   assert.doesNotMatch(text, /organisation 42/)
 })
 
-test('a provider that repeats a key gets it masked, in an error and in an error event (KEEP-02)', async (t) => {
+test('a key that a provider repeats is masked, in an error and in an error event (KEEP-02)', async (t) => {
   const echo = { message: `Incorrect API key ${providerKey('alpha')}` }
   const gateway = await testGateway(t, { providers: { alpha: fail(400, {}, echo) } })
   const plain = await gateway.chat(ask('auto'))
@@ -275,7 +275,7 @@ test('a provider that repeats a key gets it masked, in an error and in an error 
   assert.doesNotMatch(plain.text + streamedAnswer.text, /sk-alpha-secret/)
 })
 
-test('an error event before the response start counts as a 5xx, after it goes to the client and into the record (FLOW-09, ROUTE-08)', async (t) => {
+test('an error event before the response start counts as a 5xx; a later one goes to the client and into the record (FLOW-09, ROUTE-08)', async (t) => {
   const trouble = event({ error: { message: 'quota', code: 'insufficient_quota' } })
   const gateway = await testGateway(t, {
     providers: { alpha: stream(': wait\n\n', trouble), beta: streamed('hi') },
@@ -355,7 +355,7 @@ test('when the client leaves, the provider’s stream is closed and the record s
   assert.equal(gateway.upstream.alpha!.abandoned, 1)
 })
 
-test('a client that leaves before the answer aborts the provider’s request, and nothing else is tried', async (t) => {
+test('when a client leaves before the answer, the provider’s request is aborted and no other target is tried', async (t) => {
   const leave = new AbortController()
   const gateway = await testGateway(t, {
     providers: { alpha: () => leave.abort(), beta: answer() },
@@ -378,7 +378,7 @@ test('a client that leaves before the answer aborts the provider’s request, an
   assert.equal(gateway.upstream.beta!.ledger.length, 0)
 })
 
-test('a slow client slows the provider down instead of filling memory (FLOW-10)', async (t) => {
+test('a slow client slows the provider down and does not fill the memory (FLOW-10)', async (t) => {
   const big = chunk({ content: 'x'.repeat(64 * 1024) })
   let written = 0
   const gateway = await testGateway(t, {
@@ -406,7 +406,7 @@ test('a slow client slows the provider down instead of filling memory (FLOW-10)'
   assert.equal(bytes, 2_000 * big.length + (chunk({}, { finish_reason: 'stop' }) + DONE).length)
 })
 
-test('connection refused is tried again and recorded as not sent; no key is charged for it', async (t) => {
+test('a refused connection is tried again and recorded as not sent; no key is charged for it', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: answer(), beta: answer() },
     config: TWO_TARGETS,
@@ -426,7 +426,7 @@ test('connection refused is tried again and recorded as not sent; no key is char
   assert.equal(headers.get('x-gateway-attempts'), '1')
 })
 
-test('a target that failed is passed over while it cools down, and Retry-After goes first (ROUTE-09)', async (t) => {
+test('a target that failed is passed over while it cools down, and Retry-After decides for how long (ROUTE-09)', async (t) => {
   let time = Date.now()
   const gateway = await testGateway(t, {
     providers: { alpha: fail(429, { 'retry-after': '5' }), beta: answer() },
@@ -446,7 +446,7 @@ test('a target that failed is passed over while it cools down, and Retry-After g
   assert.equal(gateway.upstream.alpha!.ledger.length, 2)
 })
 
-test('known prices give a cost with its snapshot, unknown ones null; cached tokens have their own rate (USE-05, USE-06)', async (t) => {
+test('a known price gives a cost with a snapshot of the price, an unknown one gives null; cached tokens have their own rate (USE-05, USE-06)', async (t) => {
   const usage = {
     prompt_tokens: 1_000_000,
     completion_tokens: 500_000,
@@ -479,7 +479,7 @@ test('known prices give a cost with its snapshot, unknown ones null; cached toke
   assert.deepEqual([unknown.cost_usd, unknown.price], [null, null])
 })
 
-test('usage that was not reported is null, a reported zero is 0 (USE-04)', async (t) => {
+test('usage that was not reported is null, and a reported zero is 0 (USE-04)', async (t) => {
   const gateway = await testGateway(t, { providers: { alpha: answer('x', null) } })
   const none = await gateway.record((await gateway.chat(ask('auto'))).headers.get('x-gateway-request-id'))
   assert.deepEqual(none.tokens, {
@@ -495,7 +495,7 @@ test('usage that was not reported is null, a reported zero is 0 (USE-04)', async
   assert.deepEqual([zero.tokens.input, zero.tokens.output, zero.tokens.source], [0, 0, 'reported'])
 })
 
-test('a provider that repeats its key in a code, behind escapes or in a header does not get it out, nor into the record (KEEP-01, KEEP-02)', async (t) => {
+test('a key that a provider repeats in a code, behind escapes or in a header reaches neither the client nor the record (KEEP-01, KEEP-02)', async (t) => {
   const key = providerKey('alpha')
   const escaped = `{"error":{"message":"key \\u0073${key.slice(1)}","type":"t","param":null,"code":"${key}"}}`
   const gateway = await testGateway(t, {
@@ -518,7 +518,7 @@ test('a provider that repeats its key in a code, behind escapes or in a header d
     assert.doesNotMatch(text, /alpha-secret/)
 })
 
-test('an error reports the provider that sent it', async (t) => {
+test('an error names the provider that sent it', async (t) => {
   const page: Script = (response) => {
     response.writeHead(500, { 'content-type': 'text/html' }).end('<h1>alpha is down</h1>')
   }
@@ -545,7 +545,7 @@ async function halfReader(gateway: TestGateway) {
 
 const HUGE = 'x'.repeat(30_000_000)
 
-test('a client that leaves in the middle of a whole answer is not recorded as served (LOG-06)', async (t) => {
+test('a call whose client leaves in the middle of a whole answer is not recorded as served (LOG-06)', async (t) => {
   const gateway = await testGateway(t, { providers: { alpha: answer(HUGE) } })
   const { socket, id } = await halfReader(gateway)
   socket.destroy()
@@ -554,7 +554,7 @@ test('a client that leaves in the middle of a whole answer is not recorded as se
   assert.equal(record.attempt_log[0].outcome, 'answered')
 })
 
-test('a client that takes nothing is given up after the idle time', async (t) => {
+test('a client that reads nothing is disconnected after the idle time', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: answer(HUGE) },
     config: 'resilience: { idle: 300ms }\nroutes: { auto: { targets: [ { model: alpha/model-a } ] } }',
@@ -565,7 +565,7 @@ test('a client that takes nothing is given up after the idle time', async (t) =>
   socket.destroy()
 })
 
-test('no timer is left behind by a stream that fails at once', async (t) => {
+test('a stream that fails at once leaves no timer behind', async (t) => {
   const trouble = event({ error: { message: 'no', code: 'no' } })
   const gateway = await testGateway(t, {
     providers: { alpha: stream(trouble + chunk({ content: 'x' }) + DONE) },

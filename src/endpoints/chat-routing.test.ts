@@ -40,7 +40,7 @@ test('cheapest: calls go to the lowest price, and to the next one when it fails 
   assert.deepEqual(counts(gateway), [1, 4])
 })
 
-test('fastest: each target is measured by one live call, then the quick one gets them (ROUTE-10)', async (t) => {
+test('fastest: each target is measured by one live call, then the quickest gets the calls (ROUTE-10)', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: after(1_000, answer()), beta: answer() },
     config: auto('strategy: fastest'),
@@ -71,7 +71,7 @@ test('fastest: a provider that is quick to refuse is not the fastest (ROUTE-10)'
   assert.deepEqual(counts(gateway), [1, 4])
 })
 
-test('least-busy: calls that are open at the same time are shared out, and count no more when they are over (ROUTE-10)', async (t) => {
+test('least-busy: calls that are open at the same time are spread out, and no longer count once they are over (ROUTE-10)', async (t) => {
   const gate = Promise.withResolvers<void>()
   const held: Script = async (response, received) => {
     await gate.promise
@@ -110,7 +110,7 @@ test('least-busy: calls that are open at the same time are shared out, and count
   assert.deepEqual(await chances(), [0.5, 0.5])
 })
 
-test('a client that leaves, and a call that cannot be recorded, are not open any more (ROUTE-10)', async (t) => {
+test('a call whose client leaves, or that cannot be recorded, no longer counts as open (ROUTE-10)', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: stream(chunk({ content: 'x' }), 60_000), beta: answer() },
     config: auto('strategy: least-busy'),
@@ -139,7 +139,7 @@ test('a client that leaves, and a call that cannot be recorded, are not open any
   assert.equal(await probability(), 0.5)
 })
 
-test('sticky: the calls of a session stay where the first was served, a fallback moves them, a restart forgets (ROUTE-10)', async (t) => {
+test('sticky: the calls of a session stay at the target that served the first; a fallback moves them, a restart forgets them (ROUTE-10)', async (t) => {
   const data = temporaryDirectory(t)
   const setup = {
     providers: { alpha: answer(), beta: answer() },
@@ -217,7 +217,7 @@ test('a rule sends a call to its target, and the record says why (ROUTE-10)', as
     })
 })
 
-test('a call that needs tools, images or a long context goes only to targets that have them; where none has, it is refused (ROUTE-12, PURE-07)', async (t) => {
+test('a call that needs tools, images or a long context goes only to targets that have them; if no target does, it is refused (ROUTE-12, PURE-07)', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: answer(), beta: answer() },
     config: `

@@ -53,7 +53,7 @@ test('requests that come together are answered one after the other, in their ord
   assert.equal(most, 1)
 })
 
-test('a connection on which too many requests wait is closed, and its calls are given up', async (t) => {
+test('a connection with too many waiting requests is closed, and its calls are given up', async (t) => {
   const gateway = await testGateway(t, { providers: { alpha: () => {} } })
   const socket = open(t, gateway)
   socket.write(CALL)
@@ -82,7 +82,7 @@ for (const [name, bytes, expected] of [
     assert.deepEqual(statuses(await all(socket)), expected)
   })
 
-test('a client that has really left is noticed while its call waits for an answer (FLOW-05)', async (t) => {
+test('a client that has really left is noticed even while its call waits for an answer (FLOW-05)', async (t) => {
   const gateway = await testGateway(t, { providers: { alpha: () => {} } })
   const socket = open(t, gateway)
   socket.write(CALL)
@@ -103,7 +103,7 @@ for (const [name, bytes, status] of [
   ['a call without Host', CALL.replace('host: localhost\r\n', ''), 400],
   ['HTTP/1.0 without Host', 'GET /v1/models HTTP/1.0\r\n\r\n', 403],
 ] as const)
-  test(`${name} is ${status} in the one shape (FAIL-01)`, async (t) => {
+  test(`${name} gets a ${status} in the usual error shape (FAIL-01)`, async (t) => {
     const gateway = await testGateway(t)
     const socket = open(t, gateway)
     socket.end(bytes)

@@ -20,13 +20,13 @@ for (const [name, headers] of [
     assert.equal(got.json.error.code, 'invalid_api_key')
   })
 
-test('an error of ours has its id in x-request-id, where SDKs look for it', async (t) => {
+test('an error of the gateway has its id in x-request-id, where SDKs look for it', async (t) => {
   const gateway = await testGateway(t)
   for (const got of [await gateway.chat(ask('nowhere')), await gateway.get('/nothing')])
     assert.equal(got.headers.get('x-request-id'), got.json.request_id)
 })
 
-test('a path of another dialect says where calls go', async (t) => {
+test('a path of another dialect gets an error that says where calls go', async (t) => {
   const gateway = await testGateway(t)
   const got = await gateway.get('/v1/no-such-dialect', { method: 'POST', body: '{}' })
   assert.equal(got.status, 404)

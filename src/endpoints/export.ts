@@ -93,7 +93,7 @@ function cell(record: CallRecord, name: string): string {
 }
 
 /**
- * Beginnings that some spreadsheet takes for a formula, also after invisible characters, and in the
+ * Beginnings that some spreadsheet takes for a formula, even after invisible characters, and in the
  * full-width forms of Chinese and Japanese keyboards.
  */
 const FORMULA = /^([\p{Z}\p{C}]*[=+\-@＝＋－＠﹦﹢﹣﹫]|[\t\r])/u

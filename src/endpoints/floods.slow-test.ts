@@ -1,5 +1,5 @@
-// Providers that send more than an answer: floods of comments, of blank lines, of brackets; and requests that are deep.
-// What is held must be bounded, nobody else may wait for it, and the record must say what the client got.
+// Providers that send more than an answer: floods of comments, blank lines or brackets; and deeply nested
+// requests. Memory must be bounded, no other call may wait, and the record must say what the client got.
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
@@ -41,7 +41,7 @@ async function longestWait(during: () => Promise<unknown>): Promise<number> {
   return longest
 }
 
-test('comments without end before the first event do not fill the memory, and the answer comes (FLOW-04)', async (t) => {
+test('endless comments before the first event do not fill the memory, and the answer arrives (FLOW-04)', async (t) => {
   const comment = `: ${'x'.repeat(65_000)}\n\n`
   const gateway = await testGateway(t, {
     providers: {
@@ -70,7 +70,7 @@ for (const [what, text] of [
   ['blank lines', '\n'],
   ['empty comments', ':\n\n'],
 ] as const)
-  test(`5 MB of ${what} hold nobody up, and the client gets the answer that follows`, async (t) => {
+  test(`5 MB of ${what} do not delay other calls, and the client gets the answer that follows`, async (t) => {
     const gateway = await testGateway(t, {
       providers: {
         alpha: async (response) => {
@@ -94,7 +94,7 @@ for (const [what, text] of [
   ['open lists', '['.repeat(10_000_000)],
 ] as const)
   for (const stream of [false, true])
-    test(`10 MB of ${what} from a provider hold nobody up (${stream ? 'streamed' : 'whole'})`, async (t) => {
+    test(`10 MB of ${what} from a provider do not delay other calls (${stream ? 'streamed' : 'whole'})`, async (t) => {
       const gateway = await testGateway(t, {
         providers: {
           alpha: (response) => {
@@ -112,7 +112,7 @@ for (const [what, text] of [
     })
 
 for (const cached of [false, true])
-  test(`a request whose stream_options are deep is a request as any other (cache ${cached ? 'on' : 'off'})`, async (t) => {
+  test(`a request with deeply nested stream_options is answered like any other (cache ${cached ? 'on' : 'off'})`, async (t) => {
     const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`
     const gateway = await testGateway(t, {
       providers: { alpha: answer() },

@@ -68,7 +68,7 @@ const ROWS: readonly Row[] = [
   ['a path of 15 kB', read(`/${'x'.repeat(15_000)}`), 404, 'not_found'],
 ].map(([name, bytes, status, code]) => ({ name, bytes, status, code }) as Row)
 
-test('an attacker’s requests are refused in the one shape, reach no provider, and stop no other call (KEEP-06, PURE-07, FAIL-01, FAIL-06)', async (t) => {
+test('an attacker’s requests are refused in the usual error shape, reach no provider, and stop no other call (KEEP-06, PURE-07, FAIL-01, FAIL-06)', async (t) => {
   const gateway = await testGateway(t)
   for (const { name, bytes, status, code } of ROWS)
     await t.test(name, async () => {
@@ -93,7 +93,7 @@ const INTRICATE: readonly (readonly [string, string])[] = [
   ['names', `{${Array.from({ length: MANY }, (_, n) => `"${n.toString(36)}":1`).join()}}`],
 ]
 
-test('a body of a million values is 413 before it is parsed, and one of long texts is none (PURE-07, FAIL-06)', async (t) => {
+test('a body of a million values gets a 413 before it is parsed; a body of long texts does not (PURE-07, FAIL-06)', async (t) => {
   const gateway = await testGateway(t)
   const holding = (value: string) =>
     `{"model":"auto","messages":[{"role":"user","content":"x"}],"x":${value}}`
@@ -140,7 +140,7 @@ for (const [name, first, then] of SLOW)
     await stillServes(gateway)
   })
 
-test('a slow client that stays within its time limit is served, and the answer may take longer than the request (FAIL-06)', async (t) => {
+test('a slow client that stays within the time limit is served, and its answer may take longer than the limit for requests (FAIL-06)', async (t) => {
   const gateway = await testGateway(t, {
     server: 'headers_timeout: 2s, request_timeout: 2s',
     providers: {
@@ -159,7 +159,7 @@ test('a slow client that stays within its time limit is served, and the answer m
   socket.destroy()
 })
 
-test('a key file that others may read or write is refused in one line (KEEP-06, LINE-08)', (t) => {
+test('a key file that other users may read or write is refused in one line (KEEP-06, LINE-08)', (t) => {
   const file = join(temporaryDirectory(t), 'key')
   writeFileSync(file, 'wb_key-of-somebody\n', { mode: 0o600 })
   assert.deepEqual(findKey({}, file), { key: 'wb_key-of-somebody', problem: null })

@@ -1,5 +1,5 @@
-// Keys, over every endpoint that there is: who is let in (KEEP-03), and that no key sees another's rows (KEEP-04).
-// An endpoint that is new is asked by its path; where that is not enough, the test fails until it has a row here.
+// Keys, at every endpoint: who is let in (KEEP-03), and that no key sees another key's rows (KEEP-04). A new
+// endpoint is requested by its path; if that is not enough, the test fails until it has a row here.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
@@ -67,7 +67,7 @@ const NO_KEY: readonly (readonly [string, Record<string, string>])[] = [
   ['another and a right key', { authorization: 'Bearer nope', 'x-api-key': 'key-of-ann' }],
 ]
 
-test('without a right key every endpoint but the probes is 401, and no provider is reached (KEEP-03, PURE-07)', async (t) => {
+test('without a valid key every endpoint but the probes gives a 401, and no provider is reached (KEEP-03, PURE-07)', async (t) => {
   const gateway = await testGateway(t, { config: CONFIG })
   const others = { id: '01900000-0000-7000-8000-000000000001', session: 's', model: 'auto' }
   const reads = READS.flatMap((endpoint) =>
@@ -102,7 +102,7 @@ test('without a right key every endpoint but the probes is 401, and no provider 
 
 interface Seen {
   readonly url: string
-  /** Without the id that each answer gets anew. */
+  /** Without the id, which is new in each answer. */
   readonly text: string
 }
 

@@ -70,7 +70,7 @@ for (const [name, script, missing] of FIRST)
       assert.equal(/^waybill_calls_without_cost_total\{.*\} 1$/m.test(metrics), isMinimum)
     })
 
-test('a key’s spending is a minimum if nothing is estimated, and an estimate if it has a budget', async (t) => {
+test('with unknown costs, a key’s spending is shown as a minimum, or as an estimate if the key has a budget', async (t) => {
   const digest = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`
   const gateway = await testGateway(t, {
     providers: { alpha: html, beta: whole },

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { answer } from '../../mocks/test-upstream.ts'
 import { testGateway } from '../test/test-gateway.ts'
 
-test('a refusal that was learned stands in /api/models/refusals, with the end of its seven days (FIT-03)', async (t) => {
+test('a learned refusal is listed in /api/models/refusals, with the end of its seven days (FIT-03)', async (t) => {
   const error = { message: "Unsupported parameter: 'seed'", type: 'invalid_request_error', param: 'seed' }
   const gateway = await testGateway(t, {
     providers: {

@@ -1,4 +1,5 @@
-// Rate limits and budgets of keys: what is refused, what is said, and that a refused call leaves nothing behind.
+// Rate limits and budgets of keys: what is refused, what the error says, and that a refused call leaves
+// nothing behind.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
@@ -31,7 +32,7 @@ async function spend(gateway: TestGateway, who: string, model = 'auto') {
   return got
 }
 
-test('a key may make so many calls in its window; the next one gets 429 with Retry-After, and causes no record and no inference (PURE-07)', async (t) => {
+test('when a key has made the calls that its window allows, the next one gets a 429 with Retry-After, and causes no record and no inference (PURE-07)', async (t) => {
   const gateway = await start(t, {
     config: keys(key('ann', ', rate: { requests: 3, per: 3s }'), key('bob')),
   })
@@ -52,7 +53,7 @@ test('a key may make so many calls in its window; the next one gets 429 with Ret
   assert.equal((await gateway.chat(ask('auto'), as('ann'))).status, 200)
 })
 
-test('a spent budget refuses calls, says when it starts again, and does', async (t) => {
+test('a spent budget refuses calls, says when it starts again, and starts again then', async (t) => {
   let time = Date.UTC(2026, 10, 30, 23, 59)
   const gateway = await start(t, {
     config: keys(key('ann', ', budget: { usd: 3, unpriced: allow }'), key('bob', ', budget: { usd: 3 }')),
@@ -79,7 +80,7 @@ test('a spent budget refuses calls, says when it starts again, and does', async 
   assert.equal((await spend(gateway, 'ann')).status, 200, 'December')
 })
 
-test('spending survives a restart, rows that retention drops, and a budget that is set later', async (t) => {
+test('spending survives a restart, the deletion of old rows, and a budget that is set later', async (t) => {
   const data = temporaryDirectory(t)
   const before = await start(t, { data, config: keys(key('ann')) })
   assert.equal((await spend(before, 'ann')).status, 200)
@@ -92,7 +93,7 @@ test('spending survives a restart, rows that retention drops, and a budget that 
   assert.equal(after.received(), 0)
 })
 
-test('a fallback counts what each of its attempts is known to have cost, also where the cost of the call is a minimum', async (t) => {
+test('a fallback counts the known cost of each attempt, even if the cost of the whole call is only a minimum', async (t) => {
   const gateway = await start(t, {
     providers: { alpha: (response) => response.destroy(), beta: answer() },
     config: `${ROUTES.replace('{ model: alpha/model-a }', '{ model: alpha/model-a }, { model: beta/model-b }')}\nkeys: [ ${key('ann', ', budget: { usd: 2 }')} ]`,
@@ -117,7 +118,7 @@ test('calls that are open are not cut off when the budget ends', async (t) => {
   assert.match((await open).text, /\[DONE\]/)
 })
 
-test('an older database starts with the sums of its rows, and its counts were reported (LIFE-08)', async (t) => {
+test('a database of an earlier release starts with the sums of its rows, and its counts appear as reported (LIFE-08)', async (t) => {
   const data = temporaryDirectory(t)
   const db = new Database(databaseFile(data))
   db.exec(STEPS[0]!)

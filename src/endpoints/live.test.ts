@@ -1,4 +1,5 @@
-// A reader of the feed that takes nothing for a while: it is told that it lost calls, also where no further call follows.
+// A reader of the feed that reads nothing for a while learns that it lost calls, even if no further call
+// follows.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'

@@ -13,7 +13,7 @@ const as = (name: string) => ({ authorization: `Bearer key-of-${name}` })
 const AUTO = 'routes: { auto: { targets: [ { model: alpha/model-a } ] } }'
 const MIB = 2 ** 20
 
-/** A provider that answers when it is told to. */
+/** A provider that answers when the test tells it to. */
 function held() {
   let release = () => {}
   const released = new Promise<void>((done) => (release = done))
@@ -28,7 +28,7 @@ const until = async (isSo: () => boolean) => {
   for (const end = performance.now() + 2_000; !isSo(); await sleep(5)) assert.ok(performance.now() < end)
 }
 
-test('one call more than may be open is 503 with Retry-After, reaches no provider, and has no record', async (t) => {
+test('a call beyond the limit of open calls gets a 503 with Retry-After, reaches no provider, and has no record', async (t) => {
   const { script, release } = held()
   const gateway = await testGateway(t, { providers: { alpha: script }, server: 'max_calls: 2' })
   const open = [gateway.chat(ask('auto')), gateway.chat(ask('auto'))]
@@ -43,7 +43,7 @@ test('one call more than may be open is 503 with Retry-After, reaches no provide
   assert.equal(gateway.received(), 3)
 })
 
-test('one key of several has at most half of the open calls', async (t) => {
+test('if there are several keys, one key may have at most half of the open calls', async (t) => {
   const { script, release } = held()
   const gateway = await testGateway(t, {
     providers: { alpha: script },
@@ -74,7 +74,7 @@ function begin(t: TestContext, { url }: TestGateway, sent: number, announced: nu
   return { socket, text: () => text }
 }
 
-test('if unfinished bodies take too much, the largest is refused, and small calls pass', async (t) => {
+test('if unfinished bodies take too much memory, the largest is refused, and small calls pass', async (t) => {
   const gateway = await testGateway(t, { server: 'body_limit: 1MiB, max_body_bytes: 2MiB' })
   const bodies = [0.9, 0.7, 0.6].map((part) => begin(t, gateway, part * MIB, MIB))
   await until(() => bodies.some(({ text }) => text() !== ''))

@@ -36,7 +36,7 @@ export function limitsOf(id: string, { routes, models }: Config, factsOf: FactsO
 const known = <Value>(values: readonly (Value | undefined)[]): readonly Value[] | null =>
   values.length > 0 && values.every((value) => value !== undefined) ? values : null
 
-/** Returns what stands in each list, in the order of the first; null if one is unknown. */
+/** Returns what all lists contain, in the order of the first; null if one of them is unknown. */
 function common<Word>(lists: readonly (readonly Word[] | undefined)[]): Word[] | null {
   const all = known(lists)
   return all && all[0]!.filter((word) => all.every((list) => list.includes(word)))

@@ -17,7 +17,7 @@ const MESSAGES = Array.from({ length: 60_000 }, (_, n) => ({
 }))
 const BODY = JSON.stringify({ model: 'auto', messages: MESSAGES })
 
-test('a parsed body is let go of when the call is routed, and no copy of it is left over', async (t) => {
+test('a parsed body is released when the call has been routed, and no copy of it stays in memory', async (t) => {
   const release = Promise.withResolvers<void>()
   let waiting = 0
   const gateway = await testGateway(t, {

@@ -1,5 +1,5 @@
-// The OpenAPI document: valid, whole, and served under the same rules as everything else. That answers have the shapes
-// which it tells is held by every test: `test-gateway.ts` checks each answer that it reads.
+// The OpenAPI document: valid, whole, and served under the same rules as everything else. Every test checks
+// that answers have the documented shapes: `test-gateway.ts` compares each answer that it reads.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'

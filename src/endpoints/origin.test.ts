@@ -54,7 +54,7 @@ const ORIGINS = [
   ['', 'localhost:PORT', 403],
 ] as const
 
-test('a page calls from the address of the gateway only, as its own browser sends it', async (t) => {
+test('a web page can call only from the gateway’s own address, with the Origin that its browser sends', async (t) => {
   const gateway = await testGateway(t)
   for (const [origin, host, status] of ORIGINS)
     await t.test(`${origin || 'an empty Origin'} that calls ${host} gets ${status}`, async () => {
@@ -82,7 +82,7 @@ const ALLOWED_ORIGINS = [
   ['tauri://waybill.lan', 'waybill.lan:PORT', 403],
 ] as const
 
-test('names and origins that are allowed may call, and no others', async (t) => {
+test('only allowed names and origins may call', async (t) => {
   const gateway = await testGateway(t, { server: ALLOWED })
   for (const [origin, host, status] of ALLOWED_ORIGINS)
     await t.test(`${origin} that calls ${host} gets ${status}`, async () => {
@@ -90,7 +90,7 @@ test('names and origins that are allowed may call, and no others', async (t) => 
     })
 })
 
-test('a page that sends no JSON is 415, and nothing is spent', async (t) => {
+test('a web page that does not send JSON gets a 415, and nothing is spent', async (t) => {
   const gateway = await testGateway(t)
   for (const type of [null, 'text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data'])
     await t.test(type ?? 'no Content-Type', async () => {
@@ -100,7 +100,7 @@ test('a page that sends no JSON is 415, and nothing is spent', async (t) => {
     })
 })
 
-test('a client without an Origin may leave the Content-Type out', async (t) => {
+test('a client without an Origin may leave out the Content-Type', async (t) => {
   const gateway = await testGateway(t)
   const response = await fetch(`${gateway.url}/v1/chat/completions`, {
     method: 'POST',

@@ -1,5 +1,5 @@
-// The page as it is served, how it is signed in, what it is told live, and the files that it can export. What it looks
-// like in a browser: `src/page`.
+// The page as it is served, how a user signs in, its live feed, and the files that it can export. How it
+// looks in a browser is tested in `src/page`.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -92,12 +92,12 @@ test('a browser at an unknown address gets the page, a program an error in JSON'
     assert.ok((await gateway.get(path, { headers: { ...html, ...as('key-of-boss') } })).json.error, path)
 })
 
-test('a page that was not built says so', async (t) => {
+test('a gateway whose page was not built says so', async (t) => {
   const gateway = await testGateway(t, { options: { page: pathToFileURL('/nowhere/') } })
   assert.match((await gateway.get('/')).text, /npm run build/)
 })
 
-test('a token of the page reads as its key does, and makes no call and no token (PAGE-03)', async (t) => {
+test('a token of the page can read what its key can, but can make neither calls nor tokens (PAGE-03)', async (t) => {
   const gateway = await testGateway(t, { config: KEYS })
   for (const key of ['ann', 'bob']) await gateway.chat(ask('auto'), as(`key-of-${key}`))
   const { status, json } = await gateway.get('/page/sign-in', post(as('key-of-ann')))
@@ -126,7 +126,7 @@ test('a token of the page reads as its key does, and makes no call and no token 
   assert.equal((await gateway.get('/api/sessions', { headers: token })).status, 401)
 })
 
-test('a code signs in once, within a minute; other keys end every token (PAGE-03)', async (t) => {
+test('a code signs in once, within a minute; its token expires after twelve hours (PAGE-03)', async (t) => {
   let time = Date.now()
   const gateway = await testGateway(t, { config: KEYS, options: { now: () => time } })
   const code = async () => (await gateway.get('/page/code', post(as('key-of-boss')))).json.token as string
@@ -149,7 +149,7 @@ test('a code signs in once, within a minute; other keys end every token (PAGE-03
   assert.equal(await read(), 401)
 })
 
-test('nobody signs in from another page or without a key', async (t) => {
+test('signing in from another site’s page, or without a key, is refused', async (t) => {
   const gateway = await testGateway(t, { config: KEYS })
   for (const [headers, expected] of [
     [{}, 401],
@@ -228,7 +228,7 @@ test('the feed reports each change of a call in the fields of its record (PAGE-0
   assert.ok(feed.records.some(({ state }) => state === 'streaming'))
 })
 
-test('the feed of a client holds its own calls only; an admin hears all (PAGE-04)', async (t) => {
+test('a client’s feed has only its own calls; an admin’s has all (PAGE-04)', async (t) => {
   const gateway = await testGateway(t, { config: KEYS })
   const [ann, boss] = [await follow(t, gateway, 'key-of-ann'), await follow(t, gateway, 'key-of-boss')]
   await gateway.chat(ask('auto'), as('key-of-bob'))
@@ -240,7 +240,7 @@ test('the feed of a client holds its own calls only; an admin hears all (PAGE-04
   assert.equal((await gateway.get('/api/usage/live')).status, 401)
 })
 
-test('an open feed does not hold up a gateway that stops', async (t) => {
+test('an open feed does not delay a gateway that stops', async (t) => {
   const gateway = await testGateway(t)
   await follow(t, gateway, null)
   const began = performance.now()
@@ -248,7 +248,7 @@ test('an open feed does not hold up a gateway that stops', async (t) => {
   assert.ok(performance.now() - began < 5_000 * slowness())
 })
 
-test('an export has every call that the filters leave, as CSV that no spreadsheet runs, or as JSON (PAGE-08)', async (t) => {
+test('an export has every call that matches the filters, as JSON or as CSV without formulas (PAGE-08)', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: answer(), beta: answer() },
     config: TWO_TARGETS,

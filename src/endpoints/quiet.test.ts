@@ -1,5 +1,5 @@
-// What does not happen: no provider is called without a call, nothing is written while reading, nothing is added
-// to what a provider said.
+// What does not happen: no provider is called without a call, nothing is written while reading, and nothing
+// is added to a provider's words.
 import assert from 'node:assert/strict'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,7 +20,7 @@ const PATHS = READS.map(({ path }) =>
 /** The contract's 60 s are the conformance suite's; what starts by itself would start within this, or hide from both. */
 const IDLE_MS = 3_000
 
-test('starting and idling reach no provider, not even with a connection (PURE-02)', async (t) => {
+test('a gateway that starts or idles contacts no provider, and opens no connection to one (PURE-02)', async (t) => {
   const gateway = await testGateway(t)
   let connections = 0
   gateway.upstream.alpha!.onConnection(() => connections++)
@@ -30,7 +30,7 @@ test('starting and idling reach no provider, not even with a connection (PURE-02
   assert.deepEqual([gateway.received(), connections], [1, 1], 'and the way was open')
 })
 
-test('reading writes nothing: neither the database nor its log changes (PURE-05)', async (t) => {
+test('reads write nothing: neither the database nor its write-ahead log changes (PURE-05)', async (t) => {
   const before = await testGateway(t)
   const { headers } = await before.chat(ask('auto'), { 'x-session-id': 's' })
   const id = headers.get('x-gateway-request-id')!
@@ -59,7 +59,7 @@ test('reading writes nothing: neither the database nor its log changes (PURE-05)
   assert.notDeepEqual(state(), quiet, 'a call does change them')
 })
 
-test('session and cache headers have their closed sets, and are on live answers only (TELL-04)', async (t) => {
+test('session and cache headers have only their defined values, and appear only on live answers (TELL-04)', async (t) => {
   const gateway = await testGateway(t)
   for (const more of [{}, { stream: true }]) {
     const { headers } = await gateway.chat(ask('auto', more), { 'x-session-id': 's 1' })
@@ -85,7 +85,7 @@ const USAGE = {
   prompt_tokens_details: { cached_tokens: 4 },
 }
 
-test('an answer is the provider’s, word for word, and its usage too (TELL-05, USE-01)', async (t) => {
+test('an answer is the provider’s word for word, and so is its usage (TELL-05, USE-01)', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: answer('Seven words, and not one of ours.', USAGE) },
   })

@@ -5,7 +5,7 @@ import { answer, fail } from '../../mocks/test-upstream.ts'
 import { READS } from '../gateway/endpoints.ts'
 import { ask, TWO_TARGETS, testGateway } from '../test/test-gateway.ts'
 
-/** What stands for `*`, and the query without which there is no answer. */
+/** Replacements for `*`, and the query without which there is no answer. */
 const SAMPLES: Readonly<Record<string, (call: { id: string; session: string }) => string>> = {
   '/v1/models/*': () => '/v1/models/auto',
   '/v1beta/models/*': () => '/v1beta/models/auto',
@@ -25,7 +25,7 @@ async function gatewayWithReads(t: TestContext) {
   return { gateway, paths }
 }
 
-test('no read reaches a provider, whatever its method and however often (PURE-01, PURE-03, PURE-04)', async (t) => {
+test('no read causes a request to a provider, whatever its method and however often it is repeated (PURE-01, PURE-03, PURE-04)', async (t) => {
   const { gateway, paths } = await gatewayWithReads(t)
   assert.equal(gateway.received(), 1)
   for (let round = 0; round < 5; round++)
@@ -68,7 +68,7 @@ routes:
   auto/cheap: { strategy: weighted, targets: [ { model: beta/model-b, weight: 3 }, { model: alpha/org/model-a, weight: 1 } ] }
 `
 
-test('the catalog names every route and model with its type, and always in the same bytes (CAT-01, CAT-02, CAT-03)', async (t) => {
+test('the catalog names every route and model with its type, and is always the same, byte for byte (CAT-01, CAT-02, CAT-03)', async (t) => {
   const gateway = await testGateway(t, { providers: { alpha: answer(), beta: answer() }, config: CONFIG })
   const first = await gateway.get('/v1/models')
   assert.deepEqual(
@@ -96,7 +96,7 @@ test('the catalog names every route and model with its type, and always in the s
   }
 })
 
-test('public metadata holds exactly the public fields (KEEP-05)', async (t) => {
+test('public metadata contains exactly the public fields (KEEP-05)', async (t) => {
   const gateway = await testGateway(t, { providers: { alpha: answer(), beta: answer() }, config: CONFIG })
   const { json, text } = await gateway.get('/v1beta/models')
   for (const entry of json.models)
@@ -111,7 +111,7 @@ test('public metadata holds exactly the public fields (KEEP-05)', async (t) => {
   assert.doesNotMatch(text, /"weight"|tier|base_url|http|key/)
 })
 
-test('resolve foretells the next pick, shows chances and cooldown, and moves nothing (PURE-04, ROUTE-11)', async (t) => {
+test('resolve predicts the next pick, shows probabilities and cooldown, and changes nothing (PURE-04, ROUTE-11)', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: fail(500), beta: answer() },
     config: `${CONFIG}  turns: { strategy: round-robin, targets: [ { model: beta/m1 }, { model: beta/m2 }, { model: beta/m3 } ] }`,
@@ -145,7 +145,7 @@ test('resolve foretells the next pick, shows chances and cooldown, and moves not
     assert.equal((await gateway.get(`/api/cloud/model/resolve?${query}`)).status, status, query)
 })
 
-test('pages have no gap and no repeat while calls are added (LOG-09)', async (t) => {
+test('pages of the list neither skip nor repeat a call while calls are added (LOG-09)', async (t) => {
   const gateway = await testGateway(t)
   const made: string[] = []
   const call = async () => made.push((await gateway.chat(ask('auto'))).headers.get('x-gateway-request-id')!)
@@ -163,7 +163,7 @@ test('pages have no gap and no repeat while calls are added (LOG-09)', async (t)
   assert.deepEqual(seen, before)
 })
 
-test('the log is narrowed by each of its filters, and holds no prompt and no answer (LOG-08, LOG-12)', async (t) => {
+test('each filter narrows the log, and the log contains no prompt and no answer (LOG-08, LOG-12)', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: answer('the-answer-text'), beta: fail(400) },
     config: TWO_TARGETS,

@@ -6,7 +6,7 @@ import Database from 'better-sqlite3'
 import { answer, fail } from '../../mocks/test-upstream.ts'
 import { ask, TWO_TARGETS, testGateway } from '../test/test-gateway.ts'
 
-test('every row of call_logs is in the list with the same values, and nothing else is (LOG-13)', async (t) => {
+test('the list has exactly the rows of call_logs, with the same values (LOG-13)', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: fail(500), beta: answer() },
     config: TWO_TARGETS,
@@ -38,7 +38,7 @@ test('every row of call_logs is in the list with the same values, and nothing el
   }
 })
 
-test('a table that cannot be read is a 503 in the one shape, never an empty list (LOG-11)', async (t) => {
+test('a table that cannot be read gives a 503 in the usual error shape, never an empty list (LOG-11)', async (t) => {
   const said: string[] = []
   const gateway = await testGateway(t, {
     options: { log: { error: (_, text) => void said.push(text), warn() {}, info() {}, debug() {} } },
@@ -61,7 +61,7 @@ test('a table that cannot be read is a 503 in the one shape, never an empty list
   assert.deepEqual(said, Array(3).fill('the request log failed'))
 })
 
-test('the list is narrowed by what calls were for, with and without the index of the rest (DIAL-10)', async (t) => {
+test('the list can be filtered by the purpose of calls, with other filters or without (DIAL-10)', async (t) => {
   const gateway = await testGateway(t)
   const tools = [{ type: 'function', function: { name: 'read' } }]
   const session = { 'x-claude-code-session-id': 's' }

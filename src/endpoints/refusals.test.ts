@@ -18,7 +18,7 @@ routes: { auto: { targets: [ { model: alpha/model-a } ] } }
 keys: [ ${KEYS} ]`
 const PATH = '/api/usage/refused-calls'
 
-test('refused calls are listed with their reason; a client sees its own, an admin all', async (t) => {
+test('refused calls are listed with their reason; a client sees its own, an admin sees all', async (t) => {
   const gateway = await testGateway(t, { config: CONFIG })
   await gateway.chat(ask('auto'), as('nobody'))
   await gateway.chat(ask('nowhere'), as('ann'))
@@ -59,7 +59,7 @@ test('refused calls are listed with their reason; a client sees its own, an admi
   assert.equal(log.json.data.length, 1, 'none of them is a record')
 })
 
-test('refusals of strangers push out neither rows of the log nor refusals of keys', async (t) => {
+test('refused strangers push out neither rows of the log nor the refusals of known keys', async (t) => {
   const gateway = await testGateway(t, { config: CONFIG })
   await gateway.chat(ask('nowhere'), as('ann'))
   for (let n = 0; n < 300; n++) await gateway.chat(ask('auto'), as(`stranger-${n}`))
@@ -72,7 +72,7 @@ test('refusals of strangers push out neither rows of the log nor refusals of key
   )
 })
 
-test('a page that is refused for its Origin is in the list too', async (t) => {
+test('a call that is refused because of its Origin is in the list too', async (t) => {
   const gateway = await testGateway(t)
   await gateway.chat(ask('auto'), { origin: 'http://evil.example' })
   const { json } = await gateway.get(PATH)

@@ -39,7 +39,7 @@ test('the endpoint says where the session went, as plain text, and reaches no pr
     assert.equal((await gateway.get(`/api/statusline?${query}`)).status, 400, query)
 })
 
-test('a model that only the default of its dialect knows has a forecast (LINE-03)', async (t) => {
+test('the line has a forecast even for a model that only goes to the default provider of its dialect (LINE-03)', async (t) => {
   const gateway = await testGateway(t, {
     config: 'defaults: { messages: auto }\nroutes: { auto: { targets: [ { model: alpha/model-a } ] } }',
   })
@@ -56,7 +56,7 @@ test('a model that only the default of its dialect knows has a forecast (LINE-03
   )
 })
 
-test('a key is shown its own sessions only (KEEP-04)', async (t) => {
+test('a key is shown only its own sessions (KEEP-04)', async (t) => {
   const digest = (key: string) => createHash('sha256').update(key).digest('hex')
   const keys = ['ann', 'bob'].map(
     (name) => `{ name: ${name}, role: client, digest: "sha256:${digest(name)}" }`,

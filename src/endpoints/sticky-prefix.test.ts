@@ -29,7 +29,7 @@ async function call({ chat, record }: TestGateway, body: object) {
   return record(headers.get('x-gateway-request-id'))
 }
 
-test('sticky: prefix over HTTP: calls that begin alike stay; a move names the cached tokens it lost, and the routes add them up (ROUTE-14)', async (t) => {
+test('sticky: prefix over HTTP: calls that begin alike stay at one target; a move records the cached tokens that it lost, and the routes add them up (ROUTE-14)', async (t) => {
   let time = Date.now()
   const gateway = await testGateway(t, {
     providers: { alpha: answer('a', usage(2_100, 1_900)), beta: answer('b', usage(2_200, 200)) },

@@ -348,7 +348,7 @@ test('the median latency of the analytics is within a fifth of the true one', as
   assert.ok(Math.abs(provider.p50_latency_ms / median - 1) < 0.2, `${provider.p50_latency_ms} for ${median}`)
 })
 
-test('one session is found by any id, and only by its owner; bad questions are 400', async (t) => {
+test('a session is found whatever its id is made of, and only by its owner; invalid queries get a 400', async (t) => {
   const gateway = await testGateway(t)
   await gateway.chat(ask('auto'), { 'x-session-id': 'a/b c' })
   assert.equal((await gateway.get('/api/sessions/a%2Fb%20c')).json.session_id, 'a/b c')

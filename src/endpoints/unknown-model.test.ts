@@ -58,7 +58,7 @@ const withTwoTargets = (t: TestContext) =>
     config: `${TWO_TARGETS}\nresilience: { cooldown: 1ms }`,
   })
 
-test('404 of an unknown model moves on to the next target', async (t) => {
+test('a 404 for an unknown model moves the call on to the next target', async (t) => {
   const gateway = await withTwoTargets(t)
   for (const [name, body] of Object.entries(UNKNOWN))
     await t.test(name, async () => {

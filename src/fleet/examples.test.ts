@@ -1,4 +1,4 @@
-// The examples for operators: what they say of Waybill is a configuration that it takes, and no secret stands in them.
+// The examples for operators: Waybill accepts their configurations, and they contain no secret.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'

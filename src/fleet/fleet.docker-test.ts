@@ -26,7 +26,7 @@ providers: { openai: { dialect: openai, base_url: "http://mock:4950/openai/v1", 
 routes: { auto: { targets: [ { model: openai/gpt-5-mini } ] } }
 `
 
-test('the image in a fleet: two gateways, one record, through an outage and the loss of a gateway (FLEET-01, FLEET-03, FLEET-06)', {
+test('two images in a fleet keep one record through an outage and the loss of a gateway (FLEET-01, FLEET-03, FLEET-06)', {
   skip,
 }, async (t) => {
   assert.ok(postgresImage, 'WAYBILL_POSTGRES_IMAGE is not set')

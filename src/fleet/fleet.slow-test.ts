@@ -12,7 +12,7 @@ import { fleetTests, instance, listed, openShared, skip, until } from './test-fl
 
 const { freshDatabase } = fleetTests()
 
-test('a call is readable at its own instance at once, elsewhere within a second, and adds up (FLEET-06, FLEET-07)', {
+test('a call can be read at its own instance at once and elsewhere within a second, and the sums include it (FLEET-06, FLEET-07)', {
   skip,
 }, async (t) => {
   const url = await freshDatabase()
@@ -51,7 +51,7 @@ test('a call is readable at its own instance at once, elsewhere within a second,
   await checkSharedSums(openShared(t, url))
 })
 
-test('two live gateways with one identity: a copied directory or a name twice, and the second is refused (FLEET-11)', {
+test('a second live gateway with the same identity, from a copied directory or a repeated name, is refused (FLEET-11)', {
   skip,
 }, async (t) => {
   const url = await freshDatabase()
@@ -114,7 +114,7 @@ test('the address of the shared log is in no log, error or read (FLEET-17)', { s
   assert.ok(lines.some((line) => line.includes('the shared log does not accept calls')))
 })
 
-test('state that one gateway’s call made at a provider is found by every gateway’s calls (STATE-01, STATE-03, RSP-06)', {
+test('every gateway’s calls find the state that one gateway’s call made at a provider (STATE-01, STATE-03, RSP-06)', {
   skip,
 }, async (t) => {
   const url = await freshDatabase()

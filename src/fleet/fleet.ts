@@ -154,7 +154,10 @@ const keepShared = (thread: FleetThread): Store['kept'] => ({
   drop: (id, keyName) => thread.ask('drop', { id, keyName }, SHARED_MS),
 })
 
-/** Returns a function that warns of each other configuration in the fleet, once for each of ours. */
+/**
+ * Returns a function that warns about each different configuration in the fleet, once for each configuration
+ * of this gateway.
+ */
 function createConfigWarning(log: FleetOptions['log']): (live: Fleet['instances'], digest: string) => void {
   const digestsSeen = new Set<string>()
   return (live, digest) => {
@@ -166,7 +169,10 @@ function createConfigWarning(log: FleetOptions['log']): (live: Fleet['instances'
   }
 }
 
-/** Ships and beats until the shared log has told how this instance stands, or cannot be reached for a while. */
+/**
+ * Ships and sends heartbeats until the shared log has reported the state of this instance, or cannot be
+ * reached for a while.
+ */
 async function firstBeats(
   thread: FleetThread,
   beat: () => Promise<void>,

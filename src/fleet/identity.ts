@@ -1,4 +1,4 @@
-// Identity and location of this instance, so that two gateways with one identity can be told apart.
+// Identity and location of this instance, so that two gateways with one identity can be distinguished.
 import { createHash } from 'node:crypto'
 import { realpathSync } from 'node:fs'
 import { hostname } from 'node:os'

@@ -15,7 +15,7 @@ const STEP_OF_BUDGET = 0.05
 const NOTHING_OF_BUDGET = 1e-9
 /** Time over which spending is measured to size a request, s. */
 const WINDOW_S = 10
-/** Time after which a lease that nobody uses is forgotten, s. */
+/** Time after which an unused lease is forgotten, s. */
 const FORGET_S = 60
 /** Delay before asking again for a spent budget, ms; for one that others have only reserved, less. */
 const SPENT_MS = 1_000
@@ -70,7 +70,7 @@ interface Lease {
   budget: number
   /** Cumulative spending at each recent second, newest last. */
   history: number[]
-  /** Seconds for which nobody has used it. */
+  /** Seconds for which it has not been used. */
   idle: number
   asking: Promise<Uncovered['why'] | null> | null
   /** Sum that the waiting calls need. */

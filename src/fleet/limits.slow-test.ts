@@ -64,7 +64,7 @@ const leaseStatements = async (link: Link): Promise<number> =>
     )) as [{ leases: number }]
   )[0].leases
 
-test('4 gateways, 200 calls at once, a budget of 10: within the bound, a lease for ten calls (FLEET-08)', {
+test('4 gateways, 200 calls at once, a budget of 10: spending stays within the bound, and one lease serves ten calls (FLEET-08)', {
   skip,
 }, async (t) => {
   const url = await freshDatabase()
@@ -174,7 +174,7 @@ for (const per of PERIODS)
     )
   })
 
-test('calls that set aside more than the budget, one after the other: all of it is spent, not by one gateway (FLEET-08)', {
+test('calls that each reserve more than the budget, one after the other, spend all of it, and not at one gateway alone (FLEET-08)', {
   skip,
 }, async (t) => {
   const url = await freshDatabase()
@@ -228,7 +228,7 @@ test('200 calls at once that cost three times the reserved sum exceed the budget
   assert.equal((await dearCall(gateways[0]!)).status, 429, 'what is over is over')
 })
 
-test('without the shared log a lease is used up, then a call is 429 that says why (FLEET-08)', {
+test('without the shared log a lease is used up; then a call gets a 429 that says why (FLEET-08)', {
   skip,
 }, async (t) => {
   const url = await freshDatabase()
@@ -251,7 +251,7 @@ test('without the shared log a lease is used up, then a call is 429 that says wh
   await until('it gets a lease again', async () => (await call(one)).status === 200)
 })
 
-test('a lease that is not needed goes back, and a gateway that died keeps its own until it is forgotten (FLEET-08)', {
+test('an unneeded lease is returned, and a gateway that died keeps its lease until it is forgotten (FLEET-08)', {
   skip,
 }, async (t) => {
   const url = await freshDatabase()
@@ -299,7 +299,7 @@ test('a lease that is not needed goes back, and a gateway that died keeps its ow
   )
 })
 
-test('a rate holds over all gateways exactly (FLEET-09)', { skip }, async (t) => {
+test('a rate limit holds exactly across all gateways (FLEET-09)', { skip }, async (t) => {
   const url = await freshDatabase()
   const gateways = await all(t, url, 4, 'rate: { requests: 12, per: 1m }')
   const statuses = await Promise.all(

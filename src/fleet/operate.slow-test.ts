@@ -85,7 +85,7 @@ test('fleet migrate, status and forget: creates tables, lists members, closes th
   )
 })
 
-test('retention drops whole days with their sums, and doctor reports a day without a partition (FLEET-13)', {
+test('retention deletes whole days with their sums, and doctor reports a day without a partition (FLEET-13)', {
   skip,
 }, async (t) => {
   const link = openShared(t, await freshDatabase('empty'))
@@ -119,7 +119,7 @@ test('retention drops whole days with their sums, and doctor reports a day witho
   assert.deepEqual(await link.query('SELECT month FROM waybill.budgets'), [{ month: '2026-11' }])
 })
 
-test('an instance has at most three connections, under load too (FLEET-12)', { skip }, async (t) => {
+test('an instance has at most three connections, even under load (FLEET-12)', { skip }, async (t) => {
   const url = await freshDatabase()
   const link = openShared(t, url)
   const one = await instance(t, url, 'one', 'shared')
@@ -144,7 +144,7 @@ const PGBOUNCER = '/usr/sbin/pgbouncer'
 const NO_PGBOUNCER = 'there is no pgbouncer on this machine: apt-get install pgbouncer'
 const noPooler = skip || (existsSync(PGBOUNCER) || IS_REQUIRED ? false : NO_PGBOUNCER)
 
-test('it works through pgbouncer in transaction mode (FLEET-12)', { skip: noPooler }, async (t) => {
+test('a fleet works through pgbouncer in transaction mode (FLEET-12)', { skip: noPooler }, async (t) => {
   assert.ok(existsSync(PGBOUNCER), NO_PGBOUNCER)
   const direct = await freshDatabase()
   const name = new URL(direct.replace('@/', '@localhost/')).pathname.slice(1)
@@ -174,7 +174,7 @@ test('it works through pgbouncer in transaction mode (FLEET-12)', { skip: noPool
   await checkSharedSums(openShared(t, direct))
 })
 
-test('two releases side by side: one migrates, an older one goes on, a too old one is refused (FLEET-14)', {
+test('when a newer release migrates the shared log, an older one beside it goes on, and one that is too old is refused (FLEET-14)', {
   skip,
 }, async (t) => {
   const url = await freshDatabase()

@@ -12,7 +12,7 @@ import { AUTO, fleetTests, instance, listed, openShared, skip, until } from './t
 
 const fleet = fleetTests()
 
-test('an outage: process and full lose no call, reads are 503 and never a part, and all is there once (FLEET-03, FLEET-15)', {
+test('in an outage, durability process and full lose no call, reads are 503 and never partial, and afterwards each call is there once (FLEET-03, FLEET-15)', {
   skip,
 }, async (t) => {
   const url = await fleet.freshDatabase()
@@ -60,7 +60,7 @@ test('an outage: process and full lose no call, reads are 503 and never a part, 
   await checkSharedSums(link)
 })
 
-test('shared: without the shared log a call is refused within 5 s, with no inference; then all goes on (FLEET-03)', {
+test('durability shared: without the shared log a call is refused within 5 s without an inference; afterwards calls go on (FLEET-03)', {
   skip,
 }, async (t) => {
   const url = await fleet.freshDatabase()
@@ -97,7 +97,9 @@ test('shared: without the shared log a call is refused within 5 s, with no infer
   await checkSharedSums(link)
 })
 
-test('it starts without the shared log, and joins when that comes (FLEET-03)', { skip }, async (t) => {
+test('a gateway starts without the shared log, and joins when the log is there (FLEET-03)', {
+  skip,
+}, async (t) => {
   const url = await fleet.freshDatabase('empty')
   await fleet.postgres.stop()
   const one = await instance(t, url)
@@ -107,7 +109,7 @@ test('it starts without the shared log, and joins when that comes (FLEET-03)', {
   assert.equal((await listed(one)).length, 1)
 })
 
-test('a full spool refuses calls and drops no row; what waits is not deleted (FLEET-04)', {
+test('a full spool refuses calls and drops no row; waiting rows are not deleted (FLEET-04)', {
   skip,
 }, async (t) => {
   const url = await fleet.freshDatabase()
@@ -153,7 +155,7 @@ async function lateBy(t: TestContext, url: string, ms: () => number): Promise<st
   return url.replace(encodeURIComponent(fleet.postgres.directory), encodeURIComponent(directory))
 }
 
-test('late: process waits for nothing, shared until its answer is there, or refuses within 5 s; all is there once (FLEET-03)', {
+test('a late shared log: process does not wait, shared waits for its answer or refuses within 5 s, and each call is there once (FLEET-03)', {
   skip,
 }, async (t) => {
   const direct = await fleet.freshDatabase()

@@ -28,7 +28,7 @@ test(
   (t) => killThem(t, 'process', false),
 )
 
-test('shared: the same when the data directory of each that was killed is deleted (FLEET-02)', options, (t) =>
+test('shared: no inference is lost even if each killed gateway’s data is deleted (FLEET-02)', options, (t) =>
   killThem(t, 'shared', true),
 )
 

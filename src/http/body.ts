@@ -106,8 +106,9 @@ const tooLarge = (limit: number) =>
   )
 
 /**
- * Collects the pieces in one buffer as they arrive: a body in one-byte pieces would take a hundred times its
- * size. The request lives as long as the call, and so do its listeners: they retain nothing of the body.
+ * Collects the pieces in one buffer as they arrive: a body in one-byte pieces would otherwise take a hundred
+ * times its size. The request lives as long as the call, and so do its listeners, which retain nothing of the
+ * body.
  */
 function collect(
   request: IncomingMessage,

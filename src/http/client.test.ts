@@ -44,7 +44,7 @@ const ROWS: readonly (readonly [sent: string | null, client: string | null])[] =
 /** A header's bytes, one character each. */
 const bytesOf = (text: string): string => Buffer.from(text, 'utf8').toString('latin1')
 
-test('the client of a call is on record, cut, and without secrets and control characters', async (t) => {
+test('the client of a call is recorded, shortened, and without secrets or control characters', async (t) => {
   const gateway = await testGateway(t, { config: CONFIG })
   const as = { authorization: `Bearer ${OWN_KEY}` }
   for (const [sent, client] of ROWS) {
@@ -70,7 +70,7 @@ test('the client of a call is on record, cut, and without secrets and control ch
   }
 })
 
-test('a name is read once, however many others came before it', () => {
+test('the name of a client is read once, however many others came before it', () => {
   let reads = 0
   const clientOf = createClientOf((text) => {
     reads++

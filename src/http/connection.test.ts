@@ -35,7 +35,7 @@ async function seen(text: string): Promise<{ requests: number; pieces: number }>
   }
 }
 
-test('requests behind those that may wait are not parsed', async () => {
+test('requests beyond the number that may wait on a connection are not parsed', async () => {
   assert.deepEqual(await seen(READ.repeat(2_000)), { requests: 18, pieces: 0 })
 })
 

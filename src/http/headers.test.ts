@@ -21,7 +21,7 @@ const send = (url: string, bytes: string): Promise<string> =>
       .on('close', () => resolve(text))
   })
 
-test('every answer says that its type is not to be guessed (PAGE-02)', async (t) => {
+test('every answer tells the browser not to guess its type (PAGE-02)', async (t) => {
   const { url, get, chat } = await testGateway(t, {
     providers: {
       alpha: (response, received) => (received.json.stream ? streamed : answer())(response, received),
@@ -59,7 +59,7 @@ test('every answer says that its type is not to be guessed (PAGE-02)', async (t)
 
 const streamed: Script = stream(chunk({ content: 'a' }, { finish_reason: 'stop' }), DONE)
 
-test('a request with two Host headers is refused, with one it is answered (KEEP-06)', async (t) => {
+test('a request with two Host headers is refused, and one with a single Host header is answered (KEEP-06)', async (t) => {
   const { url, received } = await testGateway(t)
   const { host } = new URL(url)
   const body = JSON.stringify({ model: 'auto', messages: [] })
@@ -116,7 +116,7 @@ const call = (
     asked.end(JSON.stringify({ model: `alpha/${'語'.repeat(200)}`, messages: [], ...more }))
   })
 
-test('a provider’s large headers leave the answer readable, and the small ones stay (TELL-01)', async (t) => {
+test('an answer with large headers from the provider stays readable, and keeps the small headers (TELL-01)', async (t) => {
   const large: Record<string, string> = {
     'x-request-id': 'r'.repeat(7_000),
     'x-ratelimit-a': 'a'.repeat(7_000),
@@ -149,7 +149,7 @@ test('a provider’s large headers leave the answer readable, and the small ones
   assert.deepEqual([status, headers['x-request-id']], [200, headers['x-gateway-request-id']])
 })
 
-test('no cell of an export is a formula, whatever comes before it and however wide it is (PAGE-08)', () => {
+test('no cell of an export is a formula, whatever precedes it and however wide its characters are (PAGE-08)', () => {
   const before = [
     '',
     ' ',

@@ -14,14 +14,14 @@ const isRefused = (bind: string, headers: { host?: string; origin?: string }): b
   }
 }
 
-test('on one address, only that address, localhost and the allowed names are served', () => {
+test('a gateway on one address serves only that address, localhost and the allowed names', () => {
   for (const host of ['127.0.0.1:4949', 'localhost:4949', '[::1]:4949', 'WAYBILL.lan', 'waybill.lan:80'])
     assert.equal(isRefused('127.0.0.1', { host }), false, host)
   for (const host of ['', 'evil.example', '10.0.0.7:4949', '127.0.0.1.evil.example', '[fe80::1]:4949'])
     assert.equal(isRefused('127.0.0.1', { host }), true, host)
 })
 
-test('on every address, any address is its own as a Host, but no foreign name, and no address as an Origin', () => {
+test('a gateway on all addresses accepts any address as Host, but no foreign name, and no address as Origin', () => {
   for (const everywhere of ['0.0.0.0', '::']) {
     for (const host of ['172.17.0.1:32768', '[fe80::1]:4949', 'localhost'])
       assert.equal(isRefused(everywhere, { host }), false, host)

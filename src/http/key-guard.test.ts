@@ -60,7 +60,7 @@ async function start(t: TestContext, more = '') {
   return { ...gateway, call, log }
 }
 
-test('a key in the URL of a call is refused by its value, and goes nowhere (KEEP-01, KEEP-02)', async (t) => {
+test('a call with a key in its URL is refused whatever the parameter is called, and goes nowhere (KEEP-01, KEEP-02)', async (t) => {
   const { call, get, data, received, log } = await start(t)
   const refused = async (path: string, body: string) => {
     const { status, text } = await call(path, body)
@@ -98,7 +98,7 @@ test('a key in the URL of a call is refused by its value, and goes nowhere (KEEP
         assert.ok(!text.includes(form), text.slice(0, 500))
 })
 
-test('a key in a header that is passed on is refused by its value; other headers of its sender go nowhere (KEEP-02)', async (t) => {
+test('a key in a header that would be passed on is refused whatever the header is called; other headers with it go nowhere (KEEP-02)', async (t) => {
   const { call, received, upstream } = await start(t, 'telemetry: { endpoint: "http://127.0.0.1:9" }')
   for (const { path, body, counts, forwarded } of CALLS)
     for (const key of [MINE, OTHERS])
@@ -120,7 +120,7 @@ test('a key in a header that is passed on is refused by its value; other headers
       for (const key of [MINE, OTHERS]) assert.ok(!JSON.stringify(headers).includes(key))
 })
 
-test('a key in the URL of a read is refused, too, also where there is nothing (KEEP-01)', async (t) => {
+test('a key in the URL of a read is refused too, even at a path that does not exist (KEEP-01)', async (t) => {
   const { get } = await start(t)
   const paths = [
     '/api/usage/request-logs',

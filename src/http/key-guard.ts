@@ -80,7 +80,9 @@ const keyTest = (keys: readonly KeyConfig[], tokens: Pick<PageTokens, 'find'>) =
     (text.startsWith(TOKEN_PREFIX) && tokens.find(text) !== null)
 }
 
-/** Returns a test for a header that holds a gateway key or a page token, also behind a scheme or in base64. */
+/**
+ * Returns a test for a header that contains a gateway key or a page token, even behind a scheme or in base64.
+ */
 export function createKeyFinder(
   keys: readonly KeyConfig[],
   tokens: Pick<PageTokens, 'find'>,

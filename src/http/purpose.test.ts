@@ -44,7 +44,7 @@ const ROWS: readonly [string, IncomingHttpHeaders, boolean, Purpose][] = [
 for (const [name, headers, tools, expected] of ROWS)
   test(`purpose: ${name}`, () => assert.equal(purposeOf(headers, { tools }), expected))
 
-test('agent id: a thread of Codex is an agent only where it is a subagent’s', () => {
+test('agent id: a thread of Codex counts as an agent only if it is a subagent’s', () => {
   assert.equal(agentOf({ 'thread-id': 'root' }), null)
   assert.equal(agentOf(CHILD), 'child')
   assert.equal(agentOf({ 'x-claude-code-agent-id': 'a', ...CHILD }), 'a')

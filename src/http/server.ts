@@ -442,7 +442,7 @@ function parseQuery<Query extends z.ZodType>(schema: Query, query: unknown): z.o
   throw new GatewayError('invalid_request', `${JSON.stringify(param)}: ${message}`, { param })
 }
 
-/** RFC 9112, 3.2; an HTTP/1.0 client may omit it, and then uses no name of ours. */
+/** RFC 9112, 3.2; an HTTP/1.0 client may omit it, and then addresses none of our names. */
 function refuseWithoutHost({ headers, rawHeaders, httpVersionMinor }: IncomingMessage): void {
   if (headers.host === undefined && httpVersionMinor > 0)
     throw new GatewayError('invalid_request', 'The request has no Host header.')

@@ -50,7 +50,7 @@ async function rest(socket: Socket): Promise<number> {
   return bytes
 }
 
-test('of the key that holds most, the connection that has waited longest is closed', async (t) => {
+test('the connection that has waited longest is closed, of the key that holds most', async (t) => {
   const ask = await start(t, { most: 3.5 * SIZE, mostAtOnce: 3.5 * SIZE, patience: 0 })
   const bob = await ask('bob')
   const ann = [await ask('ann'), await ask('ann'), await ask('ann')]
@@ -58,7 +58,7 @@ test('of the key that holds most, the connection that has waited longest is clos
   for (const socket of [bob, ann[1]!, ann[2]!]) assert.ok((await rest(socket)) > SIZE)
 })
 
-test('many unread answers get a short time, then those that do not fit are closed', async (t) => {
+test('many unread answers are given a short time, then those that do not fit are closed', async (t) => {
   const ask = await start(t, { most: 1.5 * SIZE, mostAtOnce: 10 * SIZE, patience: PATIENCE })
   const sockets = [await ask('ann'), await ask('ann'), await ask('ann')]
   assert.ok((await rest(sockets[0]!)) > SIZE, 'a client that reads in time gets all of it')
@@ -74,7 +74,7 @@ test('one answer alone may have any size', async (t) => {
   assert.ok((await rest(socket)) > SIZE)
 })
 
-test('while many clients are given time, one more part of a stream costs no look at each of them', () => {
+test('while many clients are given time, another part of a stream does not cost a look at each of them', () => {
   const untaken = new Untaken({ most: 1, mostAtOnce: 2 ** 30, patience: 60_000 })
   const clients = Array.from(
     { length: 20_000 },

@@ -6,19 +6,19 @@ import { canonical } from './canonical.ts'
 
 const same = (a: string, b: string) => assert.equal(canonical(a, []), canonical(b, []))
 
-test('the order of members and the space between them do not count, at any depth', () => {
+test('the order of members and the space between them do not matter, at any depth', () => {
   same('{"a":1,"b":{"c":[1,2],"d":null}}', ' { "b" : {"d":null,\n"c":[1, 2]}, "a":1 } ')
   same('{"a":"\\u0041"}', '{"a":"A"}')
   assert.equal(canonical('{"stream":true,"a":1}', ['stream']), '{"a":1}')
 })
 
-test('a long string full of escapes is a string as any other, with a backslash at its end too', () => {
+test('a long string full of escapes is read like any other string, even with a backslash at its end', () => {
   const text = JSON.stringify({ b: '\\"\n'.repeat(500_000), a: 'C:\\' })
   const sorted = JSON.stringify({ a: 'C:\\', b: '\\"\n'.repeat(500_000) })
   assert.ok(canonical(text, []) === sorted)
 })
 
-test('requests that differ stay apart: values, order in lists, and numbers that JavaScript would make one', () => {
+test('requests that differ never become equal: in values, in the order of lists, or in numbers that JavaScript would round to one', () => {
   const different = [
     '{"seed":9007199254740993}',
     '{"seed":9007199254740992}',
@@ -39,7 +39,7 @@ test('requests that differ stay apart: values, order in lists, and numbers that 
   assert.equal(new Set(different.map((json) => canonical(json, []))).size, different.length)
 })
 
-test('a member that appears twice, at any depth, has no canonical text: parsers do not agree on it', () => {
+test('JSON that repeats a member, at any depth, has no canonical text, because parsers disagree on its meaning', () => {
   for (const json of [
     '{"a":1,"a":2}',
     '{"m":[{"b":{"c":1,"d":"x\\":","c":1}}]}',

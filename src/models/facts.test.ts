@@ -1,4 +1,4 @@
-// Which fact holds for a model, and what is said of a wrong file.
+// Which fact applies to a model, and what is reported about a wrong file.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseConfig } from '../config/load.ts'
@@ -20,7 +20,7 @@ const layer = (lines: string, origin: FactLayer['origin'] = 'package'): FactLaye
   )
 const line = (rest: string) => `  - { provider: maker, source: guide, ${rest} }\n`
 
-test('an exact name precedes a pattern, and a long pattern a short one', () => {
+test('an exact name takes precedence over a pattern, and a longer pattern over a shorter one', () => {
   const table = createFactTable([
     layer(
       line('model: "m-*", output: 1, context: 1, chat_tools: no') +
@@ -33,7 +33,7 @@ test('an exact name precedes a pattern, and a long pattern a short one', () => {
   assert.deepEqual(table.models, [{ provider: 'maker', model: 'm-1' }], 'a pattern is no model')
 })
 
-test('a name covers its dated, prefixed and versioned forms, and no longer name', () => {
+test('a name covers its dated, prefixed and versioned forms, but no other name that begins with it', () => {
   const table = createFactTable([layer(line('model: m-1, output: 3'))])
   for (const model of [
     'm-1-20261101',
@@ -53,7 +53,7 @@ test("a maker's facts hold for another provider in the same dialect only", () =>
   for (const dialect of ['messages', null]) assert.deepEqual(table.of('another', 'm-1', dialect), {})
 })
 
-test('an unverified fact is listed, and refuses nothing', () => {
+test('an unverified fact is listed, but no call is refused because of it', () => {
   const table = createFactTable([layer(line('model: m-1, output: 3, unverified: true'))])
   assert.deepEqual(table.of('maker', 'm-1', null), {})
   assert.deepEqual(table.statements('maker', 'm-1', null), [
@@ -69,7 +69,7 @@ test('an unverified fact is listed, and refuses nothing', () => {
   ])
 })
 
-test('a configuration precedes the package, adds a model in one line, and `like` leads through both', () => {
+test('a configuration takes precedence over the package, adds a model in one line, and `like` leads through both', () => {
   const table = factTableOf({
     models: {
       'work/claude-opus-6': { context: 2_000_000, accepts: { like: 'claude-opus-5-5', forced_tools: 'yes' } },
@@ -82,7 +82,7 @@ test('a configuration precedes the package, adds a model in one line, and `like`
   assert.equal(table.of('elsewhere', 'claude-opus-6', 'messages').context, undefined)
 })
 
-test('models that are like each other end', () => {
+test('two models that are declared like each other do not cause an endless loop', () => {
   const table = createFactTable([layer(line('model: a, like: b') + line('model: b, like: a, output: 3'))])
   assert.deepEqual(table.of('maker', 'a', null), { output: 3 })
 })
@@ -103,14 +103,14 @@ for (const [what, text, said] of [
     /"hearsay" is not under sources/,
   ],
 ] as const)
-  test(`a file with ${what} is refused with the place`, () => {
+  test(`a file with ${what} is refused, and the error names the place`, () => {
     assert.throws(
       () => layer(text),
       (error) => error instanceof FactsError && said.test(error.message),
     )
   })
 
-test('a pattern of the configuration gives facts, and appears in no list of models', () => {
+test('a pattern in the configuration provides facts, but appears in no list of models', () => {
   const { config } = parseConfig(
     'providers: { work: { dialect: chat, base_url: "http://localhost:1/v1" } }\nmodels: { "work/m-*": { accepts: { sampling: none } }, work/m-1: {} }',
     'waybill.yaml',

@@ -11,7 +11,7 @@ const unlessThinking = z.enum(['yes', 'no', 'without_thinking'])
 export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
 const effort = z.enum(EFFORTS)
 
-/** What may be said of a model. Anything that is not said is unknown: it refuses and changes nothing. */
+/** Facts about a model. A fact that is not stated is unknown: it refuses and changes nothing. */
 const FACTS = {
   context: tokens.describe('The longest input that it accepts, in tokens.'),
   output: tokens.describe('The largest limit of output that may be asked, in tokens.'),
@@ -141,7 +141,7 @@ export interface FactTable {
    * this dialect hold, too.
    */
   of(provider: string | readonly string[], model: string, dialect: string | null): Facts
-  /** Returns everything that is said of it, also what is unverified, the strongest first. */
+  /** Returns every statement about it, unverified ones included, the strongest first. */
   statements(
     provider: string | readonly string[],
     model: string,

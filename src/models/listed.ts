@@ -13,7 +13,7 @@ const isObject = (value: unknown): value is Json =>
 const list = (value: unknown): readonly Json[] => (Array.isArray(value) ? value.filter(isObject) : [])
 const member = (value: unknown, name: string): unknown => (isObject(value) ? value[name] : undefined)
 
-/** Returns the models of a list, each id once; throws if the text is none. */
+/** Returns the models of a list, each id once; throws if the text is not a list. */
 export function listedModels(text: string): ListedModel[] {
   const json: unknown = JSON.parse(text)
   const entries = Array.isArray(json)

@@ -28,7 +28,7 @@ const sum = (all: Map<string, number>, name: string, ...labels: string[]): numbe
 
 const round = (usd: number): number => Math.round(usd * 1e9) / 1e9
 
-test('the figures add up to the request log after a mixed run, and no session, key or foreign model is a label (LOG-10)', async (t) => {
+test('after a mixed run the figures add up to the request log, and no session, key or unknown model is a label (LOG-10)', async (t) => {
   let turn = 0
   const gateway = await testGateway(t, {
     providers: {
@@ -129,7 +129,7 @@ test('a cooling target shows in the figures, and reading them reaches no provide
   assert.equal(gateway.received(), 2)
 })
 
-test('the figures are totals over all keys, so a client key does not get them (KEEP-04)', async (t) => {
+test('a client key does not get the figures, because they are totals over all keys (KEEP-04)', async (t) => {
   const digest = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`
   const gateway = await testGateway(t, {
     config: `keys: [ { name: ann, digest: "${digest('key-of-ann')}" }, { name: boss, role: admin, digest: "${digest('key-of-boss')}" } ]`,
@@ -147,7 +147,7 @@ test('the figures are totals over all keys, so a client key does not get them (K
 const HOSTILE = 'x\n{"level":"error"}\r\u001b]0;owned\u0007\u001b[31m\u009b2J\u202e"},\u2028\u0000end'
 
 for (const pretty of [false, true])
-  test(`hostile names neither end a log line nor steer a terminal, ${pretty ? 'for a person' : 'as JSON'} (TELL-06)`, async (t) => {
+  test(`hostile names neither break a log line nor control a terminal, ${pretty ? 'for a person' : 'as JSON'} (TELL-06)`, async (t) => {
     let written = ''
     const stream = {
       write(text: string) {

@@ -50,7 +50,7 @@ export interface ReadState<T> {
   reload(): void
 }
 
-/** Reads a path, also when it changes or after `every` ms while the page is visible; null reads nothing. */
+/** Reads a path, again when it changes and every `every` ms while the page is visible; null reads nothing. */
 export function useRead<T>(path: string | null, every?: number): ReadState<T> {
   const state = useSignal<{ path: string | null; data: T | null; error: ReadError | null }>({
     path: null,

@@ -14,7 +14,7 @@ keys:
   - { name: boss, role: admin, digest: "${digest('key-of-boss')}" }`
 const as = (name: string) => ({ authorization: `Bearer key-of-${name}` })
 
-test('the first call is explained, appears while it runs, and its row becomes its end (PAGE-01)', {
+test('an empty list explains how to make a call; a call appears while it runs, and its row is updated when it ends (PAGE-01)', {
   skip,
 }, async (t) => {
   let goOn = () => {}
@@ -43,7 +43,7 @@ test('the first call is explained, appears while it runs, and its row becomes it
   assert.equal(gateway.received(), 1)
 })
 
-test('a click on a value narrows the list, also for new calls; back undoes it (PAGE-06, PAGE-07)', {
+test('a click on a value filters the list, new calls included; Back undoes it (PAGE-06, PAGE-07)', {
   skip,
 }, async (t) => {
   const gateway = await testGateway(t, {
@@ -76,7 +76,7 @@ test('a click on a value narrows the list, also for new calls; back undoes it (P
   assert.equal(new URL(page.url()).search, '')
 })
 
-test('a typed filter reports its mistakes, and finds an error', { skip }, async (t) => {
+test('a typed filter reports mistakes, and can find a call by its error', { skip }, async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: fail(400, {}, { code: 'odd' }), beta: answer() },
     config: TWO_TARGETS,
@@ -110,7 +110,7 @@ test('a typed filter reports its mistakes, and finds an error', { skip }, async 
   assert.deepEqual(await page.locator('td[data-column=state]').allInnerTexts(), ['failed 400'])
 })
 
-test('a mistake in the address of the list shows no calls, and links to the corrected address', {
+test('a list whose address has a mistake shows no calls, and links to the corrected address', {
   skip,
 }, async (t) => {
   const gateway = await testGateway(t, {
@@ -140,7 +140,7 @@ test('a mistake in the address of the list shows no calls, and links to the corr
   }
 })
 
-test('a key signs in, a client sees its own calls only, and the token does not spend (PAGE-03, PAGE-04)', {
+test('a key signs in; a client sees only its own calls, and the page’s token cannot make calls (PAGE-03, PAGE-04)', {
   skip,
 }, async (t) => {
   const gateway = await testGateway(t, {
@@ -194,7 +194,7 @@ test('`waybill ui` signs a page in by a code that is good once', { skip }, async
   await again.getByText('This link has already been used').waitFor()
 })
 
-test('names, errors and sessions that are markup are shown as text (PAGE-02)', { skip }, async (t) => {
+test('names, errors and sessions that contain markup are shown as text (PAGE-02)', { skip }, async (t) => {
   const hostile = '<img src=x onerror=alert(1)>"\'\u202e{{1}}'
   const gateway = await testGateway(t, {
     providers: { alpha: fail(400, {}, { code: hostile, message: hostile }) },
@@ -244,7 +244,7 @@ async function tabOfFleet(t: TestContext, gateway: TestGateway, shared_log: 'rea
   return page
 }
 
-test('in a fleet the page says that others share the log, and reads it again for their calls', {
+test('in a fleet the page says that other gateways share the log, and reads it again to show their calls', {
   skip,
 }, async (t) => {
   const gateway = await testGateway(t, { options: { page: await pageFiles() } })

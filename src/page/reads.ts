@@ -1,4 +1,4 @@
-// Answers of the read endpoints, as the endpoints define them. Types only: the bundle has nothing of it.
+// Answers of the read endpoints, as the endpoints define them. Types only: nothing of this is in the bundle.
 import type { z } from 'zod'
 import type { CallRecord } from '../core/record.ts'
 import type { health } from '../endpoints/health.ts'

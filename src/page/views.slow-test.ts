@@ -104,7 +104,7 @@ async function findings(page: Page, axe: string, rules: readonly string[]): Prom
   }, rules)
 }
 
-test('a list of calls never says that it is empty before it is there', { skip }, async (t) => {
+test('a list of calls never says that it is empty before it has loaded', { skip }, async (t) => {
   const { gateway } = await busyGateway(t)
   const { page } = await openTab(t, gateway.url)
   await page.addInitScript(() => {
@@ -193,7 +193,7 @@ test('no click makes a call or adds a record (PAGE-01)', {
       let count = 0
       for (; count < all().length && count < 80; count++) {
         for (const details of document.querySelectorAll('details')) details.open = true
-        // A press as a person's would be, also where something lies above it just now.
+        // Clicks as a person would, even if something covers it just now.
         all()[count]!.click()
         await settle()
         if (location.href === address) continue
@@ -212,7 +212,7 @@ test('no click makes a call or adds a record (PAGE-01)', {
   )
 })
 
-test('one call shows its fallback, its price, its exchange, and texts that are markup as text (PAGE-02)', {
+test('the view of a call shows its fallback, price and exchange, and markup as text (PAGE-02)', {
   skip,
 }, async (t) => {
   const { gateway, id } = await busyGateway(t)
@@ -259,7 +259,9 @@ test('a session is a tree of its agents; routes and costs add up to the record',
     .waitFor()
 })
 
-test('what providers were seen to refuse stands below the routes (FIT-03)', { skip }, async (t) => {
+test('the routes view lists, at its end, what providers were seen to refuse (FIT-03)', {
+  skip,
+}, async (t) => {
   const data = temporaryDirectory(t)
   const learned = openLearnedRefusals(data)
   learned.add({ provider: 'alpha', model: 'm', parameter: 'reasoning_effort', value: '"max"' })
@@ -317,7 +319,7 @@ test('with the keyboard alone: help, another view, a filter, a call, and back (P
   await page.waitForURL(/status=400/)
 })
 
-test('an export is a file of every call that the filters leave (PAGE-08)', { skip }, async (t) => {
+test('an export is a file with every call that matches the filters (PAGE-08)', { skip }, async (t) => {
   const { gateway } = await busyGateway(t)
   const { page } = await openTab(t, `${gateway.url}/calls?provider=beta`)
   await page.locator('tbody tr').first().waitFor()
@@ -337,7 +339,7 @@ test('an export is a file of every call that the filters leave (PAGE-08)', { ski
   assert.deepEqual(JSON.parse(await readFile((await json.path())!, 'utf8')), data)
 })
 
-test('a hidden page holds no connection, and reads anew when it is looked at again (PAGE-05)', {
+test('a hidden page keeps no connection open, and reloads its data when it is shown again (PAGE-05)', {
   skip,
 }, async (t) => {
   const { gateway } = await busyGateway(t)
@@ -360,7 +362,7 @@ test('a hidden page holds no connection, and reads anew when it is looked at aga
   await page.locator('tbody tr').nth(rows).waitFor()
 })
 
-test('the files of the page are under 160 kB, and hold no address of anybody else', async () => {
+test('the files of the page are under 160 kB, and contain no address of another server', async () => {
   const directory = await pageFiles()
   const files = await Promise.all(
     ['index.html', 'page.js', 'page.css', 'icon.svg'].map((name) => readFile(new URL(name, directory))),
@@ -379,7 +381,7 @@ test('the files of the page are under 160 kB, and hold no address of anybody els
 })
 
 /** The budget of a client, and what another key may not see. */
-test('a client sees its own budget, an admin every one; health is for admins (PAGE-04)', {
+test('a client sees its own budget, an admin sees all of them; only an admin sees health (PAGE-04)', {
   skip,
 }, async (t) => {
   const digest = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`

@@ -1,5 +1,5 @@
 // One request to a provider whose body and answer pass by in pieces. Reports the answer to a receiver as it
-// arrives; holds nothing of it. Knows no client and no record.
+// arrives, and keeps nothing of it. Knows no client and no record.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import type { AttemptOutcome } from '../core/call.ts'

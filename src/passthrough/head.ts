@@ -18,7 +18,7 @@ export interface Head {
   member(name: string): Member | undefined
 }
 
-/** A member is there twice, so nobody knows which one the provider would take. */
+/** A member is there twice, so it is not known which one the provider would take. */
 export class DoubleMemberError extends Error {
   override readonly name = 'DoubleMemberError'
 }

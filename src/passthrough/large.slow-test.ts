@@ -205,7 +205,7 @@ test('a gigabyte up and a gigabyte down take less than 60 MiB more memory (PASS-
   assert.ok(most - before < MAX_MORE_MIB, `${(most - before).toFixed(0)} MiB more`)
 })
 
-test('what providers had of uploads when the gateway was killed is on record, one attempt each (PASS-01)', async (t) => {
+test('every upload that a provider had begun to receive when the gateway was killed is recorded, with one attempt each (PASS-01)', async (t) => {
   const directory = temporary(t)
   const provider = await startProvider(t, 0)
   for (let kill = 0; kill < 6; kill++) {

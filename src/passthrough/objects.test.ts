@@ -1,4 +1,5 @@
-// Files and batches of two gateway keys at providers that know no keys of ours: each key reaches its own alone.
+// Files and batches of two gateway keys at providers that know nothing of these keys: each key reaches only
+// its own.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
@@ -17,7 +18,10 @@ ${Object.entries(KEYS)
   )
   .join('\n')}`
 
-/** A provider with files and batches, numbered; it shows everything to everybody, as one account does. */
+/**
+ * A provider with files and batches, numbered; it shows all of them to every caller, because all share one
+ * account.
+ */
 async function startKeeper(t: TestContext): Promise<TestProvider & { batch: Record<string, unknown> }> {
   const files: Record<string, unknown>[] = []
   const state = { batch: {} as Record<string, unknown> }
@@ -144,7 +148,7 @@ async function alicesObjects({ as }: Place) {
   return { file, message, google, batch, messages, part }
 }
 
-test('a key reaches its own objects, and an upload of several parts stays at the gateway', async (t) => {
+test('a key reaches its own objects, and every part of an upload goes through the gateway', async (t) => {
   const place = await start(t)
   const { file, message, google, batch, messages, part } = await alicesObjects(place)
   assert.match(part, /^\/upload\/v1beta\/files\?upload_id=up-2&upload_protocol=resumable$/)
@@ -257,7 +261,7 @@ test("no way that we know leads a client's key to an object of another (PASS-03)
   }
 })
 
-test('an object that is not on record is the administrator’s', async (t) => {
+test('only an administrator may reach an object that is not on record', async (t) => {
   const place = await start(t)
   assert.equal((await place.as('root', '/v1/files/file-of-nobody')).status, 200)
   assert.equal((await place.as('bob', '/v1/files/file-of-nobody')).status, 404)
@@ -268,7 +272,7 @@ const batchRecord = async ({ as }: Place, path: string) =>
     ({ endpoint, method }: any) => endpoint === path && method === 'POST',
   )
 
-test('a batch is open until it is fetched at its end, also over a restart, and is then priced; its results are its key’s (PASS-04)', async (t) => {
+test('a batch stays open, even across a restart, until it is fetched after its end, and is then priced; only its key gets the results (PASS-04)', async (t) => {
   const first = await start(t)
   const { batch } = await alicesObjects(first)
   const began = performance.now()
@@ -299,7 +303,7 @@ test('a batch is open until it is fetched at its end, also over a restart, and i
   assert.equal((await place.as('bob', '/v1/files/file-results1/content')).status, 404)
 })
 
-test('results of Anthropic’s batches are fetched through the gateway, and price it line by line', async (t) => {
+test('results of Anthropic’s batches are fetched through the gateway, and each line adds to the price', async (t) => {
   const place = await start(t)
   const { messages } = await alicesObjects(place)
   const line = (usage: object) =>

@@ -71,8 +71,8 @@ const NAMES = /(?:file[-_]|files\/|batch_|msgbatch_)[A-Za-z0-9_-]{6,250}/g
 const MAX_NAME_CHARACTERS = 1_600
 
 /**
- * Passes a body on, and rejects with `not_found` before a piece leaves that names an object of another key.
- * Reads names also where JSON writes their characters as `\u0066`.
+ * Passes a body on, and rejects with `not_found` before sending a piece that names an object of another key.
+ * Recognizes names even if JSON writes their characters as `\u0066`.
  */
 export async function* withoutForeign(
   pieces: AsyncIterable<Buffer> | Iterable<Buffer>,

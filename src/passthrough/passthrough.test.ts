@@ -17,7 +17,7 @@ const form = (parts: readonly (readonly [string, string])[], boundary = 'b0undar
     .join('')}--${boundary}--\r\n`
 const FORM = { 'content-type': 'multipart/form-data; boundary=b0undary' }
 
-test('an endpoint that is not opened is answered like any unknown path', async (t) => {
+test('an endpoint that is not enabled is answered like any unknown path', async (t) => {
   const provider = await startProvider(t, replyWith({}))
   const gateway = await gatewayTo(t, { one: { dialect: 'openai', origin: provider.origin } }, AUDIO)
   for (const [method, path] of [
@@ -35,7 +35,7 @@ test('an endpoint that is not opened is answered like any unknown path', async (
   assert.equal(provider.arrived.length, 0)
 })
 
-test('a request keeps every byte but the name of a model that the gateway knows', async (t) => {
+test('a request keeps every byte except the name of a model that the gateway knows', async (t) => {
   const provider = await startProvider(
     t,
     replyWith({ model: 'tts-1', usage: { input_tokens: 3, output_tokens: 5 } }),
@@ -69,7 +69,7 @@ test('a request keeps every byte but the name of a model that the gateway knows'
   assert.deepEqual(record.cost_missing, ['price'])
 })
 
-test('a form keeps every byte but the name of a known model, in whichever part it is', async (t) => {
+test('a form keeps every byte except the name of a known model, in whichever part that is', async (t) => {
   const provider = await startProvider(t, replyWith({ text: 'silence' }))
   const gateway = await gatewayTo(t, { one: { dialect: 'openai', origin: provider.origin } }, AUDIO)
   const file = ['name="file"; filename="a.wav"', '\0\x01RIFF\r\n--other\r\n'] as const
@@ -121,7 +121,7 @@ test('a model in the last part, behind the head, is not looked for: the call goe
   assert.equal((await recordOf(gateway, answer)).requested_model, '')
 })
 
-test('a model that is there twice is refused, and nothing is sent', async (t) => {
+test('a request that names its model twice is refused, and nothing is sent', async (t) => {
   const provider = await startProvider(t, replyWith({}))
   const gateway = await gatewayTo(t, { one: { dialect: 'openai', origin: provider.origin } }, AUDIO)
   const twice = form([
@@ -337,7 +337,7 @@ test('a client that leaves before the answer to a read is on record as aborted',
   assert.deepEqual([record.endpoint, record.state], ['/v1/files', 'aborted'])
 })
 
-test('an upload that ends before the model can be looked for leaves no record and reaches no provider', async (t) => {
+test('an upload that ends before its model could be read leaves no record and reaches no provider', async (t) => {
   const provider = await startProvider(t, replyWith({}))
   const gateway = await gatewayTo(t, { one: { dialect: 'openai', origin: provider.origin } }, AUDIO)
   const socket = rawRequest(
@@ -366,7 +366,7 @@ test('a client that waits for 100 Continue gets it', async (t) => {
   assert.equal(provider.arrived[0]!.headers.expect, undefined)
 })
 
-test('a provider that refuses in the middle of an upload is heard at once', async (t) => {
+test('a provider’s refusal in the middle of an upload is relayed at once', async (t) => {
   const provider = await startEarly(t)
   const gateway = await gatewayTo(t, { one: { dialect: 'openai', origin: provider } }, AUDIO)
   const body = Buffer.alloc(8 * 2 ** 20)
@@ -396,7 +396,7 @@ test('a range request reaches the provider, and its answer the client', async (t
   )
 })
 
-test('a key with a budget gets 403 for a call whose cost has no bound, and may make one that has (PASS-05)', async (t) => {
+test('a key with a budget gets a 403 for a call whose cost has no bound, but may make a call whose cost has one (PASS-05)', async (t) => {
   const provider = await startProvider(
     t,
     replyWith({ model: 'm', usage: { prompt_tokens: 10, completion_tokens: 20 } }),
@@ -423,7 +423,7 @@ keys: [ { name: team, digest: "${digest}", budget: { usd: 1 } } ]`,
   assert.equal((await gateway.get('/v1/files', { headers })).status, 200) // costs nothing
 })
 
-test('usage at the end of a stream is on record', async (t) => {
+test('usage at the end of a stream is recorded', async (t) => {
   const provider = await startProvider(t, (response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     response.write('data: {"choices":[{"text":"a"}]}\n\n')

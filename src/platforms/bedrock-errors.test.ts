@@ -1,4 +1,4 @@
-// What Bedrock alone says when a call fails: a model that failed, and a request that is too long.
+// Errors that only Bedrock sends when a call fails: a model that failed, and a request that is too long.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { answer, type Script, startMockServer } from '../../mocks/test-upstream.ts'
@@ -53,7 +53,7 @@ for (const [what, script] of [
     assert.deepEqual(attempts, [`aws ${what.includes('424') ? 424 : 400}`, 'alpha 200'])
   })
 
-test('another request that Bedrock finds wrong stays wrong', async (t) => {
+test('any other request that Bedrock finds invalid is not tried elsewhere', async (t) => {
   const { said, attempts } = await call(t, refused(400, 'ValidationException', 'messages: too few'))
   assert.equal(said.status, 400)
   assert.match(said.json.error.message, /messages: too few/)

@@ -1,5 +1,6 @@
-// Claude by Amazon Bedrock's InvokeModel: the model stands in the path, betas in the body, and a stream comes as
-// AWS's event stream. Format: Amazon Bedrock API reference, "InvokeModelWithResponseStream", "CountTokens".
+// Claude by Amazon Bedrock's InvokeModel: the model is in the path, betas are in the body, and a stream comes
+// as AWS's event stream. Format: Amazon Bedrock API reference, "InvokeModelWithResponseStream",
+// "CountTokens".
 import { isObject } from '../dialects/json.ts'
 import { omitMembers, spliceMembers } from '../json/splice.ts'
 import { EventStreamDecoder } from './event-stream.ts'

@@ -1,4 +1,4 @@
-// Claude on Google's Vertex AI: the model stands in the path, and errors may be Google's. Streams are those of
+// Claude on Google's Vertex AI: the model is in the path, and errors may be Google's. Streams are those of
 // the dialect. Format: Vertex AI documentation, "Use Anthropic's Claude models".
 import { isObject, member } from '../dialects/json.ts'
 import { spliceMembers } from '../json/splice.ts'

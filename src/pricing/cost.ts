@@ -26,7 +26,10 @@ export interface Cost {
   } | null
   /** True if a subscription covers it: `usd` is the list price, and nothing more is paid. */
   readonly flat?: true
-  /** The provider's own figure, which is then `usd`, and ours from its tokens; null if we know no price. */
+  /**
+   * The provider's own figure, which is then `usd`, and the one computed from its tokens; null if no price is
+   * known.
+   */
   readonly reported?: { readonly usd: number; readonly priced: number | null }
   /** Costs of the parts of the call, in the order of `Served.parts`; null if not known, 0 if not billed. */
   readonly parts?: readonly (number | null)[]

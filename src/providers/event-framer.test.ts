@@ -67,7 +67,7 @@ function cpuMs(): number {
   return (user + system) / 1_000
 }
 
-test('however many comments and blank lines come in a row, they are one part and take no time', () => {
+test('any number of comments and blank lines in a row are one part, and take no time', () => {
   for (const filler of ['\n', '\r\n', ':\n\n', ': x\r\r', 'id: 7\n\n']) {
     const text = filler.repeat(2_000_000)
     const before = cpuMs()
@@ -77,7 +77,7 @@ test('however many comments and blank lines come in a row, they are one part and
   }
 })
 
-test('a stream that ends early leaves its rest', () => {
+test('a stream that ends early hands over its unfinished rest', () => {
   const { events, all } = frame('data: 1\n\ndata: 2')
   assert.deepEqual([events, all], [['data: 1\n\n'], 'data: 1\n\ndata: 2'])
 })

@@ -203,7 +203,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
 
   /** Returns the whole body, which its receiver counts from now on. */
   #body(): Buffer {
-    // Nothing of an error is read beyond this.
+    // The part of an error beyond this is not read.
     const size = this.#response!.status < 400 ? this.#size : Math.min(this.#size, MAX_ERROR_BYTES + 1)
     const body = Buffer.concat(this.#chunks, size)
     this.#chunks = []

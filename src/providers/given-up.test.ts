@@ -75,7 +75,7 @@ test('an answer that the client left, or that the gateway has no room for, does 
   assert.deepEqual(letGo, { code: 'upstream_invalid', cooled: [] })
 })
 
-test('an answer that the provider cuts off, or that is none, cools its target down', async () => {
+test('an answer that the provider cuts off, or that is not a valid answer, cools its target down', async () => {
   const reset = Object.assign(new Error('reset'), { code: 'ECONNRESET' })
   const cut = await cooledBy((_, fail) => fail(reset))
   assert.deepEqual(cut, { code: 'upstream_unreachable', cooled: [30_000] })

@@ -14,7 +14,7 @@ import { HeldBytes } from './held-bytes.ts'
 
 const MIB = 2 ** 20
 
-test('the largest lets go, and as many as it takes', () => {
+test('if too many bytes are held, the largest answers are given up, as many as it takes', () => {
   const gone: string[] = []
   const holders = ['a', 'b', 'c'].map((name) => ({ keyName: null, letGo: () => void gone.push(name) }))
   const held = new HeldBytes(100)

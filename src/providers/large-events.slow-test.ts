@@ -1,4 +1,5 @@
-// Events that are larger than any answer: they must neither hold everybody up nor stay in memory while a client reads.
+// Events that are larger than any answer: they must neither delay other calls nor stay in memory while a
+// client reads.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
@@ -24,7 +25,7 @@ for (const line of LINES)
     assert.equal(dataOf(said[0]!.bytes), '')
   })
 
-test('an event of many lines is read as one of few is', () => {
+test('an event of many lines is read like one with few', () => {
   const bytes = Buffer.from(`${': x\n'.repeat(2_000)}${'data: \r\n'.repeat(2_000)}data: {"model":"m"}\n\n`)
   const [part] = new EventReader(upstream.openStream()).push(bytes)
   assert.deepEqual([part!.parsed!.model, part!.parsed!.error], ['m', null])

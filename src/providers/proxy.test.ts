@@ -105,7 +105,7 @@ test('a provider is reached through a tunnel of the proxy, with the user and pas
   assert.equal(mock.ledger[0]!.headers['proxy-authorization'], undefined)
 })
 
-test('a provider with TLS is reached through the proxy, and its own authority is trusted where it is named', async (t) => {
+test('a provider with TLS is reached through the proxy, and its own certificate authority is trusted if it is configured', async (t) => {
   const directory = temporaryDirectory(t)
   const { port, ca } = await startTls(t, directory)
   const proxy = await startProxy(t, port)
@@ -170,7 +170,7 @@ test('NO_PROXY and loopback addresses are reached directly', () => {
   assert.equal(proxyFor('https://api.example', {}), null)
 })
 
-test('a proxy that is no URL, and a file without certificates, are mistakes of the configuration', (t) => {
+test('a proxy that is not a URL, or a file without certificates, is a mistake in the configuration', (t) => {
   const directory = temporaryDirectory(t)
   const file = join(directory, 'waybill.yaml')
   writeFileSync(join(directory, 'key.pem'), 'no certificate')

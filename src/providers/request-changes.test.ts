@@ -34,7 +34,7 @@ test('a target gets its own headers and members; its route’s other targets and
   assert.equal(direct.headers['x-team'], undefined)
 })
 
-test('what the gateway itself decides cannot be changed', () => {
+test('a target cannot change what the gateway itself decides', () => {
   const cases: [string, RegExp][] = [
     ['headers: { Authorization: Bearer x }', /is written by the gateway, or holds a credential/],
     ['headers: { x-gateway-key: x }', /is written by the gateway/],
@@ -160,7 +160,7 @@ routes: { tuned: { targets: [ { model: alpha/own, request: { effort: low, max_ou
     assert.deepEqual(rest, got)
   })
 
-test('they are written into a translated request too', async (t) => {
+test('effort and output limit of a target are written into a translated request too', async (t) => {
   const { chat, upstream } = await testGateway(t, {
     providers: { alpha: fail(400) },
     dialects: { alpha: ['messages'] },

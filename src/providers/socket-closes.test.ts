@@ -90,7 +90,7 @@ resilience: { cooldown: 1ms, retries: 0 }`,
 const CODES = [null, 1000, 1001, 1002, 1003, 1007, 1008, 1009, 1010, 1011, 1012, 1013, 1014, 3000, 4000, 4999]
 const close = (ws: WebSocket, code: number | null) => (code === null ? ws.terminate() : ws.close(code))
 
-test('a socket that closes before, in or after a response: an error or the next connection, and each request on record once', async (t) => {
+test('a socket that closes before, during or after a response leads to an error or a new connection, and each request is recorded once', async (t) => {
   const provider = await startProvider(t)
   const { call, records } = await start(t, provider.base)
   let calls = 0
@@ -132,7 +132,7 @@ test('a socket that closes before, in or after a response: an error or the next 
   assert.equal(provider.overHttp, 1)
 })
 
-test('a connection that is closed while it is unused is not used again', async (t) => {
+test('a connection that was closed while it was idle is not used again', async (t) => {
   const provider = await startProvider(t)
   const { call, records } = await start(t, provider.base)
   for (const code of CODES) {
@@ -147,7 +147,7 @@ test('a connection that is closed while it is unused is not used again', async (
   assert.equal((await records()).length, CODES.length)
 })
 
-test('a proxy that cuts each connection after its time costs one response, never a second inference', async (t) => {
+test('a proxy that cuts each connection after a while costs one response, never a second inference', async (t) => {
   const provider = await startProvider(t)
   const { port } = new URL(provider.base)
   // A proxy that knows nothing of WebSockets: it cuts after 300 ms, whatever goes over the connection.

@@ -94,7 +94,7 @@ test('a conversation that the provider forgot is sent whole, without the client 
   assert.equal(whole.body.input.length, 3)
 })
 
-test('a provider without a socket is reached over HTTP, as is one whose sockets are all refused', async (t) => {
+test('a provider without sockets, or one that refuses them all, is reached over HTTP', async (t) => {
   const asked: string[] = []
   const plain = createServer((request, response) => {
     asked.push(request.method!)

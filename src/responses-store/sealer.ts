@@ -1,5 +1,5 @@
-// Encrypts what is kept of responses, with a key from the environment. A sealed text names its key, so that a
-// changed one is told from damage. Knows no store.
+// Encrypts kept responses, with a key from the environment. A sealed text names its key, so that a changed
+// key can be distinguished from damage. Knows no store.
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto'
 
 const CIPHER = 'aes-256-gcm'

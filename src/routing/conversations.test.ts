@@ -19,7 +19,7 @@ function serve(router: Router, call: RoutingInput, tokens: object = {}): [string
   return [targetId(first), lost]
 }
 
-test('sticky: prefix keeps calls that begin alike at one target, for each key by itself', () => {
+test('sticky: prefix keeps calls that begin alike at one target, separately for each key', () => {
   const router = routerOf('round-robin', { route: { sticky: 'prefix' } })
   assert.equal(serve(router, said('one'))[0], 'p/a')
   assert.equal(serve(router, said('two'))[0], 'p/b')
@@ -37,13 +37,13 @@ test('sticky: prefix goes by the session if there is one', () => {
   assert.equal(serve(router, said('one'))[0], 'p/b')
 })
 
-test('sticky: prefix lets a call go anywhere that no provider would cache: one that is short, or has no opening', () => {
+test('sticky: prefix lets a call go to any target if no provider would cache it, because it is short or has no opening', () => {
   const router = routerOf('round-robin', { route: { sticky: 'prefix' } })
   for (const call of [said('one', 1_023), input({ inputTokens: 9_000 })])
     assert.notEqual(serve(router, call)[0], serve(router, call)[0])
 })
 
-test('sticky: prefix ends with the cache: five minutes after the last call, or what the provider has, or an hour if it says so', () => {
+test('sticky: prefix lasts as long as the cache: five minutes after the last call, the provider’s own time, or an hour if the usage says so', () => {
   let time = 0
   const router = routerOf('round-robin', { route: { sticky: 'prefix' }, now: () => time })
   const minute = 60_000
@@ -59,7 +59,7 @@ test('sticky: prefix ends with the cache: five minutes after the last call, or w
   assert.equal(serve(router, said('one'))[0], 'p/b')
 })
 
-test('a move costs what the conversation had cached, as far as the call could have used it and did not find it', () => {
+test('a move costs the tokens that the conversation had cached, as far as the call could have used them and did not find them', () => {
   const router = routerOf('priority', { route: { sticky: 'prefix' } })
   const moveTo = (model: string, tokens: object) => {
     for (const other of ['a', 'b', 'c', 'never']) if (other !== model) router.cool(target(other), 1_000)
@@ -78,7 +78,7 @@ test('a move costs what the conversation had cached, as far as the call could ha
   assert.equal(moveTo('a', { cached_input: null }), null, 'nothing is reported')
 })
 
-test('the tokens that a session lost are known on routes whose sessions do not stay, for each of its agents', () => {
+test('the cached tokens that a session lost are known for each of its agents, even on routes without sticky sessions', () => {
   const router = routerOf('round-robin')
   const from = (agentId: string | null) => ({ ...input({}, 's'), agentId })
   assert.deepEqual(serve(router, from(null)), ['p/a', null])
@@ -86,7 +86,7 @@ test('the tokens that a session lost are known on routes whose sessions do not s
   assert.deepEqual(serve(router, from(null)), ['p/c', 2_000])
 })
 
-test('gateways exchange conversations: what changed, for the rest of its life, and never over a later change of their own', () => {
+test('gateways exchange the conversations that changed, with the rest of their lifetime, and never overwrite a later change of their own', () => {
   let time = 0
   const [one, two] = [0, 1].map(() => new Conversations(() => time))
   one!.set('k', 'p/a', 1_000, 7)

@@ -21,7 +21,7 @@ export interface CachedPrompt {
   readonly until: number
 }
 
-/** A conversation as gateways exchange it; `ms` is the rest of its life. */
+/** A conversation as gateways exchange it; `ms` is its remaining lifetime. */
 type ExchangedConversation = Omit<CachedPrompt, 'until'> & { readonly key: string; readonly ms: number }
 
 export class Conversations {
@@ -68,7 +68,7 @@ export class Conversations {
   }
 }
 
-/** Returns a key for conversations. The parts cannot run into each other, and nobody can read them from it. */
+/** Returns a key for conversations. The parts cannot run into each other, and cannot be read from it. */
 export const conversationKey = (...parts: readonly (string | null)[]): string =>
   hash('sha256', JSON.stringify(parts), 'base64url')
 

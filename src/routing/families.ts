@@ -17,7 +17,7 @@ export class Family {
   readonly #state: RoutingState
   readonly #of: (target: Target) => string
   readonly #key: string
-  /** The family that the history ties the call to; undefined if there is none, or it is forgotten. */
+  /** The family that the history ties the call to; undefined if there is none, or it has been forgotten. */
   readonly #home: string | undefined
 
   /** `of`: returns the family of a target. */

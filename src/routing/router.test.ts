@@ -19,7 +19,7 @@ function serve(router: Router, call: RoutingInput, by = 0): string {
   return targetId(route.candidates[by]!)
 }
 
-test('when all are cooling, the one whose time ends first is tried; afterwards it is ready again (ROUTE-09)', () => {
+test('when all targets are cooling, the one that is ready soonest is tried; afterwards it is ready again (ROUTE-09)', () => {
   let time = 0
   const router = routerOf('priority', { now: () => time })
   for (const [index, model] of ['a', 'b', 'c', 'never'].entries())
@@ -33,7 +33,7 @@ test('when all are cooling, the one whose time ends first is tried; afterwards i
   )
 })
 
-test('a clock that goes on between two looks loses no target', () => {
+test('no target is lost if the clock advances between two looks at it', () => {
   let time = 0
   const router = routerOf('priority', { now: () => time++ })
   for (const { model } of TARGETS) router.cool(target(model.slice(2)), 10)
@@ -59,7 +59,7 @@ test('sticky: a session stays with the target that served first, a fallback move
   assert.equal(pick(router, session), elsewhere)
 })
 
-test('sticky: if calls begin together, the first one to be served decides; a failed one decides nothing', () => {
+test('sticky: if several calls of a session begin together, the first to be served decides its target; a failed one decides nothing', () => {
   const router = routerOf('round-robin', { route: { sticky: 'session' } })
   const session = input({}, 's')
   const [one, two, three] = [1, 2, 3].map(() => router.route('auto', session)!)
@@ -112,7 +112,7 @@ for (const [name, traits, cause, first] of BY_RULE)
     assert.equal(pick(router, input(traits)), first)
   })
 
-test('rules: a target that a rule excludes is skipped and never a fallback; turns and sessions are counted for each choice', () => {
+test('rules: a target that a rule excludes is skipped and never a fallback; turns and sessions are counted for each selection of targets', () => {
   const router = routerOf('round-robin', { route: { rules: RULES, sticky: 'session' } })
   const cheap = input({ effort: 'low' }, 's')
   const { route } = router.route('auto', cheap)!
@@ -150,7 +150,7 @@ test('capabilities: a call goes only to targets that can serve it; the others ar
   assert.equal(pick(router, input({ inputTokens: 100 })), 'p/a', 'as long as the context is not too long')
 })
 
-test('capabilities: a rule that leaves no target able does not apply; without any able target the call is refused (ROUTE-12)', () => {
+test('capabilities: a rule that leaves no capable target does not apply; if no target is capable, the call is refused (ROUTE-12)', () => {
   const rules = [
     { when: { tools: true }, use: { target: 'p/a' } },
     { when: { tools: true }, use: { tier: 'cheap' } },
@@ -166,14 +166,14 @@ test('capabilities: a rule that leaves no target able does not apply; without an
   })
 })
 
-test('a direct id is never rerouted and never refused, and has its model’s tier (ROUTE-02, ROUTE-12)', () => {
+test('a direct id is never rerouted or refused, and has its model’s tier (ROUTE-02, ROUTE-12)', () => {
   const router = routerOf('priority', { models: { 'p/a': { ...MODELS['p/a'], tier: 'mine' } } })
   const { route } = router.route('p/a', input({ tools: true, inputTokens: 10_000 }))!
   assert.deepEqual([route.candidates, route.strategy], [[{ ...target('a'), tier: 'mine' }], 'direct'])
   assert.equal(router.route('nobody/a', input()), null)
 })
 
-test('a route without rules and limits looks at no call', () => {
+test('a route without rules and limits does not inspect its calls', () => {
   const router = routerOf('priority')
   const call = {
     ...input(),
@@ -214,7 +214,7 @@ test('resolve says what its forecast depends on, and why a target is skipped (RO
   assert.deepEqual([resolved_model, deterministic, tier], ['never', false, 'cheap'])
 })
 
-test('for any call: nothing outside the table, nothing twice, and each target is a candidate or skipped (ROUTE-04)', () => {
+test('for any call, each target of the table is a candidate or skipped, none is chosen twice, and none from elsewhere (ROUTE-04)', () => {
   const shapes = fc.record({
     tools: fc.boolean(),
     images: fc.boolean(),

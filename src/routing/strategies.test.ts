@@ -42,7 +42,7 @@ for (const strategy of STRATEGIES)
     }
   })
 
-test('weighted and random: the shares that resolve says are the weights, and equal ones (ROUTE-11)', () => {
+test('the shares that resolve reports are the weights for weighted, and equal ones for random (ROUTE-11)', () => {
   const shares = (strategy: string) =>
     routerOf(strategy)
       .resolve('auto')!
@@ -73,7 +73,7 @@ test('round-robin: the rotation is exact over 20,000 picks; priority always begi
   }
 })
 
-test('cheapest: by price, an unknown one last, equal ones in the order of the table (ROUTE-10)', () => {
+test('cheapest: targets are ordered by price; one without a known price is last, equal ones keep the table’s order (ROUTE-10)', () => {
   const order = (models: object) =>
     routerOf('cheapest', { models })
       .route('auto', input())!
@@ -92,7 +92,7 @@ test('cheapest: by price, an unknown one last, equal ones in the order of the ta
   assert.equal(routerOf('cheapest').resolve('auto')!.deterministic, true)
 })
 
-test('fastest: tries each target once, then the quickest; a slow one is tried again after five minutes (ROUTE-10)', () => {
+test('fastest: each target is tried once, then the quickest is used; a slow one is tried again after five minutes (ROUTE-10)', () => {
   let time = 0
   const router = routerOf('fastest', { now: () => time })
   const call = (ms: (model: string) => number) => {
@@ -124,7 +124,7 @@ test('fastest: tries each target once, then the quickest; a slow one is tried ag
   assert.equal(call(usual), 'a', 'measured too long ago, so not known any more')
 })
 
-test('fastest: while the first answers are awaited, calls go to the others, then to the least busy (ROUTE-10)', () => {
+test('fastest: while a target’s first answer is awaited, calls go to untried targets, then to the least busy (ROUTE-10)', () => {
   const router = routerOf('fastest')
   const open = [1, 2, 3, 4, 5].map(() => router.route('auto', input())!)
   assert.deepEqual(
@@ -176,7 +176,7 @@ test('least-busy: calls that stay open spread evenly (ROUTE-10)', () => {
 })
 
 for (const strategy of STRATEGIES)
-  test(`${strategy}: the candidates are a permutation, the same seed picks the same, what cools is never first while another is ready (ROUTE-09, ROUTE-10)`, () => {
+  test(`${strategy}: the candidates are a permutation, the same seed picks the same, and a cooling target is never first while another is ready (ROUTE-09, ROUTE-10)`, () => {
     fc.assert(
       fc.property(fc.integer(), fc.nat(20), fc.subarray(TARGETS), (seed, before, cold) => {
         const [router, twin] = [loaded(strategy, { seed }), loaded(strategy, { seed })]
@@ -198,7 +198,7 @@ for (const strategy of STRATEGIES)
   })
 
 for (const strategy of STRATEGIES)
-  test(`${strategy}: for any targets, load, latencies and prices the order is a permutation, and none draws by chance or looks at load that does not say so`, () => {
+  test(`${strategy}: for any targets, load, latencies and prices the order is a permutation, and only a strategy that says so draws at random or looks at load`, () => {
     const facts = fc.record({
       weight: fc.nat(100),
       open: fc.nat(5),

@@ -1,4 +1,4 @@
-// Which text a mask leaves, and that none of two secrets shows the rest of the other.
+// Which text a mask leaves unchanged, and that no secret exposes the remainder of another.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { answer, fail } from '../../mocks/test-upstream.ts'
@@ -9,7 +9,7 @@ import { ALL } from '../dialects/test-samples.ts'
 import { ask, slowness, type TestGateway, testGateway } from '../test/test-gateway.ts'
 import { createKeySearch, createMask } from './redact.ts'
 
-test('a secret that begins with another secret is masked first, in any order of the list (KEEP-01)', () => {
+test('a secret that begins with another secret is masked first, whatever the order of the list (KEEP-01)', () => {
   const [short, long] = ['sk-shared', 'sk-shared/of-beta']
   for (const secrets of [
     [short, long],
@@ -20,7 +20,7 @@ test('a secret that begins with another secret is masked first, in any order of 
   }
 })
 
-test('a provider that echoes a key which begins like another one shows neither to the client (KEEP-02)', async (t) => {
+test('when a provider echoes a key that begins like another key, the client sees neither (KEEP-02)', async (t) => {
   const secrets = new Map([
     ['alpha', 'sk-shared'],
     ['beta', 'sk-shared-and-the-rest'],
@@ -71,7 +71,7 @@ function assertNoKey(text: string, where: string): void {
   }
 }
 
-test('a key is found and masked in every JSON spelling, and the rest is the same JSON (KEEP-02)', () => {
+test('a key is masked however JSON spells it, and the rest of the JSON stays the same (KEEP-02)', () => {
   const mask = createMask([KEY])
   const holdsKey = createKeySearch(KEY)
   for (const [name, spelled] of Object.entries(SPELLINGS))
@@ -93,7 +93,7 @@ test('a key is found and masked in every JSON spelling, and the rest is the same
   }
 })
 
-test('the search for a key takes no longer in a text that is made to hold it up (FLOW-10)', () => {
+test('the search for a key takes no longer in a text that was made to slow it down (FLOW-10)', () => {
   const mask = createMask(['sk-of-alpha-0123456789'])
   const long = 2 ** 20
   for (const piece of [

@@ -53,7 +53,7 @@ export async function diagnose(examined: DiagnoseOptions): Promise<LineFinding[]
   return [...settings.findings, ...ran, ...gateway]
 }
 
-/** Returns the options of the configured command if it is ours, else null. */
+/** Returns the options of the configured command if Waybill installed it, else null. */
 function flagsOf(command: string): Flags | null {
   const words = wordsOf(command)
   const at = words.findIndex((word) => /(^|\/)statusline\.(cjs|sh)$/.test(word))

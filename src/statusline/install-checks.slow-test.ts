@@ -1,4 +1,5 @@
-// What `statusline install` is told is checked before the settings are touched, and `doctor` looks at what is installed.
+// The options of `statusline install` are checked before the settings are touched, and `doctor` examines what
+// is installed.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -21,7 +22,7 @@ function home(t: TestContext) {
     waybill: (...args: string[]) =>
       run([process.execPath, CLI, 'statusline', ...args], { HOME: directory, NO_COLOR: '1' }, ''),
     command: () => JSON.parse(readFileSync(settings, 'utf8')).statusLine.command as string,
-    /** A file with a key; 0600 unless told otherwise. */
+    /** A file with a key; 0600 unless another mode is given. */
     keyFile(name: string, text = `${KEY}\n`, mode = 0o600): string {
       const file = join(directory, name)
       writeFileSync(file, text)
@@ -31,7 +32,7 @@ function home(t: TestContext) {
   }
 }
 
-test('an option that the line cannot use gives one line and exit code 2, and no settings are written', async (t) => {
+test('an option that the status line cannot use gives a one-line error and exit code 2, and no settings are written', async (t) => {
   const { directory, settings, waybill, keyFile } = home(t)
   const open = keyFile('open', KEY, 0o644)
   const words = keyFile('words', 'no key at all\n')
@@ -96,7 +97,7 @@ test('doctor asks with the key file and the address of the installed command', a
   assert.match(other.stdout, /^BAD {2}the gateway at http:\/\/127\.0\.0\.1:9 is not there/m)
 })
 
-test('the program is not installed from where npm may clear it', (t) => {
+test('the program is not installed from a directory that npm may clear', (t) => {
   const cache = join(temporaryDirectory(t), '_npx', '8e662afcd77d2e1d', 'node_modules', 'waybill', 'dist')
   mkdirSync(cache, { recursive: true })
   writeFileSync(join(cache, 'statusline.cjs'), '')

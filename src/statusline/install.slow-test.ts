@@ -91,7 +91,7 @@ test('another program’s line is left alone unless it is wrapped, and is restor
   assert.equal(readFileSync(file, 'utf8'), text)
 })
 
-test('an edited line is somebody else’s now; other edits of the file stay (LINE-11)', async (t) => {
+test('a line that the user edited is no longer ours to remove; other edits of the file stay (LINE-11)', async (t) => {
   const { file, waybill } = home(t, '{\n  "a": 1\n}\n')
   assert.equal((await waybill('install', '--sh')).code, 0)
   const edited = readFileSync(file, 'utf8').replace('/bin/sh', '/bin/dash')
@@ -104,7 +104,7 @@ test('an edited line is somebody else’s now; other edits of the file stay (LIN
   assert.equal(readFileSync(file, 'utf8'), '{\n  "a": 2, "b": 3\n}\n')
 })
 
-test('settings that are not JSON are refused, links are followed, both keys go side by side (LINE-11)', async (t) => {
+test('settings that are not JSON are refused, links are followed, and both kinds of line can be installed (LINE-11)', async (t) => {
   const broken = home(t, '{ "a": 1, // comment\n}')
   const { code, stderr } = await broken.waybill('install', '--sh')
   assert.equal(code, 1)
@@ -152,7 +152,7 @@ for (const [name, text] of Object.entries(QWEN))
     assert.match(ui.statusLine.command, /statusline\.sh$/)
     assert.deepEqual({ ...others, ui: before.ui }, { ...before, ui: before.ui })
     assert.match((await waybill('install', '--sh')).stdout, /now runs/, 'twice is once')
-    writeFileSync(file, JSON.stringify(JSON.parse(readFileSync(file, 'utf8')))) // somebody formats it
+    writeFileSync(file, JSON.stringify(JSON.parse(readFileSync(file, 'utf8')))) // the user formats it
     assert.equal((await waybill('uninstall')).code, 0)
     const { ui: left = {}, ...rest } = JSON.parse(readFileSync(file, 'utf8'))
     assert.deepEqual({ ...rest, ui: left }, { ...before, ui: before.ui ?? {} })

@@ -55,7 +55,7 @@ test('the line shows its segments in their order and drops the least important f
     assert.equal(render(view(), columns), line)
 })
 
-test('the line has a cell for every column from 1 to 200, whatever the labels are made of (LINE-06, LINE-07)', () => {
+test('the line fits every width from 1 to 200 columns, whatever the labels are made of (LINE-06, LINE-07)', () => {
   const labels = [
     'auto',
     '模型',
@@ -118,7 +118,7 @@ test('forecast, failure, running call and memory are marked (LINE-03, LINE-05)',
     assert.equal(render(shown, null, [...short]), line)
 })
 
-test('a cost that is not complete is marked as a minimum, also after it was kept (USE-06)', () => {
+test('an incomplete cost is marked as a minimum, even when it comes from the kept state (USE-06)', () => {
   const cost = { cost_missing: ['attempt'], session_cost_is_minimum: true }
   const line = 'auto → groq/openai/gpt-oss-120b · ≥ $0.00042 · session ≥ $1.25'
   const once = view(cost)
@@ -148,7 +148,7 @@ test('colours and a link surround the text and end before the line does (LINE-07
   }
 })
 
-test('the default theme can be read on light and on dark: contrast of at least 3', () => {
+test('the default theme is readable on light and on dark backgrounds, with a contrast of at least 3', () => {
   const codes = Object.values(THEMES.default).flatMap((code) => /38;5;(\d+)/.exec(code)?.[1] ?? [])
   assert.equal(codes.length, 4)
   for (const code of codes)

@@ -45,7 +45,7 @@ test('directory and context of the client, and a link to the record, are in the 
   assert.match(none.stdout, /^Auto · the gateway has no address.* · context 42 % · dir\n$/)
 })
 
-test('a line that was kept is cut where the terminal has become narrower (LINE-05, LINE-06)', async (t) => {
+test('a kept line is cut to fit if the terminal has become narrower (LINE-05, LINE-06)', async (t) => {
   const gateway = await testGateway(t)
   await gateway.chat(ask('auto'), { 'x-session-id': 's' })
   const { url, become } = await front(t, gateway.url)

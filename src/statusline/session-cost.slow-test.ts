@@ -122,7 +122,7 @@ test('the cost of the session, of a cache hit and of an estimate (LINE-02, LINE-
   assert.equal(gateway.received(), spent, 'LINE-04: no inference')
 })
 
-test('the last known cost of the session is shown with the age of the route (LINE-05)', async (t) => {
+test('when the gateway is away, the last known cost of the session is shown with the age of the route (LINE-05)', async (t) => {
   const gateway = await seeded(t)
   const variants = await commands(t)
   for (const variant of VARIANTS) {

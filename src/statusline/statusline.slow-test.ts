@@ -199,7 +199,7 @@ const WELL: readonly Row[] = [
   },
 ]
 
-test('a gateway that is well (LINE-01, LINE-02, LINE-03, LINE-06, LINE-07)', async (t) => {
+test('the line at a healthy gateway (LINE-01, LINE-02, LINE-03, LINE-06, LINE-07)', async (t) => {
   const gateway = await seeded(t)
   const variants = await commands(t)
   const spent = gateway.received()

@@ -67,7 +67,9 @@ export async function patiently<Ran>(once: () => Promise<Ran>, well: (ran: Ran) 
 /** How a connection is treated once it has sent something; null refuses it. */
 export type Treatment = ((socket: Socket) => void) | null
 
-/** Stands before a gateway and passes everything on, until it is told to treat connections otherwise. */
+/**
+ * A server in front of a gateway that passes everything on, until it is told to treat connections otherwise.
+ */
 export async function front(
   t: TestContext,
   gateway: string,

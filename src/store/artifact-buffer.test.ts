@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ArtifactBuffer } from './artifact-buffer.ts'
 
-test('artifacts that cannot be written wait for the next time, no more of them than are kept (LIFE-03)', async () => {
+test('artifacts that cannot be written wait for the next try, but never more of them than are kept (LIFE-03)', async () => {
   const written: string[] = []
   let failing = true
   const waiting = new ArtifactBuffer({ keep: 30, bytes: 2 ** 20 }, async (artifacts) => {

@@ -273,7 +273,7 @@ export class WriteQueue {
     let timer: NodeJS.Timeout
     const wait = (at: number, ms: number) => {
       timer = setTimeout(() => {
-        // In a later turn than the timer's: if this thread was held up, the answer may have been waiting.
+        // In a later turn than the timer's: if this thread was delayed, the answer may already be waiting.
         setImmediate(() => {
           if (isDone || !this.#late(at, flushes)) return
           wait(at < STUCK_MS ? STUCK_MS : at + STUCK_MS, at < STUCK_MS ? STUCK_MS - at : STUCK_MS)

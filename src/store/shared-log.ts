@@ -107,7 +107,9 @@ export interface LeaseRequest {
   readonly need: number
   /** Maximum. */
   readonly want: number
-  /** This much is granted while it lasts; beyond it a quarter of the rest, divided by the instances. */
+  /**
+   * This much is granted as long as it lasts; beyond that, a quarter of the rest, divided by the instances.
+   */
   readonly step: number
   readonly live: number
 }
@@ -164,7 +166,7 @@ export interface SharedLog {
   missingDays(): Promise<string[]>
   /** Deletes what is older than `days`. Returns what was dropped. */
   dropOldDays(days: number): Promise<string[]>
-  /** Registers. Returns the number of this start of the instance, or in words why it may not join. */
+  /** Registers. Returns the number of this start of the instance, or, in words, why it may not join. */
   register(identity: Identity, config: string): Promise<number | string>
   /** Writes calls; safe to repeat. When it rejects, it is unknown if they arrived. */
   ship(sender: Sender, unshipped: Unshipped): Promise<void>

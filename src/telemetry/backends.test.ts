@@ -85,7 +85,7 @@ async function fallenBack(t: TestContext) {
   return { gateway, spans, record, all: await seen(spans, 3) }
 }
 
-test('Langfuse finds model, session, usage and cost, and adds no cost up twice (TRACE-02, TRACE-07)', async (t) => {
+test('Langfuse finds model, session, usage and cost, and counts no cost twice (TRACE-02, TRACE-07)', async (t) => {
   const { all, record } = await fallenBack(t)
   const [failed, served] = all.filter(({ kind }) => kind === 3).map(asLangfuse)
   assert.deepEqual(served, {

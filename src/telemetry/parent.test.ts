@@ -1,4 +1,4 @@
-// The trace of a caller over real sockets: continued, linked to, or not looked at; and which provider is told of it.
+// The trace of a caller over real sockets: continued, linked to, or ignored; and which providers get it.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createMockProviders } from '../../mocks/server/create.ts'
@@ -78,7 +78,7 @@ test('an invalid traceparent is ignored: the call starts a new trace (TRACE-05)'
   assert.ok(all.some(({ trace }) => trace === TRACE))
 })
 
-test('a caller whose trace is not sampled is followed; with follow_caller: false `sample` decides (TRACE-05, TRACE-06)', async (t) => {
+test('a caller’s decision not to sample a trace is followed; with follow_caller: false `sample` decides (TRACE-05, TRACE-06)', async (t) => {
   const { url, spans } = await collector(t)
   const unsampled = { traceparent: `00-${TRACE}-${SPAN}-00` }
   const follows = await traced(t, url, 'sample: 1')

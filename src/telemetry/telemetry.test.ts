@@ -65,7 +65,7 @@ test('the trace equals the record attempt by attempt: answers, streams, fallback
   }
 })
 
-test('a collector that is dead, slow or refuses changes no answer and no record, and drops are counted (TRACE-03)', async (t) => {
+test('a collector that is dead, slow or refusing changes no answer and no record, and dropped spans are counted (TRACE-03)', async (t) => {
   const [slow, refusing] = [await collector(t, 0), await collector(t, 400)]
   for (const endpoint of ['http://127.0.0.1:1', slow.url, refusing.url]) {
     const gateway = await traced(t, endpoint)
@@ -121,7 +121,7 @@ test('traces hold requests and answers only if enabled, in the form of artifacts
   }
 })
 
-test('a share of the calls is sent (TRACE-06)', async (t) => {
+test('only the configured share of the calls is sent (TRACE-06)', async (t) => {
   const { url, spans } = await collector(t)
   const gateway = await traced(t, url, {}, 'sample: 0')
   await gateway.chat(ask('auto'))

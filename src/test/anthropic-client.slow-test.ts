@@ -131,7 +131,7 @@ test('errors arrive as the client’s own classes, with their type and request i
   await assert.rejects(client.messages.create({ model: 'auto' } as never), Anthropic.BadRequestError)
 })
 
-test('an error in mid-stream and a stream that breaks are errors for the client, never an end (MSG-14)', async () => {
+test('an error in mid-stream or a broken stream is an error for the client, never a normal end (MSG-14)', async () => {
   for (const scenario of ['error-in-stream', 'cut-after-4', 'cut-in-utf8', 'reset', 'silent-midway']) {
     let events = 0
     const stream = client.messages
@@ -144,7 +144,7 @@ test('an error in mid-stream and a stream that breaks are errors for the client,
   }
 })
 
-test('however its bytes come, the client reads the whole stream, and the record its usage', async () => {
+test('however the bytes of a stream arrive, the client reads all of it and its usage is recorded', async () => {
   for (const scenario of [
     'per-byte',
     'split-utf8',
@@ -193,7 +193,7 @@ test('system turns among the messages, as Claude Code sends them, reach the prov
   assert.deepEqual(entry!.problems, [])
 })
 
-test('countTokens is relayed, and for the provider no inference (CNT-01, CNT-02)', async () => {
+test('countTokens is relayed, and is no inference for the provider (CNT-01, CNT-02)', async () => {
   const { input_tokens } = await client.messages.countTokens({ model: 'claude-of-tomorrow', messages, tools })
   assert.ok(input_tokens > 0)
   assert.deepEqual(

@@ -87,7 +87,7 @@ const inferences = () =>
     .sort((a, b) => a.at - b.at)
 
 const call = (id: string, city: string) => ({ id, name: 'get_weather', arguments: { city } })
-/** Two turns with tools and an answer, said by whoever is asked. */
+/** Two turns with tools and an answer, from whichever account is asked. */
 function scriptLoop(): string {
   const nonce = randomBytes(8).toString('hex')
   for (const mock of [one, two])

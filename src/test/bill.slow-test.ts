@@ -40,7 +40,7 @@ function callIn(dialect: string, model: string, text: string, stream: boolean): 
 const at = (record: unknown, path: string): unknown =>
   path.split('.').reduce((value: any, name) => value?.[name], record)
 
-test(`${USAGE_ROWS.length} usages, whole and streamed, in their own dialect and translated, cost what the provider bills`, async (t) => {
+test(`${USAGE_ROWS.length} kinds of usage, whole and streamed, native and translated, cost what the provider bills`, async (t) => {
   const directory = temporaryDirectory(t)
   const rows = new Map(USAGE_ROWS.map((row) => [row.name, row]))
   assert.ok(rows.size >= 60 && rows.size === USAGE_ROWS.length)

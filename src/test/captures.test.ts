@@ -46,7 +46,8 @@ const KINDS: Readonly<Record<string, Kind>> = {
     usage(said) {
       const usage = said.map((json) => json.usage ?? json.x_groq?.usage).findLast((each) => each)
       const reasoning = usage?.completion_tokens_details?.reasoning_tokens
-      // xAI counts reasoning beside `completion_tokens`, everybody else as a part of it; the total tells.
+      // xAI counts reasoning in addition to `completion_tokens`, all others as a part of it; the total shows
+      // which.
       const beside = usage?.total_tokens === usage?.prompt_tokens + usage?.completion_tokens + reasoning
       return {
         input: usage?.prompt_tokens,
@@ -128,7 +129,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
 }
 
 for (const [dialect, kind] of Object.entries(KINDS))
-  test(`every real capture of ${dialect} passes through with its events, its bytes and its usage`, {
+  test(`every real capture of ${dialect} passes through with its events, bytes and usage unchanged`, {
     skip: withoutCaptures,
     timeout: 120_000,
   }, async (t) => {

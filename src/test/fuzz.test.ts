@@ -40,7 +40,7 @@ routes:
 resilience: { answer: 2s, stream_first_event: 2s, idle: 2s, cooldown: 1ms }
 `
 
-test('any bytes on a socket: the gateway lives, errors have their shape, and every inference is on record (FAIL-06, FAIL-01, LOG-07)', async (t) => {
+test('whatever bytes arrive on a socket, the gateway survives, errors keep their shape, and every inference is on record (FAIL-06, FAIL-01, LOG-07)', async (t) => {
   t.diagnostic(`seed ${SEED}, ${CASES} cases (WAYBILL_FUZZ_SEED=${SEED} repeats them)`)
   let requests = 0
   const moody: Script = (response, received) => MOODS[(requests++ * 7) % MOODS.length]!(response, received)
@@ -77,7 +77,7 @@ test('any bytes on a socket: the gateway lives, errors have their shape, and eve
   assert.ok(received > CASES / 20, 'many requests were good enough to reach a provider')
 })
 
-/** Throws when an answer is not one of ours; returns what it was. */
+/** Throws if an answer is not one of the gateway's; returns its kind. */
 function check({ method, framing }: Raw, bytes: Buffer | null): string {
   if (bytes === null) return 'client left'
   const text = bytes.toString('utf8').replace(/^HTTP\/1\.1 1\d\d [^\r]*\r\n(.+\r\n)*\r\n/, '')
@@ -89,7 +89,7 @@ function check({ method, framing }: Raw, bytes: Buffer | null): string {
   const at = text.indexOf('\r\n\r\n')
   const [head, said] = [text.slice(0, at), text.slice(at + 4)]
   const error = JSON.parse(said)
-  // A live answer may be the provider's own error, relayed; everything else is ours to the letter.
+  // A live answer may be the provider's own error, relayed; everything else must be exactly the gateway's.
   if (/^x-gateway-attempts:/im.test(head) && !('request_id' in error))
     assert.equal(typeof error.error.message, 'string')
   else {

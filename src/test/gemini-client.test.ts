@@ -148,7 +148,7 @@ test('errors arrive as the client’s own class, with status and words, whole an
     await assert.rejects(attempt(), (error) => error instanceof ApiError && error.status === status)
 })
 
-test('an error in mid-stream and a stream that breaks are errors for the client, never an end (GEM-04)', async () => {
+test('an error in mid-stream or a broken stream is an error for the client, never a normal end (GEM-04)', async () => {
   for (const scenario of ['error-in-stream', 'cut-after-3', 'cut-in-utf8', 'reset', 'silent-midway']) {
     let chunks = 0
     await assert.rejects(async () => {
@@ -195,7 +195,7 @@ test('a client that aborts in mid-stream', async () => {
   assert.deepEqual([record.state, record.error_code], ['aborted', 'client_closed'])
 })
 
-test('countTokens is relayed, and for the provider no inference (GEM-08)', async () => {
+test('countTokens is relayed, and is no inference for the provider (GEM-08)', async () => {
   const { totalTokens } = await models.countTokens({ ...ask, model: 'gemini-of-tomorrow' })
   assert.ok(totalTokens! > 0)
   assert.deepEqual(

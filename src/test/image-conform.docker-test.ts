@@ -17,7 +17,9 @@ test('the suite runs in the image, also on a read-only file system', { skip: noE
   assert.match(out, /✓ FLOW-06/)
 })
 
-test('it tests a gateway in another container, and leaves a report', { skip: noEngine }, async (t) => {
+test('the suite in the image tests a gateway in another container, and leaves a report', {
+  skip: noEngine,
+}, async (t) => {
   const place = await networkAndVolume(t)
   const gateway = await startGateway(
     t,

@@ -1,16 +1,18 @@
-// What somebody does inside a running container: `docker exec`, with the commands that the documentation names.
+// What a user does inside a running container: `docker exec`, with the commands that the documentation names.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { docker, networkAndVolume, noEngine, startGateway } from './test-image.ts'
 
-test('waybill is on the path: doctor, config check, routes', { skip: noEngine }, async (t) => {
+test('waybill is on the path in the image: doctor, config check, routes', { skip: noEngine }, async (t) => {
   const gateway = await startGateway(t, { place: await networkAndVolume(t) }, 'serve', '--replay')
   const example = '/app/examples/waybill.yaml'
   assert.match(await docker('exec', gateway.id, 'waybill', '--version'), /^\d+\.\d+\.\d+(-rc\.\d+)?$/)
   assert.match(await docker('exec', gateway.id, 'waybill', 'routes', '-c', example), /^auto {2}\(priority\)/)
 })
 
-test('key new makes a key in the volume, which only its user can read', { skip: noEngine }, async (t) => {
+test('key new makes a key in the volume that only the image’s user can read', {
+  skip: noEngine,
+}, async (t) => {
   const gateway = await startGateway(t, { place: await networkAndVolume(t) }, 'serve', '--replay')
   const said = await docker('exec', gateway.id, 'waybill', 'key', 'new', 'laptop')
   assert.match(said, /^The key is in \/data\/waybill\/keys\/laptop\n/)

@@ -18,7 +18,7 @@ providers: { openai: { dialect: openai, base_url: "http://mock:4950/openai/v1", 
 routes: { auto: { targets: [ { model: openai/gpt-5-mini } ] } }
 `
 
-test('it answers as a user without rights, who can write nothing but the volume (LIFE-06)', {
+test('the image answers as an unprivileged user that can write nothing but the volume (LIFE-06)', {
   skip: noEngine,
 }, async (t) => {
   const gateway = await startGateway(t, { place: await networkAndVolume(t) }, 'serve', '--replay')
@@ -41,7 +41,7 @@ test('it answers as a user without rights, who can write nothing but the volume 
   })
 })
 
-test('records survive a restart, and a new container on the same volume (LIFE-06)', {
+test('records survive a restart and a new container on the same volume (LIFE-06)', {
   skip: noEngine,
 }, async (t) => {
   const place = await networkAndVolume(t)
@@ -62,7 +62,7 @@ test('records survive a restart, and a new container on the same volume (LIFE-06
   ])
 })
 
-test('docker stop lets an open stream end, within the grace time, and with exit code 0 (LIFE-02)', {
+test('docker stop lets an open stream end within the grace time, and the exit code is 0 (LIFE-02)', {
   skip: noEngine,
 }, async (t) => {
   const place = await networkAndVolume(t)
@@ -86,7 +86,9 @@ test('docker stop lets an open stream end, within the grace time, and with exit 
   assert.equal(record.session_id, nonce)
 })
 
-test('a killed container loses nothing that the provider saw (LIFE-01)', { skip: noEngine }, async (t) => {
+test('a killed container loses no record of a request that the provider saw (LIFE-01)', {
+  skip: noEngine,
+}, async (t) => {
   const [ANSWERS, KILLS, WORKERS] = [120, 4, 24]
   const place = await networkAndVolume(t)
   const mock = await startMock(place)
@@ -144,14 +146,16 @@ test('a killed container loses nothing that the provider saw (LIFE-01)', { skip:
   assert.ok(interrupted > 0, 'the kills hit nothing')
 })
 
-test('HEALTHCHECK says healthy', { skip: noEngine }, async (t) => {
+test('HEALTHCHECK reports a healthy gateway', { skip: noEngine }, async (t) => {
   const gateway = await startGateway(t, { place: await networkAndVolume(t) }, 'serve', '--replay')
   await eventually(async () =>
     assert.equal(await docker('inspect', '--format', '{{.State.Health.Status}}', gateway.id), 'healthy'),
   )
 })
 
-test('without a configuration, and without keys, it says in one line what to do', { skip: noEngine }, () => {
+test('an image without a configuration or without keys says in one line what to do', {
+  skip: noEngine,
+}, () => {
   const run = (...args: string[]) => spawnSync('docker', ['run', '--rm', ...args], { encoding: 'utf8' })
   const bare = run(image)
   assert.equal(bare.status, 2)

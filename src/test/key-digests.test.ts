@@ -26,7 +26,7 @@ test('one digest under two names is refused, and both are named', () => {
   assert.match(problem!, /"boss"/)
 })
 
-test('the same holds for digests from the environment', () => {
+test('one digest under two names is refused even if it comes from the environment', () => {
   const found = problems('{}', { WAYBILL_KEY_DIGESTS: `guest=${A},boss:admin=${A}` })
   assert.equal(found.length, 1)
   assert.match(found[0]!, /"guest".*"boss"|"boss".*"guest"/)

@@ -74,7 +74,7 @@ test('a fallback is two inferences in the ledger and two attempts on record (ROU
   for (const { problems, credential } of entries) assert.deepEqual([problems, credential], [[], 'match'])
 })
 
-test('reading reaches the mock with no request at all (PURE-01, PURE-03)', async (t) => {
+test('reads cause no request at all to the mock (PURE-01, PURE-03)', async (t) => {
   const { gateway, mock } = await gatewayBefore(t)
   for (const path of [
     '/v1/models',
@@ -97,7 +97,7 @@ test('when the client leaves, the mock sees it go (FLOW-05)', async (t) => {
   assert.equal(entry!.answer.complete, false)
 })
 
-test('each scenario through the gateway leaves it standing (FAIL-06)', async (t) => {
+test('the gateway survives every scenario of the mock (FAIL-06)', async (t) => {
   const { mock, client } = await gatewayBefore(t)
   for (const scenario of [
     'garbage',

@@ -74,7 +74,7 @@ const REAL = [
   '"quotes"; x=1',
 ]
 
-test('a deployment that is named behind a model by "#" is a name', () => {
+test('a deployment that is appended to a model’s name with "#" is accepted', () => {
   const model = 'accounts/fireworks/models/m#accounts/me/deployments/d'
   assert.equal(misplacement(model), null)
   const { pathname, hash } = new URL(
@@ -83,7 +83,7 @@ test('a deployment that is named behind a model by "#" is a name', () => {
   assert.deepEqual([decodeURIComponent(pathname), hash], [`/v1/models/${model}`, ''])
 })
 
-test('every name that a URL parser moves is misplaced, and no name that providers give', () => {
+test('every name that would change the path in a URL counts as misplaced, and no name that providers use does', () => {
   for (const model of MISPLACED) assert.notEqual(misplacement(model), null, JSON.stringify(model))
   for (const model of REAL) {
     assert.equal(misplacement(model), null, model)
@@ -99,7 +99,7 @@ test('every name that a URL parser moves is misplaced, and no name that provider
 const KEY = 'wb_the-key-of-the-test'
 const digest = createHash('sha256').update(KEY).digest('hex')
 const CONTENTS = { contents: [{ role: 'user', parts: [{ text: 'x' }] }] }
-test('a misplaced name is refused in every dialect: 400, no inference, no record (ROUTE-04)', async (t) => {
+test('a misplaced name is refused in every dialect with a 400, without an inference or a record (ROUTE-04)', async (t) => {
   const names = Object.keys(DIALECTS)
   const crossing = Object.entries<Dialect>(DIALECTS).flatMap(([name, { blocks }]) => (blocks ? [name] : []))
   const { url, get, received } = await testGateway(t, {
@@ -146,7 +146,7 @@ function spellings(id: string): SampleCall[] {
   return [...encoded, ...raw]
 }
 
-test('names that providers give arrive as they are, in a path and in a body (ROUTE-04, GEM-02)', async (t) => {
+test('names that providers use arrive unchanged, in a path and in a body (ROUTE-04, GEM-02)', async (t) => {
   const said = { candidates: [{ content: { parts: [{ text: 'x' }] }, finishReason: 'STOP' }] }
   const { url, upstream } = await testGateway(t, {
     providers: {
@@ -175,7 +175,7 @@ test('names that providers give arrive as they are, in a path and in a body (ROU
   }
 })
 
-test('a configuration that names such a model says so, wherever it names it (ROUTE-04)', () => {
+test('a configuration with a misplaced model name is refused, wherever the name stands (ROUTE-04)', () => {
   for (const model of MISPLACED.filter((model) => !/[\p{Cc}\p{Cs}]/u.test(model))) {
     const id = JSON.stringify(`alpha/${model}`)
     for (const text of [

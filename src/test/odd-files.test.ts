@@ -13,7 +13,7 @@ import { loadConfig, parseConfig } from '../config/load.ts'
 import { findKey } from '../terminal/key.ts'
 import { temporaryDirectory } from './test-gateway.ts'
 
-/** Files that are none, each in a directory of its own: name -> how it is made. */
+/** Things that are not regular files, each in a directory of its own: name -> how it is made. */
 const ODD: Readonly<Record<string, readonly [make: (file: string) => void, said: RegExp]>> = {
   'a device without end': [
     (file) => symlinkSync('/dev/zero', file),
@@ -69,7 +69,7 @@ for (const [name, read] of Object.entries(READERS))
       assert.ok(user + system < 1_000_000, `${(user + system) / 1_000} ms of processor time`)
     })
 
-test('a body of a recording that is too large is named', (t) => {
+test('a recording whose body is too large is reported by name', (t) => {
   const dir = temporaryDirectory(t)
   execFileSync('truncate', ['-s', '600M', join(dir, 'x.json')])
   assert.match(scanRecordings(dir).problems.join('\n'), /^x\.json: .*too large/)
@@ -93,7 +93,7 @@ for (const [what, text, said] of [
     /keys\.0\.name/,
   ],
 ] as const)
-  test(`a configuration with ${what} is refused in words`, () => {
+  test(`a configuration with ${what} is refused with a clear error`, () => {
     const message = messageOf(() => parseConfig(text, 'x.yaml', { env: {} }))
     assert.match(message.split('\n')[0]!, said)
     assert.ok(message.split('\n')[0]!.startsWith('x.yaml:'), message)

@@ -65,7 +65,7 @@ test('models.list and models.retrieve', async () => {
   await assert.rejects(client.models.retrieve('nothing'), OpenAI.NotFoundError)
 })
 
-test('a chat answer, and its record', async () => {
+test('a chat answer arrives, and its record is complete', async () => {
   const { data: completion, response } = await client.chat.completions
     .create({ model: 'auto', messages })
     .withResponse()
@@ -139,7 +139,7 @@ test('a client that aborts in mid-stream', async () => {
   assert.deepEqual([record.state, record.error_code], ['aborted', 'client_closed'])
 })
 
-test('a wrong key, an unknown model, a body without messages', async () => {
+test('a wrong key, an unknown model and a body without messages each raise the client’s own error', async () => {
   const stranger = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: 'wrong', maxRetries: 0 })
   await assert.rejects(stranger.chat.completions.create({ model: 'auto', messages }), (error: unknown) => {
     assert.ok(error instanceof OpenAI.AuthenticationError)
@@ -154,7 +154,7 @@ test('a wrong key, an unknown model, a body without messages', async () => {
   await assert.rejects(client.chat.completions.create({ model: 'auto' } as never), OpenAI.BadRequestError)
 })
 
-test('a provider’s refusal arrives as the client’s error class for its status', async () => {
+test('a provider’s refusal is raised as the client’s error class for its status', async () => {
   const rows = [
     ['openai/scenario-400', OpenAI.BadRequestError],
     ['openai/scenario-404', OpenAI.NotFoundError],
@@ -166,7 +166,7 @@ test('a provider’s refusal arrives as the client’s error class for its statu
     await assert.rejects(client.chat.completions.create({ model, messages }), error, model)
 })
 
-test('embeddings, and refused requests for them', async () => {
+test('embeddings arrive, and invalid requests for them are refused', async () => {
   const model = 'openai/text-embedding-3-small'
   const { data, usage } = await client.embeddings.create({
     model,

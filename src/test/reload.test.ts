@@ -21,7 +21,7 @@ async function reloading(t: TestContext, setup: Setup) {
   return { ...gateway, reload }
 }
 
-test('an answer in the cache names the model that the route now wants, and the one before is still there (USE-08, LIFE-07)', async (t) => {
+test('a reload that changes answer_model keeps cached answers with the other model name from being served, but does not delete them (USE-08, LIFE-07)', async (t) => {
   const route = (more: string) =>
     `cache: { enabled: true }\nroutes: { auto: { targets: [ { model: alpha/model-a } ] ${more} } }`
   const gateway = await reloading(t, { config: route('') })
@@ -34,7 +34,7 @@ test('an answer in the cache names the model that the route now wants, and the o
   assert.equal(gateway.received(), 2)
 })
 
-test('a key keeps its window when other keys change, and a key that is taken out is unknown at once (LIFE-07)', async (t) => {
+test('a key keeps its rate window when other keys change, and a removed key is unknown at once (LIFE-07)', async (t) => {
   const key = (name: string, more = '') =>
     `{ name: ${name}, digest: "sha256:${createHash('sha256').update(name).digest('hex')}" ${more} }`
   const ann = key('ann', ', rate: { requests: 1, per: 1h }')
@@ -50,7 +50,7 @@ test('a key keeps its window when other keys change, and a key that is taken out
   assert.equal(await status('ann'), 200, 'another rate, another window')
 })
 
-test('a call falls back to a provider that was taken out meanwhile, twice over, and leaves nothing open (LIFE-07)', async (t) => {
+test('a call can fall back to a provider that two reloads have removed meanwhile, and leaves nothing open (LIFE-07)', async (t) => {
   const both = 'routes: { auto: { targets: [ { model: alpha/model-a }, { model: beta/model-b } ] } }'
   const one = 'routes: { auto: { targets: [ { model: alpha/model-a } ] } }'
   const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>()
@@ -94,7 +94,7 @@ const TAKEN: readonly (readonly [string, string, string[]])[] = [
 ]
 for (const stream of [false, true])
   for (const [what, config, providers] of TAKEN)
-    test(`a call keeps the price of its beginning: ${what} while it is ${stream ? 'streamed' : 'open'} (USE-06, LIFE-07)`, async (t) => {
+    test(`a call keeps the price that applied when it began: ${what} while it is ${stream ? 'streamed' : 'open'} (USE-06, LIFE-07)`, async (t) => {
       const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>()
       const { promise: changed, resolve: change } = Promise.withResolvers<void>()
       const budgeted = `${ROUTE}\n${PRICED}\n${ANN(', budget: { usd: 2 }')}`

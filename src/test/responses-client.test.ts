@@ -172,7 +172,7 @@ test('errors arrive as the client’s own classes, with their request id', async
   await assert.rejects(client.responses.create({ input } as never), OpenAI.BadRequestError)
 })
 
-test('an error in mid-stream and a stream that breaks are errors for the client, never an end (RSP-03)', async () => {
+test('an error in mid-stream or a broken stream is an error for the client, never a normal end (RSP-03)', async () => {
   for (const scenario of ['cut-after-4', 'cut-in-utf8', 'reset', 'silent-midway']) {
     let last = ''
     const stream = await client.responses.create({
@@ -198,7 +198,7 @@ test('an error in mid-stream and a stream that breaks are errors for the client,
   assert.equal((await newestRecord()).state, 'failed')
 })
 
-test('however its bytes come, the client reads the whole stream', async () => {
+test('however the bytes of a stream arrive, the client reads all of it', async () => {
   for (const scenario of ['per-byte', 'split-utf8', 'split-data', 'crlf', 'comments', 'gzip', 'huge-event']) {
     const final = await client.responses
       .stream({ model: `openai/scenario-${scenario}`, input })
@@ -262,7 +262,7 @@ test('ResponsesWS: the events of responses.stream, and a record that says that i
   assert.equal(mock.entries().length, 6)
 })
 
-test('ResponsesWS: turns with and without store continue one another, and a stored one over HTTP', async (t) => {
+test('ResponsesWS: turns with and without store can follow each other, and a stored one can be continued over HTTP', async (t) => {
   const socket = openSocket(t)
   for (const store of [true, false]) {
     let previous_response_id: string | undefined

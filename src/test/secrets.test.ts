@@ -59,7 +59,7 @@ const ECHOES: readonly (readonly [string, Script, object])[] = [
   ['cut stream', stream(chunk({ content: 'a' })), { stream: true }],
 ]
 
-test('planted secrets appear in no answer, header, error, read endpoint, file or output (KEEP-01, KEEP-02)', async (t) => {
+test('planted secrets appear in no answer, header, error, read, file or output (KEEP-01, KEEP-02)', async (t) => {
   const provider = await startMockServer()
   t.after(() => provider.close())
   const data = temporaryDirectory(t)

@@ -1,5 +1,5 @@
-// Starts the command line from its sources, as a process of its own. Of the environment it gets nothing but PATH, what
-// the test names, and where compiled code is kept, which halves the time of a start.
+// Starts the command line from its sources, as a process of its own. From the environment it gets only PATH,
+// the variables that the test names, and the place of the compile cache, which halves the time of a start.
 import assert from 'node:assert/strict'
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -15,7 +15,7 @@ export interface Raw {
   readonly framing: 'length' | 'chunked' | 'short' | 'long'
   /** After how much of all bytes the client goes away, 0 to 1; null when it stays. */
   readonly leaves: number | null
-  /** After how many bytes of the answer it goes away; null when it reads all of it. */
+  /** Number of bytes of the answer after which it leaves; null if it reads all of it. */
   readonly stopsReading: number | null
   /** In how many pieces the bytes are sent. */
   readonly pieces: number

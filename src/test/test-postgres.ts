@@ -1,5 +1,6 @@
-// A PostgreSQL of the test's own: started from the machine's packages on a socket in a scratch directory, without a
-// container. Can be stopped, killed and frozen. Where there is none, tests say so and are skipped.
+// A PostgreSQL for one test: started from the machine's packages on a socket in a scratch directory, without
+// a container. Can be stopped, killed and frozen. If there is none on the machine, tests say so and are
+// skipped.
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { chownSync, existsSync, globSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

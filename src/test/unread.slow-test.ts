@@ -141,7 +141,7 @@ async function settled(t: TestContext, gateway: Gateway, name: string): Promise<
 }
 
 for (const { name, send } of FLOODS)
-  test(`a gateway with a heap of ${HEAP} MB holds a bounded part of unread ${name} (FAIL-06)`, async (t) => {
+  test(`a gateway with a heap of ${HEAP} MB keeps a bounded part of unread ${name} in memory (FAIL-06)`, async (t) => {
     const gateway = await startSmallHeap(t, HEAP)
     const sockets = send(gateway)
     let slowest = 0
@@ -167,7 +167,7 @@ for (const { name, send } of FLOODS)
     for (const socket of sockets) socket.destroy()
   })
 
-test('an answer that another key reads arrives whole while one key fills the memory with unread ones', async (t) => {
+test('an answer for one key arrives whole while another key fills the memory with unread answers', async (t) => {
   const gateway = await startSmallHeap(t, HEAP)
   unread(
     gateway,

@@ -31,7 +31,7 @@ test('a container answers from recordings without key or configuration, and repo
   await assert.rejects(waybill.requestLogs({ nonsense: '1' }), /The request log answered 400: .*nonsense/)
 })
 
-test('withKeys, withConfig, withRecordings: a key is asked for, the routes and the recordings are the given ones', {
+test('withKeys, withConfig, withRecordings: the container asks for a key, and uses the given routes and recordings', {
   skip: noEngine,
 }, async (t) => {
   const recordings = temporaryDirectory(t)

@@ -1,5 +1,5 @@
-// A connection inside this process: a request is sent to a server of ours without the operating system, so
-// that it takes the same way as one that arrives over a network. Knows no dialect.
+// A connection inside this process: a request is sent to the gateway's server without the operating system,
+// and is handled like one that arrives over a network. Knows no dialect.
 import {
   type ClientRequest,
   type IncomingMessage,

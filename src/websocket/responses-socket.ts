@@ -1,5 +1,5 @@
 // One WebSocket of a client: each `response.create` is sent on as a request of its own, and its events go
-// back as messages. Lanes, order, limits, and a reader that is held back. Knows no gateway and no provider:
+// back as messages. Lanes, order, limits, and readers that are slowed down. Knows no gateway and no provider:
 // `post` sends the request.
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import type { RawData, WebSocket } from 'ws'
@@ -17,7 +17,9 @@ export interface SocketSettings {
   readonly life: number
   /** Maximum JSON values of a message; an empty list or object counts twice. */
   readonly holdsTooMuch: (bytes: Buffer) => boolean
-  /** True if responses that nobody stores can be continued here: their conversations are kept in memory. */
+  /**
+   * True if responses that no provider stores can be continued here: their conversations are kept in memory.
+   */
   readonly hasState: boolean
   /** True if the connection is cut when a response breaks off, as a provider's would be. */
   readonly breaksWithResponse: boolean
@@ -314,7 +316,7 @@ interface Answer {
   readonly added: number
   /** Response of this socket's state that it continues; null for none. */
   readonly continued: string | null
-  /** True if its request says that nobody is to keep it. */
+  /** True if its request says that it must not be kept. */
   readonly isUnkept: boolean
   readonly output: OutputCollector
   /** Its last event has been sent. */

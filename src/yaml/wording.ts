@@ -31,7 +31,7 @@ function withoutEchoes(problems: readonly Told[]): Told[] {
 const key = (path: readonly PropertyKey[]): string => JSON.stringify(path.map(String))
 
 const MISSING = 'is missing'
-/** Message of zod when none of ours replaces it. */
+/** Zod's own message, for a problem that has none of ours. */
 const UNWORDED = 'Invalid input'
 
 /** `above`: path at which the issue's own path begins. */

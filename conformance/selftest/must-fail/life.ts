@@ -8,7 +8,7 @@ import { callIn, failWith, type MustFail, onRead, RECORD, referenceWith } from '
 
 /** Directories in which a second process was refused. */
 const refused = new Set<string>()
-/** Number of times that the slow gateway was told to stop. */
+/** Number of times that the slow gateway was asked to stop. */
 let stops = 0
 
 export const mustFail = {

@@ -62,7 +62,7 @@ func TestATextIsSummarizedByOneValidCall(t *testing.T) {
 	}
 }
 
-func TestABusyProviderIsSaidInPlainWords(t *testing.T) {
+func TestABusyProviderIsReportedInPlainWords(t *testing.T) {
 	openai := mock.Providers["openai"]
 	_, err := Summarize("Anything.", openai.BaseURL, openai.Key, "scenario-429")
 	if !errors.Is(err, ErrBusy) {

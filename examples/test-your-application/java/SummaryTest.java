@@ -16,7 +16,7 @@ final class SummaryTest {
       var summary = Summary.summarize("A waybill lists goods.", url, key, "gpt-5.4");
       check(summary.contains("recorded answer"), summary);
       var ledger = get("http://127.0.0.1:4951/ledger");
-      check(ledger.contains("\"problems\":[]"), ledger); // the provider would have taken it
+      check(ledger.contains("\"problems\":[]"), ledger); // the provider would have accepted it
 
       try {
         Summary.summarize("Anything.", url, key, "scenario-429");

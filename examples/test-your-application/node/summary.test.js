@@ -17,7 +17,7 @@ test('a text is summarized by one valid call', async () => {
 
   assert.match(summary, /recorded answer/)
   const [call, ...more] = mock.entries()
-  assert.deepEqual(call.problems, []) // the provider would have taken this request
+  assert.deepEqual(call.problems, []) // the provider would have accepted this request
   assert.equal(call.model, 'gpt-5.4')
   assert.equal(more.length, 0)
 })
@@ -27,6 +27,6 @@ test('the model says what the test wants', async () => {
   assert.equal(await summarize('A waybill lists goods.', at('gpt-5.4')), 'Goods on paper.')
 })
 
-test('a busy provider is said in plain words', async () => {
+test('a busy provider is reported in plain words', async () => {
   await assert.rejects(summarize('Anything.', at('scenario-429')), /^Error: the provider is busy/)
 })

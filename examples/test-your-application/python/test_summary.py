@@ -25,11 +25,11 @@ def test_a_text_is_summarized_by_one_valid_call(mock):
 
     assert "recorded answer" in summary
     [call] = ledger(mock)
-    assert call["problems"] == []  # the provider would have taken this request
+    assert call["problems"] == []  # the provider would have accepted this request
     assert call["model"] == "gpt-5.4"
 
 
-def test_a_busy_provider_is_said_in_plain_words(mock):
+def test_a_busy_provider_is_reported_in_plain_words(mock):
     openai = mock["providers"]["openai"]
     with pytest.raises(Busy, match="try again later"):
         summarize("Anything.", openai["base_url"], openai["key"], "scenario-429")

@@ -19,6 +19,6 @@ test('a text is summarized by one valid call', async () => {
   ])
 })
 
-test('a busy provider is said in plain words', async () => {
+test('a busy provider is reported in plain words', async () => {
   await expect(summarize('Anything.', at('scenario-429'))).rejects.toThrow('the provider is busy')
 })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { writeContent } from './content.ts'
 
-test('the pages of the site have no link that leads nowhere, and those made from data are among them', (t) => {
+test('no page of the site, including those made from data, has a dead link', (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'waybill-site-'))
   t.after(() => rmSync(directory, { recursive: true }))
   writeContent(join(import.meta.dirname, '../../..'), directory)

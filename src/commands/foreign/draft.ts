@@ -1,5 +1,5 @@
-// A configuration in the making: what a file of another gateway has that ours can express, and notes on what
-// it cannot. Writes no key anywhere, whatever the file holds. Knows no other gateway.
+// A configuration in the making: the parts of another gateway's file that ours can express, and notes on
+// those that it cannot. Writes no key anywhere, whatever the file contains. Knows no other gateway.
 import { createHash } from 'node:crypto'
 import { withoutEndpoint } from '../../config/endpoint-paths.ts'
 import type { DIALECT_NAMES, STRATEGIES } from '../../config/schema.ts'
@@ -62,7 +62,9 @@ export class ConfigDraft {
       this.notes.push({ where, advice })
   }
 
-  /** Returns the variable for a key that stands in the file, and says so. Keys of one purpose are numbered. */
+  /**
+   * Returns the variable for a key that the file contains, and adds a note. Keys of one purpose are numbered.
+   */
   secret(where: string, key: string, usual: string): string {
     const digest = createHash('sha256').update(key).digest('hex')
     let name = this.#secrets.get(digest)

@@ -30,7 +30,7 @@ for (const [name, body, expected] of ROWS)
     for (const [key, value] of Object.entries(expected)) assert.equal(traits[key as keyof ChatTraits], value)
   })
 
-test('tokens are estimated from messages and tools, pictures and the rest of the body left out', () => {
+test('tokens are estimated from messages and tools, without pictures and the rest of the body', () => {
   const words = 'the quick brown fox jumps over the lazy dog '.repeat(100)
   const tokens = (body: Record<string, unknown>) => new ChatTraits(body).inputTokens
   const plain = tokens({ messages: [{ role: 'user', content: words }] })
@@ -45,7 +45,7 @@ test('tokens are estimated from messages and tools, pictures and the rest of the
   assert.ok(tokens({ messages: [{ role: 'user', content: words }], tools: [tool] }) > 1.9 * plain)
 })
 
-test('a long text is estimated from samples: within a fiftieth of the whole where it is alike throughout, in no time', () => {
+test('a long text is estimated from samples: quickly, and to within a fiftieth if the text is uniform', () => {
   const words = 'const answer = await fetch(url); // where this request ends, the log will say\n'
   const tokens = (times: number) =>
     new ChatTraits({ messages: [{ role: 'user', content: words.repeat(times) }] }).inputTokens

@@ -33,7 +33,7 @@ const json =
       .end(text)
 const failing: Script = json('{"error":{"message":"down","type":"server_error","code":null}}', 500)
 
-test('numbers and base64 arrive as they were sent, both ways, and usage is on record with its price (EMB-01)', async (t) => {
+test('numbers and base64 arrive unchanged in both directions, and usage is recorded with its price (EMB-01)', async (t) => {
   const config = `models: { alpha/m: { type: embedding, price: { input: 0.02, output: 0 } } }
 routes: { vectors: { targets: [ { model: alpha/m } ] } }`
   const { embed, upstream, recordOf } = await start(t, { config })
@@ -73,7 +73,7 @@ test('the official client asks for base64 by default and reads the numbers from 
   assert.deepEqual(data[0]!.embedding, [...new Float32Array(numbers)])
 })
 
-test('a call falls back to the same model alone, and the reason is on record; the operator may say otherwise (EMB-02)', async (t) => {
+test('a call falls back only to the same model, and the reason is recorded; the operator may allow others (EMB-02)', async (t) => {
   const targets = '[ { model: alpha/m }, { model: beta/other }, { model: beta/org/m } ]'
   const config = `routes: { vectors: { targets: ${targets} }, any: { embeddings: any_model, targets: ${targets} } }
 resilience: { cooldown: 0s }`
@@ -101,7 +101,7 @@ resilience: { cooldown: 0s }`
   )
 })
 
-test('vectors of many texts as numbers are not too large an answer', async (t) => {
+test('an answer with the vectors of many texts as numbers is not too large', async (t) => {
   const { embed, upstream } = await start(t)
   const vector = `[${'0.0125,'.repeat(1_535)}1]`
   const text = `{"object":"list","data":[${Array(1_000).fill(`{"embedding":${vector}}`).join()}],"model":"m"}`
@@ -110,7 +110,7 @@ test('vectors of many texts as numbers are not too large an answer', async (t) =
   assert.deepEqual([answer.status, answer.text.length], [200, text.length])
 })
 
-test('pictures are priced by usage, by the picture, or not at all, and never 0 (IMG-01)', async (t) => {
+test('pictures are priced by usage or by the picture; without a price their cost is unknown, never 0 (IMG-01)', async (t) => {
   const config = `models:
   alpha/tokens: { type: image, price: { input: 5, output: 40 } }
   alpha/pieces: { type: image, price: { input: 0, output: 0, image: 0.04 } }`
@@ -133,7 +133,7 @@ test('pictures are priced by usage, by the picture, or not at all, and never 0 (
   }
 })
 
-test('pictures that are streamed arrive byte for byte, and a broken stream ends in an error event', async (t) => {
+test('streamed pictures arrive byte for byte, and a broken stream ends with an error event', async (t) => {
   const { draw, upstream, recordOf } = await start(t)
   const events = images.stream('m')
   upstream.alpha!.script = stream(events)

@@ -182,7 +182,7 @@ for (const isStream of [true, false])
     assert.deepEqual((await gateway.newest()).attempt_log[0].losses, ['tool_result.media'])
   })
 
-test('pictures and files of results stand inside of them at models since 3, whose effort is a level', async (t) => {
+test('from Gemini 3 on, pictures and files of a tool result are put inside it, and effort is a level', async (t) => {
   const gateway = await crossed(t, 'gemini', json(DONE), 'gemini-3-pro')
   const call = { type: 'tool_use' as const, id: 'toolu_1', name: 'Bash', input: {} }
   const image = {
@@ -209,7 +209,7 @@ test('pictures and files of results stand inside of them at models since 3, whos
   assert.deepEqual((await gateway.newest()).attempt_log[0].losses, [])
 })
 
-test('chat at Gemini, streamed: calls whose arguments are whole JSON, usage, why it ended', async (t) => {
+test('chat at Gemini, streamed: calls have arguments that are complete JSON; usage and the reason for the end arrive', async (t) => {
   const gateway = await crossed(t, 'gemini', sse(...STREAM))
   const tools = [{ type: 'function' as const, function: { name: 'Bash', parameters: { type: 'object' } } }]
   const stream = gateway.openai.chat.completions.stream({
@@ -410,7 +410,7 @@ for (const isStream of [true, false])
     }
   })
 
-test('Gemini at chat: calls, results without ids, errors in Google’s shape, a list where no events are asked for', async (t) => {
+test('Gemini at chat: calls and results without ids pass, errors have Google’s shape, and the answer is a list unless events are asked for', async (t) => {
   const said = (message: object, finish_reason: string) => ({
     model: 'm',
     choices: [{ message, finish_reason }],

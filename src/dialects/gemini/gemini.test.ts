@@ -109,7 +109,7 @@ test('the provider gets the client’s bytes, query and headers below the model 
   for (const text of [...log, ...written]) assert.ok(!text.includes(RIGHT))
 })
 
-test('a key that is wrong, or two that differ, are 401 in Google’s shape (GEM-01)', async (t) => {
+test('a wrong key, or two different keys, get a 401 in Google’s shape (GEM-01)', async (t) => {
   const { send, received } = await start(t, { config: KEYED })
   for (const [headers, query] of [
     [{}, ''],
@@ -124,7 +124,7 @@ test('a key that is wrong, or two that differ, are 401 in Google’s shape (GEM-
   assert.equal(received(), 0)
 })
 
-test('thoughts are part of the output, what came from the cache of the input, each at its price (GEM-05, USE-05)', async (t) => {
+test('thoughts count as output and cached tokens as input, each at its price (GEM-05, USE-05)', async (t) => {
   const gateway = await start(t, { providers: { alpha: whole } })
   const { tokens, cost_usd } = await gateway.recordOf(await gateway.send('generateContent', ask()))
   assert.deepEqual(tokens, {
@@ -148,7 +148,7 @@ test('thoughts are part of the output, what came from the cache of the input, ea
   }
 })
 
-test('a stream of events arrives byte for byte, a stream as a list arrives whole (GEM-03, GEM-05)', async (t) => {
+test('a stream of events arrives byte for byte, and a stream in the form of a list arrives whole (GEM-03, GEM-05)', async (t) => {
   const gateway = await start(t)
   gateway.upstream.alpha!.script = stream(samples.stream('theirs'))
   const streamed = await events(gateway)
@@ -176,7 +176,7 @@ test('a stream of events arrives byte for byte, a stream as a list arrives whole
   assert.equal((await gateway.send('streamGenerateContent', ask())).status, 502)
 })
 
-test('a stream that breaks, or ends before it is finished, ends in Google’s error and without its end (GEM-04, DIAL-05)', async (t) => {
+test('a stream that breaks or ends too early ends with Google’s error, and never looks complete (GEM-04, DIAL-05)', async (t) => {
   const gateway = await start(t)
   const [begin = ''] = samples.stream('m').split(': a comment')
   for (const [script, code, status] of [
@@ -208,7 +208,7 @@ test('a stream that breaks, or ends before it is finished, ends in Google’s er
   assert.deepEqual([record.state, record.error_code], ['failed', 'UNAVAILABLE'])
 })
 
-test('why an answer ended: a call, the length, safety, a prompt that was blocked; none of them breaks the call (GEM-06)', async (t) => {
+test('an answer may end for a tool call, the length, safety or a blocked prompt; none of them breaks the call (GEM-06)', async (t) => {
   const gateway = await start(t, { config: `cache: { enabled: true }\n${ONE}` })
   const candidate = (finishReason: string) => ({
     candidates: [{ content: { parts: [{ text: 'x' }] }, finishReason }],
@@ -280,7 +280,7 @@ test('a provider’s refusal arrives word for word, with its list; errors in oth
   assert.deepEqual([limited.status, limited.headers.get('retry-after')], [429, '30'])
 })
 
-test('the gateway’s own errors have Google’s shape with code, request and wait, and reach no provider (GEM-04)', async (t) => {
+test('the gateway’s own errors have Google’s shape with code, request id and wait, and cause no request to a provider (GEM-04)', async (t) => {
   const { send, get, received } = await start(t, {
     config: `${KEYED.replace('role: admin,', 'role: admin, rate: { requests: 8, per: 1h },')}`,
   })
@@ -326,7 +326,7 @@ test('the gateway’s own errors have Google’s shape with code, request and wa
   assert.equal(received(), 0)
 })
 
-test('an id that nobody knows goes to the default of its dialect, or is 404 (GEM-07)', async (t) => {
+test('an unknown id goes to the default provider of its dialect, or gets a 404 (GEM-07)', async (t) => {
   const gateway = await start(t, {
     providers: { alpha: whole },
     config: `defaults: { gemini: auto }\n${ONE}`,
@@ -340,7 +340,7 @@ test('an id that nobody knows goes to the default of its dialect, or is 404 (GEM
   )
 })
 
-test('a route without a target that speaks Gemini is a 400 that says what would help, and no inference', async (t) => {
+test('a route without a target that speaks Gemini gets a 400 that says what would help, and causes no inference', async (t) => {
   const gateway = await start(t, { providers: { alpha: answer() }, dialects: { alpha: ['embeddings'] } })
   const { status, json } = await gateway.send('generateContent', ask())
   assert.deepEqual([status, json.error.status], [400, 'INVALID_ARGUMENT'])
@@ -397,7 +397,7 @@ test('a count is relayed with its model, or estimated over all parts and tools a
   assert.deepEqual((await gateway.get('/api/usage/request-logs')).json.data, [])
 })
 
-test('models in Google’s shape for Google’s clients, and one of them alone (GEM-09)', async (t) => {
+test('Google’s clients get the list of models, and a single model, in Google’s shape (GEM-09)', async (t) => {
   const { get } = await start(t)
   const headers = { 'x-goog-api-client': 'google-genai-sdk/9' }
   const { json } = await get('/v1beta/models?pageSize=50', { headers })
@@ -429,7 +429,7 @@ test('answer_model: requested renames modelVersion in an answer, in each event, 
   )
 })
 
-test('rules and capabilities see tools, pictures (also of tools), thinking and signed thoughts', () => {
+test('rules and capabilities see tools, pictures (those from tools too), thinking and signed thoughts', () => {
   const picture = { inlineData: { mimeType: 'image/png', data: 'A'.repeat(100_000) } }
   const said = (...parts: unknown[]) => ({ contents: [{ role: 'user', parts }] })
   const thinking = (thinkingConfig: object) => ({ ...said(), generationConfig: { thinkingConfig } })

@@ -133,7 +133,7 @@ keys: [ { name: k, role: admin, digest: "sha256:${digest}", rate: { requests: 1,
   assert.equal(gateway.received(), before)
 })
 
-test('models: Anthropic’s list and errors for a caller that sends anthropic-version, OpenAI’s for all others (MSG-22)', async (t) => {
+test('the model list and its errors are Anthropic’s for a caller that sends anthropic-version, and OpenAI’s for all others (MSG-22)', async (t) => {
   const gateway = await start(t)
   const headers = { 'anthropic-version': '2023-06-01' }
   const { json } = await gateway.get('/v1/models?limit=1000', { headers })
@@ -166,7 +166,7 @@ test('/api/hello needs no key, and does not count as a call (MSG-21)', async (t)
   assert.equal(gateway.received(), 0)
 })
 
-test('a key may come twice, if it is the same; two different ones are refused', async (t) => {
+test('the same key may be sent twice; two different keys are refused', async (t) => {
   const digest = createHash('sha256').update('right').digest('hex')
   const gateway = await start(t, {
     providers: { alpha: whole },
@@ -187,7 +187,7 @@ test('a key may come twice, if it is the same; two different ones are refused', 
   assert.equal(gateway.received(), 4)
 })
 
-test('an id that nobody knows goes to the default of its dialect, or is 404 (MSG-23)', async (t) => {
+test('an unknown id goes to the default provider of its dialect, or gets a 404 (MSG-23)', async (t) => {
   const gateway = await start(t, {
     providers: { alpha: whole, beta: answer() },
     config: `defaults: { messages: auto }\n${AUTO}`,
@@ -217,7 +217,7 @@ test('an id that nobody knows goes to the default of its dialect, or is 404 (MSG
   )
 })
 
-test('every 429 says when to come back: the provider’s word first (MSG-13)', async (t) => {
+test('every 429 says when to try again, as the provider said if it did (MSG-13)', async (t) => {
   const body = { type: 'error', error: { type: 'rate_limit_error', message: 'slow down' } }
   const gateway = await start(t, { config: `${AUTO}\nresilience: { cooldown: 1500ms }` })
   for (const [headers, expected] of [

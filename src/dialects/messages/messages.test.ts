@@ -98,7 +98,7 @@ test('the provider gets the client’s bytes, query and anthropic headers, and o
   assert.deepEqual([session_id, endpoint, response_model], [session, '/v1/messages', 'm-1'])
 })
 
-test('the session may also come in metadata.user_id; a version is sent where the client names none', async (t) => {
+test('the session may also come in metadata.user_id; if the client names no version, one is sent', async (t) => {
   const { get, upstream, record } = await start(t, { providers: { alpha: whole } })
   const metadata = { user_id: JSON.stringify({ device_id: 'd', account_uuid: '', session_id: 's-9' }) }
   const { headers } = await get('/v1/messages', {
@@ -136,7 +136,7 @@ test('a stream arrives byte for byte, pings, comments and unknown events too, an
   assert.deepEqual([state, tokens, response_model], ['completed', samples.read.tokens, 'theirs'])
 })
 
-test('figures at the end replace those of the beginning, and zeros there take none away', async (t) => {
+test('figures at the end of a stream replace those at its beginning, but zeros at the end erase none', async (t) => {
   const { send, record, upstream } = await start(t)
   const streamOf = (first: object, last: object) =>
     stream(
@@ -164,7 +164,7 @@ test('figures at the end replace those of the beginning, and zeros there take no
   }
 })
 
-test('a stream that breaks ends in an error event and without its end; the rest of its usage is estimated (DIAL-05)', async (t) => {
+test('a stream that breaks ends with an error event and never looks complete; the rest of its usage is estimated (DIAL-05)', async (t) => {
   const begin = samples.stream('m').split('event: content_block_stop')[0]!
   const { url, record } = await start(t, {
     providers: { alpha: stream(begin, 30, (response) => response.destroy()) },
@@ -188,7 +188,7 @@ test('a stream that breaks ends in an error event and without its end; the rest 
   assert.ok(cost_usd > 0)
 })
 
-test('an error event after the beginning is relayed and on record; a clean end in the middle is none (DIAL-05, MSG-14)', async (t) => {
+test('an error event after the beginning is relayed and recorded; a clean end in the middle does not count as an end (DIAL-05, MSG-14)', async (t) => {
   const { send, url, record, upstream } = await start(t)
   const begin = samples.stream('m').split('event: content_block_stop')[0]!
   const event = `event: error\ndata: ${JSON.stringify(errorOf('overloaded_error', 'Overloaded'))}\n\n`
@@ -209,7 +209,7 @@ test('an error event after the beginning is relayed and on record; a clean end i
   assert.deepEqual([record2.state, record2.error_code], ['failed', 'upstream_invalid'])
 })
 
-test('overloaded moves on to the next target, as a status and as the first event of a stream', async (t) => {
+test('an overloaded provider is followed by the next target, whether a status or the first event of a stream says so', async (t) => {
   const overloaded = errorOf('overloaded_error', 'Overloaded')
   const { send, upstream } = await start(t, {
     providers: { alpha: whole, beta: whole },
@@ -252,7 +252,7 @@ test('a provider’s refusal arrives word for word; errors in other shapes get A
   assert.match(json.error.message, /does not support the effort parameter/)
 })
 
-test('the gateway’s own errors have Anthropic’s shape, type and request id, and reach no provider (MSG-11)', async (t) => {
+test('the gateway’s own errors have Anthropic’s shape, type and request id, and cause no request to a provider (MSG-11)', async (t) => {
   const { send, get, received } = await start(t)
   const rows: [Awaited<ReturnType<typeof send>>, number, string][] = [
     [await send('{'), 400, 'invalid_request_error'],
@@ -282,7 +282,7 @@ test('answer_model: requested renames the model in a message and in the first ev
   assert.equal((await send(ask())).text, samples.answer('auto', {}))
 })
 
-test('rules and capabilities see tools, pictures (also of tools), effort and thinking', () => {
+test('rules and capabilities see tools, pictures (those from tools too), effort and thinking', () => {
   const image = { type: 'image', source: { type: 'base64', data: 'A'.repeat(100_000) } }
   const said = (content: unknown) => ({ messages: [{ role: 'user', content }] })
   const rows: [body: object, expected: [boolean, boolean, string | null]][] = [

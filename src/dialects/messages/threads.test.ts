@@ -102,7 +102,7 @@ test('the provider’s own errors about a thread reach the client unchanged (STA
   }
 })
 
-test('the thread of another key or target, or of no answer, is not found, without an inference (STATE-01)', async (t) => {
+test('a thread of another key or target, or one that no answer made, is not found, and causes no inference (STATE-01)', async (t) => {
   const digest = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`
   const gateway = await start(t, {
     config: `routes: { ${route('priority')} }
@@ -135,7 +135,7 @@ keys: [ { name: one, role: admin, digest: "${digest('k1')}" }, { name: two, dige
   assert.deepEqual(ids, ['msg_plain', null, 'msg_a'], 'ids of answers in threads alone')
 })
 
-test('if no target can hold a thread, it is refused without an inference; a translated target says that it holds none (STATE-02)', async (t) => {
+test('if no target can hold a thread, the request is refused without an inference; a translated target says that it holds none (STATE-02)', async (t) => {
   const gateway = await start(t, {
     dialects: { alpha: ['messages'], beta: ['chat'] },
     providers: { alpha: says('msg_a'), beta: undefined as never },

@@ -49,7 +49,7 @@ const TARGETS = [
 ] as const
 
 for (const [target, namesIn] of TARGETS)
-  test(`tools in the input at ${target}: sent, called under the client’s names, and the conversation goes on (RSP-07, FIT-06)`, async (t) => {
+  test(`tools in the input at ${target} are sent and called under the client’s names, and the conversation goes on (RSP-07, FIT-06)`, async (t) => {
     const { mock, url, newest } = await gatewayAtModels(
       t,
       `routes: { auto: { rules: [ { when: { tools: false }, use: { target: claude/claude-haiku-4-5 } } ], targets: [ { model: ${target} }, { model: claude/claude-haiku-4-5 } ] } }`,

@@ -46,7 +46,7 @@ type Mock = Awaited<ReturnType<typeof createMockProviders>>
 
 const ASK = { model: 'auto', input: 'hello', background: true }
 
-test('a response in the background is priced when it ends, and its reservation is held until then', async (t) => {
+test('a background response is priced when it ends, and its reservation is held until then', async (t) => {
   const { client, records, ended } = await start(t)
   const { status } = await client.responses.create(ASK)
   assert.equal(status, 'queued')
@@ -61,7 +61,7 @@ test('a response in the background is priced when it ends, and its reservation i
   assert.equal((await client.responses.create(ASK)).status, 'queued')
 })
 
-test('after a restart it is asked for again, and its reservation still counts', async (t) => {
+test('after a restart the gateway asks for the background response again, and its reservation still counts', async (t) => {
   const first = await start(t)
   const { id } = await first.client.responses.create(ASK)
   await first.gateway.close()
@@ -74,7 +74,7 @@ test('after a restart it is asked for again, and its reservation still counts', 
   assert.equal((await second.client.responses.create(ASK)).status, 'queued')
 })
 
-test('its client’s word cancels it', async (t) => {
+test('a client can cancel its background response', async (t) => {
   const { client, ended } = await start(t)
   const { id } = await client.responses.create(ASK)
   assert.equal((await client.responses.cancel(id)).status, 'cancelled')
@@ -82,7 +82,7 @@ test('its client’s word cancels it', async (t) => {
   assert.deepEqual([state, error_code], ['aborted', 'client_closed'])
 })
 
-test('when its time is over, its cost stays unknown', async (t) => {
+test('a background response that reaches the time limit has an unknown cost', async (t) => {
   const { client, mock, ended } = await start(t, { limit: '1s' })
   await client.responses.create(ASK)
   await mock.close()

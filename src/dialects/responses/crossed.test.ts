@@ -236,7 +236,7 @@ test('Codex’s tools and parallel calls at messages, and a second turn that ret
   assert.deepEqual([state, attempt_log[0].losses], ['completed', ['tool.custom.grammar']])
 })
 
-test('at chat: interleaved calls, ids that others refuse and back, thoughts, an end by length (RSP-01, DIAL-06)', async (t) => {
+test('at chat: interleaved calls, ids that others refuse and that come back unchanged, thoughts, an end at the limit of length (RSP-01, DIAL-06)', async (t) => {
   const call = (index: number, more: object) => chunk({ tool_calls: [{ index, ...more }] })
   const gateway = await crossed(
     t,
@@ -310,7 +310,7 @@ test('at chat: interleaved calls, ids that others refuse and back, thoughts, an 
   )
 })
 
-test('a cut stream, an error in a stream and a refusal arrive in the words of responses (RSP-03, RSP-12)', async (t) => {
+test('a cut stream, an error in a stream and a refusal arrive as errors of the responses dialect (RSP-03, RSP-12)', async (t) => {
   const gateway = await crossed(t, 'messages', stream(CLAUDE.split('event: message_delta')[0]!))
   const types: string[] = []
   const numbers: number[] = []
@@ -394,7 +394,7 @@ const GPT = streamOf(
   { type: 'response.completed', response: response('gpt-x', 'completed', { output: OUTPUT, usage: USAGE }) },
 )
 
-test('Claude Code at responses: blocks in order, and reasoning that returns to OpenAI byte by byte (DIAL-08, MSG-03)', async (t) => {
+test('Claude Code at responses: blocks come in order, and reasoning returns to OpenAI byte for byte (DIAL-08, MSG-03)', async (t) => {
   const gateway = await crossed(t, 'responses', stream(GPT))
   const asked = {
     model: 'auto',
@@ -489,7 +489,7 @@ test('chat at responses, streamed: text, calls and usage as the official client 
   assert.deepEqual(tools, [{ type: 'function', name: 'Bash', parameters: { type: 'object' }, strict: false }])
 })
 
-test('after a switch of family in mid-session, the other provider’s encrypted reasoning never arrives as this one’s (DIAL-07)', async (t) => {
+test('if a session switches to another model family, the old provider’s encrypted reasoning never reaches the new one as its own (DIAL-07)', async (t) => {
   const gateway = await testGateway(t, {
     providers: { claude: stream(CLAUDE), gpt: stream(GPT) },
     dialects: { claude: ['messages'], gpt: ['responses'] },

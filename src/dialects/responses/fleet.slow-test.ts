@@ -21,7 +21,7 @@ test('1,000 continuations at 0 ms, each at the other gateway, find the answer be
   assert.deepEqual(await converse([one.url, two.url], { count: 1_000, lanes: 4 }), [])
 })
 
-test('what one gateway keeps, another continues, reads and deletes; then the shared log has nothing of it', {
+test('a response that one gateway keeps can be continued, read and deleted at another; after that the shared log holds nothing of it', {
   skip,
 }, async (t) => {
   const url = await freshDatabase()

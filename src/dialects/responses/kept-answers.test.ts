@@ -51,7 +51,7 @@ test('a background response is polled to its end, or cancelled', async (t) => {
   assert.equal(spent(), 2)
 })
 
-test('nothing is asked for a response of another key, one that is not on record, or another path', async (t) => {
+test('no provider is asked for a response of another key, for one that is not on record, or for another path', async (t) => {
   const { client, other, mock, url } = await start(t)
   const { id } = await client.responses.create(ASK)
   const before = mock.entries().length
@@ -75,7 +75,7 @@ test('nothing is asked for a response of another key, one that is not on record,
   assert.equal(mock.entries().length, before)
 })
 
-test('a provider that does not answer is a 502, and its key is not in any answer', async (t) => {
+test('a provider that does not answer causes a 502, and its key is in no answer', async (t) => {
   const { client, mock, url } = await start(t)
   const { id } = await client.responses.create(ASK)
   await mock.setReachable(false)

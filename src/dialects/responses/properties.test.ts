@@ -50,7 +50,7 @@ const image: fc.Arbitrary<Block> = fc.record({
 })
 const text: fc.Arbitrary<Block> = word.map((text) => ({ type: 'text', text }))
 
-/** A turn of the assistant with calls, and the results of all of them; or what somebody says. */
+/** A turn of the assistant with calls, and the results of all of them; or a plain message. */
 const exchange: fc.Arbitrary<Turn[]> = fc.oneof(
   fc
     .record({
@@ -179,7 +179,10 @@ test('a conversation that becomes a request and is read again is the same (DIAL-
 const events = (sse: string): any[] =>
   sse.split('\n').flatMap((line) => (line.startsWith('data: {') ? [JSON.parse(line.slice(6))] : []))
 
-/** What a client of `from` gets of a provider's stream, in chunks of this size; ids and times are not told apart. */
+/**
+ * What a client of `from` reads from a provider's stream, in chunks of this size; ids and times are not
+ * compared.
+ */
 function crossed(
   from: 'responses' | 'messages' | 'chat',
   to: 'responses' | 'messages' | 'chat',
@@ -232,7 +235,7 @@ const size = fc.integer({ min: 1, max: 200 })
 const chunk = (delta: object, finish_reason: string | null = null) =>
   `data: ${JSON.stringify({ model: 'm', choices: [{ index: 0, delta, finish_reason }] })}\n\n`
 
-test('calls that interleave in chat are one item after the other, whatever the chunks (RSP-01, RSP-02)', () => {
+test('calls that interleave in chat become items one after the other, however the stream is chunked (RSP-01, RSP-02)', () => {
   fc.assert(
     fc.property(calls, picks, size, fc.option(word), (made, order, chunks, thought) => {
       const begun = made.map((_, index) => ({
@@ -285,7 +288,7 @@ const item = (n: number, args: string) => ({
   arguments: args,
 })
 
-/** Items that interleave, told in parts or, where `whole`, only when they are done. */
+/** Items that interleave, sent in parts or, where `whole`, only when they are done. */
 const gpt = (made: readonly (readonly [string, number])[], order: readonly number[], whole: number): string =>
   streamOf(
     { type: 'response.created', response: { model: 'm', status: 'in_progress' } },
@@ -316,7 +319,7 @@ const gpt = (made: readonly (readonly [string, number])[], order: readonly numbe
     },
   )
 
-test('items that interleave are blocks in order for messages and calls for chat, whatever the chunks (MSG-03)', () => {
+test('items that interleave become blocks in order for messages and calls for chat, however the stream is chunked (MSG-03)', () => {
   fc.assert(
     fc.property(calls, picks, size, fc.nat(4), (made, order, chunks, whole) => {
       const sse = gpt(made, order, whole)
@@ -347,7 +350,7 @@ test('items that interleave are blocks in order for messages and calls for chat,
   )
 })
 
-test('a stream that is cut anywhere never ends as if it were whole (RSP-03, DIAL-05)', () => {
+test('a stream never looks complete to the client, wherever it is cut (RSP-03, DIAL-05)', () => {
   fc.assert(
     fc.property(calls, picks, fc.nat(), (made, order, at) => {
       const sse = gpt(made, order, -1)

@@ -116,7 +116,7 @@ test('the answer’s headers never name the model that served, and keep the stat
   }
 })
 
-test('the session is Codex’s own, also from its turn’s metadata, its thread or the prompt cache key', async (t) => {
+test('the session is the one that Codex names, be it in its turn’s metadata, its thread or the prompt cache key', async (t) => {
   const { send, record } = await start(t, { providers: { alpha: whole() } })
   const metadata = JSON.stringify({ session_id: 'in-metadata' })
   const rows: [Record<string, string>, object, string | null, string | null][] = [
@@ -142,7 +142,7 @@ test('a stream arrives byte for byte, comments, unknown events and [DONE] too; i
   assert.deepEqual([state, tokens, response_model], ['completed', samples.read.tokens, 'theirs'])
 })
 
-test('encrypted reasoning and items that nobody knows arrive as they are (RSP-04, RSP-07)', async (t) => {
+test('encrypted reasoning and unknown items arrive unchanged (RSP-04, RSP-07)', async (t) => {
   const items = [
     { id: 'rs_1', type: 'reasoning', summary: [], content: null, encrypted_content: 'gAAA+/==' },
     {
@@ -177,7 +177,7 @@ test('encrypted reasoning and items that nobody knows arrive as they are (RSP-04
   assert.deepEqual(upstream.alpha!.ledger.at(-1)!.json, { ...ask({ stream: true, ...more }), model: 'm' })
 })
 
-test('a stream that breaks or ends too early ends in response.failed and no clean end (RSP-03, DIAL-05)', async (t) => {
+test('a stream that breaks or ends too early ends with response.failed, and has no clean end (RSP-03, DIAL-05)', async (t) => {
   const begin = samples.stream('m').split('event: response.output_text.done')[0]!
   const { url, record, upstream } = await start(t)
   for (const script of [stream(begin, 30, (res) => res.destroy()), stream(begin)]) {
@@ -201,7 +201,7 @@ test('a stream that breaks or ends too early ends in response.failed and no clea
   }
 })
 
-test('after response.completed a connection that breaks takes nothing away', async (t) => {
+test('a connection that breaks after response.completed does not change the outcome', async (t) => {
   const sse = samples.stream('m').replace('data: [DONE]\n\n', '')
   const { send, record } = await start(t, { providers: { alpha: stream(sse, 30, (res) => res.destroy()) } })
   const answer = await send(ask({ stream: true }))
@@ -209,7 +209,7 @@ test('after response.completed a connection that breaks takes nothing away', asy
   assert.equal((await record(answer.headers.get('x-gateway-request-id'))).state, 'completed')
 })
 
-test('response.failed and error events are relayed and on record; incomplete is an end like any other', async (t) => {
+test('response.failed and error events are relayed and recorded; response.incomplete is an end like any other', async (t) => {
   const { send, record, upstream } = await start(t)
   const begin = samples.stream('m').split('event: response.output_text.done')[0]!
   const rows: [string, string, string | null][] = [
@@ -234,7 +234,7 @@ test('response.failed and error events are relayed and on record; incomplete is 
   }
 })
 
-test('a failure as the first event moves on to the next target; when last it is an error with its status', async (t) => {
+test('a failure as the first event moves the call to the next target; at the last target it becomes an error with its status', async (t) => {
   const { send, upstream } = await start(t, {
     providers: { alpha: whole(), beta: stream(samples.stream('m')) },
     config: `${TWO}\nresilience: { cooldown: 0s }`,
@@ -275,7 +275,7 @@ test('a provider’s refusal arrives word for word, and every 429 says when to t
   }
 })
 
-test('the gateway’s own errors have OpenAI’s shape and request id, and reach no provider (FAIL-01)', async (t) => {
+test('the gateway’s own errors have OpenAI’s shape and request id, and cause no request to a provider (FAIL-01)', async (t) => {
   const { send, get, received } = await start(t)
   const rows: [Awaited<ReturnType<typeof send>>, number, string][] = [
     [await send('{'), 400, 'invalid_json'],
@@ -292,7 +292,7 @@ test('the gateway’s own errors have OpenAI’s shape and request id, and reach
   assert.equal(received(), 0)
 })
 
-test('with sockets off, an upgrade is refused at once with 426, and leaves no row (RSP-08)', async (t) => {
+test('with sockets off, an upgrade is refused at once with 426, and leaves no record (RSP-08)', async (t) => {
   const config = `${ONE}\nresponses: { websocket: off }`
   const { url, get, received, send } = await start(t, { providers: { alpha: whole() }, config })
   const status = await new Promise((resolve, reject) => {
@@ -310,7 +310,7 @@ test('with sockets off, an upgrade is refused at once with 426, and leaves no ro
   assert.equal((await send(ask())).status, 200)
 })
 
-test('ids that nobody knows go to the default of the dialect; a route that cannot serve it says why (RSP-12)', async (t) => {
+test('unknown ids go to the default provider of the dialect; a route that cannot serve the dialect says why (RSP-12)', async (t) => {
   const { get, send, record } = await start(t, {
     providers: { alpha: whole(), beta: whole() },
     dialects: { alpha: ['responses'] },
@@ -334,7 +334,7 @@ test('answer_model: requested renames the model in a response and in its events,
   assert.equal((await send(ask({ stream: true }))).text, samples.stream('auto'))
 })
 
-test('rules and capabilities see tools, pictures (also of tools), effort and length', () => {
+test('rules and capabilities see tools, pictures (those from tools too), effort and length', () => {
   const image = { type: 'input_image', image_url: `data:image/png;base64,${'A'.repeat(100_000)}` }
   const said = (content: unknown) => ({ input: [{ type: 'message', role: 'user', content }] })
   const rows: [body: object, expected: [boolean, boolean, string | null, boolean]][] = [

@@ -44,7 +44,7 @@ const post = (more: object = {}) => ({
 const idIn = (messages: any[]): string => messages.at(-1).response.id
 const errorOf = ({ type, status, error }: any) => [type, status, error.code]
 
-test('events over a socket are those over HTTP, and both calls are on record', async (t) => {
+test('a socket gets the same events as HTTP, and both calls are recorded', async (t) => {
   const script: Script = (res) => res.writeHead(200, STREAM).end(streamOf(...events('resp_same')))
   const { url, get, record, upstream } = await start(t, { providers: { alpha: script } })
   const socket = await openSocket(t, url)
@@ -82,7 +82,7 @@ test('the message keeps its bytes, and the headers inside it arrive as headers',
   assert.equal(headers['x-codex-turn-state'], 's1')
 })
 
-test('a response that nobody keeps is continued on its socket with the whole conversation, on no other', async (t) => {
+test('a response that no one keeps can be continued only on its own socket, with the whole conversation', async (t) => {
   const { url, upstream, received } = await start(t, { providers: { alpha: answers } })
   const socket = await openSocket(t, url)
   const first = idIn(await socket.response(create({ store: false })))
@@ -156,7 +156,7 @@ test('responses of one lane come in order, those of two lanes at the same time',
   assert.equal(idIn(await socket.response()), 'a2')
 })
 
-test('an error is one message with its status, code and headers, and the socket goes on', async (t) => {
+test('an error is one message with its status, code and headers, and the socket stays open', async (t) => {
   let calls = 0
   const script: Script = (res, received) => {
     if (++calls > 1) return answers(res, received)
@@ -178,7 +178,7 @@ test('an error is one message with its status, code and headers, and the socket 
   assert.equal((await socket.response(create())).at(-1).type, 'response.completed')
 })
 
-test('bad messages cause no request: each is refused, or ends the socket with its code', async (t) => {
+test('a bad message causes no request: it is refused, or closes the socket with a fitting code', async (t) => {
   const { url, received } = await start(t, { providers: { alpha: answers }, server: 'body_limit: 1MiB' })
   const socket = await openSocket(t, url)
   const refusals: [unknown, number, string][] = [
@@ -206,7 +206,7 @@ test('bad messages cause no request: each is refused, or ends the socket with it
   assert.equal(received(), 0)
 })
 
-test('a message in fragments of a byte arrives whole', async (t) => {
+test('a message in fragments of one byte each arrives whole', async (t) => {
   const { url } = await start(t, { providers: { alpha: answers } })
   const { ws, response } = await openSocket(t, url)
   const bytes = [...JSON.stringify(create())]
@@ -262,7 +262,7 @@ test('a frame of 100 MB ends its socket with 1009 before it is read', async (t) 
   assert.equal((await (await openSocket(t, url)).response(create())).at(-1).type, 'response.completed')
 })
 
-test('a response that still runs is continued in its lane once it ends, and is not found anywhere else', async (t) => {
+test('a response that is still running can be continued in its lane once it ends, and is not found anywhere else', async (t) => {
   let end = () => {}
   const { url, get, received } = await start(t, {
     providers: {
@@ -294,7 +294,7 @@ test('a response that still runs is continued in its lane once it ends, and is n
   assert.equal(received(), 2)
 })
 
-test('a client that leaves stops its provider, and its call is closed on record', async (t) => {
+test('when a client leaves, its provider’s request is stopped and its record closed', async (t) => {
   const script: Script = (res) => void res.writeHead(200, STREAM).write(streamOf(events('resp_open')[0]!))
   const { url, upstream, get, record } = await start(t, { providers: { alpha: script } })
   const socket = await openSocket(t, url)
@@ -329,7 +329,7 @@ test('a gateway that stops lets the running response end, and closes with 1001',
   await closed
 })
 
-test('an upgrade is 426 if sockets are off or all in use, and refused by the rules of any request', async (t) => {
+test('an upgrade gets a 426 if sockets are off or all in use, and is otherwise refused by the same rules as any request', async (t) => {
   const refused = async (url: string, headers: Record<string, string> = {}) =>
     openSocket(t, url, { headers }).then(
       () => 101,
@@ -351,7 +351,7 @@ test('an upgrade is 426 if sockets are off or all in use, and refused by the rul
   assert.equal(await refused(few.url, { origin: 'http://evil.example' }), 403)
 })
 
-test('a client that reads nothing holds its provider back', async (t) => {
+test('a client that reads nothing slows its provider down', async (t) => {
   let written = 0
   const script: Script = (res) => {
     const [first] = events('resp_slow')

@@ -42,7 +42,7 @@ const fail =
   (res) =>
     res.writeHead(status, JSON_TYPE).end(JSON.stringify({ error: { message: 'no', type: 't', code } }))
 
-test('previous_response_id goes to the provider that keeps the answer, also after a restart (RSP-06)', async (t) => {
+test('previous_response_id goes to the provider that keeps the answer, even after a restart (RSP-06)', async (t) => {
   const data = temporaryDirectory(t)
   const setup = {
     data,
@@ -74,7 +74,7 @@ test('previous_response_id goes to the provider that keeps the answer, also afte
   assert.deepEqual(decision.skipped, [{ target: 'beta/m', reason: 'the previous response is kept by alpha' }])
 })
 
-test('an answer that nobody keeps, or that another key was given, is previous_response_not_found (RSP-06, RSP-05)', async (t) => {
+test('continuing an answer that no one keeps, or that belongs to another key, gets previous_response_not_found (RSP-06, RSP-05)', async (t) => {
   const digest = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`
   const gateway = await start(t, {
     config: `${BOTH('priority')}
@@ -114,7 +114,7 @@ keys: [ { name: one, role: admin, digest: "${digest('k1')}" }, { name: two, dige
 const encrypted = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gAAA' }
 const said = { type: 'message', role: 'user', content: 'go on' }
 
-test('encrypted reasoning that a provider refuses is left out once, in an attempt on record (RSP-14)', async (t) => {
+test('encrypted reasoning that a provider refuses is left out in one more attempt, which is recorded (RSP-14)', async (t) => {
   const gateway = await start(t, {
     config: `${BOTH('priority')}\nresilience: { cooldown: 0s }`,
     providers: {
@@ -141,7 +141,8 @@ test('encrypted reasoning that a provider refuses is left out once, in an attemp
   assert.deepEqual([fallbacks, tokens.source], [1, null])
   assert.equal((await gateway.get('/api/cloud/model/resolve?model=auto')).json.candidates[1].state, 'ready')
 
-  // Once is enough, other refusals are nobody's to repair, and where nothing can be left out nothing is asked again.
+  // One more try is enough, other refusals are not repaired, and if nothing can be left out, nothing is sent
+  // again.
   gateway.upstream.beta!.script = fail(400, 'invalid_encrypted_content')
   const before = gateway.upstream.beta!.ledger.length
   for (const [items, requests] of [
@@ -163,7 +164,7 @@ const HISTORIES = {
   '/v1/messages': { messages: [{ role: 'assistant', content: [thinking] }] },
 }
 for (const [path, history] of Object.entries(HISTORIES))
-  test(`${path}: a session stays where the reasoning in its history is from, while that is ready (DIAL-09)`, async (t) => {
+  test(`${path}: a session stays at the target that its reasoning came from, while that target is ready (DIAL-09)`, async (t) => {
     const answers: Script = (res, received) =>
       received.path.endsWith('/messages')
         ? void res.end(messages.answer('m', {}))
@@ -181,7 +182,8 @@ for (const [path, history] of Object.entries(HISTORIES))
       const { provider, headers: told } = await main(history)
       assert.equal(provider, home)
       causes.add((await gateway.record(told.get('x-gateway-request-id'))).decision.cause)
-      // A compaction has the history and no tools. Titles and subagents go where they go, and move nothing of it.
+      // A compaction has the history but no tools. Titles and subagents are routed freely, and do not move
+      // the session.
       assert.equal((await ask(gateway, history, headers, path)).provider, home)
       await ask(gateway, {}, { ...headers, 'x-initiator': 'agent' }, path)
       await ask(gateway, { tools }, { ...headers, 'x-openai-subagent': 'x', 'thread-id': 'child' }, path)

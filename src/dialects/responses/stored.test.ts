@@ -49,7 +49,7 @@ async function ask({ get }: TestGateway, more: object, headers: Record<string, s
   })
 }
 
-test('a stored response is continued at its provider by its id, and at any other written out (RSP-06)', async (t) => {
+test('a stored response is continued by its id at its own provider, and written out in full at any other (RSP-06)', async (t) => {
   const gateway = await start(t)
   const { alpha, beta } = gateway.upstream
   const first = await ask(gateway, {})
@@ -101,7 +101,7 @@ test('a provider that has forgotten a response is asked again with the whole con
   assert.equal((alpha!.ledger.at(-1)!.json as any).input.length, 3)
 })
 
-test('a stored response is read and listed here, also after a restart and streamed, by its key alone (PURE-03)', async (t) => {
+test('a stored response can be read, streamed and listed at the gateway, even after a restart, and only with its own key (PURE-03)', async (t) => {
   const digest = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`
   const data = temporaryDirectory(t)
   const config = `${ROUTES}
@@ -140,7 +140,7 @@ keys: [ { name: one, role: admin, digest: "${digest('k1')}" }, { name: two, dige
   assert.equal(again.received(), before, 'no provider was asked')
 })
 
-test('nothing is left of a deleted response in the database or its log, and a changed key is an error with its reason', async (t) => {
+test('a deleted response leaves nothing in the database or its log; a changed store key causes an error that says so', async (t) => {
   const data = temporaryDirectory(t)
   const gateway = await start(t, { data })
   const first = await ask(gateway, { model: 'there' })
@@ -178,7 +178,7 @@ test('nothing is left of a deleted response in the database or its log, and a ch
 const bytesOf = (file: string): string =>
   ['', '-wal'].map((end) => readFileSync(`${file}${end}`, 'latin1')).join()
 
-test('the time of a response is over after its days, also for whoever goes on from it', async (t) => {
+test('a response expires after its number of days, and can then no longer be continued either', async (t) => {
   let now = Date.now()
   const gateway = await start(t, { options: { now: () => now } })
   const { json: old } = await ask(gateway, { model: 'there' })
@@ -191,7 +191,7 @@ test('the time of a response is over after its days, also for whoever goes on fr
   assert.equal((await ask(gateway, { model: 'there', previous_response_id: late.id })).status, 200)
 })
 
-test('the key of the store must be there, and long enough', async (t) => {
+test('the key of the store must be set, and long enough', async (t) => {
   await assert.rejects(start(t, { env: {} }), /responses\.store\.key.*WAYBILL_RESPONSES_KEY/)
   await assert.rejects(start(t, { env: { WAYBILL_RESPONSES_KEY: 'short' } }), /32 characters or more/)
 })

@@ -20,8 +20,8 @@ export function keepsAnswers(name = 'a'): Script {
 }
 
 /**
- * Makes `count` calls in `lanes` conversations, turn by turn at these gateways. `onEnd` gets the id of each answer
- * when its client has the end of it. Returns the answers that were no success.
+ * Makes `count` calls in `lanes` conversations, turn by turn at these gateways. `onEnd` gets the id of each
+ * answer when its client has received the end. Returns the answers that were not successful.
  */
 export async function converse(
   urls: readonly string[],

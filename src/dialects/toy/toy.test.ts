@@ -59,7 +59,7 @@ async function speak(
   }
 }
 
-test('a whole answer: routed, relayed byte for byte, on record with tokens, session and its artifact', async (t) => {
+test('a whole answer is routed, relayed byte for byte, and recorded with tokens, session and artifact', async (t) => {
   const gateway = await testGateway(t, speaks({ providers: { alpha: whole } }))
   const sent = { voice: 'auto', say: 'hi', who: 's-1' }
   const answer = await speak(gateway.url, sent, { query: '?beta=true', headers: { 'toy-version': '3' } })
@@ -84,7 +84,7 @@ test('a whole answer: routed, relayed byte for byte, on record with tokens, sess
   assert.deepEqual([json.request.path, json.exchanges[0].request.path], ['/toy/speak', '/v1/speak?beta=true'])
 })
 
-test('a stream: the provider’s bytes, its split usage merged, also where the requested model is named', async (t) => {
+test('a stream keeps the provider’s bytes and its split usage is merged, even if the requested model is written into it', async (t) => {
   const gateway = await testGateway(
     t,
     speaks({
@@ -104,7 +104,7 @@ test('a stream: the provider’s bytes, its split usage merged, also where the r
   }
 })
 
-test('errors have the dialect’s words: the gateway’s, a provider’s, in a stream, and after a cut', async (t) => {
+test('errors are in the dialect’s words: the gateway’s own, a provider’s, those in a stream, and those after a cut', async (t) => {
   const gateway = await testGateway(t, speaks())
   const ask = (more = {}) => speak(gateway.url, { voice: 'auto', say: 'hi', ...more })
   const unknown = await speak(gateway.url, { voice: 'nowhere', say: '' })
@@ -168,7 +168,7 @@ test('a target that does not speak the dialect is passed over, with the reason o
   assert.deepEqual([json.deterministic, json.depends_on], [false, ['dialect']])
 })
 
-test('fallback, cache, limits of a key and figures are those of any dialect', async (t) => {
+test('fallback, cache, limits of a key and figures work as in any other dialect', async (t) => {
   const digest = createHash('sha256').update('a-key-of-tests').digest('hex')
   const gateway = await testGateway(
     t,
@@ -222,7 +222,7 @@ test('a client that leaves: the provider’s stream is closed, and the record ha
   assert.equal(gateway.upstream.alpha!.abandoned, 1)
 })
 
-test('a dialect that throws: before the record nothing leaks, after it the record is closed', async (t) => {
+test('if a dialect throws before the call is recorded, nothing leaks; if it throws later, the record is closed', async (t) => {
   const faults = { cacheIdentity: false, request: false }
   const broken = {
     ...toy,

@@ -1,4 +1,4 @@
-// TLS of the connection to the shared log: who is trusted, and what is said where nobody is.
+// TLS of the connection to the shared log: who is trusted, and what is reported if no one is.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { chmodSync, chownSync, statSync, writeFileSync } from 'node:fs'
@@ -46,7 +46,7 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** 0.0.0.0 leads to this machine, and is none of the names by which the link knows it. */
+/** 0.0.0.0 leads to this machine, and is not one of the names by which the link recognizes it. */
 const urlTo = (host: '127.0.0.1' | '0.0.0.0') => `postgresql://waybill:${PASSWORD}@${host}:${port}/tls`
 
 const file = (t: TestContext, text: string): string => {
@@ -55,7 +55,7 @@ const file = (t: TestContext, text: string): string => {
   return path
 }
 
-/** Whether the connection is encrypted; rejects where there is none. */
+/** Reports whether the connection is encrypted; rejects if there is none. */
 async function encrypted(
   t: TestContext,
   options: Omit<SharedLogOptions, 'tls'> & Partial<SharedLogOptions>,
@@ -66,7 +66,9 @@ async function encrypted(
   return row!.ssl
 }
 
-test('a certificate of the given authority, for the right name, is taken (FLEET-17)', { skip }, async (t) => {
+test('a certificate by the given authority for the right name is accepted (FLEET-17)', {
+  skip,
+}, async (t) => {
   const ca = file(t, shown.ca)
   assert.equal(await encrypted(t, { url: urlTo('127.0.0.1'), ca }), true)
   assert.equal(await encrypted(t, { url: urlTo('127.0.0.1') }), false, 'on this machine it need not be')
@@ -92,7 +94,9 @@ test('a certificate of another or unknown authority, or for another name, is ref
     })
 })
 
-test('a command says it in one line, and a server without TLS is refused (FLEET-17)', { skip }, async (t) => {
+test('a command reports a bad certificate in one line, and a server without TLS is refused (FLEET-17)', {
+  skip,
+}, async (t) => {
   const directory = temporaryDirectory(t)
   const config = join(directory, 'waybill.yaml')
   const status = (url: string, ca: string) => {

@@ -62,7 +62,7 @@ const rows = () =>
     'SELECT id, state, rev FROM waybill.calls ORDER BY id',
   )
 
-test('every column of the record stands in the shared log, and a second migration changes nothing', {
+test('the shared log has every column of the record, and a second migration changes nothing', {
   skip: NO_POSTGRES,
 }, async () => {
   assert.equal((await lookAtSchema(link)).problem, null)
@@ -70,7 +70,7 @@ test('every column of the record stands in the shared log, and a second migratio
   assert.equal((await lookAtSchema(link)).problem, null)
 })
 
-test('batches twice, late, in any order, from a dead predecessor: each call once, sums equal rows (FLEET-05)', {
+test('batches that come twice, late, in any order or from a dead predecessor store each call once, and the sums equal the rows (FLEET-05)', {
   skip: NO_POSTGRES,
 }, async () => {
   const ids = Array.from({ length: 40 }, (_, n) => idOf(Date.now() - n))
@@ -183,7 +183,7 @@ test('reads add up over instances: lists, filters, history, shares, sessions (FL
   await checkSharedSums(link)
 })
 
-test('a cost that is known in part is in the sums of every instance, marked as a minimum (FLEET-06, USE-06)', {
+test('a partly known cost is in the sums of every instance, marked as a minimum (FLEET-06, USE-06)', {
   skip: NO_POSTGRES,
 }, async () => {
   const closed = { completed_at: Date.now(), route: 'partial', session_id: 'partial', client: 'agent/1' }
@@ -213,7 +213,7 @@ test('a cost that is known in part is in the sums of every instance, marked as a
   await checkSharedSums(link)
 })
 
-test('a release that does not know partial costs writes beside this one, before and after the migration (FLEET-14)', {
+test('a release without partial costs can write beside this one, before and after the migration (FLEET-14)', {
   skip: NO_POSTGRES,
 }, async () => {
   /** What the release before writes into the sums: its columns, and no others. */
@@ -253,7 +253,9 @@ const OLD_SUMS = ['calls', 'failed', 'fell_back'].concat(
     .flatMap((name) => [name, `${name}_known`]),
 )
 
-test('a text that PostgreSQL has no form for does not stop the shipping', { skip: NO_POSTGRES }, async () => {
+test('a text that PostgreSQL cannot store does not stop rows from being sent to the shared log', {
+  skip: NO_POSTGRES,
+}, async () => {
   const id = idOf(Date.now())
   await ship(
     link,
@@ -263,7 +265,7 @@ test('a text that PostgreSQL has no form for does not stop the shipping', { skip
   assert.equal((await openCallReads(link).find(id))?.requested_model, 'a\ufffdb\ufffdc')
 })
 
-test('a call of a day without a partition makes it; without the right to, it is refused aloud (FLEET-13)', {
+test('a call of a day without a partition creates it; without the right to create it, the call is refused with an error (FLEET-13)', {
   skip: NO_POSTGRES,
 }, async () => {
   const past = idOf(Date.now() - 9 * 86_400_000)

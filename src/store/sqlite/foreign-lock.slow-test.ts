@@ -12,7 +12,7 @@ for (const [what, clients] of [
   ['100 clients', 100],
   ['one client', 1],
 ] as const)
-  test(`a lock of another program: ${what} are refused at once, and readiness says so (LIFE-04)`, async (t) => {
+  test(`while another program holds a lock, ${what} are refused at once, and readiness says so (LIFE-04)`, async (t) => {
     const gateway = await testGateway(t)
     for (let call = 0; call < 20; call++) assert.equal((await gateway.chat(ask('auto'))).status, 200)
     const rude = new Database(databaseFile(gateway.data))
@@ -63,7 +63,7 @@ for (const [what, clients] of [
     assert.equal((await gateway.chat(ask('auto'))).status, 200)
   })
 
-test('a lock that lasts a moment is waited for, and no call is refused (LIFE-04)', async (t) => {
+test('calls wait for a lock that lasts only a moment, and none is refused (LIFE-04)', async (t) => {
   const gateway = await testGateway(t)
   const rude = new Database(databaseFile(gateway.data))
   t.after(() => rude.close())

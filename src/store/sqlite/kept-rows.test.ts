@@ -28,7 +28,7 @@ test('a response expires with its conversation, once no later one goes on from i
   assert.deepEqual([ids(), emptied()], [[], 2])
 })
 
-test('a conversation is read from its end, for its key alone, and a circle of ids ends', (t) => {
+test('a conversation is read from its end, only for its key, and a cycle of ids does not loop', (t) => {
   const { keep, keptChain } = open(t)
   keep('a', 10, 'c')
   keep('b', 10, 'a')
@@ -41,7 +41,7 @@ test('a conversation is read from its end, for its key alone, and a circle of id
   assert.deepEqual(names('c', 'two', 5), [])
 })
 
-test('beyond the bytes that they may take, the oldest go; a response that is kept again replaces itself', (t) => {
+test('when kept responses take too many bytes, the oldest are deleted; keeping a response again replaces it', (t) => {
   const { table, keep, ids } = open(t, 350)
   for (const id of ['a', 'b', 'c', 'd']) keep(id, 10)
   assert.deepEqual(ids(), ['b', 'c', 'd'])

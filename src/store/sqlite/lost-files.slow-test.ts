@@ -43,7 +43,7 @@ interface Deed {
   before?(data: string, aside: string): void
   /** `aside` is a place beside the data directory that is not there yet. */
   act(data: string, aside: string): void
-  /** Puts the same files back; where there is none, only a restart helps. */
+  /** Puts the same files back; if there is no such action, only a restart helps. */
   undo?(data: string, aside: string): void
   /** The reason that /readyz gives. */
   readonly says: RegExp
@@ -348,7 +348,7 @@ function assertRecorded(file: string, gateway: TestGateway): void {
 }
 
 for (const { what, before, act, undo, says, loses } of DEEDS)
-  test(`${what}: nothing is spent unrecorded, and all that is asked says so (LOG-07, LIFE-04)`, async (t) => {
+  test(`${what}: nothing is spent without a record, and calls, reads and probes report the trouble (LOG-07, LIFE-04)`, async (t) => {
     const { gateway, data, aside, kept } = await watched(t)
     const clients = load(gateway, 6)
     await until('calls are served', () => clients.served() > 40)
@@ -413,7 +413,7 @@ test('a gateway without calls reports within a second that its files are gone (L
   assert.equal(existsSync(data), false, 'nothing was made in its place')
 })
 
-test('after a gateway with deleted files has ended, another one starts (LIFE-05)', async (t) => {
+test('after a gateway whose files were deleted has ended, another one can start (LIFE-05)', async (t) => {
   const data = join(temporaryDirectory(t), 'data')
   const store = await openStore(options(data))
   rmSync(data, { recursive: true })
@@ -491,7 +491,7 @@ for (const [what, between] of [
     assert.equal(clients.served(), gateway.received())
   })
 
-test('wide permissions on the files are accepted (LIFE-04)', async (t) => {
+test('files with wide permissions are accepted (LIFE-04)', async (t) => {
   const { gateway, data, aside } = await watched(t)
   const calls = async (what: string) => {
     for (let call = 0; call < 5; call++) assert.equal((await gateway.chat(ask('auto'))).status, 200, what)

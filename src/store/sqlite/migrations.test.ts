@@ -13,7 +13,7 @@ const FIRST = `INSERT INTO call_logs VALUES (@id, @at, @end, @state, '/v1/chat/c
   'alpha', 'model-a', null, 'auto', 'priority', 'cheap', '{"cause":"priority","skipped":[]}', @session, null, @key, 0, 200,
   null, 1, 0, @latency, 3.5, @input, 7, null, null, null, 'reported', @cost, @price, 'BYPASS', null)`
 
-test('a database of the first release opens, keeps its rows, and adds up (LIFE-08, LOG-10)', async (t) => {
+test('a database of the first release opens and keeps its rows, and its sums add up (LIFE-08, LOG-10)', async (t) => {
   const data = temporaryDirectory(t)
   const old = new Database(databaseFile(data))
   old.pragma('journal_mode = WAL')
@@ -82,7 +82,7 @@ test('a database of the first release opens, keeps its rows, and adds up (LIFE-0
 /** The release before this one wrote schema 11. */
 const BEFORE = 11
 
-test('costs that the release before recorded read back as they were, and add up (LIFE-08, LOG-10, USE-06)', async (t) => {
+test('costs that the previous release recorded read back unchanged, and add up (LIFE-08, LOG-10, USE-06)', async (t) => {
   const data = temporaryDirectory(t)
   const first = await testGateway(t, { data, config: PRICED })
   for (let call = 0; call < 3; call++) await first.chat(ask('auto'), { 'x-session-id': 's-1' })
@@ -124,7 +124,7 @@ const PRICED = `
 models: { alpha/model-a: { price: { input: 1, output: 10 } } }
 routes: { auto: { targets: [ { model: alpha/model-a } ] } }`
 
-test('a migration that is cut short leaves the database as it was', (t) => {
+test('an interrupted migration leaves the database as it was', (t) => {
   const db = new Database(databaseFile(temporaryDirectory(t)))
   t.after(() => db.close())
   migrate(db, 1)

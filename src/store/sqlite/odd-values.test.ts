@@ -93,7 +93,7 @@ test('no value of a provider keeps a call from being closed, or the gateway from
 
 const AUTO = 'routes: { auto: { targets: [ { model: alpha/model-a, tier: balanced } ] } }'
 
-test('a write that the table refuses is recorded in a reduced form, and no other write waits for it (LOG-01)', async (t) => {
+test('a record that the table refuses is stored in a reduced form, and no other write waits for it (LOG-01)', async (t) => {
   const gateway = await testGateway(t)
   const other = new Database(databaseFile(gateway.data))
   t.after(() => other.close())
@@ -112,7 +112,7 @@ test('a write that the table refuses is recorded in a reduced form, and no other
   assert.equal((await gateway.get('/readyz')).status, 200)
 })
 
-test('texts of a provider are cut before they are stored, and the secrets in them before they are cut (KEEP-02)', async (t) => {
+test('texts of a provider are shortened before they are stored, and the secrets in them are masked first (KEEP-02)', async (t) => {
   const gateway = await testGateway(t)
   const secret = 'sk-alpha-secret'
   const long = 'm'.repeat(20 * 2 ** 20)
@@ -134,7 +134,7 @@ test('texts of a provider are cut before they are stored, and the secrets in the
   assert.ok(statSync(`${databaseFile(gateway.data)}-wal`).size < 2 ** 20)
 })
 
-test('brackets from a provider do not hold everybody up', async (t) => {
+test('many brackets from a provider do not delay other calls', async (t) => {
   const gateway = await testGateway(t, {
     config: `${AUTO}\nresilience: { cooldown: 1ms }`,
   })

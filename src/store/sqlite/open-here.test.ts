@@ -35,7 +35,7 @@ function start(t: TestContext) {
 
 const calls = (db: Database.Database) => db.prepare('SELECT count(*) FROM call_logs').pluck().get()
 
-test('an opening is left to the writer thread while another connection writes (LIFE-04)', (t) => {
+test('the record of a new call is left to the writer thread while another connection writes (LIFE-04)', (t) => {
   const { writer, open } = start(t)
   assert.equal(open(), 'committed')
   writer.exec('BEGIN IMMEDIATE')

@@ -29,7 +29,7 @@ function start(t: Parameters<typeof temporaryDirectory>[0]) {
   return { file, aside: join(directory, 'aside'), db, grow, cp, look: watchOverwrites(descriptors, PAGE) }
 }
 
-test('an older copy is noticed though the log was folded in and written to since the last look', (t) => {
+test('a database replaced by an older copy is noticed even if the log was merged and written to since the last look', (t) => {
   const { file, aside, db, grow, cp, look } = start(t)
   db.pragma('wal_checkpoint(TRUNCATE)')
   cp(file, aside)
@@ -42,7 +42,7 @@ test('an older copy is noticed though the log was folded in and written to since
   assert.equal(look(), 'database')
 })
 
-test('a database that another program folds, grows and shrinks is its own', (t) => {
+test('a database that another program checkpoints, grows and shrinks is still recognized', (t) => {
   const { db, grow, look } = start(t)
   for (const act of [
     () => grow(20),

@@ -368,7 +368,7 @@ function canMount(t: TestContext): boolean {
   return true
 }
 
-/** Clients that call without a pause until they are told to stop; each call has a session of its own. */
+/** Clients that call without a pause until they are asked to stop; each call has a session of its own. */
 function load(t: TestContext, url: string) {
   let made = 0
   let calling = true
@@ -520,7 +520,7 @@ test('shared memory that is truncated under load: the process refuses or is ende
 })
 
 for (const what of ['gone', 'empty'] as const)
-  test(`a database that is ${what} beside its log is not made anew at a start (LIFE-04)`, async (t) => {
+  test(`a database that is ${what} while its log is there is not created anew at the start (LIFE-04)`, async (t) => {
     const { place: at, config, provider } = await place(t)
     const first = await startLife(t, config)
     for (let n = 0; n < 20; n++) assert.equal(await chat(first.url!, `${n}`), 200)

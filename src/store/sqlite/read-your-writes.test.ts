@@ -76,7 +76,7 @@ for (const { what, script, stream, calls } of ANSWERS)
       assert.deepEqual(early.slice(0, 5), [], `${early.length} of ${calls}`)
     })
 
-test('while writes fail, reads answer in time from the rows that are on record (LOG-11)', async (t) => {
+test('while writes fail, reads answer in time from the rows that are stored (LOG-11)', async (t) => {
   const gateway = await testGateway(t)
   for (let call = 0; call < 20; call++) await gateway.chat(ask('auto'))
   const rude = new Database(databaseFile(gateway.data))
@@ -95,7 +95,7 @@ test('while writes fail, reads answer in time from the rows that are on record (
   rude.exec('ROLLBACK')
 })
 
-test('a read beside many calls waits for no call that came after it', async (t) => {
+test('a read under load does not wait for any call that came after it', async (t) => {
   const gateway = await testGateway(t)
   let calling = true
   const loops = Array.from({ length: 16 }, async () => {

@@ -125,7 +125,7 @@ async function settled(store: Store): Promise<void> {
   }
 }
 
-test('no more rows than allowed stay, and nothing is left of the others (LIFE-03, LOG-10)', async (t) => {
+test('no more rows than allowed are kept, and nothing is left of the others (LIFE-03, LOG-10)', async (t) => {
   const data = temporaryDirectory(t)
   const store = await openStore(options(data, { retention: { rows: 300, days: 30, bytes: 1024 * MIB } }))
   const begin = Date.now() - 10 * 3_600_000
@@ -147,7 +147,7 @@ test('no more rows than allowed stay, and nothing is left of the others (LIFE-03
   checkRollUps(db)
 })
 
-test('old rows are deleted, also while there are no calls, and with them prices that no call has any more (LIFE-03)', async (t) => {
+test('old rows are deleted, even while there are no calls, and with them prices that no call uses any more (LIFE-03)', async (t) => {
   const data = temporaryDirectory(t)
   t.mock.timers.enable({ apis: ['setInterval'] })
   let [now, elapsed] = [Date.now(), 0]
@@ -179,7 +179,7 @@ test('old rows are deleted, also while there are no calls, and with them prices 
   checkReferences(db)
 })
 
-test('a clock that leaps ahead while the gateway runs deletes nothing for an hour, and then it is believed (LIFE-03)', async (t) => {
+test('if the clock leaps ahead while the gateway runs, nothing is deleted for an hour; then the clock is believed (LIFE-03)', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] })
   let [now, elapsed] = [Date.now(), 0]
   const clock = { now: () => now, elapsed: () => elapsed }
@@ -218,7 +218,7 @@ test('a gateway that starts with a clock a year ahead keeps its log (LIFE-03)', 
   assert.equal((await get('/api/usage/request-logs')).json.data.length, 4)
 })
 
-test('a clock that leapt is believed once there are calls of an hour under it, however often the gateway starts (LIFE-03)', async (t) => {
+test('a clock that leapt is believed after an hour of calls under it, however often the gateway starts (LIFE-03)', async (t) => {
   const data = temporaryDirectory(t)
   const begin = Date.now()
   const start = async (now: number, expected: number) => {
@@ -293,7 +293,7 @@ test('a smaller cap shrinks the file, and calls do not wait for it (LIFE-03)', a
   checkReferences(openAtRest(t, data))
 })
 
-test('reads that never pause do not let the write-ahead log grow without end (LIFE-03)', async (t) => {
+test('continuous reads do not let the write-ahead log grow without end (LIFE-03)', async (t) => {
   const data = temporaryDirectory(t)
   const store = await openStore(options(data, { retention: { rows: 1_000_000, days: 30, bytes: 4 * MIB } }))
   const begin = Date.now() - 3_600_000
@@ -323,7 +323,7 @@ test('reads that never pause do not let the write-ahead log grow without end (LI
   assert.ok(emptied > 0, 'it was emptied while there were readers')
 })
 
-test('artifacts never drive out calls, however many bytes they are allowed (LIFE-03)', async (t) => {
+test('artifacts never push out calls, however many bytes they are allowed (LIFE-03)', async (t) => {
   const data = temporaryDirectory(t)
   const cap = 2 * MIB
   const store = await openStore(
@@ -358,7 +358,7 @@ test('expired artifacts are deleted at the next start, before any call (LIFE-03)
   assert.equal(openAtRest(t, data).prepare('SELECT count(*) FROM artifacts').pluck().get(), 0)
 })
 
-test('a write that comes late does not open a closed call again (LOG-04, LOG-10)', async (t) => {
+test('a late write does not reopen a closed call (LOG-04, LOG-10)', async (t) => {
   const data = temporaryDirectory(t)
   const store = await openStore(options(data))
   const other = new Database(databaseFile(data))

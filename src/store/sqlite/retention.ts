@@ -135,8 +135,8 @@ function prepareRemoval(db: Database, rollUps: RollUps) {
 }
 
 /**
- * Keeps the write-ahead log short. SQLite begins a log that is in the database again with the next write, which
- * waits for the disk: that is one of ours here, and no opening on the main thread.
+ * Keeps the write-ahead log short. When all of a log is in the database, SQLite begins it again with the next
+ * write, which waits for the disk: that should be a write of this thread, not an opening on the main thread.
  */
 function keepLogShort(db: Database, walBytes: number, pageSize: number, frames: () => number) {
   const most = Math.floor(Math.min(walBytes / 2 / pageSize, 1_000))

@@ -65,7 +65,7 @@ test('a call whose record cannot be written is refused and reaches no provider; 
   assert.equal((await gateway.chat(ask('auto'))).status, 200)
 })
 
-test('when only the closing write fails, the client keeps its answer and the write is made up for', async (t) => {
+test('when only the closing write fails, the client keeps its answer and the write is made later', async (t) => {
   const gateway = await testGateway(t, { providers: { alpha: streamed('hello') } })
   const other = new Database(databaseFile(gateway.data))
   other.exec(
@@ -145,7 +145,7 @@ test('calls that a killed process left open are interrupted and unknown at the n
   )
 })
 
-test('openings go in the batch of their turn, closings together and in order behind them, one batch at a time (LOG-04)', async () => {
+test('new calls are written in the batch of their turn, ends together and in order behind them, one batch at a time (LOG-04)', async () => {
   const batches: string[][] = []
   let inFlight = 0
   const queue = new WriteQueue(async (batch) => {
@@ -175,7 +175,7 @@ test('openings go in the batch of their turn, closings together and in order beh
   assert.deepEqual(batches.at(-1), ['f'])
 })
 
-test('closings go in small batches, so that an opening waits for few of them', async () => {
+test('ends of calls are written in small batches, so that a new call waits for few of them', async () => {
   const batches: string[][] = []
   const queue = new WriteQueue(async (batch) => {
     batches.push(batch.map((write) => (write as { id: string }).id))
@@ -194,7 +194,7 @@ test('closings go in small batches, so that an opening waits for few of them', a
   )
 })
 
-test('a closing write that can never succeed holds up no other', async () => {
+test('a closing write that can never succeed delays no other write', async () => {
   const written: string[] = []
   const queue = new WriteQueue(async (batch) => {
     const ids = batch.map((write) => (write as { id: string }).id)
@@ -222,7 +222,7 @@ test('if nothing can be written, no call waits for the refusals of the others (L
   await queue.drain(1)
 })
 
-test('while a batch does not end, calls are refused and reads wait no longer; it may end all the same (LIFE-04)', async () => {
+test('while a batch hangs, calls are refused and reads no longer wait; the batch may still succeed (LIFE-04)', async () => {
   const said: string[] = []
   let end = () => {}
   const queue = new WriteQueue(
@@ -252,7 +252,7 @@ test('while a batch does not end, calls are refused and reads wait no longer; it
   await closing
 })
 
-test('a slow batch does not hold calls up while they can be opened beside it (LIFE-04)', async () => {
+test('a slow batch does not delay calls that can be recorded beside it (LIFE-04)', async () => {
   let end = () => {}
   let here: ReturnType<CommitHere> = 'committed'
   const queue = new WriteQueue(
@@ -281,7 +281,7 @@ test('a slow batch does not hold calls up while they can be opened beside it (LI
   assert.equal(queue.failure, null)
 })
 
-test('ids of an answer that its client waits for go with the next batch; others wait for company', async () => {
+test('the ids of an answer are written with the next batch if its client waits for them, and otherwise with other writes', async () => {
   const batches: string[][] = []
   const queue = new WriteQueue(async (batch) => {
     batches.push(batch.map(({ kind }) => kind))
@@ -295,7 +295,7 @@ test('ids of an answer that its client waits for go with the next batch; others 
   await late
 })
 
-test('token counts that cannot be are not reported, and do no harm', async (t) => {
+test('impossible token counts count as not reported, and do no harm', async (t) => {
   const usage = { prompt_tokens: 12.5, completion_tokens: -1, prompt_tokens_details: { cached_tokens: 1e20 } }
   const gateway = await testGateway(t, { providers: { alpha: answer('x', usage) } })
   const first = await gateway.chat(ask('auto'))
@@ -330,7 +330,7 @@ test('closing the gateway while calls are open records how they ended (LIFE-02)'
   )
 })
 
-test('a failed write is tried again until its time is over', async () => {
+test('a failed write is retried until its time is over', async () => {
   let tries = 0
   const queue = new WriteQueue(async () => {
     tries++

@@ -1,4 +1,5 @@
-// What must hold of any database at rest, for the tests beside this file. Counts for itself, with SQL of its own.
+// What must hold of any database at rest, for the tests beside this file. Computes the sums itself, with SQL
+// of its own.
 import assert from 'node:assert/strict'
 import type { Database } from 'better-sqlite3'
 

@@ -75,7 +75,7 @@ async function until(what: string, holds: () => Promise<boolean>): Promise<void>
 
 const readable = async ({ get }: TestGateway) => (await get('/readyz')).json.reads === 'ready'
 
-test('a reader that died is started again; open reads are refused, calls go on and are on record (LOG-11)', async (t) => {
+test('a reader that died is started again; open reads are refused, while calls go on and are recorded (LOG-11)', async (t) => {
   const gateway = await mortal(t)
   assert.equal((await gateway.chat(ask('auto'))).status, 200)
   assert.equal((await gateway.get('/api/usage/request-logs')).status, 200, 'the first read starts the reader')
@@ -101,7 +101,7 @@ test('a reader that died is started again; open reads are refused, calls go on a
   )
 })
 
-test('a reader that cannot be started is tried again until it can, a line for each time (LOG-11)', async (t) => {
+test('starting a reader is retried until it works, with a log line for each try (LOG-11)', async (t) => {
   const gateway = await mortal(t)
   const { headers } = await gateway.chat(ask('auto'))
   assert.equal((await gateway.get('/api/sessions')).status, 200)
@@ -118,7 +118,7 @@ test('a reader that cannot be started is tried again until it can, a line for ea
   assert.equal((await gateway.record(headers.get('x-gateway-request-id'))).state, 'completed')
 })
 
-test('a writer that dies under load is started again: calls are refused meanwhile, and each inference is on record once, and charged once (LOG-07, LIFE-04)', async (t) => {
+test('a writer that dies under load is started again; calls are refused meanwhile, and each inference is recorded and charged once (LOG-07, LIFE-04)', async (t) => {
   const digest = createHash('sha256').update('ann').digest('hex')
   const gateway = await mortal(t, {
     providers: { alpha: (...request) => setTimeout(() => answer()(...request), 20) },
@@ -247,7 +247,7 @@ async function atRest(t: TestContext, { gateway, data }: TestGateway): Promise<v
   checkRollUps(db)
 }
 
-test('a thread that dies while the store is opened refuses the start, and nothing says that it is started again (LIFE-04)', async (t) => {
+test('a thread that dies while the store is opened prevents the start, and nothing claims that it is restarted (LIFE-04)', async (t) => {
   const directory = temporaryDirectory(t)
   const deaths: string[] = []
   const end = (worker: Worker) => void worker.terminate()
@@ -262,7 +262,7 @@ test('a thread that dies while the store is opened refuses the start, and nothin
   await (await openStore(options(directory))).close()
 })
 
-test('the thread for reads starts with the first read (the memory of an idle gateway)', async (t) => {
+test('the thread for reads starts with the first read, to save memory in an idle gateway', async (t) => {
   const started: (string | null)[] = []
   const note = (worker: Worker) => void started.push(worker.threadName)
   process.on('worker', note)
@@ -275,7 +275,7 @@ test('the thread for reads starts with the first read (the memory of an idle gat
   assert.deepEqual(started, ['writer', 'reader'])
 })
 
-test('an end that is written twice is charged once (LOG-07)', async (t) => {
+test('a call whose end is written twice is charged once (LOG-07)', async (t) => {
   const directory = temporaryDirectory(t)
   const store = await openStore(options(directory))
   t.after(() => store.close())

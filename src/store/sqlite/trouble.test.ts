@@ -87,7 +87,7 @@ function damage(file: string): void {
   closeSync(handle)
 }
 
-test('a database that was damaged is refused at the start and left as it is (LIFE-04)', async (t) => {
+test('a damaged database is refused at the start and left unchanged (LIFE-04)', async (t) => {
   const data = await used(t)
   const file = databaseFile(data)
   const whole = readFileSync(file)
@@ -105,7 +105,7 @@ test('a database that was damaged is refused at the start and left as it is (LIF
   await (await openStore(options(data))).close()
 })
 
-test('damage that is found while running is an error on every read, and ends all writing (LIFE-04, LOG-11)', async (t) => {
+test('damage that is found while running makes every read an error, and ends all writing (LIFE-04, LOG-11)', async (t) => {
   const data = await used(t)
   const gateway = await testGateway(t, { data })
   damage(databaseFile(data))
@@ -122,7 +122,7 @@ test('damage that is found while running is an error on every read, and ends all
   assert.ok(readFileSync(databaseFile(data)).equals(bytes))
 })
 
-test('a database that another program locks is refused, or waited for (LIFE-04)', async (t) => {
+test('while another program locks the database, a start and calls are refused; afterwards the gateway recovers (LIFE-04)', async (t) => {
   const data = await used(t)
   const other = new Database(databaseFile(data))
   other.pragma('locking_mode = EXCLUSIVE')
@@ -162,7 +162,7 @@ const LOOK = `
   console.log('looking')
   setTimeout(() => lock.close(), 50)`
 
-test('a check whether the directory is locked does not count as a second gateway (LIFE-05)', async (t) => {
+test('checking whether the directory is locked does not count as a second gateway (LIFE-05)', async (t) => {
   const data = temporaryDirectory(t)
   await (await openStore(options(data))).close()
   const looker = spawn(process.execPath, ['-e', LOOK, lockFile(data)], {
@@ -172,7 +172,7 @@ test('a check whether the directory is locked does not count as a second gateway
   await (await openStore(options(data))).close()
 })
 
-/** Runs with a small file system of its own; says so where this user may not mount one. */
+/** Runs with a small file system of its own; says so if this user may not mount one. */
 async function onSmallDisk(t: TestContext, body: (directory: string) => Promise<void>): Promise<void> {
   const directory = join(temporaryDirectory(t), 'disk')
   mkdirSync(directory)
@@ -190,7 +190,7 @@ async function onSmallDisk(t: TestContext, body: (directory: string) => Promise<
   }
 }
 
-test('a full disk is refused at the start, refuses calls while it lasts, and is recovered from (LIFE-04)', (t) =>
+test('a full disk prevents the start and refuses calls; once there is space again, the gateway recovers (LIFE-04)', (t) =>
   onSmallDisk(t, async (directory) => {
     const data = join(directory, 'data')
     const filler = join(directory, 'filler')
@@ -220,7 +220,7 @@ test('a full disk is refused at the start, refuses calls while it lasts, and is 
     db.close()
   }))
 
-test('a file system that cannot be written to is refused (LIFE-04)', (t) =>
+test('a read-only file system is refused (LIFE-04)', (t) =>
   onSmallDisk(t, async (directory) => {
     await (await openStore(options(directory))).close()
     const whole = readFileSync(databaseFile(directory))
