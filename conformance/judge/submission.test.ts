@@ -25,7 +25,7 @@ function changed(t: { after(end: () => void): void }, change: (folder: string) =
   const above = mkdtempSync(join(tmpdir(), 'waybill-submission-'))
   t.after(() => rmSync(above, { recursive: true, force: true }))
   const folder = join(above, '5.0', 'copy')
-  // A gateway's: a model server has no FLOW-01.
+  // A gateway's submission is copied: a model server's has no FLOW-01.
   cpSync(join(root, '5.0/claude-code-router'), folder, { recursive: true })
   change(folder)
   return folder

@@ -1,4 +1,5 @@
-// What a gateway says reaches terminals, CI jobs, comments and browsers. There it is text, whatever it holds.
+// Texts from a gateway reach terminals, CI jobs, comments and browsers. There they must stay text, whatever
+// they contain.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Results, RunFile, Verdict } from '../judge/judge.ts'

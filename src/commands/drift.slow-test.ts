@@ -1,5 +1,5 @@
-// `waybill recordings drift` and `refresh` as a user meets them: recordings of a provider that later answers in
-// another shape, asked again over a real socket.
+// `waybill recordings drift` and `refresh` as a user meets them: recordings of a provider that later answers
+// in another shape, requested again over a real socket.
 import assert from 'node:assert/strict'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ import { temporaryDirectory } from '../test/test-gateway.ts'
 
 const KEY = 'sk-live-4f8a1c9e2b7d6035'
 
-/** The application that is recorded: it asks each question, and says its key and its folder in the first. */
+/** The recorded application: it asks each question, and mentions its key and its folder in the first. */
 const APPLICATION = `
 for (const content of process.argv.slice(2)) {
   const response = await fetch(process.env.OPENAI_BASE_URL + '/chat/completions', {
@@ -25,7 +25,7 @@ for (const content of process.argv.slice(2)) {
 }
 `
 
-/** A provider that repeats the question, in the shape of the day. */
+/** A provider that repeats the question, in the shape that it has at the time. */
 const repeating =
   (shape: (body: string) => string = (body) => body): Script =>
   (response, { json }) => {

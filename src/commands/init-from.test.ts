@@ -1,5 +1,5 @@
-// `waybill init --from`: files of other gateways become valid configurations, what they cannot say is named, no
-// key is written, and the gateway that starts with the result answers.
+// `waybill init --from`: files of other gateways become valid configurations, settings that cannot be
+// expressed are named, no key is written, and the gateway that starts with the result answers.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// A name that does not exist is never accepted in silence, whichever command it is given to; and a reason is given once.
+// No command silently accepts a name that does not exist, and a reason is given only once.
 import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
