@@ -1,5 +1,5 @@
-// `auth: aws` and `platform: bedrock` over real sockets: what Bedrock verifies, what a client gets, what is on
-// record, and what becomes of credentials that are wrong or end.
+// `auth: aws` and `platform: bedrock` over real sockets: what Bedrock verifies, what a client gets, what is
+// on record, and what happens with credentials that are wrong or expire.
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -158,7 +158,7 @@ for (const { what, account, says } of [
     assert.match(json.error.message, says)
     assert.doesNotMatch(text, /arn:|123456789012|calculated/)
     for (const secret of [account.secretAccessKey, 'expired-token']) assert.ok(!text.includes(secret))
-    // Only credentials that may have been renewed meanwhile are tried again, once.
+    // Only credentials that may have been renewed meanwhile get another try, and only one.
     assert.equal(bedrock.ledger.length, what === 'expired session' ? 2 : 1)
   })
 
@@ -200,7 +200,7 @@ test('files are read again: credentials that another program renewed are used fo
   write(second)
   accounts[0] = { ...first, expiresAt: 0 }
   accounts.push(second)
-  // The mock knows both tokens of the one key by the token that comes.
+  // The mock distinguishes the two tokens of the one key by the token that arrives.
   bedrock.script = (response, received) =>
     bedrockScript({
       accounts: accounts.filter(

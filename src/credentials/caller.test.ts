@@ -129,7 +129,7 @@ for (const [reason, status] of [
     assert.ok(!JSON.stringify(paid).includes(TOKEN))
     const { json } = await get(`/api/usage/request-logs/${headers.get('x-gateway-request-id')}`, asAdmin)
     assert.equal(json.fallbacks, 1)
-    // A limit is that of one account; a provider that is down is down for all.
+    // A limit applies to one account; a provider that is down is down for all.
     await send(OWN)
     assert.equal(login.ledger.length, status === 429 ? 2 : 1)
   })

@@ -136,7 +136,7 @@ test('a key in a file is read again when the file changes; a key of a command wh
     sent.some((value) => /second-of-file$/.test(value)),
     sent.join(),
   )
-  // What was read while the gateway ran is masked like any other key.
+  // A key that was read while the gateway ran is masked like any other.
   right.clear()
   const failed = await call('s9')
   assert.ok(failed.status >= 400)

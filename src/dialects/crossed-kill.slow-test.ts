@@ -1,5 +1,5 @@
-// Calls across dialects that end half-way: the client leaves, the provider breaks off, or the gateway is killed. What was spent is
-// on record all the same.
+// Calls across dialects that end half-way: the client leaves, the provider breaks off, or the gateway is
+// killed. The record still shows what was spent.
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'

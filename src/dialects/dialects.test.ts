@@ -1,4 +1,5 @@
-// One table over every dialect: bytes -> events, errors, odd usage, requests. What is asked here must hold for any.
+// One table over every dialect: bytes -> events, errors, odd usage, requests. Everything tested here must
+// hold for any dialect.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { claimOf } from '../core/budget.ts'
@@ -19,7 +20,7 @@ function parse({ client }: Dialect, text: string, headers = {}, arrival?: Arriva
   return client.parse({ text, json: JSON.parse(text), headers, ...plain, ...arrival }).request
 }
 
-/** What is read of a stream that arrives in chunks of this size. */
+/** Events that are read from a stream in chunks of this size. */
 function readStream({ upstream }: Dialect, text: string, size: number) {
   const reader = new EventReader(upstream.openStream())
   const bytes = Buffer.from(text)

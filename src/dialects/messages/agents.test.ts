@@ -1,4 +1,5 @@
-// What keeps a coding agent alive beside its calls: token counts, models, keys, background calls, errors that help.
+// Requests that a coding agent depends on besides its calls: token counts, models, keys, background calls,
+// errors that help.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
@@ -96,7 +97,7 @@ test('if no provider can count, tokens are estimated over all blocks and tools, 
       JSON.stringify(more).slice(0, 80),
     )
   assert.equal(gateway.received(), asksNobody)
-  // Nothing of it counts as a failure of the target.
+  // None of this counts as a failure of the target.
   const { json: resolved } = await gateway.get('/api/cloud/model/resolve?model=auto')
   assert.equal(resolved.candidates[0].state, 'ready')
   assert.deepEqual(await records(gateway), [])

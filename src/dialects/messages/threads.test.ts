@@ -1,4 +1,4 @@
-// Threads, call by call: where a turn may go on, and the words in which it is refused elsewhere.
+// Threads, call by call: where a turn may continue, and how it is refused elsewhere.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
