@@ -44,7 +44,7 @@ keys: [ { name: ann, digest: "sha256:${digest}", budget: { usd: 0.9 } } ]`,
     assert.equal(await reserved(), 0)
   })
 
-/** Requested options -> the sum set aside in addition to the listed price of its output, US dollars. */
+/** Requested options -> the sum set aside, US dollars; at the listed price it would be 1. */
 const SERVED: readonly (readonly [asked: object, usd: number])[] = [
   [{}, 1],
   [{ service_tier: 'priority' }, 3],
