@@ -118,7 +118,7 @@ test('the paths of Anthropic and OpenAI are signed too, with a query and a sessi
   assert.equal(bedrock.ledger[0]!.headers['x-amz-security-token'], temporary.sessionToken)
 })
 
-test('tokens are counted at Bedrock', async (t) => {
+test('Bedrock counts tokens', async (t) => {
   useAccount(t, ACCOUNT)
   const { send, bedrock } = await start(t)
   const { json } = await send(`invoke/${MODEL}`, { max_tokens: undefined }, {}, '/v1/messages/count_tokens')
@@ -239,7 +239,7 @@ test('an event stream that is damaged, or that announces a message of gigabytes,
   }
 })
 
-test('a configuration without a region, with a key beside it, or with a platform for another dialect is refused', () => {
+test('auth: aws without a region, together with a key, or with a platform for another dialect is refused', () => {
   const problems = (provider: string) => {
     try {
       parseConfig(`providers: { p: { ${provider} } }\nroutes: {}`, 'test.yaml', {

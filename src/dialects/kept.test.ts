@@ -492,7 +492,7 @@ test('a container is used at the target that made it, even after a restart, and 
   await goesOn(again)
 })
 
-test('two names of one account share its state; two keys at one address do not (STATE-03)', async (t) => {
+test('two provider names for one account share its state; two keys at one address do not (STATE-03)', async (t) => {
   let made = 0
   const server = await startMockServer((response) => {
     const answer = { ...JSON.parse(responses.answer('m', {})) }

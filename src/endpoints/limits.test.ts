@@ -105,7 +105,7 @@ test('a fallback counts the known cost of each attempt, even if the cost of the 
   assert.equal((await spend(gateway, 'ann')).json.error.code, 'budget_exceeded')
 })
 
-test('calls that are open are not cut off when the budget ends', async (t) => {
+test('open calls are not cut off when the budget is spent', async (t) => {
   const slow = stream(chunk({ content: 'a' }), 300, chunk({}, { finish_reason: 'stop' }), 'data: [DONE]\n\n')
   const gateway = await start(t, {
     providers: { alpha: answer(), beta: slow },

@@ -54,7 +54,7 @@ test('a count is relayed with model, query and headers, and leaves no record (CN
   assert.match((await gateway.get('/metrics')).text, /^waybill_open_calls 0$/m)
 })
 
-test('if no provider can count, tokens are estimated over all blocks and tools, and marked (CNT-02)', async (t) => {
+test('if no provider can count, the tokens of all blocks and tools are estimated, and the count is marked as an estimate (CNT-02)', async (t) => {
   const gateway = await start(t, {
     providers: { alpha: whole, beta: answer() },
     dialects: { alpha: ['messages'] },

@@ -89,7 +89,7 @@ test('a stored response is continued by its id at its own provider, and written 
 
 const textOf = (content: any): string => (typeof content === 'string' ? content : content[0].text)
 
-test('a provider that has forgotten a response is asked again with the whole conversation', async (t) => {
+test('a provider that has forgotten a response gets the whole conversation in a second request', async (t) => {
   const gateway = await start(t)
   const { alpha } = gateway.upstream
   await ask(gateway, {})

@@ -421,7 +421,7 @@ test('after a gateway whose files were deleted has ended, another one can start 
   await (await openStore(options(data))).close()
 })
 
-test('log and shared memory deleted, then SIGKILL: every call is on record (LIFE-01, LOG-07)', async (t) => {
+test('after log and shared memory are deleted and the gateway is killed, every call is on record (LIFE-01, LOG-07)', async (t) => {
   for (const deletes of ['-wal -shm', '-wal', '-shm', '-wal -shm .lock']) {
     const data = join(temporaryDirectory(t), 'data')
     const script = join(temporaryDirectory(t), 'victim.mjs')
