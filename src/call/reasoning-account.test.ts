@@ -1,4 +1,4 @@
-// Sealed reasoning that only the account which made it can read: the conversation stays at that account while
+// Sealed reasoning that only the account that made it can read: the conversation stays at that account while
 // possible, and what it loses elsewhere is named.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'

@@ -259,7 +259,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-test('a crash of a hostile request is a failure, and the run goes on with the target started again (FAIL-06, SUITE-01)', async () => {
+test('a crash after a hostile request is a failure; the target is started again, and the run continues (FAIL-06, SUITE-01)', async () => {
   const report = join(root, 'crashed')
   const text = readFileSync(join(TARGETS, 'waybill.source.yaml'), 'utf8')
     .replace('extends: waybill.yaml', `extends: ${join(TARGETS, 'waybill.yaml')}`)

@@ -42,7 +42,7 @@ const WRONG: readonly (readonly [string, RegExp])[] = [
   ['logs --url URL --route atuo --json', /no route "atuo"[^\n]*; did you mean auto\?/],
 ]
 
-test('unknown names end with exit code 2, one line and advice', async (t) => {
+test('an unknown name leads to exit code 2 and one line with advice', async (t) => {
   const { url } = await testGateway(t, { config: CONFIG })
   const cwd = temporaryDirectory(t)
   for (const [line, says] of WRONG) {

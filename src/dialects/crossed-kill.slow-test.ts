@@ -76,7 +76,7 @@ async function start(t: TestContext, config: string): Promise<{ url: string; chi
   throw new Error(`it did not start: ${said}`)
 }
 
-test('messages at chat: after SIGKILL every inference is on record, open calls as interrupted (LIFE-01, LOG-07)', async (t) => {
+test('messages at chat: after SIGKILL every inference is on record, with open calls as interrupted (LIFE-01, LOG-07)', async (t) => {
   const provider = await startMockServer((response, received) =>
     (received.json.stream ? story(() => {}) : answer())(response, received),
   )

@@ -201,7 +201,7 @@ test('calls that each reserve more than the budget, one after the other, spend a
   assert.ok(sum() + more <= pays + gateways.length)
 })
 
-test('200 calls at once that cost three times the reserved sum exceed the budget by no more than that (FLEET-08)', {
+test('200 calls at once that cost three times the sum reserved for them exceed the budget by no more than the difference (FLEET-08)', {
   skip,
 }, async (t) => {
   const url = await freshDatabase()

@@ -124,7 +124,7 @@ test('unknown or contradictory usage has no cost', () => {
     assert.deepEqual(price({ provider: 'openai', model }, counts, 0).usd, null)
 })
 
-test('a quote is what three thousand tokens read and one thousand written cost, at this time of the day', () => {
+test('a quote is the cost of three thousand input tokens and one thousand output tokens at this time of day', () => {
   let time = Date.UTC(2026, 10, 21, 12)
   const quote = createQuote(pricing, () => time)
   assert.ok(Math.abs(quote({ provider: 'openai', model: 'mine' })! - 0.014) < 1e-12)

@@ -413,7 +413,7 @@ test('Googleâ€™s clients get the list of models, and a single model, in Googleâ€
   assert.equal((await get('/v1beta/models')).json.models[0].strategy, 'priority')
 })
 
-test('answer_model: requested renames modelVersion in an answer, in each event, in a list', async (t) => {
+test('answer_model: requested renames modelVersion in an answer, in each event and in a list', async (t) => {
   const gateway = await start(t, {
     config: 'routes: { auto: { answer_model: requested, targets: [ { model: alpha/m } ] } }',
   })

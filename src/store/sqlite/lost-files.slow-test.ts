@@ -327,8 +327,9 @@ async function watched(t: TestContext) {
 }
 
 /**
- * Every inference is on record in this database, and nothing else is but attempts that were refused while the files went
- * away: nobody could know whether those were written, and the next start says so of those that are still open.
+ * Every inference is on record in this database, and nothing else is except attempts that were refused while
+ * the files were going away: it could not be known whether those were written, and the next start says so of
+ * those that are still open.
  */
 function assertRecorded(file: string, gateway: TestGateway): void {
   const db = new Database(file)
