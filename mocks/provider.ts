@@ -109,7 +109,7 @@ export interface MockUsage {
   readonly region?: string | undefined
   /** Searches that the provider made. */
   readonly searches?: number | undefined
-  /** A compaction beside the answer, which the counts above leave out. */
+  /** A compaction in addition to the answer, which the counts above leave out. */
   readonly compaction?: { readonly input: number; readonly output: number } | undefined
   /** Cost of the call as the provider reports it, US dollars. */
   readonly cost?: number | undefined

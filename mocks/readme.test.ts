@@ -1,5 +1,5 @@
-// The tests in the README run as they stand there, but for the package's name; all examples satisfy a strict type
-// checker.
+// The tests in the README run as they are printed, except for the package's name; all examples satisfy a
+// strict type checker.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -29,7 +29,7 @@ test('the examples in the README work as it says', (t) => {
   assert.match(stdout, /^# fail 0$/m)
 })
 
-/** What of Vitest the README uses; the package itself is no dependency of ours. */
+/** The part of Vitest that the README uses; the package itself is not a dependency. */
 const VITEST = `declare module 'vitest' {
   export const test: (name: string, run: () => Promise<void> | void) => void
   export const beforeEach: (run: () => void) => void

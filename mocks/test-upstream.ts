@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { event } from './provider.ts'
 
-/** An inference request as it arrived, whole. */
+/** An inference request as it arrived, complete. */
 export interface Received {
   readonly path: string
   readonly headers: IncomingHttpHeaders
@@ -21,11 +21,11 @@ export interface MockServer {
   /** To be used as `base_url` of an OpenAI-dialect provider. */
   readonly baseUrl: string
   readonly ledger: Received[]
-  /** How further requests are answered. */
+  /** Script for further requests. */
   script: Script
   /** Requests whose connection was closed by the other side before the answer was complete. */
   readonly abandoned: number
-  /** Hears of every connection, whatever is asked over it. */
+  /** Called for every connection, whatever is requested over it. */
   onConnection(listener: () => void): void
   close(): Promise<void>
 }
@@ -97,7 +97,7 @@ export const fail =
       headers,
     )
 
-/** Sends bytes with their own pace: a number waits that many ms, a function is called with the response. */
+/** Sends bytes at their own pace: a number waits that many ms, and a function is called with the response. */
 export const stream =
   (...parts: (string | Buffer | number | ((response: ServerResponse) => void))[]): Script =>
   async (response) => {
@@ -112,7 +112,7 @@ export const stream =
     response.end()
   }
 
-/** Resolves when the other side has taken what was written, or has gone. */
+/** Resolves when the other side has received what was written, or has gone. */
 export function drained(response: ServerResponse): Promise<void> {
   return new Promise((done) => {
     const go = () => {
@@ -123,7 +123,7 @@ export function drained(response: ServerResponse): Promise<void> {
   })
 }
 
-/** A streamed answer in OpenAI's chunks; `usage` is the last one, where the request asked for it. */
+/** A streamed answer in OpenAI's chunks; `usage` is the last one, if the request asked for it. */
 export const streamed =
   (...texts: string[]): Script =>
   (response, received) => {

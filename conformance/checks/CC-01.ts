@@ -54,7 +54,7 @@ export const capabilitiesArrive = {
           compared,
           see,
         ),
-        // No value means more or less for its place.
+        // No value is more or less important because of its place.
         { ...inOrder, advice: true },
       ]
     }),

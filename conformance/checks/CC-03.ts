@@ -7,7 +7,7 @@ import { type Check, finding } from '../runner/check.ts'
 
 const list = step<{ credential: string }>('discovery')
 
-/** Time after which the client goes on without the list, ms. */
+/** Time after which the client continues without the list, ms. */
 const DISCOVERY_MS = 3_000
 
 export const discoveryIsQuick = {

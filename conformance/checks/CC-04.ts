@@ -6,7 +6,7 @@ import { type Check, finding } from '../runner/check.ts'
 
 const call = step('call with a long prompt')
 
-/** Text as a session with source files has it, and as a firewall for web forms does not like it. */
+/** A text with source files such as a session contains, which a firewall for web forms would refuse. */
 const LINES = [
   '<script>document.cookie</script>',
   "SELECT * FROM users WHERE id = 1 OR 1=1; -- '",

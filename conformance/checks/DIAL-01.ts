@@ -28,7 +28,7 @@ const MORE = {
 const CACHED = { cache_control: { type: 'ephemeral' } }
 const LONGER = { cache_control: { type: 'ephemeral', ttl: '1h' } }
 
-/** Members that current clients send, agents above all. */
+/** Members that current clients send, above all agents. */
 const OF_MESSAGES = {
   'an agent’s turn': {
     max_tokens: 32_000,

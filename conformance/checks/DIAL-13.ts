@@ -19,7 +19,7 @@ const LIMIT = 1_234
 const STOP = ['<<end>>', '<<stop>>']
 /** Instructions in two parts: clients send several, and each must arrive. */
 const RULES = ['You know the roads, and answer in one sentence.', 'Name no tolls.']
-/** Values that are no defaults, one fractional and one at a bound. */
+/** Values that are not defaults, one fractional and one at a bound. */
 const [TEMPERATURE, TOP_P] = [0.3, 0.85]
 
 const SCHEMA = {
@@ -78,7 +78,7 @@ const ASIDE = 'I shall look it up.'
 /** Last turn. A body with its own conversation holds the prompt here. */
 const LAST = 'And where does it end? {nonce}'
 
-/** Each wish as written in the client's dialect. */
+/** Each option as written in the client's dialect. */
 const WISHES: Readonly<Partial<Record<DialectName, Partial<Record<Wish, AnyJson>>>>> = {
   chat: forChat(),
   messages: forMessages(),
@@ -263,7 +263,7 @@ function holds(got: unknown, wanted: unknown): boolean {
   return Object.entries(wanted).every(([name, each]) => holds((got as AnyJson)[name], each))
 }
 
-/** Each wish: its finding, what arrived, and true if that is all of it. */
+/** Each option: its finding, what arrived, and true if all of it arrived. */
 type Look = (
   asked: AskedFor,
   entry: { readonly model: string | null; readonly body: unknown },
@@ -396,7 +396,7 @@ const LOOKS: Readonly<Record<Wish, readonly [finding: string, expected: string, 
   ],
 }
 
-/** Wishes that a dialect cannot express. */
+/** Options that a dialect cannot express. */
 const WITHOUT: Readonly<Partial<Record<DialectName, readonly Wish[]>>> = { responses: ['stop'] }
 
 /** Returns true if the call is refused before anything is sent. */

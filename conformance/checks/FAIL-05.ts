@@ -22,7 +22,7 @@ const steps = {
 /** Script name for a provider that takes no connections; the others are scenarios of the mock. */
 const UNREACHABLE = 'unreachable'
 
-/** Time that a gateway has beyond its declared time-out, ms. */
+/** Time that a gateway may take beyond its declared time-out, ms. */
 const GRACE_MS = 5_000
 
 /** Variant of a target that sets the declared time-outs; a target without it always has them. */

@@ -35,7 +35,7 @@ export const refusedParameter = {
       const sent = requests.map(({ body }) => JSON.stringify(body).includes(`"${PARAMETER}":`))
       const name = exchange.details.stream ? 'streamed' : 'whole'
       const evident = [exchange, ...requests].map(ref)
-      // Another target may accept the parameter, so it may be asked with it.
+      // Another target may accept the parameter, so it may get a request with it.
       const places = [...new Set(requests.map(where))].map((place) =>
         sent.filter((_, n) => where(requests[n]!) === place),
       )
@@ -49,7 +49,7 @@ export const refusedParameter = {
         },
         evident,
       )
-      // Only an answer to a changed request has something to say.
+      // Only an answer to a changed request has something to report.
       if (exchange.status !== 200 || requests.length === 0 || sent.at(-1)) return [once]
       const says = finding(
         'says-what-it-left-out',

@@ -23,7 +23,7 @@ const endedBy = (reason: string) =>
     ? { promptFeedback: { blockReason: reason.slice(PROMPT.length) }, usageMetadata: GEMINI_USAGE }
     : geminiAnswer([{ text: 'From here' }], reason)
 
-/** Returns why an answer ended, in the same words. */
+/** Returns the reason for which an answer ended, in the same words. */
 function endIn(body: string): string | null {
   const whole = jsonOf(body)
   const parts = whole === undefined ? readEvents(body).map(({ data }) => jsonOf(data)) : [whole]

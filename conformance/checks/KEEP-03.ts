@@ -27,7 +27,7 @@ const beside = (step: PlainStep, evidence: Evidence, { request: { path, method }
 
 const isAnswered = ({ status }: Pick<Exchange, 'status'>): boolean => status !== null && status < 400
 
-/** Checks that each path is answered with the right keys. Of a single key, the role is unknown. */
+/** Checks that each path is answered with valid keys. The role of a single key is unknown. */
 function withRightKeys(evidence: Evidence, waybill: boolean): Finding[] {
   const asked = steps.rightKey.in(evidence)
   const onAll = waybill && steps.otherRightKey.in(evidence).length > 0

@@ -10,7 +10,10 @@ const call = step<{ session: number }>('call')
 /** Name under which the mock looks for the second key. */
 const SECOND = 'second key of the provider'
 
-/** Sessions that call, in turns; in other orders, so that keys in turns do not look like loyalty. */
+/**
+ * Sessions that call in turns, each time in another order, so that taking keys in turn does not look like
+ * keeping them.
+ */
 const ORDERS = [
   [0, 1, 2, 3],
   [1, 0, 3, 2],

@@ -14,7 +14,7 @@ const steps = {
   new: step('new'),
 }
 
-/** Time after the last stream within which a gateway ends that ends at once when idle. */
+/** Time after the last stream within which a gateway must end if it ends at once when idle. */
 const MAX_STOP_MS = 5_000
 
 /** Returns the time between two marks, ms; 0 in the evidence of a suite that did not set them. */

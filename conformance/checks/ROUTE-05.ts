@@ -11,7 +11,7 @@ import { listed } from '../evidence/wording.ts'
 import { absent, type Check, finding } from '../runner/check.ts'
 import type { CheckContext } from '../runner/context.ts'
 
-/** Fields of OpenAI's chat request, with values that are no defaults. */
+/** Fields of OpenAI's chat request, with values that are not defaults. */
 const KNOWN = {
   temperature: 0.3,
   top_p: 0.9,
@@ -148,7 +148,7 @@ export const knownFields = {
   async exercise(session) {
     for (const stream of [false, true]) {
       const messages = KNOWN_MESSAGES(session.nonce())
-      // Once with values that are no defaults, once with 0, which is a value too.
+      // Once with values that are not defaults, and once with 0, which is a value too.
       const more = stream ? { temperature: 0, stream_options: { include_usage: true } } : {}
       const body = { ...KNOWN, messages, ...more }
       await session.chat(call.with({ stream, further: false }), { stream, body })

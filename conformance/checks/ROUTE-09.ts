@@ -65,7 +65,7 @@ export const coolingIsHonoured = {
   judge({ evidence }) {
     const { cools, calls: meanwhile, resolved } = inTime(evidence)
     const again = steps.again.in(evidence).at(-1)!
-    // Entries that carry no nonce of our calls.
+    // Entries that carry no nonce of the suite's calls.
     const ours = new Set(evidence.exchanges.map(({ nonce }) => nonce))
     const probes = evidence.ledger.filter(
       ({ at, nonce }) => at > cools.at && (nonce === null || !ours.has(nonce)),

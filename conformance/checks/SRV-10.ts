@@ -12,7 +12,7 @@ export const tooLongIsRefused = {
   needs: ['window'],
   async exercise(session) {
     const { window = 0 } = session.target.capabilities
-    // Each number is a token at least.
+    // Each number is at least one token.
     const prompt = Array.from({ length: window + 1 }, (_, index) => index).join(' ')
     await session.chat(call, { prompt, body: session.limit(1), timeout: ANSWER_TIMEOUT_MS })
   },

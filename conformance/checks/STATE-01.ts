@@ -21,7 +21,7 @@ export const threadSteps = {
 /** As the official clients name this feature. */
 const HEADERS = { 'anthropic-version': '2026-10-21', 'anthropic-beta': 'message-threads-2026-08-12' }
 
-/** Body of a turn that continues a thread: it holds nothing of the turns before. */
+/** Body of a turn that continues a thread: it contains nothing of the turns before. */
 const continuing = (previous_message_id: string) => ({
   headers: HEADERS,
   body: { thread: { type: 'continue', previous_message_id } },

@@ -18,7 +18,7 @@ const call = step<{ model: string; what: string }>('call')
 /** Mark within each id. */
 const MARK = 'of_nobody_waybill'
 
-/** The only object here that holds no part of the conversation. */
+/** The only object here that contains no part of the conversation. */
 const CONTAINER = 'a container'
 
 /** Objects that only a provider of this dialect can have stored, as a request names them. */

@@ -1,4 +1,4 @@
-// The table of usages: what each row bills is what it reports, and prices are applied to it as they are declared.
+// The table of usages: each row bills what it reports, and prices are applied as they are declared.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { USAGES, usdOf } from './cost.ts'

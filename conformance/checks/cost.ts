@@ -135,7 +135,7 @@ function compare(
   )
 }
 
-/** Returns the cost of a row at a price, US dollars; null if the price does not say it. */
+/** Returns the cost of a row at a price, US dollars; null if the price does not include it. */
 export function usdOf(
   { bill = {}, by, needs, over }: UsageRow,
   price: ModelPrice | undefined,

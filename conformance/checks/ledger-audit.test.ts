@@ -1,5 +1,5 @@
-// The account of the ledger, on evidence made by hand: what each kind of hidden spending looks like, and what only
-// looks like it.
+// The audit of the ledger, on evidence made by hand: how each kind of hidden spending looks, and what only
+// resembles it.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { LedgerEntry } from '../../mocks/ledger.ts'
@@ -64,7 +64,7 @@ const reading = (over: Partial<Exchange>) =>
     ...over,
   })
 
-/** A call that lost its model, and what a gateway may make of it. */
+/** A call that lost its model, and what a gateway may do with it. */
 const withoutModel = (over: Partial<Exchange> = {}) =>
   exchange({ status: 400, ...over }, { mode: 'auto', messages: [{ content: writeNonce(OTHER) }] })
 const EMPTY: Partial<LedgerEntry> = { nonce: null, body: { model: 'gpt-5-mini' } }

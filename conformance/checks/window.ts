@@ -51,9 +51,9 @@ export async function measuredWindow(session: CheckContext, during: () => Promis
 }
 
 /**
- * Returns what the mock saw between two marks, except requests of our own calls; nothing without such a
- * window. A call from before the window is not excepted: its requests ended with the drain, so a new one is a
- * repeat.
+ * Returns what the mock saw between two marks, except requests of the suite's own calls; nothing without such
+ * a window. A call from before the window is not excepted: its requests ended with the drain, so a new one is
+ * a repeat.
  */
 export function arrived({ ledger, marks, exchanges }: Recorded, from: string, to: string) {
   const asked = exchanges.filter(({ at }) => at >= marks[from]!)

@@ -131,7 +131,7 @@ test('a translated answer may lack reasoning, which no dialect must show, and no
 })
 
 const JUDGE = checks.get('DIAL-13')!
-/** Returns true if this request to a provider of chat has what a client of messages asked for. */
+/** Returns true if this request to a provider of chat contains what a client of messages asked for. */
 const isMet = (what: string, body: Json, over: Json = {}, waybill = false): boolean => {
   const asked = { method: 'POST', path: '/v1/messages', headers: {}, body: '{}' }
   const details = { model: 'm', what, stream: false }

@@ -1,4 +1,4 @@
-// The client of the suite over a real socket: what it reads, and what it leaves unread.
+// The suite's HTTP client over a real socket: what it reads, and what it leaves unread.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'

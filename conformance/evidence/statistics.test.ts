@@ -1,4 +1,4 @@
-// The bounds that the statistical checks keep, against sums that can be done by hand.
+// The bounds of the statistical checks, against sums that can be computed by hand.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { atLeast, isPlausible, isToldApart } from './statistics.ts'

@@ -1,5 +1,5 @@
-// One run against the reference and one against a must-fail gateway; then what is made of the evidence: verdicts, and reports.
-// Over 250 lines, because most tests read the evidence of these two runs.
+// One run against the reference and one against a must-fail gateway; then what follows from the evidence:
+// verdicts and reports. Over 250 lines, because most tests read the evidence of these two runs.
 import assert from 'node:assert/strict'
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -52,7 +52,7 @@ let failed: Conformed
 before(async () => {
   passed = await conform({ target: reference, profile: 'waybill', only: ONLY, directory: good })
   const target = { ...targetOf('advertises'), name: HOSTILE }
-  // One of each: fails, passes, is not declared, is left out.
+  // One of each: a check that fails, one that passes, one that is not declared, one that is left out.
   const { cache: _, ...capabilities } = target.capabilities
   failed = await conform({
     target: { ...target, capabilities },
@@ -133,7 +133,7 @@ test('judge reports the same as the run, byte for byte (SUITE-03)', () => {
     )
 })
 
-/** Changes the evidence of one check in a copy, and tells what `judge` then says of a requirement. */
+/** Changes the evidence of one check in a copy, and returns what `judge` then says about a requirement. */
 function tampered(t: TestContext, check: string, change: (evidence: Evidence) => void, id = check) {
   const copy = mkdtempSync(join(root, 'copy-'))
   t.after(() => rmSync(copy, { recursive: true }))
@@ -348,7 +348,7 @@ test('a target whose calls go elsewhere gets one call and no second (SUITE-01)',
     (thrown) => thrown instanceof StartError && /no second call was made/.test(thrown.message),
   )
   assert.deepEqual(asked, ['/v1/chat/completions'])
-  // Of a bare address nothing is claimed but that it takes this model.
+  // A bare address claims nothing except that it accepts this model.
   assert.deepEqual([target.models.direct, target.models.logical], [[], []])
 })
 

@@ -1,4 +1,4 @@
-// Evidence of an earlier suite is judged by what was asked then.
+// Evidence of an earlier suite is judged by the requirements of that time.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'

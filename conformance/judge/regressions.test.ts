@@ -1,5 +1,5 @@
-// What a reading with fresh eyes suspected of the judges, on evidence made by hand: gateways that are wrong and passed,
-// and correct gateways that were failed. Over 250 lines, because it is a list of cases.
+// Suspicions that a fresh reading of the judges raised, on evidence made by hand: wrong gateways that passed,
+// and correct gateways that failed. Over 250 lines, because it is a list of cases.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checks } from '../checks/registry.ts'

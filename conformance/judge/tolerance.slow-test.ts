@@ -35,7 +35,7 @@ for (const strategy of ['random', 'round-robin'])
     )
   })
 
-test('a gateway that probes its providers with calls is not wronglyFailed of spending on reads (PURE-01)', async () => {
+test('a gateway that probes its providers with calls is not wrongly accused of spending on reads (PURE-01)', async () => {
   const name = 'probes-its-providers'
   const target = targetOf(name)
   const { results } = await conform({ target, profile: 'core', only: ['PURE-01'] })

@@ -77,7 +77,7 @@ test('a valid key may lack the role for some reads, but not for all (KEEP-03)', 
   assert.ok(!holds('KEEP-03', { exchanges: [...models, ...log(401)] }))
   const other = (status: number) => read('/models', 'the other right key', status)
   assert.ok(holds('KEEP-03', { exchanges: [...models, other(200)] }))
-  // Waybill is asked with a key of each role. With one of them, each path is answered.
+  // Waybill is tested with a key of each role. With one of them, each path is answered.
   const waybill = (status: number) =>
     holds('KEEP-03', { exchanges: [...models, ...log(200), other(status)] }, target(), true)
   assert.ok(waybill(200))

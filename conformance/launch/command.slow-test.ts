@@ -1,4 +1,5 @@
-// What a command leaves behind when its first process ends: a worker below it is ended too, and its pipes are closed.
+// What is left of a command when its first process ends: a worker below it is ended too, and its pipes are
+// closed.
 import assert from 'node:assert/strict'
 import { tmpdir } from 'node:os'
 import { type TestContext, test } from 'node:test'
@@ -6,7 +7,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { runCommand } from './command.ts'
 import type { Process } from './instance.ts'
 
-/** A shell that starts `worker` beside itself and then does `meanwhile`. Its output has come when this resolves. */
+/**
+ * Starts a shell that runs `worker` in the background and then `meanwhile`. Resolves when its output has
+ * arrived.
+ */
 async function startAbove(
   t: TestContext,
   worker: string,

@@ -1,4 +1,5 @@
-// What a run says that needs an engine and finds none. What it does on an engine: image.docker-test.ts.
+// What a run says if it needs a container engine and finds none. What it does on an engine:
+// image.docker-test.ts.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openContainers } from './containers.ts'

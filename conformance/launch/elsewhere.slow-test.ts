@@ -1,5 +1,5 @@
-// Target files for gateways that cannot be had here: each is tried against a stand-in that serves its paths and reads
-// its configuration. The images themselves were never started.
+// Target files for gateways that cannot be installed here: each is tried against a stand-in that serves its
+// paths and reads its configuration. The images themselves were never started.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'

@@ -1,4 +1,4 @@
-// A mock that is bound, named and certified as the run says, and a gateway that knows it by that.
+// A mock with the address, name and certificate that the run specifies, and a gateway that knows it by them.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'

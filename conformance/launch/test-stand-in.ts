@@ -1,6 +1,6 @@
-// Stand-in for a gateway that cannot be had here: serves chat at the paths of its target file, and sends each model
-// where the file says, if its own configuration has the address and the key of that provider. Proves that a target file
-// is complete, nothing about the gateway.
+// Stand-in for a gateway that cannot be installed here: serves chat at the paths of its target file, and
+// sends each model where the file says, if its own configuration has the address and the key of that
+// provider. Proves that a target file is complete, but nothing about the gateway.
 import { readdirSync, readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'

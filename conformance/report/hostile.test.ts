@@ -1,4 +1,5 @@
-// What a gateway says reaches terminals, CI jobs, comments and browsers. There it is text, whatever it holds.
+// Texts from a gateway reach terminals, CI jobs, comments and browsers. There they must stay text, whatever
+// they contain.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Results, RunFile, Verdict } from '../judge/judge.ts'
@@ -56,7 +57,7 @@ const REPORTS: readonly [name: string, write: (results: Results) => string][] = 
 ]
 
 for (const [name, write] of REPORTS) {
-  test(`${name}: hostile text cannot send control codes or reverse the line`, () => {
+  test(`${name}: hostile text can neither send control codes nor reverse the line`, () => {
     for (const character of STEERING) {
       const text = write(results(`before${character}after`))
       assert.equal(text.replace(/\n/g, '').match(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u), null, JSON.stringify(text))

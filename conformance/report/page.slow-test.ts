@@ -1,5 +1,5 @@
-// The report page in a real browser: every kind of verdict, light and dark, narrow and wide, by keyboard alone, and under
-// axe. Skips with its reason where there is no Chromium.
+// The report page in a real browser: every kind of verdict, light and dark, narrow and wide, with the
+// keyboard alone, and under axe. Skipped, with its reason, if there is no Chromium.
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -94,7 +94,7 @@ const page = (): string =>
     ),
   })
 
-// What is asked of the page; as text, because it runs there.
+// The questions about the page; as text, because they run there.
 const VIOLATIONS =
   'axe.run(document).then(({ violations }) => violations.map(({ id, nodes }) => id + ": " + nodes[0].html))'
 const FOCUSED =
@@ -151,7 +151,7 @@ test('the report page', { skip }, async (t) => {
       await tab.evaluate("document.querySelector('#ROUTE-02').closest('details').open"),
       'the link opens its requirement',
     )
-    // Every stop of the way can be seen and has a name.
+    // Every element that the Tab key reaches is visible and has a name.
     const stops = await tab.evaluate<number>(STOPS)
     let named = 0
     for (let n = 0; n < stops; n++) {

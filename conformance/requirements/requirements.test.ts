@@ -34,7 +34,7 @@ test('every check that a row names exists, and every check has a row', () => {
   }
 })
 
-/** The words of the contract, and what a target file declares by them. */
+/** The words of the contract, and what a target file declares with them. */
 const CAPABILITIES: Readonly<Record<string, Capability>> = {
   'read paths': 'read_paths',
   'logical ids': 'logical',

@@ -19,7 +19,7 @@ const MAX_MEMORY = 600 * 2 ** 20
 /** Ms on a busy machine; on an idle one it takes a third of that. */
 const MAX_TIME = 240_000
 
-/** What the reason says. */
+/** Words of the reason. */
 const REASONS: Readonly<Record<keyof typeof HOSTILITIES, RegExp>> = {
   'streams without end': /sent too much in \S+#\d+, \w+ \/v1/,
   'sends tiny events without end': /sent too much in/,
@@ -76,7 +76,7 @@ for (const [kind, reason] of Object.entries(REASONS))
     assert.ok(memory < MAX_MEMORY, `${memory} bytes`)
   })
 
-/** The most that a process has held so far; 0 where the system does not say. */
+/** The most memory that a process has used so far; 0 if the system does not report it. */
 function memoryOf(pid: number): number {
   try {
     return Number(/^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1_024

@@ -1,4 +1,5 @@
-// The estimate that is printed before a run, beside what the run takes, for a fast gateway and a slow one.
+// The estimate that is printed before a run, compared with the time of the run, for a fast gateway and a slow
+// one.
 import assert from 'node:assert/strict'
 import { availableParallelism, loadavg } from 'node:os'
 import { test } from 'node:test'
@@ -61,7 +62,8 @@ for (const [what, target] of GATEWAYS)
     t.diagnostic(
       `estimated ${estimate} ms, took ${took} ms; after USE-01 ${Math.round(told)} ms, took ${rest} ms`,
     )
-    // The estimate knows the pace of the gateway at the start. Other programs that come and go change it later.
+    // The estimate is based on the pace of the gateway at the start. Other programs that start and stop
+    // change it later.
     const [low, high] = isBusy() ? [took / 2.5, took * 2.5] : [(took * 2) / 3, (took * 4) / 3]
     assert.ok(low <= estimate && estimate <= high, `${estimate} ms, and it took ${took} ms`)
   })

@@ -1,5 +1,5 @@
-// Gateways that report the record of a call in their own way, or accept keys elsewhere: their checks run, and pass; and
-// an error in the record is still found when no id says which record belongs to the call.
+// Gateways that report the record of a call in their own way, or accept keys in another header: their checks
+// run and pass, and an error in the record is still found if no id says which record belongs to the call.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { conform } from '../run.ts'

@@ -28,7 +28,7 @@ const chunk = {
   choices: [{ index: 0, delta: { content: 'x'.repeat(4_000) } }],
 }
 
-/** Sends so many MiB of zeros in gzip, once or twice. */
+/** Sends this many MiB of zeros, compressed with gzip once or twice. */
 const bomb = (megabytes: number, twice: boolean) => (response: ServerResponse) => {
   const once = gzipSync(Buffer.alloc(megabytes * 2 ** 20))
   response.writeHead(200, { ...JSON_TYPE, 'content-encoding': twice ? 'gzip, gzip' : 'gzip' })
@@ -98,7 +98,7 @@ if (import.meta.main) {
     if (request.url === '/healthz') return response.end('{}')
     if (request.method === 'POST' && ++calls <= FRIENDLY) return passOn(request, response, process.env)
     request.resume()
-    // What is written to an answer without a body would never fill a buffer.
+    // Writes to an answer without a body would never fill a buffer.
     if (request.method === 'HEAD') return response.end()
     return hostility(response)
   }).listen(Number(process.env.PORT), '127.0.0.1')

@@ -15,7 +15,7 @@ import { openWorker } from './worker.ts'
 const root = mkdtempSync(join(tmpdir(), 'waybill-worker-'))
 after(() => rmSync(root, { recursive: true, force: true }))
 
-/** A gateway in whose program `first` is what is done with a request `q` before anything else, `r` being the answer. */
+/** A gateway whose program runs `first` with each request `q` and answer `r` before anything else. */
 const gateway = (first: string, more: object = {}): Target =>
   targetSchema.parse({
     name: 'a-gateway',

@@ -187,7 +187,7 @@ export async function carryOut(check: Check, session: CheckContext, signal?: Abo
   try {
     await Promise.race([
       check.exercise!(session),
-      // On the reference every exercise ends long before: a longer one waits for the target.
+      // On the reference every exercise ends long before that: a longer one is waiting for the target.
       spent(limit, session).then(() =>
         session.untestable(`the target did not complete the check within ${limit} ms`),
       ),

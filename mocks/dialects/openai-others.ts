@@ -35,7 +35,7 @@ const form = (name: string, body: z.ZodObject, fit?: Fit): Endpoint => ({
   ...{ takesForm: true, wants: formWants },
 })
 
-/** A speech is streamed as events if it is asked for in this format. */
+/** A speech is streamed as events if this format is requested. */
 const speech: Endpoint = {
   ...endpoint('audio/speech', speechBody, fitSpeech),
   wants: (request) => ({

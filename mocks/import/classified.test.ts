@@ -1,4 +1,5 @@
-// What is imported is found again by the request that it came from: errors, any path, sessions, private names.
+// Imported recordings are found again by the requests that they came from: errors, any path, sessions,
+// private names.
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -42,7 +43,7 @@ function imported(t: TestContext, exchanges: readonly Exchange[]) {
   const find = createMatcher(readRecordings(out))
   return {
     out,
-    /** The answer to a request as replay looks for it; throws where none is found. */
+    /** Returns the answer to a request as replay finds it; throws if there is none. */
     ask({ url, method = 'POST', body }: Pick<Exchange, 'url' | 'method' | 'body'>) {
       const address = new URL(url)
       const place = placeAt(providers, address)
@@ -137,7 +138,7 @@ test('a batch session is replayed by the ids that its own answers name (REC-02, 
     method: 'GET',
   })
   assert.equal(content.status, 200)
-  // And by the ids that the cassette had, for a client that was started with them.
+  // The same with the ids of the cassette, for a client that was started with them.
   assert.equal(ask({ url: `${batches}/${batch}`, method: 'GET' }).status, 200)
 })
 

@@ -1,5 +1,5 @@
-// Every format that is claimed, in every variant that its recorders write: read whole, or refused by name. Over 250
-// lines, because it holds a sample file of every format.
+// Every supported format, in every variant that its recorders write: read completely, or refused by name.
+// Over 250 lines, because it contains a sample file of every format.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
@@ -10,7 +10,7 @@ const asked = '{"model":"tiny"}'
 const url = 'https://api.openai.com/v1/chat/completions'
 const base64 = (text: string | Buffer) => Buffer.from(text).toString('base64')
 
-/** One exchange in each format; `bytes`: the body as it came over the wire. */
+/** One exchange in each format; `bytes`: the body as it was transmitted. */
 const vcrpy = (bytes: Buffer | string = answer, encoding = 'identity') => `- request:
     body: '${asked}'
     headers:
@@ -172,7 +172,7 @@ const encodings: [name: string, bytes: Buffer][] = [
   ['br', brotliCompressSync(answer)],
   ['zstd', zstdCompressSync(answer)],
   ['gzip, br', brotliCompressSync(gzipSync(answer))],
-  // What was decoded before it was kept still says so in its headers.
+  // A body that was decoded before it was stored still has the encoding in its headers.
   ...['gzip', 'deflate', 'br', 'zstd'].map((name): [string, Buffer] => [name, Buffer.from(answer)]),
 ]
 for (const [name, bytes] of encodings)

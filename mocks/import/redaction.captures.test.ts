@@ -1,5 +1,6 @@
-// Every exchange of the optional captures on its way into a recording and out again: as it is, and redacted. The
-// captures are real traffic of other projects; they are read where they lie, and what is made of them is deleted.
+// Every exchange of the optional captures, converted into a recording and back, unchanged and redacted. The
+// captures are real traffic of other projects; they are read in place, and everything made from them is
+// deleted.
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -21,7 +22,7 @@ const SHAPE = `imported from a HAR file, sha256 ${'0'.repeat(16)}, exchange 1, s
 
 interface Row {
   exchanges: number
-  /** With a body that is text. */
+  /** Exchanges with a body that is text. */
   text: number
   imported: number
   equal: number
@@ -96,7 +97,7 @@ const summary = ({ exchanges, text, imported, equal, redacted, refused }: Row): 
     [...refused].map(([reason, count]) => `${count} × ${reason}`).join(', ') || 'none'
   }`
 
-/** Null where there is no body, or one that is no text. */
+/** Null if there is no body, or one that is not text. */
 function textOf({ responseBody }: Interaction): string | null {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(responseBody) || null
@@ -105,7 +106,7 @@ function textOf({ responseBody }: Interaction): string | null {
   }
 }
 
-/** Asks for a recording as a client would, and gives what comes back, chunk by chunk. */
+/** Requests a recording as a client would, and returns what comes back, chunk by chunk. */
 async function ask(recording: Recording): Promise<Buffer[]> {
   const { provider, endpoint, request } = recording
   const { method, model, stream, scenario } = request
@@ -127,7 +128,7 @@ async function ask(recording: Recording): Promise<Buffer[]> {
   return chunks
 }
 
-/** In what the replayed original differs from the capture; null where it does not. */
+/** Describes how the replayed original differs from the capture; null if it does not. */
 async function differenceOf(
   original: Recording,
   { responseBody, status }: Interaction,
@@ -139,7 +140,7 @@ async function differenceOf(
   return got === sent ? null : 'the events differ'
 }
 
-/** What redaction changed or left that it should not have. */
+/** Describes what redaction wrongly changed or left. */
 async function whatIsLeft(redacted: Recording, interaction: Interaction): Promise<string | null> {
   const chunks = await ask(redacted)
   const sizes = redacted.response.chunks.map(([length]) => length)
@@ -201,7 +202,7 @@ function textsOf({ requestBody, responseBody }: Interaction): string[] {
   })
 }
 
-/** The public name of the company that a router says it sent a call to. */
+/** The public name of the company to which a router says that it sent a call. */
 const isServer = (field: string, value: string): boolean => /provider$/i.test(field) && isProviderName(value)
 
 const modelsIn = (text: string): string[] =>
@@ -217,7 +218,7 @@ function leaves(value: unknown, field = ''): { field: string; value: string }[] 
   return Object.entries(value).flatMap(([name, inner]) => leaves(inner, Array.isArray(value) ? field : name))
 }
 
-/** The arguments of each tool call, the pieces of a stream joined. */
+/** The arguments of each tool call, with the pieces of a stream joined. */
 function argumentsIn(text: string): string[] {
   const joined = new Map<string, string>()
   const add = (key: string, piece: unknown) => {

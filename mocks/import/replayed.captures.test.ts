@@ -1,6 +1,6 @@
-// The optional captures imported and then asked for again, each by the request that it came from, through interception:
-// every exchange, errors included, must get its own answer. And nothing of them may be in what was written: no
-// credential, id, private name, and no text of a prompt or an answer.
+// The optional captures, imported and then requested again, each by the request that it came from, through
+// interception: every exchange, errors included, must get its own answer. And nothing private may be in what
+// was written: no credential, id or private name, and no text of a prompt or an answer.
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -45,7 +45,7 @@ test('every imported capture, errors included, answers its own request (REC-02, 
   }
   const searched = { texts: 0, credentials: 0, words: 0 }
   const leaks = asked.flatMap((one) => leaksIn(writtenOf(one, out), one, searched))
-  // The search itself must be able to find something: it does in what was not redacted.
+  // The search itself must be able to find something: it does in the text before redaction.
   const caught = asked.filter(
     (one) => leaksIn(one.interaction.responseBody.toString(), one, { ...searched }).length > 0,
   )
@@ -89,7 +89,7 @@ test('every imported capture, errors included, answers its own request (REC-02, 
 
 /** Sends a captured request again, as its client did. */
 async function ask({ url, host, path, method, requestHeaders, requestBody }: Interaction) {
-  // A recorder's placeholder is no host: the client that is replayed has a real one.
+  // A recorder's placeholder is not a host: the replayed client has a real one.
   const place = url.replaceAll('<AWS_REGION>', 'us-east-1')
   const address = URL.canParse(place) ? place : `https://${hostName(host)}${path}`
   const headers = Object.fromEntries(
@@ -106,9 +106,10 @@ async function ask({ url, host, path, method, requestHeaders, requestBody }: Int
   return { status: answer.status, body: Buffer.from(await answer.arrayBuffer()) }
 }
 
-/** What a recording tells: its body, its names, and the values of its head. */
+/** Everything that a recording reveals: its body, its names, and the values of its head. */
 function writtenOf({ name }: Asked, out: string): string {
-  // Of the head what could be anybody's: not its own words, and neither note nor content type, which are closed.
+  // Values of the head that could be private: not its own words, and neither note nor content type, which are
+  // closed.
   const { note: _, response, ...head } = JSON.parse(readFileSync(join(out, `${name}.json`), 'utf8'))
   const { 'content-type': __, ...headers } = response.headers
   const told = below({ ...head, headers }, '').map(({ text }) => text)
@@ -170,7 +171,7 @@ interface Leaf {
   readonly text: string
 }
 
-/** Every text of a body: of its JSON, or of the JSON of its events; the body itself where it has neither. */
+/** Every text of a body: of its JSON, or of the JSON of its events; the body itself if it has neither. */
 function leavesOf(body: string): Leaf[] {
   const whole = parse(body)
   const values =

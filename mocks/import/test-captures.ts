@@ -1,5 +1,5 @@
-// Where the optional captures lie: real traffic that other projects recorded, read in place and never copied. A plain
-// `npm test` takes every tenth file of each folder; WAYBILL_TESTS=full takes all.
+// Place of the optional captures: real traffic that other projects recorded, read in place and never copied.
+// A plain `npm test` uses every tenth file of each folder; WAYBILL_TESTS=full uses all.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -7,18 +7,21 @@ import { IS_FULL } from '../../src/test/test-size.ts'
 import type { Interaction } from './interaction.ts'
 import { exchangesOf } from './read.ts'
 
-/** The folder need not exist. */
+/** This folder need not exist. */
 export const CAPTURES =
   process.env.WAYBILL_CASSETTES ?? fileURLToPath(new URL('../../../shared/cassettes', import.meta.url))
 
-/** The `skip` of a test that needs them. */
+/** `skip` option of a test that needs them. */
 export const withoutCaptures = existsSync(CAPTURES)
   ? false
   : `no optional captures in ${CAPTURES}; WAYBILL_CASSETTES names another place`
 
 const EVERY = IS_FULL ? 1 : 10
 
-/** About how many of `all` there are in what this run takes; a little less, because files differ in size. */
+/**
+ * Expected number in this run if there are `all` in total; a little less than the share, because files differ
+ * in size.
+ */
 export const atLeast = (all: number): number => (EVERY === 1 ? all : Math.floor(all / EVERY / 2))
 
 /** The files of this run, relative to the folder, by name. */

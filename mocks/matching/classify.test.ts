@@ -1,4 +1,5 @@
-// One classifier for import, recording and replay: every way of naming a model, a stream and a turn, in all dialects.
+// One classifier for import, recording and replay, with every way to name a model, a stream and a turn, in
+// all dialects.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { hostName, redactPath } from '../redaction/paths.ts'

@@ -1,5 +1,5 @@
 // False matches and misses, counted on the optional captures: every request against the recordings of all
-// others, and every request as its client would send it on another day. Nothing of them is written.
+// others, and every request as its client would send it on another day. Nothing is written.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { atLeast, type Capture, capturedCalls, withoutCaptures } from '../import/test-captures.ts'
@@ -47,7 +47,9 @@ function parse(text: string | null): Record<string, unknown> {
   }
 }
 
-/** The same request in another run: other ids, tools and members in another order, other ends of lines. */
+/**
+ * The same request in another run: with other ids, tools and members in another order, and other line ends.
+ */
 const another = ({ body }: Call): unknown =>
   Object.fromEntries(Object.entries(body).map(([name, value]) => [name, turned(name, value)]))
 
@@ -118,7 +120,7 @@ test('no capture’s request gets another capture’s answer, and each gets its 
   }
 })
 
-/** A body as text with sorted members, without ids and without what the service does not answer. */
+/** A body as text with sorted members, without ids and without members that do not affect the answer. */
 function plain(body: unknown): string {
   return JSON.stringify(body, (name, value) => {
     if (

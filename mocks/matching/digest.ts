@@ -30,7 +30,7 @@ export const saidSchema = z.strictObject({
 
 export type Said = z.infer<typeof saidSchema>
 
-/** Request, digested, with what is needed to say what differs. */
+/** Digests of a request, with what is needed to describe a difference. */
 export interface DigestedRequest {
   readonly said: Said
   /** Masked text of each part. */

@@ -100,7 +100,9 @@ export function createVolatileMask(
   }
 }
 
-/** Returns a pattern of the folder itself, and of its name as agents turn it into an id: `-home-me-project`. */
+/**
+ * Returns a pattern for the folder itself, and for its name as agents turn it into an id: `-home-me-project`.
+ */
 function patternOf(folder: string): RegExp {
   const quoted = folder.replace(/[$()*+.?[\\\]^{|}]/g, '\\$&')
   const dashed = folder.replace(/[^A-Za-z0-9]/g, '-')

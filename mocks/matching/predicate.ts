@@ -1,5 +1,5 @@
-// Conditions on what a call says, for answers that are written by hand. Pure; knows a conversation and a model,
-// and neither scripts nor recordings.
+// Conditions on the content of a call, for answers that are written by hand. Pure; knows a conversation and a
+// model, and neither scripts nor recordings.
 import { z } from 'zod'
 import type { Part } from './conversation.ts'
 

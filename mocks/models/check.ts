@@ -1,5 +1,5 @@
-// Judges a request as its model does: what a provider refuses although the request is valid. Reads the facts about
-// models (src/models); knows the dialects' fields and the providers' words, but no model.
+// Judges a request as its model does: finds what a provider would refuse although the request is valid. Reads
+// the facts about models (src/models); knows the dialects' fields and the providers' words, but no model.
 import type { Facts } from '../../src/models/facts.ts'
 import { geminiProblem } from './gemini.ts'
 import { messagesProblem } from './messages.ts'

@@ -1,5 +1,5 @@
-// Refuses what the requested model would refuse, and models that the provider does not have. Joins the facts about
-// models with the check of a request; does not know how an accepted request will be answered.
+// Refuses requests that the requested model would refuse, and models that the provider does not have. Joins
+// the facts about models with the check of a request; does not know how an accepted request will be answered.
 import { type FactTable, isNamed } from '../../src/models/facts.ts'
 import { scenarioIn } from '../matching/classify.ts'
 import type { Endpoint, MockProvider, RefusedRequest } from '../provider.ts'

@@ -1,5 +1,5 @@
-// The mocks refuse what the models refuse: every row of the table over a real socket, and the table against facts of which
-// one is missing.
+// The mocks refuse what the models refuse: every row of the table over a real socket, and the table with one
+// fact removed.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createFactTable, type FactLayer, packageFacts, packageTable } from '../../src/models/facts.ts'

@@ -1,6 +1,6 @@
 // A request's fields, and a reason to refuse it.
 
-/** Body of a request, as far as it is read here. */
+/** Body of a request, with the members that are read here. */
 // biome-ignore lint/suspicious/noExplicitAny: fields of any depth are read, of a body that its schema has judged
 export type Fields = Readonly<Record<string, any>>
 

@@ -1,4 +1,4 @@
-// Requests to current models, and what becomes of them: written by hand from providers' documentation and from
+// Requests to current models, and their outcomes, written by hand from providers' documentation and from
 // reported refusals, not from the facts in src/models. The mocks must agree with every row.
 import type { Fields, RequestHeaders } from './problem.ts'
 

@@ -16,7 +16,7 @@ import { openAiChatFields } from '../schemas/openai-chat.ts'
 const PROCESSING = ': OPENROUTER PROCESSING\n\n'
 const upstream = 'MockProviders'
 
-/** Fields for the router itself; its own tools are further types besides `function`. */
+/** Fields for the router itself; its own tools are further types in addition to `function`. */
 const fields = openAiChatFields.extend({
   models: z.array(z.string()).optional(),
   plugins: z.array(z.looseObject({ id: z.string() })).optional(),

@@ -7,7 +7,7 @@ import { providers } from './registry.ts'
 
 const world = createWorld({ keys: 'any', lenient: true })
 
-/** Asks as interception does, without it. */
+/** Sends a request as interception does, without interception. */
 const ask = (url: string, body?: object): Promise<Response> =>
   answerRequest(
     world,
@@ -28,7 +28,7 @@ test('every provider in this folder is in the registry', () => {
   assert.deepEqual(files.sort(), providers.map(({ name }) => name).sort())
 })
 
-/** Those that the tests below can ask in OpenAI's dialect, at `chat/completions`. */
+/** Providers that the tests below can call in OpenAI's dialect, at `chat/completions`. */
 const alike = providers.filter(({ name }) => ['openai', 'groq', 'openrouter', 'deepseek'].includes(name))
 
 for (const { name, origin, basePaths } of alike) {

@@ -27,14 +27,14 @@ const turns: Record<string, ModelOutput> = {
 }
 const wants: Wants = { model: 'm', stream: true, usage: true, tools: false }
 
-/** The fields that hold something, whatever event or body they are in: "choices[].delta.content string". */
+/** The fields that have a value, in whatever event or body they are: "choices[].delta.content string". */
 const fieldsOf = (status: number, body: string) =>
   [...shapeOf({ status, headers: {}, body })]
     .map((fact) => /\S+ (string|number|boolean|array|object)$/.exec(fact)?.[0])
     .filter((field) => field !== undefined)
 const textOf = ({ bytes }: Recording) => Buffer.from(bytes).toString()
 
-/** What one endpoint says, whole or streamed, as a body. */
+/** The answer of one endpoint, whole or streamed, as a body. */
 const spoken = ({ speech }: Endpoint, said: ModelOutput, stream: boolean): string =>
   stream ? speech!.events(said, wants).join('') : JSON.stringify(speech!.whole(said))
 

@@ -1,5 +1,5 @@
-// The folder of a program in recorded answers: gone from the recording, whatever the stream cuts, and the folder
-// of the replay in the answer.
+// The folder of a program in recorded answers: it is removed from the recording, wherever the stream cuts it,
+// and a replay puts its own folder into the answer.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { hideFolder, showFolder } from './folder.ts'

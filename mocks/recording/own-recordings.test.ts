@@ -1,5 +1,5 @@
-// What recordings of one's own answer, at whatever address their provider was configured, and that nothing is made
-// up where none fits.
+// Which requests a user's own recordings answer, at whatever address their provider is configured, and that
+// nothing is made up if none fits.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type InterceptOptions, interceptProviders } from '../server/intercept.ts'

@@ -6,7 +6,7 @@ import { providers } from '../providers/registry.ts'
 import { readRecordings } from './format.ts'
 
 const recordings = readRecordings()
-/** A host has the answers of the providers whose models it serves. */
+/** The answers of a host are those of the providers whose models it serves. */
 const recorded = providers.filter(({ isHost }: MockProvider) => !isHost)
 
 test('every recording has an address of its provider and of the endpoint that it names', () => {

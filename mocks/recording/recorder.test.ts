@@ -1,5 +1,6 @@
-// The recorder end to end: the gateway as `waybill record` runs it, a real socket, and a provider that repeats
-// everything it knows in every place where it could. Over 250 lines, because the places are spelt out.
+// The recorder end to end: the gateway as `waybill record` runs it, a real socket, and a provider that
+// repeats everything it knows in every possible place. Over 250 lines, because these places are listed one by
+// one.
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,7 +21,7 @@ const CANARY = 'marmalade-kettle-4711'
 const ACCOUNT = 'acct_93kfkw02Dmq81ZZ'
 const COOKIE = 'session=9f8e7d6c5b4a39281706'
 const ORGANISATION = 'org-harbourmasters-guild'
-/** Everything that must not be found, and words that only the prompt and the answer have. */
+/** Everything that must not be found, and words that occur only in the prompt and the answer. */
 const PLANTED = [
   KEY,
   CANARY,
@@ -48,7 +49,7 @@ async function recording(t: TestContext, script: Script, { provider = 'alpha' } 
   const gateway = await testGateway(t, {
     providers: { alpha: script },
     options: {
-      // The mock server has its port only when it runs, so its address is taken from the request.
+      // The mock server has a port only once it runs, so its address is taken from the request.
       wire: (dispatch) => (request, handler) =>
         createRecorder({ ...options, baseUrl: `${request.origin}/v1` })(dispatch)(request, handler),
     },
@@ -104,7 +105,7 @@ const events = (text: string) => {
   return found
 }
 
-/** The types of everything in a value, in order, with the names of fields. */
+/** The types of all parts of a value, in order, with the names of fields. */
 const typesOf = (value: unknown): string =>
   JSON.stringify(value, (_, inner) =>
     typeof inner === 'object' && inner !== null ? inner : inner === null ? 'null' : typeof inner,

@@ -1,5 +1,6 @@
-// Recordings that keep their answers, as a test of an application uses them: recorded through the gateway from
-// a provider that answers what it is asked, and replayed on another day, in another order, by the mock alone.
+// Recordings that keep their answers, as a test of an application uses them: recorded through the gateway
+// from a provider that answers each question, and replayed on another day, in another order, by the mock
+// alone.
 import assert from 'node:assert/strict'
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -25,7 +26,7 @@ const TOOLS = ['get_weather', 'get_tides'].map((name) => ({
   function: { name, parameters: { type: 'object', properties: { city: { type: 'string' } } } },
 }))
 
-/** What the application asks; `now` and `folder` change from run to run. */
+/** The application's questions; `now` and `folder` change from run to run. */
 const questions = (now: number, folder: string) => {
   const about = (content: string, more = {}) => ({
     model: 'gpt-5-mini',
@@ -54,7 +55,7 @@ const ANSWERS: Readonly<Record<string, string>> = {
   sunny: 'Leave the coat.',
 }
 
-/** A model that answers what it was asked last, and repeats its caller's key. */
+/** A model that answers the last question, and repeats its caller's key. */
 const model: Script = (response, { json }) => {
   const messages = json.messages as { role: string; content: string }[]
   const last = messages.at(-1)!

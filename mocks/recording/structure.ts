@@ -114,7 +114,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Returns the kind of an event, in the words of its dialect. */
+/** Returns the kind of an event, in the terms of its dialect. */
 function eventKind(json: unknown): string {
   if (typeof json !== 'object' || json === null) return 'no object'
   if ('type' in json && typeof json.type === 'string') return typedKind(json as Typed)

@@ -1,4 +1,4 @@
-// What the tests of recordings share: one as a Response, without a world around it.
+// A helper that the tests of recordings share: a recording as a Response, without a mock around it.
 
 import { type Notes, respond } from '../server/respond.ts'
 import type { Recording } from './format.ts'

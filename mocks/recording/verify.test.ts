@@ -1,5 +1,5 @@
-// What is found in recordings that are not in order: wrong heads, and live answers in which something private is left. Over
-// 250 lines, because its cases are tables.
+// Problems that are found in recordings: wrong heads, and live answers with something private left. Over 250
+// lines, because its cases are tables.
 import assert from 'node:assert/strict'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -50,7 +50,7 @@ const { redaction: _, ...bare } = head
 const { date: __, ...dateless } = head
 const key = `sk-${'proj'}-${'a1'.repeat(12)}`
 const long = body.length + 1
-/** What is wrong with a head or a body, and the line that says so. */
+/** Mistakes in a head or a body, and the line that reports each. */
 const wrong: [sentence: string, head: unknown, body: string, line: RegExp][] = [
   [
     'no proof of redaction (REC-01)',

@@ -56,7 +56,8 @@ export function verifyRecordings(dir: string = ownRecordings): string[] {
 }
 
 /**
- * Returns what is wrong with a recording: private content of a live exchange, or traces of one in any other.
+ * Returns the problems of a recording: private content of a live exchange, or traces of one in any other
+ * recording.
  */
 function wrongWith(dir: string, recording: Recording): string[] {
   if (recording.origin !== 'recorded') {

@@ -61,7 +61,7 @@ test('text that only resembles a known value is removed from the same fields (RE
     assert.doesNotMatch(redacted(JSON.stringify(value)), /acme|ada|harbour|closed|merger/i)
 })
 
-/** Arguments whose names are as long as each other; how many names they have. */
+/** Arguments whose names have the same length, and the number of their names. */
 const colliding: [args: object, names: number][] = [
   [{ a: 2, b: 3 }, 2],
   [{ x: 1, y: 2, z: 3 }, 3],

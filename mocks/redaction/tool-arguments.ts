@@ -4,7 +4,7 @@
 import { blankJson, eventTypeOf, isPiece } from './json.ts'
 
 /**
- * Returns a function that gives the replacement of each piece of a stream, in order; null if the pieces do
+ * Returns a function that returns the replacement of each piece of a stream, in order; null if the pieces do
  * not form JSON.
  */
 export function planPieces(events: readonly string[]): (piece: string) => string | null {

@@ -1,4 +1,5 @@
-// Tools, embeddings and images that were asked for and not recorded: what the mock makes up fits the request.
+// Tools, embeddings and images that were requested but not recorded: the mock makes up answers that fit the
+// request.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'

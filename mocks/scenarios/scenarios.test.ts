@@ -1,5 +1,5 @@
-// Every scenario over a real connection: the bytes, the boundaries and the end are those that the table says, and
-// each is what its name promises.
+// Every scenario over a real connection: bytes, boundaries and end are those in the table, and each scenario
+// does what its name says.
 import assert from 'node:assert/strict'
 import test, { describe, type TestContext } from 'node:test'
 import { gunzipSync } from 'node:zlib'
@@ -19,19 +19,19 @@ const streaming = { stream: true, stream_options: { include_usage: true } }
 const nameOf = (entry: string): string => entry.replace('-N', '-3')
 
 interface Wire {
-  /** The head's first line; empty where there is no head. */
+  /** The first line of the head; empty if there is no head. */
   readonly first: string
   /** One for each HTTP chunk, or one for the body of a known length. */
   readonly chunks: readonly Buffer[]
-  /** Whether the body was ended as it should be. */
+  /** True if the body ended properly. */
   readonly ended: boolean
   readonly error: string | null
   readonly text: string
 }
 
 /**
- * Asks by hand, and reads what the connection carries. `silence`: it is given up after so many ms without a byte; `first`:
- * and so many before the first one.
+ * Sends a raw request, and reads what the connection carries. Gives up after `silence` ms without a byte, or
+ * `first` ms without the first one.
  */
 async function wire(
   t: TestContext,
@@ -89,7 +89,7 @@ const contentOf = (events: readonly string[]): string =>
     .map((data) => JSON.parse(data).choices?.[0]?.delta.content ?? '')
     .join('')
 
-// Some at a time: those that pause or fall silent take most of the time.
+// Several at a time: those that pause or fall silent take most of the time.
 describe('each scenario goes out as the table says', { concurrency: 4 }, () => {
   for (const entry of Object.keys(scenarios))
     for (const stream of [false, true])

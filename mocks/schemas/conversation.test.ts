@@ -1,5 +1,5 @@
-// Conversations as applications get them wrong, over a real socket: each dialect refuses in its own words, and what is
-// right in an unusual way passes.
+// Mistakes that applications make in conversations, over a real socket: each dialect refuses them in its own
+// words, and unusual but valid conversations pass.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { createMockProviders } from '../server/create.ts'

@@ -1,5 +1,5 @@
 // Conversations that no provider accepts: results of tools without the call, and calls without their results.
-// Each dialect has its own rule and words. Reads only what the rule needs; the schemas check the rest.
+// Each dialect has its own rule and wording. Reads only what the rule needs; the schemas check the rest.
 import type { z } from 'zod'
 
 type Json = Readonly<Record<string, unknown>>

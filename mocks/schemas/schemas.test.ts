@@ -19,7 +19,7 @@ const contents = [{ role: 'user', parts: [{ text: 'Where to?' }] }]
 const config = (generationConfig: object) => ({ contents, generationConfig })
 const response = { model: 'm', input: 'Where to?' }
 
-/** Schema, a body that is right, and what makes it wrong, by the field that is to blame. */
+/** A schema, a valid body, and changes that make it invalid, by the name of the wrong field. */
 const table: [string, z.ZodObject, object, Record<string, object>][] = [
   [
     'messages',

@@ -1,11 +1,11 @@
-// Chaos and pace by numbers over a real socket: the shares that were asked for, the same ones with the same seed,
+// Chaos and pace as numbers, over a real socket: the configured shares, the same choices with the same seed,
 // and the times that a client sees.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createMockProviders } from './create.ts'
 import { ask, chatBody, mockFor } from './test-mock.ts'
 
-/** Returns what became of each of `count` calls: a status, or `cut`. */
+/** Returns the outcome of each of `count` calls: a status, or `cut`. */
 async function outcomes(
   mock: Awaited<ReturnType<typeof mockFor>>,
   count: number,

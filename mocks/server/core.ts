@@ -73,7 +73,7 @@ export interface WorldOptions {
    * that the model would refuse is refused, in the provider's words. Default: false.
    */
   readonly lenient?: boolean
-  /** Returns what is known of models; called for each request. Default: what comes with the package. */
+  /** Returns the known facts about models; called for each request. Default: those of the package. */
   readonly facts?: () => FactTable
   /** Errors, cuts, slowness and pace by numbers, in every context that does not set its own. */
   readonly chaos?: Chaos
@@ -337,7 +337,7 @@ function createContext(shared: Shared, name: string | null): Context {
   return { stage, receive }
 }
 
-/** Returns what a recording is looked for by. */
+/** Returns the properties by which a recording is found. */
 const contentOf = (
   { request, wants }: Read,
   at: number,
@@ -462,7 +462,7 @@ function countUnderWay(): { begin(): () => void; settled(): Promise<void> } {
   }
 }
 
-/** Describes a request for the choice of its answer. `byName` is the scenario that it names. */
+/** Describes a request so that its answer can be chosen. `byName` is the scenario that it names. */
 function matchRequestOf(
   { url }: Incoming,
   place: ProviderMatch | null,
@@ -547,7 +547,7 @@ function scenarioOfModel(model: string | null, body: unknown): string | null {
 interface Read {
   readonly provider: MockProvider
   readonly endpoint: Endpoint | null
-  /** Includes the turns that the provider stores of its conversation. */
+  /** Includes the turns of its conversation that the provider stores. */
   readonly request: Arrived
   readonly wants: Wants
   readonly kind: RequestKind

@@ -118,7 +118,7 @@ export async function createMockProviders({
   }
 }
 
-/** Listens. Rejects with what is in the way and what to do about it; the system's own error is the cause. */
+/** Listens. Rejects with the obstacle and what to do about it; the system's own error is the cause. */
 async function listen(server: Server, port: number, host: string): Promise<void> {
   server.listen(port, host)
   await once(server, 'listening').catch((cause: NodeJS.ErrnoException) => {

@@ -1,4 +1,4 @@
-// Two calls never get an answer of the same id, and the bytes are those of the recording otherwise.
+// Two calls never get answers with the same id; all other bytes are those of the recording.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { bytesOf } from '../answer.ts'

@@ -124,7 +124,7 @@ test('one pool serves many requests, in a row and at once', async (t) => {
   }
 })
 
-test('an official client understands the answers', async (t) => {
+test('an official client can read the answers', async (t) => {
   intercepted(t, 'none')
   const client = new OpenAI({ apiKey: 'anything', maxRetries: 0 })
   const ask = { model: 'gpt-4o-mini', messages: [{ role: 'user' as const, content: 'hello' }] }

@@ -103,7 +103,7 @@ export class KeptResponses {
     return wholeAnswer('kept', 200, isOver ? shown : { ...unfinished(shown), status: 'in_progress' })
   }
 
-  /** Returns what is kept for a request, and keeps the response in its answer. */
+  /** Returns what is kept for a request, and keeps the response that is in its answer. */
   turn(request: Arrived, provider: MockProvider, kind: RequestKind, socket: object | null) {
     const spends = kind === 'inference'
     return {

@@ -1,4 +1,4 @@
-// The ledger by itself: numbers, and what it holds at most.
+// The ledger alone: its numbering, and how much it keeps.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { createLedgerBook } from './ledger-book.ts'

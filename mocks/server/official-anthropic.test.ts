@@ -1,4 +1,5 @@
-// The official `@anthropic-ai/sdk` client against the mock, over a real socket: it cannot tell.
+// The official `@anthropic-ai/sdk` client against the mock, over a real socket: it cannot tell the
+// difference.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'

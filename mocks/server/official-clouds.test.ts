@@ -74,7 +74,7 @@ const REQUEST = {
   ...{ method: 'POST', rawPath: '/model/a%3A0/invoke', query: new URLSearchParams(), text: '{}' },
 }
 
-/** Signs by the client's own signer at a moment. */
+/** Signs with the client's own signer, for a given time. */
 async function signed(t: test.TestContext, given: { region?: string; path?: string } = {}) {
   const { awsCredentials } = await import('../../src/credentials/aws.ts')
   useAccount(t, account, { AWS_SESSION_TOKEN: 'session-token-0123456789' })

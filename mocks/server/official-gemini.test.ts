@@ -1,4 +1,4 @@
-// The official `@google/genai` client against the mock, over a real socket: it cannot tell.
+// The official `@google/genai` client against the mock, over a real socket: it cannot tell the difference.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { ApiError, FunctionCallingConfigMode, type GenerateContentResponse, GoogleGenAI } from '@google/genai'

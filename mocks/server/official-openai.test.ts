@@ -1,5 +1,5 @@
-// The official `openai` client against the mock, over a real socket: it cannot tell. Over 250 lines, because it tries
-// each endpoint with the same client and mock.
+// The official `openai` client against the mock, over a real socket: it cannot tell the difference. Over 250
+// lines, because it tries each endpoint with the same client and mock.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import OpenAI, { AzureOpenAI } from 'openai'

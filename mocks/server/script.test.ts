@@ -1,4 +1,4 @@
-// Scripts for calls that the test does not write itself, over a real socket: their prompts hold no nonce.
+// Scripts for calls that the test does not make itself, over a real socket: their prompts contain no nonce.
 import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
 import type { ScriptedAnswer } from './script.ts'

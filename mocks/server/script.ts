@@ -112,8 +112,8 @@ const answerSchema = z.strictObject({
   /** Pause in ms before anything is sent, the status included. */
   wait: z.number().nonnegative().optional(),
   /**
-   * Number of requests that it answers before the next takes over, or `every`. The last one of a nonce has no
-   * limit.
+   * Number of requests that it answers before the next answer takes over, or `every`. The last answer for a
+   * nonce has no limit.
    */
   times: z.union([z.int().min(1, TIMES), z.literal('every')], TIMES).default(1),
   /**

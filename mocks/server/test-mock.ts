@@ -1,9 +1,10 @@
-// What the mock's tests share: a mock for one test, a chat request, and a client that shows bytes as they are.
+// Helpers that the mock's tests share: a mock for one test, a chat request, and a client that shows raw
+// bytes.
 import { connect, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 import { createMockProviders, type MockOptions, type MockProviders } from './create.ts'
 
-/** Ended with the test. Takes invented names of models. */
+/** Starts a mock that is closed when the test ends and accepts invented model names. */
 export async function mockFor(t: TestContext, options: MockOptions = {}): Promise<MockProviders> {
   const mock = await createMockProviders({ lenient: true, ...options })
   t.after(() => mock.close())
@@ -30,7 +31,7 @@ export function ask(
   })
 }
 
-/** A connection on which a chat was asked for by hand. */
+/** A connection on which a raw chat request was sent. */
 export function askRaw(mock: MockProviders, body: object): Socket {
   const { port, pathname } = new URL(`${mock.baseUrl('openai')}/chat/completions`)
   const text = JSON.stringify(body)
@@ -48,7 +49,7 @@ export function askRaw(mock: MockProviders, body: object): Socket {
   return socket
 }
 
-/** Everything that comes until the connection ends, and how it ended. */
+/** Everything that arrives until the connection ends, and how it ended. */
 export function drain(socket: Socket): Promise<{ bytes: Buffer; error: NodeJS.ErrnoException | null }> {
   const chunks: Buffer[] = []
   let error: NodeJS.ErrnoException | null = null

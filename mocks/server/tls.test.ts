@@ -9,7 +9,7 @@ import { createMockProviders } from './create.ts'
 
 const NAMES = ['localhost', '127.0.0.1', '::1', 'mock.example', '2001:db8::1:0:2']
 
-/** The body, or the code of what went wrong. */
+/** The body, or the code of the error. */
 const ask = (url: string, options: object, body: object): Promise<string> =>
   new Promise((done) => {
     const headers = { 'content-type': 'application/json', authorization: 'Bearer sk-mock-key-of-openai' }

@@ -23,7 +23,7 @@ export interface ValidationRules {
 }
 
 /**
- * Judges a request. `endpoint` is null for a path where the provider has none; that is noted here, and
+ * Validates a request. `endpoint` is null for a path at which the provider has none; that is noted here, and
  * refused when the answer is chosen.
  */
 export function validate(

@@ -237,7 +237,7 @@ const seconds = (): number => Math.floor(Date.now() / 1000)
 
 const shown = ({ content: _, ...file }: FileWithContent): StoredFile => file
 
-/** Returns a batch as it is shown. */
+/** Returns a batch in its public form. */
 function batchAs(
   { id, endpoint, input_file_id, metadata, created_at, lines }: Batch,
   status: string,

@@ -1,5 +1,5 @@
-// Files and batches that the mock keeps, and endpoints without a conversation: by the official clients, and what the
-// real providers refuse.
+// Files and batches that the mock keeps, and endpoints without a conversation: called with the official
+// clients, and requests that the real providers refuse.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import test from 'node:test'

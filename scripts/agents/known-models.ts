@@ -4,7 +4,7 @@ import type { AgentCall } from './table.ts'
 export interface KnownModel {
   readonly agent: string
   readonly model: string
-  /** Dialect in which the agent asks for it: a key of its ways. */
+  /** Dialect in which the agent requests it: a key of its ways. */
   readonly way: string
   /** Call that reads a file, if the agent offers this model other tools than usual. */
   readonly reads?: (file: string) => AgentCall

@@ -36,7 +36,7 @@ function servedBy({ model, way }: KnownModel, upstream: string): Upstream {
   if (way !== upstream) return served
   const { provider } = served
   const isTheirs = packageTable().models.some((each) => each.provider === provider && each.model === model)
-  // OpenAI speaks both of its dialects, so that tools go where the model accepts them.
+  // OpenAI speaks both of its dialects, so that tools go through the one in which the model accepts them.
   return {
     ...served,
     ...(isTheirs && { main: model }),

@@ -41,7 +41,7 @@ export interface AgentTask {
   readonly parallel?: boolean
   /** Adds a second turn of the same conversation; `other`: at a provider of the agent's own dialect. */
   readonly again?: 'same' | 'other'
-  /** Model that it asks for, and what serves it. */
+  /** Model that it requests, and the model that serves it. */
   readonly known?: StageOptions['known']
   /** Call that reads a file, if this model makes it in another way. */
   readonly reads?: (file: string) => AgentCall

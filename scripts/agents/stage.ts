@@ -18,7 +18,7 @@ import type { CallDetail, CallRecord } from '../../src/core/record.ts'
 import { createGateway } from '../../src/gateway/create-gateway.ts'
 
 export interface Upstream {
-  /** Dialects of the provider; the one of its entry if absent. */
+  /** Dialects of the provider; by default, the one of its entry. */
   readonly dialects?: readonly string[]
   readonly provider: string
   readonly main: string
@@ -75,7 +75,8 @@ export interface AgentStage {
 const NONCE = 'a9e07ca5e5000001'
 
 /**
- * Opens a stage. `script` holds the answers of the model behind `auto`, unless an answer names another one.
+ * Opens a stage. `script` contains the answers of the model behind `auto`, unless an answer names another
+ * model.
  */
 export async function openStage(
   { client, upstream, tools, known }: StageOptions,

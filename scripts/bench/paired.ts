@@ -1,6 +1,5 @@
-// Compares two builds by the processor time that a call takes on the main thread, in pairs of neighbouring
-// rounds. On a busy machine processor time changes less than throughput does, and a pair cancels most of the
-// rest.
+// Compares two builds by the processor time of a call on the main thread, in pairs of neighbouring rounds. On
+// a busy machine processor time varies less than throughput, and a pair cancels most of the rest.
 
 export interface Paired {
   /** Median of the differences between the two rounds of a pair, as a share of the base: 0.03 is 3 % more. */

@@ -176,7 +176,7 @@ interface Arm {
   begin(): Promise<() => Promise<unknown>>
 }
 
-/** Opens pages in a thread, so that reading them takes no time of the thread that makes the calls. */
+/** Opens pages in a thread, so that reading them takes no time from the thread that makes the calls. */
 async function openPages(origin: string): Promise<() => Promise<unknown>> {
   const worker = new Worker(new URL('./open-pages.ts', import.meta.url), {
     workerData: { origin, pages: PAGES },

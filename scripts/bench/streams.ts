@@ -42,7 +42,7 @@ export async function streamRound(target: BenchTarget, sizes: StreamSizes): Prom
   }
 }
 
-/** Returns the value below which a share of the numbers lies. */
+/** Returns the value below which this share of the numbers lies. */
 export function quantile(numbers: readonly number[], share: number): number {
   const sorted = numbers.toSorted((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))]!

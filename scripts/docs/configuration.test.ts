@@ -1,4 +1,4 @@
-// The reference of the configuration says something about every setting.
+// The configuration reference describes every setting.
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

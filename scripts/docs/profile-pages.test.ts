@@ -1,4 +1,4 @@
-// The pages of profiles: about no gateway, with the words that bind every one.
+// The pages of profiles: they name no gateway, and contain the words that bind every gateway.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readRequirements } from '../../conformance/requirements/requirements.ts'

@@ -12,7 +12,10 @@ const levelOf = ({ level, level_waybill }: Requirement): string =>
 const isInContract = ({ scope }: Requirement): boolean =>
   scope !== 'model servers' && scope !== 'named profiles'
 
-/** Returns the contract with the rows of each family; a table has 3 columns if all of it binds only Waybill. */
+/**
+ * Returns the contract with the rows of each family; a table has 3 columns if all of its rows bind only
+ * Waybill.
+ */
 export function withRows(contract: string, requirements: readonly Requirement[]): string {
   const lines = contract.split('\n')
   const families = Map.groupBy(requirements.filter(isInContract), ({ id }) => id.split('-')[0]!)

@@ -1,4 +1,4 @@
-// The table of requirements: what it takes for held, and what it complains about.
+// The table of requirements: which tests count for a requirement, and which problems are reported.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { requirementsIn, tableOf, testNamesIn } from './requirements.ts'

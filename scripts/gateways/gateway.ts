@@ -46,7 +46,7 @@ export type ServiceName = keyof typeof SERVICES
 export const NPM = 'npm install --no-save --no-audit --no-fund --ignore-scripts --prefix .'
 
 /**
- * Tables for counting tokens, which some gateways download at their start: LiteLLM's package holds the two
+ * Tables for counting tokens that some gateways download at their start: LiteLLM's package contains the two
  * that matter.
  */
 export const TOKEN_TABLES = [

@@ -1,4 +1,4 @@
-// What `npm run gateways` takes away after a run: its own directories, and nothing else of the place it was given.
+// What `npm run gateways` deletes after a run: its own directories, and nothing else in the given place.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -16,7 +16,7 @@ test('other files in the scratch directory stay', (t) => {
   for (const directory of ['mine', 'reports/mine', 'bin'])
     mkdirSync(join(scratch, directory), { recursive: true })
   writeFileSync(join(scratch, 'mine.txt'), 'mine')
-  // A shell and nothing that installs: the run ends before anything is fetched.
+  // A PATH with a shell but no installer: the run ends before anything is fetched.
   const shell = spawnSync('sh', ['-c', 'command -v sh'], { encoding: 'utf8' }).stdout.trim()
   symlinkSync(shell, join(scratch, 'bin/sh'))
   const { status, stderr } = spawnSync(process.execPath, [script, '--dir', scratch, 'portkey'], {

@@ -1,5 +1,6 @@
-// The scoreboard as a page: every mark leads to what was found, nothing on it is markup of a gateway's, the filter
-// narrows the table and can be linked. In a browser, in both schemes, wide and on a phone, under axe.
+// The scoreboard as a page: every mark links to its findings, no markup of a gateway takes effect, and the
+// filter narrows the table and can be linked. In a browser, in both colour schemes, wide and on a phone,
+// under axe.
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'

@@ -1,4 +1,4 @@
-// The scoreboard publishes no failure that was not looked at, and its evidence is there and small.
+// The scoreboard publishes no failure that nobody has looked at, and its evidence exists and is small.
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -19,7 +19,7 @@ const text = readFileSync(join(root, 'action.yml'), 'utf8')
 const steps: readonly Step[] = parse(text).runs.steps
 const conform = steps.find(({ id }) => id === 'conform')!.run!
 
-/** Runs the step that runs the suite. Resolves with its exit code, what it printed and what it says of itself. */
+/** Runs the step that runs the suite. Resolves with its exit code, its output and its summary. */
 function run(t: TestContext, target: string) {
   const cwd = mkdtempSync(join(tmpdir(), 'waybill-action-'))
   t.after(() => rmSync(cwd, { recursive: true }))

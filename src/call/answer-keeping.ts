@@ -1,5 +1,5 @@
-// Puts on record, before the client has the end of an answer, the provider's ids, and the answer itself
-// if the gateway keeps it. The client may go on from it at once, at another gateway too, and this one may be
+// Puts on record, before the client has the end of an answer, the provider's ids, and the answer itself if
+// the gateway keeps it. The client may continue it at once, even at another gateway, and this gateway may be
 // killed in between.
 import type { ParsedEvent, Target } from '../core/call.ts'
 import type { AnswerCollector, AnswerStoring } from '../dialects/dialect.ts'
@@ -16,7 +16,7 @@ export interface Storing {
   readonly keyName: string | null
   /** Request as it was received. */
   readonly text: string
-  /** Response that it goes on from. */
+  /** Response that it continues. */
   readonly previous: string | null
   /** Id under which its client asks for it, if it runs in the background here; null: its own. */
   readonly runId: string | null
@@ -26,7 +26,7 @@ export interface KeepingOptions {
   readonly callId: string
   readonly write: Store['write']
   readonly mask: (text: string) => string
-  /** False: the provider keeps nothing, so its ids do not go on record. */
+  /** False: the provider keeps nothing, so its ids are not recorded. */
   readonly namesAnswer: boolean
   /** Null if the gateway does not keep it. */
   readonly stored: Storing | null
@@ -48,7 +48,7 @@ export class AnswerKeeping {
     this.#collector = options.stored?.storing.openCollector() ?? null
   }
 
-  /** Takes a part of a stream, as sent. The ids are mostly on record long before its end. */
+  /** Takes a part of a stream, as sent. The ids are usually on record long before the end. */
   part(bytes: Buffer, parsed: ParsedEvent | null): void {
     this.#collector?.add(bytes)
     if (parsed && this.#isNew(parsed)) void this.#name(false)
@@ -60,7 +60,10 @@ export class AnswerKeeping {
     return this.beforeEnd(parsed, from)
   }
 
-  /** Returns a promise that resolves when all is on record, or late; null if nothing has to be written. */
+  /**
+   * Returns a promise that resolves when everything is on record, or too late; null if nothing has to be
+   * written.
+   */
   beforeEnd(parsed: ParsedEvent, from: Target): Promise<void> | null {
     const waits: Promise<unknown>[] = []
     if (this.#isNew(parsed) || !this.#isNamed) waits.push(this.#name(true))

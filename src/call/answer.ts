@@ -39,7 +39,7 @@ export interface Answering {
   readonly cacheName: string | null
   /** Part of the answer that goes on record before its end. */
   readonly keeping: AnswerKeeping
-  /** Puts on record that the call goes on at its provider; resolves when that is done. */
+  /** Records that the call continues at its provider; resolves when that is done. */
   runsOn(result: AnswerResult, responseId: string): Promise<void>
   /** Returns milliseconds since the call arrived. */
   elapsed(): number
@@ -221,7 +221,7 @@ function saveToCache(
   { from, translation, adjusted }: SendResult,
   { cacheName, context }: Answering,
 ): void {
-  // What was left out would go unsaid the next time.
+  // Otherwise the loss would not be named the next time.
   if (cacheName === null || parts === null || adjusted.length > 0) return
   const losses = translation?.losses ?? []
   context.cache.set(cacheName, from, { contentType: headers['content-type'], parts, model, tokens, losses })
@@ -240,7 +240,7 @@ function answerRefusal(
   }
 }
 
-/** No target answered: relays the last provider's error, or sends our own. */
+/** No target answered: relays the last provider's error, or sends the gateway's own. */
 function answerFailure(failure: Failure, result: SendResult, answering: Answering): AnswerResult {
   const { response, call } = answering
   const attempt = result.failed!

@@ -1,4 +1,5 @@
-// A call that goes on at its provider after its client has a first answer, as it is kept over a restart.
+// A call that continues at its provider after its client has a first answer, in the form that is kept across
+// a restart.
 import type { Write } from '../store/writes.ts'
 
 export interface BackgroundRun {

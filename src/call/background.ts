@@ -1,7 +1,7 @@
-// Calls that go on at their provider after their client has a first answer (`background: true`). The gateway asks
-// the provider for them until they end, or until their time is over, and then closes their record with what they
-// cost. They stay open on record over a restart, and only their client's word cancels them. Knows no dialect by
-// name.
+// Calls that continue at their provider after their client has a first answer (`background: true`). The
+// gateway asks the provider for them until they end, or until their time is over, and then closes their
+// record with their cost. They stay open on record across a restart, and only their client can cancel them.
+// Knows no dialect by name.
 import type { AttemptEnd, CallState, ParsedEvent } from '../core/call.ts'
 import { timeOfId } from '../core/call.ts'
 import type { Store } from '../store/store.ts'

@@ -14,7 +14,7 @@ export interface EndOfCall extends AnswerResult {
   readonly route: Route
   /** How the call was sent; null if it was not. */
   readonly sent: Omit<SendResult, 'answer'> | null
-  /** How much of a subscription is used, as the last answer says; null if it says nothing. */
+  /** Used part of a subscription, as the last answer says; null if it says nothing. */
   readonly planLimits: string | null
   /** Cost of the attempts before the last one; null without any. */
   readonly earlier: KnownCost | null

@@ -22,7 +22,10 @@ export interface RoutedRequest {
   readonly route: Route
   readonly tracker: Routed['tracker']
   readonly sessionId: string | null
-  /** The session, or a name for what its conversation began with; decides about the provider's key. */
+  /**
+   * The session, or a name for the beginning of its conversation; decides which of the provider's keys is
+   * used.
+   */
   readonly conversation: string | null
   readonly agentId: string | null
   readonly purpose: Purpose

@@ -56,7 +56,7 @@ async function answerKept(
   const maker = await context.store.calls.makerOf('response_id', id, caller.name)
   const provider = maker && context.providers.get(maker.provider)
   const upstream = provider?.dialects.get(dialect.name)
-  // A deleted response is deleted at its provider, too.
+  // A deleted response is also deleted at its provider.
   if (own !== null && (about.method !== 'DELETE' || !upstream?.keptAnswer)) return reply(200, own, {})
   if (!maker || !provider || !upstream?.keptAnswer)
     throw new GatewayError(

@@ -1,5 +1,5 @@
-// A learned refusal that has become wrong, because the provider accepts the parameter now: what happens until it is
-// forgotten, by `waybill models forget` or after seven days.
+// A learned refusal that is outdated, because the provider accepts the parameter now: what happens until it
+// is forgotten, by `waybill models forget` or after seven days.
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -32,7 +32,10 @@ async function start(t: TestContext) {
     options: { now: () => Date.now() + days * DAY_MS },
   })
   const { ledger } = gateway.upstream.alpha!
-  /** Makes a call with a temperature. Returns what it says it left out, and which temperatures the provider got. */
+  /**
+   * Makes a call with a temperature. Returns what its answer says was left out, and the temperatures that the
+   * provider got.
+   */
   const call = async () => {
     const before = ledger.length
     const said = await gateway.chat(ask('auto', { temperature: 0.4 }))

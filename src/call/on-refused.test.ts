@@ -1,6 +1,6 @@
-// `on_refused` over real sockets: a parameter that a provider refuses is left out once, on record and in a header, and
-// remembered over restarts; a relayed call, another refusal and a parameter that the client needs stay as they are.
-// Over 200 lines, because it is a list of refusals.
+// `on_refused` over real sockets: a parameter that a provider refuses is left out once, on record and in a
+// header, and remembered across restarts; a relayed call, another refusal and a parameter that the client
+// needs stay as they are. Over 200 lines, because it is a list of refusals.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

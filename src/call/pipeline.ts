@@ -70,7 +70,7 @@ class ClientCall implements BodyTaker, Answering, SendListener {
   /** True if it runs in the background, and the run, once the call is described. */
   #runsHere = false
   #here: RunHere | null = null
-  /** Response that it goes on from, and whose conversation the gateway has. */
+  /** Response that it continues, and whose conversation the gateway has. */
   #previous: string | null = null
   #conversation: string | null = null
   #trace!: CallTrace
@@ -130,7 +130,7 @@ class ClientCall implements BodyTaker, Answering, SendListener {
     else this.#whenReady(named, (named) => this.#goOn(body, read, named))
   }
 
-  /** Routes a request that goes on from something; the gateway may have what came before it. */
+  /** Routes a request that continues something; the gateway may have what came before it. */
   #goOn(body: JsonBody, read: ReadRequest, { kept, conversation }: NamedState): void {
     if (conversation === null) {
       this.#route(body, read, kept)
@@ -150,7 +150,7 @@ class ClientCall implements BodyTaker, Answering, SendListener {
     else this.#record(body, found)
   }
 
-  /** Step 4: puts the call on record before a byte of it leaves. Refuses it if that fails. */
+  /** Step 4: puts the call on record before a byte of it is sent. Refuses it if that fails. */
   #record(body: JsonBody, found: RoutedRequest): void {
     this.#tracker = found.tracker
     this.#conversation = found.conversation
@@ -251,7 +251,7 @@ class ClientCall implements BodyTaker, Answering, SendListener {
     )
   }
 
-  /** Keeps the record open while the provider goes on with the call. */
+  /** Keeps the record open while the call continues at the provider. */
   async runsOn(result: AnswerResult, responseId: string): Promise<void> {
     const { outcome, ...closing } = this.#closingOf(result)
     const named = { ...outcome, responseId: this.#namesAnswer ? responseId : null }

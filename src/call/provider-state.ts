@@ -23,7 +23,7 @@ export interface KeptState extends ProviderState {
 export interface NamedState {
   /** Of providers; null if it names none. */
   readonly kept: KeptState | null
-  /** The conversation that it goes on from, if the gateway keeps it; null otherwise. */
+  /** The conversation that it continues, if the gateway keeps it; null otherwise. */
   readonly conversation: KeptConversation | null
 }
 

@@ -1,5 +1,5 @@
-// Sealed reasoning that only the account which made it can read: the conversation stays there while it can, and what it
-// loses elsewhere is named.
+// Sealed reasoning that only the account that made it can read: the conversation stays at that account while
+// possible, and what it loses elsewhere is named.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { startMockServer } from '../../mocks/test-upstream.ts'

@@ -1,4 +1,4 @@
-// A call in the background that no provider of its route can run by itself: the gateway runs it as an ordinary call,
+// A background call that no provider of its route can run by itself: the gateway runs it as an ordinary call,
 // and keeps its answer in its own store, where the client finds it. Knows no dialect by name.
 import { type IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -13,8 +13,8 @@ import type { KeptResponse, ResponseStore } from '../responses-store/response-st
 import type { Router } from '../routing/router.ts'
 
 /**
- * Returns a request in the background as an ordinary one, if no target of its route can run it by itself and the
- * gateway may keep its answer; null otherwise. Throws for one that is to be streamed.
+ * Returns a background request as an ordinary one, if no target of its route can run it by itself and the
+ * gateway may keep its answer; null otherwise. Throws for a request that is to be streamed.
  */
 export function plainIfRunHere(
   { name, storing }: ClientDialect,
@@ -44,10 +44,10 @@ export interface RunOptions {
   readonly keyName: string | null
   readonly store: ResponseStore
   readonly storing: AnswerStoring
-  /** Request as it was received, and the response that it goes on from. */
+  /** Request as it was received, and the response that it continues. */
   readonly text: string
   readonly previous: string | null
-  /** Stops the call; it then ends as one whose client has left. */
+  /** Stops the call; it then ends like one whose client has left. */
   readonly stop: () => void
 }
 
@@ -175,7 +175,7 @@ export class RunsHere {
   }
 }
 
-/** Takes what is written, like a client that reads everything; holds its beginning. */
+/** Accepts what is written, like a client that reads everything; keeps its beginning. */
 class Sink extends Duplex {
   text = ''
 

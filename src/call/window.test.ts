@@ -1,5 +1,6 @@
-// Windows of models and routing, over real sockets: a target that is known to be too small is tried last, one that finds the
-// request too long is followed by a larger one, and rules ask for the purpose and the program of a call.
+// Windows of models and routing, over real sockets: a target that is known to be too small is tried last, one
+// that finds the request too long is followed by a larger one, and rules can match the purpose and the
+// program of a call.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { answer, type Script } from '../../mocks/test-upstream.ts'

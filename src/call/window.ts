@@ -11,7 +11,10 @@ const MARGIN = 1.1
 /** Maximum tokens of a character. */
 const MAX_TOKENS_PER_CHARACTER = 2
 
-/** Returns the route with the targets last that are known to be too small. `text`: the body, which is `json`. */
+/**
+ * Returns the route with the targets that are known to be too small at its end. `text`: the body, which is
+ * `json`.
+ */
 export function smallLast(
   route: Route,
   { text, json, traits }: { readonly text: string; readonly json: unknown; readonly traits: RequestTraits },

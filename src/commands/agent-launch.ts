@@ -31,7 +31,7 @@ export interface Launch {
   readonly args: readonly string[]
 }
 
-/** Returns the agent by the name of its program, wherever that is installed. */
+/** Returns the agent with this program name, wherever the program is installed. */
 export const agentFor = (program: string): Agent =>
   AGENTS.find(({ programs }) => programs.includes(basename(program).replace(/\.(exe|cmd)$/i, ''))) ??
   ANY_PROGRAM

@@ -18,7 +18,7 @@ export interface Agent {
   readonly options?: readonly (readonly string[])[]
   /** Variables that would bypass the gateway, or bring another key to it. */
   readonly unset?: readonly string[]
-  /** How it is started if it keeps a login of its own, such as a subscription; absent if it cannot. */
+  /** How it is started if it keeps its own login, such as a subscription; absent if it cannot. */
   readonly ownLogin?: Pick<Agent, 'env' | 'unset'> & {
     /** Variable with further headers, one on each line; the user's own come first. */
     readonly headers: string

@@ -50,7 +50,7 @@ export function planAgain(recordings: readonly Recording[], { config }: Loaded):
   return { asked, left }
 }
 
-/** Returns a recording that can be asked again, or why it cannot. */
+/** Returns a recording whose request can be repeated, or why it cannot. */
 function askableOf(recording: Recording, known: readonly string[]): Askable | string {
   const { provider, endpoint, request } = recording
   if (!request.asked) return 'it does not hold its request; record with --keep-requests'

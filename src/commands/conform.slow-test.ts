@@ -28,7 +28,7 @@ function write(text: string): string {
   return file
 }
 
-/** A target file around a way to start, written to disk; JSON is YAML. */
+/** Writes a target file with this way to start; JSON is YAML. */
 const targetFile = (start: object, more: object = {}): string =>
   write(
     JSON.stringify({
@@ -41,7 +41,7 @@ const targetFile = (start: object, more: object = {}): string =>
     }),
   )
 
-/** A program that answers what it is asked to read; `onCall` is its code for a POST. */
+/** A program that answers every read; `onCall` is its code for a POST. */
 const program = (onCall: string) => ({
   command: [
     '{{node}}',
@@ -50,7 +50,7 @@ const program = (onCall: string) => ({
   ],
 })
 
-/** One that hands calls on to the mock; `first` is its code for any request. */
+/** A program that passes calls on to the mock; `first` is its code for any request. */
 const relay = (first: string) => ({
   command: [
     '{{node}}',
@@ -68,7 +68,7 @@ const relay = (first: string) => ({
   ],
 })
 
-/** A server of this process; its address. */
+/** Starts a server in this process, and returns its address. */
 async function serve(t: TestContext, onConnection: (socket: Socket) => void): Promise<{ url: string }> {
   const sockets: Socket[] = []
   const server = createServer((socket) => {
@@ -184,7 +184,7 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
   })
 
   test('the key is so short that ordinary words would be taken for it (KEEP-01)', async () => {
-    // The only variable that is set here beside PATH; it holds one digit.
+    // The only variable that is set here besides PATH; its value is one digit.
     const file = targetFile({ url: 'http://127.0.0.1:1' }, { key_env: 'NO_COLOR' })
     const { code, err } = await waybill('conform', file)
     assert.match(err, /the key in NO_COLOR has fewer than 8 characters/)
@@ -259,7 +259,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-test('a crash of a hostile request is a failure, and the run goes on with the target started again (FAIL-06, SUITE-01)', async () => {
+test('a crash after a hostile request is a failure; the target is started again, and the run continues (FAIL-06, SUITE-01)', async () => {
   const report = join(root, 'crashed')
   const text = readFileSync(join(TARGETS, 'waybill.source.yaml'), 'utf8')
     .replace('extends: waybill.yaml', `extends: ${join(TARGETS, 'waybill.yaml')}`)

@@ -1,5 +1,5 @@
-// `waybill doctor` over real directories, with and without a gateway: what it finds, and that it leaves everything as
-// it was. Over 250 lines, because most tests begin with the same directory.
+// `waybill doctor` on real directories, with and without a gateway: what it finds, and that it leaves
+// everything as it was. Over 250 lines, because most tests begin with the same directory.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
@@ -35,14 +35,18 @@ const snapshot = (directory: string) =>
       return { name, mode, mtimeMs, size }
     })
 
-/** A configuration and the data directory of a gateway that ran on it and was stopped; `port` is where it listened. */
+/**
+ * A configuration, and the data directory of a gateway that ran with it and was stopped; `port` is where it
+ * listened.
+ */
 async function directoryOf(t: TestContext) {
   const provider = await startMockServer()
   t.after(() => provider.close())
   const directory = temporaryDirectory(t)
   const data = join(directory, 'data')
   const file = join(directory, 'waybill.yaml')
-  // Without artifacts, which are written some seconds after a call, the directory stays as it is beside doctor.
+  // Without artifacts, which are written some seconds after a call, the directory does not change while
+  // doctor runs.
   const text = (port: number) =>
     `server: { port: ${port} }\ndata: ./data\nartifacts: { keep: 0 }\nproviders: { alpha: { dialect: openai, base_url: "${provider.baseUrl}", key: $KEY } }\nroutes: { auto: { targets: [ { model: alpha/own } ] } }\n`
   const start = async (port: number) => {

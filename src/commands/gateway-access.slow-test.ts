@@ -1,4 +1,5 @@
-// Every command that talks to a gateway tells a missing key from a wrong one, and a slow gateway from an absent one.
+// Every command that talks to a gateway distinguishes a missing key from a wrong one, and a slow gateway from
+// an absent one.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { chmodSync, writeFileSync } from 'node:fs'
@@ -28,7 +29,7 @@ function configAt(t: TestContext, url: string): string {
 const COMMANDS: readonly { readonly words: readonly string[]; readonly code: number }[] = [
   { words: ['logs'], code: 1 },
   { words: ['logs', '--follow'], code: 1 },
-  { words: ['routes'], code: 0 }, // it goes on with the file
+  { words: ['routes'], code: 0 }, // it continues with the file
   { words: ['ui', '--print'], code: 1 },
   { words: ['run', 'true'], code: 1 },
   { words: ['doctor'], code: 1 },
@@ -96,7 +97,7 @@ test('doctor reports a key file that cannot be used', async (t) => {
   assert.match(stdout, /^BAD {2}the key file \S+ is open to others; run chmod 600 on it$/m)
 })
 
-/** A server that does this with each connection that has sent something. */
+/** A server that does this with each connection once that has sent something. */
 async function serverThat(t: TestContext, treat: (socket: Socket) => void): Promise<string> {
   const open = new Set<Socket>()
   const server = createServer((socket) => {

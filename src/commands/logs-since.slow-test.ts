@@ -1,4 +1,5 @@
-// The times that `waybill logs` takes: relative ones, dates, moments; and what it says of those that it cannot read.
+// The times that `waybill logs` accepts: relative times, dates and moments; and how it reports those that it
+// cannot read.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'

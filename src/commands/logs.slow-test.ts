@@ -88,7 +88,7 @@ test('--follow shows every call once, when it is over, and Ctrl-C exits with 0',
   release()
   await slow
   await until(7)
-  await sleep(2_200) // two looks more, which must repeat nothing
+  await sleep(2_200) // two more looks, which must repeat nothing
   assert.deepEqual(models(), ['before', 'quick-0', 'quick-1', 'quick-2', 'quick-3', 'quick-4', 'slow'])
   child.kill('SIGINT')
   assert.deepEqual(await closed, [0, null])

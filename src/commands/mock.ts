@@ -17,7 +17,7 @@ export interface MockCommand {
   readonly invent?: boolean
   /** Lets a recording answer that only ends like the request. */
   readonly similar?: boolean
-  /** Lets pass what the requested model would refuse. */
+  /** Accepts requests that the requested model would refuse. */
   readonly lenient?: boolean
   /** Errors, cuts, slowness and pace. */
   readonly chaos?: Chaos

@@ -1,4 +1,5 @@
-// `waybill models` as a program: facts with their origin, what was learned, lists of providers on request only.
+// `waybill models` as a program: facts with their origin, learned refusals, and providers' lists only on
+// request.
 import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'

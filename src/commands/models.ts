@@ -137,7 +137,7 @@ export async function syncModels({ providers, config: file, env }: SyncOptions):
 
 type Configured = Loaded['config']['providers'][string]
 
-/** Returns why a provider cannot be asked for its list here; null if it can. */
+/** Returns why a provider cannot be asked for its list from here; null if it can. */
 function withoutList({ auth, platform, key, keys }: Configured): string | null {
   if (platform)
     return `\`platform: ${platform}\` has no list of models in this form; name its models in the configuration`

@@ -1,4 +1,4 @@
-// What the commands do when the reader of their output has gone, or when the output cannot be written.
+// What the commands do if the reader of their output has gone, or if the output cannot be written.
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -60,7 +60,7 @@ test('a list that `head` cuts short in a shell exits with 0', () => {
   assert.deepEqual([status, stdout, stderr], [0, '[\n', ''])
 })
 
-test('output that cannot be written for another reason gives one line and exit code 1', {
+test('if output cannot be written for another reason, one line says so and the exit code is 1', {
   skip: process.platform !== 'linux' && 'only Linux has /dev/full',
 }, () => {
   for (const args of [['recordings', 'list'], ['--help'], ['mock', '--list']]) {
@@ -86,7 +86,7 @@ test('a gateway and a mock keep running if no one reads their output', async (t)
     })
     t.after(() => child.kill('SIGKILL'))
     child.stdout.destroy()
-    // What it prints when it is up is printed by the time that it has answered twice.
+    // By the time it has answered twice, it has printed its start-up lines.
     for (let answers = 0; answers < 2; await sleep(50)) {
       assert.deepEqual([child.exitCode, child.signalCode], [null, null], `${args[0]} ended`)
       const answer = await fetch(`http://127.0.0.1:${port}/healthz`).catch(() => null)

@@ -1,4 +1,4 @@
-// The process log at the end of a process: every line, in its order, also while an earlier one is being written.
+// The process log at the end of a process: every line, in order, even while an earlier one is being written.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import test from 'node:test'

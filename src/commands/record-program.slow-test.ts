@@ -1,5 +1,5 @@
-// `waybill record -- PROGRAM` and `waybill replay -- PROGRAM` as a user meets them: a program that calls tools, in
-// two folders, with a provider that is gone at the second run.
+// `waybill record -- PROGRAM` and `waybill replay -- PROGRAM` as a user meets them: a program that calls
+// tools, in two folders, with a provider that is gone in the second run.
 import assert from 'node:assert/strict'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -140,7 +140,9 @@ test('verify is silent about valid recordings, names each problem, and warns abo
   assert.match(empty.stderr, /^waybill: \/[^\n]+ holds no recordings; name the folder they are in\n$/)
 })
 
-/** Folder with a HAR file of three exchanges, of which one can be kept, and a file that is no recording. */
+/**
+ * A folder with a HAR file of three exchanges, of which one can be kept, and a file that is not a recording.
+ */
 function foreign(t: TestContext) {
   const dir = temporaryDirectory(t)
   const entry = (method: string, text: string) => ({
@@ -214,7 +216,7 @@ test('a second import writes nothing twice, and says where everything is', (t) =
   const first = run('good.har')
   assert.equal(first.status, 0, first.stderr)
   const names = () => readdirSync(join(out, 'openai')).sort()
-  // The same exchange twice in one file is two turns of a session.
+  // The same exchange twice in one file means two turns of a session.
   assert.equal(names().length, 4)
   const before = names()
   for (let again = 0; again < 2; again++) {

@@ -36,7 +36,7 @@ async function startedWith(t: TestContext, env: Record<string, string>, ...args:
   return {
     url,
     output,
-    /** Waits for it, because a child's output comes piece by piece. */
+    /** Waits for the text, because a child's output comes piece by piece. */
     async said(text: RegExp) {
       for (let tries = 0; tries < 200 && !text.test(output()); tries++) await sleep(10)
       assert.match(output(), text)
@@ -56,7 +56,7 @@ async function startedWith(t: TestContext, env: Record<string, string>, ...args:
   }
 }
 
-/** A folder with a configuration, and a provider at `path` that `script` answers for. */
+/** A folder with a configuration, and a provider at `path` whose answers `script` gives. */
 async function providerAt(t: TestContext, name: string, path: string, script: Script = answer()) {
   const directory = temporaryDirectory(t)
   const config = join(directory, 'waybill.yaml')
@@ -260,7 +260,7 @@ test('replay has its own database, spends no budget, and every call says that it
     })
   const read = async (url: string, path: string): Promise<any> =>
     (await fetch(url + path, { headers: authorization })).json()
-  /** The calls on record, when all of them are over. */
+  /** The calls on record, once all of them have ended. */
   const closed = async (url: string): Promise<any[]> => {
     for (;;) {
       const { data } = await read(url, '/api/usage/request-logs')
@@ -303,7 +303,7 @@ test('replay has its own database, spends no budget, and every call says that it
   await replay.stop()
 })
 
-/** What a client of OpenAI's makes of an answer, with texts as their lengths: redaction keeps these. */
+/** An answer as OpenAI's client reads it, with texts replaced by their lengths: redaction keeps these. */
 async function asked(url: string) {
   const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'any', maxRetries: 0 })
   const messages = [{ role: 'user' as const, content: 'Where to?' }]

@@ -83,7 +83,7 @@ test('routes of the file that the running gateway does not have are marked as ne
   assert.match(stdout, /more {2}\(priority\)\n {2}beta\/model-b/)
 })
 
-test('targets that take turns have equal shares, and the next one is named by the gateway', async (t) => {
+test('targets that take turns have equal shares, and the gateway names the next one', async (t) => {
   const turns =
     'routes: { auto: { strategy: round-robin, targets: [ { model: alpha/model-a }, { model: beta/model-b } ] } }'
   const { url, chat } = await testGateway(t, {

@@ -17,7 +17,7 @@ const KEY = 'wb-a-key-of-tests'
 const CONFIG =
   'routes: { code: { targets: [ { model: alpha/m } ] }, auto: { targets: [ { model: alpha/m } ] } }'
 
-/** A program of this name that tells what it was given, and then does something. */
+/** A program of this name that writes down what it was given, and then runs the given code. */
 function fakeAgent(t: TestContext, name: string, then = 'exit 0'): string {
   const file = join(temporaryDirectory(t), name)
   writeFileSync(file, `#!/bin/sh\nenv\nfor arg in "$@"; do echo "arg: $arg"; done\n${then}\n`)
@@ -38,7 +38,7 @@ const keyed = (t: TestContext) =>
     config: `${CONFIG}\nkeys: [ { name: k, digest: "sha256:${createHash('sha256').update(KEY).digest('hex')}" } ]`,
   })
 
-/** The lines of an environment that the agent's program printed. */
+/** The environment that the agent's program printed, line by line. */
 const environment = (stdout: string): Record<string, string> =>
   Object.fromEntries([...stdout.matchAll(/^([A-Z_]+)=(.*)$/gm)].map(([, name, value]) => [name, value]))
 

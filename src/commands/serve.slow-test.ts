@@ -51,7 +51,7 @@ async function serving(t: TestContext, provider: MockServer, config: string, env
     line,
     lines,
     all,
-    /** Another file in the place of this one, as editors do it. */
+    /** Replaces the file with another one, as editors do. */
     replace(config: string) {
       writeFileSync(`${file}.new`, head + config)
       renameSync(`${file}.new`, file)

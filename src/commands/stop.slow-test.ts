@@ -69,7 +69,7 @@ test('SIGTERM to `npm start` ends the gateway', {
   skip: process.platform === 'win32' && 'Windows has no signals',
 }, async (t) => {
   const env = surroundings(t)
-  // The project's own script, run on the source instead of the bundle, which may be of another day.
+  // The project's own script, run on the sources instead of the bundle, which may be out of date.
   const { start } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')).scripts as { start: string }
   const script = start.replace('dist/cli.js', `"${CLI}"`).replace('examples/', `${root}examples/`)
   assert.notEqual(script, start)

@@ -16,7 +16,7 @@ const STEERS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}]/u
 
 const waybill = (args: readonly string[], env: Record<string, string> = {}) => runCli(args, { env })
 
-/** A gateway that answers everything with this. */
+/** A gateway that gives this answer to everything. */
 async function hostile(t: TestContext, status: number, body: unknown): Promise<string> {
   const server = createServer((_request, response) => {
     response.writeHead(status, { 'content-type': 'application/json' })
@@ -30,7 +30,7 @@ async function hostile(t: TestContext, status: number, body: unknown): Promise<s
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** No argument of a process may hold one. */
+/** No argument of a process may contain a NUL. */
 const withoutNull = (args: readonly string[]): string[] => args.map((arg) => arg.replaceAll('\u0000', ''))
 
 /** Nothing but printable text and line feeds. */

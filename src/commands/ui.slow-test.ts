@@ -14,7 +14,7 @@ routes: { auto: { targets: [ { model: alpha/model-a } ] } }`
 const skip =
   process.platform === 'linux' ? false : 'the fake has the name of the program that Linux opens with'
 
-/** A directory with an `xdg-open` that ends so, and the address that it was given. */
+/** A directory with an `xdg-open` that exits with this code, and the address that it was given. */
 function opener(t: TestContext, status = 0) {
   const directory = temporaryDirectory(t)
   const [program, told] = [join(directory, 'xdg-open'), join(directory, 'told')]

@@ -1,4 +1,5 @@
-// A command that npm started ends with the shell that npm put between: npm passes a signal on to that shell only.
+// A command that npm started ends with the shell that npm put in between: npm passes a signal on only to that
+// shell.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { describe, test } from 'node:test'
@@ -14,7 +15,7 @@ const COMMANDS: Record<string, string> = {
   mock: 'mock --port 0 --control-port 0',
 }
 
-/** What npm's shell does with the command; `$run` is the command. */
+/** Script that npm's shell runs; `$run` is the command. */
 type Line = '$run; true' | '$run & wait'
 
 /** Starts a command behind a shell, ends the shell, and says whether the command has ended too. */

@@ -1,4 +1,4 @@
-// A name that does not exist is never accepted in silence, whichever command it is given to; and a reason is given once.
+// No command silently accepts a name that does not exist, and a reason is given only once.
 import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -42,7 +42,7 @@ const WRONG: readonly (readonly [string, RegExp])[] = [
   ['logs --url URL --route atuo --json', /no route "atuo"[^\n]*; did you mean auto\?/],
 ]
 
-test('unknown names end with exit code 2, one line and advice', async (t) => {
+test('an unknown name leads to exit code 2 and one line with advice', async (t) => {
   const { url } = await testGateway(t, { config: CONFIG })
   const cwd = temporaryDirectory(t)
   for (const [line, says] of WRONG) {

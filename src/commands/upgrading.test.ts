@@ -1,4 +1,4 @@
-// docs/upgrading.md against what the program does with old names and old files.
+// docs/upgrading.md, compared with what the program does with old names and old files.
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,5 @@
-// The watch over the configuration file: editors that replace it, links, and a file that was mounted by itself.
+// The watch on the configuration file: editors that replace it, links, and a file that was mounted
+// separately.
 import assert from 'node:assert/strict'
 import { closeSync, openSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +11,8 @@ import { stateOf, watchConfig } from './watch-config.ts'
 test('a configuration that was replaced where this process cannot see it is reported once', {
   skip: process.platform !== 'linux' && 'only Linux shows an open file below /proc',
 }, async (t) => {
-  // What a container sees of a file that was mounted by itself: the path stays with the old file, which has no name.
+  // What a container sees of a file that was mounted separately: the path stays with the old file, which has
+  // no name any more.
   const file = join(temporaryDirectory(t), 'waybill.yaml')
   writeFileSync(file, 'a: 1\n')
   const descriptor = openSync(file, 'r')

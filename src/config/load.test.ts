@@ -1,5 +1,5 @@
-// A configuration as it is read: each mistake is named with its line, defaults and units are filled in, and secrets are held
-// apart. Over 250 lines, because half of it is a table of mistakes.
+// A configuration as it is read: each mistake is named with its line, defaults and units are filled in, and
+// secrets are kept apart. Over 250 lines, because half of it is a table of mistakes.
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

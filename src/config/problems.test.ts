@@ -18,7 +18,7 @@ function problems(text: string): readonly string[] {
   return []
 }
 
-/** A text, and every problem of it, in order. */
+/** A text, and all its problems, in order. */
 const TABLE: Record<string, readonly [string, readonly string[]]> = {
   'several unknown settings in one place': [
     'servr: {}\nroute: {}\nproviderz: {}\n',

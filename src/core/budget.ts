@@ -19,7 +19,9 @@ export interface Claim {
   readonly sessionId: string | null
   /** US dollars, at its most expensive target. */
   readonly usd: number
-  /** Returns the cost of its input, or of all of it, at a target, US dollars; 0 if the price is unknown. */
+  /**
+   * Returns the cost of its input, or of the whole call, at a target, US dollars; 0 if the price is unknown.
+   */
   costAt(target: Pick<Target, 'provider' | 'model'>, part: 'input' | 'all'): number
 }
 

@@ -6,7 +6,7 @@ export interface HolderShare {
   readonly bytes: number
 }
 
-/** Returns the shares of the key that holds most, in their order. */
+/** Returns the shares of the key that holds most, in order. */
 export function ofGreediest<S extends HolderShare>(shares: Iterable<S>): S[] {
   const byKey = new Map<string | null, { bytes: number; shares: S[] }>()
   let most = { bytes: 0, shares: [] as S[] }

@@ -35,7 +35,10 @@ export function periodOf(per: Period, at: number, sessionId: string | null): str
 export const periodsOf = (at: number, sessionId: string | null): string[] =>
   PERIODS.flatMap((per) => periodOf(per, at, sessionId) ?? [])
 
-/** Returns the end of the period that holds a moment, ms since the epoch; null for a session, which has none. */
+/**
+ * Returns the end of the period that contains a moment, ms since the epoch; null for a session, which has
+ * none.
+ */
 export function endOf(per: Period, at: number): number | null {
   const date = new Date(at)
   switch (per) {

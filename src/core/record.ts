@@ -70,7 +70,7 @@ interface FieldOf<K extends Kind, Opening, Closing> {
   readonly filterNone?: true
   /** Returns the value for the opened row. Without it, the field starts as null. */
   readonly open?: (opening: Opening) => Given[K] | null
-  /** Returns the value for the closed row. Without it, the field stays as it is. */
+  /** Returns the value for the closed row. Without it, the field is not changed. */
   readonly close?: (closing: Closing) => Given[K] | null
 }
 export type Field<Opening = never, Closing = never> = {

@@ -10,7 +10,7 @@ export type TokenKind =
   | 'cached_image'
   | 'output_image'
 
-/** Axes of a price: by which tier, at which speed and where the call was served. */
+/** Axes of a price: the tier, the speed and the place at which the call was served. */
 export const AXES = ['service_tier', 'speed', 'region'] as const
 export type Axis = (typeof AXES)[number]
 
@@ -45,7 +45,7 @@ export interface Served {
   readonly service_tier?: string | null | undefined
   readonly speed?: string | null | undefined
   readonly region?: string | null | undefined
-  /** The model that wrote the final answer, if it is another than the one asked for. */
+  /** The model that wrote the final answer, if it is not the requested one. */
   readonly model?: string | null | undefined
   readonly kinds?: { readonly [Kind in TokenKind]?: number } | undefined
   /** Uses of the provider's own tools, by name. */
@@ -110,7 +110,7 @@ export interface RecordPart extends PartTokens {
   readonly cost_usd: number | null
 }
 
-/** Returns the usage for the record; null if it says nothing beside the token counts. */
+/** Returns the usage for the record; null if it has nothing but the token counts. */
 export function recordUsage(
   tokens: {
     readonly cache_write_1h?: number | null

@@ -14,7 +14,7 @@ const CONFIG = `models: { alpha/m: { price: { input: 100, output: 100 } } }
 routes: { auto: { targets: [ { model: alpha/m } ] } }
 keys: [ { name: ann, digest: "sha256:${digest}", budget: { usd: 1000 } } ]`
 
-/** Names that hold pictures, files and proofs in one dialect or another. */
+/** Names of members that contain pictures, files and proofs in one dialect or another. */
 const NAMES =
   'file source image_url input_audio inlineData inline_data fileData file_data signature data id call_id file_id encrypted_content cache_control thoughtSignature'.split(
     ' ',
@@ -26,7 +26,7 @@ const schema = (name: string) => ({
 const used = (name: string) => ({ [name]: { note: [LONG] } })
 const say = (content: unknown) => [{ role: 'user', content }]
 
-/** Requests by dialect that hold the long text below a member of a name, in a tool and in the messages. */
+/** Requests by dialect with the long text in a member of this name, in a tool and in the messages. */
 const REQUESTS: Readonly<Record<string, (name: string) => object[]>> = {
   chat: (name) => [
     {
@@ -68,7 +68,10 @@ const PATHS: Readonly<Record<string, string>> = {
   gemini: '/v1beta/models/auto:generateContent',
 }
 
-/** Opens a gateway that tells what it has set aside for a call while its provider is asked, in dollars. */
+/**
+ * Opens a gateway that reports what it has set aside for a call while its provider is being asked, in
+ * dollars.
+ */
 async function reservedBy(t: Parameters<typeof testGateway>[0], dialect: string) {
   const headers = { authorization: 'Bearer key-of-ann', 'content-type': 'application/json' }
   let reserved = Number.NaN

@@ -1,5 +1,5 @@
-// `auth: aws` and `platform: bedrock` over real sockets: what Bedrock verifies, what a client gets, what is on
-// record, and what becomes of credentials that are wrong or end.
+// `auth: aws` and `platform: bedrock` over real sockets: what Bedrock verifies, what a client gets, what is
+// on record, and what happens with credentials that are wrong or expire.
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -118,7 +118,7 @@ test('the paths of Anthropic and OpenAI are signed too, with a query and a sessi
   assert.equal(bedrock.ledger[0]!.headers['x-amz-security-token'], temporary.sessionToken)
 })
 
-test('tokens are counted at Bedrock', async (t) => {
+test('Bedrock counts tokens', async (t) => {
   useAccount(t, ACCOUNT)
   const { send, bedrock } = await start(t)
   const { json } = await send(`invoke/${MODEL}`, { max_tokens: undefined }, {}, '/v1/messages/count_tokens')
@@ -158,7 +158,7 @@ for (const { what, account, says } of [
     assert.match(json.error.message, says)
     assert.doesNotMatch(text, /arn:|123456789012|calculated/)
     for (const secret of [account.secretAccessKey, 'expired-token']) assert.ok(!text.includes(secret))
-    // Only credentials that may have been renewed meanwhile are tried again, once.
+    // Only credentials that may have been renewed meanwhile get another try, and only one.
     assert.equal(bedrock.ledger.length, what === 'expired session' ? 2 : 1)
   })
 
@@ -200,7 +200,7 @@ test('files are read again: credentials that another program renewed are used fo
   write(second)
   accounts[0] = { ...first, expiresAt: 0 }
   accounts.push(second)
-  // The mock knows both tokens of the one key by the token that comes.
+  // The mock distinguishes the two tokens of the one key by the token that arrives.
   bedrock.script = (response, received) =>
     bedrockScript({
       accounts: accounts.filter(
@@ -239,7 +239,7 @@ test('an event stream that is damaged, or that announces a message of gigabytes,
   }
 })
 
-test('a configuration without a region, with a key beside it, or with a platform for another dialect is refused', () => {
+test('auth: aws without a region, together with a key, or with a platform for another dialect is refused', () => {
   const problems = (provider: string) => {
     try {
       parseConfig(`providers: { p: { ${provider} } }\nroutes: {}`, 'test.yaml', {

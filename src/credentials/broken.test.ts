@@ -1,5 +1,5 @@
-// Promises of credentials, each tried on what we have and on credentials that break it in one way: a promise
-// that no broken one fails would say nothing.
+// Promises of credentials, each tried on the real ones and on ones that break the promise in one way: a
+// promise that no broken one fails would prove nothing.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { callersOwn } from './caller.ts'
@@ -37,12 +37,12 @@ const pool: Pool = () =>
 const taken = (credentials: Credentials, session: string, tried: ReadonlySet<string> = new Set()) =>
   credentials.take(use({ session, tried })) as Credential
 
-/** A session stays with its key, and sessions are spread. */
+/** A session stays with its key, and sessions are spread over the keys. */
 function sessionsStay(make: Pool): void {
   const credentials = make()
   const first = ['s1', 's2', 's3'].map((session) => taken(credentials, session).name)
   assert.ok(new Set(first).size > 1, 'sessions are spread')
-  // In another order each time, so that turns do not look like loyalty.
+  // In a different order each time, so that taking turns does not look like staying.
   for (const order of [
     [2, 0, 1],
     [1, 1, 0],
@@ -110,7 +110,7 @@ type Pair = () => { readonly login: Credentials; readonly paid: Credentials }
 
 const pair: Pair = () => ({ login: callersOwn('login'), paid: singleKey('key-of-paid-0123456789') })
 
-/** The caller's credential goes to its own provider as it came, to no other, and stays with its call. */
+/** The caller's credential goes unchanged to its own provider and to no other, and stays with its call. */
 async function callersStay(make: Pair): Promise<void> {
   const { login, paid } = make()
   const own = await sentBy(login, { caller: CALLER })

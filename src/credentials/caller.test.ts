@@ -129,7 +129,7 @@ for (const [reason, status] of [
     assert.ok(!JSON.stringify(paid).includes(TOKEN))
     const { json } = await get(`/api/usage/request-logs/${headers.get('x-gateway-request-id')}`, asAdmin)
     assert.equal(json.fallbacks, 1)
-    // A limit is that of one account; a provider that is down is down for all.
+    // A limit applies to one account; a provider that is down is down for all.
     await send(OWN)
     assert.equal(login.ledger.length, status === 429 ? 2 : 1)
   })
@@ -238,7 +238,7 @@ test('the caller’s credential is in no record, artifact, read or file, even if
     assert.ok(!readFileSync(join(file.parentPath, file.name)).includes('callers+own'), file.name)
 })
 
-test('a key beside auth: caller, and a route with two such providers, are refused when the configuration is read', () => {
+test('a key together with auth: caller, or a route with two such providers, is refused when the configuration is read', () => {
   const problems = (text: string) => {
     try {
       parseConfig(text, 'w.yaml', { env: { K: 'sk-1' } })

@@ -54,7 +54,7 @@ export interface CredentialAnswer {
   readonly retryAfterMs: number | null
 }
 
-/** There is no credential for a request. The message is for the client and holds no secret. */
+/** There is no credential for a request. The message is for the client and contains no secret. */
 export class CredentialError extends Error {
   override readonly name = 'CredentialError'
   /** Time after which there may be one, ms; null if that is not known. */

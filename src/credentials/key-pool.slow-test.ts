@@ -11,7 +11,7 @@ const WORKERS = 24
 const SESSIONS = 60
 
 test('10,000 calls over three keys with limits cause no 429 that the headers would have avoided (KEEP-08)', async (t) => {
-  // In a window, a key serves fewer calls than arrive in it.
+  // In each window, more calls arrive than a key may serve.
   const limited = limitedProvider(60, 1_000)
   const pool = await startMockServer(limited.script)
   t.after(() => pool.close())

@@ -88,7 +88,7 @@ test('if every key is refused, the next target serves the call; the provider res
   assert.equal(pool.ledger.length, 3)
 })
 
-test('limits in headers are read before a 429: calls go to other keys, and then are refused with Retry-After', async (t) => {
+test('limits in headers are obeyed before a 429 happens: calls go to other keys, and if none is left, are refused with Retry-After', async (t) => {
   const limited = limitedProvider(5, 60_000)
   const { call, record, pool } = await start(t, limited.script, '{ name: a, key: $A }, { name: b, key: $B }')
   for (let n = 0; n < 10; n++) assert.equal((await call('s1')).status, 200)
@@ -136,7 +136,7 @@ test('a key in a file is read again when the file changes; a key of a command wh
     sent.some((value) => /second-of-file$/.test(value)),
     sent.join(),
   )
-  // What was read while the gateway ran is masked like any other key.
+  // A key that was read while the gateway ran is masked like any other.
   right.clear()
   const failed = await call('s9')
   assert.ok(failed.status >= 400)

@@ -1,4 +1,4 @@
-// A key's command that hangs: it has ten seconds, and one run serves all calls.
+// A key command that hangs: it gets ten seconds, and one run serves all calls.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { keyOfCommand } from './key-source.ts'

@@ -48,7 +48,7 @@ export function keyInFile(path: string, what: string, now: () => number): KeySou
   }
 }
 
-/** Many calls wait for one run of the command. A key that is in use is renewed beside the calls. */
+/** Many calls wait for one run of the command. A key that is in use is renewed while calls go on with it. */
 export function keyOfCommand(
   [program, ...args]: readonly [string, ...string[]],
   renewMs: number,

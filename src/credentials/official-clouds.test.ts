@@ -1,5 +1,6 @@
-// What the official clients of Google and of Azure send to their clouds, beside what a gateway with the same identity
-// sends: the exchange for a token, and each call. The hosts that hand out tokens are intercepted in this process.
+// Requests that the official clients of Google and of Azure send to their clouds, compared with those of a
+// gateway with the same identity: the exchange for a token, and each call. The hosts that issue tokens are
+// intercepted in this process.
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, verify } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
@@ -22,7 +23,7 @@ interface Exchange {
   readonly form: Readonly<Record<string, string>>
 }
 
-/** Answers at the hosts of tokens, with a token or with this error, and notes each request. */
+/** Answers at the hosts that issue tokens, with a token or with this error, and notes each request. */
 function tokenHosts(t: TestContext, error: object | null = null): Exchange[] {
   const exchanges: Exchange[] = []
   const issuer = 'https://login.microsoftonline.com/tenant-1'
@@ -54,7 +55,10 @@ function tokenHosts(t: TestContext, error: object | null = null): Exchange[] {
 
 const claimsOf = (jwt: string) => JSON.parse(Buffer.from(jwt.split('.')[1]!, 'base64url').toString())
 
-/** Removes what differs between any two exchanges: times and ids. The times of an assertion become its life. */
+/**
+ * Removes what differs between any two exchanges: times and ids. The times of an assertion become its
+ * lifetime.
+ */
 function comparable({ url, form }: Exchange): Exchange {
   const { assertion, ...rest } = form
   if (assertion === undefined) return { url, form }
@@ -115,7 +119,7 @@ async function callGoogle(client: GoogleGenAI, model: string): Promise<void> {
   assert.equal((await client.models.countTokens({ model, contents })).totalTokens, 4)
 }
 
-/** Returns what a cloud judges of a request. */
+/** Returns the parts of a request that a cloud checks. */
 const judged = ({ path, headers, json }: Received) => ({
   path,
   authorization: headers.authorization,
@@ -141,7 +145,7 @@ for (const [what, identity] of Object.entries(IDENTITIES))
     const theirs = new GoogleGenAI({
       ...{ vertexai: true, project: 'acme', location: 'europe-west1', apiVersion: 'v1' },
       httpOptions: { baseUrl: origin },
-      // Otherwise it asks Google for the project before its first call.
+      // Otherwise the client asks Google for the project before its first call.
       googleAuthOptions: { projectId: 'acme' },
     })
     await callGoogle(theirs, MODEL)
@@ -208,7 +212,7 @@ test('Azure with a client secret: one exchange, and the same calls with the same
   )
   const token = async () => TOKEN
   assert.deepEqual(ours, await call(new OpenAI({ baseURL: base, apiKey: token }), 'gpt-5-mini'))
-  // The older interface has the deployment in the path, and a version; everything else is the same.
+  // The older interface has the deployment in the path, and a version; the rest is the same.
   const older = new AzureOpenAI({
     ...{ endpoint: base.replace('/openai/v1', ''), apiVersion: '2024-10-21' },
     azureADTokenProvider: token,

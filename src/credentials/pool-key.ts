@@ -11,7 +11,7 @@ const REST_MS: Readonly<Record<Rest, number>> = { limit: 30_000, denied: 300_000
 
 /** A limit as the newest answer reported it. */
 interface Report extends Remaining {
-  /** Number of the request whose answer it was, and requests that were open besides it when it came. */
+  /** Number of the request that it answered, and number of older requests that were open when it came. */
   readonly n: number
   readonly older: number
 }
@@ -79,7 +79,7 @@ export class PoolKey {
     return this.#left(report, each) >= Math.max(each, 1) ? 0 : report.resetsAt
   }
 
-  /** Returns what is left after the requests that the report does not know. */
+  /** Returns what is left after the requests that the report does not include. */
   #left({ left, n, older }: Report, each: number): number {
     return left - (this.#sent - n + older) * each
   }

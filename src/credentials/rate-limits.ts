@@ -1,4 +1,4 @@
-// Reads what a provider says of its limits in the headers of an answer, whatever it calls them. Pure.
+// Reads a provider's limits from the headers of an answer, whatever the headers are called. Pure.
 import type { IncomingHttpHeaders } from 'node:http'
 
 /** What is left of one limit, and when it resets, in ms since the epoch. */

@@ -21,7 +21,7 @@ export interface RenewalOptions<Value> {
 }
 
 const FETCH_TIMEOUT_MS = 10_000
-/** Time left at which it is renewed, beside the calls that still use it, ms. */
+/** Time left at which it is renewed, while calls go on with it, ms. */
 const RENEW_BEFORE_MS = 5 * 60_000
 /** Time left at which calls wait for the new one, ms. */
 const MIN_LEFT_MS = 20_000

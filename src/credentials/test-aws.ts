@@ -1,5 +1,5 @@
-// Bedrock for tests: verifies each signature, and answers at its three paths. Environment variables and files of
-// AWS are set for the test, so that nothing of this machine's is used.
+// Bedrock for tests: verifies each signature, and answers at its three paths. Environment variables and files
+// of AWS are set for the test, so that nothing on this machine is used.
 import type { ServerResponse } from 'node:http'
 import type { TestContext } from 'node:test'
 import { chunkMessage, exceptionMessage } from '../../mocks/dialects/aws-event-stream.ts'
@@ -40,7 +40,7 @@ export const useAccount = (t: TestContext, account: AwsAccount | null, more = {}
 export interface BedrockOptions {
   readonly accounts?: readonly AwsAccount[]
   readonly now?: () => number
-  /** Message after which a stream fails, and with which exception. */
+  /** Number of messages after which a stream fails, and the exception with which it fails. */
   readonly failsAfter?: { readonly messages: number; readonly type: string }
 }
 
@@ -104,7 +104,7 @@ export function bedrockScript({
   }
 }
 
-/** Writes bytes in pieces whose ends are nowhere near those of the messages. */
+/** Writes bytes in pieces that end nowhere near the ends of the messages. */
 function writeInPieces(response: ServerResponse, bytes: Buffer, pieces: number): void {
   const size = Math.ceil(bytes.length / pieces)
   const write = (from: number) => {

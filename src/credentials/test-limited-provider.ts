@@ -1,14 +1,14 @@
-// A provider for tests whose keys each have a limit of requests in a window, which it reports in the headers of
-// every answer as OpenAI does. It counts what reaches each key, and every 429.
+// A provider for tests whose keys each have a limit of requests in a window, which it reports in the headers
+// of every answer as OpenAI does. It counts the requests of each key, and every 429.
 import type { Script } from '../../mocks/test-upstream.ts'
 import { answer, fail } from '../../mocks/test-upstream.ts'
 
 export interface Limited {
   readonly script: Script
-  /** Requests by key, those that were refused included. */
+  /** Requests by key, including refused ones. */
   readonly requests: ReadonlyMap<string, number>
   readonly refused: () => number
-  /** Session of the call -> keys that it came with, in order and without repetition. */
+  /** Session of the call -> its keys, in order and without repetition. */
   readonly keysOf: ReadonlyMap<string, readonly string[]>
 }
 

@@ -1,20 +1,20 @@
-// Endpoints at which clouds hand out tokens, for tests: Google's metadata server and its exchange of federated
-// tokens, Microsoft's managed identity. Each checks what its cloud checks, and counts.
+// Endpoints at which clouds issue tokens, for tests: Google's metadata server and its exchange of federated
+// tokens, Microsoft's managed identity. Each checks what its cloud checks, and counts requests.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 
 export interface TokenEndpoint {
   readonly origin: string
-  /** Tokens that were handed out, oldest first. */
+  /** Issued tokens, oldest first. */
   readonly issued: string[]
-  /** Requests, with those that were refused. */
+  /** Requests, including refused ones. */
   readonly requests: () => number
-  /** Answers instead of a token, until it is null again. */
+  /** Answer that is sent instead of a token, until it is null again. */
   fails: { readonly status: number; readonly body: object } | null
   /** Delay of each answer, ms. */
   delayMs: number
-  /** Life of a token, seconds. */
+  /** Lifetime of a token, seconds. */
   lifeS: number
 }
 

@@ -1,5 +1,5 @@
 // `auth: google` and `auth: entra` over real sockets, with the clouds' own libraries: where tokens come from,
-// who gets them, how they are renewed, and what a wrong one ends in.
+// who gets them, how they are renewed, and which errors wrong ones cause.
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,7 +12,7 @@ import { FEDERATED_TOKEN, IDENTITY_HEADER, startTokenEndpoint, type TokenEndpoin
 
 const PROJECT = '/v1/projects/acme/locations/europe-west1/publishers'
 
-/** Answers only requests with the newest token, as Google and Azure do. */
+/** Answers only requests that carry the newest token, as Google and Azure do. */
 function cloud(tokens: TokenEndpoint, answer: Script, refused: object): Script {
   return (response, received) =>
     received.headers.authorization === `Bearer ${tokens.issued.at(-1)}` &&

@@ -1,4 +1,4 @@
-// Translated calls at mock providers that refuse what their models refuse: what a chat client asks of each model is
+// Translated calls to mock providers that refuse what their models refuse: each call of a chat client is
 // accepted at the first request, and what cannot be kept is named.
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -10,7 +10,7 @@ import { parseConfig } from '../config/load.ts'
 import { createGateway } from '../gateway/create-gateway.ts'
 import { packageTable } from '../models/facts.ts'
 
-/** A gateway before mock providers under names that the facts do not know. */
+/** A gateway in front of mock providers with names that the facts do not know. */
 async function start(t: TestContext) {
   const mock = await createMockProviders()
   const data = mkdtempSync(join(tmpdir(), 'waybill-models-'))
@@ -39,7 +39,7 @@ const MESSAGES = [{ role: 'user', content: 'Where to?' }]
 const SCHEMA = { type: 'object', properties: { city: { type: 'string' } } }
 const TOOLS = [{ type: 'function', function: { name: 'weather', parameters: SCHEMA } }]
 
-/** Wishes of a chat client; each goes to every model. */
+/** Options of a chat client; each goes to every model. */
 const WISHES: readonly Record<string, unknown>[] = [
   {},
   { temperature: 0.4 },

@@ -43,7 +43,7 @@ export function acceptedEffort(
   return asked === null ? null : nearestEffort(asked, taken, losses)
 }
 
-/** Returns what the model accepts of sampling. `thinks`: it will reason in this call. */
+/** Returns the sampling that the model accepts. `thinks`: it will reason in this call. */
 export function acceptedSampling(
   sampling: Sampling,
   { sampling: taken = 'any' }: Facts,

@@ -333,7 +333,7 @@ export function writeExtras(
     else losses.add(extra.loss)
 }
 
-/** Returns the dialect's word for an effort: the same one, or else the nearest. */
+/** Returns the dialect's word for an effort: the same one if there is one, else the nearest. */
 export function nearestEffort(effort: string, words: readonly string[], losses: Losses): string | null {
   if (words.includes(effort)) return effort
   losses.add('effort')

@@ -1,5 +1,6 @@
-// Real traffic of other projects into every other dialect and back, requests and answers, whole and streamed: each thing comes
-// back equal, or its loss is named. The captures are optional and are read where they lie.
+// Real traffic of other projects, translated into every other dialect and back, requests and answers, whole
+// and streamed: each part comes back equal, or its loss is named. The captures are optional and are read in
+// place.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Interaction } from '../../mocks/import/interaction.ts'
@@ -64,7 +65,7 @@ function request({ requestBody, requestHeaders }: Interaction, from: string, to:
   const json = requestBody && tryParse(requestBody)
   if (!isObject(json) || !(json.messages ?? json.input ?? json.contents)) return []
   const forwarded = requestHeaders?.['anthropic-beta'] ? ['anthropic-beta', 'x'] : []
-  // With the family of the client's history, so that what is sealed may go on.
+  // With the family of the client's history, so that sealed reasoning may be passed on.
   const there = crossed(from, to, { request: json, forwarded })
   const back = crossed(to, from, { request: there.sent })
   const losses = [...there.translation.losses, ...back.translation.losses]
@@ -97,7 +98,7 @@ function answer({ status, responseBody, responseHeaders }: Interaction, from: st
   }))
 }
 
-/** Why it is no answer; null where it is one. */
+/** Reason why it is not an answer; null if it is one. */
 function tryReadAnswer(dialect: string, text: string): string | null {
   try {
     return dialectOf(dialect).upstream.readAnswer(text).error?.message ?? null

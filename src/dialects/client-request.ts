@@ -19,7 +19,7 @@ export interface ClientRequest {
   readonly isBackground?: true
   /** The conversation that it goes on from, if the gateway has it. */
   readonly continues?: {
-    /** Provider that has it as well, and can be asked with the request as it is; null for none. */
+    /** Provider that also keeps it, and to which the request can be sent unchanged; null for none. */
     readonly keeper: string | null
     /** The request with the whole conversation. */
     readonly text: string

@@ -306,7 +306,7 @@ test('a request that is nested too deeply to be rewritten gets a 400, is recorde
   assert.deepEqual(errors, [])
 })
 
-test('an answer from the cache says what its translation lost (DIAL-04)', async (t) => {
+test('an answer from the cache still names what its translation lost (DIAL-04)', async (t) => {
   const gateway = await crossedGateway(t, 'chat', answer(), { config: 'cache: { enabled: true }' })
   const body = { ...asked, top_k: 5 }
   for (const cache of ['MISS', 'HIT']) {

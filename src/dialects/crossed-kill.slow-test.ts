@@ -1,5 +1,5 @@
-// Calls across dialects that end half-way: the client leaves, the provider breaks off, or the gateway is killed. What was spent is
-// on record all the same.
+// Calls across dialects that end half-way: the client leaves, the provider breaks off, or the gateway is
+// killed. The record still shows what was spent.
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -76,7 +76,7 @@ async function start(t: TestContext, config: string): Promise<{ url: string; chi
   throw new Error(`it did not start: ${said}`)
 }
 
-test('messages at chat: after SIGKILL every inference is on record, open calls as interrupted (LIFE-01, LOG-07)', async (t) => {
+test('messages at chat: after SIGKILL every inference is on record, with open calls as interrupted (LIFE-01, LOG-07)', async (t) => {
   const provider = await startMockServer((response, received) =>
     (received.json.stream ? story(() => {}) : answer())(response, received),
   )

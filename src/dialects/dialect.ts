@@ -114,7 +114,7 @@ export interface ClientDialect {
 export interface AnswerStoring {
   /** Returns false if the request says that its answer must not be kept. */
   mayKeep(json: Readonly<Record<string, unknown>>): boolean
-  /** Returns the id of the answer that a request goes on from; null for none. */
+  /** Returns the id of the answer that a request continues; null for none. */
   previousIn(json: Readonly<Record<string, unknown>>): string | null
   inputItems(text: string): string[]
   /** Returns a request with the items of everything before it. */
@@ -206,7 +206,7 @@ export interface ProviderAccess {
   /** Path of the base URL, without a trailing slash. */
   readonly basePath: string
   readonly key: string | null
-  /** Returns what is known of one of its models, asked in a dialect. */
+  /** Returns the known facts about one of its models, called in a dialect. */
   readonly factsOf?: (model: string, dialect: string) => Facts
 }
 

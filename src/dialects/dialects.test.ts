@@ -1,4 +1,5 @@
-// One table over every dialect: bytes -> events, errors, odd usage, requests. What is asked here must hold for any.
+// One table over every dialect: bytes -> events, errors, odd usage, requests. Everything tested here must
+// hold for any dialect.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { claimOf } from '../core/budget.ts'
@@ -19,7 +20,7 @@ function parse({ client }: Dialect, text: string, headers = {}, arrival?: Arriva
   return client.parse({ text, json: JSON.parse(text), headers, ...plain, ...arrival }).request
 }
 
-/** What is read of a stream that arrives in chunks of this size. */
+/** Events that are read from a stream in chunks of this size. */
 function readStream({ upstream }: Dialect, text: string, size: number) {
   const reader = new EventReader(upstream.openStream())
   const bytes = Buffer.from(text)
@@ -112,7 +113,7 @@ for (const [name, dialect, samples] of ALL) {
       )
   })
 
-  test(`${name}: a budget sets aside the output that a request asks for`, (t) => {
+  test(`${name}: a budget reserves the output that a request asks for`, (t) => {
     if (samples.limit === null) return t.skip('its requests set no limit')
     const body = { ...JSON.parse(samples.request('m', false)), ...samples.limit(777) }
     const target = { provider: 'alpha', model: 'm', tier: null, weight: 1 }
@@ -130,7 +131,7 @@ for (const [name, dialect, samples] of ALL) {
     assert.equal(claimOf(call).usd, 777)
   })
 
-  test(`${name}: a cached answer is found for any request with the same meaning`, () => {
+  test(`${name}: a request finds the cached answer of any request with the same meaning`, () => {
     const identity = (text: string) => client.cacheIdentity(parse(dialect, text))
     const text = samples.request('m', false)
     assert.equal(identity(text), identity(text.replaceAll(', ', ' ,\n')))
@@ -138,7 +139,7 @@ for (const [name, dialect, samples] of ALL) {
     assert.equal(identity(text.replace('{', '{"unknown": 1, ')), null, 'a member that appears twice')
   })
 
-  test(`${name}: the model of an answer is renamed, and no other byte changes`, () => {
+  test(`${name}: the model in an answer can be renamed without changing any other byte`, () => {
     const text = samples.answer('theirs', {})
     assert.equal(client.renameModel(text, '"mine"'), text.replace('"theirs"', '"mine"'))
   })

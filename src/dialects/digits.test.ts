@@ -46,7 +46,7 @@ const WIRES: Readonly<Record<string, Wire>> = {
     whole: `{"id":"a","type":"message","role":"assistant","model":"m","content":[${messagesCall(ARGS)}],"stop_reason":"tool_use","stop_sequence":null,"usage":{"input_tokens":3,"output_tokens":2}}`,
     events: [
       '{"type":"message_start","message":{"id":"a","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":3,"output_tokens":1}}}',
-      // Some servers send the whole input where the block begins.
+      // Some servers send the complete input when the block begins.
       `{"type":"content_block_start","index":0,"content_block":${messagesCall(ARGS)}}`,
       '{"type":"content_block_stop","index":0}',
       '{"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"output_tokens":2}}',

@@ -1,5 +1,6 @@
-// Everything that a provider keeps and a request names by its id: on a route to one account it is forwarded as it is, on a route
-// to several it is refused before anything is asked, and a target of another dialect never gets it in silence.
+// Everything that a provider keeps and a request names by its id: on a route to one account it is forwarded
+// unchanged, on a route to several it is refused before any provider is asked, and a target of another
+// dialect never gets it silently.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type Script, startMockServer } from '../../mocks/test-upstream.ts'
@@ -15,7 +16,7 @@ interface Case {
   readonly what: string
   readonly request: object
   readonly param: string
-  /** What a translation without it loses; absent where it is refused. */
+  /** Loss of a translation without it; absent if it is refused. */
   readonly loses?: string
 }
 
@@ -491,7 +492,7 @@ test('a container is used at the target that made it, even after a restart, and 
   await goesOn(again)
 })
 
-test('two names of one account share its state; two keys at one address do not (STATE-03)', async (t) => {
+test('two provider names for one account share its state; two keys at one address do not (STATE-03)', async (t) => {
   let made = 0
   const server = await startMockServer((response) => {
     const answer = { ...JSON.parse(responses.answer('m', {})) }

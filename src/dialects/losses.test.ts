@@ -1,4 +1,5 @@
-// Every case of `loss-cases.ts` against the translation; and each word has a case, each pair a plain call.
+// Every case of `loss-cases.ts` against the translation; each loss has a case, and each pair of dialects a
+// plain call.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { LOSSES } from '../core/losses.ts'

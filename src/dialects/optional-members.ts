@@ -50,7 +50,7 @@ export function refusedMember(
 ): { readonly refused: RefusedMember; readonly isAlone: boolean } | null {
   const json: unknown = JSON.parse(body)
   const present = optional.filter(({ path }) => valueAt(json, path) !== undefined)
-  // What a refusal asks for instead may be missing in the body.
+  // The member that a refusal asks for instead may be missing in the body.
   const found = namedIn(present, error) ?? optional.find(({ instead }) => instead?.words.test(error.message))
   const isReplaced = found?.instead?.words.test(error.message) === true
   if (!found || found.unless?.test(error.message) || (found.loss === null && !isReplaced)) return null

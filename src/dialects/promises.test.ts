@@ -17,7 +17,7 @@ import { ALL } from './test-samples.ts'
 const CASES = Number(process.env.WAYBILL_FUZZ ?? (IS_FULL ? 3_000 : 300))
 const SEED = Number(process.env.WAYBILL_FUZZ_SEED ?? Date.now() % 2 ** 31)
 
-/** A good body, one with a character put wrong, other JSON, anything. */
+/** A valid body, one with a wrong character, other JSON, or anything. */
 const bodyOf = (good: fc.Arbitrary<object>): fc.Arbitrary<string> =>
   fc.oneof(
     { weight: 6, arbitrary: good.map((value) => JSON.stringify(value)) },

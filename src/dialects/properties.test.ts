@@ -169,7 +169,7 @@ const said: fc.Arbitrary<Said> = fc.record({
   calls: fc.uniqueArray(call, { minLength: 1, maxLength: 4, selector: (each) => each.id }),
 })
 
-/** A stream of a dialect, one block behind the other, as its own writer writes it. */
+/** A stream of a dialect, block after block, as its own writer writes it. */
 function written(dialect: string, { before, calls }: Said): Buffer {
   const writer = dialectOf(dialect).blocks.openWriter({ wantsUsage: true }, new Losses())
   const events: SerialEvent[] = [{ type: 'start', model: 'm' }]
@@ -204,7 +204,7 @@ function interleaved({ before, calls }: Said, picks: readonly number[]): Buffer 
   const lengths = waiting.map(({ length }) => length)
   let out = chunk({ role: 'assistant', content: before })
   for (let n = 0; waiting.some((each) => each.length > 0); n++) {
-    // A call begins behind those before it.
+    // A call begins after the calls before it.
     const last = waiting.findIndex((each, index) => each.length === lengths[index])
     const open = waiting.filter((each, index) => each.length > 0 && (last < 0 || index <= last))
     out += chunk({ tool_calls: [open[(picks[n % picks.length] ?? 0) % open.length]!.shift()] })
@@ -275,7 +275,7 @@ test('OpenAI’s client reads any calls that were translated from messages', asy
   )
 })
 
-/** Gemini has no end mark: what says why it ended is the end. */
+/** Gemini has no end mark: the event with the reason for the end is the end. */
 const isEnded = ({ done, stop }: ReturnType<typeof readStream>): boolean => done || stop !== null
 
 /** Ids and times are new in each answer. */

@@ -61,7 +61,7 @@ export function unknownIn(
 
 /** Ticks of xAI in a US dollar. */
 const TICKS_PER_USD = 1e10
-/** Maximum that one call may cost by the word of its provider, US dollars. */
+/** Maximum that one call may cost according to its provider, US dollars. */
 const MAX_REPORTED_USD = 100_000
 
 /** Returns what the provider says that the call cost: xAI in ticks, OpenRouter in credits, one for each dollar. */

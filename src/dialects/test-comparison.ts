@@ -1,5 +1,5 @@
-// What of a conversation or an answer is the same on both sides of a translation, by kind of thing; and which losses account for
-// a difference of which kind. For tests.
+// The parts of a conversation or an answer that are equal on both sides of a translation, by kind; and which
+// losses account for a difference of which kind. For tests.
 import { isDeepStrictEqual } from 'node:util'
 import type { Tokens } from '../core/call.ts'
 import type { Loss } from '../core/losses.ts'
@@ -92,7 +92,7 @@ function judged(before: Facts, after: Facts, losses: readonly Loss[]): Finding[]
 const isEmpty = (fact: unknown): boolean =>
   fact === null || fact === undefined || (Array.isArray(fact) && fact.every(isEmpty)) || fact === ''
 
-/** What of a request came through. */
+/** Parts of a request that came through. */
 export function compareRequests(
   before: Conversation,
   after: Conversation,
@@ -146,7 +146,7 @@ function factsOf({
   }
 }
 
-/** By role, turns that follow each other with the same one together. */
+/** Grouped by role: consecutive turns with the same role are joined. */
 function textsOf(turns: readonly Turn[]): string[] {
   const texts: { role: string; text: string }[] = []
   for (const { role, blocks } of turns) {
@@ -182,7 +182,7 @@ function factsOfBlocks(all: readonly Block[]): Facts {
   }
 }
 
-/** An id for a call that came without one, another one at each reading: `newCallId`. */
+/** An id for a call that had none, different at each reading: `newCallId`. */
 const MADE_UP = /^call_[0-9a-f]{24}$/
 
 /**
@@ -195,7 +195,7 @@ function usageOf({ cache_write_1h: forHour, cache_write: written, served, ...tok
   return { ...tokens, cached_input: most, written: written || null, forHour: forHour || null }
 }
 
-/** What of an answer came through. */
+/** Parts of an answer that came through. */
 export function compareAnswers(before: Read, after: Read, losses: readonly Loss[]): Finding[] {
   const facts = ({ blocks, stop, sequence, tokens }: Read): Facts => ({
     text: blocks.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join(''),

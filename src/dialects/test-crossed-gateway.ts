@@ -1,12 +1,12 @@
-// A gateway with one provider of a given dialect behind it, the official clients of every dialect in front, and how providers
-// of chat and of messages speak on the wire. For the tests of calls across dialects.
+// A gateway with one provider of a given dialect behind it, the official clients of every dialect in front,
+// and the wire formats of providers of chat and of messages. For the tests of calls across dialects.
 import type { TestContext } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import type { Script } from '../../mocks/test-upstream.ts'
 import { type Setup, testGateway } from '../test/test-gateway.ts'
 
-/** `route`: further settings of `auto`; `config`: YAML behind it. */
+/** `route`: further settings of `auto`; `config`: YAML after it. */
 export async function crossedGateway(
   t: TestContext,
   api: string,
@@ -24,7 +24,7 @@ export async function crossedGateway(
     ...gateway,
     anthropic: new Anthropic({ baseURL: gateway.url, ...options }),
     openai: new OpenAI({ baseURL: `${gateway.url}/v1`, ...options }),
-    /** What the provider received last. */
+    /** Last request that the provider received. */
     sent: () => gateway.upstream.alpha!.ledger.at(-1)!.json as any,
     newest: async () => {
       const { json } = await gateway.get('/api/usage/request-logs?limit=1')
@@ -60,7 +60,7 @@ export const chunk = (delta: object, finish_reason: string | null = null) => ({
 export const named = (event: { type: string } & Record<string, unknown>) =>
   `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
 
-/** How a stream of each dialect begins with a text, and what its provider says where it refuses. */
+/** The beginning of a stream with a text in each dialect, and the provider's words when it refuses. */
 export const BEGUN: Readonly<Record<string, readonly (object | string)[]>> = {
   chat: [chunk({ role: 'assistant', content: 'half' })],
   messages: [

@@ -33,7 +33,7 @@ export const PAIRS = TRANSLATED.flatMap((from) =>
 const NOWHERE = { basePath: '', key: null }
 const OWN_FAMILY = 'own'
 
-/** The translation of one attempt, whose request has been made. */
+/** The translation of one attempt whose request has been made. */
 export function crossed(
   client: string,
   provider: string,
@@ -68,7 +68,7 @@ export const peer = (family = OWN_FAMILY): Peer => ({
   returnsReasoning: true,
 })
 
-/** What a client's request holds. */
+/** Contents of a client's request. */
 export const asBlocks = (dialect: string, json: Json): Conversation =>
   dialectOf(dialect).blocks.parseRequest(json, { forwarded: [] }, new Losses())
 
@@ -78,7 +78,7 @@ export interface Read extends AnswerBlocks {
   readonly done: boolean
 }
 
-/** What a whole answer holds. */
+/** Contents of a whole answer. */
 export function readAnswer(dialect: string, text: string, family = OWN_FAMILY): Read {
   const { blocks, upstream } = dialectOf(dialect)
   const { tokens, error } = upstream.readAnswer(text)
@@ -96,7 +96,7 @@ export function partsOf(reader: StreamReader, bytes: Buffer, size = bytes.length
   return parts
 }
 
-/** What a stream holds. */
+/** Contents of a stream. */
 export function readStream(dialect: string, bytes: Buffer, family = OWN_FAMILY): Read {
   const { blocks, upstream } = dialectOf(dialect)
   const native = upstream.openStream()

@@ -9,7 +9,7 @@ export interface Fuzz {
   readonly count?: RegExp
   /** The provider's answer to a count. */
   readonly counted?: string
-  /** Paths of the provider's that the gateway does not have. */
+  /** Paths of the provider that the gateway does not have. */
   readonly beside: readonly string[]
   readonly body: fc.Arbitrary<object>
   /** Returns true if an error has the format of the dialect, and the request id in it. */

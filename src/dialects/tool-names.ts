@@ -65,7 +65,7 @@ export class ToolNames {
 
   #keep = (namespace: string | null): string | null => (this.#limits.namespaces ? namespace : null)
 
-  /** Same result for a tool and for every call of it, also in a later request. */
+  /** Same result for a tool and for every call of it, even in a later request. */
   #flat(name: string, namespace: string | null): string {
     const full = namespace === null || this.#limits.namespaces ? name : `${namespace}__${name}`
     if (this.#limits.name.test(full)) return full

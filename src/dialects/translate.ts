@@ -30,7 +30,7 @@ import { endOf, TranslatedStream } from './translate-stream.ts'
 
 /** A provider to translate for. */
 export interface PeerProvider extends Pick<Peer, 'family' | 'host'> {
-  /** Returns what is known of one of its models. */
+  /** Returns the known facts about one of its models. */
   readonly factsOf: (model: string) => Facts
 }
 

@@ -1,5 +1,5 @@
-// Effort and output limit that a route sets for one of its targets, in the words of its dialect. Each dialect
-// has a file `tuned.ts`; this one has what they share. Pure.
+// Effort and output limit that a route sets for one of its targets, in the form of its dialect. Each dialect
+// has a file `tuned.ts`; this one has the shared parts. Pure.
 import { Losses } from '../core/losses.ts'
 import { type Replacement, spliceMembers } from '../json/splice.ts'
 import type { Facts } from '../models/facts.ts'

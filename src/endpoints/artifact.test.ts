@@ -105,7 +105,7 @@ keys: [ { name: boss, role: admin, digest: "${digest('key-of-boss')}" } ]`,
   }
 })
 
-test('only the newest artifacts stay, and a client sees only its own (KEEP-04, LIFE-03)', async (t) => {
+test('only the newest artifacts are kept, and a client sees only its own (KEEP-04, LIFE-03)', async (t) => {
   const keys = ['ann', 'bob'].map((name) => `{ name: ${name}, digest: "${digest(`key-of-${name}`)}" }`)
   const config = `routes: { auto: { targets: [ { model: alpha/model-a } ] } }
 artifacts: { keep: 3 }

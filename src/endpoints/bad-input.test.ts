@@ -1,5 +1,6 @@
-// Every way in which a request or a provider can be broken, a row each: the status, the one error shape, how many
-// requests reached the provider, and that the next call still works. Over 250 lines, because it is a table.
+// Every way in which a request or a provider can be broken, one per row: the status, the error shape, how
+// many requests reached the provider, and that the next call still works. Over 250 lines, because it is a
+// table.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'

@@ -1,5 +1,5 @@
-// How much output a call may make: it may say so twice, and providers differ in which one they heed. A budget sets aside
-// for the larger one.
+// A request may state its output limit twice, and providers differ in which one they obey. A budget reserves
+// the larger one.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
@@ -44,7 +44,7 @@ keys: [ { name: ann, digest: "sha256:${digest}", budget: { usd: 0.9 } } ]`,
     assert.equal(await reserved(), 0)
   })
 
-/** What a request asks for -> what is set aside beside the listed price of its output, US dollars. */
+/** Requested options -> the sum set aside, US dollars; at the listed price it would be 1. */
 const SERVED: readonly (readonly [asked: object, usd: number])[] = [
   [{}, 1],
   [{ service_tier: 'priority' }, 3],

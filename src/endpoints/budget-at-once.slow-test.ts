@@ -20,7 +20,7 @@ interface Case {
   readonly price: string
   readonly asked?: object
   readonly served?: string
-  /** Cost of a call, and what is set aside for it, US dollars. */
+  /** Cost of a call, and the sum set aside for it, US dollars. */
   readonly cost: number
   readonly reserved: number
 }
@@ -68,7 +68,7 @@ keys: [ { name: ann, digest: "sha256:${DIGEST}", budget: ${budget} } ]`,
   return { passed, spent: now.budgets[0].spent_usd as number }
 }
 
-/** The budget is for ten calls at what is set aside for each. */
+/** The budget covers ten calls at the sum that is set aside for each. */
 async function holds(t: TestContext, each: Case) {
   const { passed, spent } = await makeCalls(t, each)
   const bound = 10 * each.reserved + each.reserved + passed * Math.max(0, each.cost - each.reserved)
@@ -92,7 +92,10 @@ test('1,000 calls at once, with four budgets: the smallest is not exceeded', (t)
   }))
 
 const TIERED = '{ input: 0, output: 10000, service_tier: { priority: 2, flex: 0.5, ultrafast: 6 } }'
-/** Asked tier, served tier, factor of the cost, factor of what is set aside: never less than the listed price. */
+/**
+ * Requested tier, served tier, factor of the cost, factor of the sum set aside: never less than the listed
+ * price.
+ */
 const TIERS = [
   ['default', 'default', 1, 1],
   ['flex', 'flex', 0.5, 1],

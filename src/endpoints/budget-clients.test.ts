@@ -1,4 +1,5 @@
-// A spent budget and official clients with their own retries: they ask once and stop, because a retry does not help.
+// A spent budget, and official clients with their own retries: they try once and stop, because a retry does
+// not help.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'

@@ -1,5 +1,5 @@
-// Budgets by day, week, month and session, alone and together: what each counts, when it begins anew, and what
-// a spent one says.
+// Budgets by day, week, month and session, alone and together: what each counts, when it starts again, and
+// what a spent one answers.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
@@ -9,7 +9,7 @@ import { ask, type TestGateway, temporaryDirectory, testGateway } from '../test/
 
 const DIGEST = createHash('sha256').update('key-of-ann').digest('hex')
 const KEY = { authorization: 'Bearer key-of-ann' }
-/** Each call costs a dollar: 100 tokens of a cent. */
+/** Each call costs a dollar: 100 tokens at a cent. */
 const DOLLAR = answer('.', { prompt_tokens: 0, completion_tokens: 100, total_tokens: 100 })
 
 interface Clock {

@@ -34,7 +34,7 @@ const me = async ({ get }: TestGateway, who = 'ann') => {
   assert.equal(status, 200)
   return json
 }
-/** Waits until no call of the key is open any more. */
+/** Waits until the key has no open call any more. */
 async function settled(gateway: TestGateway, who = 'ann') {
   for (const until = performance.now() + 2_000; performance.now() < until; await sleep(10)) {
     const now = await me(gateway, who)
@@ -45,7 +45,7 @@ async function settled(gateway: TestGateway, who = 'ann') {
 const near = (actual: number, expected: number) =>
   assert.ok(Math.abs(actual - expected) < 1e-6, `${actual}, expected ${expected}`)
 
-/** Reports this use, which is no more than what is set aside for it. */
+/** Reports this usage, which is no more than the sum set aside for it. */
 const cheap = answer('.', { prompt_tokens: 3, completion_tokens: 7, total_tokens: 10 })
 
 test('1,000 calls at once with a budget for ten: not more than one goes beyond it', async (t) => {

@@ -1,5 +1,5 @@
-// The response cache (USE-08): what is a hit and what is not, what a hit looks like to a client, and what is on record.
-// Over 250 lines, because it is a list of cases.
+// The response cache (USE-08): what is a hit and what is not, how a hit looks to a client, and what is on
+// record. Over 250 lines, because it is a list of cases.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
@@ -26,7 +26,7 @@ const ON = `cache: { enabled: true }\n${PRICED}\n${ROUTES}`
 const wholeOrStream: Script = (response, received) =>
   (received.json.stream ? streamed('once ', 'upon') : answer('once upon'))(response, received)
 
-/** Makes a call and says what it came from. */
+/** Makes a call and returns where the answer came from. */
 async function use(gateway: TestGateway, body: unknown, headers = {}) {
   const got = await gateway.chat(body, headers)
   return { ...got, id: got.headers.get('x-gateway-request-id'), cache: got.headers.get('x-gateway-cache') }
@@ -302,7 +302,7 @@ test('a cache hit that cannot be recorded is refused like any call (LOG-01)', as
   assert.deepEqual([status, json.error.code], [503, 'log_unavailable'])
   other.exec('DROP TRIGGER full')
   other.close()
-  // Where nothing could be written, it is tried again before calls are taken again.
+  // After a failed write, writing is tried again before calls are accepted again.
   for (const end = Date.now() + 5_000; (await gateway.get('/readyz')).status !== 200; await sleep(20))
     assert.ok(Date.now() < end, 'ready again')
   assert.equal((await use(gateway, ask('auto'))).cache, 'HIT')

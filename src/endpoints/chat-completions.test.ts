@@ -302,7 +302,7 @@ test('an error event before the response start counts as a 5xx; a later one goes
   )
 })
 
-// The words are those by which agents decide to try again (docs/agents.md).
+// Agents decide by these words whether to try again (docs/agents.md).
 for (const [name, script, code, words] of [
   [
     'closes its connection',

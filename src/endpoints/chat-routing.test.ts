@@ -1,5 +1,5 @@
-// Where calls go, over real sockets: what the strategies make of live traffic, sessions, rules, capabilities. Over 250
-// lines, because it is a list of cases.
+// Where calls go, over real sockets: how the strategies react to live traffic, sessions, rules, capabilities.
+// Over 250 lines, because it is a list of cases.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -114,7 +114,7 @@ test('a call whose client leaves, or that cannot be recorded, no longer counts a
   const gateway = await testGateway(t, {
     providers: { alpha: stream(chunk({ content: 'x' }), 60_000), beta: answer() },
     config: auto('strategy: least-busy'),
-    options: { random: () => 0 }, // of two that are alike the first
+    options: { random: () => 0 }, // of two equal targets the first
   })
   const leave = new AbortController()
   const response = await fetch(`${gateway.url}/v1/chat/completions`, {
@@ -307,7 +307,7 @@ test('a target that cooled down is tried again by the next call, and by nothing 
   assert.equal(await served(gateway), 'alpha')
 })
 
-/** Waits until something is so, for up to five seconds. */
+/** Waits until a condition holds, for up to five seconds. */
 async function until(is: () => boolean): Promise<void> {
   for (let tries = 0; !is() && tries < 500; tries++) await sleep(10)
   assert.ok(is())

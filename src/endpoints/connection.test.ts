@@ -1,5 +1,5 @@
-// What a client may do with its connection beside asking and reading: many requests at once, a half-closed socket, no
-// Host, an answer that it does not take.
+// Things that a client may do with its connection besides sending and reading: many requests at once, a
+// half-closed socket, no Host, an answer that it does not read.
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
@@ -18,7 +18,7 @@ function open(t: TestContext, { url }: TestGateway): Socket {
   return socket
 }
 
-/** Everything that comes until the other side closes. */
+/** Everything that arrives until the other side closes. */
 async function all(socket: Socket): Promise<string> {
   let text = ''
   socket.setEncoding('utf8')
@@ -120,7 +120,7 @@ test('a client that does not read an answer is cut off after the idle time, and 
   const gateway = await testGateway(t, {
     config: 'resilience: { idle: 300ms }\nroutes: { auto: { targets: [ { model: alpha/model-a } ] } }',
   })
-  // Models of this length make a list that no socket buffer holds.
+  // Models with names of this length make a list that fits into no socket buffer.
   for (let calls = 0; calls < 40; calls++)
     await gateway.chat(ask(`alpha/${'m'.repeat(240)}`, { prompt_cache_key: 's'.repeat(250) }))
   const socket = open(t, gateway)

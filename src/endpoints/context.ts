@@ -20,7 +20,7 @@ export interface ConfigurationState {
   readonly since: number
 }
 
-/** Returns what a key has spent in the present period, or in a session. */
+/** Returns the spending of a key in the present period, or in a session. */
 export type BudgetUse = (keyName: string | null, per: Period, sessionId?: string | null) => PeriodUse
 
 /** Amounts in US dollars; null without a key, or without a session to look at. */

@@ -1,4 +1,4 @@
-// What an error of the gateway says, where clients of other makers look at its words and headers.
+// Errors of the gateway in places where other makers' clients look at their words and headers.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ask, testGateway } from '../test/test-gateway.ts'

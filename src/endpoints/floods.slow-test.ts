@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { answer, chunk, DONE } from '../../mocks/test-upstream.ts'
 import { ask, testGateway } from '../test/test-gateway.ts'
 
-/** Writes a text again and again, as fast as it is taken. */
+/** Writes a text again and again, as fast as it is accepted. */
 async function flood(response: ServerResponse, text: string, times: number): Promise<void> {
   for (let time = 0; time < times && !response.destroyed; time++)
     if (!response.write(text)) await room(response)
@@ -23,7 +23,7 @@ const room = (response: ServerResponse): Promise<void> =>
 
 const END = chunk({ content: 'here' }) + chunk({}, { finish_reason: 'stop' }) + DONE
 
-/** The longest time for which nothing else could run while something was done, ms. */
+/** Longest time for which nothing else could run during an action, ms. */
 async function longestWait(during: () => Promise<unknown>): Promise<number> {
   let longest = 0
   let last = performance.now()

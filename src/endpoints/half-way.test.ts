@@ -1,4 +1,4 @@
-// USE-07: what is on record of a call whose client left before its end.
+// USE-07: the record of a call whose client left before its end.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { chunk, DONE, event, type Script, stream, usageChunk } from '../../mocks/test-upstream.ts'
@@ -9,7 +9,7 @@ models: { alpha/model-a: { price: { input: 1, output: 10 } } }
 routes: { auto: { targets: [ { model: alpha/model-a } ] } }
 resilience: { idle: 1s }`
 
-/** Fifty deltas of six words, and half of them as thoughts. */
+/** Fifty deltas of six words, half of them thoughts. */
 const TEXT = Array.from({ length: 50 }, (_, n) =>
   chunk({ [n % 2 ? 'content' : 'reasoning_content']: ' and so the story goes on' }),
 )
@@ -21,7 +21,7 @@ interface Row {
   /** The client leaves after the first bytes. */
   readonly leaves?: boolean
   readonly state: string
-  /** Of `tokens`, and true if the counts are the mock's 20 and 7. */
+  /** Source of `tokens`, and true if the counts are the mock's 20 and 7. */
   readonly source: 'reported' | 'estimated' | null
 }
 

@@ -1,5 +1,6 @@
-// What an attacker sends, a row each, as bytes on a socket: the status, the one error shape, no request to a provider,
-// and that others are served meanwhile and afterwards. What is merely broken is in bad-input.test.ts.
+// Requests of an attacker, one per row, as bytes on a socket: the status, the error shape, no request to a
+// provider, and that others are served meanwhile and afterwards. Requests that are merely broken are in
+// bad-input.test.ts.
 import assert from 'node:assert/strict'
 import { chmodSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
@@ -85,7 +86,7 @@ test('an attacker’s requests are refused in the usual error shape, reach no pr
 })
 
 const MANY = 2 ** 20
-/** Bodies within the limit of bytes that would hold up every other call for seconds while they are parsed. */
+/** Bodies within the byte limit that would delay every other call for seconds while they are parsed. */
 const INTRICATE: readonly (readonly [string, string])[] = [
   ['nested lists', `${'['.repeat(9 * MANY)}${']'.repeat(9 * MANY)}`],
   ['nested objects', `${'{"a":'.repeat(3 * MANY)}1${'}'.repeat(3 * MANY)}`],
@@ -173,7 +174,7 @@ test('a key file that other users may read or write is refused in one line (KEEP
 
 const open = (gateway: TestGateway): Socket => connect(Number(new URL(gateway.url).port), '127.0.0.1')
 
-/** The first whole answer of a connection, headers and body. */
+/** The first complete answer on a connection, headers and body. */
 async function firstAnswer(socket: Socket): Promise<string> {
   let text = ''
   for await (const part of socket) {

@@ -18,14 +18,16 @@ keys:
   - { name: boss, role: admin, digest: "${digest('key-of-boss')}" }`
 const as = (name: string) => ({ authorization: `Bearer key-of-${name}` })
 
-/** A call of Bob's, by what another might ask for. */
+/** A call of Bob's, with everything by which another key might ask for it. */
 interface Others {
   readonly id: string
   readonly session: string
   readonly model: string
 }
 
-/** What to ask an endpoint for, where its bare path is no request: in the place of the `*`, or behind the path. */
+/**
+ * Parameters of an endpoint whose bare path is not a valid request: in place of the `*`, or after the path.
+ */
 const ASKED: Readonly<Record<string, (others: Others) => string[]>> = {
   '/v1/models/*': () => ['auto'],
   '/v1beta/models/*': () => ['auto'],

@@ -1,4 +1,4 @@
-// U2: what is known of a call's cost stays on record and in every sum, and what is missing is named.
+// U2: the known part of a call's cost stays on record and in every sum, and what is missing is named.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
@@ -20,7 +20,7 @@ const html: Script = (response) => void response.writeHead(200, { 'content-type'
 const refused: Script = (response) =>
   void response.writeHead(429, { 'content-type': 'application/json' }).end('{"error":{"message":"no"}}')
 
-/** How the first target fails, and what is missing from the cost then. */
+/** Failures of the first target, and what is then missing from the cost. */
 const FIRST: readonly (readonly [name: string, script: Script, missing: readonly string[]])[] = [
   ['resets the connection', (response) => void response.destroy(), ['attempt']],
   ['answers with a page', html, ['attempt']],

@@ -36,7 +36,7 @@ test('when a key has made the calls that its window allows, the next one gets a 
   const gateway = await start(t, {
     config: keys(key('ann', ', rate: { requests: 3, per: 3s }'), key('bob')),
   })
-  // All at once, so that they are within a window however slow the machine is.
+  // All at once, so that they fall within one window however slow the machine is.
   const calls = await Promise.all([1, 2, 3, 4].map(() => gateway.chat(ask('auto'), as('ann'))))
   assert.deepEqual(calls.map(({ status }) => status).sort(), [200, 200, 200, 429])
   const refused = calls.find(({ status }) => status === 429)!
@@ -105,7 +105,7 @@ test('a fallback counts the known cost of each attempt, even if the cost of the 
   assert.equal((await spend(gateway, 'ann')).json.error.code, 'budget_exceeded')
 })
 
-test('calls that are open are not cut off when the budget ends', async (t) => {
+test('open calls are not cut off when the budget is spent', async (t) => {
   const slow = stream(chunk({ content: 'a' }), 300, chunk({}, { finish_reason: 'stop' }), 'data: [DONE]\n\n')
   const gateway = await start(t, {
     providers: { alpha: answer(), beta: slow },

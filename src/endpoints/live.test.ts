@@ -32,7 +32,7 @@ test('a slow reader learns that changes were lost, and how to go on (PAGE-05)', 
   socket.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n')
   await once(socket, 'data')
   socket.pause()
-  // More than the two ends of the connection and the gateway hold between them; then the last call, which is lost.
+  // More than both ends of the connection and the gateway can hold; then the last call, which is lost.
   const json = JSON.stringify({ id: 'x'.repeat(500_000) })
   for (let n = 0; n < 100 && response.writableLength <= 2 ** 20; n++) {
     tell!({ json })

@@ -1,4 +1,5 @@
-// What all clients together may ask for at the same time: open calls, bytes of their bodies; and what one key may.
+// Limits on what all clients together may request at the same time (open calls, bytes of their bodies), and
+// on what one key may.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { connect } from 'node:net'
@@ -61,7 +62,7 @@ test('if there are several keys, one key may have at most half of the open calls
   for (const call of [...open, other]) assert.equal((await call).status, 200)
 })
 
-/** Begins a call and sends so much of its body, of the size of `announced`. */
+/** Begins a call and sends this much of a body whose announced size is `announced`. */
 function begin(t: TestContext, { url }: TestGateway, sent: number, announced: number) {
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   t.after(() => socket.destroy())

@@ -16,7 +16,7 @@ export interface ModelLimits {
 /** Returns the facts about a configured model, `provider/model`. */
 export type FactsOf = (id: string) => Facts
 
-/** Returns what is known of a route or of a model. */
+/** Returns the known limits of a route or of a model. */
 export function limitsOf(id: string, { routes, models }: Config, factsOf: FactsOf): ModelLimits {
   const targets = routes[id]?.targets.map(({ model }) => model) ?? [id]
   const facts = targets.map(factsOf)

@@ -1,4 +1,4 @@
-// What lists of models say of limits and capabilities, in each client's format.
+// Limits and capabilities in lists of models, in each client's format.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { answer } from '../../mocks/test-upstream.ts'

@@ -1,4 +1,5 @@
-// What an open call holds while its provider thinks: the text that may have to be sent again, and nothing twice.
+// Memory of an open call while its provider works: the text that may have to be sent again, and nothing
+// twice.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -23,7 +24,7 @@ test('a parsed body is released when the call has been routed, and no copy of it
   const gateway = await testGateway(t, {
     providers: {
       alpha: async (response, received) => {
-        // The mock of this test is in the same process and keeps what it got.
+        // The mock of this test is in the same process and keeps what it received.
         Object.assign(received, { text: '', json: {} })
         waiting++
         await release.promise

@@ -1,5 +1,6 @@
-// KEEP-06: which web pages may use a gateway without keys. A browser says whose page it is in Origin, and sends a
-// POST without Content-Type without asking first; so the page's scheme, name and port all count.
+// KEEP-06: which web pages may use a gateway without keys. A browser names the page's origin in Origin, and
+// sends a POST without Content-Type without a preflight request; so the page's scheme, name and port all
+// matter.
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { test } from 'node:test'

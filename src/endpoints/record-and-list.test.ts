@@ -1,4 +1,4 @@
-// The list is the table; and where the table cannot be read, the list says so.
+// The list equals the table; and if the table cannot be read, the list says so.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'

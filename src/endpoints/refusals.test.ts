@@ -1,5 +1,5 @@
-// Calls that were refused before they had a record can be seen: who, what, why; in a short list that strangers cannot
-// push others out of.
+// Calls that were refused before they had a record can be seen: who, what, why; in a short list from which
+// strangers cannot push others out.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-// `sticky: prefix` over real sockets: clients without sessions, a move, what it cost, and where that is added up.
+// `sticky: prefix` over real sockets: clients without sessions, a move, its cost, and where that is added up.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { answer, fail } from '../../mocks/test-upstream.ts'

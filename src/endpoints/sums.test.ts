@@ -1,5 +1,5 @@
-// LOG-10: whatever is summed up equals what the pages of the request log add up to, for every key, window and
-// bucket. Over 250 lines, because every sum is compared with the same calls.
+// LOG-10: every sum equals the total of the pages of the request log, for every key, window and bucket. Over
+// 250 lines, because every sum is compared with the same calls.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
@@ -84,10 +84,10 @@ const FILTERS: [query: string, holds: (record: any) => boolean][] = [
 
 const isFailed = ({ state }: any) => ['failed', 'interrupted'].includes(state)
 const isAborted = ({ state }: any) => state === 'aborted'
-/** Known in part: a target failed before the one that answered. */
+/** Partly known: a target failed before the one that answered. */
 const isPartial = ({ cost_usd, cost_missing }: any) => cost_usd !== null && cost_missing.length > 0
 
-/** The contract's sum: of what is known; null where calls were made and nothing is known of any. */
+/** The contract's sum: of what is known; null if calls were made and nothing is known of any of them. */
 function sum(records: any[], value: (record: any) => number | null): number | null {
   const known = records.map(value).filter((each) => each !== null)
   return records.length > 0 && known.length === 0 ? null : known.reduce((a, b) => a + b, 0)

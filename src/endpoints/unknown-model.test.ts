@@ -1,4 +1,5 @@
-// ROUTE-07: a provider that does not know a target's model any more is left for the next target; any other 404 is final.
+// ROUTE-07: if a provider does not know a target's model any more, the next target is tried; any other 404 is
+// final.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { answer, type Script } from '../../mocks/test-upstream.ts'
@@ -11,7 +12,7 @@ const notFound =
       .writeHead(status, { 'content-type': typeof body === 'string' ? 'text/html' : 'application/json' })
       .end(typeof body === 'string' ? body : JSON.stringify(body))
 
-/** Provider -> what it says of a model that it does not have, shaped like its own answer. */
+/** Provider -> its answer for a model that it does not have, in its own shape. */
 const UNKNOWN: Readonly<Record<string, unknown>> = {
   OpenAI: {
     error: {

@@ -32,7 +32,7 @@ const ask = async ({ chat }: TestGateway, first: string, headers = {}) => {
 const provider = async (gateway: TestGateway, first: string, headers = {}) =>
   (await ask(gateway, first, headers)).get('x-gateway-provider')
 
-/** Waits until gateways know of each other's conversations. */
+/** Waits until the gateways know each other's conversations. */
 const exchanged = () => sleep(2_500 * slowness())
 
 for (const [sticky, headers] of [

@@ -67,7 +67,9 @@ test('a second live gateway with the same identity, from a copied directory or a
   assert.equal((await listed(again)).length, 1)
 })
 
-test('a cool-down holds at every gateway within 2 s, the later end wins (FLEET-10)', { skip }, async (t) => {
+test('a cool-down applies at every gateway within 2 s, and the later end wins (FLEET-10)', {
+  skip,
+}, async (t) => {
   const url = await freshDatabase()
   const config =
     'resilience: { cooldown: 20s }\nroutes: { auto: { targets: [ { model: alpha/model-a }, { model: beta/model-b } ] } }'

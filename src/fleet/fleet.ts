@@ -185,7 +185,7 @@ async function firstBeats(
   } while (!isTold() && Date.now() < until)
 }
 
-/** Beats again and again, each time a while after the last beat ended. Returns the function that stops it. */
+/** Sends heartbeats, each a while after the previous one has ended. Returns the function that stops them. */
 function keepBeating(beat: () => Promise<void>): () => void {
   let stopped = false
   let timer = setTimeout(next, PULSE_MS)

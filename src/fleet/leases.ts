@@ -87,7 +87,7 @@ export function createLeases(deps: LeaseDeps): Leases {
     const name = accountName(account)
     let lease = leases.get(name)
     if (!lease) {
-      // What was spent was granted; the next answer of the shared log says how much it really was.
+      // The spent amount was granted; the next answer of the shared log says how much it really was.
       lease = newLease({ keyName: account.keyName, period: account.period }, spent(account))
       leases.set(name, lease)
     }
@@ -172,7 +172,7 @@ async function take(
   }
 }
 
-/** Counts the idle seconds of each lease, and returns what is too much of one of them. */
+/** Counts the idle seconds of each lease, and returns the excess of one of them. */
 function giveBack(
   leases: Map<string, Lease>,
   { spent, reserved }: LeaseDeps,
@@ -192,7 +192,7 @@ function giveBack(
     lease.granted -= free - kept
     back = { ...account, usd: free - kept }
   }
-  if (back) putLast(leases, accountName(back)) // the next beat begins with the others
+  if (back) putLast(leases, accountName(back)) // the next heartbeat begins with the others
   return back
 }
 

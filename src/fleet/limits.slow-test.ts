@@ -1,4 +1,4 @@
-// Budgets and rates that several gateways hold together, over real sockets and one PostgreSQL.
+// Budgets and rates that several gateways share, over real sockets and one PostgreSQL.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
@@ -40,7 +40,7 @@ routes: { auto: { targets: [ { model: alpha/model-a } ] } }`,
     options: { fleetUrl: url },
   })
 
-/** Waits until each has heard of the others. */
+/** Waits until each gateway knows the others. */
 const acquainted = (gateways: readonly TestGateway[]) =>
   until('they know each other', async () => {
     const told = await Promise.all(gateways.map(({ get }) => get('/readyz')))
@@ -73,7 +73,7 @@ test('4 gateways, 200 calls at once, a budget of 10: spending stays within the b
   const gateways = await all(t, url, 4, 'budget: { usd: 10 }')
   await acquainted(gateways)
   await link.query('SELECT pg_stat_statements_reset()')
-  // Twice what the budget pays for.
+  // Twice as many calls as the budget covers.
   let passed = 0
   const refused = new Map<string, number>()
   for (let round = 0; round < 2; round++)
@@ -182,7 +182,7 @@ test('calls that each reserve more than the budget, one after the other, spend a
   const pays = Math.round(budget / CHEAP_COST)
   const gateways = await all(t, url, 3, `budget: { usd: ${budget} }`)
   await acquainted(gateways)
-  // Without a maximum 4,096 output tokens are set aside, $5.85.
+  // Without a maximum, 4,096 output tokens are set aside: $5.85.
   const pass = async (n: number) =>
     (await gateways[n % 3]!.chat(ask('alpha/cheap'), headers)).status === 200 ? 1 : 0
   const passed = [0, 0, 0]
@@ -201,14 +201,14 @@ test('calls that each reserve more than the budget, one after the other, spend a
   assert.ok(sum() + more <= pays + gateways.length)
 })
 
-test('200 calls at once that cost three times the reserved sum exceed the budget by no more than that (FLEET-08)', {
+test('200 calls at once that cost three times the sum reserved for them exceed the budget by no more than the difference (FLEET-08)', {
   skip,
 }, async (t) => {
   const url = await freshDatabase()
   const budget = 10
   const gateways = await all(t, url, 4, `budget: { usd: ${budget} }`)
   await acquainted(gateways)
-  // The provider answers with 42 output tokens, 0.30 dollars, where 14 were asked for, 0.10.
+  // The provider answers with 42 output tokens, 0.30 dollars, although 14 were requested, 0.10.
   const [cost, reserve] = [42 * (COST / 7), 14 * (COST / 7)]
   const dear = answer('long', { prompt_tokens: 20, completion_tokens: 42, total_tokens: 62 })
   for (const { upstream } of gateways)
@@ -280,7 +280,7 @@ test('an unneeded lease is returned, and a gateway that died keeps its lease unt
   assert.deepEqual(taken, [0.6])
   for (let second = 0; second < 10; second++) assert.equal(leases.beat(), null)
   assert.deepEqual(leases.beat(), { keyName: 'ann', period, usd: 0.6 })
-  // Another takes all that is left; what the first was granted stays its own.
+  // Another gateway takes all that is left; the first one keeps its grant.
   assert.equal(
     await takeLease(
       link,

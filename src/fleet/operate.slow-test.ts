@@ -1,5 +1,6 @@
-// What operators meet: the commands, few connections, a pooler between, two releases side by side, and nothing at all
-// where no fleet is configured. Over 250 lines, because it is a list of cases, most of them on one PostgreSQL.
+// Situations that operators meet: the commands, few connections, a pooler in between, two releases side by
+// side, and nothing at all if no fleet is configured. Over 250 lines, because it is a list of cases, most of
+// them on one PostgreSQL.
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { chownSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -58,7 +59,7 @@ test('fleet migrate, status and forget: creates tables, lists members, closes th
   await one.chat(ask('auto'))
   await one.get('/api/usage/request-logs')
   const link = openShared(t, url)
-  // As if it had died over its call, with its disk.
+  // As if it had died during its call, together with its disk.
   await link.script(`UPDATE waybill.calls SET completed_at = NULL, state = 'routed', cost_missing = NULL;
     DELETE FROM waybill.usage_hours; DELETE FROM waybill.latency_hours;
     INSERT INTO waybill.instances SELECT 'dead', 'lost', 'x', 1, now() - interval '1 hour', now(), version, config FROM waybill.instances;
@@ -107,7 +108,7 @@ test('retention deletes whole days with their sums, and doctor reports a day wit
   await link.script(`INSERT INTO waybill.key_spending VALUES ('', 'session s-7', 'one', 1, 0), ('', 'session s-1200', 'one', 1, 0);
     INSERT INTO waybill.leases VALUES ('', 'session s-7', 'one', 1);
     INSERT INTO waybill.budgets VALUES ('', 'session s-7', 1), ('', '2026-11', 1)`)
-  // One of them goes on today.
+  // One of them continues today.
   await link.query(
     `INSERT INTO waybill.calls (id, instance, rev, session_id) VALUES (?, 'one', 1, 's-1200')`,
     [lowestId(now)],
@@ -188,7 +189,7 @@ test('when a newer release migrates the shared log, an older one beside it goes 
   const two = await instance(t, url, 'two')
   await two.chat(ask('auto'))
   assert.equal((await two.get('/api/usage/request-logs')).json.data.length, 3)
-  // An older one did not know a column: what it wrote reads as unknown.
+  // An older release did not know a column: its rows read as unknown.
   await link.script('UPDATE waybill.calls SET purpose = NULL')
   assert.equal((await one.get('/api/usage/history?window=24h')).json.totals.calls, 3)
   await link.script('UPDATE waybill.schema SET oldest = 99')
@@ -208,7 +209,7 @@ test('reads write nothing: neither into the shared log nor into the journal (FLE
   await one.record(id)
   const db = new Database(join(one.data, 'waybill.db'), { readonly: true })
   t.after(() => db.close())
-  /** Which version of each row stands where; the pulse of an instance writes its own row in `instances`. */
+  /** Version of each row, by its place; the heartbeat of an instance writes its own row in `instances`. */
   const standing = async () => {
     const tables = await link.query<{ name: string }>(
       `SELECT relname AS name FROM pg_class WHERE relnamespace = 'waybill'::regnamespace AND relkind = 'r' AND relname <> 'instances'`,

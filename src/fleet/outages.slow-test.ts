@@ -1,4 +1,5 @@
-// The shared log is stopped, killed, frozen, late, or full: what gateways do meanwhile, and that all is there afterwards.
+// The shared log is stopped, killed, frozen, late, or full: what the gateways do meanwhile, and that each
+// call is there afterwards.
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createConnection, createServer } from 'node:net'
@@ -132,7 +133,7 @@ test('a full spool refuses calls and drops no row; waiting rows are not deleted 
   await checkSharedSums(openShared(t, url))
 })
 
-/** The way to the database with answers that are late. Returns the address over it. */
+/** Puts a proxy with late answers in front of the database. Returns its address. */
 async function lateBy(t: TestContext, url: string, ms: () => number): Promise<string> {
   const directory = mkdtempSync(join(tmpdir(), 'waybill-late-'))
   const server = createServer((near) => {

@@ -1,5 +1,6 @@
-// Gateways of a fleet are killed under load, and the database behind them is stopped, frozen and killed; then the ledger of
-// the provider, which is kept in this process, is held against the shared log. A few kills in `npm test`, 20 in `.ci/run`.
+// Gateways of a fleet are killed under load, and the database behind them is stopped, frozen and killed; then
+// the ledger of the provider, which is kept in this process, is compared with the shared log. A few kills in
+// `npm test`, 20 in `.ci/run`.
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -32,7 +33,7 @@ test('shared: no inference is lost even if each killed gateway’s data is delet
   killThem(t, 'shared', true),
 )
 
-/** `loses`: with each kill its data directory goes. */
+/** `loses`: each kill also deletes the data directory. */
 async function killThem(t: TestContext, durability: string, loses: boolean): Promise<void> {
   const url = await fleet.freshDatabase()
   const { postgres } = fleet
@@ -120,7 +121,7 @@ async function call(address: string, nonce: string): Promise<number> {
   }
 }
 
-/** Waits until the journals of all who live are shipped and their calls are closed. */
+/** Waits until the journals of all living gateways are shipped and their calls are closed. */
 async function shipped(link: Link, gateways: readonly Member[]): Promise<void> {
   for (let tries = 0; tries < 300; tries++) {
     const ready = await Promise.all(

@@ -68,7 +68,7 @@ export function openShared(t: TestContext, url: string): Link {
 export const listed = async ({ get }: TestGateway, query = ''): Promise<string[]> =>
   (await get(`/api/usage/request-logs?limit=200${query}`)).json.data.map(({ id }: { id: string }) => id)
 
-/** Waits until something is so, for a while. */
+/** Waits until a condition holds, for a while. */
 export async function until(what: string, is: () => Promise<boolean> | boolean, ms = 5_000): Promise<void> {
   const end = Date.now() + ms * slowness()
   while (!(await is())) {

@@ -31,7 +31,7 @@ import { refuseOpenAccess } from './listen.ts'
 import type { GatewayOptions } from './options.ts'
 import { connect, factsIn, plainLossesIn } from './providers.ts'
 
-/** Maximum open reads: one of 200 calls takes some milliseconds of the reading thread. */
+/** Maximum open reads: a read of 200 calls takes some milliseconds of the reading thread. */
 const MAX_READS = 128
 
 /** Maximum time of a client's WebSocket, as OpenAI has it, ms. */

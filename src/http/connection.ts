@@ -89,7 +89,7 @@ function stopParser({ parser }: Parsed, connection: Connection): void {
 const isChunked = ({ headers }: IncomingMessage): boolean => headers['transfer-encoding'] !== undefined
 
 /**
- * A client that has closed its side may wait for its answer, or be gone; only a write tells. Before the
+ * A client that has closed its side may wait for its answer, or be gone; only a write shows which. Before the
  * answer begins, that is an interim response (RFC 9110, 15.2), which costs nothing and which clients skip. In
  * the middle of an answer, and with HTTP/1.0, which has none, such a client counts as gone: a call costs
  * money.

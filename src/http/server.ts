@@ -70,7 +70,7 @@ export interface RefusedCall {
 }
 
 export interface RequestContext<Read, Live> {
-  /** Context of read endpoints. */
+  /** Context for read endpoints. */
   readonly readContext: Read
   /** Context of call endpoints. */
   readonly callContext: Live

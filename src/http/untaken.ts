@@ -1,7 +1,7 @@
 // Counts the bytes written to all connections and not yet read by their clients: whole answers, parts of
 // streams, lists, exports, errors. Their sum is bounded; a client that reads a byte now and then counts like
-// one that reads nothing, because the memory behind a write is free only when all of it was read. Knows no
-// endpoint.
+// one that reads nothing, because the memory behind a write is freed only when all of it has been read. Knows
+// no endpoint.
 import type { ServerResponse } from 'node:http'
 import { getHeapStatistics } from 'node:v8'
 

@@ -21,7 +21,7 @@ export interface WebSocketLimits {
 
 export interface WebSockets {
   configure(limits: WebSocketLimits | null): void
-  /** Returns true if there is room for another socket of the key; false, too, if none may be opened. */
+  /** Returns true if there is room for another socket of the key; false also if none may be opened. */
   hasRoom(keyName: string | null): boolean
   /** Completes an admitted upgrade. `server` gets its requests. */
   open(server: Server, request: IncomingMessage, socket: Duplex, head: Buffer, keyName: string | null): void
@@ -94,7 +94,7 @@ export function createWebSockets(): WebSockets {
 
 const CLOSING = 'the gateway is stopping'
 
-/** Headers of an upgrade that concern the connection alone. */
+/** Headers of an upgrade that concern only the connection. */
 const OF_THE_UPGRADE =
   /^(connection|upgrade|sec-websocket-.+|content-length|transfer-encoding|expect|keep-alive|te|trailer)$/
 

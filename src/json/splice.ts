@@ -74,7 +74,7 @@ export function omitMembers(text: string, paths: readonly MemberPath[]): string 
   return out + text.slice(copied)
 }
 
-/** Returns what is left of a value without the members at the paths inside; null if nothing is. */
+/** Returns the rest of a value without the members at the paths inside; null if nothing is left. */
 function leftOf(value: string, inside: readonly MemberPath[]): string | null {
   if (inside.some(({ length }) => length === 0)) return null
   if (inside.length === 0 || !value.startsWith('{')) return value

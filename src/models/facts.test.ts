@@ -69,7 +69,7 @@ test('an unverified fact is listed, but no call is refused because of it', () =>
   ])
 })
 
-test('a configuration takes precedence over the package, adds a model in one line, and `like` leads through both', () => {
+test('a configuration takes precedence over the package and can add a model in one line, and `like` works across both', () => {
   const table = factTableOf({
     models: {
       'work/claude-opus-6': { context: 2_000_000, accepts: { like: 'claude-opus-5-5', forced_tools: 'yes' } },

@@ -192,7 +192,7 @@ export function createFactTable(layers: readonly FactLayer[]): FactTable {
   }
 }
 
-/** Returns true if an exact name stands for the model, in any of its forms. */
+/** Returns true if an exact name covers the model, in any of its forms. */
 export const isNamed = (names: ReadonlySet<string>, model: string): boolean =>
   formsOf(model).some((form) => names.has(form))
 

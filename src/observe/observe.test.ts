@@ -1,4 +1,5 @@
-// What the gateway says of itself: figures that add up to the record, lines that no name can break.
+// What the gateway reports about itself: figures that add up to the record, and log lines that no name can
+// break.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'

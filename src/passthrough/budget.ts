@@ -16,7 +16,7 @@ interface Asked {
   readonly sessionId: string | null
   readonly operation: Operation
   readonly route: Route
-  /** The body, if it is JSON and all of it is here; else null. */
+  /** The body, if it is JSON and is here completely; else null. */
   readonly whole: Buffer | null
 }
 

@@ -65,7 +65,7 @@ export class PassthroughCall implements Receiver {
   // Known once it is on record.
   #call!: Call
   #directed!: Directed
-  /** The call that made the object which is asked for; null without one. */
+  /** The call that made the requested object; null without one. */
   #maker: ObjectMaker | null = null
   #route!: Route
   #head!: Buffer
@@ -417,7 +417,7 @@ export class PassthroughCall implements Receiver {
     await this.#attempt()
   }
 
-  /** Relays an error of the provider without secrets; wraps what is not JSON. */
+  /** Relays an error of the provider without secrets; wraps an error that is not JSON. */
   #answerError(body: Buffer): void {
     const { status, headers } = this.#answered!
     const own = this.#headersFrom(headers)

@@ -59,7 +59,7 @@ export class PassthroughExchange implements Dispatcher.DispatchHandler {
     this.#controller?.resume()
   }
 
-  /** Passes the pieces of a body on, and limits the time in which the provider takes each. */
+  /** Passes the pieces of a body on, and limits the time that the provider takes for each. */
   async *taking(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     for await (const piece of pieces) {
       this.#wait(this.#waits.idle)

@@ -24,7 +24,7 @@ const startsBatch = ({ group, method, path }: Operation): boolean =>
 export interface HeldAnswer {
   readonly operation: Operation
   readonly admitted: Admitted
-  /** The call that made the object that is asked for; null without one. */
+  /** The call that made the requested object; null without one. */
   readonly maker: ObjectMaker | null
   readonly ttftMs: number
   readonly headers: IncomingHttpHeaders

@@ -140,7 +140,7 @@ test('a request that names its model twice is refused, and nothing is sent', asy
   assert.equal(provider.arrived.length, 0)
 })
 
-test('the call is on record before its request leaves (PASS-01)', async (t) => {
+test('the call is on record before its request is sent (PASS-01)', async (t) => {
   let states: string[] = []
   const provider = await startProvider(t, async (response, arrived) => {
     const { json } = await gateway.get('/api/usage/request-logs')
@@ -255,7 +255,7 @@ test('a target that cannot be connected to is followed by the next, and both are
   )
 })
 
-test('a provider that is not there is a 502 on record, without an inference', async (t) => {
+test('a call to a provider that is not there gets a 502, which is recorded, and causes no inference', async (t) => {
   const gateway = await gatewayTo(t, { gone: { dialect: 'openai', origin: 'http://127.0.0.1:1' } }, AUDIO)
   const answer = await gateway.get('/v1/audio/speech', { method: 'POST', headers: json, body: '{}' })
   assert.deepEqual([answer.status, answer.json.error.code], [502, 'upstream_unreachable'])

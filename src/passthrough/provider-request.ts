@@ -6,7 +6,9 @@ import type { Owner } from './operations.ts'
 const FORWARDED =
   /^(content-type|accept|range|if-range|if-match|if-none-match|if-modified-since|idempotency-key)$/
 
-/** Further headers of each interface that decide what a request means. Credentials are never among them. */
+/**
+ * Further headers of each interface that affect the meaning of a request. Credentials are never among them.
+ */
 const OWN: Readonly<Record<Owner, RegExp>> = {
   chat: /^openai-beta$/,
   messages: /^anthropic-(version|beta)$/,
@@ -41,7 +43,7 @@ export function providerHeaders(forwarded: readonly string[], key: string | null
 export const RELAYED_HEADERS =
   /^(content-(length|range|disposition)|accept-ranges|etag|last-modified|(x-)?request-id|openai-processing-ms|x-ratelimit-.+|anthropic-(?!organization-id$).+|x-goog-upload-(?!url$|control-url$).+)$/
 
-/** Returns the path of an operation at a provider. `path`: as the client asked for it, with its version. */
+/** Returns the path of an operation at a provider. `path`: as the client requested it, with its version. */
 export function providerPath(path: string, owner: Owner, basePath: string): string {
   const [, upload = '', version = '', rest = ''] = /^(\/upload)?(\/v\d\w*)(\/.*)$/.exec(path) ?? []
   // Clients of OpenAI and Cohere have the version in their base URL, and so have providers.

@@ -41,7 +41,7 @@ export class Upload {
       })
   }
 
-  /** True if the body has ended, and all of it was taken. */
+  /** True if the body has ended, and all of it was accepted. */
   get isWhole(): boolean {
     return this.#ended && this.#queue.length === 0
   }

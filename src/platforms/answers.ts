@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import type { Platform, StreamDecoder } from './platform.ts'
 
-/** Maximum bytes of an error or a count; a longer one is passed on as it is. */
+/** Maximum bytes of an error or a count; a longer one is passed on unchanged. */
 const MAX_WHOLE_BYTES = 2 ** 20
 
 type Controller = Dispatcher.DispatchController

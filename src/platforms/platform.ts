@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { ProviderRequest } from '../dialects/dialect.ts'
 
 export interface Platform {
-  /** Returns a request of the dialect as the platform takes it. */
+  /** Returns a request of the dialect in the form that the platform accepts. */
   place(request: ProviderRequest): ProviderRequest
   /** Returns the headers of an answer in the dialect's names. */
   headers?(headers: IncomingHttpHeaders): IncomingHttpHeaders

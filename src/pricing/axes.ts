@@ -1,5 +1,5 @@
-// Prices that the price library does not know: reads prices.yaml, which has the source and date of each, and finds what
-// holds for a model at a moment. Knows no provider by name.
+// Prices that the price library does not know: reads prices.yaml, which has the source and date of each, and
+// finds those that apply to a model at a given time. Knows no provider by name.
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import { z } from 'zod'

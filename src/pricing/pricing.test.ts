@@ -104,7 +104,7 @@ test('tokens written to a cache for an hour have their own price, with and witho
   }
 })
 
-test('the operator’s own price goes before the table', () => {
+test('the operator’s own price takes precedence over the table', () => {
   const { usd, price: used } = price(
     { provider: 'openai', model: 'mine' },
     tokens(1_000_000, 1_000_000, 500_000),
@@ -124,7 +124,7 @@ test('unknown or contradictory usage has no cost', () => {
     assert.deepEqual(price({ provider: 'openai', model }, counts, 0).usd, null)
 })
 
-test('a quote is what three thousand tokens read and one thousand written cost, at this time of the day', () => {
+test('a quote is the cost of three thousand input tokens and one thousand output tokens at this time of day', () => {
   let time = Date.UTC(2026, 10, 21, 12)
   const quote = createQuote(pricing, () => time)
   assert.ok(Math.abs(quote({ provider: 'openai', model: 'mine' })! - 0.014) < 1e-12)
@@ -141,7 +141,7 @@ test('a quote is what three thousand tokens read and one thousand written cost, 
   assert.ok(Math.abs(quote({ provider: 'deepseek', model: 'deepseek-chat' })! - listed()) < 1e-12)
 })
 
-test('a price holds between its dates, and at its hours', () => {
+test('a price applies only between its dates and at its hours', () => {
   const price = createPricer({ baseUrls: {}, own: {} })
   const at = (provider: string, model: string, time: number, counts: [number, number, number]) =>
     price({ provider, model }, tokens(...counts), time).usd
@@ -153,7 +153,7 @@ test('a price holds between its dates, and at its hours', () => {
   assert.ok(Math.abs(cost - 0.003164) < 1e-9, String(cost))
 })
 
-test('the operator sets factors and fees, with a price of its own or with the listed one', () => {
+test('the operator can set factors and fees, for its own price or for the listed one', () => {
   const price = createPricer({
     baseUrls: {},
     own: {
@@ -179,7 +179,7 @@ test('the operator sets factors and fees, with a price of its own or with the li
   assert.deepEqual(of('alpha', 'a', 10, { region: 'us' }).missing, ['region'])
 })
 
-test('a subscription pays for the calls of a flat provider', () => {
+test('calls to a flat-rate provider count as paid by the subscription', () => {
   const price = createPricer({ baseUrls: {}, own: {}, flat: new Set(['openai']) })
   const { usd, flat } = price({ provider: 'openai', model: 'gpt-4.1' }, tokens(1_000, 900), 0)
   assert.ok(Math.abs(usd! - 0.0092) < 1e-9)

@@ -1,5 +1,5 @@
-// The cost of a call as it was served: its parts at their models, times the factors of tier, speed and region, plus
-// the fees of tools; or what the provider itself says. Knows no price, only where to ask for one.
+// The cost of a call as it was served: its parts at their models, times the factors of tier, speed and
+// region, plus the fees of tools; or the provider's own figure. Knows no price, only where to find one.
 import type { Target, Tokens } from '../core/call.ts'
 import { AXES, type Served } from '../core/served.ts'
 import { type Asked, factorOf, feeOf } from './axes.ts'

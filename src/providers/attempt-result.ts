@@ -42,7 +42,7 @@ export interface Failure {
 
 export type AttemptResult = Streaming | Whole | Failure
 
-/** Makes a failure in our own words. */
+/** Makes a failure in the gateway's own words. */
 export function failure(
   outcome: Failure['outcome'],
   code: ErrorCode,

@@ -11,7 +11,7 @@ import { buildConnector, Pool } from './undici.ts'
 export interface ConnectionSettings {
   /** Timeout for connecting, ms. */
   readonly connectMs: number
-  /** Certificates to trust beside the usual ones, in PEM; null without any. */
+  /** Certificates to trust in addition to the usual ones, in PEM; null without any. */
   readonly ca: string | null
   /** Null: it is reached directly. */
   readonly proxy: URL | null

@@ -57,7 +57,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
   #timer: NodeJS.Timeout
   /** Set when the request is written to a connection. */
   #controller: Controller | null = null
-  /** Reason why we ended it ourselves. */
+  /** Reason why the gateway ended it itself. */
   #stopped: Error | null = null
   #response: StatusAndHeaders | null = null
   #chunks: Buffer[] = []

@@ -5,7 +5,7 @@ import { answer, fail, type Received } from '../../mocks/test-upstream.ts'
 import { parseConfig } from '../config/load.ts'
 import { ask, providerKey, testGateway } from '../test/test-gateway.ts'
 
-test('a target gets its own headers and members; its route’s other targets and direct calls do not', async (t) => {
+test('a target gets the headers and members that are set for it; its route’s other targets and direct calls do not', async (t) => {
   const { chat, upstream } = await testGateway(t, {
     providers: { alpha: fail(503), beta: answer() },
     config: `routes:

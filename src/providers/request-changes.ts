@@ -1,4 +1,4 @@
-// Applies what a route says of the requests to one of its targets: headers, and members of the body.
+// Applies what a route configures for the requests to one of its targets: headers, and members of the body.
 import type { RequestChanges } from '../core/call.ts'
 import type { ProviderRequest } from '../dialects/dialect.ts'
 import { omitMembers, spliceMembers } from '../json/splice.ts'

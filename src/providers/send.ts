@@ -137,7 +137,7 @@ export function sendToProvider(clientRequest: ClientRequest, route: Route, optio
   new Walk(clientRequest, route, options).attempt()
 }
 
-/** The way from candidate to candidate; for most calls one attempt. */
+/** The sequence of candidates; for most calls one attempt. */
 class Walk {
   #clientRequest: ClientRequest
   readonly #candidates: Route['candidates']
@@ -229,7 +229,7 @@ class Walk {
     else this.#send(provider, complete)
   }
 
-  /** Applies what the route says of requests to this target. */
+  /** Applies what the route configures for requests to this target. */
   #changed(plain: ProviderRequest, changes: RequestChanges, { factsOf }: Provider): ProviderRequest {
     const { model } = this.#tried
     const facts = (dialect: string) => factsOf(model, dialect)
@@ -305,7 +305,7 @@ class Walk {
     else {
       this.#reasons ??= new Map()
       this.#reasons.set(targetId(target), answer.message.slice(0, MAX_REASON))
-      // A provider's answer helps a client more than our words about a lost connection.
+      // A provider's answer helps a client more than the gateway's words about a lost connection.
       if (answer.status !== null || this.#best?.answer.status == null)
         this.#best = { answer, from: target, translation: this.#translation }
       if (again || tooLong) this.#tryAgain(answer)
@@ -372,7 +372,9 @@ class Walk {
     this.#end(this.#withReasons(answer), from, this.#endOf(last), translation)
   }
 
-  /** Names every tried target in a failure of our own; a provider's own error is relayed as it is. */
+  /**
+   * Names every tried target in a failure of the gateway's own; a provider's own error is relayed unchanged.
+   */
   #withReasons(answer: Failure): Failure {
     const reasons = [...(this.#reasons?.values() ?? [])]
     if (answer.body !== null || answer.code === 'client_closed' || reasons.length < 2) return answer
@@ -482,7 +484,7 @@ function judge(
   if (result.parsed) return result
   const { status, body } = result
   const { credentials, platform } = providers.get(target.provider)!
-  // The caller's own credential is the caller's to renew: it gets the provider's own words.
+  // Only the caller can renew its own credential: it gets the provider's own words.
   if (credentials.areCallers && CALLERS_FAULT.includes(status)) return result
   const error = () => providerErrorIn(body, upstream)
   // Google answers a wrong key with 400 and names the error inside.
@@ -518,7 +520,7 @@ function shortened(answer: Failure): Failure {
 const isOfOneCaller = ({ status }: Failure, { provider }: Target, { providers }: SendOptions): boolean =>
   providers.get(provider)!.credentials.areCallers && (status === 429 || status === 402)
 
-/** Words a refusal by what is known of its credential. */
+/** Words a refusal according to what is known about its credential. */
 const explained = (answer: Failure, target: Target, why: string): Failure => ({
   ...answer,
   message: `${targetId(target)}: denied the gateway access: ${why}`,

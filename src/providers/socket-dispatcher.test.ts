@@ -58,7 +58,7 @@ test('a stream goes over the socket of the provider, and the record says so', as
   )
 })
 
-test('a conversation on a socket sends the provider only what is new', async (t) => {
+test('in a conversation on a socket, only the new part is sent to the provider', async (t) => {
   const { mock, url, last } = await start(t)
   const socket = await openSocket(t, url)
   let previous: string | null = null
@@ -79,7 +79,7 @@ test('a conversation on a socket sends the provider only what is new', async (t)
   assert.deepEqual(transports(record), ['websocket'])
 })
 
-test('a conversation that the provider forgot is sent whole, without the client noticing', async (t) => {
+test('a conversation that the provider has forgotten is sent again in full, without the client noticing', async (t) => {
   const { mock, url } = await start(t)
   const socket = await openSocket(t, url)
   const first = await socket.response(create({ store: false }))

@@ -1,6 +1,6 @@
-// Requests over a provider's WebSocket: an exchange sees what it would see over HTTP. A conversation that the
-// connection has already is sent as what is new, after `previous_response_id`. Where no socket can be had, the
-// request goes over HTTP. Knows no call and no record.
+// Requests over a provider's WebSocket: an exchange sees what it would see over HTTP. If the connection
+// already has the beginning of a conversation, only the new part is sent, after `previous_response_id`. If no
+// socket can be had, the request goes over HTTP. Knows no call and no record.
 import { hash } from 'node:crypto'
 import type { Dispatcher } from 'undici'
 import type { WebSocket } from 'ws'
@@ -19,7 +19,7 @@ export interface SocketDispatcherOptions {
   readonly origin: string
   /** Timeout for connecting, ms. */
   readonly connectMs: number
-  /** Certificates to trust beside the usual ones, in PEM; null without any. */
+  /** Certificates to trust in addition to the usual ones, in PEM; null without any. */
   readonly ca: string | null
 }
 
@@ -35,7 +35,7 @@ const MAX_AGE_MS = 55 * 60_000
 /** Time for which requests go over HTTP after a handshake was refused, ms. */
 const REFUSED_MS = 5 * 60_000
 
-/** Statuses of a handshake that say that there is no socket at this address. */
+/** Statuses of a handshake which mean that there is no socket at this address. */
 const NO_SOCKET = [404, 405, 426, 501]
 
 /** Headers of a single request: they go into the message, or belong to HTTP alone. */
@@ -53,7 +53,7 @@ interface Job {
   readonly handshake: readonly (readonly [string, string])[]
   /** Connections with this name are interchangeable for it. */
   readonly name: string
-  /** True if it is sent for the second time, as a whole. */
+  /** True if it is sent for the second time, in full. */
   readonly isAgain: boolean
 }
 
@@ -206,7 +206,10 @@ class Connection {
     return items.length > count && count > 0 && digestOf(items.slice(0, count)) === digest
   }
 
-  /** Sends a request. `items`: those of its input, if what the connection has may be left out. */
+  /**
+   * Sends a request. `items`: those of its input, if the part that the connection already has may be left
+   * out.
+   */
   send(job: Job, items: readonly string[]): void {
     if (this.#timer) clearTimeout(this.#timer)
     const previous = previousIn(job.body)
@@ -263,7 +266,7 @@ class Connection {
     job.handler.onResponseEnd?.(controller, {})
   }
 
-  /** Passes on a refusal as an answer with its status, unless the request can be sent again as a whole. */
+  /** Passes on a refusal as an answer with its status, unless the request can be sent again in full. */
   #refused(running: Running, json: string): void {
     const { job, controller, isShort } = running
     const { error, status, status_code, headers = {} } = JSON.parse(json)

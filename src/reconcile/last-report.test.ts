@@ -47,7 +47,7 @@ test('the last comparison of each report is kept, without the equal lines, and /
   assert.equal(gateway.received(), 0)
 })
 
-test('a file that is not ours counts as none; of many differences the first hundred are kept', (t) => {
+test('a foreign file counts as missing; of many differences, the first hundred are kept', (t) => {
   const data = temporaryDirectory(t)
   for (const text of ['', '{', '[]', '[{"report": 1}]', 'null']) {
     writeFileSync(join(data, 'reconciled.json'), text)

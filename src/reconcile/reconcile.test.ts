@@ -35,7 +35,7 @@ for (const name of Object.keys(REPORTS) as ReportName[])
     )
   })
 
-test('a page token that repeats, a page that ends in the middle and a server that is gone are errors', async (t) => {
+test('a repeated page token, a truncated page or a missing server is an error', async (t) => {
   const loop = await reportServer(t, billed, ({ pathname }) =>
     pathname.includes('cost') ? { data: [], has_more: true, next_page: 'again' } : null,
   )
@@ -46,7 +46,7 @@ test('a page token that repeats, a page that ends in the middle and a server tha
   await assert.rejects(of('http://127.0.0.1:9'), /does not answer/)
 })
 
-test('a saved report may be pages of JSON or CSV; what is odd in it is named', () => {
+test('a saved report may be pages of JSON, or CSV; anything odd in it is reported', () => {
   const page = (results: object[], more = false) => ({
     data: [{ start_time: since / 1000, results }],
     has_more: more,
@@ -81,7 +81,7 @@ test('a saved report may be pages of JSON or CSV; what is odd in it is named', (
   assert.throws(() => readReport('openrouter', 'a,b\n1,2'), /needs columns/)
 })
 
-test('the zone of this machine does not count: days are UTC', (t) => {
+test('days are in UTC, whatever the time zone of this machine', (t) => {
   const { TZ } = process.env
   t.after(() => {
     if (TZ === undefined) delete process.env.TZ

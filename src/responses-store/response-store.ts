@@ -1,5 +1,5 @@
-// Responses that the gateway itself keeps: what was asked and answered, for the key that asked, sealed. A
-// response holds its own input and output and names the one before it. Knows no dialect and no database.
+// Responses that the gateway itself keeps: request and answer, for the key of the call, sealed. A response
+// contains its own input and output and names the one before it. Knows no dialect and no database.
 import { GatewayError } from '../core/errors.ts'
 import type { KeptRow, KeptRowReads, KeptRowWrites } from '../store/kept-rows.ts'
 import { OtherKeyError, type Sealer } from './sealer.ts'
@@ -13,7 +13,7 @@ export interface KeptResponse {
   readonly answer: string
   /** Provider that keeps it as well; null for none. */
   readonly keeper: string | null
-  /** True if it has no answer yet, or never will: nothing goes on from it. */
+  /** True if it has no answer yet, or never will: it cannot be continued. */
   readonly isUnanswered?: true
   /** Gateway of a fleet that runs it in the background, since when (ms since the epoch), and the record of its call. */
   readonly run?: { readonly gateway: string; readonly since: number; readonly callId: string }

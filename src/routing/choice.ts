@@ -28,8 +28,8 @@ export interface ProviderState {
 
 /**
  * `dialect` null ignores the dialects of providers. With `staysWithModel`, the reason, only targets with the
- * model of the first that speaks the dialect are left, unless the operator lets the route mix them. A rule
- * whose targets all lack a needed capability does not apply; the next matching one does. Throws
+ * model of the first target that speaks the dialect are left, unless the operator lets the route mix models.
+ * A rule whose targets all lack a needed capability does not apply; the next matching one does. Throws
  * `no_target_available` if no target has the capabilities, `dialect_not_spoken` if none speaks the dialect.
  */
 export function chooseTargets(

@@ -17,7 +17,7 @@ export interface CachedPrompt {
   readonly place: string
   /** Input tokens cached there, as its provider reported them; 0 if it did not. */
   readonly cached: number
-  /** End of the cache's life, ms since the epoch. */
+  /** End of the cache's lifetime, ms since the epoch. */
   readonly until: number
 }
 

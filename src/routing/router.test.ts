@@ -70,7 +70,7 @@ test('sticky: if several calls of a session begin together, the first to be serv
   assert.equal(pick(router, session), 'p/b')
 })
 
-test('sticky: twenty thousand sessions are remembered, the least recent is forgotten', () => {
+test('sticky: twenty thousand sessions are remembered, and the least recent ones are forgotten', () => {
   const router = routerOf('round-robin', { route: { sticky: 'session' } })
   for (let n = 0; n <= 20_000; n++) serve(router, input({}, `s${n}`))
   assert.equal(decision(router, input({}, 's0')).cause, 'round-robin')

@@ -54,7 +54,7 @@ const rowOf = (method: string, path: string): Row =>
   patterns.find(({ row, pattern }) => (row.method === '*' || row.method === method) && pattern.test(path))!
     .row
 
-/** Returns what a request to a provider can spend. */
+/** Returns whether a request to a provider can spend money. */
 export const spendsOf = (method: string, path: string): Spends => rowOf(method, path).spends
 
 /** Returns true if a request is an inference: it spends money, or may. */

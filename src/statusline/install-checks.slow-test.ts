@@ -62,7 +62,7 @@ test('an option that the status line cannot use gives a one-line error and exit 
   }
 })
 
-test('a key file is installed with its whole path, because the client runs elsewhere', async (t) => {
+test('a key file is installed with its absolute path, because the client runs in another directory', async (t) => {
   const { directory, waybill, command, keyFile } = home(t)
   keyFile('relative')
   const here = join(directory, 'relative')
@@ -81,7 +81,7 @@ const relativeTo = (file: string): string =>
     file,
   )
 
-test('doctor asks with the key file and the address of the installed command', async (t) => {
+test('doctor uses the key file and the address of the installed command', async (t) => {
   const digest = createHash('sha256').update(KEY).digest('hex')
   const { url } = await testGateway(t, {
     config: `keys: [ { name: me, digest: "sha256:${digest}" } ]\nroutes: { auto: { targets: [ { model: alpha/model-a } ] } }`,

@@ -38,7 +38,7 @@ const view = (more: object = {}, rest: Partial<View> = {}): View => ({
 const render = (shown: View, columns: number | null, segments: readonly SegmentName[] = SEGMENT_NAMES) =>
   renderLine(shown, { segments, columns, theme: null, link: null, cells })
 
-test('the line shows its segments in their order and drops the least important first (LINE-06)', () => {
+test('the line shows its segments in order and drops the least important first (LINE-06)', () => {
   for (const [columns, line] of [
     [
       null,

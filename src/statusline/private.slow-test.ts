@@ -61,7 +61,7 @@ test('the key is sent to the gateway and written nowhere; a file that others may
   }
 })
 
-test('the cache is private, and whole even if the process is killed at any moment (LINE-12)', async (t) => {
+test('the cache file is private, and complete even if the process is killed at any moment (LINE-12)', async (t) => {
   const gateway = await testGateway(t)
   const variants = await commands(t)
   for (const variant of VARIANTS) {

@@ -28,7 +28,7 @@ async function draw(t: TestContext, url: string, args: readonly string[], env = 
   )
 }
 
-test('directory and context of the client, and a link to the record, are in the line', async (t) => {
+test('the line contains the client’s directory and context, and a link to the record', async (t) => {
   const gateway = await testGateway(t)
   const { headers } = await gateway.chat(ask('auto'), { 'x-session-id': 's' })
   const id = headers.get('x-gateway-request-id')
@@ -56,7 +56,7 @@ test('a kept line is cut to fit if the terminal has become narrower (LINE-05, LI
   assert.equal(bare(stdout), 'auto → alpha/mode…\n')
 })
 
-test('only colours and links of an answer reach the terminal, and no more than fits (LINE-06, LINE-07)', async (t) => {
+test('only colours and links of the gateway’s answer reach the terminal, and no more than fits (LINE-06, LINE-07)', async (t) => {
   const line = '\u001b[31mred\u001b[0m\u001b[2J\u202e \u001b]0;title\u0007模型模型'
   const server = createServer((_, response) =>
     response.setHeader('content-type', 'text/plain; charset=utf-8').end(`${line}\n${line}\n0\n`),

@@ -100,7 +100,7 @@ async function inTime<Ran extends { readonly stderr: string }>(draw: () => Promi
   }
 }
 
-test('the cost of the session, of a cache hit and of an estimate (LINE-02, LINE-04, LINE-06)', async (t) => {
+test('the line shows the cost of the session, of a cache hit and of an estimate (LINE-02, LINE-04, LINE-06)', async (t) => {
   const gateway = await seeded(t)
   const variants = await commands(t)
   const spent = gateway.received()
@@ -141,7 +141,7 @@ test('when the gateway is away, the last known cost of the session is shown with
   }
 })
 
-test('a key sees the cost of its own calls only (KEEP-04)', async (t) => {
+test('a key sees only the cost of its own calls (KEEP-04)', async (t) => {
   const digest = (key: string) => createHash('sha256').update(key).digest('hex')
   const keys = ['ann', 'bob', 'eve'].map(
     (name) => `{ name: ${name}, role: client, digest: "sha256:${digest(name)}" }`,

@@ -20,7 +20,7 @@ const PLACES: readonly (readonly [options: string, file: string])[] = [
 ]
 
 for (const [options, file] of PLACES)
-  test(`the undo that install ${options} prints takes its line back`, async (t) => {
+  test(`the undo command that install ${options} prints removes the line`, async (t) => {
     const directory = temporaryDirectory(t)
     const [home, cwd, path] = ['home', 'project', file].map((name) => join(directory, name)) as [
       string,

@@ -171,7 +171,7 @@ test('however the bytes of a stream arrive, the client reads all of it and its u
   }
 })
 
-test('a client that aborts in mid-stream', async () => {
+test('a client can abort in mid-stream, and the call is recorded as aborted', async () => {
   const stream = await client.messages.create({
     ...asked,
     model: 'anthropic/scenario-lasts-3',

@@ -181,7 +181,7 @@ test('however a stream is cut into pieces, the client reads all of it, and its u
   }
 })
 
-test('a client that aborts in mid-stream', async () => {
+test('a client can abort in mid-stream, and the call is recorded as aborted', async () => {
   const left = new AbortController()
   const stream = await models.generateContentStream({
     ...ask,

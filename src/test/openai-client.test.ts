@@ -132,7 +132,7 @@ test('a stream of tool calls: names, indexes and arguments as they were sent (FL
   }
 })
 
-test('a client that aborts in mid-stream', async () => {
+test('a client can abort in mid-stream, and the call is recorded as aborted', async () => {
   const stream = await client.chat.completions.create({ model: 'auto', messages, stream: true })
   for await (const _ of stream) break // leaving the loop aborts the request
   const record = await newestRecord()

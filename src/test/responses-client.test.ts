@@ -209,7 +209,7 @@ test('however the bytes of a stream arrive, the client reads all of it', async (
   }
 })
 
-test('a client that aborts in mid-stream', async () => {
+test('a client can abort in mid-stream, and the call is recorded as aborted', async () => {
   const stream = await client.responses.create({
     model: 'openai/scenario-lasts-3',
     input,

@@ -36,7 +36,7 @@ export const eventOf = (json: string): string =>
     .map((line) => `data: ${line}\n`)
     .join('')}\n`
 
-/** Returns the message with the name of its lane. */
+/** Returns the message with the name of its lane added. */
 export const inLane = (json: string, lane: string | null): string =>
   lane === null ? json : `{"stream_id":${JSON.stringify(lane)},${json.slice(json.indexOf('{') + 1)}`
 

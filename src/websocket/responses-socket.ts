@@ -286,7 +286,7 @@ export class ResponsesSocket {
     this.#ws.send(inLane(json, lane), () => this.#goOn())
   }
 
-  /** True if the client has yet to take what was sent. */
+  /** True if the client has not yet read what was sent. */
   get #isFull(): boolean {
     return this.#ws.bufferedAmount > MAX_UNSENT_BYTES
   }
@@ -323,7 +323,7 @@ interface Answer {
   hasEnded: boolean
 }
 
-/** Types of messages that ask for something that is not offered. */
+/** Types of messages that ask for features that are not offered. */
 const UNSUPPORTED = ['response.steer', 'response.inject']
 
 /** Parses a message; undefined if it is not a JSON object. */

@@ -1,4 +1,4 @@
-// Explains what a schema refuses to the author of the file. Knows the types of a schema, but no setting.
+// Explains a schema's refusals to the author of the file. Knows the types of a schema, but no setting.
 import type { z } from 'zod'
 import { escaped } from '../terminal/clean.ts'
 import type { JsonSchema } from './json-schema.ts'

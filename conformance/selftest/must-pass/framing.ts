@@ -28,7 +28,8 @@ interface Framing {
 }
 
 /**
- * Stands before the gateway and writes each answer itself, in chunks, on a connection that it then closes.
+ * Stands in front of the gateway and writes each answer itself, in chunks, on a connection that it then
+ * closes.
  */
 const framed =
   ({

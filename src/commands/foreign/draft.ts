@@ -97,8 +97,8 @@ export class ConfigDraft {
   }
 
   /**
-   * Accepts a gateway key of the file: written as its digest, or named in a note if only a variable that is not
-   * set holds it.
+   * Accepts a gateway key of the file: its digest is written, or a note names it if it is in a variable that
+   * is not set.
    */
   gatewayKey(where: string, key: string | undefined, more: Readonly<Record<string, unknown>> = {}): void {
     if (key) {

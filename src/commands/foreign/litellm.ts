@@ -293,7 +293,7 @@ function placeOf(
   }
 }
 
-/** Owners of models, whose names stand in front of a model without being a vendor. */
+/** Owners of models whose names precede a model's name without being a vendor. */
 const OWNERS = /^(meta-llama|mistralai|google|qwen|deepseek-ai|openai-community|microsoft|nvidia-nemotron)$/i
 const isVendor = (prefix: string): boolean =>
   Object.hasOwn(CLOUDS, prefix) || vendorOf(prefix) !== null || !OWNERS.test(prefix)

@@ -123,7 +123,7 @@ function modelsOf(
     }))
 }
 
-/** Settings that were read, and what a channel has had rather than what it is. */
+/** Settings that are read, and members that describe a channel's past, not its configuration. */
 const READ = [
   ...[
     'id',

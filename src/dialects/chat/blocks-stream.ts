@@ -49,7 +49,7 @@ export class ChatReader implements BlockReader {
     if (!texts) this.#add('reasoning', textOf(thought) || textOf(reasoning), out)
     for (const block of sealed) {
       if (block.type !== 'reasoning') continue
-      // Some servers repeat all of it together with the opaque data.
+      // Some servers repeat the whole text together with the opaque data.
       if (!this.#thought.endsWith(block.text) || block.opaque === null)
         this.#add('reasoning', block.text, out)
       if (block.opaque) out.push({ type: 'seal', key: this.#begin('reasoning', out), opaque: block.opaque })

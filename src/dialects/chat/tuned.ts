@@ -11,7 +11,7 @@ export const tuned: Tune = (body, { effort, maxOutput }, factsOf) => {
   if (level !== null && memberText(made, 'reasoning') !== undefined)
     made = omitMembers(made, [['reasoning', 'effort']])
   if (maxOutput === null) return made
-  // A client has named its limit in the words of its model; otherwise the facts decide.
+  // A client that stated its limit used its model's name for it; otherwise the facts decide.
   const names = ['max_tokens', 'max_completion_tokens'].filter((name) => memberText(made, name) !== undefined)
   const asked = names.length > 0 ? names : [facts.chat_limit ?? 'max_tokens']
   return spliceMembers(made, Object.fromEntries(asked.map((name) => [name, atMost(maxOutput)])))

@@ -200,7 +200,7 @@ test('from Gemini 3 on, pictures and files of a tool result are put inside it, a
     ],
   })
   const { contents, generationConfig } = gateway.sent().json as any
-  // Another model made the call; without anything in the place of its signature it would be refused.
+  // Another model made the call; it would be refused without a placeholder for its signature.
   assert.equal(contents[1].parts[0].thoughtSignature, 'skip_thought_signature_validator')
   assert.deepEqual(contents[2].parts[0].functionResponse.parts, [
     { inlineData: { mimeType: 'image/png', data: 'QUJD' } },

@@ -348,7 +348,7 @@ test('a route without a target that speaks Gemini gets a 400 that says what woul
   assert.equal(gateway.received(), 0)
 })
 
-test('a count is relayed with its model, or estimated over all parts and tools and marked; it has no record (GEM-08, CNT-01)', async (t) => {
+test('a count is relayed with its model, or estimated over all parts and tools and marked as an estimate; it has no record (GEM-08, CNT-01)', async (t) => {
   const gateway = await start(t, {
     providers: { alpha: json(200, { totalTokens: 14, ofTomorrow: 1 }), beta: answer() },
     dialects: { alpha: ['gemini'], beta: ['chat'] },
@@ -413,7 +413,7 @@ test('Googleâ€™s clients get the list of models, and a single model, in Googleâ€
   assert.equal((await get('/v1beta/models')).json.models[0].strategy, 'priority')
 })
 
-test('answer_model: requested renames modelVersion in an answer, in each event, in a list', async (t) => {
+test('answer_model: requested renames modelVersion in an answer, in each event and in a list', async (t) => {
   const gateway = await start(t, {
     config: 'routes: { auto: { answer_model: requested, targets: [ { model: alpha/m } ] } }',
   })

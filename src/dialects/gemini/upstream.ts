@@ -43,7 +43,7 @@ export const upstream = {
   isTooLong: ({ message }) => /input token count .*exceeds the maximum number of tokens/i.test(message),
   relayedHeaders: /^(x-request-id|x-ratelimit-.+|x-gemini-.+)$/,
 
-  // A call that asked for another tier may have been served by the standard one; only the header says so.
+  // A call that requested another tier may have been served by the standard one; only the header says so.
   tierOf: (headers) => label(headers['x-gemini-service-tier']),
 
   request: requestTo,

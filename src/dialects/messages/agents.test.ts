@@ -1,4 +1,5 @@
-// What keeps a coding agent alive beside its calls: token counts, models, keys, background calls, errors that help.
+// Requests that a coding agent depends on besides its calls: token counts, models, keys, background calls,
+// errors that help.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
@@ -53,7 +54,7 @@ test('a count is relayed with model, query and headers, and leaves no record (CN
   assert.match((await gateway.get('/metrics')).text, /^waybill_open_calls 0$/m)
 })
 
-test('if no provider can count, tokens are estimated over all blocks and tools, and marked (CNT-02)', async (t) => {
+test('if no provider can count, the tokens of all blocks and tools are estimated, and the count is marked as an estimate (CNT-02)', async (t) => {
   const gateway = await start(t, {
     providers: { alpha: whole, beta: answer() },
     dialects: { alpha: ['messages'] },
@@ -96,7 +97,7 @@ test('if no provider can count, tokens are estimated over all blocks and tools, 
       JSON.stringify(more).slice(0, 80),
     )
   assert.equal(gateway.received(), asksNobody)
-  // Nothing of it counts as a failure of the target.
+  // None of this counts as a failure of the target.
   const { json: resolved } = await gateway.get('/api/cloud/model/resolve?model=auto')
   assert.equal(resolved.candidates[0].state, 'ready')
   assert.deepEqual(await records(gateway), [])

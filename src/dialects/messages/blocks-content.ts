@@ -8,7 +8,7 @@ import { originalId } from '../tool-ids.ts'
 
 export const FAMILY = 'anthropic'
 
-/** Prefix that tells redacted thinking from a signature; no signature has a colon. */
+/** Prefix that distinguishes redacted thinking from a signature; no signature contains a colon. */
 export const REDACTED = 'redacted:'
 
 /** Converts a text or a list of blocks. */

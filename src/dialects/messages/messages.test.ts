@@ -110,7 +110,7 @@ test('the session may also come in metadata.user_id; if the client names no vers
   assert.equal(upstream.alpha!.ledger[0]!.headers['anthropic-version'], '2023-06-01')
 })
 
-test('cache reads and writes are part of the input, are recorded apart, and have their own rates (USE-05, MSG-07)', async (t) => {
+test('cache reads and writes count as input, are also recorded separately, and have their own rates (USE-05, MSG-07)', async (t) => {
   const { send, record } = await start(t, { providers: { alpha: whole } })
   const answer = await send(ask())
   const { tokens, cost_usd } = await record(answer.headers.get('x-gateway-request-id'))
@@ -128,7 +128,7 @@ test('cache reads and writes are part of the input, are recorded apart, and have
   )
 })
 
-test('a stream arrives byte for byte, pings, comments and unknown events too, and its usage is merged (DIAL-03, MSG-09)', async (t) => {
+test('a stream arrives byte for byte, including pings, comments and unknown events, and its usage is merged (DIAL-03, MSG-09)', async (t) => {
   const { send, record } = await start(t, { providers: { alpha: stream(samples.stream('theirs')) } })
   const answer = await send(ask({ stream: true }))
   assert.equal(answer.text, samples.stream('theirs'))

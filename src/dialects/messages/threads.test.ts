@@ -1,4 +1,4 @@
-// Threads, call by call: where a turn may go on, and the words in which it is refused elsewhere.
+// Threads, call by call: where a turn may continue, and how it is refused elsewhere.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
@@ -154,7 +154,7 @@ test('if no target can hold a thread, the request is refused without an inferenc
   assert.equal((await ask(gateway, after(far.json.id))).json.error.details.error_code, 'thread_not_found')
 })
 
-test('no turn of a thread comes from the cache or goes into it (STATE-01)', async (t) => {
+test('no turn of a thread is read from the cache or stored in it (STATE-01)', async (t) => {
   const gateway = await start(t, { config: `cache: { enabled: true }\nroutes: { ${route('priority')} }` })
   for (const [more, uses] of [
     [CREATE, ['BYPASS', 'BYPASS']],

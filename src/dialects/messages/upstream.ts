@@ -38,7 +38,7 @@ export const modelList: Dialect['modelList'] = (key) => ({
 export const upstream = {
   optional,
   tuned,
-  // Bedrock speaks of the input, and both stand behind an introduction there.
+  // Bedrock says "input" instead, and puts an introduction before either text.
   isTooLong: ({ message }) =>
     /^(the model returned the following errors: )?(prompt|input) is too long|exceed context limit/i.test(
       message,

@@ -166,7 +166,7 @@ function partsOf(
 
 const billed = ({ kind, model, tokens }: Iteration): Part => ({ kind, model, tokens, billed: true })
 
-/** Returns the sum of what is billed; a count that one part lacks is unknown. */
+/** Returns the sum of the billed parts; a count that one part lacks is unknown. */
 function sumOf(parts: readonly Part[]): PartTokens {
   const all = parts.filter((part) => part.billed).map(({ tokens }) => tokens)
   const needed = (name: 'input' | 'output') =>

@@ -1,5 +1,6 @@
-// Tools in the input, as Codex offers them (`additional_tools`), over real sockets at providers of every dialect
-// whose mocks refuse what their models refuse: they are seen by rules, counted, sent, and called under the client's names.
+// Tools in the input, as Codex offers them (`additional_tools`), over real sockets at providers of every
+// dialect whose mocks refuse what their models refuse: rules see them, estimates count them, and they are
+// sent and called under the client's names.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import OpenAI from 'openai'

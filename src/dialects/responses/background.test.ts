@@ -1,4 +1,5 @@
-// Responses in the background: asked for until they end, priced then, over a restart too.
+// Responses in the background: the gateway asks for them until they end, even across a restart, and then
+// prices them.
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'

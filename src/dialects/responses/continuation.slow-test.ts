@@ -1,4 +1,4 @@
-// Ten thousand conversations' turns without a pause between them.
+// Turns of ten thousand conversations, without a pause between them.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { testGateway } from '../../test/test-gateway.ts'

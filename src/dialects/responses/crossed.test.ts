@@ -176,7 +176,7 @@ test('Codex’s tools and parallel calls at messages, and a second turn that ret
     description: 'Mail.',
     tools: [{ type: 'function', name: 'send', parameters: { type: 'object' } }],
   }
-  // As Codex returns it: items with nulls, results in an order of their own.
+  // As Codex returns it: items with nulls, and results in a different order.
   const second: any = await gateway.openai.responses
     .stream({
       ...asked,
@@ -384,7 +384,7 @@ const GPT = streamOf(
   },
   { type: 'response.output_text.delta', output_index: 1, content_index: 0, delta: 'Look:' },
   { type: 'response.output_item.done', output_index: 1, item: OUTPUT[1] },
-  // Calls that interleave, and one that comes whole.
+  // Calls that interleave, and one that arrives whole.
   { type: 'response.output_item.added', output_index: 2, item: call(1, { arguments: '' }) },
   { type: 'response.output_item.added', output_index: 3, item: call(2) },
   { type: 'response.output_item.done', output_index: 3, item: call(2) },

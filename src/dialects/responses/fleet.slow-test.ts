@@ -1,4 +1,5 @@
-// Responses at the gateways of a fleet: each can go on from the other's, at once, and from what is kept.
+// Responses at the gateways of a fleet: each gateway can continue the others' responses at once, and those
+// that are kept.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fleetTests, instance, skip } from '../../fleet/test-fleet.ts'
@@ -48,7 +49,7 @@ test('a response that one gateway keeps can be continued, read and deleted at an
   const second = await ask(two, { input: 'and then?', previous_response_id: first.id })
   assert.equal(second.status, 200)
   assert.equal((two.upstream.alpha!.ledger.at(-1)!.json as any).messages.length, 3)
-  // Two go on from the same response at the same time.
+  // Two requests continue the same response at the same time.
   const both = await Promise.all([one, two].map((on) => ask(on, { previous_response_id: second.json.id })))
   assert.deepEqual(
     both.map(({ status }) => status),

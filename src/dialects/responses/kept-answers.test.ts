@@ -1,4 +1,5 @@
-// Responses that a provider keeps, asked through the gateway: a mock provider that keeps them, over real sockets.
+// Responses that a provider keeps, requested through the gateway: a mock provider that keeps them, over real
+// sockets.
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'

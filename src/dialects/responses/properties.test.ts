@@ -153,7 +153,7 @@ const conversation: fc.Arbitrary<Conversation> = fc
     extras: [],
   }))
 
-/** Turns that follow each other with the same role and the same kind of blocks are one as well as two. */
+/** Consecutive turns with the same role and the same kind of blocks are equal to one turn. */
 const flat = ({ turns, ...rest }: Conversation): unknown =>
   JSON.parse(
     JSON.stringify({
@@ -175,7 +175,7 @@ test('a conversation that becomes a request and is read again is the same (DIAL-
   )
 })
 
-/** Lines end at line ends alone: a text may hold other separators. */
+/** Only line ends end a line: a text may contain other separators. */
 const events = (sse: string): any[] =>
   sse.split('\n').flatMap((line) => (line.startsWith('data: {') ? [JSON.parse(line.slice(6))] : []))
 
@@ -217,7 +217,7 @@ function crossed(
   }
 }
 
-/** Parts of several lists in an order in which each list keeps its own. */
+/** Parts of several lists, mixed so that each list keeps its own order. */
 const interleaved = <T>(lists: readonly (readonly T[])[], picks: readonly number[]): T[] => {
   const left = lists.map((list) => [...list])
   const out: T[] = []
@@ -267,7 +267,7 @@ test('calls that interleave in chat become items one after the other, however th
         } else if (at !== undefined) assert.equal(at, open)
         if (type === 'response.output_item.done') open = null
       }
-      // Ids were made the same above, which the client does not mind.
+      // The ids were made equal above, which the client accepts.
       const final: any = said.reduce((snapshot, event) => accumulateResponse(event, snapshot), undefined)
       assert.deepEqual(final.output, said.at(-1).response.output)
       const got = final.output.filter(({ type }: any) => type === 'function_call')

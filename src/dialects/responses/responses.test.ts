@@ -134,7 +134,7 @@ test('the session is the one that Codex names, be it in its turn’s metadata, i
   }
 })
 
-test('a stream arrives byte for byte, comments, unknown events and [DONE] too; its usage is on record (DIAL-03, RSP-13)', async (t) => {
+test('a stream arrives byte for byte, including comments, unknown events and [DONE]; its usage is recorded (DIAL-03, RSP-13)', async (t) => {
   const { send, record } = await start(t, { providers: { alpha: stream(samples.stream('theirs')) } })
   const answer = await send(ask({ stream: true }))
   assert.equal(answer.text, samples.stream('theirs'))

@@ -1,4 +1,4 @@
-// Responses in the background that no provider can run: the gateway runs them, and keeps their answers.
+// Background responses that no provider can run: the gateway runs them, and keeps their answers.
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { cpSync } from 'node:fs'
@@ -13,7 +13,7 @@ const CONFIG = `responses: { store: { enabled: true } }\n${ROUTE}`
 const JSON_TYPE = { 'content-type': 'application/json' }
 const USAGE = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 }
 
-/** Answers when it is let go. */
+/** Answers when it is released. */
 function held(): { script: Script; release: () => void } {
   const { promise, resolve } = Promise.withResolvers<void>()
   const script: Script = (res) =>
@@ -111,7 +111,7 @@ test('if the gateway stops or is killed meanwhile, the response has failed, for 
   const { json, headers } = await ask(gateway)
   const callId = headers.get('x-gateway-request-id')!
   await until(gateway, json.id, 'queued')
-  // What lies on the disk at this moment is all that a killed gateway would leave.
+  // The files at this moment are all that a killed gateway would leave.
   const killed = temporaryDirectory(t)
   cpSync(data, killed, { recursive: true })
   await gateway.gateway.close(50)

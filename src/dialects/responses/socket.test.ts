@@ -122,7 +122,7 @@ test('a warm-up causes no request, and can be continued', async (t) => {
   })
 })
 
-test('responses of one lane come in order, those of two lanes at the same time', async (t) => {
+test('responses of one lane run one after the other, those of two lanes at the same time', async (t) => {
   const open: (() => void)[] = []
   const script: Script = (res, { json }) => {
     res.writeHead(200, STREAM)
@@ -240,7 +240,7 @@ test('a message that is sent with the upgrade, before its answer, is answered li
   assert.equal(received(), 1)
 })
 
-test('a frame of 100 MB ends its socket with 1009 before it is read', async (t) => {
+test('a frame of 100 MB closes its socket with 1009 before it is read', async (t) => {
   const { url, received } = await start(t, { providers: { alpha: answers } })
   const wire = upgradeByHand(t, url)
   const [head] = (await once(wire, 'data')) as [Buffer]
@@ -307,7 +307,7 @@ test('when a client leaves, its provider’s request is stopped and its record c
   assert.equal((await record(json.data[0].id)).status, 499)
 })
 
-test('a gateway that stops lets the running response end, and closes with 1001', async (t) => {
+test('a gateway that stops lets the running response end, then closes the socket with 1001', async (t) => {
   let end = () => {}
   const script: Script = (res) => {
     const [first, ...rest] = events('resp_last')

@@ -1,4 +1,5 @@
-// What of a conversation lies with a provider: answers that it keeps, and reasoning that only it can read.
+// The parts of a conversation that stay with a provider: answers that it keeps, and reasoning that only it
+// can read.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'

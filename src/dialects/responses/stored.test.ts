@@ -1,4 +1,5 @@
-// Responses that the gateway itself keeps: any provider can go on from them, and nothing is left of a deleted one.
+// Responses that the gateway itself keeps: any provider can continue them, and nothing is left of a deleted
+// one.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -71,7 +72,7 @@ test('a stored response is continued by its id at its own provider, and written 
     ['assistant', 'the fox'],
     ['user', 'and then?'],
   ])
-  // And from there back: the translated answer can be continued, too.
+  // And back again: the translated answer can be continued too.
   const back = await ask(gateway, { input: 'home', previous_response_id: there.json.id })
   assert.equal(back.status, 200)
   const sent = alpha!.ledger.at(-1)!.json as any
@@ -88,7 +89,7 @@ test('a stored response is continued by its id at its own provider, and written 
 
 const textOf = (content: any): string => (typeof content === 'string' ? content : content[0].text)
 
-test('a provider that has forgotten a response is asked again with the whole conversation', async (t) => {
+test('a provider that has forgotten a response gets the whole conversation in a second request', async (t) => {
   const gateway = await start(t)
   const { alpha } = gateway.upstream
   await ask(gateway, {})

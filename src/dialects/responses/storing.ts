@@ -31,8 +31,8 @@ export const storing: AnswerStoring = {
 }
 
 /**
- * Returns an item without what only its provider knows: ids, which others refuse, and reasoning that is not
- * in the item itself.
+ * Returns an item without the parts that only its provider knows: ids, which others refuse, and reasoning
+ * that is not in the item itself.
  */
 function forAnyProvider(item: string): string[] {
   const json: unknown = JSON.parse(item)

@@ -1,10 +1,10 @@
-// Conversations that go on at once: each request names the answer before it as soon as its client has seen the
-// end of it, whole and streamed in turns. For tests.
+// Conversations that continue at once: each request names the previous answer as soon as its client has seen
+// the end, whole and streamed in turns. For tests.
 import { type Dispatcher, Pool } from 'undici'
 import type { Script } from '../../../mocks/test-upstream.ts'
 import { response } from './test-samples.ts'
 
-/** Returns how a provider answers that keeps every answer. `name`: of all its answers. */
+/** Returns the script of a provider that keeps every answer. `name`: beginning of the ids of its answers. */
 export function keepsAnswers(name = 'a'): Script {
   let made = 0
   return (res, { json }) => {

@@ -1,4 +1,4 @@
-// Responses as they are on the wire, written by hand after OpenAI's API reference.
+// Responses as they are transmitted, written by hand from OpenAI's API reference.
 import type { Samples } from '../test-sample-type.ts'
 
 /** A stream of these events, numbered. */

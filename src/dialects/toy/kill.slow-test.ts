@@ -1,4 +1,4 @@
-// The record of a dialect that the gateway has never heard of, after a SIGKILL in the middle of its calls.
+// The record of a dialect that the gateway does not know, after a SIGKILL in the middle of its calls.
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -38,7 +38,7 @@ const speak = (url: string, live: boolean): Promise<string> =>
     body: JSON.stringify({ voice: 'auto', say: 'hi', live }),
   }).then((response) => response.text())
 
-test('after SIGKILL every inference is on record, open calls as interrupted (LIFE-01, LOG-07)', async (t) => {
+test('after SIGKILL every inference is on record, with open calls as interrupted (LIFE-01, LOG-07)', async (t) => {
   const provider = await startMockServer((response, { json }) => {
     if (!json.live) return response.end(samples.answer('m', { heard: 20, spoken: 7 }))
     response.writeHead(200, { 'content-type': 'text/event-stream' })

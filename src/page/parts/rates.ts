@@ -1,5 +1,5 @@
-// Describes a price in lines for people: what is paid for, how much, and per how many. Knows the formats of
-// the price table (`genai-prices`) and of the configuration. Pure.
+// Describes a price in lines for people: the unit that is paid for, the amount, and the quantity. Knows the
+// formats of the price table (`genai-prices`) and of the configuration. Pure.
 import type { CallRecord } from '../../core/record.ts'
 import * as format from '../format.ts'
 

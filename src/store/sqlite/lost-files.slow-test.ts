@@ -327,8 +327,9 @@ async function watched(t: TestContext) {
 }
 
 /**
- * Every inference is on record in this database, and nothing else is but attempts that were refused while the files went
- * away: nobody could know whether those were written, and the next start says so of those that are still open.
+ * Every inference is on record in this database, and nothing else is except attempts that were refused while
+ * the files were going away: it could not be known whether those were written, and the next start says so of
+ * those that are still open.
  */
 function assertRecorded(file: string, gateway: TestGateway): void {
   const db = new Database(file)
@@ -421,7 +422,7 @@ test('after a gateway whose files were deleted has ended, another one can start 
   await (await openStore(options(data))).close()
 })
 
-test('log and shared memory deleted, then SIGKILL: every call is on record (LIFE-01, LOG-07)', async (t) => {
+test('after log and shared memory are deleted and the gateway is killed, every call is on record (LIFE-01, LOG-07)', async (t) => {
   for (const deletes of ['-wal -shm', '-wal', '-shm', '-wal -shm .lock']) {
     const data = join(temporaryDirectory(t), 'data')
     const script = join(temporaryDirectory(t), 'victim.mjs')

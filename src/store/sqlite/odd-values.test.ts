@@ -75,7 +75,7 @@ const ANSWERS: readonly (readonly [what: string, script: Script])[] = [
   ]),
 ]
 
-test('no value of a provider keeps a call from being closed, or the gateway from being ready (LOG-01)', async (t) => {
+test('no value from a provider can keep a call from being closed, or the gateway from being ready (LOG-01)', async (t) => {
   const gateway = await testGateway(t, { config: `${AUTO}\nresilience: { cooldown: 1ms }` })
   for (const [what, script] of ANSWERS) {
     gateway.upstream.alpha!.script = script
@@ -169,7 +169,7 @@ function uniform(seed: number): () => number {
   }
 }
 
-test('any provider’s values are written, and the next write succeeds too (LOG-01, LOG-07)', async (t) => {
+test('whatever values a provider sends, they are written, and the next write succeeds too (LOG-01, LOG-07)', async (t) => {
   const seed = Number(process.env.WAYBILL_VALUES_SEED ?? Date.now() % 2 ** 32)
   t.diagnostic(`WAYBILL_VALUES_SEED=${seed}`)
   const random = uniform(seed)

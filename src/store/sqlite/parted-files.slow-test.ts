@@ -448,7 +448,7 @@ type Pause = 'at once' | 'later'
 
 for (const deed of DEEDS)
   for (const pause of IS_FULL && deed.restart ? (['at once', 'later'] as const) : (['later'] as const))
-    test(`${deed.what}; SIGKILL ${pause}: refused or on record (LOG-07, LIFE-04)`, async (t) => {
+    test(`${deed.what}; SIGKILL ${pause}: every call is refused or on record (LOG-07, LIFE-04)`, async (t) => {
       if (deed.needs === 'elsewhere' && !hasElsewhere) return t.skip('there is no other file system here')
       if (deed.needs === 'mount' && !canMount(t)) return t.skip('this user cannot mount')
       await carryOut(t, deed, pause)
@@ -478,7 +478,7 @@ for (const end of ['SIGTERM', 'SIGKILL'] as const)
     assert.deepEqual(unrecorded(at.data, provider), [])
   })
 
-test('cp -a of a backup over a running gateway: it refuses or ends, and spends nothing unrecorded afterwards (LIFE-04)', async (t) => {
+test('a gateway refuses calls or ends if a backup is copied over its files, and spends nothing without a record afterwards (LIFE-04)', async (t) => {
   const { place: at, config, provider } = await place(t)
   const first = await startLife(t, config)
   const exit = once(first.child, 'exit')
@@ -500,7 +500,7 @@ test('cp -a of a backup over a running gateway: it refuses or ends, and spends n
   assert.ok(unrecorded(at.data, provider).every((user) => user.startsWith('lost-')))
 })
 
-test('shared memory that is truncated under load: the process refuses or is ended, and nothing is lost (LOG-07)', async (t) => {
+test('if the shared memory is truncated under load, the process refuses calls or is ended, and nothing is lost (LOG-07)', async (t) => {
   const { place: at, config, provider } = await place(t)
   const first = await startLife(t, config)
   const clients = load(t, first.url!)

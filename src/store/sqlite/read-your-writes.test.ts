@@ -38,7 +38,7 @@ const ANSWERS: readonly {
 
 for (const { what, script, stream, calls } of ANSWERS)
   for (const sockets of [1, 2])
-    test(`an answer ${what}: a read right after it sees the call closed, over ${sockets} (LOG-04)`, async (t) => {
+    test(`a read right after an answer (${what}) sees the call closed, over ${sockets} socket${sockets === 1 ? '' : 's'} (LOG-04)`, async (t) => {
       const gateway = await testGateway(t, { providers: { alpha: script } })
       const caller = new Client(gateway.url)
       const reader = sockets === 1 ? caller : new Client(gateway.url)

@@ -49,7 +49,7 @@ test('the threads load no package but better-sqlite3, so that they start fast', 
   }
 })
 
-test('a call whose record cannot be written is refused and reaches no provider; reads and readiness say so', async (t) => {
+test('a call whose record cannot be written is refused and reaches no provider; reads and readiness report the trouble', async (t) => {
   const gateway = await testGateway(t)
   const other = new Database(databaseFile(gateway.data))
   other.exec(

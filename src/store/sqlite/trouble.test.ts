@@ -141,7 +141,7 @@ test('while another program locks the database, a start and calls are refused; a
   await recovers(gateway)
 })
 
-test('a budget that cannot be read is a refusal like any other of the record (LIFE-04, LOG-11)', async (t) => {
+test('if a budget cannot be read, calls are refused as for any trouble with the record (LIFE-04, LOG-11)', async (t) => {
   const data = await used(t)
   const digest = createHash('sha256').update('key-of-ann').digest('hex')
   const config = `keys: [ { name: ann, digest: "sha256:${digest}", budget: { usd: 5 } } ]`
