@@ -7,12 +7,22 @@ import { amountIn, recordIn, refs, requestIdOf } from '../dialects/lookup.ts'
 import { arrivedOf, fileIn, postJson, RELAYED_CALLS, uploadOf } from '../dialects/passthrough.ts'
 import { at } from '../evidence/reading.ts'
 import { recordExchange, step, stepText } from '../evidence/step.ts'
-import { type Check, doubt, finding } from '../runner/check.ts'
+import { absent, type Check, doubt, finding } from '../runner/check.ts'
+import type { Target } from '../target/schema.ts'
 
 const steps = {
   call: step<{ endpoint: string; nonce: string }>('relayed call'),
   upload: step<{ nonce: string }>('upload'),
   read: step('read of the file'),
+}
+
+/** Returns why the record of a relayed call cannot be found at this target; null if it can. */
+function whyNoRecord({ observability: { headers, log } }: Target): string | null {
+  if (headers.request_id === undefined)
+    return 'its request ids are not in a header, and the body of a relayed answer is the provider’s'
+  if (/^https?:/.test(log!.path))
+    return 'its log has an address of its own, so that the records of another instance cannot be read'
+  return null
 }
 
 export const relayedIsRecorded = {
@@ -37,6 +47,8 @@ export const relayedIsRecorded = {
     if (id !== null) await session.record(await session.ask(steps.read, `/v1/files/${id}`))
   },
   judge({ evidence, target }) {
+    const unreadable = whyNoRecord(target)
+    if (unreadable !== null) return [absent('relayed-is-recorded', unreadable)]
     const calls = [...steps.call.in(evidence), ...steps.upload.in(evidence)].map((exchange) => ({
       exchange,
       entries: arrivedOf(evidence, exchange.details.nonce),
