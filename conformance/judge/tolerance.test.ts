@@ -107,7 +107,7 @@ test('a member that is null may be left out, and nothing else may (ROUTE-05)', (
   assert.ok(!holds('ROUTE-05', { exchanges, ledger: arrived({ role: 'assistant', content: null }) }))
 })
 
-test('a gateway that retries gets the time that this needs, and no more (FAIL-05)', () => {
+test('a gateway that retries is allowed the time its retries take, and no more (FAIL-05)', () => {
   const slow = target({ capabilities: { time_outs: { answer_ms: 1_000 }, retry_delay_ms: 2_000 } })
   const took = (end_at: number) => ({
     exchanges: [

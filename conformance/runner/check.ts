@@ -32,7 +32,7 @@ export interface Finding {
   readonly absent?: boolean
   /** Subject; for a doubt and for what is absent, a complete sentence. */
   readonly what: string
-  /** Left out only of a doubt and of what is absent. */
+  /** Always present, except on a finding with `doubt` or `absent`. */
   readonly expected?: string
   readonly actual?: string
   /** Exchanges (`#3`) and ledger entries (`@7`) that show it. */

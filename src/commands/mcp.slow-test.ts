@@ -47,7 +47,7 @@ test('every tool only reads, none of them spends, and each says so', async (t) =
   assert.equal(gateway.received(), spent)
 })
 
-test('every question is answered even if the pipe has ended after the last one', async (t) => {
+test('every request is answered even if stdin closes right after the last one', async (t) => {
   const { url } = await testGateway(t)
   const { child, ended } = startCli(['mcp', '--url', url])
   const ask = (id: number, method: string, params: object) =>

@@ -237,7 +237,7 @@ test('a file that is named twice, or copied, is imported once', (t) => {
   assert.match(stdout, /^known +copy\.har: exchange 2: openai\/chat-completions-tiny-plain-2$/m)
 })
 
-test('an import that keeps nothing exits with 1, a wrong call with 2, and --help says so', (t) => {
+test('an import that keeps nothing exits with 1, incorrect usage with 2, and --help says so', (t) => {
   const { out, run } = foreign(t)
   assert.equal(run('notes.txt').status, 1)
   assert.equal(waybill('recordings', 'import', '--out', out).status, 2)

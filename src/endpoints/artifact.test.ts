@@ -23,7 +23,7 @@ async function read(gateway: TestGateway, id: string | null, headers = {}) {
   return { status, json, text }
 }
 
-test('an artifact names the first hundred fields of a request, and none that is longer than a name (LIFE-03)', async (t) => {
+test('an artifact lists the names of a request’s first hundred fields, and skips any that is too long (LIFE-03)', async (t) => {
   const gateway = await testGateway(t)
   const many = Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [`field-${n}`, n]))
   const { headers } = await gateway.chat(ask('auto', { ['long'.repeat(100)]: 1, ...many }))

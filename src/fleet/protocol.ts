@@ -19,7 +19,7 @@ export interface WorkerData {
   readonly config: string
   /** Days for which calls stay in the shared log. */
   readonly days: number
-  /** Outbox entries that the journal has already deleted. */
+  /** Number of the newest outbox entry that has been shipped; 0 if none. */
   readonly shipped: number
 }
 

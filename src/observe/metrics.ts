@@ -40,7 +40,7 @@ export interface Gauges {
   readonly openings: () => Readonly<Record<string, number>>
   /** Number of spans that were not sent; undefined without traces. */
   readonly droppedSpans: () => number | undefined
-  /** State of this gateway in its fleet; undefined for a single one, which has no such metrics. */
+  /** State of this gateway in its fleet; undefined outside a fleet, where there are no such metrics. */
   readonly fleet: () => FleetFigures | undefined
 }
 

@@ -96,7 +96,7 @@ function accessFindings(directory: string, stats: Stats): Finding[] {
 
 const isOpen = ({ mode }: Stats): boolean => (mode & 0o077) !== 0
 
-/** Returns true if a running gateway holds the lock: then even reading it is refused. */
+/** Returns true if a running gateway holds the lock on the file, which then refuses even reads. */
 function isLocked(file: string): boolean {
   if (!exists(file)) return false
   const lock = new DatabaseSync(file, { readOnly: true, timeout: 0 })
