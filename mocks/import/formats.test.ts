@@ -176,7 +176,7 @@ const encodings: [name: string, bytes: Buffer][] = [
   ...['gzip', 'deflate', 'br', 'zstd'].map((name): [string, Buffer] => [name, Buffer.from(answer)]),
 ]
 for (const [name, bytes] of encodings)
-  test(`a body under content-encoding ${name}, ${bytes.length} bytes, is unpacked (REC-01)`, () => {
+  test(`a ${bytes.length}-byte body with content-encoding ${name} is decoded, or kept if it already was (REC-01)`, () => {
     const [one] = readForeign('a.yaml', `interactions:\n${vcrpy(bytes, name)}version: 1\n`).exchanges
     assert.ok(one && 'status' in one, JSON.stringify(one))
     assert.equal(one.responseBody.toString(), answer)

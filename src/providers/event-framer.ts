@@ -4,7 +4,7 @@
 
 const LF = 0x0a
 const CR = 0x0d
-/** `data`, or a byte order mark before it. */
+/** First byte of `data`, and of a byte order mark that may precede it. */
 const DATA = 0x64
 const BOM = 0xef
 

@@ -21,7 +21,7 @@ export class SocketState {
     return this.#responses.get(id)
   }
 
-  /** `added`: characters that the conversation does not share with an earlier one of this socket. */
+  /** `added`: number of characters that the conversation does not share with an earlier one on this socket. */
   keep(id: string, conversation: Conversation, added: number): void {
     this.#responses.set(id, conversation)
     if (this.#responses.size > MAX_RESPONSES) this.#responses.delete(this.#responses.keys().next().value!)
