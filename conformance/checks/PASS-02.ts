@@ -2,7 +2,7 @@
 // content byte for byte, JSON with the same values. (Waybill: every byte, except the name of a model that the
 // gateway knows, in bounded memory.)
 
-import { refs } from '../dialects/lookup.ts'
+import { isRefused, refs } from '../dialects/lookup.ts'
 import {
   arrivedOf,
   contentOf,
@@ -46,7 +46,8 @@ export const relayedIsUnchanged = {
       const entries = arrivedOf(evidence, nonce).filter(
         ({ method, endpoint }) => method === 'POST' && exchange.request.path.endsWith(endpoint),
       )
-      const [entry] = entries
+      // A gateway may try another key, or another provider, after a refusal.
+      const entry = entries.findLast((each) => !isRefused(each)) ?? entries[0]
       if (!entry)
         return [
           doubt('request-is-unchanged', `It did not reach the mock: ${endText(exchange)}.`, refs(exchange)),

@@ -101,7 +101,10 @@ test('a member that is null may be left out, and nothing else may (ROUTE-05)', (
   const body = JSON.stringify({ model: 'm', messages: messages(call) })
   const exchanges = [exchange({ request: { method: 'POST', path: '/', headers: {}, body } })]
   const arrived = (second: object) => [
-    entry({ nonce: '0123456789abcdef', body: { messages: messages(second) } }),
+    entry({
+      ...{ nonce: '0123456789abcdef', endpoint: 'chat/completions' },
+      body: { messages: messages(second) },
+    }),
   ]
   assert.ok(holds('ROUTE-05', { exchanges, ledger: arrived({ role: 'assistant', tool_calls: [] }) }))
   assert.ok(!holds('ROUTE-05', { exchanges, ledger: arrived({ role: 'assistant', content: null }) }))

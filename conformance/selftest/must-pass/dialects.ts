@@ -8,13 +8,13 @@ import type { GatewayHooks } from '../wire.ts'
 
 const isMessages = (path: string): boolean => /^\/v1\/messages(\?|$)/.test(path)
 
-/** Returns the target without chat; calls go to this path only. */
+/** Returns the target without chat and relayed endpoints; calls go to this path only. */
 const withoutChat =
   (path: string) =>
-  (target: Target): Target => ({
+  ({ capabilities: { passthrough: _, ...capabilities }, ...target }: Target): Target => ({
     ...target,
     dialects: { ...target.dialects, chat: false },
-    capabilities: { ...target.capabilities, gateway_keys: { protected: [`POST ${path}`, '/v1/models'] } },
+    capabilities: { ...capabilities, gateway_keys: { protected: [`POST ${path}`, '/v1/models'] } },
   })
 
 /** Answers 404 to calls of other dialects. */
