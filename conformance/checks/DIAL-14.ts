@@ -31,6 +31,7 @@ const ANSWERS: Readonly<Partial<Record<DialectName, Answers>>> = {
   chat: ofChat(),
   messages: ofMessages(),
   responses: ofResponses(),
+  gemini: ofGemini(),
 }
 
 function ofChat(): Answers {
@@ -119,12 +120,31 @@ function ofResponses(): Answers {
   return { whole, events: events.map((each, sequence_number) => ({ ...each, sequence_number })) }
 }
 
-const scriptOf = ({ whole, events }: Answers, stream: boolean): ScriptedAnswer[] => {
+function ofGemini(): Answers {
+  const citationMetadata = {
+    citationSources: [{ startIndex: 0, endIndex: 21, uri: SOURCE.url, title: SOURCE.title }],
+  }
+  const answer = (place: string, end: object) => ({
+    candidates: [
+      {
+        ...{ index: 0, content: { role: 'model', parts: [{ text: TEXT, ...unknown(`${place}, part`) }] } },
+        ...unknown(`${place}, candidate`),
+        ...end,
+      },
+    ],
+    ...{ modelVersion: 'synthetic', responseId: 'synthetic', ...unknown(place) },
+    usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 5, totalTokenCount: 10, ...unknown('usage') },
+  })
+  const end = { finishReason: 'STOP', citationMetadata }
+  return { whole: answer('answer', end), events: [answer('first event', {}), answer('last event', end)] }
+}
+
+const scriptOf = ({ whole, events }: Answers, stream: boolean, dialect: DialectName): ScriptedAnswer[] => {
   if (!stream) return [{ body: whole }]
   const steps = events.map((data) => ({
     raw: `${data.type ? `event: ${data.type}\n` : ''}data: ${JSON.stringify(data)}\n\n`,
   }))
-  return [{ events: events[0]!.type ? steps : [...steps, { data: '[DONE]' }] }]
+  return [{ events: dialect === 'chat' ? [...steps, { data: '[DONE]' }] : steps }]
 }
 
 /** Members with one of these names, each with the names that lead to it. */
@@ -151,7 +171,7 @@ function membersOf(body: string, names: RegExp): Found {
 
 const QUESTIONS = [
   ['unknown-members-arrive', /^x_waybill_probe$/, 'unknown members'],
-  ['sources-arrive', /^(annotations?|citations?)$/, 'sources'],
+  ['sources-arrive', /^(annotations?|citations?|citationMetadata)$/, 'sources'],
 ] as const
 
 export const unknownMembersArrive = {
@@ -161,7 +181,10 @@ export const unknownMembersArrive = {
     const answers = ANSWERS[session.dialect.name]
     if (!answers) return
     for (const stream of [false, true])
-      await session.chat(call.with({ stream }), { stream, script: scriptOf(answers, stream) })
+      await session.chat(call.with({ stream }), {
+        stream,
+        script: scriptOf(answers, stream, session.dialect.name),
+      })
   },
   judge: ({ evidence }) =>
     call.in(evidence).flatMap((exchange) => {

@@ -6,6 +6,7 @@ import {
   eachBody,
   eachEvent,
   type Is,
+  isGemini,
   isMessages,
   isResponses,
   withoutMember,
@@ -58,6 +59,16 @@ export const mustFail = {
     what: 'Members of the events of responses that the gateway does not know are left out.',
     caughtBy: ['DIAL-14@responses/unknown-members-arrive'],
     hooks: leftOut(isResponses, PROBE, 'streamed'),
+  },
+  'unknown-members-of-gemini-are-left-out': {
+    what: 'Members of the events of Gemini that the gateway does not know are left out.',
+    caughtBy: ['DIAL-14@gemini/unknown-members-arrive'],
+    hooks: leftOut(isGemini, PROBE, 'streamed'),
+  },
+  'sources-of-gemini-are-left-out': {
+    what: 'Citations of a whole answer of Gemini are left out.',
+    caughtBy: ['DIAL-14@gemini/sources-arrive'],
+    hooks: leftOut(isGemini, /^citationMetadata$/, 'whole'),
   },
   'sources-of-chunks-are-left-out': {
     what: 'Annotations of chunks are left out.',
