@@ -91,6 +91,9 @@ routes: { auto: { targets: [ { model: alpha/m } ] } }
     const { child, url } = await serve(t, config)
     const talking = previous.map((before, lane) => converse(url, lane, before, seen))
     await sleep(300 + Math.random() * 700)
+    // A busy machine may have answered nothing yet.
+    const enough = (kill + 1) * SOCKETS
+    for (const end = Date.now() + 10_000; seen.answers < enough && Date.now() < end; ) await sleep(20)
     child.kill('SIGKILL')
     previous = await Promise.all(talking)
   }
@@ -116,5 +119,5 @@ routes: { auto: { targets: [ { model: alpha/m } ] } }
   assert.equal(new Set(received).size, received.length, 'sent twice')
   assert.deepEqual(seen.refused, [], 'each continuation found the answer before it')
   assert.equal(open, 0)
-  assert.ok(seen.answers > KILLS * SOCKETS, 'answers were seen')
+  assert.ok(seen.answers >= KILLS * SOCKETS, `${seen.answers} answers were seen`)
 })
