@@ -259,7 +259,7 @@ function writeThrough(
   { journal, shared, now }: FleetOptions,
   link: Link,
   refusal: () => string | null,
-  onBegin: () => void,
+  onBegin: () => () => void,
 ): Pick<Store, 'open' | 'write'> {
   const share = async () => {
     if (link.failure !== null) throw new Error(link.failure)
@@ -269,8 +269,9 @@ function writeThrough(
     open(opening, done) {
       const why = refusal()
       if (why !== null) return done(new Error(why))
-      onBegin()
+      const opened = onBegin()
       journal.open(opening, (error) => {
+        opened()
         if (error || !shared) return done(error)
         share().then(
           () => done(null),

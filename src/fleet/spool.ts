@@ -11,8 +11,8 @@ export interface SpoolLimits {
 }
 
 export interface Spool {
-  /** A call begins. */
-  began(): void
+  /** A call begins; the returned function says that its opening is in the journal, or failed. */
+  began(): () => void
   /** Starts a check of the journal; the returned function takes its result. */
   looking(): (seen: Pick<Standing, 'backlog' | 'bytes'>) => void
   /** Maximum calls that wait. */
@@ -27,12 +27,16 @@ const FEW_CALLS = 1_000
 export function createSpool(limits: SpoolLimits): Spool {
   let seen: Pick<Standing, 'backlog' | 'bytes'> = { backlog: { calls: 0, since: null }, bytes: 0 }
   let begun = 0
+  let opened = 0
   let since = 0
   const waiting = () => seen.backlog.calls + begun - since
   return {
-    began: () => void begun++,
+    began() {
+      begun++
+      return () => void opened++
+    },
     looking() {
-      const at = begun
+      const at = opened // the journal may not have the others yet
       return (now) => {
         seen = now
         since = at
