@@ -1,4 +1,4 @@
-// What each kind of expectation in cases.yaml accepts and rejects, on evidence made by hand.
+// Expectations of cases.yaml: each kind accepts and rejects evidence made by hand.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'

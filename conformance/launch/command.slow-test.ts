@@ -1,4 +1,4 @@
-// What is left of a command when its first process ends: a worker below it is ended too, and its pipes are
+// Remains of a command whose first process has ended: a worker below it is ended too, and its pipes are
 // closed.
 import assert from 'node:assert/strict'
 import { tmpdir } from 'node:os'

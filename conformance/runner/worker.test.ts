@@ -1,4 +1,4 @@
-// What happens between the checks of a worker: a gateway that ends, its last output, and how long the worker
+// Events between the checks of a worker: a gateway that ends, its last output, and how long the worker
 // waits for it. The gateways are processes of a few lines that pass calls on to the mock.
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
