@@ -2,6 +2,7 @@
 import { type Config, loadConfig } from '../config/load.ts'
 import { curlExample } from '../dialects/chat/example.ts'
 import { createGateway, isLoopback } from '../gateway/create-gateway.ts'
+import { collectPieces } from '../http/collect-pieces.ts'
 import { isColourless } from '../terminal/environment.ts'
 import { LOG_LEVELS, type LogLevel, openLog } from './process-log.ts'
 import { UsageError } from './usage-error.ts'
@@ -75,6 +76,7 @@ export async function serve({
     ...(replayed && { recordings: replayed }),
   })
   boundYoungGeneration(YOUNG_BYTES)
+  collectPieces()
   if (terminal) process.stdout.write(greeting(gateway.url, config, replayed?.notes ?? null))
   else {
     log.info({ url: gateway.url, replay: replaying }, `Waybill listens on ${gateway.url}`)

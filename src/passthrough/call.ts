@@ -18,6 +18,7 @@ import { traceHeaders, traceparentOf } from '../core/tracing.ts'
 import { type Credential, CredentialError } from '../credentials/credentials.ts'
 import { errorCode, isObject, member } from '../dialects/json.ts'
 import { DIALECTS } from '../dialects/registry.ts'
+import { countPiece } from '../http/collect-pieces.ts'
 import type { Admitted } from '../http/endpoint.ts'
 import { delivered, replyError, replyRelayed, routeHeaders } from '../http/reply.ts'
 import { agentOf, sessionOf } from '../http/session.ts'
@@ -296,6 +297,7 @@ export class PassthroughCall implements Receiver {
   }
 
   piece(bytes: Buffer): boolean {
+    countPiece(bytes.length)
     if (this.#error) {
       this.#errorBytes += bytes.length
       if (this.#errorBytes <= MAX_ERROR_BYTES) this.#error.push(bytes)

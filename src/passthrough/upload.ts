@@ -2,6 +2,7 @@
 // taken. Knows no provider.
 import type { IncomingMessage } from 'node:http'
 import { GatewayError } from '../core/errors.ts'
+import { countPiece } from '../http/collect-pieces.ts'
 import { areTiny } from '../http/pieces.ts'
 import { MAX_HEAD_BYTES } from './head.ts'
 
@@ -93,6 +94,7 @@ export class Upload {
 
   #take(piece: Buffer): void {
     this.received += piece.length
+    countPiece(piece.length)
     if (this.#discarded !== null) {
       this.#discarded += piece.length
       if (this.#discarded > MAX_DISCARDED_BYTES) this.#request.destroy()
