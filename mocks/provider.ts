@@ -58,7 +58,7 @@ export interface Endpoint {
    * (`z.looseObject`), because other members are left to `unknownField`. Null for no body.
    */
   readonly body: z.ZodObject | null
-  /** True if it is about files or batches that the provider keeps: answered by its shelf, and not recorded. */
+  /** True if it is about files or batches that the provider keeps: answered from its object store, and not recorded. */
   readonly isKept?: true
   /** True if the body is a form with files, and no JSON. */
   readonly takesForm?: true
@@ -151,7 +151,7 @@ export interface RefusedRequest {
 }
 
 /** What a provider keeps of one test: files and batches. */
-export interface Shelf {
+export interface ObjectStore {
   /**
    * Answers a valid request about what is kept; null for any other. `play` answers a request of a batch as the
    * provider would answer it by itself.
@@ -190,7 +190,7 @@ export interface MockProvider {
   /** True if it keeps responses, see server/kept-responses.ts. */
   readonly keepsResponses?: true
   /** Creates the files and batches that it keeps; absent if it keeps none. */
-  shelf?(): Shelf
+  objectStore?(): ObjectStore
   /**
    * Formats an error with the status that the provider really sends. `param`: the offending field; `code`:
    * OpenAI's, if it is not that of the kind.

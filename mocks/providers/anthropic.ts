@@ -18,7 +18,7 @@ import {
 } from '../provider.ts'
 import { anthropicCountTokensBody, anthropicMessagesBody } from '../schemas/anthropic-messages.ts'
 import { pydanticFieldError } from '../schemas/field-errors.ts'
-import { AnthropicShelf, anthropicShelfEndpoints } from '../shelves/anthropic.ts'
+import { AnthropicObjectStore, anthropicObjectEndpoints } from '../stored-objects/anthropic.ts'
 
 const STOP_REASONS = {
   stop: 'end_turn',
@@ -227,7 +227,7 @@ export const anthropic = {
   name: 'anthropic',
   origin: 'https://api.anthropic.com',
   basePaths: ['/v1'],
-  endpoints: [anthropicMessages, anthropicCountTokens, models, ...anthropicShelfEndpoints],
+  endpoints: [anthropicMessages, anthropicCountTokens, models, ...anthropicObjectEndpoints],
   credential: (request) => request.headers['x-api-key'] ?? bearer(request),
   lacks({ headers }) {
     if (isLogin(headers.authorization) && !/(^|[\s,])oauth-/.test(headers['anthropic-beta'] ?? ''))
@@ -239,7 +239,7 @@ export const anthropic = {
     return { problem, refused: refusal('invalid_request', problem) }
   },
   holdsThreads: true,
-  shelf: () => new AnthropicShelf({ refusal }),
+  objectStore: () => new AnthropicObjectStore({ refusal }),
   refusal,
   invalidField: (field, issue) => `${field.replace(/\[(\d+)\]/g, '.$1')}: ${pydanticFieldError(issue)}`,
   unknownField: (name) => `${name}: Extra inputs are not permitted`,

@@ -15,7 +15,7 @@ import type {
 } from '../provider.ts'
 import { pydanticFieldError } from '../schemas/field-errors.ts'
 import { geminiCountTokensBody, geminiGenerateBody } from '../schemas/gemini-generate.ts'
-import { GeminiShelf, geminiShelfEndpoints } from '../shelves/gemini.ts'
+import { GeminiObjectStore, geminiObjectEndpoints } from '../stored-objects/gemini.ts'
 
 /** Finish reasons. A tool call ends with STOP, like text. */
 const FINISH_REASONS = {
@@ -151,8 +151,8 @@ export const gemini = {
   name: 'gemini',
   origin: 'https://generativelanguage.googleapis.com',
   basePaths: ['/v1beta', '/v1', '/upload/v1beta', '/upload/v1'],
-  endpoints: [generate, countTokens, models, ...geminiShelfEndpoints],
-  shelf: () => new GeminiShelf(),
+  endpoints: [generate, countTokens, models, ...geminiObjectEndpoints],
+  objectStore: () => new GeminiObjectStore(),
   credential: ({ headers, query }) => headers['x-goog-api-key'] ?? query.get('key'),
   refusal(kind, message) {
     const [status, name, fields] = REFUSALS[kind]

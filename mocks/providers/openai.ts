@@ -12,7 +12,7 @@ import { openAiResponses } from '../dialects/openai-responses.ts'
 import { bearer, type Endpoint, type MockProvider } from '../provider.ts'
 import { fitImages } from '../recording/fit.ts'
 import { openAiImagesBody } from '../schemas/openai-images.ts'
-import { OpenAiShelf, openAiShelfEndpoints } from '../shelves/openai.ts'
+import { OpenAiObjectStore, openAiObjectEndpoints } from '../stored-objects/openai.ts'
 
 const images: Endpoint = {
   method: 'POST',
@@ -30,11 +30,11 @@ export const openai = {
   endpoints: [
     ...[openAiChat(), openAiResponses, openAiEmbeddings, images, modelList],
     ...openAiOthers,
-    ...openAiShelfEndpoints,
+    ...openAiObjectEndpoints,
   ],
   credential: bearer,
   keepsResponses: true,
-  shelf: () => new OpenAiShelf(),
+  objectStore: () => new OpenAiObjectStore(),
   refusal: openAiRefusal,
   unknownField: (name) => `Unrecognized request argument supplied: ${name}`,
 } satisfies MockProvider

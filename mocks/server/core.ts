@@ -33,7 +33,7 @@ import { hostName } from '../redaction/paths.ts'
 import { offeredTools } from '../scenarios/offered-tools.ts'
 import { findScenario } from '../scenarios/registry.ts'
 import { refusalOf } from '../scenarios/scenario.ts'
-import { Shelves } from '../shelves/kept.ts'
+import { ObjectStores } from '../stored-objects/kept.ts'
 import { type Chaos, chaosSchema, createChaos, type Fate, type ParsedChaos } from './chaos.ts'
 import { withOwnId } from './fresh-ids.ts'
 import { createGates, type Gates } from './gates.ts'
@@ -270,7 +270,7 @@ function createContext(shared: Shared, name: string | null): Context {
   const gates = createGates()
   const threads = createThreads()
   const responses = new KeptResponses()
-  const shelves = new Shelves()
+  const objectStores = new ObjectStores()
   let turns = 0
   const chaos = createChaos(shared.chaos)
   const underWay = countUnderWay()
@@ -292,7 +292,7 @@ function createContext(shared: Shared, name: string | null): Context {
       gates.clear()
       threads.clear()
       responses.clear()
-      shelves.clear()
+      objectStores.clear()
       find = createMatcher(known)
     },
   }
@@ -318,9 +318,9 @@ function createContext(shared: Shared, name: string | null): Context {
     const verdict = verdictOn(incoming, place, read, rules)
     const about = verdict.credential === 'mismatch' ? null : (state?.answer ?? null)
     const play: Play = (...its) => playOne(its, { incoming, place, rules, threads, stock, shared })
-    const onShelf = () => keptFor(read, shelves, play)
+    const fromObjects = () => keptFor(read, objectStores, play)
     const answering = (how: ParsedAnswer | null) =>
-      answerTo(asked, verdict, how, stock, { onShelf, hasKnownPaths: place !== null && !place.kept })
+      answerTo(asked, verdict, how, stock, { fromObjects, hasKnownPaths: place !== null && !place.kept })
     const fate = kind === 'inference' && !scripted ? chaos.next() : null
     const chosen = about ?? suffer(fate, scripted, answering)
     const id = idFor(nonce, turn !== null || socket !== null, scripted, () => `${name} ${++turns}`)
@@ -349,8 +349,12 @@ const contentOf = (
 })
 
 /** Answers a request about files and batches that the provider keeps; null for any other. */
-const keptFor = ({ provider, endpoint, request }: Read, shelves: Shelves, play: Play): MockAnswer | null =>
-  endpoint?.isKept ? shelves.of(provider).answer(request, provider.credential(request), play) : null
+const keptFor = (
+  { provider, endpoint, request }: Read,
+  objectStores: ObjectStores,
+  play: Play,
+): MockAnswer | null =>
+  endpoint?.isKept ? objectStores.of(provider).answer(request, provider.credential(request), play) : null
 
 /** Answers a request of a batch as if it had come by itself. */
 function playOne(
@@ -364,7 +368,7 @@ function playOne(
   const byName = scenarioOfModel(read.wants.model, read.request.json)
   const asked = matchRequestOf(inner, there, read, byName, contentOf(read, incoming.at, shared))
   const { status, parts } = answerTo(asked, verdict, null, stock, {
-    ...{ onShelf: () => null, hasKnownPaths: true },
+    ...{ fromObjects: () => null, hasKnownPaths: true },
   })
   const bytes = Buffer.concat(parts.filter((part) => part instanceof Uint8Array))
   const answer = parse(bytes.toString('utf8')) ?? null
@@ -595,7 +599,7 @@ function answerTo(
   stock: Stock,
   by: {
     /** Answers from the files and batches that the provider keeps; null if the request is not about them. */
-    onShelf(): MockAnswer | null
+    fromObjects(): MockAnswer | null
     /** False for a provider that is configured at an address of its own: it may have other paths. */
     readonly hasKnownPaths: boolean
   },
@@ -607,7 +611,7 @@ function answerTo(
   if (unfit) return { ...refusalOf(unfit), from: 'model' }
   if (by.hasKnownPaths && !asked.endpoint) return noEndpoint(asked, stock)
   // What was refused, and is answered by a recording all the same, is nothing to keep.
-  const kept = scripted || refused ? null : by.onShelf()
+  const kept = scripted || refused ? null : by.fromObjects()
   return kept ?? pickAnswer(asked, scripted, stock)
 }
 

@@ -2,7 +2,7 @@
 // address in it. A file that was uploaded is not given back.
 import { z } from 'zod'
 import { FormFile } from '../form.ts'
-import type { Arrived, Endpoint, MockProvider, Play, Shelf } from '../provider.ts'
+import type { Arrived, Endpoint, MockProvider, ObjectStore, Play } from '../provider.ts'
 import {
   KeptObjects,
   keptAnswer,
@@ -42,7 +42,7 @@ const endpoint = (
   ...more,
 })
 
-export const anthropicShelfEndpoints: readonly Endpoint[] = [
+export const anthropicObjectEndpoints: readonly Endpoint[] = [
   endpoint('POST', 'files', { takesForm: true, body: z.looseObject({ file: isFile }) }),
   endpoint('GET', 'files'),
   endpoint('GET', 'files/{id}/content'),
@@ -63,7 +63,7 @@ export const anthropicShelfEndpoints: readonly Endpoint[] = [
   endpoint('DELETE', 'messages/batches/{id}'),
 ]
 
-export class AnthropicShelf implements Shelf {
+export class AnthropicObjectStore implements ObjectStore {
   readonly #files = new KeptObjects<StoredFile>()
   readonly #batches = new KeptObjects<Batch>()
   readonly #refusal: MockProvider['refusal']

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { openAiRefusal, openAiWants } from '../dialects/openai-chat.ts'
 import { FormFile } from '../form.ts'
-import type { Arrived, Endpoint, Play, Shelf } from '../provider.ts'
+import type { Arrived, Endpoint, ObjectStore, Play } from '../provider.ts'
 import {
   KeptObjects,
   keptAnswer,
@@ -72,7 +72,7 @@ const endpoint = (
   more: Partial<Pick<Endpoint, 'body' | 'takesForm'>> = {},
 ): Endpoint => ({ method, name, body: null, wants: openAiWants, speech: null, isKept: true, ...more })
 
-export const openAiShelfEndpoints: readonly Endpoint[] = [
+export const openAiObjectEndpoints: readonly Endpoint[] = [
   endpoint('POST', 'files', {
     takesForm: true,
     body: z.looseObject({ file: isFile, purpose: z.enum(PURPOSES) }),
@@ -99,7 +99,7 @@ const refuse = (message: string, param: string | null = null, status = 400) => {
   return refusedWith({ ...refusal, status })
 }
 
-export class OpenAiShelf implements Shelf {
+export class OpenAiObjectStore implements ObjectStore {
   readonly #files = new KeptObjects<FileWithContent>()
   readonly #batches = new KeptObjects<Batch>()
 

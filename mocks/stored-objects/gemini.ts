@@ -2,7 +2,7 @@
 // there is a 403, as at Google, and one that was uploaded is not given back.
 import { hash } from 'node:crypto'
 import { z } from 'zod'
-import type { Arrived, Endpoint, Shelf } from '../provider.ts'
+import type { Arrived, Endpoint, ObjectStore } from '../provider.ts'
 import { KeptObjects, keptAnswer, numberIn, objectId, refusedWith } from './kept.ts'
 
 interface StoredFile {
@@ -24,7 +24,7 @@ const endpoint = (method: Endpoint['method'], name: string): Endpoint => ({
   wants: () => ({ model: null, stream: false, usage: false, tools: false }),
 })
 
-export const geminiShelfEndpoints: readonly Endpoint[] = [
+export const geminiObjectEndpoints: readonly Endpoint[] = [
   endpoint('POST', 'files'),
   endpoint('PUT', 'files'),
   endpoint('GET', 'files'),
@@ -40,7 +40,7 @@ const fileMembers = z
   .object({ file: z.object({ name: z.string().optional(), displayName: z.string().optional() }).optional() })
   .catch({})
 
-export class GeminiShelf implements Shelf {
+export class GeminiObjectStore implements ObjectStore {
   readonly #files = new KeptObjects<StoredFile>()
   readonly #uploads = new KeptObjects<Upload>()
 

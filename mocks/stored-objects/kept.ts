@@ -1,7 +1,7 @@
 // Objects that a provider keeps, each for the account that made it, in the order in which they were made.
 import { randomBytes } from 'node:crypto'
 import { type MockAnswer, wholeAnswer } from '../answer.ts'
-import type { MockProvider, RefusedRequest, Shelf } from '../provider.ts'
+import type { MockProvider, ObjectStore, RefusedRequest } from '../provider.ts'
 import { refusalOf } from '../scenarios/scenario.ts'
 
 /** Reads of a batch until it has ended; the same as of a background response. */
@@ -56,17 +56,17 @@ export class KeptObjects<Value> {
 }
 
 /** What the providers keep of one test. */
-export class Shelves {
-  readonly #shelves = new Map<string, Shelf>()
+export class ObjectStores {
+  readonly #stores = new Map<string, ObjectStore>()
 
-  of({ name, shelf }: MockProvider): Shelf {
-    const there = this.#shelves.get(name) ?? shelf!()
-    this.#shelves.set(name, there)
+  of({ name, objectStore }: MockProvider): ObjectStore {
+    const there = this.#stores.get(name) ?? objectStore!()
+    this.#stores.set(name, there)
     return there
   }
 
   clear(): void {
-    this.#shelves.clear()
+    this.#stores.clear()
   }
 }
 
