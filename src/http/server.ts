@@ -6,9 +6,7 @@ import {
   type RequestListener,
   type Server,
   type ServerResponse,
-  STATUS_CODES,
 } from 'node:http'
-import type { Duplex } from 'node:stream'
 import polka, { type Polka, type Request } from 'polka'
 import type { z } from 'zod'
 import { idOf } from '../core/call.ts'
@@ -16,6 +14,7 @@ import { asGatewayError, GatewayError } from '../core/errors.ts'
 import { JsonText } from '../json/json-text.ts'
 import { asksForWebSocket } from '../websocket/handshake.ts'
 import type { Authenticate } from './auth.ts'
+import { answerBrokenRequest } from './broken-request.ts'
 import type { CallSlot, CallSlots } from './call-slots.ts'
 import type { Caller } from './caller.ts'
 import { serveInTurn } from './connection.ts'
@@ -452,28 +451,3 @@ function refuseWithoutHost({ headers, rawHeaders, httpVersionMinor }: IncomingMe
 }
 
 const isHost = (name: string): boolean => name.length === 4 && name.toLowerCase() === 'host'
-
-const BROKEN: Record<string, [number, string]> = {
-  ERR_HTTP_REQUEST_TIMEOUT: [408, 'request_timeout'],
-  HPE_HEADER_OVERFLOW: [431, 'invalid_request'],
-}
-
-/** Answers a request that is not even HTTP: it never reaches a handler; Node passes the bare socket. */
-function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
-  // Node stores the response that is being written there; nothing may be written in the middle of it.
-  const running = (socket as Duplex & { _httpMessage?: ServerResponse | null })._httpMessage
-  if (error.code === 'ECONNRESET' || !socket.writable || running?.headersSent) {
-    socket.destroy()
-    return
-  }
-  const [status, code] = BROKEN[error.code ?? ''] ?? [400, 'invalid_request']
-  const message = `The request is invalid: ${STATUS_CODES[status]}.`
-  const body = JSON.stringify({
-    error: { message, type: 'invalid_request_error', param: null, code },
-    request_id: idOf(Date.now()),
-  })
-  socket.end(
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json\r\nx-content-type-options: nosniff\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
-    () => socket.destroy(),
-  )
-}

@@ -7,6 +7,7 @@ import { createHandshake } from '../websocket/handshake.ts'
 import { requestInside } from '../websocket/inner-socket.ts'
 import { ResponsesSocket } from '../websocket/responses-socket.ts'
 import { MAX_VALUES } from './body.ts'
+import { answerBrokenRequest } from './broken-request.ts'
 
 export interface WebSocketLimits {
   /** Maximum open sockets; with several keys, one gets at most half. */
@@ -34,7 +35,7 @@ export function createWebSockets(): WebSockets {
   let isClosing = false
   const sockets = new Set<ResponsesSocket>()
   const perKey = new Map<string | null, number>()
-  const handshake = createHandshake(() => limits?.bytes ?? 0)
+  const handshake = createHandshake(() => limits?.bytes ?? 0, answerBrokenRequest)
   let allClosed = () => {}
 
   const count = (keyName: string | null, by: number) => {

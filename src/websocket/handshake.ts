@@ -9,13 +9,22 @@ export type Handshake = (request: IncomingMessage, socket: Duplex, head: Buffer)
 export const asksForWebSocket = ({ method, headers }: IncomingMessage): boolean =>
   method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket'
 
-/** `maxBytes`: the largest message. A refused handshake is answered, and never resolves. */
-export function createHandshake(maxBytes: () => number): Handshake {
+/**
+ * `maxBytes`: the largest message. An invalid handshake never resolves; it is answered by `refuse`, or else by the
+ * library, in HTML.
+ */
+export function createHandshake(
+  maxBytes: () => number,
+  refuse?: (error: Error, socket: Duplex) => void,
+): Handshake {
   let server: WebSocketServer | null = null
   return async (request, socket, head) => {
     socket.on('error', destroy)
     const { WebSocketServer } = await import('ws')
-    server ??= new WebSocketServer({ noServer: true, clientTracking: false, perMessageDeflate: false })
+    if (!server) {
+      server = new WebSocketServer({ noServer: true, clientTracking: false, perMessageDeflate: false })
+      if (refuse) server.on('wsClientError', refuse)
+    }
     server.options.maxPayload = maxBytes()
     const { promise, resolve } = Promise.withResolvers<WebSocket>()
     server.handleUpgrade(request, socket, head, resolve)

@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
+import { json } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Script } from '../../../mocks/test-upstream.ts'
@@ -225,6 +227,25 @@ function upgradeByHand(t: TestContext, url: string): Socket {
   )
   return wire
 }
+
+test('an invalid handshake is answered with an error in JSON that names the header', async (t) => {
+  const { url } = await start(t)
+  for (const [wrong, named] of [
+    [{ 'sec-websocket-key': 'AAAA' }, /Sec-WebSocket-Key/],
+    [{ 'sec-websocket-version': '7' }, /Sec-WebSocket-Version/],
+    [{ 'sec-websocket-protocol': 'a,,b' }, /Sec-WebSocket-Protocol/],
+  ] as const) {
+    const headers = {
+      ...{ connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' },
+      ...{ 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==', ...wrong },
+    }
+    const upgrade = request(`${url}/v1/responses`, { headers }).end()
+    const [response] = (await once(upgrade, 'response')) as [IncomingMessage]
+    const { error, request_id } = (await json(response)) as any
+    assert.deepEqual([response.statusCode, error.code, typeof request_id], [400, 'invalid_request', 'string'])
+    assert.match(error.message, named)
+  }
+})
 
 test('a message that is sent with the upgrade, before its answer, is answered like any other', async (t) => {
   const { url, received } = await start(t, { providers: { alpha: answers } })

@@ -1,0 +1,30 @@
+// Answers to requests that never become one: broken HTTP, and handshakes of WebSockets that are invalid.
+import { type ServerResponse, STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { idOf } from '../core/call.ts'
+
+const BROKEN: Record<string, [number, string]> = {
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'request_timeout'],
+  HPE_HEADER_OVERFLOW: [431, 'invalid_request'],
+}
+
+/** Answers a request that no handler sees, on the bare socket: it is not HTTP, or its handshake is invalid. */
+export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
+  // Node stores the response that is being written there; nothing may be written in the middle of it.
+  const running = (socket as Duplex & { _httpMessage?: ServerResponse | null })._httpMessage
+  if (error.code === 'ECONNRESET' || !socket.writable || running?.headersSent) {
+    socket.destroy()
+    return
+  }
+  const [status, code] = BROKEN[error.code ?? ''] ?? [400, 'invalid_request']
+  const reason = error.code === undefined ? error.message : STATUS_CODES[status]
+  const message = `The request is invalid: ${reason}.`
+  const body = JSON.stringify({
+    error: { message, type: 'invalid_request_error', param: null, code },
+    request_id: idOf(Date.now()),
+  })
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json\r\nx-content-type-options: nosniff\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+    () => socket.destroy(),
+  )
+}
