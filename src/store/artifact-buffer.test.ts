@@ -1,9 +1,9 @@
-// LIFE-03: artifacts that wait are bounded, and those that stay are written in the end.
+// LIFE-03: the number of waiting artifacts is bounded, and the ones that remain are written in the end.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ArtifactBuffer } from './artifact-buffer.ts'
 
-test('artifacts that cannot be written wait for the next try, but never more of them than are kept (LIFE-03)', async () => {
+test('artifacts that cannot be written wait for a retry, up to the number that is stored (LIFE-03)', async () => {
   const written: string[] = []
   let failing = true
   const waiting = new ArtifactBuffer({ keep: 30, bytes: 2 ** 20 }, async (artifacts) => {

@@ -1,6 +1,6 @@
-// Buffers artifacts on their way to the writer. They wait for a few seconds, so that under load only those
-// that stay in the ring are written; until then they are read from here. A kill loses waiting artifacts, but
-// no record.
+// Buffers artifacts on their way to the writer. They wait a few seconds, and reads find them here meanwhile.
+// So under load only artifacts that remain in the ring are written. A kill loses waiting artifacts, but no
+// record.
 
 export interface ArtifactLimits {
   readonly keep: number
@@ -14,10 +14,10 @@ export interface Artifact {
 }
 
 const WAIT_MS = 5_000
-/** Artifacts made and handed over in one go, so that nothing else waits long. */
+/** Maximum artifacts formatted and handed over in one step, so that nothing else waits long. */
 const MAX_SLICE = 25
 
-/** Makes the artifact's JSON text; called once, when it is written or read first. */
+/** Makes the artifact's JSON text. Called once, before the first write or read. */
 export type MakeArtifact = () => string
 
 export class ArtifactBuffer {
@@ -56,7 +56,9 @@ export class ArtifactBuffer {
     this.#waiting.delete(callId)
   }
 
-  /** Writes the waiting artifacts. One that cannot be written stays until it falls out of the ring. */
+  /**
+   * Writes the waiting artifacts. An artifact that cannot be written stays until it falls out of the ring.
+   */
   flush(): Promise<void> {
     clearTimeout(this.#timer)
     this.#flushing ??= this.#flush().finally(() => {
@@ -66,7 +68,7 @@ export class ArtifactBuffer {
     return this.#flushing
   }
 
-  /** Writes everything that can be written. Add nothing afterwards. */
+  /** Writes every artifact that can be written. Add no artifacts afterwards. */
   async drain(): Promise<void> {
     await this.#flushing
     await this.flush()

@@ -1,20 +1,23 @@
-// The clock for deleting old calls. A clock set a year ahead by mistake would delete the whole log at once,
-// so a leap is believed only if it lasts. Knows no database.
+// The clock for deleting old calls. A clock set a year ahead by mistake would delete the whole request log.
+// So a jump of the clock is accepted only if it lasts. Knows no database.
 
 const HOUR = 3_600_000
 /** Maximum lead over the expected time, ms. */
 const LEAP_MS = 24 * HOUR
-/** Time for which a larger lead is doubted, ms: mistakes are corrected by then; after sleep it can wait. */
+/**
+ * Time for which a larger lead is doubted, ms. Mistakes are corrected by then; after sleep, deletion can
+ * wait.
+ */
 export const DOUBT_MS = HOUR
 
 export interface Clock {
-  /** Milliseconds since the epoch; may leap. */
+  /** Milliseconds since the epoch; may jump. */
   readonly now: () => number
-  /** Milliseconds that have really passed since some moment. */
+  /** Milliseconds that have really passed since a fixed moment. */
   readonly elapsed: () => number
 }
 
-/** Returns a clock, ms since the epoch. `last`: the time of the last certain event, or null. */
+/** Returns a clock, ms since the epoch. `last`: the time of the last event known to be correct, or null. */
 export function guardClock({ now, elapsed }: Clock, last: number | null): () => number {
   let believed = last ?? now()
   let since = elapsed()

@@ -1,9 +1,12 @@
 // Filters and pages of the lists of calls. Knows no database.
 import type { FieldFilter } from '../core/record.ts'
 
-/** All set parts must match: the query parameters of `src/core/record.ts`, and the gateway's own filters. */
+/**
+ * Filter of calls; a call must match every part that is set. The parts are the query parameters of
+ * `src/core/record.ts` and the gateway's own filters.
+ */
 export interface CallFilter extends FieldFilter {
-  /** Milliseconds since the epoch; since is inclusive, until is not. */
+  /** Milliseconds since the epoch; `since` is inclusive, `until` is exclusive. */
   readonly since?: number | undefined
   readonly until?: number | undefined
 }

@@ -1,11 +1,11 @@
-// Responses that the gateway itself keeps, as rows. Their content is sealed before it gets here. Knows no
+// Responses that the gateway itself stores, as rows. Their content is sealed before it arrives here. Knows no
 // database and no key.
 
 export interface KeptRow {
   readonly id: string
   /** Gateway key of the call; empty without keys. */
   readonly keyName: string
-  /** Response before it in its conversation. */
+  /** The previous response in the conversation. */
   readonly previous: string | null
   /** Milliseconds since the epoch. */
   readonly expiresAt: number
@@ -14,20 +14,20 @@ export interface KeptRow {
 
 export interface KeptRowReads {
   /**
-   * Returns a response and those before it in its conversation, the latest first, at most `most`; none if this key
-   * has none under that id. It ends where a response was deleted, or was never kept.
+   * Returns a response and its predecessors in the conversation, newest first, at most `most`. Returns none
+   * if this key has no response with that id. The chain ends at a response that was deleted or never stored.
    */
   keptChain(id: string, keyName: string, most: number): KeptRow[]
 }
 
 export interface KeptRowWrites {
-  /** Rejects if it cannot be written. */
+  /** Rejects if the row cannot be written. */
   keep(row: KeptRow): Promise<void>
   /** Deletes the row, its bytes included. Returns false if there was none. */
   drop(id: string, keyName: string): Promise<boolean>
 }
 
-/** Returns the statement of `keptChain` for a table; its values: id, key name, key name, most - 1. */
+/** Returns the statement of `keptChain` for a table. Its values are: id, key name, key name, most - 1. */
 export const chainSql = (table: string): string => `
   WITH RECURSIVE chain (id, key_name, previous, expires_at, sealed, depth) AS (
     SELECT id, key_name, previous, expires_at, sealed, 0 FROM ${table} WHERE id = ? AND key_name = ?
@@ -37,7 +37,10 @@ export const chainSql = (table: string): string => `
   )
   SELECT id, key_name AS "keyName", previous, expires_at AS "expiresAt", sealed FROM chain ORDER BY depth`
 
-/** Returns the condition of rows that may be deleted at a moment: expired, and no later response goes on from them. */
+/**
+ * Returns the condition for rows that may be deleted at a moment: they have expired, and no later response
+ * continues them.
+ */
 export const expiredSql = (table: string): string => `
   expires_at <= ? AND NOT EXISTS (
     SELECT 1 FROM ${table} AS later WHERE later.previous = ${table}.id AND later.key_name = ${table}.key_name

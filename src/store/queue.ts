@@ -1,32 +1,34 @@
-// Joins the writes of many calls into transactions. Openings go at once, because calls wait for them: those of
-// a turn of the event loop together, on this thread if nobody else is writing, else in the next batch for the
-// writer thread. Closings wait for others to join; one batch is in flight at a time. While nothing can be
-// written, calls are refused at once. Knows no SQL; both ways to commit are parameters.
+// Joins the writes of many calls into transactions. Calls wait for their openings, so those go immediately:
+// all openings of one turn of the event loop are committed together. This thread commits them if no other
+// connection is writing, otherwise the writer thread does in its next batch. Closings wait for others to join
+// them. One batch is in flight at a time. While nothing can be written, calls are refused immediately. Knows
+// no SQL; both ways to commit are parameters.
 import type { Opening, Write } from './writes.ts'
 
 /**
- * Commits a batch. Resolves with null or, if some of its writes were refused, with the reason for each (null:
- * written). Rejects if nothing can be written. An empty batch proves that writing is possible.
+ * Commits a batch. Resolves with null, or with a reason for each write if some were refused (null: written).
+ * Rejects if nothing can be written. An empty batch proves that writing is possible.
  */
 export type Commit = (batch: Write[]) => Promise<readonly (string | null)[] | null>
 
 /**
- * Commits openings on this thread, all or none, without waiting for a lock. `locked`: another connection was
- * writing. Unless it returns `committed`, the writer thread has to. Throws if it is unknown what was written.
+ * Commits openings on this thread in one transaction, without waiting for a lock. `locked`: another
+ * connection was writing. The writer thread must commit them unless the result is `committed`. Throws if it
+ * is unknown which openings were written.
  */
 export type CommitHere = (openings: readonly Opening[]) => 'committed' | 'locked' | 'not possible'
 
-/** Numbers of openings since the start, by who committed them and why. */
+/** Numbers of openings since the start, by the thread that committed them and the reason. */
 export interface OpeningCounts {
   /** Committed on this thread. */
   here: number
   /** Left to the writer thread because another connection was writing. */
   locked: number
-  /** Left to it without a try: several in one turn, or a batch was with it. */
+  /** Left to the writer thread without a try: several in one turn, or a batch was in flight. */
   together: number
 }
 
-/** Called when a write is committed, or with the reason why it cannot be. */
+/** Called with nothing when the write is committed, or with the reason why it cannot be. */
 export type Done = (error: Error | null) => void
 
 interface Waiting<What = Write> {
@@ -35,37 +37,42 @@ interface Waiting<What = Write> {
 }
 
 /**
- * Maximum time (ms) and number of closing writes that wait for others: no call waits for them, and a read
- * takes them along. Those of many calls change the same sums and the same pages. At one connection, where
- * each used to go with the next opening, a call takes 0.43 ms of processor time instead of 0.71.
+ * Maximum time (ms) and number of closing writes that wait for others. No call waits for a closing, and a
+ * read commits waiting ones. Closings of many calls change the same sums and pages. With one connection, a
+ * call takes 0.43 ms of processor time, compared with 0.71 when each closing went with the next opening.
  */
 const LINGER_MS = 10
 const MAX_LINGERING = 128
 
-/** Maximum closings of a batch: openings that arrive meanwhile wait for it, about a millisecond. */
+/** Maximum closings in a batch. Openings that arrive meanwhile wait for the batch, about a millisecond. */
 const MAX_CLOSINGS_A_BATCH = 24
 
-/** Maximum openings of a turn that are committed here: for more, waking the writer thread is cheaper. */
+/** Maximum openings of a turn that are committed here. For more, waking the writer thread is cheaper. */
 const MAX_HERE = 1
 
-/** Maximum closings that wait while openings are committed here: beyond it, calls go at the writer's pace. */
+/**
+ * Maximum closings that wait while openings are committed here. Beyond it, calls slow down to the writer's
+ * pace.
+ */
 const MAX_WAITING_CLOSINGS = 1_024
 
-/** Delay before a failed closing write, or a failed attempt to write at all, is retried, ms. */
+/** Delay before a failed closing write, or a failed check that writing is possible, is retried, ms. */
 const RETRY_MS = 250
 
-/** Time after which openings do not wait for the batch in flight: they are committed here, ms. */
+/** Time after which openings stop waiting for the batch in flight and are committed here, ms. */
 const SLOW_MS = 100
 
-/** Time after which a batch counts as failed until it is written: reads wait no longer, ms. */
+/** Time after which a batch counts as failed until it is written, ms. Reads then stop waiting for it. */
 const STUCK_MS = 1_000
 
-/** Time after which calls that cannot be opened here do not wait for the batch in flight either: they are refused, ms. */
+/**
+ * Time after which calls that cannot be opened here stop waiting for the batch in flight and are refused, ms.
+ */
 const REFUSE_MS = 3_000
 
 /**
- * An opening write that fails is rejected, so that its call can be refused; a closing write is retried until it
- * succeeds, because its call has happened.
+ * Queue of writes. A failed opening is rejected, so that its call can be refused. A failed closing is retried
+ * until it succeeds, because its call has happened.
  */
 export class WriteQueue {
   readonly #commit: Commit
@@ -76,18 +83,18 @@ export class WriteQueue {
   /** Openings for the writer thread. */
   #openings: Waiting[] = []
   #closings: Waiting[] = []
-  /** The closings go with the next batch. */
+  /** True if the closings go with the next batch. */
   #isDue = false
-  /** Failed closing writes, until they are retried. */
+  /** Failed closing writes that wait to be retried. */
   #unwritten: Waiting[] = []
   /** Reads that wait for earlier writes. */
   #flushes: (() => void)[] = []
   #linger: NodeJS.Timeout | undefined
   #retry: NodeJS.Timeout | undefined
   #running: Promise<void> | null = null
-  /** The batch in flight takes long. */
+  /** True if the batch in flight takes long. */
   #isSlow = false
-  /** Why nothing can be written. */
+  /** Reason why nothing can be written. */
   #refusal: string | null = null
   #failure: string | null = null
   #closing = false
@@ -105,12 +112,12 @@ export class WriteQueue {
     this.#onFailure = onFailure
   }
 
-  /** Why writes fail at present; null if they do not. */
+  /** Reason why writes fail at present; null if they do not. */
   get failure(): string | null {
     return this.#failure
   }
 
-  /** Takes the opening of a call. */
+  /** Queues the opening of a call. */
   open(write: Opening, done: Done): void {
     if (this.#refusal !== null) {
       done(new Error(this.#refusal))
@@ -120,7 +127,7 @@ export class WriteQueue {
     if (this.#fresh.length === 1) setImmediate(() => this.#commitFresh())
   }
 
-  /** Takes any other write; resolves when it is committed. */
+  /** Queues any other write; resolves when it is committed. */
   add(write: Exclude<Write, Opening>): Promise<void> {
     return new Promise((resolve, reject) => {
       const added = { write, done: (error: Error | null) => (error ? reject(error) : resolve()) }
@@ -136,7 +143,7 @@ export class WriteQueue {
     })
   }
 
-  /** Resolves when all writes so far are committed; without that, if writing fails or takes too long. */
+  /** Resolves when all earlier writes are committed, or when writing fails or takes too long. */
   async flush(): Promise<void> {
     if (this.#failure !== null || (this.#running === null && this.#isEmpty)) return
     await new Promise<void>((resolve) => {
@@ -145,12 +152,12 @@ export class WriteQueue {
     })
   }
 
-  /** Finds out at once if writing is possible. */
+  /** Checks immediately if writing is possible. */
   probe(): void {
     this.#start()
   }
 
-  /** Commits all writes so far; gives up the rest after `graceMs`. Add nothing afterwards. */
+  /** Commits all writes so far; gives up the rest after `graceMs`. Add no writes afterwards. */
   async drain(graceMs: number): Promise<void> {
     const deadline = Date.now() + graceMs
     this.#closing = true
@@ -187,7 +194,7 @@ export class WriteQueue {
     else this.#refuseOpenings(new Error(this.#refusal))
   }
 
-  /** Commits openings on this thread, if that is possible at once. */
+  /** Commits openings on this thread, if that is possible immediately. */
   #openHere(openings: readonly Waiting<Opening>[]): ReturnType<CommitHere> | 'failed' {
     if (this.#refusal !== null || this.#closings.length >= MAX_WAITING_CLOSINGS) return 'not possible'
     try {
@@ -202,8 +209,8 @@ export class WriteQueue {
   }
 
   /**
-   * Opens calls that wait for a slow batch: the thread that writes may be waiting for the disk, or for its share
-   * of a busy processor. Returns false if the database is locked meanwhile.
+   * Opens calls that wait for a slow batch. The writer thread may be waiting for the disk or for a busy
+   * processor. Returns false if the database is locked meanwhile.
    */
   #overtake(): boolean {
     const mine = this.#openings.filter((each): each is Waiting<Opening> => each.write.kind === 'open')
@@ -227,16 +234,16 @@ export class WriteQueue {
   }
 
   #start(): void {
-    // Deferred: the other calls of this turn of the event loop belong to the same batch.
+    // Deferred, so that the other calls of this turn of the event loop join the same batch.
     this.#running ??= new Promise<void>((next) => setImmediate(next)).then(() => this.#run())
   }
 
-  /** Takes the next batch. A call's end comes after its opening, which was committed before. */
+  /** Returns the next batch. A call's end follows its opening, which was committed earlier. */
   #take(): Waiting[] {
     const batch = this.#openings
     this.#openings = []
     if (!this.#isDue && this.#flushes.length === 0) return batch
-    // A read waits for all of them. Otherwise the rest goes with the next batch.
+    // A read waits for all closings. Otherwise the rest goes with the next batch.
     const most = this.#flushes.length > 0 ? this.#closings.length : MAX_CLOSINGS_A_BATCH
     batch.push(...this.#closings.splice(0, most))
     this.#isDue = this.#closings.length > 0
@@ -273,7 +280,8 @@ export class WriteQueue {
     let timer: NodeJS.Timeout
     const wait = (at: number, ms: number) => {
       timer = setTimeout(() => {
-        // In a later turn than the timer's: if this thread was delayed, the answer may already be waiting.
+        // Runs in a later turn than the timer: if this thread was delayed, the answer may already have
+        // arrived.
         setImmediate(() => {
           if (isDone || !this.#late(at, flushes)) return
           wait(at < STUCK_MS ? STUCK_MS : at + STUCK_MS, at < STUCK_MS ? STUCK_MS - at : STUCK_MS)
@@ -290,7 +298,7 @@ export class WriteQueue {
     }
   }
 
-  /** The batch in flight has taken `ms` so far. Returns false if calls are refused from now on. */
+  /** Handles a batch that has been in flight for `ms`. Returns false if calls are refused from now on. */
   #late(ms: number, flushes: readonly (() => void)[]): boolean {
     this.#isSlow = true
     const isOpened = this.#overtake()
@@ -306,7 +314,7 @@ export class WriteQueue {
     return this.#refusal === null
   }
 
-  /** Ends a batch; some of its writes may have been refused. */
+  /** Ends a batch, some of whose writes may have been refused. */
   #settle(batch: readonly Waiting[], reasons: readonly (string | null)[] | null): void {
     let failure: string | null = null
     for (const [index, each] of batch.entries()) {
@@ -321,7 +329,7 @@ export class WriteQueue {
     this.#fail(failure)
   }
 
-  /** Nothing can be written: neither the batch nor the writes that came meanwhile. */
+  /** Fails the batch and the writes that arrived meanwhile, because nothing can be written. */
   #refuse(batch: readonly Waiting[], error: Error): void {
     this.#refusal = error.message
     for (const each of batch)
@@ -348,7 +356,7 @@ export class WriteQueue {
     this.#failure = message
   }
 
-  /** Without calls while the gateway is not ready, an empty batch finds out when it is again. */
+  /** While the gateway is not ready and has no calls, an empty batch detects when writing works again. */
   #tryLater(): void {
     if (this.#closed) return
     this.#retry ??= setTimeout(() => {

@@ -4,14 +4,14 @@ import type { CallDetail, CallRecord } from '../core/record.ts'
 import type { CallFilter, Page } from './filters.ts'
 import type { KeptRowReads } from './kept-rows.ts'
 
-/** A page of a list, contract "Lists". */
+/** A page of a list, as in the contract's section "Lists". */
 export interface Listed<Item> {
   readonly data: readonly Item[]
   readonly has_more: boolean
   readonly next_cursor: string | null
 }
 
-/** Fields with the id of something that a provider made. */
+/** Fields that contain the id of something that a provider made. */
 export type Made = 'response_id' | 'container_id'
 
 /** Provider and model that answered a call. */
@@ -20,37 +20,37 @@ export interface Maker {
   readonly model: string
 }
 
-/** The call that made an object which a provider keeps. */
+/** The call that made an object stored by a provider. */
 export interface ObjectMaker extends Maker {
   /** Name of the object. */
   readonly id: string
   readonly call_id: string
-  /** Name of the gateway key to which it belongs. */
+  /** Name of the gateway key that owns the object. */
   readonly key_name: string | null
 }
 
 export interface CallLogReads {
-  /** Newest first; reads one row more than the page to see if there are more. */
+  /** Returns calls, newest first. Reads one row more than the page to see if there are more. */
   list(filter: CallFilter, page: Page): Listed<CallRecord>
   /**
-   * Does the same as JSON text, contract "Lists", so that it is serialized in the reading thread; only these
-   * fields of each record, by default all.
+   * Returns the same list as JSON text, as in the contract's section "Lists", so that the reading thread
+   * serializes it. The text contains only these fields of each record, by default all.
    */
   listText(filter: CallFilter, page: Page, fields?: readonly (keyof CallRecord)[]): string
-  /** Returns one record with its attempts; null if there is none, or none for this key. */
+  /** Returns one record with its attempts; null if this key has no such record. */
   find(id: string, keyName?: string): CallDetail | null
-  /** Returns the provider that made something and stores it; null if this key has none under that id. */
+  /** Returns the provider that made and stores an object; null if this key has no object with that id. */
   makerOf(made: Made, id: string, keyName: string | null): Maker | null
-  /** Returns the calls of all keys that made these objects, one for each that is on record. */
+  /** Returns the calls that made these objects, one for each object on record, whichever key made them. */
   objectMakers(names: readonly string[]): readonly ObjectMaker[]
 }
 
 export interface ArtifactReads {
-  /** Returns the artifact of a call as JSON text; null if it is not stored, or not for this key. */
+  /** Returns the artifact of a call as JSON text; null if it is not stored or belongs to another key. */
   artifact(id: string, keyName?: string): string | null
 }
 
-/** Milliseconds since the epoch; since is inclusive, until is not. */
+/** Milliseconds since the epoch; `since` is inclusive, `until` is exclusive. */
 export interface Span {
   readonly since: number
   readonly until: number
@@ -63,22 +63,22 @@ export type UsageKey = 'provider' | 'model' | 'route' | 'tier' | 'key'
 export interface UsageSums {
   readonly calls: number
   readonly failed: number
-  /** Calls that their client aborted. */
+  /** Calls that the client aborted. */
   readonly aborted: number
   /** Calls that moved on to another target. */
   readonly fell_back: number
   readonly input_tokens: number | null
   readonly output_tokens: number | null
-  /** Part of the input that was read from a cache. */
+  /** Input tokens that were read from a cache. */
   readonly cached_input_tokens: number | null
-  /** Calls whose conversation moved to another target while its prompt was cached at the one before. */
+  /** Calls whose conversation moved to another target while the previous target had its prompt cached. */
   readonly moved: number
-  /** Cached tokens that were lost by that. */
+  /** Cached tokens lost by these moves. */
   readonly cache_lost: number
   readonly cost_usd: number | null
-  /** True if the cost of some calls is not fully known, or not yet. */
+  /** True if the cost of some calls is unknown, partial or not known yet. */
   readonly cost_is_minimum: boolean
-  /** Number of such calls. */
+  /** Number of calls whose cost is unknown, partial or not known yet. */
   readonly calls_without_cost: number
   readonly flat_usd: number
   /** Cost saved by cache hits. */
@@ -106,9 +106,12 @@ export interface TargetUsage extends UsageSums {
 }
 
 export interface UsageReads {
-  /** By the target that served, or was tried last; most calls first. */
+  /** Sums by the target that served or was tried last; most calls first. */
   targets(span: Span, keyName?: string): TargetUsage[]
-  /** `bucketMs` divides a day or is one; with `keyName` only calls of this gateway key. */
+  /**
+   * Usage in buckets of time. `bucketMs` divides a day or is one; `keyName` limits it to the calls of this
+   * gateway key.
+   */
   history(span: Span, bucketMs: number, by?: UsageKey, keyName?: string): History
 }
 
@@ -118,7 +121,7 @@ export interface Share {
   readonly share: number | null
 }
 
-/** Contract "Auto-routing analytics". Calls without a tier are under `none`. */
+/** Shares as in the contract's section "Auto-routing analytics". Calls without a tier are under `none`. */
 export interface RoutingShares {
   readonly total_calls: number
   readonly strategy_distribution: Readonly<Record<string, Share>>
@@ -131,11 +134,11 @@ export interface RoutingShares {
 }
 
 export interface RoutingReads {
-  /** With `keyName` only calls of this gateway key. */
+  /** `keyName` limits the result to the calls of this gateway key. */
   routing(span: Span, keyName?: string): RoutingShares
 }
 
-/** Sums of several calls' tokens; each kind as far as reported, null if none was. */
+/** Sums of several calls' tokens. Each kind includes the reported values; null if none was reported. */
 export type TokenSums = Omit<Tokens, 'source'>
 
 /** Contract "Session". */
@@ -174,17 +177,20 @@ export interface SessionModel extends Pick<Session, SessionAmount> {
 
 /** Usage of one agent of a session, for one purpose. */
 export interface SessionPart extends Pick<Session, SessionAmount | 'first_seen' | 'last_seen'> {
-  /** Null: the session itself. */
+  /** Null for the session itself. */
   readonly agent_id: string | null
   readonly purpose: CallRecord['purpose']
 }
 
 export interface SessionReads {
-  /** Newest first by their first call, which never changes, so that pages have no gap and no repeat. */
+  /**
+   * Returns sessions, newest first by their first call. That call never changes, so pages have no gap and no
+   * repeat.
+   */
   sessions(page: Page, keyName?: string): Listed<Session>
   /** Returns the `limit` most expensive sessions. */
   dearest(limit: number, keyName?: string): readonly Session[]
-  /** Null if there is none, or none for this key. */
+  /** Null if this key has no such session. */
   session(
     id: string,
     keyName?: string,
@@ -216,12 +222,12 @@ export type AllReads = FillReads &
   KeptRowReads
 export type ReadName = keyof AllReads
 
-/** Each rejects with `log_unavailable` if the request log cannot be read. */
+/** Each read rejects with `log_unavailable` if the request log cannot be read. */
 export type Reads = {
   readonly [Each in ReadName]: (...args: Parameters<AllReads[Each]>) => Promise<ReturnType<AllReads[Each]>>
 }
 
-/** Every read, so that none is missing where they are passed on. */
+/** All reads, so that none is missing where they are passed on. */
 const NAMES: Readonly<Record<ReadName, true>> = {
   list: true,
   listText: true,
@@ -239,7 +245,7 @@ const NAMES: Readonly<Record<ReadName, true>> = {
   keptChain: true,
 }
 
-/** Returns reads that are made elsewhere, such as in a thread, by `read`. */
+/** Returns reads that `read` carries out elsewhere, such as in a thread. */
 export const readsThrough = (read: (name: ReadName, args: readonly unknown[]) => Promise<unknown>): Reads =>
   Object.fromEntries(
     Object.keys(NAMES).map((name) => [name, (...args: unknown[]) => read(name as ReadName, args)]),
@@ -247,6 +253,6 @@ export const readsThrough = (read: (name: ReadName, args: readonly unknown[]) =>
 
 export interface RetentionLimits {
   readonly rows: number
-  /** Size of the database and write-ahead log together. */
+  /** Total size of the database and write-ahead log. */
   readonly bytes: number
 }

@@ -1,5 +1,5 @@
-// Makes the end of a call that was refused but may be on record: nothing was sent. Writes nothing for a call
-// that is not on record. Pure.
+// Makes the end of a call that was refused but may be on record. Nothing was sent for it. Writes nothing for
+// a call that is not on record. Pure.
 import { UNKNOWN_USAGE } from '../pricing/cost.ts'
 import type { Opening, Write } from './writes.ts'
 

@@ -1,5 +1,5 @@
-// Reservations for the open calls of keys with a budget. Observes every write to the record: adds the
-// reserved amount to an opening, so that a killed gateway's calls are charged at the next start, and the
+// Reservations for the open calls of keys with a budget. Observes every write to the record. Adds the
+// reserved amount to an opening, so that a killed gateway's calls are charged at the next start. Adds the
 // charge to the end of an attempt without a reported cost. Knows no database.
 import type { Claim } from '../core/budget.ts'
 import { usedNothing } from '../core/call.ts'
@@ -10,11 +10,11 @@ import type { EndedAttempt } from './writes.ts'
 export interface Reservations {
   /** Returns US dollars reserved for the open calls of a key, or of one of its sessions. */
   reserved(account: Account): number
-  /** Call before the call is opened. */
+  /** Reserves the amount. Call before the call is opened. */
   add(claim: Claim): void
-  /** Holds the reservation of a call that an earlier process opened. */
+  /** Restores the reservation of a call that an earlier process opened. */
   resume(claim: Claim): void
-  /** Ends the work for a call. If it was opened, its end releases the reservation. */
+  /** Ends the work for a call. If the call was opened, its end releases the reservation. */
   forget(callId: string): void
   /** The store's own. */
   readonly open: Store['open']
@@ -23,9 +23,9 @@ export interface Reservations {
 
 export function createReservations({ open, write }: Pick<Store, 'open' | 'write'>): Reservations {
   const claims = new Map<string, Claim>()
-  /** Calls whose opening is or was being written. */
+  /** Calls whose opening was written or is being written. */
   const opened = new Set<string>()
-  /** Sums by key, and by key and session. */
+  /** Reserved sums by key, and by key and session. */
   const sums = new Map<string, { usd: number; calls: number }>()
   const change = ({ keyName, sessionId, usd }: Claim, sign: 1 | -1) => {
     const names = [keyName]
@@ -34,7 +34,7 @@ export function createReservations({ open, write }: Pick<Store, 'open' | 'write'
       const sum = sums.get(name) ?? { usd: 0, calls: 0 }
       sum.usd += sign * usd
       sum.calls += sign
-      // Without open calls nothing is reserved, whatever the floating-point sum.
+      // Without open calls nothing is reserved, even if the floating-point sum is not exactly zero.
       if (sum.calls === 0) sums.delete(name)
       else sums.set(name, sum)
     }
@@ -79,13 +79,14 @@ export function createReservations({ open, write }: Pick<Store, 'open' | 'write'
     if (what.kind !== 'next' && what.kind !== 'close') return write(what)
     const charge = what.ended && what.cost.usd === null ? chargeOf(what.ended, claim) : 0
     await write({ ...what, charge })
-    if (what.kind === 'close') drop(what.id) // only now, or it would not count meanwhile
+    if (what.kind === 'close') drop(what.id) // released only now, so that it counts until here
   }
 }
 
 /**
- * Returns the charge for an attempt without a reported cost: nothing if it was not sent or was refused by an
- * error status, the whole reservation if the provider answered without usage, else its input.
+ * Returns the charge for an attempt without a reported cost. An attempt that was not sent, or was refused by
+ * an error status, costs nothing. An answer without usage costs the whole reservation. Otherwise only the
+ * input is charged.
  */
 function chargeOf(ended: EndedAttempt, claim: Claim): number {
   if (usedNothing(ended)) return 0

@@ -43,7 +43,7 @@ export const byModel = (parts: readonly (ModelOf & { readonly sum: Sum })[]): Se
     })
     .sort((a, b) => b.calls - a.calls)
 
-/** Returns the agents of a session, with the purposes of their calls, in order of their first call. */
+/** Returns the agents of a session in the order of their first call, with the purposes of their calls. */
 export const byAgent = (
   parts: readonly (AgentOf & { readonly first_id: string; readonly last_id: string; readonly sum: Sum })[],
 ): SessionPart[] =>

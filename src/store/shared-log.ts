@@ -1,4 +1,4 @@
-// The log that several gateways share, as the fleet and the commands see it. Knows no database;
+// Interface of the log that several gateways share, used by the fleet and the commands. Knows no database;
 // `postgres/shared-log.ts` implements it.
 import type { AttemptRecord } from '../core/record.ts'
 import type { KeptRowWrites } from './kept-rows.ts'
@@ -7,20 +7,23 @@ import type { Row } from './sql/columns.ts'
 import type { Spent } from './store.ts'
 
 export interface SharedLogOptions {
-  /** `postgresql://user:password@host:port/database`; `?host=/directory` for a socket. A secret. */
+  /**
+   * `postgresql://user:password@host:port/database`; `?host=/directory` for a socket. Secret, because it may
+   * contain a password.
+   */
   readonly url: string
-  /** off: a connection to another machine may be unencrypted. */
+  /** `off`: a connection to another machine may be unencrypted. */
   readonly tls: 'verify' | 'off'
-  /** File of certificates to trust instead of the usual ones. */
+  /** File of certificates to trust instead of the default ones. */
   readonly ca?: string | undefined
 }
 
 export interface Identity {
-  /** Id of the journal: its rows, sums and leases belong to it. */
+  /** Id of the journal, which owns rows, sums and leases. */
   readonly id: string
   /** Name for people. */
   readonly name: string
-  /** Location of its data directory; a copy of it is elsewhere. */
+  /** Location of the data directory. A copy of the journal has another location. */
   readonly place: string
   readonly version: string
 }
@@ -31,13 +34,16 @@ export interface Sender {
   readonly start: number
 }
 
-/** Calls of a range of the outbox in their present state, and the keys' spending so far. */
+/** Calls of a range of the outbox in their current state, and the keys' spending so far. */
 export interface Unshipped {
   /** Last outbox entry that was read. */
   readonly until: number
-  /** Grows with every change of the journal: of two states of a row, the larger number is the later one. */
+  /**
+   * Number that grows with every change of the journal. Of two states of a row, the one with the larger
+   * number is later.
+   */
   readonly revision: number
-  /** Columns of `call_logs`, the price as JSON text. */
+  /** Columns of `call_logs`, with the price as JSON text. */
   readonly calls: readonly (Row & { readonly id: string; readonly attempt_log: readonly AttemptRecord[] })[]
   readonly spending: readonly {
     readonly key_name: string
@@ -48,7 +54,7 @@ export interface Unshipped {
   }[]
 }
 
-/** Where a conversation has its prompt cached. */
+/** Place where a conversation has its prompt cached. */
 export interface SharedConversation {
   /** A digest. */
   readonly key: string
@@ -56,22 +62,22 @@ export interface SharedConversation {
   readonly place: string
   /** Tokens. */
   readonly cached: number
-  /** Rest of the cache's life, ms. */
+  /** Remaining lifetime of the cache, ms. */
   readonly ms: number
 }
 
 export interface Beat {
   readonly config: string
   readonly backlog: number
-  /** Targets that failed here since the last exchange, and for how long to pass them over, ms. */
+  /** Targets that failed here since the last exchange, and the time for which to skip them, ms. */
   readonly cooled: readonly { readonly target: string; readonly ms: number }[]
-  /** Conversations that moved or went on here since the last exchange. */
+  /** Conversations that moved or continued here since the last exchange. */
   readonly conversations: readonly SharedConversation[]
   /** Time of the last exchange by the clock of the shared log, ms since the epoch; null before the first. */
   readonly since: number | null
-  /** Unused money of a lease; of one at a time, so that no two instances wait for each other. */
+  /** Unused money of a lease. Only one at a time, so that no two instances wait for each other. */
   readonly back: Amount | null
-  /** Periods whose amounts are of interest. */
+  /** Periods for which amounts are requested. */
   readonly periods: readonly string[]
 }
 
@@ -83,16 +89,16 @@ export interface Amount {
 }
 
 export interface Pulse {
-  /** False: another process has taken this instance's place. */
+  /** False if another process has taken this instance's place. */
   readonly isCurrent: boolean
-  /** Target -> rest of its cooldown, ms. */
+  /** Remaining cooldown of each target, ms. */
   readonly cooling: Readonly<Record<string, number>>
   readonly live: readonly { readonly name: string; readonly config: string }[]
   /** Conversations that the other instances have reported since `since`. */
   readonly conversations: readonly SharedConversation[]
   /** Time of this exchange by the clock of the shared log, ms since the epoch. */
   readonly at: number
-  /** Totals that this instance may spend. */
+  /** Total amounts that this instance may spend. */
   readonly granted: readonly Amount[]
   /** Spending that the other instances have reported. */
   readonly spentElsewhere: readonly (Amount & Spent)[]
@@ -103,12 +109,13 @@ export interface LeaseRequest {
   readonly period: string
   /** The whole budget, US dollars. */
   readonly budget: number
-  /** Minimum; less is granted only if no more is left. */
+  /** Minimum grant; less is granted only if no more is left. */
   readonly need: number
   /** Maximum. */
   readonly want: number
   /**
-   * This much is granted as long as it lasts; beyond that, a quarter of the rest, divided by the instances.
+   * Amount granted in full as long as the budget allows. Beyond that, the grant is a quarter of the rest,
+   * divided by the number of instances.
    */
   readonly step: number
   readonly live: number
@@ -131,24 +138,24 @@ export interface KnownInstance {
   readonly version: string
   readonly config: string
   readonly backlog: number
-  /** Its open calls in the shared log. */
+  /** Open calls of the instance in the shared log. */
   readonly open: number
 }
 
-/** Kept responses of the whole fleet. */
+/** Stored responses of the whole fleet. */
 export interface SharedKeptRows extends KeptRowWrites {
-  /** Deletes what had expired at this moment, ms since the epoch. */
+  /** Deletes responses that had expired at this moment, ms since the epoch. */
   expire(at: number): Promise<void>
 }
 
 export interface SharedSchema {
-  /** The version found; 0 if there are no tables. */
+  /** Version of the tables found; 0 if there are none. */
   readonly version: number
-  /** Why this release cannot work with it, for an operator; null if it can. */
+  /** Reason why this release cannot work with the tables, for an operator; null if it can. */
   readonly problem: string | null
 }
 
-/** Artifacts and retention are each instance's own. */
+/** Each instance has its own artifacts and retention. */
 export type SharedReads = Omit<Reads, 'artifact' | 'fill'>
 
 /** Every method rejects if the log cannot be reached. */
@@ -156,25 +163,25 @@ export interface SharedLog {
   readonly reads: SharedReads
   schema(): Promise<SharedSchema>
   /**
-   * Creates what is missing; several instances may try at once, one does it. Changes nothing if everything
-   * exists or a newer release was here. Returns the schema afterwards.
+   * Creates missing tables. Several instances may call this at the same time; only one creates them. Changes
+   * nothing if all tables exist or a newer release has created its own. Returns the schema afterwards.
    */
   migrate(): Promise<SharedSchema>
-  /** Makes room for the calls of today and the coming days. */
+  /** Creates the partitions for the calls of today and the coming days. */
   makeDays(): Promise<void>
-  /** Returns today and tomorrow, as far as there is no room for their calls. */
+  /** Returns the names of the partitions that today and tomorrow lack. */
   missingDays(): Promise<string[]>
-  /** Deletes what is older than `days`. Returns what was dropped. */
+  /** Deletes calls older than `days`. Returns the names of the dropped partitions. */
   dropOldDays(days: number): Promise<string[]>
-  /** Registers. Returns the number of this start of the instance, or, in words, why it may not join. */
+  /** Registers an instance. Returns the number of its start, or the reason why it may not join. */
   register(identity: Identity, config: string): Promise<number | string>
-  /** Writes calls; safe to repeat. When it rejects, it is unknown if they arrived. */
+  /** Writes calls; safe to repeat. If it rejects, it is unknown if the calls arrived. */
   ship(sender: Sender, unshipped: Unshipped): Promise<void>
   readonly kept: SharedKeptRows
   pulse(sender: Sender, beat: Beat): Promise<Pulse>
   /** Returns the total that the instance may spend in the month, US dollars; null if nothing is left. */
   takeLease(sender: Sender, request: LeaseRequest): Promise<number | null>
-  /** Returns null if the call passes, else the time to wait, ms. */
+  /** Returns null if the call is within the limit, otherwise the time to wait, ms. */
   consumeRate(request: RateRequest): Promise<number | null>
   /** Reports an orderly stop, so that the next start need not wait. */
   reportStop(sender: Sender): Promise<void>

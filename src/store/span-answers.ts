@@ -1,4 +1,5 @@
-// Builds answers about a span of time from grouped sums: the same for every engine. Pure; knows no SQL.
+// Builds answers about a span of time from grouped sums, in the same way for every engine. Pure; knows no
+// SQL.
 import { type Latencies, medianOf } from './latency.ts'
 import type { History, RoutingShares, Share, TargetUsage, UsageKey, UsageSums } from './reads.ts'
 import {
@@ -18,7 +19,7 @@ export type GroupKey = string | number | null
 
 /** Calls with equal values in the grouped columns. */
 export interface SpanGroup {
-  /** One for each grouped column. */
+  /** Values of the grouped columns, in their order. */
   readonly keys: readonly GroupKey[]
   readonly sum: Sum
 }
@@ -42,7 +43,7 @@ export const COLUMN_OF = {
   key: 'key_name',
 } as const satisfies Record<UsageKey, GroupBy>
 
-/** Collects groups; a new one starts with an empty sum. */
+/** Collects groups; a new group starts with an empty sum. */
 export function groupSums(): { sumOf(keys: readonly GroupKey[]): Sum; all(): SpanGroup[] } {
   const groups = new Map<string, SpanGroup>()
   return {

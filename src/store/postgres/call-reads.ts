@@ -92,7 +92,7 @@ export function openCallReads(
   }
 }
 
-/** Returns the ranges of ids that may hold a matching row, newest first; null if the sums cannot tell. */
+/** Returns the ranges of ids that may contain a matching row, newest first; null if the sums cannot tell. */
 async function hoursOf(
   link: Link,
   filter: CallFilter,
@@ -103,7 +103,7 @@ async function hoursOf(
   if (session_id !== undefined || error_code !== undefined || client !== undefined || isAside(filter))
     return null
   if (agent_id !== undefined && agent_id !== 'none') return null
-  if (state === 'routed' || state === 'streaming') return null // an index leads to open calls
+  if (state === 'routed' || state === 'streaming') return null // open calls have an index
   const labels = Object.entries(SERIES).filter(([field]) => filter[field as keyof CallFilter] !== undefined)
   const failed = status === 'error' || (state !== undefined && state !== 'completed')
   if (labels.length === 0 && !failed && fallbacks === undefined) return null

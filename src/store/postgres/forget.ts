@@ -1,4 +1,4 @@
-// Removes an instance that will not come back because its data directory is lost: its open calls end as
+// Removes an instance that will not come back because its data directory is lost. Its open calls end as
 // interrupted, and the rest of its leases is returned. Only calls that it had not shipped are lost.
 import type { AttemptRecord } from '../../core/record.ts'
 import type { KnownInstance, Unshipped } from '../shared-log.ts'

@@ -1,11 +1,11 @@
-// The gateways that share the log: registration, liveness, and one exchange per second in one round trip:
-// cooldowns in and out, returned leases, and a check that their configurations are the same.
+// The gateways that share the log: registration, liveness, and one exchange per second in one round trip. An
+// exchange sends and receives cooldowns, returns leases, and checks that the configurations are the same.
 import type { Amount, Beat, Identity, Pulse, Sender } from '../shared-log.ts'
 import type { Link } from './link.ts'
 
 /** Time without a sign of life after which an instance counts as dead, s. */
 const ALIVE_S = 10
-/** Maximum time by which an exchange becomes visible after its own time, s; it is read again for as long. */
+/** Maximum delay until an exchange becomes visible to others, s. Exchanges of this period are read again. */
 const LATE_S = 2
 /** Maximum conversations received in one exchange. */
 const MAX_CONVERSATIONS = 5_000

@@ -1,5 +1,5 @@
-// Kept responses in the shared log, for every gateway of the fleet. PostgreSQL frees a deleted row at its next
-// vacuum; until then its files hold bytes that only the key of the fleet opens.
+// Stored responses in the shared log, for every gateway of the fleet. PostgreSQL frees a deleted row at its
+// next vacuum. Until then its files contain bytes that only the fleet's key can decrypt.
 import { chainSql, expiredSql, type KeptRow, type KeptRowReads } from '../kept-rows.ts'
 import type { SharedKeptRows } from '../shared-log.ts'
 import type { Link } from './link.ts'

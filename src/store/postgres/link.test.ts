@@ -1,4 +1,4 @@
-// TLS of the connection to the shared log: who is trusted, and what is reported if no one is.
+// TLS of the connection to the shared log: which certificates are trusted, and the error if none is.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { chmodSync, chownSync, statSync, writeFileSync } from 'node:fs'
@@ -46,7 +46,7 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** 0.0.0.0 leads to this machine, and is not one of the names by which the link recognizes it. */
+/** 0.0.0.0 reaches this machine, but the link does not recognize it as a local name. */
 const urlTo = (host: '127.0.0.1' | '0.0.0.0') => `postgresql://waybill:${PASSWORD}@${host}:${port}/tls`
 
 const file = (t: TestContext, text: string): string => {
@@ -55,7 +55,7 @@ const file = (t: TestContext, text: string): string => {
   return path
 }
 
-/** Reports whether the connection is encrypted; rejects if there is none. */
+/** Reports if the connection is encrypted; rejects if it fails. */
 async function encrypted(
   t: TestContext,
   options: Omit<SharedLogOptions, 'tls'> & Partial<SharedLogOptions>,
@@ -66,7 +66,7 @@ async function encrypted(
   return row!.ssl
 }
 
-test('a certificate by the given authority for the right name is accepted (FLEET-17)', {
+test('a certificate for the right name from the configured authority is accepted (FLEET-17)', {
   skip,
 }, async (t) => {
   const ca = file(t, shown.ca)
@@ -75,7 +75,7 @@ test('a certificate by the given authority for the right name is accepted (FLEET
   assert.equal(await encrypted(t, { url: urlTo('0.0.0.0'), tls: 'off' }), false)
 })
 
-test('a certificate of another or unknown authority, or for another name, is refused in one line, without the address (FLEET-17)', {
+test('a certificate from an unknown authority or for another name is refused in one line without the address (FLEET-17)', {
   skip,
 }, async (t) => {
   for (const [options, said] of [
@@ -83,7 +83,7 @@ test('a certificate of another or unknown authority, or for another name, is ref
     [{ url: urlTo('0.0.0.0') }, /certificate/],
     [{ url: urlTo('0.0.0.0'), ca: file(t, shown.ca) }, /IP: 0\.0\.0\.0 is not in the cert's list/],
     [{ url: urlTo('127.0.0.1'), ca: '/no/such/file.pem' }, /\/no\/such\/file\.pem/],
-    // The address may ask for less: `fleet.tls` says what is done.
+    // The address may request weaker TLS, but `fleet.tls` decides.
     [{ url: `${urlTo('0.0.0.0')}?sslmode=disable` }, /certificate/],
   ] as const)
     await assert.rejects(encrypted(t, options), ({ name, message }: Error) => {

@@ -1,15 +1,15 @@
-// One connection to PostgreSQL that reconnects by itself: statements one after the other, each with a
+// One connection to PostgreSQL that reconnects by itself. Runs one statement after the other. Each has a
 // timeout, after which the connection is given up, because a frozen server sends nothing at all. Works
-// through pgbouncer in transaction mode: no named statement, no session state. Keeps the address out of every
-// message.
+// through pgbouncer in transaction mode: no named statement, no session state. No message contains the
+// address.
 import pg from 'pg'
 import { readBounded } from '../../shared/bounded-file.ts'
 import type { SharedLogOptions } from '../shared-log.ts'
 
-/** A statement failed, or was not answered. */
+/** A statement failed or timed out. */
 export class LinkError extends Error {
   override readonly name = 'LinkError'
-  /** PostgreSQL's SQLSTATE; null if it did not answer. */
+  /** PostgreSQL's SQLSTATE; null if the server did not answer. */
   readonly code: string | null
   constructor(message: string, code: string | null) {
     super(message)
@@ -19,7 +19,7 @@ export class LinkError extends Error {
 
 export interface Link {
   query<Row = Record<string, unknown>>(text: string, values?: readonly unknown[], ms?: number): Promise<Row[]>
-  /** Runs several statements, all or none; `text` has no values. */
+  /** Runs several statements in one transaction; `text` has no values. */
   script(text: string, ms?: number): Promise<void>
   close(): Promise<void>
 }
@@ -27,7 +27,7 @@ export interface Link {
 const CONNECT_MS = 2_000
 const ANSWER_MS = 4_000
 
-// Counts and times come as numbers; JSON stays text, to be parsed where it is needed.
+// Counts and times arrive as numbers. JSON stays text and is parsed where it is needed.
 const types = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') => {
     if (oid === 20 || oid === 1700) return Number
@@ -65,7 +65,7 @@ export function openLink(options: SharedLogOptions, name: string): Link {
       }, ms)
     })
     const work = (async () => (await (client ?? (await connect())).query(config)).rows ?? [])()
-    work.catch(() => {}) // it may fail after it was given up
+    work.catch(() => {}) // the connection may still fail after it was given up
     try {
       return await Promise.race([work, late])
     } catch (error) {
@@ -105,10 +105,13 @@ export function openLink(options: SharedLogOptions, name: string): Link {
   }
 }
 
-/** Maximum bytes of a CA's certificates. */
+/** Maximum size of a CA file, bytes. */
 const MAX_CA_BYTES = 2 ** 20
 
-/** Returns the settings for pg. Beyond this machine, or with a CA, it checks certificates unless disabled. */
+/**
+ * Returns the settings for pg. Certificates are checked for other machines and if a CA is given, unless
+ * disabled.
+ */
 function settingsOf({ url, tls, ca }: SharedLogOptions): pg.ClientConfig {
   const parsed = addressOf(url)
   return {

@@ -1,12 +1,12 @@
-// Counts a key's calls in a window for all instances, by the rate limiter's own PostgreSQL backend: one
-// upsert per call, none for a key that has used up its window.
+// Counts a key's calls in a window for all instances, with the rate limiter's own PostgreSQL backend. Each
+// call costs one upsert; a key that has used up its window costs none.
 import { RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible'
 import type { SharedLog } from '../shared-log.ts'
 import type { Link } from './link.ts'
 
 export function openRates(link: Link): SharedLog['consumeRate'] {
   const limiters = new Map<string, RateLimiterPostgres>()
-  // The library names its statements, which a pooler in transaction mode mixes up.
+  // The library names its statements, and a pooler in transaction mode mixes named statements up.
   const client = {
     query: async ({ text, values }: { text: string; values: unknown[] }) => ({
       rows: await link.query(text, values, 1_000),

@@ -1,12 +1,12 @@
-// Deletes old calls by whole days: dropping a partition takes no longer for a full day than for an empty one
-// and frees the space; the sums of its hours go with it. Knows nothing of journals, which keep everything not
-// shipped yet.
+// Deletes old calls by whole days, with the sums of their hours. Dropping a partition frees the space, and
+// takes no longer for a full day than for an empty one. Does not touch journals, which store everything that
+// is not shipped yet.
 import type { Link } from './link.ts'
 import { LOCK, lowestId, partitionOf } from './schema.ts'
 
 const DAY = 86_400_000
 
-/** Returns the dropped partitions. `now`: ms since the epoch; `days`: days to keep. */
+/** Returns the dropped partitions. `now`: ms since the epoch; `days`: number of days to retain. */
 export async function dropOldDays(link: Link, now: number, days: number): Promise<string[]> {
   const first = Math.floor((now - days * DAY) / DAY) * DAY
   const names = await link.query<{ name: string }>(
@@ -31,8 +31,9 @@ export async function dropOldDays(link: Link, now: number, days: number): Promis
 }
 
 /**
- * Deletes sessions from before `now` minus `days` without any calls left, and what they have spent. Separate from the days, whose
- * removal blocks everything for a moment; a few at a time, so that no read waits long.
+ * Deletes sessions from before `now` minus `days` that have no calls left, with their spending. Runs
+ * separately from the removal of days, which blocks everything for a moment. Deletes a few at a time, so that
+ * no read waits long.
  */
 export async function dropEmptySessions(link: Link, now: number, days: number): Promise<void> {
   const first = Math.floor((now - days * DAY) / DAY) * DAY
@@ -59,7 +60,7 @@ export async function dropEmptySessions(link: Link, now: number, days: number): 
   }
 }
 
-/** Returns the partitions of these days that do not exist. */
+/** Returns the names of the partitions that these days lack. */
 export async function missingDays(link: Link, days: readonly number[]): Promise<string[]> {
   const names = days.map((day) => partitionOf(day).name)
   const there = await link.query<{ name: string }>(

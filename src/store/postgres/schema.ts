@@ -1,7 +1,7 @@
-// Tables of the log that several gateways share, and their migration. Steps only add, so that two releases
-// work side by side: an older one omits columns that it does not know. The columns of `calls` follow from the
-// record. Calls are in a partition for each day (UTC): the id begins with the time, so it is both key and
-// partition key.
+// Tables of the log that several gateways share, and their migration. Steps only add columns and tables, so
+// that two releases work side by side: an older release does not write columns that it does not know. The
+// columns of `calls` are derived from the record. Each day (UTC) has its own partition: the id begins with
+// the time, so it is both key and partition key.
 import { idAt } from '../../core/call.ts'
 import { CALL_FIELDS } from '../../core/record.ts'
 import type { SharedSchema } from '../shared-log.ts'
@@ -12,7 +12,7 @@ import type { Link } from './link.ts'
 const DAY = 86_400_000
 const TYPES = { TEXT: 'text', INTEGER: 'bigint', REAL: 'double precision' }
 
-/** Columns of a call as in `call_logs`, except its id and its price, which is part of the row here. */
+/** Columns of a call as in `call_logs`, except its id and its price. Here the price is part of the row. */
 export const CALL_COLUMNS: readonly { readonly name: string; readonly type: string }[] = columnsOf(
   CALL_FIELDS,
 )
@@ -35,11 +35,13 @@ export const SHARED_LABELS = [
 /** Id of a call's series, as SQL over its labels. */
 export const SERIES = `md5(json_build_array(${SHARED_LABELS.join(', ')})::text)::uuid`
 
-/** A change that an older release cannot work with raises this to the version that introduced it. */
+/**
+ * Oldest schema version that can work with these tables. An incompatible change raises it to its own version.
+ */
 const OLDEST_COMPATIBLE = 1
 
 const STEPS: readonly string[] = [
-  // 1: instances, calls, sums that belong to the instance that wrote them, limits, cooldowns.
+  // 1: instances, calls, sums of each instance, limits, cooldowns.
   `
   CREATE TABLE instances (
     id text PRIMARY KEY,
@@ -117,7 +119,8 @@ const STEPS: readonly string[] = [
   CREATE TABLE cooldowns (target text PRIMARY KEY, until timestamptz NOT NULL);
   `,
 
-  // 2: the cost of each session, for the most expensive ones. Fresh tables have no columns of calls yet.
+  // 2: the cost of each session, to list the most expensive ones. In fresh tables, `calls` has no columns
+  // yet.
   `
   ALTER TABLE sessions ADD COLUMN cost_usd double precision NOT NULL DEFAULT 0;
   IF EXISTS (SELECT 1 FROM sessions) THEN
@@ -128,8 +131,8 @@ const STEPS: readonly string[] = [
   END IF;
   `,
 
-  // 3: the number of calls that their client aborted, and of calls with a partly known cost. An older release
-  // does not write them: its aborted calls count as failed. Fresh tables have the columns from step 1.
+  // 3: the number of calls that the client aborted, and of calls with a partly known cost. An older release
+  // does not write them, so its aborted calls count as failed. Fresh tables have the columns from step 1.
   `
   ALTER TABLE usage_hours ADD COLUMN IF NOT EXISTS aborted double precision NOT NULL DEFAULT 0;
   ALTER TABLE usage_hours ADD COLUMN IF NOT EXISTS cost_partial double precision NOT NULL DEFAULT 0;
@@ -147,14 +150,15 @@ const STEPS: readonly string[] = [
   ALTER TABLE key_spending ADD COLUMN IF NOT EXISTS unknown_attempts double precision NOT NULL DEFAULT 0;
   `,
 
-  // 5: what a subscription covers. An older release does not write it. Fresh tables have the columns from step 1.
+  // 5: cost covered by a subscription. An older release does not write it. Fresh tables have the columns from
+  // step 1.
   `
   ALTER TABLE usage_hours ADD COLUMN IF NOT EXISTS flat_usd double precision NOT NULL DEFAULT 0;
   ALTER TABLE usage_hours ADD COLUMN IF NOT EXISTS flat_usd_known double precision NOT NULL DEFAULT 0;
   ALTER TABLE usage_hours ALTER COLUMN flat_usd SET DEFAULT 0, ALTER COLUMN flat_usd_known SET DEFAULT 0;
   `,
 
-  // 6: responses that the gateways keep, sealed.
+  // 6: sealed responses that the gateways store.
   `
   CREATE TABLE IF NOT EXISTS kept_responses (
     id text NOT NULL,
@@ -168,8 +172,8 @@ const STEPS: readonly string[] = [
   CREATE INDEX IF NOT EXISTS kept_responses_expires_at ON kept_responses (expires_at);
   `,
 
-  // 7: where conversations have their prompts cached, and the cached tokens that they lost by moving. An older
-  // release writes neither. Fresh tables have the columns of the sums from step 1.
+  // 7: the targets where conversations have their prompts cached, and the cached tokens lost by moving. An
+  // older release writes neither. Fresh tables have the columns of the sums from step 1.
   `
   ALTER TABLE usage_hours ADD COLUMN IF NOT EXISTS cache_lost double precision NOT NULL DEFAULT 0;
   ALTER TABLE usage_hours ADD COLUMN IF NOT EXISTS cache_lost_known double precision NOT NULL DEFAULT 0;
@@ -186,7 +190,7 @@ const STEPS: readonly string[] = [
   `,
 ]
 
-/** Indexes are created with the columns: on the empty parent, or on each partition in turn. */
+/** Indexes are created with the columns, on the empty parent or on each partition in turn. */
 const INDEXES = [
   'calls_session ON calls (session_id, id) WHERE session_id IS NOT NULL',
   'calls_agent ON calls (agent_id, id) WHERE agent_id IS NOT NULL',
@@ -235,8 +239,8 @@ const missingColumns = async (link: Link) => {
 }
 
 /**
- * Creates the missing tables; several instances may try at once, one does it. Changes nothing if everything
- * exists or a newer release was here.
+ * Creates the missing tables. Several instances may call this at the same time; only one creates them.
+ * Changes nothing if all tables exist or a newer release has created its own.
  */
 export async function createTables(link: Link): Promise<void> {
   const { version, problem } = await lookAtSchema(link)
@@ -259,7 +263,7 @@ export async function createTables(link: Link): Promise<void> {
     ${INDEXES.map((index) => `CREATE INDEX IF NOT EXISTS ${index};`).join('\n')}`)
 }
 
-/** Advisory lock: one instance at a time changes the tables. */
+/** Advisory lock that allows one instance at a time to change the tables. */
 export const LOCK = 4_949_001
 
 /** Returns the partition of a moment, ms since the epoch. */

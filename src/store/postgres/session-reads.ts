@@ -15,7 +15,7 @@ import { NAMED_SUMS, sumIn } from './sums.ts'
 const AFTER_ALL = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 const OWN = '(?::text IS NULL OR key_name = ?)'
 
-/** The calls of a session that one model answered, and the last of them. */
+/** Calls of a session that one model answered, and the last of these calls. */
 type Part = ModelOf &
   AgentOf &
   Record<string, unknown> & {
@@ -48,7 +48,7 @@ export function openSessionReads(link: Link): Pick<Reads, 'sessions' | 'dearest'
   return {
     async sessions({ limit, cursor = AFTER_ALL }, keyName) {
       const key = keyName ?? null
-      // A session that several keys or instances share has a row for each: the earliest counts.
+      // A session shared by several keys or instances has a row for each; the earliest row counts.
       const found = await link.query<Begun>(
         `SELECT session_id, first_id FROM waybill.sessions AS s WHERE first_id < ? AND ${OWN} AND NOT EXISTS (
              SELECT 1 FROM waybill.sessions AS o WHERE o.session_id = s.session_id AND o.first_id < s.first_id AND ${OWN})

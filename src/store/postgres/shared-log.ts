@@ -1,5 +1,5 @@
-// The shared log in PostgreSQL. Three connections, so that none waits for another: calls, reads, and urgent
-// short requests; each is made when it is first needed.
+// The shared log in PostgreSQL. Has three connections: for calls, for reads, and for urgent short requests.
+// So none waits for another. Each connection is opened when it is first needed.
 import type { SharedLog, SharedLogOptions } from '../shared-log.ts'
 import { openCallReads } from './call-reads.ts'
 import { forget, listInstances } from './forget.ts'
@@ -14,7 +14,7 @@ import { openSessionReads } from './session-reads.ts'
 import { ship } from './ship.ts'
 import { openSpanReads } from './span-reads.ts'
 
-/** `name`: of the connections, for the database's own list of them. */
+/** `name`: label of the connections in the database's list of clients. */
 export function openSharedLog(options: SharedLogOptions, name = ''): SharedLog {
   const shipLink = openLink(options, name || 'ship')
   const readLink = openLink(options, name || 'read')

@@ -1,4 +1,4 @@
-// The shared log against a real PostgreSQL: batches in any order and number, and sums that equal the rows.
+// The shared log with a real PostgreSQL. Batches arrive in any order and number, and the sums equal the rows.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { idOf } from '../../core/call.ts'
@@ -31,7 +31,7 @@ if (NO_POSTGRES === false) {
 
 type Call = Unshipped['calls'][number]
 
-/** A row of the journal: of every column of the record some value. */
+/** A row of the journal with a value in every column of the record. */
 function row(values: Readonly<Record<string, unknown>>): Call {
   const empty = Object.fromEntries(
     columnsOf(CALL_FIELDS).map(({ name, type, notNull }) => [
@@ -70,7 +70,7 @@ test('the shared log has every column of the record, and a second migration chan
   assert.equal((await lookAtSchema(link)).problem, null)
 })
 
-test('batches that come twice, late, in any order or from a dead predecessor store each call once, and the sums equal the rows (FLEET-05)', {
+test('each call is stored once although batches arrive repeatedly, late, out of order or from a dead process; the sums equal the rows (FLEET-05)', {
   skip: NO_POSTGRES,
 }, async () => {
   const ids = Array.from({ length: 40 }, (_, n) => idOf(Date.now() - n))
@@ -88,7 +88,7 @@ test('batches that come twice, late, in any order or from a dead predecessor sto
       unshipped: batch(2 * n + 1, row({ id, state: 'routed', completed_at: null, session_id: 's' })),
     },
     { start: 1, unshipped: batch(2 * n + 2, row({ id, ...closed, key_name: n % 2 ? 'ann' : null })) },
-    // The process died over the other half, and its successor found them open.
+    // The process died before it shipped the other half. Its successor found those calls open.
     ...(n % 3 === 0
       ? [{ start: 2, unshipped: batch(2 * n + 1, row({ id, ...closed, state: 'interrupted' })) }]
       : []),
@@ -106,13 +106,13 @@ test('batches that come twice, late, in any order or from a dead predecessor sto
   )
   assert.ok(found.every(({ state }) => state === 'completed' || state === 'interrupted'))
   await checkSharedSums(link)
-  // What another instance says of a call that is not its own changes nothing.
+  // A report about another instance's call changes nothing.
   await ship(link, { instance: 'two', start: 9 }, batch(99, row({ id: ids[0], ...closed, state: 'failed' })))
   assert.deepEqual(await rows(), found)
   await checkSharedSums(link)
 })
 
-test('reads add up over instances: lists, filters, history, shares, sessions (FLEET-06)', {
+test('lists, filters, history, shares and sessions add up over all instances (FLEET-06)', {
   skip: NO_POSTGRES,
 }, async () => {
   const closed = {
@@ -175,7 +175,7 @@ test('reads add up over instances: lists, filters, history, shares, sessions (FL
   assert.equal(six?.cost_usd, 10)
   assert.equal(six?.by_model[0]?.calls, 10)
   assert.equal(await session('none'), null)
-  // As a release without it left them.
+  // The tables as a release without this column left them.
   await link.script(
     'ALTER TABLE waybill.sessions DROP COLUMN cost_usd; UPDATE waybill.schema SET version = 1',
   )
@@ -213,10 +213,10 @@ test('a partly known cost is in the sums of every instance, marked as a minimum 
   await checkSharedSums(link)
 })
 
-test('a release without partial costs can write beside this one, before and after the migration (FLEET-14)', {
+test('a release without partial costs can write at the same time as this one, before and after the migration (FLEET-14)', {
   skip: NO_POSTGRES,
 }, async () => {
-  /** What the release before writes into the sums: its columns, and no others. */
+  /** The statement by which the previous release adds to the sums: only its own columns. */
   const asBefore = (series: string) =>
     link.query(
       `INSERT INTO waybill.usage_hours (hour, instance, series, ${OLD_SUMS.join(', ')})
@@ -234,7 +234,7 @@ test('a release without partial costs can write beside this one, before and afte
   assert.equal((await lookAtSchema(link)).problem, null)
   await asBefore(`${old}3`)
   await link.script(`DELETE FROM waybill.usage_hours WHERE instance = 'old'`)
-  // The calls that were left are counted again; which costs were partial went with the column.
+  // The remaining calls are counted again. The numbers of partial costs were lost with the column.
   await checkSharedSums(link)
   const { data } = await openCallReads(link).list({ route: 'partial' }, { limit: 5 })
   assert.deepEqual(
@@ -253,7 +253,7 @@ const OLD_SUMS = ['calls', 'failed', 'fell_back'].concat(
     .flatMap((name) => [name, `${name}_known`]),
 )
 
-test('a text that PostgreSQL cannot store does not stop rows from being sent to the shared log', {
+test('a text that PostgreSQL cannot store does not prevent other rows from reaching the shared log', {
   skip: NO_POSTGRES,
 }, async () => {
   const id = idOf(Date.now())
@@ -265,7 +265,7 @@ test('a text that PostgreSQL cannot store does not stop rows from being sent to 
   assert.equal((await openCallReads(link).find(id))?.requested_model, 'a\ufffdb\ufffdc')
 })
 
-test('a call of a day without a partition creates it; without the right to create it, the call is refused with an error (FLEET-13)', {
+test('a call on a day without a partition creates the partition; without the right to do so, the call is refused (FLEET-13)', {
   skip: NO_POSTGRES,
 }, async () => {
   const past = idOf(Date.now() - 9 * 86_400_000)

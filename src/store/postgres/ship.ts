@@ -1,7 +1,7 @@
-// Writes calls of one instance into the shared log: one statement, safe to repeat, even late or from a
-// process that has died since. A row changes only while its call is open, and only to a later revision; the
-// statement that closes it adds it to the sums, so the sums equal the rows. Sums belong to the instance, so
-// no two instances write the same one.
+// Writes calls of one instance into the shared log with one statement. The statement is safe to repeat, even
+// late or from a process that has died since. A row changes only while its call is open, and only to a later
+// revision. The statement that closes a row also adds it to the sums, so the sums equal the rows. Each
+// instance has its own sums, so no two instances write the same sum.
 
 import type { Sender, Unshipped } from '../shared-log.ts'
 import { SUM_COLUMNS } from '../sql/usage-sum.ts'
@@ -54,10 +54,10 @@ WITH given AS (
 )
 SELECT count(*) AS rows FROM put`
 
-/** A later start of an instance outranks every revision of an earlier one. */
+/** Every revision of a later start of an instance is newer than any revision of an earlier start. */
 const PER_START = 2n ** 40n
 
-/** Rejects with LinkError; then it is unknown if the calls arrived, and they must be sent again. */
+/** Rejects with LinkError. Then it is unknown if the calls arrived, and they must be sent again. */
 export async function ship(link: Link, { instance, start }: Sender, unshipped: Unshipped): Promise<void> {
   const { calls, revision, spending } = unshipped
   const rev = String(BigInt(start) * PER_START + BigInt(revision))

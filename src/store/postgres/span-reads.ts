@@ -1,5 +1,5 @@
-// Sums the calls of a span of time over all instances: whole hours from the sums, the rest at both ends and
-// the open calls from the rows. Cannot write.
+// Sums the calls of a span of time over all instances. Whole hours come from the sums. Open calls and the
+// partial hours at both ends come from the rows. Cannot write.
 import type { Reads, Span } from '../reads.ts'
 import {
   COLUMN_OF,
@@ -20,7 +20,7 @@ import { LATENCY_STEP, NAMED_SUMS, sumIn } from './sums.ts'
 
 const HOUR = 3_600_000
 const OWN = '(?::text IS NULL OR key_name = ?)'
-/** Timeout, ms: a month of a busy fleet has some hundred thousand sums. */
+/** Timeout, ms. A month of a busy fleet has some hundred thousand sums. */
 const READ_MS = 20_000
 
 type Row = Readonly<Record<string, GroupKey>>
@@ -95,7 +95,10 @@ export function openSpanReads(link: Link): Pick<Reads, 'history' | 'targets' | '
   }
 }
 
-/** Returns the whole hours of a span, by number, and the rest; buckets below an hour need the rows. */
+/**
+ * Returns the numbers of the whole hours in a span, and the rest of the span. Buckets below an hour need the
+ * rows.
+ */
 function wholeHoursOf({ since, until }: Span, bucketMs: number) {
   const [first, last] = [Math.ceil(since / HOUR), Math.floor(until / HOUR)]
   if (bucketMs < HOUR || first >= last) return { rows: [[since, until]] as const, hours: null }

@@ -1,4 +1,4 @@
-// Sums over rows of `calls`, as SQL; the same sums as in `../sql/usage-sum.ts`, by the names of its columns.
+// Sums over rows of `calls`, as SQL. The sums are those of `../sql/usage-sum.ts`, named by its columns.
 import { SUM_COLUMNS, type Sum } from '../sql/usage-sum.ts'
 
 const sqlOf = (name: string): string => {
@@ -21,6 +21,6 @@ export const NAMED_SUMS: string = SUM_COLUMNS.map((name) => `${sqlOf(name)} AS $
 export const sumIn = (row: Readonly<Record<string, unknown>>): Sum =>
   SUM_COLUMNS.map((name) => Number(row[name]))
 
-/** The step of latency of a row, see `../latency.ts`. */
+/** Latency step of a row, see `../latency.ts`. */
 export const LATENCY_STEP =
   'least(greatest(ceil(2 * ln(greatest(latency_ms, 0.001) / 16) / ln(2)), 0), 31)::bigint'

@@ -1,4 +1,4 @@
-// What must hold of any shared log at rest, for the tests beside this file. Counts for itself.
+// Invariants of a shared log at rest, for the tests beside this file. Computes its own counts.
 import assert from 'node:assert/strict'
 import { SUM_COLUMNS } from '../sql/usage-sum.ts'
 import type { Link } from './link.ts'
@@ -9,7 +9,10 @@ const AMOUNTS = SUM_COLUMNS.filter(
 const SERIES =
   'instance, requested_model, resolved_provider, resolved_model, key_name, route, strategy, tier, cache, endpoint'
 
-/** The sums of every instance equal its closed rows, and so does the cost of every session; each with a row is known. */
+/**
+ * Checks that the sums of every instance and the cost of every session equal the closed rows. Also checks
+ * that the session of every call has a row.
+ */
 export async function checkSharedSums(link: Link): Promise<void> {
   const sums = await link.query(
     `SELECT hour, ${SERIES}, ${SUM_COLUMNS.map((name) => `round(sum(${name})::numeric, 9) AS ${name}`).join(', ')}

@@ -1,5 +1,5 @@
 // Mapping of the fields of `src/core/record.ts` to table columns: their names, how they are written, and how
-// they are read. Knows the kinds of fields and no single one.
+// they are read. Knows the kinds of fields, but no single field.
 import type { Tokens } from '../../core/call.ts'
 import { roundUsd } from '../../core/money.ts'
 import type { Field, Kind } from '../../core/record.ts'
@@ -14,7 +14,7 @@ export interface Column {
   readonly notNull: boolean
 }
 
-/** Kinds with one column, named like the field. */
+/** Kinds that have one column with the field's name. */
 type Plain = Exclude<Kind, 'tokens' | 'price'>
 const TYPES: Readonly<Record<Plain, Column['type']>> = {
   id: 'TEXT',
@@ -33,7 +33,7 @@ const TYPES: Readonly<Record<Plain, Column['type']>> = {
 
 type Fields = Readonly<Record<string, Field>>
 
-/** A price is a row of its own that many calls share. */
+/** A price has its own row, which many calls share. */
 export function columnsOf(fields: Fields): Column[] {
   return Object.entries(fields).flatMap(([name, { kind, nullable = false }]): Column[] => {
     if (kind === 'price') return [{ name: 'price_id', type: 'INTEGER', notNull: false }]
@@ -46,13 +46,13 @@ export function columnsOf(fields: Fields): Column[] {
   })
 }
 
-/** Columns written when a row is opened or closed, and their values in order. */
+/** Columns written when a row is opened or closed, with their values in the same order. */
 export interface Writing<Given> {
   readonly columns: readonly string[]
   values(given: Given): SqlValue[]
 }
 
-/** `priceId` finds or creates the row of a price by its JSON. */
+/** `priceId` finds or creates the row of a price from its JSON. */
 export function writingOf<Given>(
   fields: Readonly<Record<string, { readonly kind: Kind; readonly nullable?: true }>>,
   on: 'open' | 'close',
@@ -82,7 +82,7 @@ export function writingOf<Given>(
   }
 }
 
-/** Returns a function that converts a row to JSON. The price is part of the row as JSON text. */
+/** Returns a function that converts a row to JSON. The row contains the price as JSON text. */
 export function readerOf<Json>(fields: Fields): (row: Row) => Json {
   const parts = Object.entries(fields).map(([name, { kind }]) => ({ name, read: READ[kind] }))
   return (row) => {

@@ -1,9 +1,9 @@
 // Conditions of a filter, as SQL that every engine accepts, with ? for each value. Knows the fields of the
-// record and no engine.
+// record, but no engine.
 import { CALL_FIELDS, type Field } from '../../core/record.ts'
 import type { CallFilter } from '../filters.ts'
 
-/** Returns true for a filter on calls outside main conversations, which have an index of their own. */
+/** Returns true for a filter on calls outside main conversations, which have their own index. */
 export const isAside = ({ purpose }: CallFilter): boolean => purpose !== undefined && purpose !== 'main'
 
 export function conditions(filter: CallFilter): { where: string[]; values: unknown[] } {
@@ -22,6 +22,6 @@ export function conditions(filter: CallFilter): { where: string[]; values: unkno
     else if (field.kind === 'count') where.push(`${column} > 0`)
     else add(`${column} = ?`, value)
   }
-  if (isAside(filter)) where.push(`purpose <> 'main'`) // the index is chosen by these words
+  if (isAside(filter)) where.push(`purpose <> 'main'`) // the engine chooses the index by this exact wording
   return { where, values }
 }

@@ -1,8 +1,8 @@
-// Sums of calls. One definition for every sum: those stored per hour and per session, and those computed from
-// rows. Pure; knows a row's columns and nothing of SQL.
+// Sums of calls. One definition serves the sums stored per hour and session and those computed from rows.
+// Pure; knows a row's columns, but no SQL.
 import { roundUsd } from '../../core/money.ts'
 
-/** Columns of `call_logs` that are summed if known. */
+/** Columns of `call_logs` whose known values are summed. */
 const SUMMED = [
   'tokens_input',
   'tokens_output',
@@ -15,7 +15,7 @@ const SUMMED = [
   'cache_lost',
 ] as const
 
-/** Counts of calls. `failed` includes those in `aborted`; `cost_partial` counts incomplete costs. */
+/** Counts of calls. `failed` includes the `aborted` ones; `cost_partial` counts incomplete costs. */
 const COUNTED = ['calls', 'failed', 'fell_back', 'aborted', 'cost_partial'] as const
 
 /** The columns of a sum, in the order of its numbers. */
@@ -25,7 +25,9 @@ export const SUM_COLUMNS: readonly string[] = [
   ...SUMMED.map((name) => `${name}_known`),
 ]
 
-/** Numbers in the order of COLUMNS. Sums are floating point, so no provider's count can overflow them. */
+/**
+ * Numbers in the order of COLUMNS. They are floating point, so that no provider's count can overflow them.
+ */
 export type Sum = number[]
 
 /** Columns of a row that are summed. */
@@ -38,7 +40,7 @@ export interface Summand {
   readonly tokens_cache_write: number | null
   readonly tokens_reasoning: number | null
   readonly cost_usd: number | null
-  /** A list of words, as JSON. */
+  /** A list of words as JSON text. */
   readonly cost_missing: string | null
   readonly saved_usd: number | null
   readonly flat_usd: number | null
@@ -50,7 +52,7 @@ export const SUMMAND = ['state', 'fallbacks', 'cost_missing', ...SUMMED].join(',
 
 export const emptySum = (): Sum => new Array<number>(SUM_COLUMNS.length).fill(0)
 
-/** Index of the first count of known values. */
+/** Index of the first counter of known values. */
 const KNOWN = COUNTED.length + SUMMED.length
 
 /** Adds a call to a sum, or subtracts it with `sign` -1. */
@@ -79,7 +81,7 @@ export function total(groups: readonly { readonly sum: Sum }[]): Sum {
 }
 
 export const calls = (sum: Sum): number => sum[0]!
-/** Returns the calls that failed or were interrupted, without those that the client aborted. */
+/** Returns the number of calls that failed or were interrupted, except those that the client aborted. */
 export const failedCalls = (sum: Sum): number => sum[1]! - sum[3]!
 export const abortedCalls = (sum: Sum): number => sum[3]!
 export const fellBack = (sum: Sum): number => sum[2]!
@@ -94,7 +96,10 @@ const usd = (sum: Sum, name: 'cost_usd' | 'saved_usd' | 'flat_usd'): number | nu
   const amount = known(sum, name)
   return amount === null ? null : roundUsd(amount)
 }
-/** Returns the known cost of calls, and how many it omits or covers only in part, including open ones. */
+/**
+ * Returns the known cost of calls, and the number of calls whose cost is missing or partial. Open calls
+ * count.
+ */
 export function costsOf(sum: Sum) {
   const incomplete = sum[0]! - sum[KNOWN + SUMMED.indexOf('cost_usd')]! + sum[4]!
   return {
@@ -107,7 +112,7 @@ export function costsOf(sum: Sum) {
 /** Returns the cost saved by cache hits; 0 if there were none. */
 export const savedOf = (sum: Sum): number => usd(sum, 'saved_usd') ?? 0
 
-/** Returns the cached tokens lost by moves to another target, and how many calls moved. */
+/** Returns the cached tokens lost by moves to another target, and the number of calls that moved. */
 export const cacheLostIn = (sum: Sum) => ({
   cache_lost: known(sum, 'cache_lost') ?? 0,
   moved: sum[KNOWN + SUMMED.indexOf('cache_lost')]!,
