@@ -1,5 +1,5 @@
-// Makes a write acceptable to any table. A provider may put anything into a number or a text: an impossible
-// count, status or amount becomes unknown, texts are cut. Pure; knows the writes and no database.
+// Makes a write acceptable to any table. A provider may put anything into a number or a text. An impossible
+// count, status or amount becomes unknown, and texts are truncated. Pure; knows the writes, but no database.
 import type { Tokens } from '../core/call.ts'
 import type { Served } from '../core/served.ts'
 import { type Cost, UNKNOWN_USAGE } from '../pricing/cost.ts'
@@ -10,7 +10,10 @@ const MAX_TEXT_LENGTH = 256
 /** Maximum cost of an attempt, US dollars. */
 const MAX_USD = 1e9
 
-/** Returns the write as it can be recorded. An opening comes from the gateway itself and is recorded as it is. */
+/**
+ * Returns the write in a form that can be recorded. An opening comes from the gateway itself and stays
+ * unchanged.
+ */
 export function storable(write: Exclude<Write, Opening>): Exclude<Write, Opening> {
   switch (write.kind) {
     case 'streaming':
@@ -50,8 +53,8 @@ export function storable(write: Exclude<Write, Opening>): Exclude<Write, Opening
 }
 
 /**
- * Returns the write without any content of the provider, for a table that still refuses it. It keeps the fact
- * of the call, its target and its end.
+ * Returns the write without any content from the provider, for a table that still refuses it. The fact of the
+ * call, its target and its end remain.
  */
 export function reduced(write: Write): Write {
   const silent = (ended: EndedAttempt): EndedAttempt => ({
@@ -134,7 +137,7 @@ function tokensOf(tokens: Tokens | null): Tokens | null {
 /** Maximum characters of everything else that a provider reports, as JSON. */
 const MAX_USAGE_LENGTH = 16_384
 
-/** The dialects read it with bounds for each member; what is too long in all keeps only its axes. */
+/** The dialects bound each member when they read it. If the whole is still too long, only its axes remain. */
 function servedOf(served: Served): Served {
   const { service_tier, speed, region, parts, tools, other } = served
   const axes = { service_tier: text(service_tier), speed: text(speed), region: text(region) }
@@ -148,11 +151,11 @@ const count = (value: unknown): number | null =>
 const amount = (value: unknown): number | null =>
   typeof value === 'number' && value >= 0 && value < Number.POSITIVE_INFINITY ? value : null
 
-/** A truncated id would be another one. */
+/** A truncated id would be a different id. */
 const idOf = (id: string | null | undefined): string | null =>
   id && id.length <= MAX_TEXT_LENGTH ? id : null
 
-/** SQLite ends a text at NUL when it measures it; a lone surrogate has no UTF-8. */
+/** SQLite measures a text only up to the first NUL. A lone surrogate has no UTF-8. */
 function text(value: unknown): string | null {
   if (typeof value !== 'string') return null
   const short = value.length > MAX_TEXT_LENGTH ? value.slice(0, MAX_TEXT_LENGTH) : value

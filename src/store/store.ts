@@ -1,4 +1,5 @@
-// The store as the gateway sees it: writes the events of calls, reads them back. Knows no database.
+// Interface of the store as the gateway uses it: writes the events of calls and reads them back. Knows no
+// database.
 
 import type { Account } from '../core/period.ts'
 import type { TracedCall } from '../core/tracing.ts'
@@ -8,43 +9,46 @@ import type { Done, OpeningCounts } from './queue.ts'
 import type { Reads, RetentionLimits } from './reads.ts'
 import type { Opening, Write } from './writes.ts'
 
-/** A call of an earlier gateway that goes on at its provider. */
+/** A call from an earlier gateway process that continues at its provider. */
 export interface RunningCall {
   readonly id: string
-  /** JSON, as it was written. */
+  /** Its state as JSON, as it was written. */
   readonly run: string
   readonly keyName: string | null
   readonly sessionId: string | null
-  /** US dollars set aside for it; null without a budget. */
+  /** US dollars reserved for the call; null without a budget. */
   readonly usd: number | null
 }
 
 export interface Store {
-  /** Puts a call on record. If that fails, `done` gets the error, and nothing may be sent. */
+  /** Records a call. If that fails, `done` receives the error, and nothing may be sent. */
   open(opening: Opening, done: Done): void
   /**
-   * Resolves when the write is committed. `next` rejects if it cannot be: then nothing may be sent. `streaming`
-   * and `close` never reject, they are retried until they succeed.
+   * Resolves when the write is committed. `next` rejects if it cannot be committed; then nothing may be sent.
+   * `streaming` and `close` never reject, and are retried until they succeed.
    */
   write(write: Exclude<Write, Opening>): Promise<void>
-  /** Stores the artifact of a call whose `close` was written. `weight`: bytes of memory it retains. */
+  /**
+   * Stores the artifact of a call after its `close` was written. `weight`: bytes of memory that the artifact
+   * occupies.
+   */
   saveArtifact(callId: string, weight: number, make: MakeArtifact): void
-  /** Responses that the gateway keeps; `calls.keptChain` reads them. */
+  /** Writes of responses that the gateway stores; `calls.keptChain` reads them. */
   readonly kept: KeptRowWrites
   /** Reads of the record. */
   readonly calls: Reads
   readonly openings: Readonly<OpeningCounts>
-  /** Calls of an earlier gateway that go on at their provider. */
+  /** Calls of an earlier gateway process that continue at their provider. */
   readonly background: readonly RunningCall[]
-  /** Calls that an earlier gateway left open. */
+  /** Number of calls that an earlier gateway process left open. */
   readonly interrupted: readonly TracedCall[]
   /** Spending of the keys; throws `log_unavailable` if it cannot be read. */
   readonly spending: Spending
-  /** Why the store cannot be written at present; null if it can. */
+  /** Reason why the store cannot be written at present; null if it can. */
   readonly failure: string | null
-  /** Why the record cannot be read at present; null if it can. */
+  /** Reason why the record cannot be read at present; null if it can. */
   readonly readFailure: string | null
-  /** Waits for the end of open calls and commits it, for at most `graceMs`; then unlocks the directory. */
+  /** Waits at most `graceMs` for open calls to end and commits them, then unlocks the directory. */
   close(graceMs?: number): Promise<void>
 }
 
@@ -54,11 +58,13 @@ export interface Journal extends Store {
   readonly file: string
   /** Resolves when all writes so far are committed; rejects if that is unknown. */
   settle(): Promise<void>
-  /** The shared log has the outbox up to this number. */
+  /** Reports that the shared log has received the outbox up to this number. */
   shipped(seq: number): Promise<void>
 }
 
-/** Spending of the keys, separate sums: retention may drop a call in the month in which it was made. */
+/**
+ * Spending of the keys, as separate sums: retention may delete a call within the month in which it was made.
+ */
 export interface Spending {
   spent(account: Account): Spent
 }
@@ -67,13 +73,16 @@ export interface Spending {
 export interface Spent {
   /** Everything that counts. */
   readonly usd: number
-  /** The unreported part of it: calls that were aborted, broke off, or were answered without usage. */
+  /**
+   * The unreported part of the spending: calls that were aborted, were cut off, or were answered without
+   * usage.
+   */
   readonly estimatedUsd: number
-  /** Attempts whose cost is missing, or partly missing, and is not estimated either. */
+  /** Number of attempts whose cost is missing or partly missing, and is not estimated either. */
   readonly unknownAttempts: number
 }
 
-/** `shared`: the record is also in the log of the fleet before a byte leaves. */
+/** `shared`: the record is also in the fleet's log before a byte leaves. */
 export type Durability = 'process' | 'full' | 'shared'
 
 export interface StoreOptions {
@@ -83,7 +92,7 @@ export interface StoreOptions {
   readonly artifacts: ArtifactLimits
   /** Milliseconds since the epoch. */
   readonly now: () => number
-  /** Milliseconds that have really passed since some moment; by default those of the process. */
+  /** Milliseconds that have really passed since a fixed moment; by default, those of the process. */
   readonly elapsed?: () => number
   /** True if calls also go to the log of a fleet. */
   readonly fleet?: boolean

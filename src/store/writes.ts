@@ -1,4 +1,4 @@
-// The six events of a call that are ever written, as values. Knows no database.
+// The six events of a call that are written, as values. Knows no database.
 import type { AttemptEnd, Call, CallOutcome, Route, Target } from '../core/call.ts'
 import type { KnownCost } from '../core/record.ts'
 import type { Cost } from '../pricing/cost.ts'
@@ -26,7 +26,8 @@ export interface Opening {
  * - `next`: an attempt failed and another is about to be sent.
  * - `streaming`: the response headers were sent to the client.
  * - `named`: the provider's ids of the answer are known, but the client does not have its end yet.
- * - `background`: the call goes on at its provider, and stays open over a restart. `run`: JSON, how to ask for it.
+ * - `background`: the call continues at its provider, and stays open over a restart. `run`: JSON of the
+ *   request that fetches it.
  * - `close`: the call is over; `ended` is its last attempt, null if there was none.
  */
 export type Write =
@@ -38,7 +39,7 @@ export type Write =
       readonly ended: EndedAttempt
       /** Cost of the attempt that ended. */
       readonly cost: Cost
-      /** Charge to its key's budget if the cost is unknown, US dollars; absent without a budget. */
+      /** US dollars charged to the key's budget if the cost is unknown; absent without a budget. */
       readonly charge?: number
       readonly target: Target
       readonly fallbacks: number
@@ -51,7 +52,7 @@ export type Write =
       readonly ttftMs: number
       /** Names of all objects that the provider made for the call; absent if it made none. */
       readonly objects?: readonly string[]
-      /** The call stays open after its answer, until its batch is fetched. */
+      /** True if the call stays open after its answer, until its batch is fetched. */
       readonly staysOpen?: boolean
     }
   | {
@@ -59,7 +60,7 @@ export type Write =
       readonly id: string
       readonly responseId: string | null
       readonly containerId: string | null
-      /** True if the client waits for it: it goes with the next batch. */
+      /** True if the client waits for this write; then it goes with the next batch. */
       readonly isAwaited: boolean
     }
   | { readonly kind: 'background'; readonly id: string; readonly run: string }
@@ -68,19 +69,19 @@ export type Write =
       readonly id: string
       readonly at: number
       readonly ended: EndedAttempt | null
-      /** Cost of that attempt; for an answer from the cache, the cost that it would have had. */
+      /** Cost of that attempt. For an answer from the cache, the cost that it would have had. */
       readonly cost: Cost
       /** Cost of the attempts before it; absent if there were none. */
       readonly earlier?: KnownCost
-      /** True if it went on in the background. */
+      /** True if the call continued in the background. */
       readonly wasBackground?: true
       /** See `next`. */
       readonly charge?: number
-      /** The target that served, or was tried last. */
+      /** The target that served the call, or was tried last. */
       readonly target: Pick<Target, 'provider' | 'model' | 'tier'>
       readonly fallbacks: number
       readonly outcome: CallOutcome
       readonly requestsSent: number
-      /** True for the late end of a batch, whose reservation may be from before a restart. */
+      /** True for the late end of a batch whose reservation may be from before a restart. */
       readonly releases?: true
     }

@@ -1,12 +1,12 @@
-// The ring of artifacts in the database: the newest few, bounded by count and bytes. An artifact is deleted
-// when its turn comes or with its call; the call records if it exists.
+// The ring of artifacts in the database: the newest ones, bounded by count and bytes. An artifact is deleted
+// when the ring is full or when its call is deleted. The call records if its artifact exists.
 
 import type { Database } from 'better-sqlite3'
 import type { Artifact, ArtifactLimits } from '../artifact-buffer.ts'
 import type { ArtifactReads } from '../reads.ts'
 
 export interface ArtifactRing {
-  /** Adds artifacts of recorded calls, and drops the oldest beyond the limits. In one transaction. */
+  /** Adds artifacts of recorded calls and drops the oldest beyond the limits, in one transaction. */
   keep(artifacts: readonly Artifact[]): void
 }
 

@@ -1,5 +1,5 @@
-// The record as a bill: what each model cost on each day (UTC), by attempt, because each attempt is billed. Reads a
-// database that a gateway may be writing to, and changes nothing.
+// The record as a bill: the cost of each model on each day (UTC). Sums by attempt, because each attempt is
+// billed. Reads a database that a gateway may be writing to, and changes nothing.
 import type { DatabaseSync } from 'node:sqlite'
 import type { RecordUsage } from '../../core/served.ts'
 
@@ -24,8 +24,8 @@ interface Row {
 }
 
 /**
- * Sums what is plain; a call with parts or fees is a row of its own. Replayed calls, and calls that a subscription
- * covers, are on no bill.
+ * Sums plain costs; a call with parts or fees has its own row. Bills contain no replayed calls and no calls
+ * that a subscription covers.
  */
 const ROWS = `
   WITH billed AS (
@@ -43,7 +43,7 @@ const ROWS = `
   UNION ALL
   SELECT day, model, usd, input, output, coalesce(parts, tools), fees, 1 FROM billed WHERE parts IS NOT NULL OR fees IS NOT NULL`
 
-/** Returns the lines of one provider between two moments, ms since the epoch. */
+/** Returns the bill lines of one provider between two moments, ms since the epoch. */
 export function billedLines(db: DatabaseSync, provider: string, since: number, until: number): BilledLine[] {
   const rows = db.prepare(ROWS).all(provider, since, until) as unknown as Row[]
   return rows.flatMap(({ usage, fees, ...line }): BilledLine[] => {

@@ -23,7 +23,7 @@ export function openCallLogs(db: Database): CallLogReads {
     )
   const makers = { response_id: makerBy('response_id'), container_id: makerBy('container_id') }
 
-  // The call that was first: a later call cannot take over an object by naming it.
+  // The earliest call counts, so that a later call cannot take over an object by naming it.
   const makersOf = db.prepare<[string], ObjectMaker>(
     `SELECT made_objects.id, min(call_id) AS call_id, key_name, resolved_provider AS provider,
          resolved_model AS model FROM made_objects JOIN call_logs ON call_logs.id = call_id

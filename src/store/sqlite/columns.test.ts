@@ -1,4 +1,5 @@
-// The definition of a record against the database that the migrations make: neither has a column that the other lacks.
+// Compares the definition of a record with the database that the migrations create. Both have the same
+// columns.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import Database from 'better-sqlite3'
@@ -12,7 +13,7 @@ for (const [table, columns] of [
   ['call_logs', columnsOf(CALL_FIELDS)],
   ['call_attempts', [CALL_ID, ...columnsOf(ATTEMPT_FIELDS)]],
 ] as const)
-  test(`the columns of ${table} in a fresh database are those of its definition`, (t) => {
+  test(`a fresh database has the columns of ${table} that its definition lists`, (t) => {
     const db = new Database(':memory:')
     t.after(() => db.close())
     migrate(db)

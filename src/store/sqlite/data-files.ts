@@ -1,7 +1,7 @@
-// Compares the names in the data directory with the files that the store has open. If they part, writes are
-// lost with the process, or the next start opens other files. SQLite names the log after the target of a link
-// to a database, and opens no log that is a link, so a link counts as another file, even one that leads to
-// the same. Knows paths and inodes, no SQL.
+// Compares the names in the data directory with the files that the store has open. If they differ, writes are
+// lost when the process ends, or the next start opens other files. A symbolic link always counts as another
+// file: SQLite names the log after the target of a link to a database, and opens no log that is a link. Knows
+// paths and inodes, but no SQL.
 import { type BigIntStats, lstatSync, readlinkSync, statSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 
@@ -12,7 +12,7 @@ interface OpenFile {
   readonly inode: bigint
 }
 
-/** Can be passed to a thread. */
+/** Files that are open; can be passed to a thread. */
 export type OpenFiles = readonly OpenFile[]
 
 /** Records the identity of these files; throws if one is missing. */
@@ -22,7 +22,10 @@ export const noteFiles = (paths: readonly string[]): OpenFiles =>
     return { path, device: dev, inode: ino }
   })
 
-/** Returns why a path cannot be a file of the store, and a remedy; null if it can, or does not exist. */
+/**
+ * Returns the reason why a path cannot be a file of the store, and a remedy. Returns null if it can, or if
+ * nothing is there.
+ */
 export function unusable(path: string): string | null {
   const found = lstatSync(path, { throwIfNoEntry: false })
   if (!found || found.isFile()) return null
@@ -32,7 +35,7 @@ export function unusable(path: string): string | null {
   return `${name} is a symbolic link to ${readlinkSync(path)}; ${remedy}`
 }
 
-/** Reports a log without its database: SQLite would delete it and create a new database. */
+/** Reports a write-ahead log without its database. SQLite would delete the log and create a new database. */
 export function orphanedLog(database: string): string | null {
   const sizeOf = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.size
   const size = sizeOf(database)
@@ -51,10 +54,15 @@ export function lostFile(files: OpenFiles): string | null {
   return null
 }
 
-/** Time for which a change of a directory may leave its times as they are, because their clock is coarse, ms. */
+/**
+ * Time for which a change may leave a directory's timestamps unchanged, because the file system's clock is
+ * coarse, ms.
+ */
 const COARSE_MS = 100
 
-/** Returns `lostFile` for one directory, which looks at its files only if a name in it may have changed. */
+/**
+ * Returns `lostFile` for one directory. It checks the files only if a name in the directory may have changed.
+ */
 export function watchNames(files: OpenFiles): () => string | null {
   const directory = dirname(files[0]!.path)
   let seen: BigIntStats | null = null
@@ -68,7 +76,7 @@ export function watchNames(files: OpenFiles): () => string | null {
   }
 }
 
-/** Null if it cannot be looked at. */
+/** Returns null if the directory cannot be read. */
 function stateOf(directory: string): BigIntStats | null {
   try {
     return statSync(directory, { bigint: true })

@@ -1,5 +1,6 @@
-// Reports the rest of the keys' budgets in the present periods, sessions aside. Reads a database that a gateway may be writing to; only
-// the gateway itself knows the reservations for its open calls (`/api/keys/me`, `/metrics`).
+// Reports the remaining budgets of the keys in the current periods, except per session. Reads a database that
+// a gateway may be writing to. Only the gateway itself knows the reservations for its open calls
+// (`/api/keys/me`, `/metrics`).
 import type { DatabaseSync } from 'node:sqlite'
 import type { Finding } from '../../core/findings.ts'
 import { type Period, periodOf } from '../../core/period.ts'
@@ -13,10 +14,10 @@ export interface Budget {
   readonly per: Period
 }
 
-/** Share of a budget from which its end is reported. */
+/** Used share of a budget from which a finding warns that it will run out. */
 const BUDGET_WARNING_SHARE = 0.8
 
-/** The database must have the newest schema. `now`: milliseconds since the epoch. */
+/** Returns the findings. The database must have the newest schema. `now`: milliseconds since the epoch. */
 export function budgetFindings(db: DatabaseSync, budgets: readonly Budget[], now: number): Finding[] {
   const find = db.prepare(SPENT)
   return budgets.flatMap(({ keyName, usd, per }): Finding[] => {

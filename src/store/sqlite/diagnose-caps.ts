@@ -4,7 +4,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { type Finding, fillFindings } from '../../core/findings.ts'
 import { type Caps, fillOf } from './fill.ts'
 
-/** The database must have the newest schema. `now`: milliseconds since the epoch. */
+/** Returns the findings. The database must have the newest schema. `now`: milliseconds since the epoch. */
 export function capFindings(db: DatabaseSync, caps: Caps, running: boolean, now: number): Finding[] {
   return fillFindings(fillOf(db, caps, now).fills, running)
 }

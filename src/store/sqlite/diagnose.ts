@@ -1,5 +1,5 @@
-// Examines a data directory from outside, while a gateway may be running on it. Changes nothing: not a file,
-// not a lock, not the write-ahead log.
+// Examines a data directory from outside, while a gateway may be running on it. Changes no file, no lock and
+// no write-ahead log.
 import { accessSync, constants, readdirSync, type Stats, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -12,12 +12,12 @@ import type { Caps } from './fill.ts'
 import { SCHEMA_VERSION } from './migrations.ts'
 import { databaseFile, openPaths } from './open.ts'
 
-/** Minimum free space, bytes: a gateway that cannot write refuses every call, so this warns early. */
+/** Minimum free space, bytes. A gateway that cannot write refuses every call, so this warns early. */
 const MIN_FREE_BYTES = 64 * 2 ** 20
 
 /**
- * Returns all findings in order, and true if a running gateway holds the directory. `caps` and `budgets` are
- * from the configuration, `now` is in milliseconds since the epoch.
+ * Returns all findings in order, and true if a running gateway holds the directory. `caps` and `budgets` come
+ * from the configuration; `now` is in milliseconds since the epoch.
  */
 export function diagnoseData(
   directory: string,
@@ -57,17 +57,17 @@ export function diagnoseData(
   }
 }
 
-/** Reports files with which no gateway would start. */
+/** Reports files that prevent a gateway from starting. */
 function fileFindings(directory: string): Finding[] {
   const reasons = [...openPaths(directory).map(unusable), orphanedLog(databaseFile(directory))]
   return reasons.filter((reason) => reason !== null).map((reason) => bad(`${directory}: ${reason}`))
 }
 
-/** Reports who may read the directory, and who may write. */
+/** Reports who may read the directory and who may write to it. */
 function accessFindings(directory: string, stats: Stats): Finding[] {
   const findings: Finding[] = []
   const me = process.getuid?.()
-  if (me === undefined) return findings // Windows reports neither owner nor mode here
+  if (me === undefined) return findings // Windows reports neither the owner nor the mode here
   if (stats.uid !== me && me !== 0)
     findings.push(
       bad(`${directory} belongs to user ${stats.uid}, this is user ${me}; run as its owner or chown it`),
@@ -87,7 +87,7 @@ function accessFindings(directory: string, stats: Stats): Finding[] {
         entry.name.startsWith('waybill.') && entry.isFile() && isOpen(statSync(join(directory, entry.name))),
     )
     .map(({ name }) => join(directory, name))
-    .filter((file) => !file.endsWith('.yaml')) // the configuration may be here too, and holds no secret
+    .filter((file) => !file.endsWith('.yaml')) // the configuration may be here too, but contains no secret
   if (isOpen(stats)) findings.push(bad(`${directory} is open to others; run chmod 700 ${directory}`))
   else if (open.length > 0) findings.push(bad(`open to others: ${open.join(', ')}; run chmod 600 on them`))
   if (findings.length === 0) findings.push(ok(`${directory} is private and can be written to`))
@@ -96,7 +96,7 @@ function accessFindings(directory: string, stats: Stats): Finding[] {
 
 const isOpen = ({ mode }: Stats): boolean => (mode & 0o077) !== 0
 
-/** Returns true if a running gateway holds the lock on the file, which then refuses even reads. */
+/** Returns true if a running gateway holds the lock on the file. Then even reads are refused. */
 function isLocked(file: string): boolean {
   if (!exists(file)) return false
   const lock = new DatabaseSync(file, { readOnly: true, timeout: 0 })
@@ -110,7 +110,7 @@ function isLocked(file: string): boolean {
   }
 }
 
-/** `more` examines a sound database with the newest schema. */
+/** Checks the database. `more` examines a sound database with the newest schema. */
 function databaseFindings(file: string, more: (db: DatabaseSync) => Finding[]): Finding[] {
   if (!exists(file)) return [note(`${file} does not exist yet; the first start makes it`)]
   try {
@@ -152,9 +152,9 @@ function databaseFindings(file: string, more: (db: DatabaseSync) => Finding[]): 
 }
 
 /**
- * Opens a database without leaving a trace. If there is no write-ahead log, a read-only connection would
- * create one, so the file is declared immutable; if there is one, it must be read as well. better-sqlite3
- * cannot open a file as immutable.
+ * Opens a database without leaving a trace. Without a write-ahead log, a read-only connection would create
+ * one, so the file is declared immutable. An existing log must be read as well. better-sqlite3 cannot open a
+ * file as immutable.
  */
 export function openUnchanged(file: string): DatabaseSync {
   if (exists(`${file}-wal`)) return new DatabaseSync(file, { readOnly: true, timeout: 2_000 })

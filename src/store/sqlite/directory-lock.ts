@@ -1,6 +1,6 @@
-// Ensures one gateway per data directory: a lock in the directory, and one on its name, which holds even if
-// the directory is deleted or replaced under the running gateway. Both end with the process, however it ends.
-// Knows no record.
+// Ensures that each data directory has one gateway. One lock is in the directory. A second lock is on the
+// directory's name, and holds even if the directory is deleted or replaced under the running gateway. Both
+// locks end with the process, however it ends. Knows no record.
 import { createHash } from 'node:crypto'
 import { chmodSync, lstatSync, mkdirSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { tmpdir, userInfo } from 'node:os'
@@ -9,7 +9,7 @@ import Database from 'better-sqlite3'
 import { unusable } from './data-files.ts'
 import { lockFile, refuseStart, StoreError } from './errors.ts'
 
-/** Time to wait for the lock, ms: `doctor` holds it for a moment when it checks for a gateway. */
+/** Time to wait for the lock, ms. `doctor` holds it briefly when it checks for a gateway. */
 const LOCK_MS = 500
 
 /** Creates the directory (0700) if needed and holds it until the returned function is called. */
@@ -30,7 +30,10 @@ export function lockDirectory(directory: string): () => void {
   }
 }
 
-/** Needs a private place: in a container that cannot write to its /tmp, the first lock has to do. */
+/**
+ * The second lock needs a private place. In a container that cannot write to its /tmp, the first lock must
+ * suffice.
+ */
 function lockName(directory: string): () => void {
   let file: string
   let lock: Database.Database | null
@@ -52,7 +55,7 @@ const inUse = (directory: string): StoreError =>
     `data directory ${directory} is in use by another Waybill; stop that one, or set another directory with WAYBILL_DATA`,
   )
 
-/** Takes an exclusive lock by SQLite's own file locking; null if another process has it. */
+/** Acquires an exclusive lock by SQLite's own file locking; returns null if another process holds it. */
 function take(file: string, patience: number): Database.Database | null {
   const lock = new Database(file, { timeout: patience })
   try {
@@ -66,7 +69,7 @@ function take(file: string, patience: number): Database.Database | null {
   }
 }
 
-/** Named after the directory's path and device, because each container has a /data of its own. */
+/** Named after the directory's path and device, because each container has its own /data. */
 function nameLockFile(directory: string): string {
   const path = resolve(directory)
   const parent = realpathSync(dirname(path))
@@ -77,7 +80,7 @@ function nameLockFile(directory: string): string {
   return join(privateDirectory(), `${digest.slice(0, 32)}.lock`)
 }
 
-/** Checked because any user may write to /tmp, so another one could have created it. */
+/** Any user may write to /tmp, so another user could have created it. */
 function privateDirectory(): string {
   const { uid, username } = userInfo()
   const directory = join(tmpdir(), `waybill-locks-${uid < 0 ? username : uid}`)

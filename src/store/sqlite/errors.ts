@@ -1,7 +1,7 @@
 // Errors of the record's files.
 import { join } from 'node:path'
 
-/** The data directory cannot be used; the message says why and what to do. */
+/** Thrown when the data directory cannot be used. The message says why, and how to fix it. */
 export class StoreError extends Error {
   override readonly name = 'StoreError'
 }
@@ -9,7 +9,7 @@ export class StoreError extends Error {
 /** Returns the lock file of a running gateway. */
 export const lockFile = (directory: string): string => join(directory, 'waybill.lock')
 
-/** Throws if there is a reason not to start. */
+/** Throws if a gateway must not start. */
 export function refuseStart(directory: string, reason: string | null): void {
   if (reason !== null) throw new StoreError(`cannot use data directory ${directory}: ${reason}`)
 }

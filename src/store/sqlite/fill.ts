@@ -8,12 +8,14 @@ export interface Caps extends RetentionLimits {
   readonly days: number
 }
 
-/** A database of either library: the gateway's own, or that of a command that reads from outside. */
+/** A database opened by either library: the gateway's, or that of a command that reads from outside. */
 interface Asked {
   prepare(sql: string): { get(): unknown }
 }
 
-/** The database must have the newest schema. `now`: milliseconds since the epoch. */
+/**
+ * Returns the measured values. The database must have the newest schema. `now`: milliseconds since the epoch.
+ */
 export function fillOf(db: Asked, caps: Caps, now: number): { calls: number; fills: Fill[] } {
   const number = (sql: string): number => Number(Object.values(db.prepare(sql).get() ?? { none: 0 })[0])
   const calls =

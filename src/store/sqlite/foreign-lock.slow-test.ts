@@ -1,5 +1,5 @@
-// LIFE-04: while another program holds the database locked, calls are refused at once and not after their turn of waiting,
-// and /readyz says so within a second or so.
+// LIFE-04: another program locks the database. Calls are refused immediately instead of waiting for the lock,
+// and /readyz reports it within about a second.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -12,7 +12,7 @@ for (const [what, clients] of [
   ['100 clients', 100],
   ['one client', 1],
 ] as const)
-  test(`while another program holds a lock, ${what} are refused at once, and readiness says so (LIFE-04)`, async (t) => {
+  test(`while another program holds a lock, ${what} are refused immediately, and /readyz reports it (LIFE-04)`, async (t) => {
     const gateway = await testGateway(t)
     for (let call = 0; call < 20; call++) assert.equal((await gateway.chat(ask('auto'))).status, 200)
     const rude = new Database(databaseFile(gateway.data))
@@ -63,7 +63,7 @@ for (const [what, clients] of [
     assert.equal((await gateway.chat(ask('auto'))).status, 200)
   })
 
-test('calls wait for a lock that lasts only a moment, and none is refused (LIFE-04)', async (t) => {
+test('calls wait for a brief lock, and none is refused (LIFE-04)', async (t) => {
   const gateway = await testGateway(t)
   const rude = new Database(databaseFile(gateway.data))
   t.after(() => rude.close())

@@ -1,5 +1,5 @@
-// Finds the hours that may hold rows for a filter. A list with a filter that few or no rows match would have
-// to scan all rows; the roll-ups show which hours it can skip. Cannot write.
+// Finds the hours that may contain rows for a filter. With a filter that matches few or no rows, a list would
+// have to scan all rows. The roll-ups show which hours it can skip. Cannot write.
 
 import type { Database } from 'better-sqlite3'
 import { timeOfId } from '../../core/call.ts'
@@ -16,7 +16,7 @@ export interface Hour {
 
 export const ALL_HOURS: Hour = { from: 0, to: 2 ** 48 - 1 }
 
-/** Sorts after every id. */
+/** Upper bound that sorts after every id. */
 export const AFTER_ALL = 'g'
 
 /** Filter parameters that the roll-ups can distinguish, with their labels. */
@@ -27,8 +27,8 @@ const SERIES: Readonly<Record<string, string>> = Object.fromEntries(
 )
 
 /**
- * Returns the hours between two ids, newest first, each found on demand; null if the roll-ups cannot tell, or
- * if an index leads to the rows.
+ * Returns the hours between two ids, newest first, each found on demand. Returns null if the roll-ups cannot
+ * tell, or if the rows have an index for the filter.
  */
 export function openHourIndex(db: Database) {
   const open = db
@@ -66,7 +66,7 @@ export function openHourIndex(db: Database) {
   }
 }
 
-/** Merges both, each hour once. */
+/** Merges both lists, each hour once. */
 function* newestFirst(open: number[], closed: Iterable<number>): Generator<Hour> {
   for (const hour of closed) {
     while (open.length > 0 && open[0]! >= hour) {

@@ -16,7 +16,7 @@ function open(t: TestContext, most = 1_000) {
   return { ...openKeptReads(db), table, keep, ids, emptied: () => emptied }
 }
 
-test('a response expires with its conversation, once no later one goes on from it', (t) => {
+test('a response expires with its conversation, once no later response continues it', (t) => {
   const { table, keep, ids, emptied } = open(t)
   keep('first', 10)
   keep('alone', 10)
@@ -28,7 +28,7 @@ test('a response expires with its conversation, once no later one goes on from i
   assert.deepEqual([ids(), emptied()], [[], 2])
 })
 
-test('a conversation is read from its end, only for its key, and a cycle of ids does not loop', (t) => {
+test('a conversation is read from its end and only for its key, and a cycle of ids does not loop', (t) => {
   const { keep, keptChain } = open(t)
   keep('a', 10, 'c')
   keep('b', 10, 'a')
@@ -41,7 +41,7 @@ test('a conversation is read from its end, only for its key, and a cycle of ids 
   assert.deepEqual(names('c', 'two', 5), [])
 })
 
-test('when kept responses take too many bytes, the oldest are deleted; keeping a response again replaces it', (t) => {
+test('when stored responses exceed their limit, the oldest are deleted; storing a response again replaces it', (t) => {
   const { table, keep, ids } = open(t, 350)
   for (const id of ['a', 'b', 'c', 'd']) keep(id, 10)
   assert.deepEqual(ids(), ['b', 'c', 'd'])

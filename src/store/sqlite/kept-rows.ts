@@ -1,10 +1,10 @@
-// Kept responses in the record's database. A deleted one leaves no bytes behind: SQLite overwrites its pages,
-// and the write-ahead log, which may hold earlier copies of them, is emptied. Runs in the writer thread,
-// except for the read.
+// Stored responses in the record's database. A deleted response leaves no bytes behind: SQLite overwrites its
+// pages. The write-ahead log, which may contain earlier copies of them, is emptied. Runs in the writer
+// thread, except for the read.
 import type { Database } from 'better-sqlite3'
 import { chainSql, expiredSql, type KeptRow, type KeptRowReads } from '../kept-rows.ts'
 
-/** Rows deleted at a time. */
+/** Number of rows deleted in one step. */
 const ROWS_A_STEP = 64
 
 export const openKeptReads = (db: Database): KeptRowReads => {
@@ -14,13 +14,16 @@ export const openKeptReads = (db: Database): KeptRowReads => {
 
 export interface KeptTable {
   keep(row: KeptRow): void
-  /** Returns false if there was none. */
+  /** Deletes a response. Returns false if there was none. */
   drop(id: string, keyName: string): boolean
-  /** Deletes what had expired at this moment, ms since the epoch. */
+  /** Deletes responses that had expired at this moment, ms since the epoch. */
   expire(at: number): void
 }
 
-/** `most`: maximum bytes; the oldest are deleted beyond it. `emptyLog` empties the write-ahead log. */
+/**
+ * Opens the table. `most`: maximum bytes, beyond which the oldest responses are deleted. `emptyLog` empties
+ * the write-ahead log.
+ */
 export function openKeptTable(db: Database, most: number, emptyLog: () => void): KeptTable {
   let bytes = db.prepare<[], number>('SELECT coalesce(sum(bytes), 0) FROM kept_responses').pluck().get()!
   const insert = db.prepare(
@@ -34,7 +37,7 @@ export function openKeptTable(db: Database, most: number, emptyLog: () => void):
     `rowid IN (SELECT rowid FROM kept_responses WHERE ${expiredSql('kept_responses')} LIMIT ${ROWS_A_STEP})`,
   )
 
-  /** Deletes rows without a trace; returns how many. */
+  /** Deletes rows without a trace; returns their number. */
   const erase = (statement: typeof one, ...values: unknown[]): number => {
     db.pragma('secure_delete = ON')
     try {
@@ -46,7 +49,7 @@ export function openKeptTable(db: Database, most: number, emptyLog: () => void):
     }
   }
 
-  /** Returns the number of rows that had to go. */
+  /** Deletes rows beyond the limit; returns their number. */
   const put = db.transaction(({ id, keyName, previous, expiresAt, sealed }: KeptRow): number => {
     let gone = erase(one, id, keyName)
     insert.run(id, keyName, previous, expiresAt, sealed.length, sealed)

@@ -1,6 +1,6 @@
-// LOG-07, LIFE-04, LIFE-05: the files of the record go away under a running gateway, or others take their place. It says
-// so, spends nothing that is not on record, shows no empty world, and goes on by itself once the files are back. Over 250
-// lines, because it is a table of deeds.
+// LOG-07, LIFE-04, LIFE-05: the record's files disappear under a running gateway, or others replace them. The
+// gateway reports it, spends nothing unrecorded, and never shows an empty record. It recovers by itself once
+// the files are back. Over 250 lines, because it is a table of cases.
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -39,48 +39,50 @@ const options = (directory: string) => ({
 
 interface Deed {
   readonly what: string
-  /** After some calls, and before some more. */
+  /** Damages the files, after some calls and before some more. */
   before?(data: string, aside: string): void
-  /** `aside` is a place beside the data directory that is not there yet. */
+  /** `aside`: path beside the data directory where nothing exists yet. */
   act(data: string, aside: string): void
-  /** Puts the same files back; if there is no such action, only a restart helps. */
+  /** Puts the same files back. Absent if only a restart helps. */
   undo?(data: string, aside: string): void
   /** The reason that /readyz gives. */
   readonly says: RegExp
-  /** What was on record is not there any more. */
+  /** True if calls that were on record are gone. */
   readonly loses?: true
 }
 
 const wal = (data: string) => `${databaseFile(data)}-wal`
 const shm = (data: string) => `${databaseFile(data)}-shm`
 const away = (file: string) => `${file}.away`
-/** How long a log is folded in by another program under load, ms. */
+/** Time for which another program checkpoints the log under load, ms. */
 const FOLD_MS = IS_FULL ? 10_000 : 1_000
-/** SQLite may come across a foreign page first, and has other words for it. */
+/** SQLite may read a foreign page first and report another error. */
 const OVERWRITTEN = /waybill\.db was overwritten|malformed|not a database/
 
-/** A process of its own: one that closes a file of the database loses its locks on it. */
+/** Runs in its own process: a process that closes a file of the database loses its locks on it. */
 const run = (program: string, ...args: string[]) => execFileSync(program, args, { stdio: 'ignore' })
 
-/** A complete checkpoint by another connection: it moves the log into the database and truncates it. */
+/**
+ * Runs a complete checkpoint on another connection, which moves the log into the database and truncates it.
+ */
 function fold(data: string): void {
   const db = new Database(databaseFile(data))
   db.pragma('wal_checkpoint(TRUNCATE)')
   db.close()
 }
 
-/** One file after the other: `cpSync` fails where one grows while it is copied. */
+/** Copies one file after the other. `cpSync` fails if a file grows while it is copied. */
 function copyDirectory(from: string, to: string): void {
   mkdirSync(to)
   for (const name of readdirSync(from)) copyFileSync(join(from, name), join(to, name))
 }
 
-/** The files as they are now, for deeds that put them back while the gateway runs. */
+/** Saves the files as they are now, for cases that put them back while the gateway runs. */
 function copyFiles(data: string, aside: string): void {
   run('cp', '-a', data, aside)
 }
 
-/** Writes over the beginning of a file and leaves its length as it is. */
+/** Overwrites the beginning of a file without changing its length. */
 const overwrite = (from: string, to: string) => run('dd', `if=${from}`, `of=${to}`, 'bs=4096', 'conv=notrunc')
 
 const DEEDS: readonly Deed[] = [
@@ -207,7 +209,7 @@ const DEEDS: readonly Deed[] = [
     says: /waybill\.db is gone/,
   },
   {
-    what: 'a log that was cut to nothing',
+    what: 'a log that was truncated to zero bytes',
     act: (data) => truncateSync(wal(data)),
     says: /waybill\.db-wal was truncated/,
     loses: true,
@@ -233,13 +235,13 @@ const DEEDS: readonly Deed[] = [
     loses: true,
   },
   {
-    what: 'cp of nothing over the database',
+    what: 'cp of an empty file over the database',
     act: (data) => run('cp', '/dev/null', databaseFile(data)),
     says: OVERWRITTEN,
     loses: true,
   },
   {
-    what: 'an older copy of log and shared memory over them, no checkpoint between',
+    what: 'an older copy of log and shared memory over the originals, without a checkpoint between',
     before: copyFiles,
     act(data, aside) {
       run('cp', join(aside, 'waybill.db-wal'), wal(data))
@@ -249,14 +251,14 @@ const DEEDS: readonly Deed[] = [
     loses: true,
   },
   {
-    what: 'an older copy of the shared memory over it',
+    what: 'an older copy of the shared memory over the original',
     before: copyFiles,
     act: (data, aside) => overwrite(join(aside, 'waybill.db-shm'), shm(data)),
     says: /waybill\.db-shm was truncated or overwritten/,
     loses: true,
   },
   {
-    what: 'a log of before the last checkpoint over one that is longer',
+    what: 'a shorter log from before the last checkpoint over the current log',
     before(data, aside) {
       copyFiles(data, aside)
       fold(data)
@@ -269,7 +271,7 @@ const DEEDS: readonly Deed[] = [
     loses: true,
   },
   {
-    what: 'an older log over it, with zeros to the same length',
+    what: 'an older log over the current log, padded with zeros to the same length',
     before: copyFiles,
     act(data, aside) {
       const { size } = statSync(wal(data))
@@ -296,7 +298,7 @@ const READS = [
   '/api/analytics/auto-routing?window=24h',
 ]
 
-/** Clients that call without a pause until they are told to stop. */
+/** Starts clients that send calls without a pause until they are stopped. */
 function load(gateway: TestGateway, clients: number) {
   const statuses: number[] = []
   let calling = true
@@ -316,7 +318,7 @@ async function until(what: string, holds: () => Promise<boolean> | boolean, ms =
   for (const end = Date.now() + ms; !(await holds()); await sleep(10)) assert.ok(Date.now() < end, what)
 }
 
-/** A gateway on a directory of its own, and a second name of its database by which it can be read afterwards. */
+/** Starts a gateway on its own directory. A second name of its database remains readable afterwards. */
 async function watched(t: TestContext) {
   const parent = temporaryDirectory(t)
   const data = join(parent, 'data')
@@ -327,9 +329,9 @@ async function watched(t: TestContext) {
 }
 
 /**
- * Every inference is on record in this database, and nothing else is except attempts that were refused while
- * the files were going away: it could not be known whether those were written, and the next start says so of
- * those that are still open.
+ * Checks that every inference is on record in this database, and nothing else. Exceptions are attempts that
+ * were refused while the files disappeared: it was unknown if those were written. The next start marks the
+ * ones that are still open.
  */
 function assertRecorded(file: string, gateway: TestGateway): void {
   const db = new Database(file)
@@ -349,7 +351,7 @@ function assertRecorded(file: string, gateway: TestGateway): void {
 }
 
 for (const { what, before, act, undo, says, loses } of DEEDS)
-  test(`${what}: nothing is spent without a record, and calls, reads and probes report the trouble (LOG-07, LIFE-04)`, async (t) => {
+  test(`${what}: nothing is spent unrecorded, and calls, reads and probes report the error (LOG-07, LIFE-04)`, async (t) => {
     const { gateway, data, aside, kept } = await watched(t)
     const clients = load(gateway, 6)
     await until('calls are served', () => clients.served() > 40)
@@ -400,7 +402,7 @@ for (const { what, before, act, undo, says, loses } of DEEDS)
     db.close()
   })
 
-test('a gateway without calls reports within a second that its files are gone (LIFE-04)', async (t) => {
+test('a gateway without calls reports missing files within a second (LIFE-04)', async (t) => {
   const said: string[] = []
   const parent = temporaryDirectory(t)
   const data = join(parent, 'data')
@@ -414,7 +416,7 @@ test('a gateway without calls reports within a second that its files are gone (L
   assert.equal(existsSync(data), false, 'nothing was made in its place')
 })
 
-test('after a gateway whose files were deleted has ended, another one can start (LIFE-05)', async (t) => {
+test('another gateway can start after a gateway with deleted files has ended (LIFE-05)', async (t) => {
   const data = join(temporaryDirectory(t), 'data')
   const store = await openStore(options(data))
   rmSync(data, { recursive: true })
@@ -422,7 +424,7 @@ test('after a gateway whose files were deleted has ended, another one can start 
   await (await openStore(options(data))).close()
 })
 
-test('after log and shared memory are deleted and the gateway is killed, every call is on record (LIFE-01, LOG-07)', async (t) => {
+test('every call is on record although log and shared memory were deleted and the gateway was killed (LIFE-01, LOG-07)', async (t) => {
   for (const deletes of ['-wal -shm', '-wal', '-shm', '-wal -shm .lock']) {
     const data = join(temporaryDirectory(t), 'data')
     const script = join(temporaryDirectory(t), 'victim.mjs')
@@ -459,7 +461,7 @@ const VICTIM = (data: string) => `
   console.log('recorded')
   setInterval(() => {}, 1_000)`
 
-/** Folds the log in, over and over, until it is ended; `between` is more that it does. */
+/** Checkpoints the log repeatedly until it is ended; `between` is a further step. */
 const FOLDER = (data: string, between = '') => `
   const Database = require('better-sqlite3')
   const db = new Database(${JSON.stringify(databaseFile(data))}, { timeout: 10_000 })
@@ -477,7 +479,7 @@ for (const [what, between] of [
   ],
   ['rewrite the database, too', `db.exec('VACUUM'); pause(20)`],
 ] as const)
-  test(`another program may ${what} while calls go on (LIFE-04)`, async (t) => {
+  test(`another program may ${what} while the gateway serves calls (LIFE-04)`, async (t) => {
     const { gateway, data } = await watched(t)
     const child = spawn(process.execPath, ['-e', FOLDER(data, between)], {
       stdio: ['ignore', 'ignore', 'inherit'],

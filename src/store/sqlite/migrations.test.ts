@@ -1,4 +1,4 @@
-// LIFE-08: databases of earlier releases open, keep their rows, and have right sums afterwards.
+// LIFE-08: databases of earlier releases open, retain their rows, and have correct sums afterwards.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import Database from 'better-sqlite3'
@@ -13,7 +13,7 @@ const FIRST = `INSERT INTO call_logs VALUES (@id, @at, @end, @state, '/v1/chat/c
   'alpha', 'model-a', null, 'auto', 'priority', 'cheap', '{"cause":"priority","skipped":[]}', @session, null, @key, 0, 200,
   null, 1, 0, @latency, 3.5, @input, 7, null, null, null, 'reported', @cost, @price, 'BYPASS', null)`
 
-test('a database of the first release opens and keeps its rows, and its sums add up (LIFE-08, LOG-10)', async (t) => {
+test('a database of the first release opens, retains its rows, and has correct sums (LIFE-08, LOG-10)', async (t) => {
   const data = temporaryDirectory(t)
   const old = new Database(databaseFile(data))
   old.pragma('journal_mode = WAL')
@@ -82,12 +82,13 @@ test('a database of the first release opens and keeps its rows, and its sums add
 /** The release before this one wrote schema 11. */
 const BEFORE = 11
 
-test('costs that the previous release recorded read back unchanged, and add up (LIFE-08, LOG-10, USE-06)', async (t) => {
+test('costs recorded by the previous release are read back unchanged and add up (LIFE-08, LOG-10, USE-06)', async (t) => {
   const data = temporaryDirectory(t)
   const first = await testGateway(t, { data, config: PRICED })
   for (let call = 0; call < 3; call++) await first.chat(ask('auto'), { 'x-session-id': 's-1' })
   await first.gateway.close()
-  // As that release left it: the same rows in its own tables, and one call whose cost it did not know.
+  // The database as that release left it: its own tables with the same rows, and one call with an unknown
+  // cost.
   const before = temporaryDirectory(t)
   const old = new Database(databaseFile(before))
   migrate(old, BEFORE)
@@ -124,7 +125,7 @@ const PRICED = `
 models: { alpha/model-a: { price: { input: 1, output: 10 } } }
 routes: { auto: { targets: [ { model: alpha/model-a } ] } }`
 
-test('an interrupted migration leaves the database as it was', (t) => {
+test('an interrupted migration leaves the database unchanged', (t) => {
   const db = new Database(databaseFile(temporaryDirectory(t)))
   t.after(() => db.close())
   migrate(db, 1)

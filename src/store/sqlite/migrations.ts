@@ -1,9 +1,9 @@
 // The schema of the database as a list of migration steps. Append only: a released step is never edited.
-// `PRAGMA user_version` counts the steps that a database has taken.
+// `PRAGMA user_version` counts the steps applied to a database.
 import type { Database } from 'better-sqlite3'
 import { rebuildRollUps } from './roll-ups.ts'
 
-/** Columns of the sums in step 3. */
+/** Columns of the sums, as of step 3. */
 const AMOUNTS = [
   'tokens_input',
   'tokens_output',
@@ -16,9 +16,9 @@ const SUMS = ['calls', 'failed', 'fell_back', ...AMOUNTS, ...AMOUNTS.map((name) 
 const real = (names: readonly string[]): string => names.map((name) => `${name} REAL NOT NULL`).join(', ')
 
 export const STEPS: readonly string[] = [
-  // 1: a record per call, a row per attempt. Times are milliseconds since the epoch, UTC. The ids sort by
-  // time, so both tables grow at their end; the partial index holds only the calls that are open now. A price
-  // is a JSON snapshot that many calls share; it is never changed, only followed by another.
+  // 1: one record per call, one row per attempt. Times are milliseconds since the epoch, UTC. The ids sort by
+  // time, so both tables grow at their end. The partial index contains only open calls. A price is a JSON
+  // snapshot that many calls share. It never changes; a new price is a new row.
   `
   CREATE TABLE prices (id INTEGER PRIMARY KEY, snapshot TEXT NOT NULL UNIQUE) STRICT;
 
@@ -82,9 +82,8 @@ export const STEPS: readonly string[] = [
   ) WITHOUT ROWID, STRICT;
   `,
 
-  // 2: spending of each key per month (UTC, `2026-11`), separate from the calls, which retention drops: a
-  // budget must not grow because rows are deleted. And the origin of an attempt's tokens: reported or
-  // estimated.
+  // 2: spending of each key per month (UTC, `2026-11`). It is separate from the calls, because a budget must
+  // not grow when retention deletes rows. Also the origin of an attempt's tokens: reported or estimated.
   `
   CREATE TABLE key_spending (
     key_name TEXT NOT NULL,
@@ -101,9 +100,9 @@ export const STEPS: readonly string[] = [
     tokens_cached_input, tokens_cache_write, tokens_reasoning) IS NOT NULL;
   `,
 
-  // 3: sums of closed calls, per hour and series of like calls, and per session and key; '' is no key.
-  // Completed calls of an hour per step of latency. The newest artifacts. The sums are floating point, so
-  // that no count that a provider reports can overflow them.
+  // 3: sums of closed calls, per hour and series of similar calls, and per session and key; '' means no key.
+  // Completed calls of each hour per step of latency. The newest artifacts. The sums are floating point, so
+  // that no reported count can overflow them.
   `
   CREATE TABLE series (
     id INTEGER PRIMARY KEY,
@@ -167,8 +166,8 @@ export const STEPS: readonly string[] = [
   ) WITHOUT ROWID, STRICT;
   `,
 
-  // 6: the purpose of a call. Unknown for earlier calls. Most are turns of a main conversation; the index
-  // leads to the rest.
+  // 6: the purpose of a call. Unknown for earlier calls. Most calls are turns of a main conversation; the
+  // index covers the rest.
   `
   ALTER TABLE call_logs ADD COLUMN purpose TEXT;
   CREATE INDEX call_logs_purpose ON call_logs (purpose, id) WHERE purpose <> 'main';
@@ -180,8 +179,8 @@ export const STEPS: readonly string[] = [
   CREATE INDEX call_logs_response ON call_logs (response_id) WHERE response_id IS NOT NULL;
   `,
 
-  // 8: for the lists of the page: calls by their error; use of the cache and called path, as labels of a
-  // series; and the savings of the cache, as a sum.
+  // 8: columns for the lists of the page. Calls by error; cache use and called path, as labels of a series;
+  // and the cache's savings, as a sum.
   `
   CREATE INDEX call_logs_error ON call_logs (error_code, id) WHERE error_code IS NOT NULL;
   ALTER TABLE series ADD COLUMN cache TEXT;
@@ -197,22 +196,21 @@ export const STEPS: readonly string[] = [
   ALTER TABLE call_attempts ADD COLUMN losses TEXT;
   `,
 
-  // 10: calls that the shared log of a fleet has not received yet (`outbox.ts`); numbers are never reused.
-  // And the identity of this database in the fleet.
+  // 10: calls that a fleet's shared log has not received yet (`outbox.ts`); numbers are never reused. Also
+  // the id of this database in the fleet.
   `
   CREATE TABLE outbox (seq INTEGER PRIMARY KEY AUTOINCREMENT, call_id TEXT NOT NULL) STRICT;
   CREATE TABLE journal (id TEXT NOT NULL) STRICT;
   INSERT INTO journal VALUES (lower(hex(randomblob(8))));
   `,
 
-  // 11: the caller's place in its trace.
+  // 11: the caller's trace context.
   `
   ALTER TABLE call_logs ADD COLUMN traceparent TEXT;
   `,
 
   // 12: parts missing from a call's cost, as a JSON list of words, and the program that made the call.
-  // Unknown for earlier calls. In the sums: calls that their client aborted, and calls with a partly known
-  // cost.
+  // Unknown for earlier calls. New sums: calls that the client aborted, and calls with a partly known cost.
   `
   ALTER TABLE call_logs ADD COLUMN cost_missing TEXT;
   ALTER TABLE call_logs ADD COLUMN client TEXT;
@@ -223,7 +221,7 @@ export const STEPS: readonly string[] = [
   ALTER TABLE sessions ADD COLUMN cost_partial REAL NOT NULL DEFAULT 0;
   `,
 
-  // 13: the provider of a container that a later call names.
+  // 13: the provider of a container to which a later call refers.
   `
   ALTER TABLE call_logs ADD COLUMN container_id TEXT;
   CREATE INDEX call_logs_container_id ON call_logs (container_id) WHERE container_id IS NOT NULL;
@@ -234,7 +232,7 @@ export const STEPS: readonly string[] = [
   ALTER TABLE key_spending ADD COLUMN unknown_attempts REAL NOT NULL DEFAULT 0;
   `,
 
-  // 15: usage as it was served, the provider's own figure, and what a subscription covers.
+  // 15: usage as served, the provider's own figure, and the cost covered by a subscription.
   `
   ALTER TABLE call_logs ADD COLUMN service_tier TEXT;
   ALTER TABLE call_logs ADD COLUMN speed TEXT;
@@ -249,24 +247,25 @@ export const STEPS: readonly string[] = [
   ALTER TABLE sessions ADD COLUMN flat_usd_known REAL NOT NULL DEFAULT 0;
   `,
 
-  // 16: parameters that an attempt left out because the provider refuses them, as a JSON list; null if none were.
+  // 16: parameters left out of an attempt because the provider refuses them, as a JSON list; null if none
+  // were.
   `
   ALTER TABLE call_attempts ADD COLUMN adjusted TEXT;
   `,
 
-  // 17: which of its provider's keys an attempt used, by name.
+  // 17: name of the provider's key that an attempt used.
   `
   ALTER TABLE call_attempts ADD COLUMN provider_key TEXT;
   `,
 
-  // 18: how a call came, and how its attempts went out.
+  // 18: transport of a call, and of its attempts.
   `
   ALTER TABLE call_logs ADD COLUMN transport TEXT;
   ALTER TABLE call_attempts ADD COLUMN transport TEXT;
   `,
 
-  // 19: spending of each key by day, week and session too (`src/core/period.ts` names the periods), beginning
-  // with the calls on record.
+  // 19: spending of each key also by day, week and session, computed first from the calls on record.
+  // `src/core/period.ts` names the periods.
   `
   ALTER TABLE key_spending RENAME COLUMN month TO period;
   INSERT INTO key_spending (key_name, period, usd)
@@ -281,7 +280,7 @@ export const STEPS: readonly string[] = [
     ) WHERE period IS NOT NULL GROUP BY key_name, period;
   `,
 
-  // 20: files and batches that providers made, and which call made each: they belong to its key.
+  // 20: files and batches made by providers, and the call that made each. They belong to that call's key.
   `
   ALTER TABLE call_logs ADD COLUMN method TEXT;
   ALTER TABLE call_logs ADD COLUMN object_id TEXT;
@@ -296,7 +295,7 @@ export const STEPS: readonly string[] = [
   END;
   `,
 
-  // 21: responses that the gateway keeps, sealed. Rows are numbered by their age.
+  // 21: sealed responses that the gateway stores. Rows are numbered by age.
   `
   CREATE TABLE kept_responses (
     id TEXT NOT NULL,
@@ -320,12 +319,12 @@ export const STEPS: readonly string[] = [
   ALTER TABLE sessions ADD COLUMN cache_lost_known REAL NOT NULL DEFAULT 0;
   `,
 
-  // 23: calls that go on at their provider, each with how to ask for it, as JSON.
+  // 23: calls that continue at their provider, each with the request that fetches it, as JSON.
   `
   CREATE TABLE background_calls (call_id TEXT PRIMARY KEY, run TEXT NOT NULL) STRICT, WITHOUT ROWID;
   `,
 
-  // 24: how much of a subscription is used.
+  // 24: used share of a subscription.
   `
   ALTER TABLE call_logs ADD COLUMN plan_limits TEXT;
   `,
@@ -335,8 +334,8 @@ export const STEPS: readonly string[] = [
 export const SCHEMA_VERSION = STEPS.length
 
 /**
- * Migrates a database to the newest schema, in one transaction, and recomputes the sums from the rows. Throws
- * if a newer Waybill wrote it. Tests and benchmarks stop at an earlier step.
+ * Migrates a database to the newest schema in one transaction, and recomputes the sums from the rows. Throws
+ * if a newer Waybill wrote it. Only tests and benchmarks stop at an earlier step.
  */
 export function migrate(db: Database, until = STEPS.length): void {
   const version = db.pragma('user_version', { simple: true }) as number

@@ -1,5 +1,5 @@
-// LOG-01, LOG-07: whatever a provider puts into its answer, the call is on record and closed, and the gateway stays ready.
-// Over 250 lines, because it is a list of odd answers.
+// LOG-01, LOG-07: whatever values a provider sends, the call is recorded and closed, and the gateway stays
+// ready. Over 250 lines, because it is a list of odd answers.
 import assert from 'node:assert/strict'
 import { statSync } from 'node:fs'
 import { test } from 'node:test'
@@ -14,7 +14,7 @@ import { databaseFile } from './open.ts'
 import { openStore } from './open-store.ts'
 import { checkReferences, checkRollUps } from './test-database.ts'
 
-/** A 200 with this text as its body. */
+/** An answer with status 200 and this text as its body. */
 const body =
   (text: string): Script =>
   (response) => {
@@ -24,7 +24,7 @@ const body =
 const CHOICES = '"choices":[{"index":0,"message":{"role":"assistant","content":"x"},"finish_reason":"stop"}]'
 const coded = (code: string, type = '"t"') => body(`{"error":{"message":"x","code":${code},"type":${type}}}`)
 
-/** Numbers and texts as a provider may spell them. */
+/** Numbers and texts in odd spellings that a provider may use. */
 const NUMBERS = [
   '429.5',
   '500.000001',
@@ -75,7 +75,7 @@ const ANSWERS: readonly (readonly [what: string, script: Script])[] = [
   ]),
 ]
 
-test('no value from a provider can keep a call from being closed, or the gateway from being ready (LOG-01)', async (t) => {
+test('no value from a provider prevents a call from being closed or the gateway from being ready (LOG-01)', async (t) => {
   const gateway = await testGateway(t, { config: `${AUTO}\nresilience: { cooldown: 1ms }` })
   for (const [what, script] of ANSWERS) {
     gateway.upstream.alpha!.script = script
@@ -93,7 +93,7 @@ test('no value from a provider can keep a call from being closed, or the gateway
 
 const AUTO = 'routes: { auto: { targets: [ { model: alpha/model-a, tier: balanced } ] } }'
 
-test('a record that the table refuses is stored in a reduced form, and no other write waits for it (LOG-01)', async (t) => {
+test('a record that the table refuses is stored in a reduced form, and does not delay other writes (LOG-01)', async (t) => {
   const gateway = await testGateway(t)
   const other = new Database(databaseFile(gateway.data))
   t.after(() => other.close())
@@ -112,7 +112,7 @@ test('a record that the table refuses is stored in a reduced form, and no other 
   assert.equal((await gateway.get('/readyz')).status, 200)
 })
 
-test('texts of a provider are shortened before they are stored, and the secrets in them are masked first (KEEP-02)', async (t) => {
+test("a provider's texts are shortened before they are stored, and their secrets are masked first (KEEP-02)", async (t) => {
   const gateway = await testGateway(t)
   const secret = 'sk-alpha-secret'
   const long = 'm'.repeat(20 * 2 ** 20)
@@ -134,7 +134,7 @@ test('texts of a provider are shortened before they are stored, and the secrets 
   assert.ok(statSync(`${databaseFile(gateway.data)}-wal`).size < 2 ** 20)
 })
 
-test('many brackets from a provider do not delay other calls', async (t) => {
+test('an answer with many brackets does not delay other calls', async (t) => {
   const gateway = await testGateway(t, {
     config: `${AUTO}\nresilience: { cooldown: 1ms }`,
   })
@@ -169,7 +169,7 @@ function uniform(seed: number): () => number {
   }
 }
 
-test('whatever values a provider sends, they are written, and the next write succeeds too (LOG-01, LOG-07)', async (t) => {
+test('all values that a provider sends are written, and the next write succeeds too (LOG-01, LOG-07)', async (t) => {
   const seed = Number(process.env.WAYBILL_VALUES_SEED ?? Date.now() % 2 ** 32)
   t.diagnostic(`WAYBILL_VALUES_SEED=${seed}`)
   const random = uniform(seed)

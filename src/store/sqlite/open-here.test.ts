@@ -1,4 +1,5 @@
-// LOG-01, LIFE-04: the main thread commits an opening only if it waits neither for a lock nor for the disk.
+// LOG-01, LIFE-04: the main thread commits an opening only if it needs to wait neither for a lock nor for the
+// disk.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import Database from 'better-sqlite3'
@@ -35,7 +36,7 @@ function start(t: TestContext) {
 
 const calls = (db: Database.Database) => db.prepare('SELECT count(*) FROM call_logs').pluck().get()
 
-test('the record of a new call is left to the writer thread while another connection writes (LIFE-04)', (t) => {
+test('while another connection writes, the opening of a call is left to the writer thread (LIFE-04)', (t) => {
   const { writer, open } = start(t)
   assert.equal(open(), 'committed')
   writer.exec('BEGIN IMMEDIATE')
@@ -47,7 +48,7 @@ test('the record of a new call is left to the writer thread while another connec
   assert.equal(calls(writer), 2)
 })
 
-test('the first write after a checkpoint, which waits for the disk, is left to the writer thread (LOG-01)', (t) => {
+test('the first write after a checkpoint waits for the disk, so it is left to the writer thread (LOG-01)', (t) => {
   const { writer, open } = start(t)
   for (const how of ['PASSIVE', 'TRUNCATE']) {
     assert.equal(open(), 'committed')

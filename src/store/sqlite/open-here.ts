@@ -1,6 +1,6 @@
-// Commits openings on the main thread while no other connection writes, so that a call wakes no thread before it
-// leaves. Never waits: neither for a lock, which the writer thread takes its turn for, nor for the disk, because
-// only the writer folds the log into the database, and begins it again after that.
+// Commits openings on the main thread while no other connection writes, so that a call wakes no thread before
+// it leaves. Never waits. If there is a lock, the writer thread waits for it. The disk causes no wait,
+// because only the writer checkpoints the write-ahead log and restarts it afterwards.
 import Database from 'better-sqlite3'
 import type { CommitHere } from '../queue.ts'
 import { type OpenFiles, watchNames } from './data-files.ts'
@@ -8,16 +8,19 @@ import { type Descriptors, isLogFolded, watchOverwrites } from './overwrites.ts'
 import { UnansweredError } from './thread.ts'
 import { prepareOpenings } from './write-statements.ts'
 
-/** Pages of this connection's cache, KiB: an opening touches the ends of two tables and their indexes. */
+/** Size of this connection's page cache, KiB. An opening touches the ends of two tables and their indexes. */
 const CACHE_KIB = 256
 
 export interface Here {
   readonly commit: CommitHere
-  /** Close it before the writer's connection: the last one folds the log in. */
+  /**
+   * Closes the connection. Call before the writer closes its own, because the last one to close checkpoints
+   * the log.
+   */
   close(): void
 }
 
-/** Opens a connection of its own. Throws SQLite's error. */
+/** Opens a separate connection. Throws SQLite's error. */
 export function openHere(file: string, files: OpenFiles, descriptors: Descriptors): Here {
   const db = new Database(file, { timeout: 0, fileMustExist: true })
   db.pragma('synchronous = NORMAL')
@@ -36,10 +39,10 @@ export function openHere(file: string, files: OpenFiles, descriptors: Descriptor
       try {
         commitAll(openings)
       } catch (error) {
-        // The writer finds out any other reason, and what is to be done.
+        // The writer finds any other reason and how to handle it.
         return (error as { code?: string }).code?.startsWith('SQLITE_BUSY') ? 'locked' : 'not possible'
       }
-      // Checked afterwards: nothing may leave that went into a file without a name, even if it is on record.
+      // Checked afterwards: nothing may leave if its record went into a file that no longer has a name.
       const lost = lostName()
       if (lost !== null) throw new UnansweredError(lost)
       return 'committed'

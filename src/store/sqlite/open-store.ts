@@ -1,5 +1,5 @@
-// A store (`../store.ts`) in its own SQLite database. Writes go to one thread and reads to another, except
-// for an opening that `open-here.ts` may commit, and a read that a call waits for.
+// A store (`../store.ts`) in its own SQLite database. One thread handles writes and another handles reads.
+// Exceptions are an opening that `open-here.ts` may commit, and a read that a call waits for.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
@@ -25,9 +25,9 @@ import type { WriterData, WriterRequest } from './writer.ts'
 /** Interval of checks for expired calls, ms. */
 const EXPIRY_MS = 60_000
 const DAY = 86_400_000
-/** Interval of checks of the files' places, ms; every batch checks as well. */
+/** Interval of checks that the files are in their places, ms. Every batch checks it as well. */
 const LOOK_MS = 500
-/** Artifacts may use one part in this many of all bytes, whatever their own limit. */
+/** Artifacts may use this fraction of all bytes (1 / ARTIFACTS_DIVISOR), regardless of their own limit. */
 const ARTIFACTS_DIVISOR = 8
 
 /** Opens the data directory. Rejects with StoreError: one line that says what to do. */
@@ -48,7 +48,7 @@ export async function openStore(options: StoreOptions): Promise<Journal> {
   const { db, files, descriptors } = openDatabase(directory, release)
   let isOpen = false
   const noteDeath = (reason: string) => {
-    if (isOpen) onDeath(reason) // earlier, the start is refused
+    if (isOpen) onDeath(reason) // before the store is open, the start is refused instead
   }
   const writer = startThread(
     'writer',
@@ -61,11 +61,11 @@ export async function openStore(options: StoreOptions): Promise<Journal> {
   let here: Here | null = null
   const expire = () => ask({ expire: clock() - retention.days * DAY, now: clock() })
   try {
-    await ask('[]') // answered when the thread is up and has written something
-    await ask({ artifacts: [] }) // there may be more than the present limit
+    await ask('[]') // answered once the thread has started and has written something
+    await ask({ artifacts: [] }) // the ring may hold more than the current limit allows
     clock = guardClock({ now, elapsed }, lastSure(openCallLogs(db)))
     await expire()
-    // A full sync would keep all streams waiting, and a fleet's calls go to the shared log as well.
+    // A full sync would delay all streams. A fleet's calls also go to the shared log.
     if (durability === 'process' && !fleet) here = openHere(file, files, descriptors)
   } catch (cause) {
     db.close()
@@ -94,15 +94,15 @@ export async function openStore(options: StoreOptions): Promise<Journal> {
     const deadline = Date.now() + graceMs
     clearInterval(expiry)
     clearInterval(watch)
-    // A call whose connection has just been cut is about to write its end.
+    // A call whose connection was just cut still writes its end.
     while (openCalls() > 0 && Date.now() < deadline) await sleep(5)
-    // Nothing more is written into missing or damaged files.
+    // Nothing is written into missing or damaged files.
     const isLost = asking.damage !== null || lostFile(files) !== null
     await queue.drain(isLost ? 1 : Math.max(1, deadline - Date.now()))
     await artifactBuffer.drain()
     here?.close()
-    // The last connection to close removes the write-ahead log. A read-only one cannot, and must not if the
-    // log no longer belongs to the database.
+    // The last connection to close removes the write-ahead log. A read-only connection cannot, and it must
+    // not if the log no longer belongs to the database.
     const writesOn = asking.damage === null
     if (writesOn) db.close()
     await reader.stop()
@@ -147,13 +147,15 @@ function refuseLost(files: OpenFiles): void {
   if (lost !== null) throw new Error(lost)
 }
 
-/** Bounds the bytes of artifacts, which could otherwise fill the database and push out the calls. */
+/** Bounds the bytes of artifacts, which could otherwise fill the database and displace calls. */
 const bounded = ({ artifacts, retention }: StoreOptions): StoreOptions['artifacts'] => ({
   ...artifacts,
   bytes: Math.min(artifacts.bytes, retention.bytes / ARTIFACTS_DIVISOR),
 })
 
-/** Watches the files: even without calls, reports missing or overwritten ones, and saves what it can. */
+/**
+ * Watches the files. Even without calls, it reports missing or overwritten files and saves as much as it can.
+ */
 const watchFiles = (
   files: OpenFiles,
   queue: WriteQueue,
@@ -171,7 +173,7 @@ function openDatabase(directory: string, release: () => void) {
   let db: Database.Database | undefined
   try {
     db = new Database(file, { readonly: true, fileMustExist: true })
-    db.pragma('user_version') // the first read creates its log, which stays while this connection does
+    db.pragma('user_version') // the first read creates the write-ahead log, which stays while this connection is open
     return { db, files: noteFiles(openPaths(directory)), descriptors: openDescriptors(file) }
   } catch (cause) {
     db?.close()
@@ -180,7 +182,7 @@ function openDatabase(directory: string, release: () => void) {
   }
 }
 
-/** Makes the function that asks the writer thread, until the database proves to be damaged. */
+/** Makes the function that sends requests to the writer thread, until the database proves to be damaged. */
 function askUnlessDamaged(
   writer: Pick<ReturnType<typeof startThread>, 'ask'>,
   onFailure: (reason: string) => void,
@@ -202,7 +204,7 @@ function askUnlessDamaged(
     noteDamage,
     refuseDamage,
     async ask(request: WriterRequest) {
-      refuseDamage() // a restarted writer does not know
+      refuseDamage() // a restarted writer does not know about it
       try {
         return await writer.ask(request)
       } catch (error) {
@@ -232,11 +234,11 @@ function writeTo(queue: WriteQueue, now: () => number) {
   return { open, write, openCalls: () => openCalls.size }
 }
 
-/** Adds artifacts that are not written yet to the reads. */
+/** Makes reads include artifacts that are not written yet. */
 const withBuffered = (reads: Reads, buffer: ArtifactBuffer): Reads => ({
   ...reads,
   async find(id, keyName) {
-    const json = buffer.find(id) // before the read, or it might be written in between and be in neither
+    const json = buffer.find(id) // looked up before the read; otherwise it could be written in between and be found in neither
     const found = await reads.find(id, keyName)
     return found && json !== null
       ? { ...found, artifact: { available: true, bytes: Buffer.byteLength(json) } }
@@ -268,9 +270,9 @@ function readSpending(db: Database.Database, noteDamage: (error: unknown) => voi
 }
 
 /**
- * Returns a time at which a call was certainly made, ms since the epoch; null without calls. Calls of the
- * last recorded hour may all have been made under a clock that leapt, so it is the newest call before them,
- * if any.
+ * Returns a time at which a call was certainly made, ms since the epoch; null without calls. A clock error
+ * may affect all calls of the last recorded hour. So the newest call before that hour counts, if there is
+ * one.
  */
 function lastSure({ list }: CallLogReads): number | null {
   const newest = (until?: number) => {

@@ -1,5 +1,5 @@
-// Opens the data directory: one owner at a time, the newest schema, no call left open by a gateway that died.
-// Never replaces an existing database.
+// Opens the data directory. Ensures one owner at a time and the newest schema, and closes calls that a dead
+// gateway left open. Never replaces an existing database.
 
 import { chmodSync, existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -23,17 +23,17 @@ export const openPaths = (directory: string): string[] => {
   return [file, `${file}-wal`, `${file}-shm`, lockFile(directory)]
 }
 
-/** Error code: another program wrote into the database, or truncated its log. */
+/** Error code if another program wrote into the database or truncated its log. */
 export const SPOILT = 'WAYBILL_SPOILT'
 
-/** Returns true for damaged files, which further writes would make worse. */
+/** Returns true for damaged files, which further writes would damage more. */
 export const isDamage = (error: unknown): boolean =>
   /^(SQLITE_(CORRUPT|NOTADB)|WAYBILL_SPOILT)/.test((error as { code?: string }).code ?? '')
 
-/** Maximum bytes of a database that is checked at every start, and rewritten if that lets it shrink. */
+/** Maximum bytes of a database that is checked at every start, and rewritten if that makes it smaller. */
 const MAX_CHECKED_BYTES = 256 * 2 ** 20
 
-/** Remedies for an operator, by SQLite's code; the first prefix of the code counts. */
+/** Remedies for an operator, by SQLite's code; the first matching prefix counts. */
 const REMEDIES: readonly (readonly [code: string, remedy: string])[] = [
   [
     'SQLITE_CORRUPT',
@@ -59,7 +59,7 @@ const REMEDIES: readonly (readonly [code: string, remedy: string])[] = [
   ['ENOSPC', 'the disk is full; free some space, or set another directory with WAYBILL_DATA'],
 ]
 
-/** Makes a refusal in one line: what happened, where, what to do. */
+/** Makes a refusal in one line: the problem, its place, and the remedy. */
 export function refusal(directory: string, cause: unknown): StoreError {
   if (cause instanceof StoreError) return cause
   const { message, code = '' } = cause as Error & { code?: string }
@@ -76,9 +76,9 @@ export interface LockClaim {
 }
 
 /**
- * Creates the directory (0700) and the database (0600) if needed, checks and migrates them, and marks calls
- * that a killed gateway left open. `release` unlocks the directory; the operating system does the same when
- * the process dies.
+ * Creates the directory (0700) and the database (0600) if needed. Checks and migrates the database, and marks
+ * calls that a killed gateway left open. `release` unlocks the directory; the operating system does the same
+ * when the process dies.
  */
 export function claim(directory: string, now: number, fleet = false): LockClaim {
   let release: (() => void) | undefined
@@ -106,17 +106,22 @@ export function claim(directory: string, now: number, fleet = false): LockClaim 
   }
 }
 
-/** Time for which another program may hold the database, ms. */
+/** Time to wait while another program locks the database, ms. */
 export const BUSY_MS = 1_000
 
-/** Checks all pages: a damaged one in the middle would be noticed only when it is read. */
+/**
+ * Checks all pages. Without this check, a damaged page in the middle would be noticed only when it is read.
+ */
 function check(db: Database.Database): void {
   const [found] = db.pragma('quick_check(1)') as { quick_check: string }[]
   if (found && found.quick_check !== 'ok')
     throw Object.assign(new Error(found.quick_check), { code: 'SQLITE_CORRUPT' })
 }
 
-/** Lets the space of deleted calls be returned. A large database of an old release keeps and reuses it. */
+/**
+ * Enables the return of space from deleted calls. A large database from an old release reuses its space
+ * instead.
+ */
 function makeShrinkable(db: Database.Database, file: string): void {
   const isSet = db.pragma('auto_vacuum', { simple: true }) === 2
   if (isSet || statSync(file).size > MAX_CHECKED_BYTES) return
@@ -125,7 +130,7 @@ function makeShrinkable(db: Database.Database, file: string): void {
   db.exec('VACUUM')
 }
 
-/** Returns the calls that go on at their provider. */
+/** Returns the calls that continue at their provider. */
 const runningOn = (db: Database.Database): RunningCall[] =>
   db
     .prepare<[], RunningCall>(
@@ -136,8 +141,8 @@ const runningOn = (db: Database.Database): RunningCall[] =>
     .all()
 
 /**
- * Closes calls left open: the call is `interrupted`, its attempt `unknown`, its reservation spent. A batch goes
- * on at its provider, a response in the background too, and so do their calls.
+ * Closes calls that were left open: the call becomes `interrupted`, its attempt `unknown`, and its
+ * reservation is spent. A batch or a background response continues at its provider, so its call stays open.
  */
 function interrupt(db: Database.Database, now: number): TracedCall[] {
   return db.transaction(() => {

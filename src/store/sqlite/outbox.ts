@@ -1,30 +1,35 @@
-// Calls that the shared log has not received yet: each has an entry in `outbox`, written in the transaction
-// that changed it, by triggers that exist only on the connection of a gateway in a fleet. So nothing else
-// knows of it, and without a fleet nothing is written. Knows no network.
+// Calls that the shared log has not received yet. Each has an entry in `outbox`, written in the transaction
+// that changed it. Triggers write the entries, and exist only on the connection of a gateway in a fleet. So
+// no other code handles the outbox, and without a fleet it stays empty. Knows no network.
 import Sqlite, { type Database } from 'better-sqlite3'
 import { accountName, periodsOf } from '../../core/period.ts'
 import { ATTEMPT_FIELDS, type AttemptRecord } from '../../core/record.ts'
 import type { Unshipped } from '../shared-log.ts'
 import { type Row, readerOf } from '../sql/columns.ts'
 
-/** Makes this connection add an entry for each changed call. An attempt changes only with its call. */
+/**
+ * Makes this connection add an entry for each changed call. An attempt changes only together with its call.
+ */
 export function fillOutbox(db: Database): void {
   for (const change of ['INSERT', 'UPDATE'])
     db.exec(`CREATE TEMP TRIGGER outbox_${change} AFTER ${change} ON call_logs
       BEGIN INSERT INTO outbox (call_id) VALUES (new.id); END`)
 }
 
-/** The outbox in the journal of a gateway in a fleet, opened to be read. */
+/** The outbox in the journal of a gateway in a fleet, opened for reading. */
 export interface OutboxReader {
-  /** The journal's own id. */
+  /** The id of the journal. */
   readonly id: string
-  /** Returns the `most` oldest entries after `after`; null if there are none. */
+  /** Returns the oldest entries after `after`, at most `most`; null if there are none. */
   read(after: number, most: number): Unshipped | null
-  /** Returns how many calls wait, and since when the first does, ms since the epoch; null if none does. */
+  /**
+   * Returns how many calls wait, and the time since which the first one waits, ms since the epoch; null if
+   * none waits.
+   */
   backlog(after: number): { readonly calls: number; readonly since: number | null }
   /** Returns the number of the newest entry; null if there is none. */
   newest(): number | null
-  /** Returns the bytes in use in the file. */
+  /** Returns the number of bytes used in the file. */
   usedBytes(): number
   close(): void
 }

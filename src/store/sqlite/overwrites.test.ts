@@ -1,4 +1,5 @@
-// LIFE-04: a copy that is put over the open database is noticed at the next look, whatever came between.
+// LIFE-04: a copy written over the open database is noticed at the next check, whatever was written in
+// between.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
@@ -9,7 +10,7 @@ import { closeDescriptors, openDescriptors, watchOverwrites } from './overwrites
 
 const PAGE = 4_096
 
-/** Calls a database that grows by pages, and a look at its files. */
+/** Opens a database that grows by pages, and a function that checks its files. */
 function start(t: Parameters<typeof temporaryDirectory>[0]) {
   const directory = temporaryDirectory(t)
   const file = join(directory, 'a.db')
@@ -29,7 +30,7 @@ function start(t: Parameters<typeof temporaryDirectory>[0]) {
   return { file, aside: join(directory, 'aside'), db, grow, cp, look: watchOverwrites(descriptors, PAGE) }
 }
 
-test('a database replaced by an older copy is noticed even if the log was merged and written to since the last look', (t) => {
+test('a database replaced by an older copy is noticed even if the log was merged and written since the last check', (t) => {
   const { file, aside, db, grow, cp, look } = start(t)
   db.pragma('wal_checkpoint(TRUNCATE)')
   cp(file, aside)

@@ -1,12 +1,14 @@
-// Notices when another program writes into the open files themselves, as `cp` does when it puts a copy over them: they keep
-// their inodes, and SQLite notices nothing. SQLite's index of the log says how often was committed, which frame of the log is
-// the last, and how many are in the database; all three files have to agree with it, and it never goes back. Knows file
-// formats (https://sqlite.org/walformat.html), no SQL.
+// Notices when another program writes into the open files themselves. For example, `cp` of a copy over them
+// preserves their inodes, so SQLite notices nothing. SQLite's index of the log says how many commits there
+// were, which frame of the log is the last, and how many frames are in the database. All three files must
+// agree with the index, and its counters never decrease. Knows file formats
+// (https://sqlite.org/walformat.html), but no SQL.
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 
 /**
- * The database, its log and its index of the log, open. They must not be closed while a connection of this process is open:
- * with any descriptor of a file that is closed, POSIX takes all locks of the process on it away. Can be handed to a thread.
+ * Descriptors of the database, its log, and the log's index. They must stay open while this process has a
+ * connection: closing any descriptor of a file makes POSIX release all locks of the process on it. Can be
+ * handed to a thread.
  */
 export interface Descriptors {
   readonly database: number
@@ -26,10 +28,13 @@ export function closeDescriptors({ database, log, index }: Descriptors): void {
   closeSync(index)
 }
 
-/** The words of the index that are read here: its header twice, then how much is in the database. */
+/**
+ * Number of words of the index that are read here: its header twice, then the number of frames in the
+ * database.
+ */
 const WORDS = 34
 const HEADER_WORDS = 12
-/** Another layout than this one is not concluded from. */
+/** The layout of the index that is understood here; nothing is concluded from any other. */
 const LAYOUT = 3_007_000
 const COMMITS = 2
 const FRAMES = 4
@@ -40,7 +45,7 @@ const SALT = 8
 const FOLDED = 24
 const FOLDING = 32
 
-/** At the beginning of the log, and before each page in it, bytes. */
+/** Bytes at the beginning of the log, and before each page in it. */
 const LOG_HEADER = 32
 const FRAME_HEADER = 24
 const SALT_BYTES = 8
@@ -48,10 +53,13 @@ const SALT_IN_LOG = 16
 const SALT_IN_FRAME = 8
 const SUM_IN_FRAME = 16
 
-/** Pages that SQLite never writes: the one with its locks, in a file of more than a GiB. */
+/** Number of pages that SQLite never writes: the lock page, in a file of more than a GiB. */
 const RESERVED_PAGES = 1
 
-/** Pieces of the database that are compared: so many that a different copy does not have all of them by chance. */
+/**
+ * Number of pieces of the database that are compared; enough that a different copy never matches in all of
+ * them by chance.
+ */
 const PIECES = 16
 const PIECE_BYTES = 256
 
@@ -62,7 +70,10 @@ export function framesOf({ index }: Descriptors): number {
   return word[0]!
 }
 
-/** Returns true if all of the log is in the database: the next write begins it again, and waits for the disk. */
+/**
+ * Returns true if the whole log is in the database. The next write then restarts the log, and waits for the
+ * disk.
+ */
 export function isLogFolded({ index }: Descriptors): boolean {
   const words = new Uint32Array(WORDS)
   readSync(index, words, 0, words.byteLength, 0)
@@ -72,8 +83,8 @@ export function isLogFolded({ index }: Descriptors): boolean {
 export type Overwritten = 'database' | 'log' | 'index'
 
 /**
- * To be asked before and after each write: which file has bytes of another program in it, null if none has. `pageSize` in
- * bytes.
+ * Returns a function to call before and after each write. It returns the file that another program wrote
+ * into, or null. `pageSize` in bytes.
  */
 export function watchOverwrites(
   { database, log, index }: Descriptors,
@@ -84,9 +95,9 @@ export function watchOverwrites(
   const again = new Uint32Array(WORDS)
   const frame = Buffer.alloc(FRAME_HEADER)
   const header = Buffer.alloc(LOG_HEADER)
-  /** The index at the last look. */
+  /** The index at the last check. */
   const before = new Uint32Array(WORDS)
-  /** The database when something was last folded into it, and the index then. */
+  /** The database after the last checkpoint, and the index at that time. */
   const known = { ctimeMs: 0, size: 0, words: new Uint32Array(WORDS), pieces: null as Buffer | null }
 
   const readIndex = (into: Uint32Array): boolean =>
@@ -96,18 +107,18 @@ export function watchOverwrites(
     return true
   }
   const isLogOf = (of: Uint32Array): boolean => isSame(words, of, SALT, SALT + 2)
-  /** Another program may be writing the header. */
+  /** Returns false while another program may be writing the header. */
   const isWhole = (): boolean =>
     words[0] === LAYOUT && isSame(words, words.subarray(HEADER_WORDS), 0, HEADER_WORDS)
 
-  /** True if the index is older than before, or a different one of the same age. */
+  /** Returns true if the index is older than before, or differs at the same age. */
   function isSetBack(): boolean {
     if (before[0] !== LAYOUT) return false
     const since = (words[COMMITS]! - before[COMMITS]!) | 0 // it may overflow
     return since < 0 || (since === 0 && isLogOf(before) && !isSame(words, before, FRAMES, SALT))
   }
 
-  /** True if the log has the last frame of this index. */
+  /** Returns true if the log has the last frame of this index. */
   function hasFrameOf(of: Uint32Array): boolean {
     const at = LOG_HEADER + (of[FRAMES]! - 1) * (FRAME_HEADER + pageSize)
     return (
@@ -120,7 +131,10 @@ export function watchOverwrites(
   const hasSalt = (of: Buffer, at: number): boolean =>
     of.compare(bytes, SALT * 4, SALT * 4 + SALT_BYTES, at, at + SALT_BYTES) === 0
 
-  /** True if the log begins and ends as the index says, and still has the frame that was the last one before. */
+  /**
+   * Returns true if the log begins and ends as the index says, and still has the frame that was previously
+   * the last.
+   */
   function isLogWhole(): boolean {
     if (words[FRAMES] === 0) return true
     const hasHeader = readSync(log, header, 0, LOG_HEADER, 0) === LOG_HEADER && hasSalt(header, SALT_IN_LOG)
@@ -129,8 +143,9 @@ export function watchOverwrites(
   }
 
   /**
-   * True if the file is as long as it has to be: with all of the log in it exactly, else no page may be missing that the log
-   * does not have. This tells an older copy also where the log was folded in and begun again since the last look.
+   * Returns true if the file has the right length. With the whole log checkpointed, the length must match
+   * exactly. Otherwise, every missing page must be in the log. This also detects an older copy after the log
+   * was checkpointed and restarted since the last check.
    */
   function hasItsSize(size: number): boolean {
     const pages = words[PAGES]!
@@ -142,15 +157,15 @@ export function watchOverwrites(
     )
   }
 
-  /** Compares the database with what it was; `false` also while that is not sure. */
+  /** Returns true if the database changed unexpectedly; `false` also while that is uncertain. */
   function isDatabaseForeign(): boolean {
     const { ctimeMs, size } = fstatSync(database)
     const isKnown = isLogOf(known.words) && words[FOLDED] === known.words[FOLDED]
     if (ctimeMs === known.ctimeMs && size === known.size && isKnown) return false
-    if (words[FOLDED] !== words[FOLDING] || isIndexChanging()) return false // the next look decides
+    if (words[FOLDED] !== words[FOLDING] || isIndexChanging()) return false // the next check decides
     if (!hasItsSize(size)) return !isIndexChanging()
     const pieces = piecesOf(database, size)
-    // A file that was only touched is the same.
+    // A file with a new timestamp but the same content is unchanged.
     if (isKnown && known.pieces && !pieces.equals(known.pieces)) return true
     Object.assign(known, { ctimeMs, size, pieces, words: words.slice() })
     return false
@@ -159,7 +174,7 @@ export function watchOverwrites(
 
   function overwritten(): Overwritten | null {
     if (!readIndex(words)) return 'index'
-    if (!isWhole()) return null // not sure; the next look decides
+    if (!isWhole()) return null // uncertain; the next check decides
     if (isSetBack()) return 'index'
     if (!isLogWhole() && !isIndexChanging()) return 'log'
     if (isDatabaseForeign()) return 'database'
@@ -170,7 +185,7 @@ export function watchOverwrites(
   return overwritten
 }
 
-/** Counts the different pages in so many frames of a log that a file of this size does not have. */
+/** Counts the pages in this many frames of the log that lie beyond the end of a file of this size. */
 function pagesInLog(log: number, pageSize: number, frames: number, size: number): number {
   const numbers = new Set<number>()
   const number = Buffer.alloc(4)
@@ -181,7 +196,7 @@ function pagesInLog(log: number, pageSize: number, frames: number, size: number)
   return numbers.size
 }
 
-/** Reads pieces of a database, at the same places if it has the same size. */
+/** Reads pieces of a database, at the same places for the same size. */
 function piecesOf(database: number, size: number): Buffer {
   const pieces = Buffer.alloc(PIECES * PIECE_BYTES)
   const step = Math.max(0, size - PIECE_BYTES) / (PIECES - 1)

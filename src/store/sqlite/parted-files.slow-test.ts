@@ -1,6 +1,7 @@
-// LOG-07, LIFE-04: the names in the data directory and the files that the gateway has open part: by links, mounts, and
-// renames of what is above. Either it is noticed and calls are refused, or it is harmless; after SIGKILL and a restart every
-// inference that the provider received is on record. The real program, one process per life.
+// LOG-07, LIFE-04: the names in the data directory no longer lead to the files that the gateway has open.
+// Links, mounts and renamed parent directories cause this. Either the gateway notices and refuses calls, or
+// the change is harmless. After SIGKILL and a restart, every inference that the provider received is on
+// record. Runs the real program, one process per start.
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -35,20 +36,20 @@ interface Place {
   readonly parent: string
   /** A directory beside the parent, on the same file system. */
   readonly beside: string
-  /** A directory on another file system; null if there is none here. */
+  /** A directory on another file system; null if the machine has none. */
   readonly elsewhere: string | null
 }
 
 interface Deed {
   readonly what: string
-  /** Before the first start. */
+  /** Runs before the first start. */
   prepare?(place: Place): void
   act(place: Place): void
-  /** The reason that /readyz gives; without one the deed is harmless. */
+  /** The reason that /readyz gives; absent if the change is harmless. */
   readonly says?: RegExp
-  /** How a start is refused while it is so. */
+  /** Refusal of a start while the change is in place. */
   readonly restart?: RegExp
-  /** Puts everything back, after the kill. */
+  /** Restores the original files, after the kill. */
   undo?(place: Place): void
   readonly needs?: 'mount' | 'elsewhere'
 }
@@ -86,7 +87,7 @@ const REPLACED = /waybill\.db was replaced by another file/
 const DEEDS: readonly Deed[] = [
   ...['', '-wal', '-shm', '.lock'].map(
     (end): Deed => ({
-      what: `${name(end)} moved, and a link to it in its place`,
+      what: `${name(end)} moved, with a link in its place`,
       act: (place) => moveAndLink(fileOf(place, end), movedOf(place, end)),
       says: new RegExp(`${escaped(name(end))} was replaced by a symbolic link`),
       restart: new RegExp(`${escaped(name(end))} is a symbolic link`),
@@ -94,7 +95,7 @@ const DEEDS: readonly Deed[] = [
     }),
   ),
   {
-    what: 'the database moved to another directory, and a relative link to it',
+    what: 'the database moved to another directory, with a relative link to it',
     act(place) {
       renameSync(fileOf(place), join(place.beside, 'real.db'))
       symlinkSync('../../beside/real.db', fileOf(place))
@@ -104,7 +105,7 @@ const DEEDS: readonly Deed[] = [
     undo: (place) => putBack(fileOf(place), join(place.beside, 'real.db')),
   },
   {
-    what: 'the database moved to another file system, and a link to it',
+    what: 'the database moved to another file system, with a link to it',
     needs: 'elsewhere',
     act: (place) => moveAndLink(fileOf(place), join(place.elsewhere!, 'real.db')),
     says: /waybill\.db was replaced by a symbolic link/,
@@ -112,7 +113,7 @@ const DEEDS: readonly Deed[] = [
     undo: (place) => putBack(fileOf(place), join(place.elsewhere!, 'real.db')),
   },
   {
-    what: 'all files moved, and a link to each',
+    what: 'all files moved, with a link to each',
     act(place) {
       for (const file of readdirSync(place.data))
         moveAndLink(join(place.data, file), join(place.beside, file))
@@ -136,7 +137,7 @@ const DEEDS: readonly Deed[] = [
     undo: (place) => renameSync(join(place.data, 'WAYBILL.DB'), fileOf(place)),
   },
   {
-    what: 'each file moved, and a hard link to it in its place',
+    what: 'each file moved, with a hard link in its place',
     act(place) {
       for (const end of ['', '-wal', '-shm', '.lock']) {
         renameSync(fileOf(place, end), movedOf(place, end))
@@ -184,29 +185,29 @@ const DEEDS: readonly Deed[] = [
     undo: ({ data }) => unbind(data),
   },
   {
-    what: 'a mount of another directory over it',
+    what: 'a mount of another directory over the data directory',
     needs: 'mount',
     act: ({ data, beside }) => bind(beside, data),
     says: GONE,
     undo: ({ data }) => unbind(data),
   },
   {
-    what: 'a mount of another directory over its parent',
+    what: 'a mount of another directory over the parent directory',
     needs: 'mount',
     act: ({ parent, beside }) => bind(beside, parent),
     says: GONE,
     undo: ({ parent }) => unbind(parent),
   },
   {
-    what: 'the directory moved, and a link to it',
+    what: 'the directory moved, with a link to it',
     act: ({ data, beside }) => moveAndLink(data, join(beside, 'moved')),
   },
   {
-    what: 'its parent moved, and a link to it',
+    what: 'the parent directory moved, with a link to it',
     act: ({ parent, beside }) => moveAndLink(parent, join(beside, 'moved')),
   },
   {
-    what: 'its parent moved, and a new one with an empty directory',
+    what: 'the parent directory moved, and an empty data directory in a new parent',
     act({ parent, data, beside }) {
       renameSync(parent, join(beside, 'moved'))
       mkdirSync(data, { recursive: true })
@@ -218,7 +219,7 @@ const DEEDS: readonly Deed[] = [
     },
   },
   {
-    what: 'the directory is a link, which is set to another directory',
+    what: 'the data directory is a link that is changed to another directory',
     prepare({ data, beside }) {
       mkdirSync(join(beside, 'one'))
       mkdirSync(join(beside, 'two'))
@@ -235,7 +236,7 @@ const DEEDS: readonly Deed[] = [
     },
   },
   {
-    what: 'the directory is a link, and its target moves and is linked to again',
+    what: 'the data directory is a link; its target moves, and the link is updated',
     prepare({ data, beside }) {
       mkdirSync(join(beside, 'one'))
       symlinkSync(join(beside, 'one'), data)
@@ -247,7 +248,7 @@ const DEEDS: readonly Deed[] = [
     },
   },
   {
-    what: 'the parent is a link, which is set to a copy',
+    what: 'the parent directory is a link that is changed to a copy',
     prepare({ parent, beside }) {
       renameSync(parent, join(beside, 'one'))
       symlinkSync(join(beside, 'one'), parent)
@@ -265,7 +266,9 @@ const DEEDS: readonly Deed[] = [
   },
 ]
 
-/** The gateway as a process; `url` is null if it refused to start, and `text` is all that it printed. */
+/**
+ * The gateway as a process. `url` is null if it refused to start; `text` contains everything that it printed.
+ */
 interface Life {
   readonly child: ChildProcess
   readonly url: string | null
@@ -314,7 +317,7 @@ async function readiness(url: string): Promise<{ status: number; message: string
   return { status: response.status, message: json.error?.message ?? '' }
 }
 
-/** A directory for the data, a configuration beside it, and a provider that keeps what it received. */
+/** A data directory, a configuration beside it, and a provider that stores the received requests. */
 async function place(t: TestContext): Promise<{ place: Place; config: string; provider: MockServer }> {
   const root = temporaryDirectory(t)
   const parent = join(root, 'parent')
@@ -337,7 +340,7 @@ routes: { auto: { targets: [ { model: alpha/model-a } ] } }
   return { place: { data: join(parent, 'data'), parent, beside, elsewhere }, config, provider }
 }
 
-/** Sessions of inferences that are not on record. */
+/** Returns the sessions of inferences that are not on record. */
 function unrecorded(data: string, provider: MockServer): string[] {
   const db = new Database(databaseFile(data), { readonly: true })
   try {
@@ -368,7 +371,7 @@ function canMount(t: TestContext): boolean {
   return true
 }
 
-/** Clients that call without a pause until they are asked to stop; each call has a session of its own. */
+/** Starts clients that send calls without a pause until they are stopped; each call has its own session. */
 function load(t: TestContext, url: string) {
   let made = 0
   let calling = true
@@ -388,7 +391,7 @@ function load(t: TestContext, url: string) {
   }
 }
 
-/** Every call is refused for this reason, and nothing is spent. */
+/** Checks that every call is refused for this reason, and that nothing is spent. */
 async function assertRefused(url: string, says: RegExp, provider: MockServer): Promise<void> {
   for (const end = Date.now() + 1_500 * slowness(); (await readiness(url)).status !== 503; await sleep(10))
     assert.ok(Date.now() < end, 'it was not noticed')
@@ -404,7 +407,10 @@ async function assertServed(url: string): Promise<void> {
   assert.equal((await readiness(url)).status, 200)
 }
 
-/** Does it under load, kills the gateway at once or once it has noticed, puts everything back, and looks what is on record. */
+/**
+ * Makes the change under load, and kills the gateway immediately or once it has noticed. Then restores the
+ * files and reads the record.
+ */
 async function carryOut(t: TestContext, { prepare, act, says, restart, undo }: Deed, pause: Pause) {
   const { place: at, config, provider } = await place(t)
   prepare?.(at)
@@ -455,7 +461,7 @@ for (const deed of DEEDS)
     })
 
 for (const end of ['SIGTERM', 'SIGKILL'] as const)
-  test(`a database that is a link when the gateway starts, after ${end}, is refused with the reason (LIFE-04)`, async (t) => {
+  test(`a database that is a link is refused at the start after ${end}, with the reason (LIFE-04)`, async (t) => {
     const { place: at, config, provider } = await place(t)
     const first = await startLife(t, config)
     for (let n = 0; n < 20; n++) assert.equal(await chat(first.url!, `${n}`), 200)
@@ -478,7 +484,7 @@ for (const end of ['SIGTERM', 'SIGKILL'] as const)
     assert.deepEqual(unrecorded(at.data, provider), [])
   })
 
-test('a gateway refuses calls or ends if a backup is copied over its files, and spends nothing without a record afterwards (LIFE-04)', async (t) => {
+test('after a backup is copied over its files, a gateway refuses calls or ends, and spends nothing unrecorded (LIFE-04)', async (t) => {
   const { place: at, config, provider } = await place(t)
   const first = await startLife(t, config)
   const exit = once(first.child, 'exit')
@@ -500,7 +506,7 @@ test('a gateway refuses calls or ends if a backup is copied over its files, and 
   assert.ok(unrecorded(at.data, provider).every((user) => user.startsWith('lost-')))
 })
 
-test('if the shared memory is truncated under load, the process refuses calls or is ended, and nothing is lost (LOG-07)', async (t) => {
+test('when the shared memory is truncated under load, the process refuses calls or is ended, and nothing is lost (LOG-07)', async (t) => {
   const { place: at, config, provider } = await place(t)
   const first = await startLife(t, config)
   const clients = load(t, first.url!)
@@ -520,7 +526,7 @@ test('if the shared memory is truncated under load, the process refuses calls or
 })
 
 for (const what of ['gone', 'empty'] as const)
-  test(`a database that is ${what} while its log is there is not created anew at the start (LIFE-04)`, async (t) => {
+  test(`a start does not create a new database if the old one is ${what} and its log is still there (LIFE-04)`, async (t) => {
     const { place: at, config, provider } = await place(t)
     const first = await startLife(t, config)
     for (let n = 0; n < 20; n++) assert.equal(await chat(first.url!, `${n}`), 200)

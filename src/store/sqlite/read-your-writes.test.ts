@@ -1,5 +1,5 @@
-// LOG-04: a read that begins after the last byte of an answer sees that call closed. And LOG-11: where writing fails, a read
-// waits for nothing that may never come.
+// LOG-04: a read that begins after the last byte of an answer sees that call closed. LOG-11: while writing
+// fails, a read does not wait for writes that may never happen.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import Database from 'better-sqlite3'
@@ -38,7 +38,7 @@ const ANSWERS: readonly {
 
 for (const { what, script, stream, calls } of ANSWERS)
   for (const sockets of [1, 2])
-    test(`a read right after an answer (${what}) sees the call closed, over ${sockets} socket${sockets === 1 ? '' : 's'} (LOG-04)`, async (t) => {
+    test(`a read immediately after an answer (${what}) sees the call closed, over ${sockets} socket${sockets === 1 ? '' : 's'} (LOG-04)`, async (t) => {
       const gateway = await testGateway(t, { providers: { alpha: script } })
       const caller = new Client(gateway.url)
       const reader = sockets === 1 ? caller : new Client(gateway.url)
@@ -76,7 +76,7 @@ for (const { what, script, stream, calls } of ANSWERS)
       assert.deepEqual(early.slice(0, 5), [], `${early.length} of ${calls}`)
     })
 
-test('while writes fail, reads answer in time from the rows that are stored (LOG-11)', async (t) => {
+test('while writes fail, reads return the stored rows without delay (LOG-11)', async (t) => {
   const gateway = await testGateway(t)
   for (let call = 0; call < 20; call++) await gateway.chat(ask('auto'))
   const rude = new Database(databaseFile(gateway.data))
@@ -95,7 +95,7 @@ test('while writes fail, reads answer in time from the rows that are stored (LOG
   rude.exec('ROLLBACK')
 })
 
-test('a read under load does not wait for any call that came after it', async (t) => {
+test('a read under load does not wait for calls that arrived after it', async (t) => {
   const gateway = await testGateway(t)
   let calling = true
   const loops = Array.from({ length: 16 }, async () => {

@@ -1,4 +1,4 @@
-// All reads of the record. They run in a thread of their own, so that no scan, however long, delays a call.
+// All reads of the record. They run in a separate thread, so that even a long scan delays no call.
 
 import type { Database } from 'better-sqlite3'
 import { GatewayError } from '../../core/errors.ts'
@@ -21,7 +21,7 @@ export interface ReaderData {
 /** A request to the reader thread. */
 export type Read = readonly [name: ReadName, args: readonly unknown[]]
 
-/** Opens the reads on a connection of their own. */
+/** Opens the reads on a separate connection. */
 export const openReads = (db: Database): AllReads => ({
   ...openCallLogs(db),
   ...openArtifactReads(db),
@@ -35,14 +35,14 @@ export const openReads = (db: Database): AllReads => ({
 export interface Reader {
   /** Each throws GatewayError `log_unavailable` if the record cannot be read. */
   readonly reads: Reads
-  /** Why it cannot be read at present; null if it can. */
+  /** Reason why the record cannot be read at present; null if it can. */
   readonly failure: string | null
   stop(): Promise<void>
 }
 
 /**
- * Reads in a thread, which the first read starts. Awaits `ready` before each, so that earlier writes are
- * visible. `onFailure` is called for every failed read, `onDeath` with the reason why the thread died.
+ * Reads in a thread that starts with the first read. Awaits `ready` before each read, so that earlier writes
+ * are visible. Calls `onFailure` for every failed read, and `onDeath` with the reason when the thread dies.
  */
 export function openReader(
   data: ReaderData,

@@ -1,6 +1,6 @@
-// LIFE-03: under tiny limits everything that belongs to a deleted call goes with it, the sums follow, the files stay
-// under their cap, open calls stay, and calls do not wait long for it. Over 250 lines, because all limits are
-// tested on the same calls.
+// LIFE-03: tests tiny limits. A deleted call takes everything that belongs to it along, and the sums follow.
+// The files stay under their cap, open calls stay, and calls do not wait long. Over 250 lines, because all
+// limits are tested on the same calls.
 
 import assert from 'node:assert/strict'
 import { existsSync, statSync } from 'node:fs'
@@ -35,7 +35,7 @@ const options = (directory: string, more: Partial<StoreOptions> = {}): StoreOpti
   ...more,
 })
 
-/** Calls of several keys, sessions and models, one after the other in groups, made at `at`. */
+/** Makes calls of several keys, sessions and models at `at`, in groups one after the other. */
 async function make(store: Store, count: number, at: (call: number) => number): Promise<void> {
   for (let call = 0; call < count; call += 20)
     await Promise.all(Array.from({ length: 20 }, (_, index) => one(store, call + index, at(call + index))))
@@ -108,14 +108,14 @@ const bytesOf = (directory: string): number =>
 
 const callsIn = async (store: Store) => (await store.calls.routing({ since: 0, until: 2 ** 45 })).total_calls
 
-/** How many calls are left: as many as expected, if it comes to that within ten seconds. */
+/** Returns the number of remaining calls. Waits up to ten seconds for the expected number. */
 async function leaves(store: Store, expected: number): Promise<number> {
   for (let tries = 0; tries < 100 && (await callsIn(store)) !== expected; tries++) await sleep(100)
-  await sleep(200) // in which more would go
+  await sleep(200) // time in which further calls would be deleted
   return callsIn(store)
 }
 
-/** Resolves when nothing more is deleted. */
+/** Resolves when no more calls are deleted. */
 async function settled(store: Store): Promise<void> {
   const calls = () => callsIn(store)
   for (let before = -1, now = await calls(); now !== before; ) {
@@ -125,7 +125,7 @@ async function settled(store: Store): Promise<void> {
   }
 }
 
-test('no more rows than allowed are kept, and nothing is left of the others (LIFE-03, LOG-10)', async (t) => {
+test('at most the allowed number of rows is stored, and the others leave nothing behind (LIFE-03, LOG-10)', async (t) => {
   const data = temporaryDirectory(t)
   const store = await openStore(options(data, { retention: { rows: 300, days: 30, bytes: 1024 * MIB } }))
   const begin = Date.now() - 10 * 3_600_000
@@ -147,7 +147,7 @@ test('no more rows than allowed are kept, and nothing is left of the others (LIF
   checkRollUps(db)
 })
 
-test('old rows are deleted, even while there are no calls, and with them prices that no call uses any more (LIFE-03)', async (t) => {
+test('old rows are deleted even without calls, together with prices that no call uses any more (LIFE-03)', async (t) => {
   const data = temporaryDirectory(t)
   t.mock.timers.enable({ apis: ['setInterval'] })
   let [now, elapsed] = [Date.now(), 0]
@@ -160,7 +160,7 @@ test('old rows are deleted, even while there are no calls, and with them prices 
   await store.close()
   now += 2 * DAY
   store = await open()
-  elapsed += 3_600_000 // two days without a call may be a clock that leapt
+  elapsed += 3_600_000 // two days without a call may be a clock error
   t.mock.timers.tick(60_000)
   assert.equal(await leaves(store, 0), 0)
   await store.close()
@@ -179,7 +179,7 @@ test('old rows are deleted, even while there are no calls, and with them prices 
   checkReferences(db)
 })
 
-test('if the clock leaps ahead while the gateway runs, nothing is deleted for an hour; then the clock is believed (LIFE-03)', async (t) => {
+test('after the clock jumps ahead on a running gateway, nothing is deleted for an hour; then the clock is accepted (LIFE-03)', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] })
   let [now, elapsed] = [Date.now(), 0]
   const clock = { now: () => now, elapsed: () => elapsed }
@@ -196,7 +196,7 @@ test('if the clock leaps ahead while the gateway runs, nothing is deleted for an
   const before = now
   now += 365 * DAY
   await after(0, 100)
-  await make(store, 20, (call) => now + call) // what is called meanwhile is no proof
+  await make(store, 20, (call) => now + call) // calls made meanwhile do not confirm the clock
   await after(0.9, 120)
   now = before
   await after(1, 120, 'it was put right')
@@ -206,7 +206,7 @@ test('if the clock leaps ahead while the gateway runs, nothing is deleted for an
   await after(1, 0, 'it stays there')
 })
 
-test('a gateway that starts with a clock a year ahead keeps its log (LIFE-03)', async (t) => {
+test('a gateway that starts with a clock a year ahead deletes no calls (LIFE-03)', async (t) => {
   let time = Date.now()
   const first = await testGateway(t, { options: { now: () => time } })
   for (let call = 0; call < 3; call++) await first.chat(ask('auto'))
@@ -214,11 +214,11 @@ test('a gateway that starts with a clock a year ahead keeps its log (LIFE-03)', 
   time += 365 * DAY
   const { get, chat } = await testGateway(t, { data: first.data, options: { now: () => time } })
   assert.equal((await chat(ask('auto'))).status, 200)
-  await sleep(300) // several steps of deleting
+  await sleep(300) // several deletion steps
   assert.equal((await get('/api/usage/request-logs')).json.data.length, 4)
 })
 
-test('a clock that leapt is believed after an hour of calls under it, however often the gateway starts (LIFE-03)', async (t) => {
+test('a clock that jumped is accepted after an hour of calls, however often the gateway restarts (LIFE-03)', async (t) => {
   const data = temporaryDirectory(t)
   const begin = Date.now()
   const start = async (now: number, expected: number) => {
@@ -235,7 +235,7 @@ test('a clock that leapt is believed after an hour of calls under it, however of
   for (const [index, minutes] of [0, 30, 40, 95].entries())
     await start(leapt + minutes * 60_000, 40 + 20 * index)
   await start(leapt + 96 * 60_000, 100)
-  await start(begin + HOUR, 120) // put right after all; nothing more is lost
+  await start(begin + HOUR, 120) // corrected after all; nothing more is lost
 })
 
 test('database, write-ahead log and artifacts together stay under their cap (LIFE-03)', async (t) => {
@@ -280,7 +280,7 @@ test('a smaller cap shrinks the file, and calls do not wait for it (LIFE-03)', a
     await promisify(store.open)({ kind: 'open', ...routed(call, Date.now()) })
     waits.push(performance.now() - start)
   }
-  // A busy machine may keep the writer from deleting for a second at a time.
+  // A busy machine may prevent the writer from deleting for a second at a time.
   for (const end = performance.now() + 15_000; (await callsIn(store)) > 500 && performance.now() < end; )
     await sleep(100)
   await settled(store)
@@ -304,7 +304,7 @@ test('continuous reads do not let the write-ahead log grow without end (LIFE-03)
   }
   look(reader)
   const reading = setInterval(() => {
-    look(next) // before the other ends, so that there is always one
+    look(next) // started before the other ends, so that one is always running
     reader.exec('COMMIT')
     ;[reader, next] = [next, reader]
   }, 10)
@@ -323,7 +323,7 @@ test('continuous reads do not let the write-ahead log grow without end (LIFE-03)
   assert.ok(emptied > 0, 'it was emptied while there were readers')
 })
 
-test('artifacts never push out calls, however many bytes they are allowed (LIFE-03)', async (t) => {
+test('artifacts never displace calls, however many bytes they are allowed (LIFE-03)', async (t) => {
   const data = temporaryDirectory(t)
   const cap = 2 * MIB
   const store = await openStore(
@@ -389,7 +389,7 @@ test('a late write does not reopen a closed call (LOG-04, LOG-10)', async (t) =>
   })
   other.exec('DROP TRIGGER full')
   other.close()
-  await store.close() // which tries again what is left
+  await store.close() // retries the remaining rows
   const db = openAtRest(t, data)
   assert.equal(db.prepare('SELECT state FROM call_logs').pluck().get(), 'failed')
   checkRollUps(db)

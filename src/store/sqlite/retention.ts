@@ -1,5 +1,5 @@
-// Deletes the oldest closed calls beyond the limits, with everything that belongs to them, a few at a time,
-// so that no opening write waits long. Open calls are never deleted. Runs in the writer thread.
+// Deletes the oldest closed calls beyond the limits, with everything that belongs to them. Deletes a few at a
+// time, so that no opening write waits long. Open calls are never deleted. Runs in the writer thread.
 
 import { statSync } from 'node:fs'
 import type { Database } from 'better-sqlite3'
@@ -8,16 +8,18 @@ import type { RetentionLimits } from '../reads.ts'
 import { BUSY_MS } from './open.ts'
 import { CLOSED_CALL, type ClosedCall, type RollUps } from './roll-ups.ts'
 
-/** Calls deleted per step; more than a full batch of new calls adds, so that deleting keeps up. */
+/**
+ * Calls deleted per step. This is more than a full batch of new calls adds, so deletion does not fall behind.
+ */
 const CALLS_A_STEP = 64
 const PAGES_A_STEP = 64
 /** Maximum calls that may be open at the same time; they are counted only near the limit. */
 const MAX_OPEN_CALLS = 10_000
-/** Interval of checks of age and bytes, which cost more than a comparison, ms. */
+/** Interval of checks of age and bytes, ms. These checks cost more than a comparison. */
 const LOOK_MS = 20
-/** Maximum wait for readers, during which writing stops, so that the write-ahead log can be emptied, ms. */
+/** Maximum wait for readers before the write-ahead log can be emptied, ms. Writing stops meanwhile. */
 const READERS_MS = 500
-/** Delay before the next try if they did not end, ms. */
+/** Delay before the next try if readers did not finish, ms. */
 const AGAIN_MS = 1_000
 
 export interface Retention {
@@ -25,23 +27,23 @@ export interface Retention {
   expire(before: number): void
   /** True if the next step cannot wait. */
   isUrgent(): boolean
-  /** Empties the write-ahead log: at once, or as soon as no reader needs it. */
+  /** Empties the write-ahead log immediately, or as soon as no reader needs it. */
   emptyLog(): void
-  /** Does a little of the pending work, in a transaction of its own. Returns false if there is none. */
+  /** Does a small part of the pending work in a separate transaction. Returns false if no work is left. */
   step(): boolean
 }
 
-/** Returns the part of the bytes for the write-ahead log. */
+/** Returns the share of the bytes that is for the write-ahead log. */
 const walShare = (bytes: number): number => Math.min(bytes / 8, 16 * 2 ** 20)
-/** Returns the rest, which is for the database, bytes. */
+/** Returns the share of the bytes that is for the database. */
 const databaseShare = (bytes: number): number => bytes - 3 * walShare(bytes)
 /** Share of a limit from which the oldest calls are deleted. */
 const DELETION_SHARE = 0.9
 
-/** Returns the used bytes of the database from which calls are deleted for their size, for this limit. */
+/** Returns the used bytes of the database from which calls are deleted, for this limit. */
 export const deletesFrom = (bytes: number): number => databaseShare(bytes) * DELETION_SHARE
 
-/** Returns the work between batches. */
+/** Returns the deletion work to do between batches. */
 export function openRetention(
   db: Database,
   limits: RetentionLimits,
@@ -111,7 +113,7 @@ export function openRetention(
     if (removeOldest(expired, CALLS_A_STEP)) return true
     const [all, free] = [pages.get()!, freePages.get()!]
     if (all - free > mostUsed && removeOldest(EVERY_ID, CALLS_A_STEP)) return true
-    // Free pages are reused; only a file that is far too large is cut.
+    // Free pages are reused; only a file that is far too large is truncated.
     if (!canShrink || free === 0 || (all <= mostPages && free <= all / 4)) return false
     db.exec(`PRAGMA incremental_vacuum(${PAGES_A_STEP})`)
     return true
@@ -135,8 +137,8 @@ function prepareRemoval(db: Database, rollUps: RollUps) {
 }
 
 /**
- * Keeps the write-ahead log short. When all of a log is in the database, SQLite begins it again with the next
- * write, which waits for the disk: that should be a write of this thread, not an opening on the main thread.
+ * Keeps the write-ahead log short. After a complete checkpoint, SQLite restarts the log with the next write,
+ * which waits for the disk. That should be a write of this thread, not an opening on the main thread.
  */
 function keepLogShort(db: Database, walBytes: number, pageSize: number, frames: () => number) {
   const most = Math.floor(Math.min(walBytes / 2 / pageSize, 1_000))
@@ -144,7 +146,7 @@ function keepLogShort(db: Database, walBytes: number, pageSize: number, frames: 
   db.pragma('wal_autocheckpoint = 0')
   db.pragma(`journal_size_limit = ${Math.floor(walBytes)}`)
   let emptyAt = 0
-  /** True until the log has been emptied, whatever its length. */
+  /** True until the log has been emptied, regardless of its length. */
   let isWanted = false
   const checkpoint = (how: 'PASSIVE' | 'TRUNCATE'): boolean => {
     const [{ busy, log, checkpointed }] = db.pragma(`wal_checkpoint(${how})`) as [Checkpoint]
@@ -155,8 +157,8 @@ function keepLogShort(db: Database, walBytes: number, pageSize: number, frames: 
     isLong: () => frames() >= most,
     fold: () => void checkpoint('PASSIVE'),
     /**
-     * Empties a log beyond `walBytes`, or one that `isToBeEmpty`: it begins again only in a moment without readers,
-     * and there may be none.
+     * Empties a log that exceeds `walBytes` or has `isToBeEmpty`. The log can restart only while no reader
+     * uses it, and there may be no such moment by itself.
      */
     empty(isToBeEmpty = false) {
       isWanted ||= isToBeEmpty
@@ -173,15 +175,15 @@ function keepLogShort(db: Database, walBytes: number, pageSize: number, frames: 
   }
 }
 
-/** SQLite's answer; `log` and `checkpointed` in frames. */
+/** SQLite's result; `log` and `checkpointed` count frames. */
 interface Checkpoint {
   readonly busy: number
   readonly log: number
   readonly checkpointed: number
 }
 
-/** Calls that the shared log has not received are nowhere else. */
+/** Condition that spares calls that the shared log has not received: they are stored nowhere else. */
 const UNSHIPPED_STAY = `AND id < coalesce((SELECT min(call_id) FROM outbox), 'g')`
 
-/** Sorts after every id. */
+/** Upper bound that sorts after every id. */
 const EVERY_ID = 'g'

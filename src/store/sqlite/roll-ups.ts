@@ -1,6 +1,6 @@
-// Sums of closed calls, stored per hour and per session so that no read scans a month of rows. Changed in the
-// transaction that closes or deletes a call, so they always equal the rows. Open calls are not included;
-// there are few, and each read adds them.
+// Sums of closed calls, stored per hour and per session, so that no read scans a month of rows. They change
+// in the transaction that closes or deletes a call, so they always equal the rows. Open calls are not
+// included: there are few, and each read adds them.
 import type { Database } from 'better-sqlite3'
 import { timeOfId } from '../../core/call.ts'
 import { stepOf } from '../latency.ts'
@@ -8,7 +8,7 @@ import { add, emptySum, SUM_COLUMNS, SUMMAND, type Sum, type Summand } from '../
 
 export const HOUR = 3_600_000
 
-/** Labels that the calls of a series share. Few of these combinations exist, however many calls there are. */
+/** Labels that the calls of a series share. Few combinations exist, however many calls there are. */
 export const LABELS = [
   'key_name',
   'requested_model',
@@ -33,13 +33,13 @@ export type ClosedCall = Summand & {
 export const CLOSED_CALL = `id, session_id, latency_ms, ${LABELS.join(', ')}, ${SUMMAND}`
 
 export interface RollUps {
-  /** Number of closed calls. */
+  /** The number of closed calls. */
   readonly calls: number
-  /** Counts a closed call, or with -1 a deleted one; written by `settle`. */
+  /** Counts a closed call, or a deleted one with -1. `settle` writes the counts. */
   count(call: ClosedCall, sign?: 1 | -1): void
-  /** Writes the counts. Belongs to the transaction that changed the rows, after those changes. */
+  /** Writes the counts. Call in the transaction that changed the rows, after those changes. */
   settle(): void
-  /** Call after a rollback of that transaction. */
+  /** Discards the counts. Call after a rollback of that transaction. */
   forget(): void
 }
 
@@ -123,7 +123,7 @@ export function openRollUps(db: Database): RollUps {
   }
 }
 
-/** Finds the series of calls, or adds them, and remembers their ids. */
+/** Finds or adds the series of calls, and remembers their ids. */
 function createSeriesIds({
   findSeries,
   addSeries,
@@ -136,12 +136,12 @@ function createSeriesIds({
       let id = ids.get(name)
       if (id === undefined) {
         id = findSeries.get(...labels) ?? addSeries.get(...labels)!
-        if (ids.size > 10_000) ids.clear() // clients choose direct ids
+        if (ids.size > 10_000) ids.clear() // clients choose direct ids, so there may be many
         ids.set(name, id)
       }
       return id
     },
-    /** Call when a series may be gone. */
+    /** Forgets the ids. Call when a series may have been deleted. */
     forget(): void {
       ids.clear()
     },
@@ -166,7 +166,7 @@ function prepareStatements(db: Database) {
   const addLatency = db.prepare(
     `INSERT INTO latency_hours VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET calls = calls + excluded.calls`,
   )
-  // A session stays the same one when its first calls are deleted.
+  // A session remains the same when its first calls are deleted.
   const firstOf = db
     .prepare<[string, string, string, string], string>(
       `SELECT coalesce((SELECT first_id FROM sessions WHERE session_id = ? AND key_name = ?),
@@ -179,7 +179,7 @@ function prepareStatements(db: Database) {
     `DELETE FROM sessions WHERE session_id = @id AND key_name = @key AND calls <= 0
        AND NOT EXISTS (SELECT 1 FROM call_logs WHERE session_id = @id AND key_name IS nullif(@key, ''))`,
   )
-  // What a session has spent counts as long as any of its calls is on record.
+  // A session's spending counts as long as any of its calls is on record.
   const dropSpending = db.prepare(
     `DELETE FROM key_spending WHERE key_name = @key AND period = 'session ' || @id
        AND NOT EXISTS (SELECT 1 FROM call_logs WHERE session_id = @id AND key_name IS nullif(@key, ''))`,

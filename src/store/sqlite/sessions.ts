@@ -1,5 +1,5 @@
-// Reads the sums of each session's calls: the roll-up of its closed calls, and its open ones. The target of
-// the last call is read from the rows. Cannot write.
+// Reads the sums of each session's calls from the roll-up of its closed calls and from its open calls. The
+// target of the last call is read from the rows. Cannot write.
 
 import type { Database } from 'better-sqlite3'
 import type { Session, SessionReads } from '../reads.ts'
@@ -21,7 +21,8 @@ type Row = Summand & ModelOf & AgentOf & { readonly id: string }
 const OWN = '(@key IS NULL OR key_name = @key)'
 
 export function openSessions(db: Database): SessionReads {
-  // A session shared by several keys has a row for each; for callers who see all, the earliest counts.
+  // A session shared by several keys has a row for each. For callers who see all keys, the earliest row
+  // counts.
   const closed = db.prepare<object, Begun>(
     `SELECT session_id, first_id FROM sessions AS s WHERE first_id < @cursor AND ${OWN}
        AND NOT EXISTS (SELECT 1 FROM sessions AS o WHERE o.session_id = s.session_id AND o.first_id < s.first_id AND ${OWN})

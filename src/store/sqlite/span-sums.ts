@@ -1,6 +1,7 @@
 // Sums the calls of a span of time, grouped by some of their columns. Whole hours come from the roll-ups,
-// open calls from the rows. Of an hour that the span cuts, the shorter side is read, and added to the sums or
-// subtracted from the whole hour. So a span that ends now costs no more in a busy hour. Cannot write.
+// open calls from the rows. If the span cuts an hour, the shorter side is read from the rows, and is added to
+// the sums or subtracted from the whole hour. So a span that ends now costs no more in a busy hour. Cannot
+// write.
 
 import type { Database } from 'better-sqlite3'
 import { idAt } from '../../core/call.ts'
@@ -12,7 +13,7 @@ import { HOUR } from './roll-ups.ts'
 
 type Parameters = { readonly key: string | null; readonly from: GroupKey; readonly to: GroupKey }
 
-/** Rows to add, or closed ones to subtract from their hour; ms, end exclusive. */
+/** Rows to add, or closed rows to subtract from their hour; ms, end exclusive. */
 interface Part {
   readonly from: number
   readonly to: number
@@ -32,7 +33,7 @@ function partsOf({ since, until }: Span, bucketMs: number): Parts {
   const rows: Part[] = []
   let [first, last] = [Math.ceil(since / HOUR), Math.floor(until / HOUR)]
   const before = since - (first - 1) * HOUR
-  const after = Math.min(Date.now(), (last + 1) * HOUR) - until // there are no calls from the future
+  const after = Math.min(Date.now(), (last + 1) * HOUR) - until // no calls are in the future
   if (before < first * HOUR - since) rows.push({ from: --first * HOUR, to: since, sign: -1 })
   else rows.push({ from: since, to: first * HOUR, sign: 1 })
   if (after < until - last * HOUR) rows.push({ from: until, to: ++last * HOUR, sign: -1 })
@@ -56,7 +57,10 @@ export function openSpanSums(db: Database) {
     .raw()
 
   return {
-    /** Groups are unordered; only calls of this gateway key, if given. `bucketMs` divides a day or is one. */
+    /**
+     * Returns the groups in no order. Includes only calls of this gateway key, if given. `bucketMs` divides a
+     * day or is one.
+     */
     groups(span: Span, keyName: string | undefined, by: readonly GroupBy[], bucketMs = HOUR): SpanGroup[] {
       const key = keyName ?? null
       const { rows, hours } = partsOf(span, bucketMs)

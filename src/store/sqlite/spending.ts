@@ -1,5 +1,5 @@
-// Spending of each key per day, week and month (UTC) and per session. Separate sums, not ones over `call_logs`:
-// retention may drop a row in the month in which it was written, but the money is still spent. Also reservations
+// Spending of each key per day, week and month (UTC) and per session. These sums are separate from
+// `call_logs`: retention may delete a row within the month, but the money is still spent. Also reservations
 // for open calls, so that they count if the gateway is killed.
 
 import type { Database } from 'better-sqlite3'
@@ -12,7 +12,7 @@ const NOTHING: Spent = { usd: 0, estimatedUsd: 0, unknownAttempts: 0 }
 export const SPENT =
   'SELECT usd, estimated_usd AS estimatedUsd, unknown_attempts AS unknownAttempts FROM key_spending WHERE key_name = ? AND period = ?'
 
-/** For the main thread: reads one row by its key, cheap enough for each call. */
+/** Reads for the main thread. Each reads one row by its key, which is cheap enough for each call. */
 export function openSpending(db: Database): Spending {
   const find = db.prepare<[string, string], Spent>(SPENT)
   return { spent: ({ keyName, period }) => find.get(keyName, period) ?? NOTHING }
@@ -21,12 +21,12 @@ export function openSpending(db: Database): Spending {
 export interface SpendingWrites {
   /**
    * Adds the cost of an attempt to the periods in which its call arrived, and to its session. Calls without a
-   * key have no sum, and replayed ones cost nothing.
+   * key have no sum, and replayed calls cost nothing.
    */
   spend(callId: string, usd: number): void
-  /** Does the same for an estimated cost. */
+  /** Adds an estimated cost in the same way. */
   charge(callId: string, usd: number): void
-  /** Counts an attempt whose cost is unknown, or partly unknown. */
+  /** Counts an attempt whose cost is unknown or partly unknown. */
   noteUnknown(callId: string): void
   reserve(callId: string, usd: number): void
   release(callId: string): void
@@ -62,13 +62,19 @@ export function prepareSpending(db: Database): SpendingWrites {
   }
 }
 
-/** Condition for open calls: batches, and responses in the background, go on at their provider whatever happens to the gateway. */
+/**
+ * Condition for open calls that end with the gateway. Batches and background responses continue at their
+ * provider.
+ */
 export const ENDS_WITH_US = 'objects IS NULL AND id NOT IN (SELECT call_id FROM background_calls)'
 
-/** The same for reservations. */
+/** The same condition for reservations. */
 const OF_SUCH = `call_id NOT IN (SELECT id FROM call_logs WHERE completed_at IS NULL AND NOT (${ENDS_WITH_US}))`
 
-/** Charges the reservations of calls left open at the last end; without one, their cost is unknown. */
+/**
+ * Charges the reservations of calls left open at the last end. Without a reservation, the cost of such a call
+ * is unknown.
+ */
 export function chargeReservations(db: Database): void {
   const { charge, noteUnknown } = prepareSpending(db)
   const unreserved = db.prepare<[], { id: string }>(

@@ -1,5 +1,5 @@
-// The store as a gateway uses it: what it writes, keeps, gives back and refuses. Over 250 lines, because it is a list of such
-// cases.
+// The store as a gateway uses it: writes, storage, reads and refusals. Over 250 lines, because it is a list
+// of cases.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
@@ -16,7 +16,7 @@ import { StoreError } from './errors.ts'
 import { databaseFile } from './open.ts'
 import { openStore } from './open-store.ts'
 
-/** Any write but an opening. */
+/** Any write except an opening. */
 type Ending = Parameters<WriteQueue['add']>[0]
 
 const opened = (queue: WriteQueue): Promise<void> =>
@@ -30,7 +30,7 @@ const options = (directory: string, now = Date.now) => ({
   now,
 })
 
-test('the threads load no package but better-sqlite3, so that they start fast', () => {
+test('the threads load no package except better-sqlite3, so that they start fast', () => {
   for (const thread of ['reader', 'writer']) {
     const load = `import { registerHooks } from 'node:module'
       const names = new Set()
@@ -49,7 +49,7 @@ test('the threads load no package but better-sqlite3, so that they start fast', 
   }
 })
 
-test('a call whose record cannot be written is refused and reaches no provider; reads and readiness report the trouble', async (t) => {
+test('a call whose record cannot be written is refused before it reaches a provider; reads and readiness report the error', async (t) => {
   const gateway = await testGateway(t)
   const other = new Database(databaseFile(gateway.data))
   other.exec(
@@ -65,7 +65,7 @@ test('a call whose record cannot be written is refused and reaches no provider; 
   assert.equal((await gateway.chat(ask('auto'))).status, 200)
 })
 
-test('when only the closing write fails, the client keeps its answer and the write is made later', async (t) => {
+test('when only the closing write fails, the client still receives its answer, and the write is retried', async (t) => {
   const gateway = await testGateway(t, { providers: { alpha: streamed('hello') } })
   const other = new Database(databaseFile(gateway.data))
   other.exec(
@@ -74,13 +74,13 @@ test('when only the closing write fails, the client keeps its answer and the wri
   const { status, text, headers } = await gateway.chat(ask('auto', { stream: true }))
   assert.equal(status, 200)
   assert.match(text, /hello[\s\S]*DONE/)
-  while ((await gateway.get('/readyz')).status === 200) await sleep(5) // until the closing write was tried
+  while ((await gateway.get('/readyz')).status === 200) await sleep(5) // waits until the closing write was tried
   other.exec('DROP TRIGGER full')
   other.close()
   assert.equal((await gateway.record(headers.get('x-gateway-request-id'))).state, 'completed')
 })
 
-test('no prompt, no answer and no key is in any file of the data directory (KEEP-01, LOG-12)', async (t) => {
+test('no file of the data directory contains a prompt, an answer or a key (KEEP-01, LOG-12)', async (t) => {
   const gateway = await testGateway(t, { providers: { alpha: streamed('ANSWER-CANARY') } })
   const { headers } = await gateway.chat({
     ...ask('auto', { stream: true }),
@@ -106,7 +106,7 @@ test('a second gateway on the same data directory is refused in one line (LIFE-0
   assert.equal((await gateway.chat(ask('auto'))).status, 200)
 })
 
-test('a file that is not a database, or is of a newer schema, is refused and left unchanged (LIFE-04)', async (t) => {
+test('a file that is not a database, or has a newer schema, is refused and left unchanged (LIFE-04)', async (t) => {
   const data = temporaryDirectory(t)
   writeFileSync(databaseFile(data), 'this is not a database, but it is somebody’s')
   await assert.rejects(openStore(options(data)), /cannot use data directory .+not a database/)
@@ -120,7 +120,7 @@ test('a file that is not a database, or is of a newer schema, is refused and lef
   await assert.rejects(openStore(options(newer)), /newer Waybill \(schema 999/)
 })
 
-test('calls that a killed process left open are interrupted and unknown at the next start (LIFE-01)', async (t) => {
+test('calls that a killed process left open become interrupted and unknown at the next start (LIFE-01)', async (t) => {
   const data = temporaryDirectory(t)
   const script = `
     import { promisify } from 'node:util'
@@ -145,7 +145,7 @@ test('calls that a killed process left open are interrupted and unknown at the n
   )
 })
 
-test('new calls are written in the batch of their turn, ends together and in order behind them, one batch at a time (LOG-04)', async () => {
+test('openings of one turn are written together; ends follow in order, with one batch in flight at a time (LOG-04)', async () => {
   const batches: string[][] = []
   let inFlight = 0
   const queue = new WriteQueue(async (batch) => {
@@ -175,7 +175,7 @@ test('new calls are written in the batch of their turn, ends together and in ord
   assert.deepEqual(batches.at(-1), ['f'])
 })
 
-test('ends of calls are written in small batches, so that a new call waits for few of them', async () => {
+test('ends of calls are written in small batches, so that a new call waits for only a few of them', async () => {
   const batches: string[][] = []
   const queue = new WriteQueue(async (batch) => {
     batches.push(batch.map((write) => (write as { id: string }).id))
@@ -194,7 +194,7 @@ test('ends of calls are written in small batches, so that a new call waits for f
   )
 })
 
-test('a closing write that can never succeed delays no other write', async () => {
+test('a closing write that can never succeed does not delay other writes', async () => {
   const written: string[] = []
   const queue = new WriteQueue(async (batch) => {
     const ids = batch.map((write) => (write as { id: string }).id)
@@ -210,7 +210,7 @@ test('a closing write that can never succeed delays no other write', async () =>
   await queue.drain(10)
 })
 
-test('if nothing can be written, no call waits for the refusals of the others (LIFE-04)', async () => {
+test('while nothing can be written, no call waits for the refusals of other calls (LIFE-04)', async () => {
   let tries = 0
   const queue = new WriteQueue(async () => {
     tries++
@@ -222,7 +222,7 @@ test('if nothing can be written, no call waits for the refusals of the others (L
   await queue.drain(1)
 })
 
-test('while a batch hangs, calls are refused and reads no longer wait; the batch may still succeed (LIFE-04)', async () => {
+test('while a batch hangs, calls are refused and reads stop waiting; the batch may still succeed (LIFE-04)', async () => {
   const said: string[] = []
   let end = () => {}
   const queue = new WriteQueue(
@@ -252,7 +252,7 @@ test('while a batch hangs, calls are refused and reads no longer wait; the batch
   await closing
 })
 
-test('a slow batch does not delay calls that can be recorded beside it (LIFE-04)', async () => {
+test('a slow batch does not delay calls that the main thread can record (LIFE-04)', async () => {
   let end = () => {}
   let here: ReturnType<CommitHere> = 'committed'
   const queue = new WriteQueue(
@@ -281,7 +281,7 @@ test('a slow batch does not delay calls that can be recorded beside it (LIFE-04)
   assert.equal(queue.failure, null)
 })
 
-test('the ids of an answer are written with the next batch if its client waits for them, and otherwise with other writes', async () => {
+test('the ids of an answer are written with the next batch if the client waits for them, otherwise with other writes', async () => {
   const batches: string[][] = []
   const queue = new WriteQueue(async (batch) => {
     batches.push(batch.map(({ kind }) => kind))
@@ -295,7 +295,7 @@ test('the ids of an answer are written with the next batch if its client waits f
   await late
 })
 
-test('impossible token counts count as not reported, and do no harm', async (t) => {
+test('impossible token counts are treated as not reported', async (t) => {
   const usage = { prompt_tokens: 12.5, completion_tokens: -1, prompt_tokens_details: { cached_tokens: 1e20 } }
   const gateway = await testGateway(t, { providers: { alpha: answer('x', usage) } })
   const first = await gateway.chat(ask('auto'))
@@ -304,7 +304,7 @@ test('impossible token counts count as not reported, and do no harm', async (t) 
   assert.equal((await gateway.chat(ask('auto'))).status, 200)
 })
 
-test('closing the gateway while calls are open records how they ended (LIFE-02)', async (t) => {
+test('closing the gateway records how its open calls ended (LIFE-02)', async (t) => {
   const data = temporaryDirectory(t)
   const gateway = await testGateway(t, {
     providers: { alpha: stream(chunk({ content: 'a' }), 60_000) },
@@ -330,7 +330,7 @@ test('closing the gateway while calls are open records how they ended (LIFE-02)'
   )
 })
 
-test('a failed write is retried until its time is over', async () => {
+test('a failed write is retried until its time limit', async () => {
   let tries = 0
   const queue = new WriteQueue(async () => {
     tries++
@@ -338,7 +338,7 @@ test('a failed write is retried until its time is over', async () => {
   })
   await assert.rejects(queue.add({ kind: 'next' } as Ending), /disk full/)
   void queue.add({ kind: 'close' } as Ending)
-  await queue.drain(1_500) // six tries on a machine that has nothing else to do
+  await queue.drain(1_500) // six tries on an idle machine
   assert.ok(tries >= 3, `${tries} tries`)
   assert.equal(queue.failure, 'disk full')
 })

@@ -1,5 +1,4 @@
-// What must hold of any database at rest, for the tests beside this file. Computes the sums itself, with SQL
-// of its own.
+// Invariants of a database at rest, for the tests beside this file. Computes the sums with separate SQL.
 import assert from 'node:assert/strict'
 import type { Database } from 'better-sqlite3'
 
@@ -20,7 +19,10 @@ const SERIES = `key_name, requested_model, resolved_provider, resolved_model, ro
 
 type Row = Readonly<Record<string, unknown>>
 
-/** The roll-ups equal the closed rows: per hour and series, per session and key, per step of latency. */
+/**
+ * Checks that the roll-ups equal the closed rows: per hour and series, per session and key, per step of
+ * latency.
+ */
 export function checkRollUps(db: Database): void {
   const all = (sql: string): Row[] => db.prepare<[], Row>(sql).all()
   const closed = 'FROM call_logs WHERE completed_at IS NOT NULL'
@@ -46,7 +48,9 @@ export function checkRollUps(db: Database): void {
   )
 }
 
-/** Nothing points at what is not there, and nothing is left of what was deleted (LIFE-03). */
+/**
+ * Checks that no reference points to a missing row, and that deleted calls leave nothing behind (LIFE-03).
+ */
 export function checkReferences(db: Database): void {
   const orphans = {
     attempts: 'SELECT count(*) FROM call_attempts WHERE call_id NOT IN (SELECT id FROM call_logs)',
@@ -67,7 +71,7 @@ export function checkReferences(db: Database): void {
   assert.equal(db.pragma('integrity_check', { simple: true }), 'ok')
 }
 
-/** Equal but for the last digits of sums of fractions. */
+/** Compares sums of fractions, except for their last digits. */
 function equal(kept: readonly Row[], counted: readonly Row[]): void {
   const rounded = (row: Row) =>
     Object.fromEntries(

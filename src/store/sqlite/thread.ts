@@ -11,10 +11,13 @@ export class ThreadError extends Error {
   }
 }
 
-/** It is unknown how much of the request was carried out: the thread died during it, or threw this itself. */
+/**
+ * Thrown if it is unknown how much of the request was carried out: the thread died meanwhile, or threw this
+ * error itself.
+ */
 export class UnansweredError extends ThreadError {}
 
-/** Result of a failed request; for any other the thread sends the returned value as it is. */
+/** Result of a failed request. For other requests, the thread sends the returned value unchanged. */
 interface Failed {
   readonly failure: {
     readonly message: string
@@ -27,19 +30,19 @@ const isFailed = (answer: unknown): answer is Failed =>
 
 export interface Thread {
   /**
-   * Rejects with ThreadError, which is an UnansweredError if the request was under way. A message is not
-   * null, and no answer has a member `failure` of its own.
+   * Sends a request. Rejects with ThreadError, which is an UnansweredError if the request was in progress. A
+   * request must not be null, and no answer may have a member `failure`.
    */
   ask(message: unknown): Promise<unknown>
-  /** Why it cannot accept requests at present; null if it can. */
+  /** Reason why the thread cannot accept requests at present; null if it can. */
   readonly failure: string | null
-  /** Lets the thread finish its current work, and waits for its end. */
+  /** Waits until the thread has finished its current work and has ended. */
   stop(): Promise<void>
 }
 
 /**
- * Maximum heap of a thread's short-lived objects, MB. Otherwise it grows over hours to several times the used
- * size, and the process with it.
+ * Maximum heap for a thread's short-lived objects, MB. Without it, the heap grows over hours to several times
+ * the used size, and the process grows with it.
  */
 const YOUNG_MB = 12
 
@@ -47,8 +50,8 @@ const YOUNG_MB = 12
 const AGAIN_MS = 1_000
 
 /**
- * Starts `reader` or `writer`, and restarts it when it dies. Unanswered requests are rejected, and so are
- * those made before it is up again. `onDeath` is called each time with the reason.
+ * Starts `reader` or `writer`, and restarts it when it dies. Rejects unanswered requests, and requests made
+ * before it has restarted. Calls `onDeath` with the reason each time.
  */
 export function startThread(
   name: 'reader' | 'writer',
@@ -57,7 +60,7 @@ export function startThread(
 ): Thread {
   const source = import.meta.url.endsWith('.ts') ? `./${name}.ts` : `./${name}.js`
   const options = { name, workerData, resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB } }
-  // In the order of their requests, which is the order of the answers.
+  // Requests in the order in which they were sent, which is the order of the answers.
   let waiting: { resolve(value: unknown): void; reject(error: Error): void }[] = []
   let worker: Worker | null = null
   let again: NodeJS.Timeout | undefined
@@ -127,8 +130,8 @@ export function startThread(
 }
 
 /**
- * The thread's own end: reports that it is up, then answers every request with the result or error of
- * `answer`, until it is stopped.
+ * Runs inside the thread. Reports that the thread has started, then answers every request with the result or
+ * error of `answer` until it is stopped.
  */
 export function answerRequests(answer: (message: never) => unknown, onStop: () => void): void {
   parentPort!.on('message', (message: unknown) => {

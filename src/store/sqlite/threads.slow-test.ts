@@ -1,6 +1,6 @@
-// LIFE-04, LOG-07, LOG-11: a thread of the store that dies is started again. Meanwhile reads say so, calls go on while
-// they can be recorded and are refused while they cannot, and nothing is spent unrecorded or charged twice. Over 250
-// lines, because each thread dies at each moment that matters.
+// LIFE-04, LOG-07, LOG-11: a thread of the store that dies is restarted. Meanwhile reads report it. Calls
+// continue while they can be recorded, and are refused while they cannot. Nothing is spent unrecorded or
+// charged twice. Over 250 lines, because each thread dies at each moment that matters.
 
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
@@ -27,7 +27,7 @@ import { databaseFile } from './open.ts'
 import { openStore } from './open-store.ts'
 import { checkReferences, checkRollUps } from './test-database.ts'
 
-/** A gateway, what it says at level error, and how to end its threads. */
+/** A gateway, its messages at level error, and a function that ends its threads. */
 async function mortal(t: TestContext, setup: Setup = {}) {
   const threads = new Map<string | null, Worker>()
   const note = (worker: Worker) => void threads.set(worker.threadName, worker)
@@ -47,7 +47,7 @@ async function mortal(t: TestContext, setup: Setup = {}) {
   }
 }
 
-/** Ends a thread over one of its next answers: it has done what it was asked, and its answer is lost. */
+/** Ends a thread just before one of its next answers. The request was carried out, but its answer is lost. */
 function endOver(worker: Worker, answer: number): void {
   const emit = worker.emit
   let left = answer
@@ -75,7 +75,7 @@ async function until(what: string, holds: () => Promise<boolean>): Promise<void>
 
 const readable = async ({ get }: TestGateway) => (await get('/readyz')).json.reads === 'ready'
 
-test('a reader that died is started again; open reads are refused, while calls go on and are recorded (LOG-11)', async (t) => {
+test('a dead reader is restarted; open reads are refused, while calls continue and are recorded (LOG-11)', async (t) => {
   const gateway = await mortal(t)
   assert.equal((await gateway.chat(ask('auto'))).status, 200)
   assert.equal((await gateway.get('/api/usage/request-logs')).status, 200, 'the first read starts the reader')
@@ -118,7 +118,7 @@ test('starting a reader is retried until it works, with a log line for each try 
   assert.equal((await gateway.record(headers.get('x-gateway-request-id'))).state, 'completed')
 })
 
-test('a writer that dies under load is started again; calls are refused meanwhile, and each inference is recorded and charged once (LOG-07, LIFE-04)', async (t) => {
+test('a writer that dies under load is restarted; meanwhile calls are refused, and each inference is recorded and charged once (LOG-07, LIFE-04)', async (t) => {
   const digest = createHash('sha256').update('ann').digest('hex')
   const gateway = await mortal(t, {
     providers: { alpha: (...request) => setTimeout(() => answer()(...request), 20) },
@@ -199,7 +199,7 @@ for (const durability of ['process', 'full'] as const)
 /** Every opening goes through the thread. */
 const BY_THE_WRITER = 'durability: full'
 
-test('a call whose writer dies while it opens is refused, and its record says so (LOG-01, LOG-07)', async (t) => {
+test('a call is refused if its writer dies while it opens, and its record says so (LOG-01, LOG-07)', async (t) => {
   const gateway = await mortal(t, { config: `${AUTO}\n${BY_THE_WRITER}` })
   gateway.endOver('writer', 1)
   const { status, json } = await gateway.chat(ask('auto'))
@@ -214,7 +214,7 @@ test('a call whose writer dies while it opens is refused, and its record says so
   await atRest(t, gateway)
 })
 
-test('an attempt that was refused because its writer died does not count as made (LOG-02, LOG-05)', async (t) => {
+test('an attempt that was refused because the writer died does not count as made (LOG-02, LOG-05)', async (t) => {
   const gateway = await mortal(t, {
     config: `${TWO_TARGETS}\n${BY_THE_WRITER}`,
     providers: { alpha: fail(500), beta: answer() },
@@ -247,7 +247,7 @@ async function atRest(t: TestContext, { gateway, data }: TestGateway): Promise<v
   checkRollUps(db)
 }
 
-test('a thread that dies while the store is opened prevents the start, and nothing claims that it is restarted (LIFE-04)', async (t) => {
+test('a thread that dies while the store opens prevents the start, and no message claims a restart (LIFE-04)', async (t) => {
   const directory = temporaryDirectory(t)
   const deaths: string[] = []
   const end = (worker: Worker) => void worker.terminate()
@@ -262,7 +262,7 @@ test('a thread that dies while the store is opened prevents the start, and nothi
   await (await openStore(options(directory))).close()
 })
 
-test('the thread for reads starts with the first read, to save memory in an idle gateway', async (t) => {
+test('the reader thread starts with the first read, to save memory in an idle gateway', async (t) => {
   const started: (string | null)[] = []
   const note = (worker: Worker) => void started.push(worker.threadName)
   process.on('worker', note)

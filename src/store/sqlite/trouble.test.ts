@@ -1,5 +1,6 @@
-// LIFE-04, LOG-11: a store that is damaged, locked, read-only or full refuses loudly, spends nothing, answers reads
-// with an error and never with an empty page, and recovers where that is possible. A database is never replaced.
+// LIFE-04, LOG-11: a damaged, locked, read-only or full store refuses calls and spends nothing. It answers
+// reads with an error, never with an empty page, and recovers where that is possible. A database is never
+// replaced.
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -31,7 +32,7 @@ const options = (directory: string) => ({
   now: Date.now,
 })
 
-/** A refusal at start is one line that names the directory and says what to do. */
+/** Checks that a refusal at the start is one line with the directory and the remedy. */
 async function refused(directory: string, what: RegExp): Promise<void> {
   await assert.rejects(openStore(options(directory)), (error: Error) => {
     assert.ok(error instanceof StoreError, String(error))
@@ -42,7 +43,10 @@ async function refused(directory: string, what: RegExp): Promise<void> {
   })
 }
 
-/** A call is refused and reaches no provider, and the gateway says that it is not ready. */
+/**
+ * Checks that a call is refused without reaching a provider, and that the gateway reports that it is not
+ * ready.
+ */
 async function refusesCalls(gateway: TestGateway): Promise<void> {
   const before = gateway.received()
   const { status, json } = await gateway.chat(ask('auto'))
@@ -51,7 +55,7 @@ async function refusesCalls(gateway: TestGateway): Promise<void> {
   assert.equal((await gateway.get('/readyz')).status, 503)
 }
 
-/** Ready again within five seconds, without a call; then calls work. */
+/** Checks that the gateway is ready again within five seconds without a call, and that calls then work. */
 async function recovers(gateway: TestGateway): Promise<void> {
   for (let tries = 0; (await gateway.get('/readyz')).status !== 200; tries++) {
     assert.ok(tries < 100, 'ready again')
@@ -105,7 +109,7 @@ test('a damaged database is refused at the start and left unchanged (LIFE-04)', 
   await (await openStore(options(data))).close()
 })
 
-test('damage that is found while running makes every read an error, and ends all writing (LIFE-04, LOG-11)', async (t) => {
+test('damage found while running makes every read an error and stops all writes (LIFE-04, LOG-11)', async (t) => {
   const data = await used(t)
   const gateway = await testGateway(t, { data })
   damage(databaseFile(data))
@@ -116,13 +120,13 @@ test('damage that is found while running makes every read an error, and ends all
   const bytes = readFileSync(databaseFile(data))
   const log = statSync(`${databaseFile(data)}-wal`).size
   await refusesCalls(gateway)
-  await sleep(600) // longer than a write waits before it is tried again
+  await sleep(600) // longer than the delay before a write is retried
   await refusesCalls(gateway)
   assert.equal(statSync(`${databaseFile(data)}-wal`).size, log, 'nothing more is written')
   assert.ok(readFileSync(databaseFile(data)).equals(bytes))
 })
 
-test('while another program locks the database, a start and calls are refused; afterwards the gateway recovers (LIFE-04)', async (t) => {
+test('while another program locks the database, a start is refused and calls are too; afterwards the gateway recovers (LIFE-04)', async (t) => {
   const data = await used(t)
   const other = new Database(databaseFile(data))
   other.pragma('locking_mode = EXCLUSIVE')
@@ -141,7 +145,7 @@ test('while another program locks the database, a start and calls are refused; a
   await recovers(gateway)
 })
 
-test('if a budget cannot be read, calls are refused as for any trouble with the record (LIFE-04, LOG-11)', async (t) => {
+test('if a budget cannot be read, calls are refused with the same error as other store failures (LIFE-04, LOG-11)', async (t) => {
   const data = await used(t)
   const digest = createHash('sha256').update('key-of-ann').digest('hex')
   const config = `keys: [ { name: ann, digest: "sha256:${digest}", budget: { usd: 5 } } ]`
@@ -154,7 +158,7 @@ test('if a budget cannot be read, calls are refused as for any trouble with the 
   assert.equal((await gateway.get('/readyz', { headers })).status, 503)
 })
 
-/** Holds the lock as `doctor` does when it looks, only longer. */
+/** Holds the lock as `doctor` does during its check, but longer. */
 const LOOK = `
   const { DatabaseSync } = require('node:sqlite')
   const lock = new DatabaseSync(process.argv[1], { readOnly: true })
@@ -162,7 +166,7 @@ const LOOK = `
   console.log('looking')
   setTimeout(() => lock.close(), 50)`
 
-test('checking whether the directory is locked does not count as a second gateway (LIFE-05)', async (t) => {
+test('a check for the directory lock does not count as a second gateway (LIFE-05)', async (t) => {
   const data = temporaryDirectory(t)
   await (await openStore(options(data))).close()
   const looker = spawn(process.execPath, ['-e', LOOK, lockFile(data)], {
@@ -172,7 +176,7 @@ test('checking whether the directory is locked does not count as a second gatewa
   await (await openStore(options(data))).close()
 })
 
-/** Runs with a small file system of its own; says so if this user may not mount one. */
+/** Runs with a small separate file system; reports if this user may not mount one. */
 async function onSmallDisk(t: TestContext, body: (directory: string) => Promise<void>): Promise<void> {
   const directory = join(temporaryDirectory(t), 'disk')
   mkdirSync(directory)
@@ -190,7 +194,7 @@ async function onSmallDisk(t: TestContext, body: (directory: string) => Promise<
   }
 }
 
-test('a full disk prevents the start and refuses calls; once there is space again, the gateway recovers (LIFE-04)', (t) =>
+test('a full disk prevents the start and makes the gateway refuse calls; it recovers once there is space (LIFE-04)', (t) =>
   onSmallDisk(t, async (directory) => {
     const data = join(directory, 'data')
     const filler = join(directory, 'filler')

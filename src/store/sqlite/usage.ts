@@ -1,4 +1,4 @@
-// Reads the usage of a span of time: in total, and in buckets of time. Cannot write.
+// Reads the usage of a span of time, in total and per bucket of time. Cannot write.
 
 import type { Database } from 'better-sqlite3'
 import type { UsageReads } from '../reads.ts'

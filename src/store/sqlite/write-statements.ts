@@ -15,7 +15,10 @@ import type { EndedAttempt, Opening, Write } from '../writes.ts'
 import { CLOSED_CALL, type ClosedCall, type RollUps } from './roll-ups.ts'
 import { prepareSpending } from './spending.ts'
 
-/** Prepares the statements of an opening on a connection; returns the function that runs one, no transaction. */
+/**
+ * Prepares the statements of an opening on a connection. Returns the function that runs one opening, without
+ * a transaction.
+ */
 export function prepareOpenings(db: Database): (opening: Opening) => void {
   const columns = writingOf<CallOpening>(CALL_FIELDS, 'open')
   const openCall = db.prepare(`INSERT INTO call_logs ${inserting(columns.columns)}`)
@@ -37,7 +40,7 @@ function prepareAttempts(db: Database) {
     openAttempt.run(id, ...columns.values({ n, target, at }))
 }
 
-/** Prepares what is written while a call is open. */
+/** Prepares the writes that happen while a call is open. */
 function prepareMeanwhile(db: Database) {
   const name = db.prepare(
     `UPDATE call_logs SET response_id = coalesce(?, response_id), container_id = coalesce(?, container_id)
@@ -48,7 +51,9 @@ function prepareMeanwhile(db: Database) {
   return { name, runOn, ranOn }
 }
 
-/** Prepares the statements on a connection; returns the function that runs one write, no transaction. */
+/**
+ * Prepares the statements on a connection. Returns the function that runs one write, without a transaction.
+ */
 export function prepareWrites(db: Database, rollUps: RollUps): (write: Write) => void {
   const findPrice = db.prepare<[string], number>('SELECT id FROM prices WHERE snapshot = ?').pluck()
   const addPrice = db
@@ -67,7 +72,7 @@ export function prepareWrites(db: Database, rollUps: RollUps): (write: Write) =>
     WHERE call_id = ? AND outcome = 'open'`)
   const resolveAgain = db.prepare(`
     UPDATE call_logs SET resolved_provider = ?, resolved_model = ?, tier = ?, attempts = ?, fallbacks = ? WHERE id = ?`)
-  // It may be retried after its call was closed.
+  // This write may be retried after its call was closed.
   const streaming = db.prepare(
     `UPDATE call_logs SET state = 'streaming', ttft_ms = ?, objects = coalesce(?, objects)
        WHERE id = ? AND completed_at IS NULL`,
@@ -79,7 +84,9 @@ export function prepareWrites(db: Database, rollUps: RollUps): (write: Write) =>
   const { spend, charge, noteUnknown, release } = prepareSpending(db)
   const open = prepareOpenings(db)
   const begin = prepareAttempts(db)
-  /** Returns false if it was written before: a writer that died may or may not have committed its last batch. */
+  /**
+   * Returns false if the write was already on record: a writer that died may have committed its last batch.
+   */
   const end = (id: string, at: number, ended: EndedAttempt, cost: Cost): boolean =>
     closeAttempt.run(...attemptClosing.values({ at, ended, cost }), id, ended.n).changes > 0
   const pay = (id: string, ended: EndedAttempt, cost: Cost, estimated = 0) => {
@@ -116,12 +123,12 @@ export function prepareWrites(db: Database, rollUps: RollUps): (write: Write) =>
         const isEnded = ended !== null && end(id, at, ended, cost)
         // A call that was refused because its opening failed may still have a reservation.
         if (write.charge !== undefined || write.releases || outcome.state === 'failed') release(id)
-        // The writer may have died after committing a `next`: that attempt was refused, so it was not made.
+        // The writer may have died after committing a `next`. That attempt was refused, so it was never sent.
         if (outcome.state !== 'completed' && withdrawAttempt.run(at, id).changes > 0)
           resolveAgain.run(target.provider, target.model, target.tier, requestsSent, fallbacks, id)
         const closed = closeCall.get(...callClosing.values(write), id)
         if (closed) rollUps.count(closed)
-        // Only a key has a sum of its spending.
+        // Only a key has a spending sum.
         if (isEnded && closed?.key_name !== null) pay(id, ended, cost, write.charge)
       }
     }

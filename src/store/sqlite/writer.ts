@@ -1,6 +1,6 @@
 // The writer thread. Commits one batch at a time; between batches it stores artifacts and deletes old calls.
-// Only an opening may be written elsewhere (`open-here.ts`). Writes nothing while the files are not where they were opened, and
-// stops writing once they are found to be damaged.
+// Only an opening may be written elsewhere (`open-here.ts`). Writes nothing while the files are missing from
+// their places, and stops once they prove to be damaged.
 import { fstatSync } from 'node:fs'
 import { workerData } from 'node:worker_threads'
 import Database from 'better-sqlite3'
@@ -35,9 +35,10 @@ export interface WriterData {
 }
 
 /**
- * Requests to the writer: commit a batch of writes, as text, because the structured clone of these objects
- * costs more, answered with the reasons of those that are refused, see `Commit`; store artifacts; delete
- * calls older than a moment, and kept responses that have expired; keep or delete a response; touch nothing any more; or check the database.
+ * Requests to the writer. A text is a batch of writes as JSON, because the structured clone of its objects
+ * costs more. Its answer contains the reasons for refused writes, see `Commit`. Other requests store
+ * artifacts; delete calls older than a moment and expired stored responses; store or delete a response; stop
+ * all writing; or check the database.
  */
 export type WriterRequest =
   | string
@@ -45,22 +46,22 @@ export type WriterRequest =
   | { readonly expire: number; readonly now: number }
   | { readonly keep: KeptRow }
   | { readonly drop: readonly [id: string, keyName: string] }
-  /** The log of the fleet has the outbox up to this entry. */
+  /** The fleet's log has received the outbox up to this entry. */
   | { readonly shipped: number }
   | { readonly damaged: string }
-  /** Writes nothing: only checks if the database is still its own. */
+  /** Checks, without writing, that the database is still the one that was opened. */
   | { readonly look: true }
 
-/** Kept responses may use one part in this many of all bytes. */
+/** Stored responses may use this fraction of all bytes (1 / KEPT_DIVISOR). */
 const KEPT_DIVISOR = 2
 
 const { file, files, descriptors, durability, retention: limits, artifacts, fleet } = workerData as WriterData
-/** Why nothing is written: the files are not where they were. */
+/** Reason why nothing is written: the files are not in their places. */
 let lost = lostFile(files)
 if (lost !== null) throw new Error(lost)
 const db = new Database(file, { timeout: BUSY_MS, fileMustExist: true })
 db.pragma(`synchronous = ${durability === 'full' ? 'FULL' : 'NORMAL'}`)
-db.pragma('foreign_keys = OFF') // deletes of a price would scan all calls
+db.pragma('foreign_keys = OFF') // otherwise deleting a price would scan all calls
 const schema = db.pragma('user_version', { simple: true })
 const pageSize = db.pragma('page_size', { simple: true }) as number
 const overwritten = watchOverwrites(descriptors, pageSize)
@@ -74,16 +75,16 @@ const letGo = db.prepare('DELETE FROM outbox WHERE seq <= ?')
 let damaged: string | null = null
 /** True while a clean-up step is scheduled. */
 let cleaning = false
-/** Why the last one failed. */
+/** Reason why the last clean-up step failed. */
 let uncleaned: string | null = null
 
-/** True if the log is in the database, and nothing has been written since. */
+/** True if the write-ahead log is checkpointed and nothing has been written since. */
 let isFolded = false
 
 const commit = db.transaction((batch: Write[]) => {
   for (const write of batch) run(write)
   rollUps.settle()
-  // An empty batch asks if writing is possible at all, so something has to be written.
+  // An empty batch checks if writing is possible at all, so something must be written.
   if (batch.length === 0) db.pragma(`user_version = ${schema}`)
 })
 
@@ -109,7 +110,7 @@ function answer(request: WriterRequest): unknown {
   }
 }
 
-/** Checks the places of the files; returns why nothing may be written. */
+/** Checks the places of the files. Returns the reason if nothing may be written. */
 function look(): string | null {
   lost = lostFile(files)
   if (lost === null) isFolded = false
@@ -118,10 +119,10 @@ function look(): string | null {
 }
 
 /**
- * Brings the log into the database, wherever that is now: a log that has lost its name would be lost with the
- * process. If the lock is not ours any more, another gateway may have started, and two must not write. A
- * database without a name is lost itself: its log stays beside it, for a copy that was made when it was moved
- * to another file system.
+ * Checkpoints the write-ahead log into the open database, wherever that file is now: a log without a name
+ * would be lost with the process. If this process no longer holds the lock, another gateway may have started,
+ * and two gateways must not write. If the database itself has no name, its log remains for a copy that a move
+ * to another file system made.
  */
 function fold(): void {
   const isLockReplaced = lostFile(files.filter(({ path }) => path.endsWith('.lock')))?.includes('replaced')
@@ -130,19 +131,19 @@ function fold(): void {
   try {
     db.pragma('wal_checkpoint(TRUNCATE)')
   } catch {
-    // the reported reason is that files are lost
+    // the missing files are the reason to report
   }
 }
 
 function write(batch: Write[]): (string | null)[] | null {
   const reasons = commitAll(batch)
   refuseOverwritten()
-  // Checked afterwards: nothing may leave that went into a file without a name, even if it is on record.
+  // Checked afterwards: nothing may leave if its record went into a file that no longer has a name.
   if (look() !== null) throw new UnansweredError(lost!)
   return reasons
 }
 
-/** Commits all in one transaction; if one of them is refused, each separately. */
+/** Commits all writes in one transaction. If one of them is refused, commits each separately. */
 function commitAll(batch: Write[]): (string | null)[] | null {
   try {
     if (batch.length === 0) proveWritable()
@@ -160,7 +161,10 @@ function commitAll(batch: Write[]): (string | null)[] | null {
   }
 }
 
-/** Returns why it is not written. If a table refuses the provider's content, writes without it. */
+/**
+ * Returns the reason if the write fails. If a table refuses the provider's content, writes the rest without
+ * it.
+ */
 function commitAlone(write: Write): string | null {
   let reason = ''
   for (const form of new Set([write, reduced(write)])) {
@@ -173,11 +177,11 @@ function commitAlone(write: Write): string | null {
       reason = (error as Error).message
     }
   }
-  proveWritable() // if nothing of the kind can be written, this one is not at fault
+  proveWritable() // if no such write succeeds, this write is not the cause
   return reason
 }
 
-/** Opens and closes a call like any other, and rolls it back. Throws if that fails. */
+/** Opens and closes a call like any other, then rolls back. Throws if that fails. */
 function proveWritable(): void {
   try {
     db.transaction(() => {
@@ -211,13 +215,13 @@ const OVERWRITTEN: Readonly<Record<Overwritten, string>> = {
   index: 'waybill.db-shm was truncated or overwritten by another program; restart the gateway',
 }
 
-/** The log belongs to pages that no longer exist: folded into the copy, it would make a mixture of both. */
+/** The log belongs to pages that no longer exist. A checkpoint would mix them with the copy. */
 function refuseOverwritten(): void {
   const which = overwritten()
   if (which !== null) throw spoilt(OVERWRITTEN[which])
 }
 
-/** Also reports if deleting has failed since the last request. */
+/** Deletes expired calls. Also reports if deletion has failed since the last request. */
 function expire({ expire, now }: { readonly expire: number; readonly now: number }): void {
   const failure = uncleaned
   uncleaned = null
@@ -226,10 +230,13 @@ function expire({ expire, now }: { readonly expire: number; readonly now: number
   if (failure !== null) throw new Error(`old calls cannot be deleted: ${failure}`)
 }
 
-/** Delay of cleaning up, ms: many calls share a step, and no opening waits behind it. */
+/** Delay of clean-up, ms. Many calls share a step, and no opening waits for it. */
 const CLEAN_MS = 20
 
-/** Never before the answer. `atOnce`: it cannot wait, but for any requests that arrived meanwhile. */
+/**
+ * Schedules a clean-up step, never before the answer is sent. `atOnce`: only requests that have already
+ * arrived may go first.
+ */
 function cleanSoon(atOnce = false): void {
   if (atOnce) setImmediate(clean)
   else if (!cleaning) setTimeout(clean, CLEAN_MS)
