@@ -1,8 +1,8 @@
-// Works out from an agent's entry in the table how to start it. Pure: the caller starts the process.
+// Works out how to start an agent from its entry in the table. Pure: the caller starts the process.
 import { basename } from 'node:path'
 import { AGENTS, type Agent, ANY_PROGRAM } from './agent-table.ts'
 
-/** A model of the gateway's list, with its limits in tokens, as far as they are known. */
+/** A model in the gateway's list, with the known limits in tokens. */
 export interface LaunchModel {
   readonly id: string
   readonly isRoute: boolean
@@ -13,10 +13,10 @@ export interface LaunchModel {
 export interface LaunchInput {
   /** URL of the gateway, without a trailing slash. */
   readonly url: string
-  /** Null: the gateway has none. */
+  /** Null if the gateway has no keys. */
   readonly key: string | null
   readonly session: string
-  /** Null: the agent chooses by itself. */
+  /** Null if the agent chooses the model itself. */
   readonly model: string | null
   /** All models that it may request. */
   readonly models: readonly LaunchModel[]
@@ -31,14 +31,14 @@ export interface Launch {
   readonly args: readonly string[]
 }
 
-/** Returns the agent with this program name, wherever the program is installed. */
+/** Returns the agent with this program name, regardless of the program's directory. */
 export const agentFor = (program: string): Agent =>
   AGENTS.find(({ programs }) => programs.includes(basename(program).replace(/\.(exe|cmd)$/i, ''))) ??
   ANY_PROGRAM
 
 /**
- * Describes a model for opencode. Without `attachment` and `modalities` it sends no image; without `limit` it never compacts a
- * conversation. What is not known has lower bounds for common models.
+ * Describes a model for opencode. Without `attachment` and `modalities` opencode sends no images; without
+ * `limit` it never compacts a conversation. Unknown limits are set to lower bounds for common models.
  */
 const openCodeModel = ({ context = 128_000, output = 16_000 }: LaunchModel) => ({
   attachment: true,
@@ -47,7 +47,7 @@ const openCodeModel = ({ context = 128_000, output = 16_000 }: LaunchModel) => (
   limit: { context, output: Math.min(output, context - 1) },
 })
 
-/** Placeholder key for a gateway without keys: agents require one. */
+/** Placeholder key for a gateway without keys, because agents require one. */
 const NO_KEY = 'none-needed'
 
 export function launchOf(agent: Agent, args: readonly string[], input: LaunchInput): Launch {
@@ -55,7 +55,7 @@ export function launchOf(agent: Agent, args: readonly string[], input: LaunchInp
   const models = JSON.stringify(
     Object.fromEntries(input.models.map((each) => [each.id, openCodeModel(each)])),
   )
-  // An agent knows the windows of models, but not of routes.
+  // An agent knows the context windows of models, but not of routes.
   const window = input.models.find(({ id, isRoute }) => isRoute && id === model)?.context ?? null
   const values: Readonly<Record<string, string | null>> = {
     url,
@@ -73,7 +73,7 @@ export function launchOf(agent: Agent, args: readonly string[], input: LaunchInp
   return {
     set: {
       ...Object.fromEntries(set.map(([name, text]) => [name, fill(text)])),
-      // For the status line, which the agent starts: the gateway's address, and the session.
+      // The gateway's address and the session, for the status line that the agent starts.
       WAYBILL_URL: url,
       ...(agent.session === 'own' ? {} : { WAYBILL_SESSION_ID: session }),
     },

@@ -1,36 +1,39 @@
-// The coding agents that `waybill run` can start, and how each is pointed at a gateway: by environment and
-// options, never by a file of the user. A new agent is an entry. Observations of each are in docs/agents.md.
+// The coding agents that `waybill run` can start. Each is configured for a gateway by environment and
+// options, never by changing the user's files. A new agent needs one entry. docs/agents.md describes
+// observations of each agent.
 import type { DIALECT_NAMES } from '../config/schema.ts'
 
 export interface Agent {
   readonly title: string
   /** Names of the program. */
   readonly programs: readonly string[]
-  /** Dialect of its calls, which decides the route of a model that the gateway does not know. */
+  /** Dialect of the agent's calls. It decides the route of a model that the gateway does not know. */
   readonly dialect: (typeof DIALECT_NAMES)[number]
   /**
-   * Placeholders: `{url}` of the gateway, `{key}` for it, `{session}`, `{model}`, `{models}` (all that the
-   * gateway knows, as the members of a JSON object), `{window}` of a route (the longest input, tokens), `{file}`. Entries
-   * that name the model or the window are left out if there is none.
+   * Environment with placeholders: `{url}` of the gateway, `{key}` for it, `{session}`, `{model}`, `{models}`
+   * (all that the gateway knows, as the members of a JSON object), `{window}` of a route (the longest input,
+   * tokens), `{file}`. Entries with the model or the window are left out if there is none.
    */
   readonly env: Readonly<Record<string, string>>
-  /** Options placed before the user's own; each list is left out as a whole. */
+  /** Options placed before the user's own; each list is included or left out as a whole. */
   readonly options?: readonly (readonly string[])[]
-  /** Variables that would bypass the gateway, or bring another key to it. */
+  /** Variables that would bypass the gateway, or send it another key. */
   readonly unset?: readonly string[]
-  /** How it is started if it keeps its own login, such as a subscription; absent if it cannot. */
+  /**
+   * Environment for an agent that keeps its own login, such as a subscription; absent if the agent cannot.
+   */
   readonly ownLogin?: Pick<Agent, 'env' | 'unset'> & {
-    /** Variable with further headers, one on each line; the user's own come first. */
+    /** Variable with further headers, one on each line; the user's own headers come first. */
     readonly headers: string
   }
-  /** It makes no call unless a model is named. */
+  /** True if the agent makes no call without the name of a model. */
   readonly needsModel?: true
   /**
-   * `own`: it sends the gateway a session of its own in every call. `given`: it sends the one it is given.
+   * `own`: the agent sends its own session in every call. `given`: it sends the session that it is given.
    * `none`: it cannot send any.
    */
   readonly session: 'own' | 'given' | 'none'
-  /** Text of a temporary file, for a setting that has no other way. It must not hold a key. */
+  /** Text of a temporary file, for a setting that cannot be passed otherwise. It must not contain a key. */
   readonly file?: string
 }
 
@@ -49,7 +52,7 @@ const OPENCODE = {
   },
 }
 
-/** Settings with the lowest precedence, so that the user's own win. */
+/** Settings with the lowest precedence, so that the user's own settings win. */
 const QWEN_DEFAULTS = {
   // biome-ignore lint/suspicious/noTemplateCurlyInString: Qwen Code fills it in, with its own session
   model: { generationConfig: { customHeaders: { [SESSION_HEADER]: '${session_id}' } } },
@@ -167,7 +170,7 @@ export const AGENTS: readonly Agent[] = [
   },
 ]
 
-/** Any other program: the variables that the providers' libraries read. */
+/** Any other program, configured by the variables that the providers' libraries read. */
 export const ANY_PROGRAM: Agent = {
   title: 'none of the known agents, so it gets the variables of the OpenAI, Anthropic and Google clients',
   programs: [],

@@ -1,5 +1,5 @@
-// Asks providers again what recordings hold. The calls go through a gateway, so they are on record, and with a
-// key of their own, whose budget is the limit.
+// Repeats recorded requests at the providers. The calls go through a gateway, so they are on record. They use
+// a separate key, whose budget is the limit.
 import { hash, randomBytes } from 'node:crypto'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,12 +14,15 @@ import type { Loaded } from '../config/load.ts'
 import { createGateway } from '../gateway/create-gateway.ts'
 import { createPricer, pricingOf } from '../pricing/pricing.ts'
 
-/** Recording whose request was kept. */
+/** Recording that contains its request. */
 type Askable = Recording & {
   readonly request: { readonly asked: NonNullable<Recording['request']['asked']>; readonly model: string }
 }
 
-/** Recordings that can be asked again, with what that costs by their own tokens, and the others with a reason. */
+/**
+ * Recordings whose requests can be repeated, with the cost of their recorded tokens, and the other recordings
+ * with a reason.
+ */
 export interface Plan {
   readonly asked: readonly { readonly recording: Askable; readonly usd: number | null }[]
   readonly left: readonly { readonly name: string; readonly reason: string }[]
@@ -50,7 +53,7 @@ export function planAgain(recordings: readonly Recording[], { config }: Loaded):
   return { asked, left }
 }
 
-/** Returns a recording whose request can be repeated, or why it cannot. */
+/** Returns a recording whose request can be repeated, or the reason why it cannot. */
 function askableOf(recording: Recording, known: readonly string[]): Askable | string {
   const { provider, endpoint, request } = recording
   if (!request.asked) return 'it does not hold its request; record with --keep-requests'
@@ -62,7 +65,7 @@ function askableOf(recording: Recording, known: readonly string[]): Askable | st
   return recording as Askable
 }
 
-/** Returns the gateway's path for an endpoint of a recording; null if it has none. */
+/** Returns the gateway's path for the endpoint of a recording; null if there is none. */
 function pathOf(endpoint: string, model: string, stream: boolean): string | null {
   if (/^models\/[^/]+:generateContent$/.test(endpoint))
     return `/v1beta/models/${model}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`
@@ -71,15 +74,15 @@ function pathOf(endpoint: string, model: string, stream: boolean): string | null
     : null
 }
 
-/** Maximum time until the record has the end of a call, ms. */
+/** Maximum time until the end of a call is on record, ms. */
 const CLOSED_TIMEOUT_MS = 5_000
 
 export interface Again {
   /** Newer recording of each name; its answer may be an error. */
   readonly fresh: readonly Recording[]
-  /** Those that have none, with the reason. */
+  /** Recordings without a newer one, with the reason. */
   readonly failed: readonly { readonly name: string; readonly reason: string }[]
-  /** US dollars that the calls cost; null if that is unknown. */
+  /** Cost of the calls, US dollars; null if it is unknown. */
   readonly usd: number | null
 }
 
@@ -87,8 +90,8 @@ export interface Again {
 export const againFolder = (dir: string): string => join(dir, SETTINGS_FOLDER, 'asked-again')
 
 /**
- * Asks one after the other, and keeps the answers in `againFolder`. Stops before a call that would exceed the
- * limit if it needs as many tokens as it did.
+ * Repeats one request after the other, and stores the answers in `againFolder`. Stops before a call that
+ * would exceed the limit if it uses as many tokens as the recorded one.
  */
 export async function askAgain(
   dir: string,
@@ -108,7 +111,7 @@ export async function askAgain(
     let spent: number | null = 0
     for (const { recording, usd } of asked) {
       const { name } = recording
-      // After a call of unknown cost, no limit would hold.
+      // After a call of unknown cost, the limit could not be enforced.
       if (spent === null || spent + (usd ?? 0) > limit) {
         failed.push({ name, reason: `not asked, because of the limit of $${limit}` })
         continue
@@ -125,7 +128,7 @@ export async function askAgain(
   }
 }
 
-/** Starts a gateway with one key, whose budget is the limit, and with a recorder for each provider. */
+/** Starts a gateway with a recorder for each provider and one key, whose budget is the limit. */
 async function limitedGateway(dir: string, { config, ...loaded }: Loaded, limit: number) {
   const key = `wb_${randomBytes(32).toString('base64url')}`
   const name = `recordings-drift-${Date.now()}`
@@ -135,7 +138,8 @@ async function limitedGateway(dir: string, { config, ...loaded }: Loaded, limit:
       budget: [{ usd: limit, per: 'month' as const, unpriced: 'refuse' as const }],
     },
   ]
-  // Beside the newer recordings, where none is looked for, so that an end in between leaves nothing elsewhere.
+  // A folder beside the newer recordings, where no recordings are read. An interrupted run leaves files only
+  // here.
   const out = join(againFolder(dir), SETTINGS_FOLDER)
   mkdirSync(out, { mode: 0o700 })
   let last: { name?: string; reason?: string } = {}
@@ -164,13 +168,13 @@ async function limitedGateway(dir: string, { config, ...loaded }: Loaded, limit:
         headers: { ...asked.headers, ...headers },
         body: withFolder(JSON.stringify(body), process.cwd()),
       })
-      const text = await response.text().catch((error: Error) => error.message) // it may break off
+      const text = await response.text().catch((error: Error) => error.message) // the answer may be cut off
       const answer = readRecordings(out).find(({ name }) => name === last.name)
       rmSync(join(out, provider), { recursive: true, force: true })
       const reason = last.reason ?? `the gateway answered ${response.status}: ${text.slice(0, 300)}`
       return { answer, reason }
     },
-    /** Returns what the calls cost, as soon as the last one is closed in the record. */
+    /** Returns the cost of the calls, as soon as the last call is closed in the record. */
     async spent(): Promise<number | null> {
       for (const until = Date.now() + CLOSED_TIMEOUT_MS; ; await sleep(10)) {
         const response = await fetch(`${gateway.url}/api/keys/me`, { headers })

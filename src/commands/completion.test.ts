@@ -1,4 +1,4 @@
-// What `waybill completion` prints, run in the shells themselves.
+// Output of `waybill completion`, run in the shells themselves.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
@@ -17,7 +17,7 @@ const LINES: readonly [string, readonly string[]][] = [
   ['waybill key new ann --ro', ['--role']],
 ]
 
-test('bash completes commands, commands of commands, and options', {
+test('bash completes commands, subcommands and options', {
   skip: !isThere('bash') && 'there is no bash',
 }, () => {
   for (const [line, expected] of LINES) {

@@ -1,5 +1,6 @@
 // `waybill completion bash|zsh|fish`: a shell script that completes commands and options. It is generated
-// from the command line itself, so it is complete; without a suggestion, the shell completes files.
+// from the command line's own table, so none is missing. Without a suggestion, the shell completes file
+// names.
 import type { Command } from 'commander'
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
@@ -26,7 +27,7 @@ function placesOf(command: Command, path: string): Place[] {
 const words = ({ commands, options }: Place): string =>
   [...commands, ...options].map(({ name }) => name).join(' ')
 
-/** Finds the place among the words before the cursor; words that are not commands change nothing. */
+/** Finds the command for the words before the cursor. Words that are not commands are skipped. */
 const bash = (places: readonly Place[]): string => `# waybill completion bash >> ~/.bashrc
 _waybill() {
   local word path="" known

@@ -1,4 +1,4 @@
-// `waybill config check`: every problem with its line, or a summary of the configuration, with warnings for
+// `waybill config check`: reports every problem with its line, or a summary of the configuration. Warns about
 // settings that are allowed but may surprise.
 import { type Config, loadConfig, RENAMED_SETTINGS } from '../config/load.ts'
 import { createPricer, pricingOf } from '../pricing/pricing.ts'
@@ -9,7 +9,7 @@ import { complain, print } from './output.ts'
 export interface ConfigCheckOptions {
   readonly config: string
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Replaces the names of earlier versions in the file first. */
+  /** First replaces the names of earlier versions in the file. */
   readonly fix?: boolean
 }
 
@@ -31,7 +31,7 @@ function warnings(config: Config): string[] {
     : unpricedWarnings(config)
 }
 
-/** Warns about models without a price: a budget counts costs, so it does not count calls to them. */
+/** Warns about models without a price. A budget counts costs, so it does not count calls to these models. */
 function unpricedWarnings(config: Config): string[] {
   const limited = config.keys.filter(({ budget }) => budget).map(({ name }) => name)
   if (limited.length === 0) return []

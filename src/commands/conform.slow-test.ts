@@ -1,6 +1,6 @@
-// `waybill conform` and `waybill judge` as a user meets them: a process, two streams and an exit code.
-// Whatever a target does, the output ends in a sentence: never a stack trace, never a pass. Over 250 lines,
-// because all cases make their targets and start the command with the same helpers.
+// `waybill conform` and `waybill judge` as a user runs them: a process, two streams and an exit code.
+// Whatever a target does, the output ends in a sentence, never in a stack trace or a pass. Over 250 lines,
+// because all cases share the helpers that create targets and start the command.
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
@@ -28,7 +28,7 @@ function write(text: string): string {
   return file
 }
 
-/** Writes a target file with this way to start; JSON is YAML. */
+/** Writes a target file with this start command; JSON is also YAML. */
 const targetFile = (start: object, more: object = {}): string =>
   write(
     JSON.stringify({
@@ -41,7 +41,7 @@ const targetFile = (start: object, more: object = {}): string =>
     }),
   )
 
-/** A program that answers every read; `onCall` is its code for a POST. */
+/** A program that answers every read; `onCall` is its code for a POST request. */
 const program = (onCall: string) => ({
   command: [
     '{{node}}',
@@ -50,7 +50,7 @@ const program = (onCall: string) => ({
   ],
 })
 
-/** A program that passes calls on to the mock; `first` is its code for any request. */
+/** A program that forwards calls to the mock; `first` is code that runs before for any request. */
 const relay = (first: string) => ({
   command: [
     '{{node}}',
@@ -135,7 +135,7 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
       assert.doesNotMatch(out, /conformant/)
     })
 
-  test('a setup request is refused; its path is below base_url, or a whole address', async () => {
+  test('a refused setup request is reported, with a path below base_url or a whole address', async () => {
     for (const [path, arrives] of [
       ['/setup', '/below/setup'],
       ['http://127.0.0.1:{{port}}/setup?now', '/setup?now'],
@@ -151,7 +151,7 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
     }
   })
 
-  test('a setup request passes values on from the body and the headers of its answer, or says which is missing', async () => {
+  test("values from the body and headers of one setup request's answer are passed on, and a missing value is named", async () => {
     const gateway = program(
       "r.setHeader('set-cookie', ['session=abc; Path=/; HttpOnly', 'b=c']); if (q.url !== '/in') r.statusCode = 418; r.end(JSON.stringify({ a: 1, of: q.headers.cookie }))",
     )
@@ -171,7 +171,7 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
     }
   })
 
-  test('an address is invalid once its placeholders are filled in', async () => {
+  test('an address that is invalid once its placeholders are filled in is an error', async () => {
     for (const more of [
       { setup: [{ path: '{{env.NO_COLOR}}/setup' }] },
       { base_url: 'http://a:{{port}}0' },
@@ -183,8 +183,8 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
     }
   })
 
-  test('the key is so short that ordinary words would be taken for it (KEEP-01)', async () => {
-    // The only variable that is set here besides PATH; its value is one digit.
+  test('a key so short that it would match ordinary words is refused (KEEP-01)', async () => {
+    // The only variable set here besides PATH has a value of one digit.
     const file = targetFile({ url: 'http://127.0.0.1:1' }, { key_env: 'NO_COLOR' })
     const { code, err } = await waybill('conform', file)
     assert.match(err, /the key in NO_COLOR has fewer than 8 characters/)
@@ -192,7 +192,7 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
     assert.equal(code, 3)
   })
 
-  test('another program listens at the mock’s port', async (t) => {
+  test('an error is reported if another program listens on the mock’s port', async (t) => {
     const { url } = await serve(t, () => {})
     const { port } = new URL(url)
     const { code, err } = await waybill('conform', url, '--model', 'x', '--mock-port', port)
@@ -201,7 +201,7 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
     assert.equal(code, 3)
   })
 
-  test('if a gateway dies in the middle without a hostile request, the run says when, and leaves a report', async () => {
+  test('if a gateway dies during the run without a hostile request, the run says when, and writes a report', async () => {
     const report = join(root, 'died')
     const file = targetFile(relay(`if (q.url === '/gone') process.exit(1)`), {
       capabilities: { catalog: '/v1/models', read_paths: ['/gone'], probe_interval_ms: 0 },
@@ -215,7 +215,7 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
     assert.match(readFileSync(join(report, 'junit.xml'), 'utf8'), /<error message="a-gateway has been gone/)
   })
 
-  test('an earlier run in the report directory is not taken for the result of a run that did not start', async () => {
+  test('an earlier run in the report directory does not count as the result of a run that did not start', async () => {
     const report = mkdtempSync(join(root, 'earlier-'))
     for (const name of ['results.json', 'run.json', 'mine.txt']) writeFileSync(join(report, name), '{}')
     const { code } = await waybill('conform', targetFile({ url: 'http://127.0.0.1:1' }), '--report', report)
@@ -223,7 +223,7 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
     assert.deepEqual(readdirSync(report), ['mine.txt'])
   })
 
-  test('if the process that started the run ends first, the run still finishes, and leaves no process behind', async () => {
+  test('if the process that started the run ends first, the run still finishes and leaves no process behind', async () => {
     const pidFile = join(root, 'pid-below')
     const [, ...args] = relay(
       `require('fs').writeFileSync(${JSON.stringify(pidFile)}, String(process.pid))`,
@@ -236,7 +236,7 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
     assert.ok(!isAlive(Number(readFileSync(pidFile, 'utf8'))))
   })
 
-  test('when the run is interrupted, the target ends too', async () => {
+  test('an interrupted run also ends the target', async () => {
     const pidFile = join(root, 'pid')
     const call = `require('fs').writeFileSync(${JSON.stringify(pidFile)}, String(process.pid))`
     const { child, ended } = startCli(['conform', targetFile(program(call))])
@@ -259,7 +259,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-test('a crash after a hostile request is a failure; the target is started again, and the run continues (FAIL-06, SUITE-01)', async () => {
+test('a crash after a hostile request is a failure; the target is restarted and the run continues (FAIL-06, SUITE-01)', async () => {
   const report = join(root, 'crashed')
   const text = readFileSync(join(TARGETS, 'waybill.source.yaml'), 'utf8')
     .replace('extends: waybill.yaml', `extends: ${join(TARGETS, 'waybill.yaml')}`)
@@ -336,19 +336,19 @@ describe('a baseline', () => {
     assert.equal(code, 1)
   })
 
-  test('excuses a known failure', async () => {
+  test('a baseline excuses a known failure', async () => {
     const { code, out } = await judge('[{ id: TELL-05, reason: being worked on }]')
     assert.match(out, /excused by the baseline: TELL-05/)
     assert.equal(code, 0)
   })
-  test('excuses one finding of a requirement, and not another one', async () => {
+  test('a baseline excuses one finding of a requirement, but not another', async () => {
     const { code, out } = await judge('[{ id: TELL-05/content-is-untouched, reason: known }]')
     assert.match(out, /excused by the baseline: TELL-05\/content-is-untouched/)
     assert.equal(code, 0)
     const other = await judge('[{ id: TELL-05/another-finding, reason: known }]')
     assert.equal(other.code, 1)
   })
-  test('shows, against an earlier run, what got better and what got worse', async () => {
+  test('a comparison with an earlier run lists improvements and regressions', async () => {
     const now = join(root, 'now')
     const { code, out, err } = await waybill(
       ...['conform', join(TARGETS, 'waybill.inproc.yaml'), '--only', 'TELL-05', 'CAT-01'],
@@ -363,16 +363,16 @@ describe('a baseline', () => {
     assert.match(back.out, /better: nothing; worse: TELL-05 \(pass, now fail\)$/m)
     assert.equal(back.code, 1)
   })
-  test('is stale if the failure that it excuses passes', async () => {
+  test('a baseline is stale if the failure that it excuses passes', async () => {
     const { code, err } = await judge('[{ id: TELL-05, reason: known }, { id: CAT-01, reason: known }]')
     assert.match(err, /stale: CAT-01/)
     assert.equal(code, 4)
   })
-  test('excuses nothing after its last day', async () => {
+  test('a baseline excuses nothing after its last day', async () => {
     const { code } = await judge('[{ id: TELL-05, reason: known, expires: 2020-01-01 }]')
     assert.equal(code, 1)
   })
-  test('is a wrong call when it names what does not exist, or gives no reason', async () => {
+  test('a baseline that names something unknown, or gives no reason, is a usage error', async () => {
     for (const [baseline, says] of [
       ['[{ id: PURE-99, reason: known }]', /no such requirement: PURE-99/],
       ['[{ id: TELL-05 }]', /reason/],
@@ -383,7 +383,7 @@ describe('a baseline', () => {
       assert.equal(code, 2)
     }
   })
-  test('judging a directory without a run is an error in the call of the command', async () => {
+  test('judging a directory without a run is a usage error', async () => {
     const { code, err } = await waybill('judge', join(root, 'nowhere'))
     assertSentence(err)
     assert.equal(code, 2)

@@ -1,5 +1,5 @@
 // `waybill conform TARGET` and `waybill judge DIR`: the conformance suite for a person at a terminal. The two
-// commands share their exit codes and how they end.
+// commands share their exit codes and closing messages.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
@@ -110,7 +110,7 @@ export async function conformCommand(options: ConformCommand): Promise<number> {
   }
 }
 
-/** Judges the results of an earlier run; returns the exit code. */
+/** Judges the results of an earlier run. Returns the exit code. */
 export function judgeCommand(
   directory: string,
   options: { report?: string; baseline?: string; compare?: string; pack?: string },
@@ -177,7 +177,7 @@ export function reportError(thrown: unknown): number {
   return usage ? USAGE : NOT_RUN
 }
 
-/** Ends in order on a signal, so that the target ends too. */
+/** Shuts down in order on a signal, so that the target ends too. */
 export function endOnSignal(): void {
   for (const signal of ['SIGINT', 'SIGTERM'])
     process.once(signal, () => {
@@ -197,7 +197,7 @@ export function profileOf(name: string): Profile {
   return profile
 }
 
-/** Says what a run without a mock will send at most, before it sends anything. */
+/** Announces the maximum number of calls of a run without a mock, before sending any. */
 async function announce(
   target: Target,
   profile: Profile,
@@ -215,7 +215,7 @@ async function announce(
   )
 }
 
-/** Returns the set of requirements that decides. */
+/** Returns the set of requirements that decides the verdict. */
 function setOf(name = SUITE): string {
   const [major] = /^[1-9]\d*(?=\.0$)/.exec(name) ?? []
   if (major === undefined || Number(major) > Number.parseInt(SUITE, 10))
@@ -254,7 +254,7 @@ const NAMED_IN_FILE: Readonly<Record<string, string>> = {
   '--window': 'window',
 }
 
-/** Reads a file, the name of one in the package, or a URL. */
+/** Reads a file, a file of the package by its name, or a URL. */
 function targetOf(
   { target, model, keyEnv, mockPort, dialects, window }: ConformCommand,
   profile: Profile,
@@ -312,7 +312,7 @@ function tokensIn(text: string): number {
   return tokens
 }
 
-/** For a gateway that is already running: prints its settings, and waits for the user to apply them. */
+/** Prints the settings for a gateway that is already running, and waits for the user to apply them. */
 export async function explainSetup(mock: MockProviders, url: string): Promise<void> {
   process.stdout.write(
     `The mock is listening. Configure ${url} with an OpenAI-compatible provider:\n  base URL  ${mock.baseUrl('openai')}\n  API key   ${mock.key('openai')}\n`,

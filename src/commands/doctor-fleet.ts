@@ -9,7 +9,7 @@ export async function fleetFindings(
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<Finding[]> {
   const address = env[url.slice(1)]?.trim()
-  if (!address) return [] // its absence has been reported already
+  if (!address) return [] // the missing variable has been reported already
   const log = openSharedLog({ url: address, tls, ca }, 'doctor')
   try {
     const { version, problem } = await log.schema()

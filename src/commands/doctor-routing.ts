@@ -1,5 +1,5 @@
-// Findings of `waybill doctor` about the routes of a running gateway: routes without a ready target, and
-// calls that all fail. Reads only.
+// Findings of `waybill doctor` about a running gateway: routes without a ready target, and calls that all
+// fail. Reads only.
 import { type ZodType, z } from 'zod'
 import type { Config } from '../config/load.ts'
 import type { Finding } from '../core/findings.ts'
@@ -42,7 +42,7 @@ export async function routingFindings({ routes }: Config, ask: Ask): Promise<Fin
   for (const name of Object.keys(routes)) {
     const query = new URLSearchParams({ model: name })
     const found = await ask(`/api/cloud/model/resolve?${query}`, resolution).catch((error) => {
-      if (error instanceof GatewayAccessError && error.status === 404) return null // a new route in the file
+      if (error instanceof GatewayAccessError && error.status === 404) return null // the file has a new route
       throw error
     })
     if (!found || found.candidates.some(({ state }) => state === 'ready')) continue
@@ -52,7 +52,7 @@ export async function routingFindings({ routes }: Config, ask: Ask): Promise<Fin
   return [...findings, ...(await failureFindings(ask))]
 }
 
-/** Reports it if all of the newest calls failed. */
+/** Reports if all of the newest calls failed. */
 async function failureFindings(ask: Ask): Promise<Finding[]> {
   const { data } = await ask(`/api/usage/request-logs?limit=${NEWEST_CALLS}`, newest)
   const over = data.filter(({ completed_at }) => completed_at !== null)

@@ -1,5 +1,5 @@
-// `waybill doctor` on real directories, with and without a gateway: what it finds, and that it leaves
-// everything as it was. Over 250 lines, because most tests begin with the same directory.
+// `waybill doctor` on real directories, with and without a gateway. It reports its findings and changes
+// nothing. Over 250 lines, because most tests begin with the same directory.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
@@ -24,8 +24,9 @@ async function doctor(config: string, env = {}) {
 }
 
 /**
- * Every file with its mode, size and time. Not its bytes: a process that opens and closes the lock file loses the lock
- * that its own gateway holds. And not the shared memory, in which every reader of a running database leaves its mark.
+ * Returns every file with its mode, size and time. Leaves out the bytes: a process that opens and closes the
+ * lock file loses its own gateway's lock. Leaves out the shared memory, because every reader of a running
+ * database changes it.
  */
 const snapshot = (directory: string) =>
   readdirSync(directory)
@@ -36,8 +37,8 @@ const snapshot = (directory: string) =>
     })
 
 /**
- * A configuration, and the data directory of a gateway that ran with it and was stopped; `port` is where it
- * listened.
+ * Creates a configuration, and the data directory of a gateway that ran with it and was stopped. `port` is
+ * the port on which it listened.
  */
 async function directoryOf(t: TestContext) {
   const provider = await startMockServer()
@@ -45,8 +46,8 @@ async function directoryOf(t: TestContext) {
   const directory = temporaryDirectory(t)
   const data = join(directory, 'data')
   const file = join(directory, 'waybill.yaml')
-  // Without artifacts, which are written some seconds after a call, the directory does not change while
-  // doctor runs.
+  // Without artifacts, the directory does not change while doctor runs. Artifacts are written some seconds
+  // after a call.
   const text = (port: number) =>
     `server: { port: ${port} }\ndata: ./data\nartifacts: { keep: 0 }\nproviders: { alpha: { dialect: openai, base_url: "${provider.baseUrl}", key: $KEY } }\nroutes: { auto: { targets: [ { model: alpha/own } ] } }\n`
   const start = async (port: number) => {
@@ -66,7 +67,7 @@ async function directoryOf(t: TestContext) {
   return { directory, data, file, text, start, provider }
 }
 
-test('all is well before the first start, beside a running gateway and after its end, and nothing is changed', async (t) => {
+test('doctor finds no problem before the first start, beside a running gateway and after its end, and changes nothing', async (t) => {
   const { data, file, start, provider } = await directoryOf(t)
   writeFileSync(file, 'server: { port: 9 }\nproviders: {}\n')
   const before = await doctor(file)
@@ -99,7 +100,7 @@ test('all is well before the first start, beside a running gateway and after its
   assert.doesNotMatch(before.said + beside.said + after.said, /sk-of-the-operator/)
 })
 
-test('problems are BAD with advice, and exit code 1', async (t) => {
+test('problems are BAD with advice, and the exit code is 1', async (t) => {
   const { data, file, start } = await directoryOf(t)
   await (await start(0)).close(100)
   const text = readFileSync(file, 'utf8')
@@ -163,7 +164,7 @@ test('problems are BAD with advice, and exit code 1', async (t) => {
   assert.equal((await doctor(file)).code, 0, 'and well again')
 })
 
-test('the sizes of stored data are compared with their limits, with advice near or beyond a limit', async (t) => {
+test('the sizes of stored data are compared with their limits, with advice near or above a limit', async (t) => {
   const { data, file, start } = await directoryOf(t)
   await (await start(0)).close(100)
   const empty = await doctor(file)
@@ -197,10 +198,10 @@ test('the sizes of stored data are compared with their limits, with advice near 
   )
 })
 
-test('a gateway that cannot read its record is BAD, although it takes calls', async (t) => {
+test('a gateway that cannot read its record is BAD, although it accepts calls', async (t) => {
   const { file, start } = await directoryOf(t)
   const end = (worker: Worker) => void (worker.threadName === 'reader' && worker.terminate())
-  process.on('worker', end) // however often it is started again
+  process.on('worker', end) // true however often it is restarted
   t.after(() => process.off('worker', end))
   const { url } = await start(0)
   assert.equal((await fetch(`${url}/api/sessions`)).status, 503)
@@ -218,10 +219,10 @@ function pragma(file: string, what: string): void {
   db.close()
 }
 
-/** The pages after the first are noise. */
+/** The pages after the first contain random bytes. */
 const damaged = (bytes: Buffer): Buffer => Buffer.from(bytes.map((byte, at) => (at < 4096 ? byte : 0xa5)))
 
-test('a gateway that replays is shown apart from one that spends', async (t) => {
+test('a replaying gateway is distinguished from a live one', async (t) => {
   const { file, text, data } = await directoryOf(t)
   const env = { WAYBILL_DATA: data }
   const gateway = await createGateway({ ...parseConfig(text(0), file, { env, replay: true }), replay: true })
@@ -235,7 +236,7 @@ test('a gateway that replays is shown apart from one that spends', async (t) => 
   )
 })
 
-test('each key’s spending is shown beside its budget, with a warning from four fifths on', async (t) => {
+test('each key’s spending is shown beside its budget, with a warning from 80 % of it', async (t) => {
   const data = temporaryDirectory(t)
   const file = join(data, 'waybill.yaml')
   const key = (name: string, digit: string) =>

@@ -1,4 +1,4 @@
-// `waybill doctor`: checks this configuration, its data directory and the gateway, if it is running. Only
+// `waybill doctor`: checks this configuration, its data directory and, if it is running, the gateway. Only
 // reports; changes nothing and causes no inference.
 import { z } from 'zod'
 import { type Config, ConfigError, loadConfig } from '../config/load.ts'
@@ -53,7 +53,7 @@ function configFindings({ config: file, env }: DoctorOptions): {
     if (!(error instanceof ConfigError)) throw error
     findings.push(...error.problems.map((text) => ({ verdict: 'BAD' as const, text })))
     try {
-      config = loadConfig(file, { env, replay: true }).config // without keys, the rest can still be checked
+      config = loadConfig(file, { env, replay: true }).config // without keys, the remaining checks still work
     } catch {
       return { config: null, findings }
     }
@@ -78,7 +78,10 @@ const readyOf = z.looseObject({
   replay: z.boolean().optional(), // absent in earlier versions of Waybill
 })
 
-/** Reports on the gateway at this configuration's address. `running`: a gateway holds the data directory. */
+/**
+ * Reports on the gateway at this configuration's address. `running`: true if a gateway holds the data
+ * directory.
+ */
 async function gatewayFindings(config: Config, running: boolean, options: DoctorOptions): Promise<Finding[]> {
   const base = gatewayAddress(config)
   const { origin } = base
@@ -115,7 +118,7 @@ async function gatewayFindings(config: Config, running: boolean, options: Doctor
 const described = z.looseObject({ info: z.looseObject({ version: z.string() }) })
 const healthOf = z.looseObject({ record: z.looseObject({ directory: z.string().optional() }) })
 
-/** Reports the answers of a ready gateway to the given key. */
+/** Reports how a ready gateway responds to the given key. */
 async function readingFindings(
   config: Config,
   replay: boolean,

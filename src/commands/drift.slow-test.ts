@@ -1,5 +1,5 @@
-// `waybill recordings drift` and `refresh` as a user meets them: recordings of a provider that later answers
-// in another shape, requested again over a real socket.
+// `waybill recordings drift` and `refresh` as a user runs them. A provider's answers change their shape after
+// recording, and the requests are repeated over a real socket.
 import assert from 'node:assert/strict'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ import { temporaryDirectory } from '../test/test-gateway.ts'
 
 const KEY = 'sk-live-4f8a1c9e2b7d6035'
 
-/** The recorded application: it asks each question, and mentions its key and its folder in the first. */
+/** The recorded application. It sends each question, and includes its key and its folder in the first one. */
 const APPLICATION = `
 for (const content of process.argv.slice(2)) {
   const response = await fetch(process.env.OPENAI_BASE_URL + '/chat/completions', {
@@ -25,7 +25,7 @@ for (const content of process.argv.slice(2)) {
 }
 `
 
-/** A provider that repeats the question, in the shape that it has at the time. */
+/** A provider that repeats the question in its current answer shape. */
 const repeating =
   (shape: (body: string) => string = (body) => body): Script =>
   (response, { json }) => {
@@ -86,11 +86,11 @@ routes: { auto: { targets: [ { model: live/gpt-4.1 } ] } }
   }
 }
 
-test('drift says what it will cost, and makes no calls without --live', async (t) => {
+test('drift announces the cost, and makes no calls without --live', async (t) => {
   const { provider, waybill, out } = await recorded(t, '--keep-requests')
   const { code, stdout } = await waybill('drift')
   assert.equal(code, 0)
-  // 20 tokens in at $100 and 7 out at $1,000 for a million, twice.
+  // 20 input tokens at $100 per million and 7 output tokens at $1,000 per million, twice.
   assert.match(
     stdout,
     /^2 calls to live\. With the tokens that were recorded they cost \$0\.018 at today's prices; the limit is \$1\.$/m,
@@ -109,7 +109,7 @@ test('drift says what it will cost, and makes no calls without --live', async (t
   assert.equal(provider.ledger.length, 0)
 })
 
-test('drift --live repeats the recorded requests, and does not take different words for drift', async (t) => {
+test('drift --live repeats the recorded requests, and does not report different words as drift', async (t) => {
   const { provider, waybill, out } = await recorded(t, '--keep-requests')
   provider.script = repeating((body) => body.replace('You asked', 'In quite other words'))
   const { code, stdout, stderr } = await waybill('drift', '--live')
@@ -127,7 +127,7 @@ test('drift --live repeats the recorded requests, and does not take different wo
   assert.deepEqual(verifyRecordings(out), [])
 })
 
-test('drift reports what changed in each recording, and refresh accepts the change after a look at it', async (t) => {
+test('drift reports the changes in each recording, and refresh accepts them after review', async (t) => {
   const { provider, waybill, out, said } = await recorded(t, '--keep-requests')
   const before = said()
   provider.script = repeating((body) =>
@@ -182,7 +182,7 @@ test('drift --live stops before a call that would exceed the limit', async (t) =
   assert.match(stderr, /1 have the same shape, 0 moved, 0 of another kind, 1 failed/)
 })
 
-test('a new error has moved, a cut answer has failed, and neither is taken up', async (t) => {
+test('a new error counts as moved and a cut answer as failed, and neither is accepted', async (t) => {
   const { provider, waybill, said } = await recorded(t, '--keep-requests')
   const before = said()
   provider.script = (response, received) => {
@@ -200,7 +200,7 @@ test('a new error has moved, a cut answer has failed, and neither is taken up', 
   assert.equal(said(), before)
 })
 
-test('recordings that do not contain their requests are compared with newer ones of the same program', async (t) => {
+test('recordings that do not contain their requests are compared with newer recordings of the same program', async (t) => {
   const older = await recorded(t)
   const { code, stdout, stderr } = await older.waybill('drift')
   assert.equal(code, 1)
@@ -224,7 +224,7 @@ test('recordings that do not contain their requests are compared with newer ones
   )
 })
 
-test('an answer from which a later turn continues is not replaced', async (t) => {
+test('an answer that a later turn continues is not replaced', async (t) => {
   const { waybill, out } = await recorded(t, '--keep-requests')
   const [first, second] = readRecordings(out)
   const file = join(out, `${second!.name}.json`)
@@ -240,7 +240,7 @@ test('an answer from which a later turn continues is not replaced', async (t) =>
   assert.match(stdout, new RegExp(`^taken up {2}${second!.name}$`, 'm'))
 })
 
-/** Calls in each dialect, whole and streamed, at `WAYBILL_URL`. */
+/** Sends whole and streamed calls in each dialect to `WAYBILL_URL`. */
 const POLYGLOT = `
 const user = [{ role: 'user', content: 'Hello.' }]
 const contents = [{ role: 'user', parts: [{ text: 'Hello.' }] }]

@@ -1,5 +1,5 @@
-// `waybill recordings drift` and `refresh`: whether providers still answer in the shape of the recordings, and how
-// newer answers take their place.
+// `waybill recordings drift` and `refresh`: check if providers still answer in the shape of the recordings,
+// and replace recordings with newer answers.
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Recording, readRecordings } from '../../mocks/recording/format.ts'
@@ -12,17 +12,17 @@ import { UsageError } from './usage-error.ts'
 
 export interface DriftOptions {
   readonly dir: string
-  /** Sends the calls; without it they are only announced. */
+  /** Sends the calls; without this option they are only announced. */
   readonly live?: boolean
-  /** Folder of newer recordings to compare with; nothing is asked then. */
+  /** Folder of newer recordings to compare with; then no calls are made. */
   readonly with?: string
-  /** US dollars that the calls may cost. */
+  /** Maximum cost of the calls, US dollars. */
   readonly limit: number
   readonly config: string
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-/** Prints what moved, for each recording. Throws if anything did, or if a call failed. */
+/** Prints the changes in each recording. Throws if anything changed, or if a call failed. */
 export async function drift({ dir, live, with: other, limit, config, env }: DriftOptions): Promise<void> {
   if (live && other !== undefined) throw new UsageError('--live asks, --with compares; name one of them')
   const known = readRecordings(dir)
@@ -55,7 +55,7 @@ export async function drift({ dir, live, with: other, limit, config, env }: Drif
 
 const dollars = (usd: number): string => `$${Number(usd.toPrecision(3))}`
 
-/** Says what will be asked and what it will cost, and which recordings are left out, by reason. */
+/** Prints the calls to make, their cost, and the recordings left out, by reason. */
 function announce({ asked, left }: Plan, limit: number): void {
   for (const [reason, those] of Map.groupBy(left, ({ reason }) => reason))
     print(`not asked  ${those.length === 1 ? those[0]!.name : `${those.length} recordings`}: ${reason}`)
@@ -71,7 +71,7 @@ function announce({ asked, left }: Plan, limit: number): void {
 const isAlike = (one: Recording, two: Recording): boolean =>
   one.provider === two.provider && one.endpoint === two.endpoint && one.request.model === two.request.model
 
-/** Prints a result for each recording, and a sum. Throws if anything moved or failed. */
+/** Prints a result for each recording, and a total. Throws if anything changed or failed. */
 function conclude(
   pairs: readonly { readonly recording: Recording; readonly newer: readonly Recording[] }[],
   failed = 0,
@@ -84,7 +84,7 @@ function conclude(
     if (moved === null) {
       const kinds = [...new Set(newer.map(kindOfRecording))].join(', ')
       const isError = ({ response }: Recording) => response.status >= 400
-      // A model may answer with a call instead of a text, but an error where none was is a change.
+      // A model may answer with a tool call instead of a text. A new error is a change.
       const kind = newer.some(isError) && !isError(recording) ? 'moved' : 'other'
       counts[kind]++
       print(
@@ -104,7 +104,10 @@ function conclude(
   print(sum)
 }
 
-/** Puts the newer answers that `drift --live` got in the place of the recorded ones. Throws if one cannot be. */
+/**
+ * Replaces recorded answers with the newer ones from `drift --live`. Throws if one of them cannot be
+ * replaced.
+ */
 export function refresh({ dir, only }: { readonly dir: string; readonly only?: readonly string[] }): void {
   const again = againFolder(dir)
   const known = readRecordings(dir)
@@ -133,7 +136,7 @@ export function refresh({ dir, only }: { readonly dir: string; readonly only?: r
   if (kept > 0) throw new Error(`${kept} recordings stay as they are, for the reasons above`)
 }
 
-/** Returns why a newer answer cannot take the place of the old one, or null. */
+/** Returns the reason why a newer answer cannot replace the old one, or null. */
 function reasonToKeep(old: Recording, answer: Recording, known: readonly Recording[]): string | null {
   if (answer.response.status >= 400 && old.response.status < 400)
     return `the newer answer is an error, status ${answer.response.status}`

@@ -1,12 +1,14 @@
 // `npx waybill serve` and `npm start` put a shell between npm and the command. A signal to npm ends that
-// shell and does not reach the command, which would keep running. So the command checks if its parent is
-// still the same.
+// shell but does not reach the command, which would keep running. So the command checks if its parent process
+// is still the same.
 import { readlinkSync } from 'node:fs'
 
 /** Interval of the check, ms. */
 const LOOK_MS = 300
 
-/** If npm started this process, sends it SIGTERM when its parent has ended. Keeps no process alive. */
+/**
+ * Sends this process SIGTERM when its parent has ended, if npm started it. Does not keep the process alive.
+ */
 export function endWithNpm(env: Readonly<Record<string, string | undefined>>): void {
   if (env.npm_lifecycle_event === undefined || process.platform === 'win32' || isBackground()) return
   const parent = process.ppid
@@ -19,8 +21,8 @@ export function endWithNpm(env: Readonly<Record<string, string | undefined>>): v
 }
 
 /**
- * Returns true for a script's `command &`, which is to outlive its shell: it gets an empty stdin in place of
- * the shell's. Node can detect this only on Linux.
+ * Returns true for a script's `command &`, which should outlive its shell: its stdin is empty instead of the
+ * shell's. Node can detect this only on Linux.
  */
 function isBackground(): boolean {
   try {

@@ -1,11 +1,11 @@
-// The definition of exit codes names every command that does something, and no other.
+// The definition of exit codes lists every command with an action, and no others.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Command } from 'commander'
 import { EXIT_CODES } from './exit-codes.ts'
 import { commandLine } from './program.ts'
 
-/** The full names of the commands that do something: `statusline` does, and so do its subcommands. */
+/** The full names of the commands with an action. `statusline` has one, and so do its subcommands. */
 const namesOf = (command: Command, above = ''): string[] => {
   const name = `${above} ${command.name()}`.trim()
   const below = command.commands.flatMap((each) => namesOf(each, name))

@@ -1,13 +1,13 @@
 // The exit codes of every command, for its help and for the documentation.
 
-/** Meanings of exit code 0, 1, 2 …; null for a code that is not used. */
+/** Meanings of the exit codes 0, 1, 2 …; null for an unused code. */
 type Meanings = readonly (string | null)[]
 
 const USAGE = 'wrong usage'
 const CONFIG = 'wrong usage or configuration'
 const SILENT = 'the gateway does not answer, or refuses'
 
-/** Full name of a command -> its exit codes. */
+/** Exit codes of each command, by its full name. */
 export const EXIT_CODES: Readonly<Record<string, Meanings>> = {
   serve: ['stopped on request (SIGTERM, Ctrl-C)', 'it could not start', CONFIG],
   routes: ['shown', 'the gateway that `--url` names does not answer', CONFIG],

@@ -1,4 +1,4 @@
-// `waybill conform --list` and `waybill conform explain` as a user meets them, and a check that no text is
+// `waybill conform --list` and `waybill conform explain` as a user runs them, and a check that no text is
 // missing.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -16,7 +16,7 @@ test('no explanation repeats another', () => {
   }
 })
 
-test('--list gives each requirement a line: id, level, scope, sentence', async () => {
+test('--list prints one line per requirement: id, level, scope, sentence', async () => {
   const { code, stdout: out, stderr: err } = await conform('--list')
   assert.equal(err, '')
   assert.equal(code, 0)
@@ -29,7 +29,7 @@ test('--list gives each requirement a line: id, level, scope, sentence', async (
   }
 })
 
-test('explain says which part of a requirement no check tests', async () => {
+test('explain names the part of a requirement that no check covers', async () => {
   const { stdout } = await conform('explain', 'RSP-06')
   assert.match(stdout, /What of it is not tested\n {2}after a restart: /)
 })
@@ -57,7 +57,7 @@ test('explain says why a requirement has no check', async () => {
   assert.match(out, /cannot be caused from outside/)
 })
 
-test('an unknown id, or none, is an error in the call of the command', async () => {
+test('a missing or unknown id is a usage error', async () => {
   for (const [args, says] of [
     [['explain', 'FLOW-99'], /^waybill: no such requirement: FLOW-99; .*--list.*\n$/],
     [['explain'], /missing required argument/],

@@ -1,13 +1,14 @@
-// `waybill conform --list` and `waybill conform explain ID…`: the requirements for people. Starts nothing.
+// `waybill conform --list` and `waybill conform explain ID…`: print the requirements for people. Start
+// nothing.
 import measure from 'fast-string-truncated-width'
 import { PROFILES, profileRows } from '../../conformance/requirements/profiles.ts'
 import { type Requirement, readRequirements } from '../../conformance/requirements/requirements.ts'
 import { table } from '../terminal/table.ts'
 
-/** Maximum width, in characters: wider text is hard to read. */
+/** Maximum width, in characters, because wider text is hard to read. */
 const MAX_WIDTH = 100
 
-/** Prints each requirement on a line of its own. */
+/** Prints each requirement on a separate line. */
 export function printRequirements(): void {
   const rows = readRequirements().requirements.map((row) => [
     row.id,
@@ -18,7 +19,9 @@ export function printRequirements(): void {
   process.stdout.write(table([['ID', 'LEVEL', 'SCOPE', 'REQUIREMENT'], ...rows], { columns: null }))
 }
 
-/** Explains requirements by id or slug, earlier ones too; returns the exit code: 2 for an unknown one. */
+/**
+ * Explains requirements by id or slug, including earlier slugs. Returns the exit code: 2 for an unknown id.
+ */
 export function explainRequirements(ids: readonly string[]): number {
   const { requirements } = readRequirements()
   const found = ids.map((name) =>

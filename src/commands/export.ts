@@ -1,4 +1,5 @@
-// `waybill export`: every call that matches, as CSV or JSON on stdout. Streamed, so its size does not matter.
+// `waybill export`: writes every matching call to stdout, as CSV or JSON. The output is streamed, so its size
+// does not matter.
 import { once } from 'node:events'
 import { ANSWER_MS, gatewayAt, namedGateway, streamFrom } from './gateway-client.ts'
 import { filtersOf, type LogsOptions, nothingFound } from './logs.ts'
@@ -10,7 +11,10 @@ export interface ExportOptions
   readonly columns?: string
 }
 
-/** Resolves when all is written, or the reader has gone. Rejects if the gateway refuses or breaks off. */
+/**
+ * Resolves when everything is written or the reader has closed. Rejects if the gateway refuses or its answer
+ * is cut off.
+ */
 export async function exportCalls(options: ExportOptions): Promise<void> {
   const { config, url, keyFile, since, until, filters, form, columns, env } = options
   const stop = new AbortController()
@@ -19,7 +23,7 @@ export async function exportCalls(options: ExportOptions): Promise<void> {
   const stream = streamFrom(base, env, keyFile)
   const narrowed = filtersOf({ follow: false, limit: '1', since, until, filters })
   const query = new URLSearchParams({ ...narrowed, form, ...(columns !== undefined && { columns }) })
-  let rows = form === 'csv' ? -1 : -2 // not counting the header row, or the two brackets
+  let rows = form === 'csv' ? -1 : -2 // without the header row or the two brackets
   try {
     await stream(`/api/usage/export?${query}`, stop.signal, async (piece) => {
       for (const byte of piece) if (byte === LINE_FEED) rows++

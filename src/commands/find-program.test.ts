@@ -1,4 +1,4 @@
-// Programs on Windows, as npm and pnpm install them there, in a file system that is only described.
+// Programs on Windows as npm and pnpm install them, in a simulated file system.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findProgram, type ProgramSystem } from './find-program.ts'
@@ -58,7 +58,7 @@ for (const [program, file, before] of [
     assert.deepEqual(findProgram(program, system('win32')), { file, before })
   })
 
-test('a script of the user’s own is refused, because cmd.exe would read its arguments', () => {
+test('a script that the user wrote is refused, because cmd.exe would interpret its arguments', () => {
   assert.throws(() => findProgram('own', system('win32')), /C:\\npm\\own\.bat is a script for cmd\.exe/)
 })
 

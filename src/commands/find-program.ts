@@ -1,6 +1,6 @@
-// Finds how to start a program that a user named. On Windows npm installs a program as a script for cmd.exe
-// (`claude.cmd`), which cannot be started with arguments of any content: what the script starts is started
-// instead. Elsewhere the system does all this itself. Reads files and starts nothing.
+// Finds how to start a program that the user named. On Windows, npm installs a program as a script for
+// cmd.exe (`claude.cmd`), which cannot safely receive arbitrary arguments. So the program behind the script
+// is started instead. Other systems find the program themselves. Reads files and starts nothing.
 import { readFileSync, statSync } from 'node:fs'
 import { win32 } from 'node:path'
 import { UsageError } from './usage-error.ts'
@@ -11,7 +11,7 @@ export interface Startable {
   readonly before: readonly string[]
 }
 
-/** System in which the search runs; a test gives its own. */
+/** Environment of the search; tests supply their own. */
 export interface ProgramSystem {
   readonly platform: NodeJS.Platform
   readonly env: Readonly<Record<string, string | undefined>>
@@ -20,7 +20,7 @@ export interface ProgramSystem {
   readonly exists: (path: string) => boolean
 }
 
-/** Maximum bytes of a script that npm writes; they have about 500. */
+/** Maximum size of a script that npm writes, bytes; a typical script has about 500. */
 const MAX_SCRIPT_BYTES = 64 * 1_024
 
 export const thisSystem = (env: ProgramSystem['env']): ProgramSystem => ({
@@ -36,7 +36,7 @@ export const thisSystem = (env: ProgramSystem['env']): ProgramSystem => ({
   exists: (path) => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false,
 })
 
-/** Throws UsageError for a script that no package manager wrote. */
+/** Returns how to start a program. Throws UsageError for a script that no package manager wrote. */
 export function findProgram(program: string, system: ProgramSystem): Startable {
   const path = system.platform === 'win32' ? pathOf(program, system) : null
   if (path === null) return { file: program, before: [] } // the system finds it, or says that it is missing
@@ -50,7 +50,7 @@ export function findProgram(program: string, system: ProgramSystem): Startable {
   return /\.exe$/i.test(target) ? { file: target, before: [] } : { file: process.execPath, before: [target] }
 }
 
-/** Returns the path of the program, as cmd.exe would find it. */
+/** Returns the path of the program, found in the same way as by cmd.exe. */
 function pathOf(program: string, { env, exists }: ProgramSystem): string | null {
   const extensions = (env.PATHEXT ?? '.COM;.EXE;.BAT;.CMD').split(';').filter(Boolean)
   const names = win32.extname(program) ? [program] : []
@@ -64,6 +64,6 @@ function pathOf(program: string, { env, exists }: ProgramSystem): string | null 
   return null
 }
 
-/** Returns the program that a script of npm or pnpm starts with all arguments, relative to the script. */
+/** Returns the program to which a script of npm or pnpm passes all arguments, relative to the script. */
 const startedBy = (script: string): string | null =>
   /"%(?:~dp0|dp0%)\\?([^"%]+)"\s+%\*/i.exec(script)?.[1] ?? null

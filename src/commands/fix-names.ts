@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { replaceFile } from '../shared/replace-file.ts'
 import { print } from './output.ts'
 
-/** Rewrites the file if it has old names. A file that cannot be read is left to the check itself. */
+/** Rewrites the file if it contains old names. The check itself reports a file that cannot be read. */
 export function fixNames(file: string, renewed: (text: string) => { text: string; count: number }): void {
   let before: string
   try {

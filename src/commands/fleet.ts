@@ -1,5 +1,5 @@
-// `waybill fleet`: lists the gateways that share the log, and manages them. Talks only to the database, never
-// to a running instance.
+// `waybill fleet`: lists and manages the gateways that share the log. Connects only to the database, never to
+// a running instance.
 import { loadConfig } from '../config/load.ts'
 import { openSharedLog } from '../store/postgres/shared-log.ts'
 import type { SharedLog } from '../store/shared-log.ts'

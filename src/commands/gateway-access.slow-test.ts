@@ -1,5 +1,5 @@
-// Every command that talks to a gateway distinguishes a missing key from a wrong one, and a slow gateway from
-// an absent one.
+// Every command that connects to a gateway distinguishes a missing key from a wrong key, and a slow gateway
+// from an absent gateway.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { chmodSync, writeFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ const KEY = 'wb_the-key-of-the-test'
 const KEYS = `keys: [ { name: me, digest: "sha256:${createHash('sha256').update(KEY).digest('hex')}" } ]
 routes: { auto: { targets: [ { model: alpha/model-a } ] } }`
 
-/** A configuration file that names the gateway's port and an empty data directory. */
+/** Creates a configuration file with the gateway's port and an empty data directory. */
 function configAt(t: TestContext, url: string): string {
   const directory = temporaryDirectory(t)
   const file = join(directory, 'waybill.yaml')
@@ -25,11 +25,11 @@ function configAt(t: TestContext, url: string): string {
   return file
 }
 
-/** Each command that talks to a gateway, and how it ends when the gateway refuses it. */
+/** Each command that connects to a gateway, and its exit code if the gateway refuses it. */
 const COMMANDS: readonly { readonly words: readonly string[]; readonly code: number }[] = [
   { words: ['logs'], code: 1 },
   { words: ['logs', '--follow'], code: 1 },
-  { words: ['routes'], code: 0 }, // it continues with the file
+  { words: ['routes'], code: 0 }, // continues with the configuration file
   { words: ['ui', '--print'], code: 1 },
   { words: ['run', 'true'], code: 1 },
   { words: ['doctor'], code: 1 },
@@ -39,7 +39,7 @@ const COMMANDS: readonly { readonly words: readonly string[]; readonly code: num
 const inCommand = (words: readonly string[], file: string): string[] =>
   words[0] === 'statusline' ? [...words] : [words[0]!, '-c', file, ...words.slice(1)]
 
-test('a wrong key is reported as wrong, with the place it came from', async (t) => {
+test('a wrong key is reported as wrong, with its origin', async (t) => {
   const { url } = await testGateway(t, { config: KEYS })
   const file = configAt(t, url)
   const keyFile = join(temporaryDirectory(t), 'key')
@@ -75,7 +75,7 @@ test('a missing key is reported as missing', async (t) => {
   }
 })
 
-test('a wrong key is reported as wrong even if the name of its file contains words of another error', async (t) => {
+test("a wrong key is reported as wrong even if its file's name contains words of another error", async (t) => {
   const { url } = await testGateway(t, { config: KEYS })
   const keyFile = join(temporaryDirectory(t), 'requires; try again')
   writeFileSync(keyFile, 'wb_of-another-gateway\n', { mode: 0o600 })
@@ -97,7 +97,7 @@ test('doctor reports a key file that cannot be used', async (t) => {
   assert.match(stdout, /^BAD {2}the key file \S+ is open to others; run chmod 600 on it$/m)
 })
 
-/** A server that does this with each connection once that has sent something. */
+/** Starts a server that handles each connection in this way after its first bytes. */
 async function serverThat(t: TestContext, treat: (socket: Socket) => void): Promise<string> {
   const open = new Set<Socket>()
   const server = createServer((socket) => {
@@ -118,7 +118,7 @@ for (const [name, treat] of [
   ['never answers', () => {}],
   ['stops in the middle of its answer', (socket: Socket) => socket.write(HEADERS)],
 ] as const)
-  test(`a gateway that ${name} is reported as not answering in time, and not as absent or as another server`, async (t) => {
+  test(`a gateway that ${name} is reported as too slow, not as absent or as a different server`, async (t) => {
     const url = await serverThat(t, treat)
     const file = configAt(t, url)
     await Promise.all(

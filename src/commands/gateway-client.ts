@@ -1,4 +1,4 @@
-// One GET to a running gateway, for commands that read from it. Every failure is a line with advice.
+// Sends one GET to a running gateway, for commands that read from it. Every failure is a line with advice.
 import { existsSync } from 'node:fs'
 import { type ZodType, z } from 'zod'
 import { type Config, loadConfig } from '../config/load.ts'
@@ -9,13 +9,14 @@ import { UsageError } from './usage-error.ts'
 type Env = Readonly<Record<string, string | undefined>>
 
 /**
- * absent: nothing accepts a connection. slow: no answer in time. broken: the connection ended before the
- * answer did. stranger: something other than a gateway answers. keyless: it requires a key, and none was
- * found. key: it requires another one. unreadable: it cannot read its record now.
+ * Kinds of failure. absent: nothing accepts a connection. slow: no answer in time. broken: the connection
+ * ended before the answer did. stranger: the server is not a gateway. keyless: the gateway requires a key,
+ * and none was found. key: the gateway requires a different key. unreadable: the gateway cannot read its
+ * record now.
  */
 export type Trouble = 'absent' | 'slow' | 'broken' | 'stranger' | 'keyless' | 'key' | 'unreadable' | 'refused'
 
-/** The message is complete for the user; callers decide by the fields. */
+/** Failed access. The message is complete for the user; callers decide by the fields. */
 export class GatewayAccessError extends Error {
   override readonly name = 'GatewayAccessError'
   readonly kind: Trouble
@@ -34,7 +35,7 @@ export class GatewayAccessError extends Error {
 export const ANSWER_MS = 10_000
 
 /**
- * Requests a path with its query; an answer of another schema comes from a stranger. Rejects with
+ * Requests a path with its query. An answer with a different schema counts as `stranger`. Rejects with
  * GatewayAccessError, or when `signal` aborts.
  */
 export type Get = <Answer>(
@@ -46,14 +47,14 @@ export type Get = <Answer>(
 
 const errorBody = z.looseObject({ error: z.looseObject({ message: z.string(), code: z.unknown() }) })
 
-/** Access to a gateway: its address, the key, and the key's origin. */
+/** Access to a gateway: its address, the key, and the key's source. */
 interface Access {
   readonly base: URL
   readonly key: string | null
   readonly keyFrom: string | null
 }
 
-/** Throws if the named key cannot be read. */
+/** Finds the access. Throws if the given key cannot be read. */
 function accessTo(base: URL, env: Env, keyFile: string | undefined): Access {
   const file = keyFile ?? env.WAYBILL_KEY_FILE ?? null
   const { key, problem } = findKey(env, file)
@@ -61,7 +62,7 @@ function accessTo(base: URL, env: Env, keyFile: string | undefined): Access {
   return { base, key, keyFrom: env.WAYBILL_KEY ? 'WAYBILL_KEY' : file }
 }
 
-/** Throws if the named key cannot be read. */
+/** Returns a function that reads from a gateway. Throws if the given key cannot be read. */
 export function gatewayAt(base: URL, env: Env, keyFile: string | undefined): Get {
   const access = accessTo(base, env, keyFile)
   return (target, shape, signal, method = 'GET') =>
@@ -73,7 +74,7 @@ export function gatewayAt(base: URL, env: Env, keyFile: string | undefined): Get
     })
 }
 
-/** Passes on an answer of any length in pieces. Rejects with GatewayAccessError, or when `signal` aborts. */
+/** Passes an answer of any length on in pieces. Rejects with GatewayAccessError, or when `signal` aborts. */
 export function streamFrom(
   base: URL,
   env: Env,
@@ -87,7 +88,7 @@ export function streamFrom(
     })
 }
 
-/** Returns the trouble with a gateway that refuses, or with a server that is not one. */
+/** Returns the error for a gateway that refuses, or for a server that is not a gateway. */
 function refusal({ base, key, keyFrom }: Access, status: number, body: unknown): GatewayAccessError {
   const { origin } = base
   if (status === 401 && key === null)
@@ -121,7 +122,7 @@ function refusal({ base, key, keyFrom }: Access, status: number, body: unknown):
   )
 }
 
-/** Makes one exchange and reads its answer. Rejects with GatewayAccessError, or when `signal` aborts. */
+/** Sends one request and reads its answer. Rejects with GatewayAccessError, or when `signal` aborts. */
 async function exchange<Read>(
   { base, key }: Access,
   target: string,
@@ -176,11 +177,11 @@ export function gatewayAddress({ server }: Config): URL {
   return new URL(`http://${host.includes(':') ? `[${host}]` : host}:${server.port}`)
 }
 
-/** Returns the named gateway, or the address in this configuration. Throws UsageError or ConfigError. */
+/** Returns the given gateway, or the address in this configuration. Throws UsageError or ConfigError. */
 export function namedGateway(url: string | undefined, config: string, env: Env): URL {
   if (url !== undefined) return readAddress('--url', url)
   if (env.WAYBILL_URL) return readAddress('WAYBILL_URL', env.WAYBILL_URL)
-  // Reading from a gateway needs no keys of providers; a missing file means the default address.
+  // Reading from a gateway needs no provider keys. Without the file, the default address is used.
   return existsSync(config)
     ? gatewayAddress(loadConfig(config, { env, replay: true }).config)
     : new URL(DEFAULT_URL)

@@ -1,5 +1,5 @@
-// `waybill init --from`: files of other gateways become valid configurations, settings that cannot be
-// expressed are named, no key is written, and the gateway that starts with the result answers.
+// `waybill init --from`: files of other gateways become valid configurations. Settings that cannot be
+// expressed are named, and no key is written. A gateway started with the result answers.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -52,7 +52,7 @@ litellm_settings: { drop_params: true, request_timeout: 120, cache: true, cache_
 general_settings: { master_key: os.environ/MASTER, max_budget: 2, budget_duration: 1d, database_url: os.environ/DATABASE_URL }
 `
 const ROUTER = `{
-  // comments and trailing commas are allowed there
+  // comments and trailing commas are allowed in the file
   "Providers": [
     { "name": "deepseek", "api_base_url": "https://api.deepseek.com/chat/completions", "api_key": "${SECRET}", "models": ["deepseek-chat"], "transformer": { "use": ["deepseek", ["maxtoken", { "max_tokens": 8000 }]] } },
     { "name": "google ai", "api_base_url": "https://generativelanguage.googleapis.com/v1beta/models/", "api_key": "$GEMINI_API_KEY", "models": ["gemini-2.5-pro"], "transformer": { "use": ["gemini"] } },
@@ -107,7 +107,7 @@ const fileOf = (t: TestContext, text: string, name = 'config.yaml'): string => {
   return file
 }
 
-/** Answers in the dialect of the path. */
+/** Answers in the dialect that belongs to the path. */
 const anyDialect: Script = (response, received) => {
   const { path } = received
   const send = (body: object) => {
@@ -143,7 +143,7 @@ const anyDialect: Script = (response, received) => {
   else answer('hello')(response, received)
 }
 
-/** Starts the gateway with its providers on a mock, and calls every route. Returns the statuses that are not 200. */
+/** Starts the gateway with mock providers and calls every route. Returns the statuses other than 200. */
 async function refused(
   t: TestContext,
   { text, variables, direct }: FromFile,
@@ -173,7 +173,7 @@ async function refused(
     ...direct.map((id) => [id, id]),
   ] as [string, string][]
   for (const [name, model] of called) {
-    if (providers[model.slice(0, model.indexOf('/'))].auth) continue // a cloud's sign-in, which no mock here has
+    if (providers[model.slice(0, model.indexOf('/'))].auth) continue // a cloud's sign-in, for which there is no mock here
     const { type } = models[model] ?? {}
     if (type === 'image') continue
     const isVector = type === 'embedding'
@@ -193,7 +193,7 @@ async function refused(
   return bad
 }
 
-test('LiteLLM: deployments become providers and routes, with weights, fallbacks, times, cache, budget and key', async (t) => {
+test('LiteLLM: deployments become providers and routes, with weights, fallbacks, timeouts, cache, budget and key', async (t) => {
   const file = fileOf(t, LITELLM)
   const made = configFrom(file, { MASTER: 'sk-master', PROJECT: 'my-project' })
   assert.equal(made.format, 'LiteLLM')
@@ -301,7 +301,7 @@ test('Claude Code Router: kinds of calls become rules; comments and trailing com
   assert.deepEqual(await refused(t, made, SECRET), [])
 })
 
-test('one-api: channels of a model are its targets, by priority and weight', async (t) => {
+test('one-api: channels of a model become its targets, by priority and weight', async (t) => {
   const made = configFrom(fileOf(t, ONE_API, 'channels.json'), {})
   assert.equal(made.format, 'one-api')
   const { providers, routes } = parse(made.text)
@@ -334,7 +334,7 @@ test('one-api: channels of a model are its targets, by priority and weight', asy
   assert.deepEqual(await refused(t, made), [])
 })
 
-test('one-api: a full page says that there may be more, and pages in one list are read together', (t) => {
+test('one-api: a full page warns that there may be more, and several pages in one list are read together', (t) => {
   const page = (first: number, count: number) => ({
     ...{ success: true, message: '' },
     data: Array.from({ length: count }, (_, n) =>
@@ -348,7 +348,7 @@ test('one-api: a full page says that there may be more, and pages in one list ar
   assert.equal(Object.keys(parse(both.text).routes).length, 13)
 })
 
-test('no key of a file is written or printed, and a name in it cannot break out of a comment', async (t) => {
+test('no key of a file is written or printed, and no name in it can end a comment early', async (t) => {
   for (const [text, name] of [
     [LITELLM, 'a.yaml'],
     [ROUTER, 'b.json'],
@@ -375,7 +375,7 @@ test('no key of a file is written or printed, and a name in it cannot break out 
   assert.doesNotMatch(text, /\u001b/)
 })
 
-test('a file in an unknown format, a missing one or an empty one gives one line and exit code 2, and nothing is written', async (t) => {
+test('a missing or empty file, or one in an unknown format, causes one line and exit code 2, and nothing is written', async (t) => {
   const written = join(temporaryDirectory(t), 'waybill.yaml')
   for (const [source, says] of [
     [fileOf(t, 'a: 1'), /is no file of a gateway that is known: LiteLLM, Claude Code Router, one-api\n$/],
@@ -396,7 +396,7 @@ test('a file in an unknown format, a missing one or an empty one gives one line 
 
 const FOREIGN = process.env.WAYBILL_FOREIGN_CONFIGS
 
-test('files that other people published become configurations with working routes', {
+test('published files of other people become configurations with working routes', {
   skip: FOREIGN ? false : 'WAYBILL_FOREIGN_CONFIGS names no directory',
 }, async (t) => {
   for (const name of readdirSync(FOREIGN!).toSorted())

@@ -1,5 +1,5 @@
-// `waybill init --from FILE`: writes a configuration from that of another gateway, and names what it could not
-// carry over. Sends nothing; a key in the file is never written.
+// `waybill init --from FILE`: writes a configuration based on another gateway's, and names settings that it
+// could not carry over. Sends nothing, and never writes a key from the file.
 import { basename } from 'node:path'
 import { stringify } from 'yaml'
 import { ConfigError, parseConfig } from '../config/load.ts'
@@ -10,7 +10,7 @@ import { ConfigDraft, fields, type Note } from './foreign/draft.ts'
 import { FORMATS } from './foreign/formats.ts'
 import { UsageError } from './usage-error.ts'
 
-/** Maximum bytes of the file, as for our own. */
+/** Maximum size of the file, bytes; the same as for our own configuration. */
 const MAX_BYTES = 512 * 1_024
 
 type Env = Readonly<Record<string, string | undefined>>
@@ -18,14 +18,14 @@ type Env = Readonly<Record<string, string | undefined>>
 export interface FromFile {
   /** The configuration, with notes as comments. */
   readonly text: string
-  /** Name of the gateway whose file it was. */
+  /** Name of the gateway to which the file belongs. */
   readonly format: string
   readonly providers: number
   readonly routes: number
-  /** Models that are asked for as provider/model, without a route. */
+  /** Models that are requested as provider/model, without a route. */
   readonly direct: readonly string[]
   readonly notes: readonly Note[]
-  /** Variables that hold the providers' keys. */
+  /** Variables that contain the providers' keys. */
   readonly variables: readonly string[]
 }
 
@@ -65,11 +65,13 @@ ${body}${notes.length > 0 ? `\n# Not carried over, or not as it was:\n${notes.ma
   }
 }
 
-/** Returns a note as one line, whatever the names in it hold. */
+/** Returns a note as one line, whatever characters its names contain. */
 export const lineOf = ({ where, advice }: Note): string =>
   clean(`${where}: ${advice}`).replaceAll(/\s+/g, ' ')
 
-/** Reads YAML, or JSON with comments and trailing commas: without the comments, that is YAML too. */
+/**
+ * Reads YAML, or JSON with comments and trailing commas, which is also YAML once its comments are removed.
+ */
 function readSource(source: string): unknown {
   let text: string
   try {
@@ -89,7 +91,7 @@ function readSource(source: string): unknown {
 const withoutComments = (json: string): string =>
   json.replace(/("(?:\\.|[^"\\])*")|\/\/[^\n]*|\/\*[\s\S]*?\*\//g, (_, text = '') => text)
 
-/** Returns what would keep the gateway from starting with this configuration. */
+/** Returns the problems that would prevent a gateway from starting with this configuration. */
 function problemsIn(body: string, variables: readonly string[]): string[] {
   try {
     parseConfig(body, 'waybill.yaml', { env: Object.fromEntries(variables.map((name) => [name, 'any'])) })

@@ -1,4 +1,4 @@
-// `waybill init` without a terminal, and what it sends to providers: nothing, or a request for their models.
+// `waybill init` without a terminal. It sends nothing to providers, or a request for their models.
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ import { init } from './init.ts'
 const KEYS = Object.fromEntries(PRESETS.map(({ keyVariable }) => [keyVariable, 'sk-of-the-operator']))
 const ALL = PRESETS.map(({ name }) => name).join(',')
 
-test('the written file is a valid configuration, for every preset and preference, and holds no key', async (t) => {
+test('the written file is a valid configuration for every preset and preference, and contains no key', async (t) => {
   for (const prefer of PREFERENCES) {
     const file = join(temporaryDirectory(t), 'waybill.yaml')
     const { code, stdout, stderr } = await runCli(['init', file, '--provider', ALL, '--prefer', prefer], {
@@ -36,7 +36,7 @@ test('the written file is a valid configuration, for every preset and preference
   }
 })
 
-test('every preset has a price, and the presets that the mock knows have the mock’s addresses', async (t) => {
+test('every preset has a price, and presets known to the mock have the mock’s addresses', async (t) => {
   const file = join(temporaryDirectory(t), 'waybill.yaml')
   await init({ file, provider: ALL, env: KEYS, say: () => {} })
   const quote = createQuote(pricingOf(loadConfig(file, { env: KEYS }).config), Date.now)
@@ -48,7 +48,7 @@ test('every preset has a price, and the presets that the mock knows have the moc
     }
   const known = PRESETS.flatMap(({ name, baseUrl }) => {
     const provider = providers.find((each) => each.name === name)
-    // Cohere's mock has rerank alone, whose address differs from that of its chat.
+    // Cohere's mock serves only rerank, which has a different address from chat.
     return provider?.endpoints.some(({ speech }) => speech !== null)
       ? [[name, provider.origin, new URL(baseUrl).origin] as const]
       : []
@@ -57,7 +57,7 @@ test('every preset has a price, and the presets that the mock knows have the moc
   for (const [name, there, here] of known) assert.equal(there, here, name)
 })
 
-test('an existing file, an unknown provider or a missing terminal gives one line and exit code 2, and nothing is written', async (t) => {
+test('an existing file, an unknown provider or a missing terminal causes one line and exit code 2, and nothing is written', async (t) => {
   const directory = temporaryDirectory(t)
   const there = join(directory, 'there.yaml')
   writeFileSync(there, '')
@@ -82,7 +82,7 @@ test('an existing file, an unknown provider or a missing terminal gives one line
   assert.equal(existsSync(none), false)
 })
 
-test('with --check, init asks each provider only for its models, and says what came of it', async (t) => {
+test('with --check, init requests only the list of models from each provider, and reports the result', async (t) => {
   const asked: string[] = []
   const server = setupServer(
     http.all('*', ({ request }) => {

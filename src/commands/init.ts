@@ -1,6 +1,6 @@
-// `waybill init`: turns a few answers, or the same as options, into a commented waybill.yaml. It sends
-// nothing except, if the user agrees, a request for each provider's list of models, which costs nothing and
-// shows if the key is accepted.
+// `waybill init`: turns a few answers, or the same values as options, into a commented waybill.yaml. Sends
+// nothing unless the user agrees to a request for each provider's list of models. That request costs nothing
+// and shows if the key is accepted.
 import { existsSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
@@ -20,7 +20,7 @@ export interface InitOptions {
   /** Names of presets, separated by commas. */
   readonly provider?: string
   readonly prefer?: Preference
-  /** Asks each provider for its list of models. */
+  /** Requests the list of models from each provider. */
   readonly check?: boolean
   readonly env: Readonly<Record<string, string | undefined>>
   /** Prints a line. */
@@ -146,7 +146,7 @@ function preferenceOf(text: string): Preference {
   return found
 }
 
-/** Requests the list of models, for which no provider charges; returns the result in a line. */
+/** Requests the list of models, for which no provider charges. Returns the result in one line. */
 async function tried({ name, dialect, baseUrl, keyVariable, models }: Preset, key?: string): Promise<string> {
   if (!key) return `- ${name}: ${keyVariable} is not set; set it before you start`
   const { path, headers } = DIALECTS[dialect[0]!].modelList(key)

@@ -41,7 +41,7 @@ test('a new key is private and never shown, and works once its line is in the co
   assert.equal((await gateway.chat(ask('auto'), { authorization: `Bearer ${key}x` })).status, 401)
 })
 
-test('every key is new, and none overwrites another', (t) => {
+test('every new key is different, and none overwrites another', (t) => {
   const env = { XDG_CONFIG_HOME: temporaryDirectory(t) }
   const make = (name: string, file?: string) => {
     const out = terminal(false)
@@ -59,7 +59,7 @@ test('every key is new, and none overwrites another', (t) => {
   assert.throws(() => make('a', join(elsewhere, 'below')), /EEXIST|ENOTDIR/)
 })
 
-test('a key is shown only on a terminal, and not even made if it cannot be shown', (t) => {
+test('a key is shown only on a terminal, and is not created if it cannot be shown', (t) => {
   const env = { XDG_CONFIG_HOME: temporaryDirectory(t) }
   const file = join(env.XDG_CONFIG_HOME, 'waybill', 'keys', 'a')
   assert.throws(
@@ -72,7 +72,7 @@ test('a key is shown only on a terminal, and not even made if it cannot be shown
   assert.ok(out.text.includes(readFileSync(file, 'utf8').trim()))
 })
 
-test('no command takes a key as an argument (KEEP-06)', async () => {
+test('no command accepts a key as an argument (KEEP-06)', async () => {
   const commands = (of: ReturnType<typeof commandLine>): ReturnType<typeof commandLine>[] => [
     of,
     ...of.commands.flatMap(commands),

@@ -1,5 +1,5 @@
-// `waybill key new`: makes a key of the gateway. The key goes into a file that only its owner can read, and
-// nowhere else, except to a terminal with --print; the configuration gets its digest.
+// `waybill key new`: creates a gateway key. The key is written into a file that only its owner can read. It
+// is shown only on a terminal with --print. The configuration contains its digest.
 import { hash, randomBytes } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -7,7 +7,7 @@ import { dirname, join, resolve } from 'node:path'
 import type { KeyConfig } from '../config/load.ts'
 
 export interface KeyNewOptions {
-  /** As allowed in the configuration. */
+  /** Name of the key, in the form that the configuration allows. */
   readonly name: string
   readonly role: KeyConfig['role']
   readonly file?: string
@@ -17,7 +17,10 @@ export interface KeyNewOptions {
   readonly out: { readonly isTTY: boolean; write(text: string): unknown }
 }
 
-/** Throws if the file exists, cannot be written, or the key would be printed to anything but a terminal. */
+/**
+ * Creates the key. Throws if the file exists or cannot be written, or if the key would be printed anywhere
+ * except to a terminal.
+ */
 export function keyNew({ name, role, file, print = false, env, out }: KeyNewOptions): void {
   if (print && !out.isTTY)
     throw new Error('--print shows the key on a terminal only; leave it out and read the file instead')
@@ -36,6 +39,6 @@ export function keyNew({ name, role, file, print = false, env, out }: KeyNewOpti
   out.write(`Put its digest into the configuration:\nkeys:\n  - ${entry}\n`)
 }
 
-/** Returns `$XDG_CONFIG_HOME/waybill`, else `~/.config/waybill`. */
+/** Returns `$XDG_CONFIG_HOME/waybill`, or `~/.config/waybill` if it is not set. */
 const configDirectory = (env: KeyNewOptions['env']): string =>
   join(env.XDG_CONFIG_HOME || join(env.HOME || homedir(), '.config'), 'waybill')

@@ -1,4 +1,4 @@
-// `waybill sessions`, `key list` and `export` at a running gateway.
+// `waybill sessions`, `key list` and `export` with a running gateway.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
@@ -12,7 +12,7 @@ const CONFIG = `keys: [ ${entry('admin')}, ${entry('client', ', budget: { usd: 2
 models: { alpha/model-a: { price: { input: 2, output: 6 } } }
 routes: { auto: { targets: [ { model: alpha/model-a } ] } }`
 
-test('the lists show the sessions, keys and calls that the asking key may see', async (t) => {
+test('the lists show only the sessions, keys and calls that the given key may see', async (t) => {
   const gateway = await testGateway(t, { config: CONFIG })
   for (const session of ['first', 'second', 'second']) {
     const headers = { authorization: `Bearer ${KEYS.client}`, 'x-session-id': session }
@@ -62,7 +62,7 @@ test('the lists show the sessions, keys and calls that the asking key may see', 
   assert.match(wrong.stderr, /^waybill: the gateway at \S+ answered 400: .*columns/)
 })
 
-test('an empty list says so', async (t) => {
+test('an empty list is reported as empty', async (t) => {
   const { url } = await testGateway(t)
   const sessions = await runCli(['sessions', '--url', url])
   assert.deepEqual([sessions.code, sessions.stdout], [0, ''])

@@ -90,7 +90,7 @@ export async function printKeys(options: ListOptions): Promise<void> {
   })
 }
 
-/** Says how much of a budget is spent, where that is known. */
+/** Describes the spent part of a budget, if it is known. */
 const budgetText = (usd: number, per: string, spent: number | null): string =>
   `${spent === null ? '' : `${dollars(spent)} of `}${dollars(usd)} a ${per}`
 
@@ -104,7 +104,7 @@ interface Look {
   readonly options: ListOptions
   readonly right: readonly string[]
   readonly shrink: readonly string[]
-  /** Printed in place of an empty list. */
+  /** Text printed instead of an empty list. */
   readonly none: string
 }
 

@@ -1,5 +1,4 @@
-// The times that `waybill logs` accepts: relative times, dates and moments; and how it reports those that it
-// cannot read.
+// Times that `waybill logs` accepts: relative times, dates and moments. Other times are errors.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -8,7 +7,7 @@ import { ask, testGateway } from '../test/test-gateway.ts'
 
 const logs = (...args: string[]) => runCli(['logs', ...args], { env: { TZ: 'UTC' } })
 
-test('--since and --until take a time ago, a date and a moment', async (t) => {
+test('--since and --until accept a relative time, a date and a moment', async (t) => {
   const { url, chat, record } = await testGateway(t)
   await record((await chat(ask('alpha/first'))).headers.get('x-gateway-request-id'))
   await sleep(1_200)
@@ -53,7 +52,7 @@ test('--since and --until take a time ago, a date and a moment', async (t) => {
     assert.deepEqual(await models(...args), expected, args.join(' '))
 })
 
-test('an invalid time gives one line and exit code 2, and the gateway is not asked', async () => {
+test('an invalid time causes one line and exit code 2, without a request to the gateway', async () => {
   for (const [args, message] of [
     [
       ['--since', 'yesterday'],

@@ -10,9 +10,9 @@ const CALL: ShownCall = {
   ...{ error_code: null, fallbacks: 0, latency_ms: 9, tokens: { input: null, output: null }, cost_usd: 0 },
 }
 
-test('a call that names no model is shown by its endpoint, and by its provider alone', () => {
+test('a call that names no model is shown with its endpoint, and with its provider alone', () => {
   const line = createCallTable(null, (_, text) => text).row(CALL)
   assert.match(line, /GET \/v1\/files\/\{id\} → openai {2}/)
-  const { method: _, endpoint: __, ...older } = CALL // of an older gateway
+  const { method: _, endpoint: __, ...older } = CALL // from an older gateway
   assert.match(createCallTable(null, (_, text) => text).row(older), / → openai {2}/)
 })

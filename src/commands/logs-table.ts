@@ -1,5 +1,5 @@
 // Formats a call as one line of a table, as wide as the terminal. Pure: width and colours are parameters.
-// Names chosen by clients and providers are made safe for a terminal first (TELL-06).
+// Control characters are first removed from names that clients and providers chose (TELL-06).
 
 import type { styleText } from 'node:util'
 import { z } from 'zod'
@@ -61,7 +61,7 @@ export type Paint = (format: Format, text: string) => string
 
 interface Column {
   readonly title: string
-  /** Terminal cells; 0 takes the cells that the others leave. */
+  /** Terminal cells; 0 for a column that uses the remaining cells. */
   readonly width: number
   readonly right?: boolean
   text(call: ShownCall, width: number): string
@@ -128,7 +128,7 @@ const COLUMNS = {
 } satisfies Record<string, Column>
 type Name = keyof typeof COLUMNS
 
-/** Columns to drop in a narrow terminal, first to last. */
+/** Columns to drop in a narrow terminal, in this order. */
 const DROPPED_FIRST: readonly Name[] = [
   'session',
   'strategy',
@@ -144,7 +144,7 @@ const DROPPED_FIRST: readonly Name[] = [
 const MIN_ROUTE_WIDTH = 30
 /** Maximum width; further cells go to the session. */
 const MAX_ROUTE_WIDTH = 64
-/** Width if the terminal's is unknown: room for most names, and nothing is cut. */
+/** Width if the terminal's width is unknown. It has room for most names, and nothing is cut. */
 const DEFAULT_ROUTE_WIDTH = 44
 const GAP = '  '
 
@@ -153,7 +153,7 @@ export interface CallTable {
   row(call: ShownCall): string
 }
 
-/** `columns`: width of the terminal in cells; null if there is none. */
+/** Formats the table. `columns`: width of the terminal in cells; null without a terminal. */
 export function createCallTable(columns: number | null, paint: Paint): CallTable {
   const shown = new Map<Name, Column>(Object.entries(COLUMNS) as [Name, Column][])
   const left = () =>
@@ -183,14 +183,12 @@ export function createCallTable(columns: number | null, paint: Paint): CallTable
 
 const isBad = (state: string): boolean => state === 'failed' || state === REFUSED
 
-/**
- * Returns `auto → openai/gpt-5-mini`, or only the target if there is no room for both, and any error.
- */
+/** Returns `auto → openai/gpt-5-mini`, or only the target if both do not fit, and any error. */
 function route(call: ShownCall, width: number): string {
   const { resolved_provider, resolved_model, fallbacks, state, error_code } = call
   if (state === REFUSED) return `${error_code}: ${call.message}`
   const why = state === 'failed' && error_code !== null ? `: ${error_code}` : ''
-  // A call that is passed through may name no model: its endpoint says what it was.
+  // A passed-through call may name no model; then its endpoint describes it.
   const asked = call.requested_model || `${call.method ?? ''} ${call.endpoint ?? ''}`.trim()
   const target = [resolved_provider, resolved_model].filter(Boolean).join('/')
   const went = `${fallbacks > 0 ? '↷ ' : ''}${target}${why}`

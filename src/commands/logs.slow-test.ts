@@ -1,4 +1,4 @@
-// `waybill logs` as a user meets it: a child process beside a gateway that takes calls.
+// `waybill logs` as a user runs it: a child process beside a gateway that serves calls.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
@@ -19,7 +19,7 @@ function logs(...args: string[]) {
   return { child, said, closed: once(child, 'close') }
 }
 
-test('the newest calls are a table, or lines of JSON, narrowed by filters', async (t) => {
+test('the newest calls are printed as a table or as lines of JSON, and filters narrow them', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: fail(500), beta: answer() },
     config: TWO_TARGETS,
@@ -56,7 +56,7 @@ test('the newest calls are a table, or lines of JSON, narrowed by filters', asyn
   )
 })
 
-test('--follow shows every call once, when it is over, and Ctrl-C exits with 0', async (t) => {
+test('--follow prints every call once, at its end, and Ctrl-C exits with 0', async (t) => {
   let release = () => {}
   const held = new Promise<void>((done) => (release = done))
   const gateway = await testGateway(t, {
@@ -88,14 +88,14 @@ test('--follow shows every call once, when it is over, and Ctrl-C exits with 0',
   release()
   await slow
   await until(7)
-  await sleep(2_200) // two more looks, which must repeat nothing
+  await sleep(2_200) // two more reads, which must repeat nothing
   assert.deepEqual(models(), ['before', 'quick-0', 'quick-1', 'quick-2', 'quick-3', 'quick-4', 'slow'])
   child.kill('SIGINT')
   assert.deepEqual(await closed, [0, null])
   assert.equal(said.stderr, '')
 })
 
-test('--follow asks again while the record cannot be read, and misses nothing (LOG-11)', async (t) => {
+test('--follow retries while the record cannot be read, and misses no call (LOG-11)', async (t) => {
   const readers: Worker[] = []
   const note = (worker: Worker) => void (worker.threadName === 'reader' && readers.push(worker))
   process.on('worker', note)
@@ -129,7 +129,7 @@ test('--follow asks again while the record cannot be read, and misses nothing (L
   )
 })
 
-test('without a gateway, a key or a reader, logs prints one line or none, and no stack trace', async (t) => {
+test('without a gateway, a key or a reader, logs prints at most one line, and no stack trace', async (t) => {
   const nobody = logs('--url', 'http://127.0.0.1:9')
   assert.deepEqual(await nobody.closed, [1, null])
   assert.match(
@@ -208,7 +208,7 @@ test('no row is wider than the terminal, and the target is the last column to be
   assert.match(createCallTable(120, (_, text) => text).row(partial), / ≥ \$0\.000365 +claude-cli$/)
 })
 
-test('refused calls are listed with the others and with their error, failures with their code', async (t) => {
+test('refused calls are listed with their error among the others, and failed calls with their code', async (t) => {
   const gateway = await testGateway(t, { providers: { alpha: fail(500), beta: answer() } })
   await gateway.chat(ask('nowhere'))
   await gateway.record((await gateway.chat(ask('auto'))).headers.get('x-gateway-request-id'))
@@ -242,7 +242,7 @@ test('refused calls are listed with the others and with their error, failures wi
   assert.equal(following.said.stdout.match(/refused/g)!.length, 3, 'each once')
 })
 
-test('the configuration says where the gateway listens; --url and WAYBILL_URL take precedence', async (t) => {
+test('the configuration contains the gateway’s address; --url and WAYBILL_URL take precedence', async (t) => {
   const gateway = await testGateway(t)
   await gateway.chat(ask('alpha/model-a'))
   const file = join(temporaryDirectory(t), 'w.yaml')

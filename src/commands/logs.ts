@@ -1,5 +1,5 @@
-// `waybill logs`: the newest calls in the terminal, and with --follow new ones, each once, as it ends;
-// refused calls too. Reads a running gateway and nothing else.
+// `waybill logs`: prints the newest calls in the terminal. With --follow, also prints each new call once, as
+// it ends. Includes refused calls. Reads a running gateway and nothing else.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { styleText } from 'node:util'
 import { z } from 'zod'
@@ -15,7 +15,7 @@ import { UsageError } from './usage-error.ts'
 
 export interface LogsOptions {
   readonly url?: string
-  /** File with the gateway's address; a missing file means the default address. */
+  /** File with the gateway's address; without the file, the default address is used. */
   readonly config: string
   readonly keyFile?: string
   readonly follow?: boolean
@@ -25,16 +25,16 @@ export interface LogsOptions {
   /** Times in the format of `readTime`. */
   readonly since?: string | undefined
   readonly until?: string | undefined
-  /** Further filters of the request log, by its own names; undefined if not given. */
+  /** Further filters, by their names in the request log; undefined if not given. */
   readonly filters: { readonly [Name in keyof FieldFilter]?: string | undefined }
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
 const POLL_MS = 1_000
 /**
- * A call is on record when its body has arrived, under the time at which it began to arrive. So each read
- * goes back a little, and one in `FAR_EVERY` as far back as a body may take to arrive (Node's limit for a request is five
- * minutes).
+ * A call is recorded once its body has arrived, but under the time when the body began to arrive. So each
+ * read overlaps the previous one a little. One read in `FAR_EVERY` goes back as far as a body may take to
+ * arrive (Node's limit for a request is five minutes).
  */
 const NEAR_MS = 10_000
 const FAR_MS = 310_000
@@ -45,7 +45,7 @@ const refusedOf = z.looseObject({ data: z.array(refusedCall) })
 const pageOf = z.looseObject({ data: z.array(shownCall), next_cursor: z.string().nullable() })
 type Page = z.infer<typeof pageOf>
 
-/** Resolves at the end, when the reader has gone, or on Ctrl-C. Rejects if the gateway does not answer. */
+/** Resolves at the end, when the reader has closed, or on Ctrl-C. Rejects if the gateway does not answer. */
 export async function logs({
   url,
   config,
@@ -60,7 +60,7 @@ export async function logs({
 }: LogsOptions): Promise<void> {
   const { stdout } = process
   const stop = new AbortController()
-  stdout.on('error', () => stop.abort()) // the reader has left
+  stdout.on('error', () => stop.abort()) // the reader has closed
   process.once('SIGINT', () => stop.abort())
 
   const base = namedGateway(url, config, env)
@@ -71,7 +71,7 @@ export async function logs({
   const list = (query: Record<string, string>) =>
     get(`/api/usage/request-logs?${new URLSearchParams({ ...narrowed, ...query })}`, pageOf)
 
-  // A refused call has only a time, and none of the fields of other filters. JSON lines are records.
+  // A refused call has a time, but no fields for other filters. Lines of JSON contain only records.
   const isNarrow = Object.keys(narrowed).some((name) => name !== 'since' && name !== 'until')
   const refused = async (): Promise<ShownCall[]> => {
     if (json || isNarrow) return []
@@ -107,7 +107,7 @@ const modelList = z.looseObject({
   data: z.array(z.looseObject({ id: z.string(), owned_by: z.string(), type: z.string().optional() })),
 })
 
-/** Returns a sentence in place of an empty list. Throws UsageError if the named route does not exist. */
+/** Returns a sentence instead of an empty list. Throws UsageError if the given route does not exist. */
 export async function nothingFound(
   narrowed: Readonly<Record<string, string>>,
   { route, provider, model }: LogsOptions['filters'],
@@ -170,10 +170,10 @@ interface Following {
   readonly signal: AbortSignal
 }
 
-/** Prints each call once, when it has ended. Rejects if the gateway does not answer, or on abort. */
+/** Prints each call once, at its end. Rejects if the gateway does not answer, or on abort. */
 async function followCalls({ list, refused, newest, refusals, print, signal }: Following): Promise<never> {
   const printed = new Set<string>(newest.filter(isOver).map(({ id }) => id))
-  /** Id and start of calls that were seen open: they may end long after they have left the window. */
+  /** Id and start of calls that were seen open. They may end long after they have left the window. */
   const open = new Map<string, number>(
     newest.filter((call) => !isOver(call)).map(({ id }) => [id, timeOfId(id)]),
   )
@@ -199,7 +199,7 @@ async function followCalls({ list, refused, newest, refusals, print, signal }: F
   }
 }
 
-/** Reads calls; retries while the gateway is slow or cannot read its record, and reports that once. */
+/** Reads calls. Retries while the gateway is slow or cannot read its record, and reports this once. */
 async function whenReadable(read: () => Promise<ShownCall[]>, signal: AbortSignal): Promise<ShownCall[]> {
   for (let tries = 1; ; tries++) {
     try {
@@ -212,7 +212,7 @@ async function whenReadable(read: () => Promise<ShownCall[]>, signal: AbortSigna
   }
 }
 
-/** Returns all calls since then, from every page. */
+/** Returns all calls since this time, from every page. */
 async function listAll(list: Following['list'], since: string): Promise<ShownCall[]> {
   const calls: ShownCall[] = []
   let cursor: string | null = null

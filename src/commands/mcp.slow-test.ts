@@ -1,4 +1,4 @@
-// `waybill mcp` as an agent meets it: the protocol's own client, a child process, a gateway beside it.
+// `waybill mcp` as an agent uses it: the protocol's own client, a child process, and a gateway beside it.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -27,7 +27,7 @@ async function connected(t: TestContext, url: string) {
   }
 }
 
-test('every tool only reads, none of them spends, and each says so', async (t) => {
+test('every tool only reads, spends nothing, and says so', async (t) => {
   const gateway = await testGateway(t)
   const id = (await gateway.chat(ask('auto'))).headers.get('x-gateway-request-id')
   const spent = gateway.received()
@@ -47,7 +47,7 @@ test('every tool only reads, none of them spends, and each says so', async (t) =
   assert.equal(gateway.received(), spent)
 })
 
-test('every request is answered even if stdin closes right after the last one', async (t) => {
+test('every request is answered even if stdin closes immediately after the last one', async (t) => {
   const { url } = await testGateway(t)
   const { child, ended } = startCli(['mcp', '--url', url])
   const ask = (id: number, method: string, params: object) =>
@@ -71,7 +71,7 @@ test('every request is answered even if stdin closes right after the last one', 
   assert.ok(answers.every(({ result }) => result && !result.isError))
 })
 
-test('a wrong argument, an unknown model or a missing gateway gets a clear error, and the server keeps running', async (t) => {
+test('a wrong argument, an unknown model or a missing gateway causes a clear error, and the server keeps running', async (t) => {
   const gateway = await testGateway(t)
   const { call } = await connected(t, gateway.url)
   assert.match((await call('spend', { window: '1y' })).text, /window/)
@@ -83,7 +83,7 @@ test('a wrong argument, an unknown model or a missing gateway gets a clear error
   assert.equal((await call('routes')).isError, false)
 })
 
-test('an endless message is refused in one line, and ends the server', async (t) => {
+test('a message without an end is refused in one line, and the server ends', async (t) => {
   const child = spawn(process.execPath, [CLI, 'mcp', '--url', 'http://127.0.0.1:9'], { env: ENVIRONMENT })
   t.after(() => child.kill('SIGKILL'))
   let said = ''

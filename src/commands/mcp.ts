@@ -1,5 +1,5 @@
-// `waybill mcp`: five tools on stdin and stdout for agents that want to know the targets and costs of calls.
-// Each tool is one GET to a running gateway, so none of them can spend. They never return prompts.
+// `waybill mcp`: five tools on stdin and stdout for agents that query the targets and costs of calls. Each
+// tool sends one GET to a running gateway, so no tool can spend. No tool returns prompts.
 import { setImmediate as turn } from 'node:timers/promises'
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
@@ -83,7 +83,7 @@ export interface McpOptions {
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-/** Serves until stdin ends and every request in it has its answer. */
+/** Serves until stdin has ended and every request is answered. */
 export async function mcp({ url, config, keyFile, env }: McpOptions): Promise<void> {
   const get = gatewayAt(namedGateway(url, config, env), env, keyFile)
   const open = new Set<Promise<unknown>>()
@@ -112,12 +112,12 @@ export async function mcp({ url, config, keyFile, env }: McpOptions): Promise<vo
         }
       },
     )
-  process.stdout.setMaxListeners(0) // each answer that waits to be read adds a listener
+  process.stdout.setMaxListeners(0) // each unread answer adds a listener
   const limits = { maxBufferSize: MAX_MESSAGE_BYTES }
   await server.connect(new StdioServerTransport(process.stdin, process.stdout, limits))
   await new Promise<void>((resolve, reject) => {
     process.stdin.once('end', resolve)
-    // The transport itself closes only if a message has no end.
+    // The transport itself closes only for a message without an end.
     server.server.onclose = () =>
       reject(
         new Error(

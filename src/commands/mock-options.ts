@@ -1,4 +1,4 @@
-// Address of a run's mock providers, as options of a command: they take precedence over the target file.
+// Address of a run's mock providers, as options of a command. They take precedence over the target file.
 import { isLoopback, type Target, targetSchema } from '../../conformance/target/schema.ts'
 import { complain } from './output.ts'
 import { UsageError } from './usage-error.ts'
@@ -29,7 +29,7 @@ export function withMock(target: Target, { mockHost, mockName, mockTls }: MockAd
   return data
 }
 
-/** Returns the options as they were written. */
+/** Returns the options as the user wrote them. */
 export const written = ({ mockHost, mockName, mockTls }: MockAddress): string[] => [
   ...(mockHost === undefined ? [] : [`--mock-host ${mockHost}`]),
   ...(mockName === undefined ? [] : [`--mock-name ${mockName}`]),

@@ -40,7 +40,7 @@ test('mock prints the providers’ addresses, serves them, and ends on SIGTERM',
   assert.deepEqual(await once(child, 'close'), [0, null])
 })
 
-test('mock lists its scenarios, all of them labelled synthetic', async (t) => {
+test('mock lists its scenarios, all labelled synthetic', async (t) => {
   const { code, out } = await outcome(t, '--list', '--json')
   const listed = JSON.parse(out) as { name: string; origin: string; shape: string }[]
   assert.equal(code, 0)
@@ -48,7 +48,7 @@ test('mock lists its scenarios, all of them labelled synthetic', async (t) => {
   assert.ok(listed.every(({ origin, shape }) => origin === 'synthetic' && shape.length > 0))
 })
 
-test('a mistake gives one line and exit code 2; a missing folder or a busy port exits with 1', async (t) => {
+test('a wrong argument causes one line and exit code 2; a missing folder or a busy port exits with 1', async (t) => {
   const wrong = await outcome(t, '--port', '70000')
   assert.deepEqual([wrong.code, wrong.out], [2, ''])
   assert.match(wrong.err, /A port is a number from 0 to 65535/)

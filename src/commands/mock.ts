@@ -1,4 +1,4 @@
-// `waybill mock`: mock providers on one port, until it is stopped.
+// `waybill mock`: runs mock providers on one port, until it is stopped.
 
 import { scenarios } from '../../mocks/scenarios/registry.ts'
 import type { Chaos } from '../../mocks/server/chaos.ts'
@@ -15,11 +15,11 @@ export interface MockCommand {
   readonly recordings?: string
   /** Invents answers that the user's own recordings lack. */
   readonly invent?: boolean
-  /** Lets a recording answer that only ends like the request. */
+  /** Also answers from a recording if only the end of its request matches. */
   readonly similar?: boolean
   /** Accepts requests that the requested model would refuse. */
   readonly lenient?: boolean
-  /** Errors, cuts, slowness and pace. */
+  /** Errors, cut streams, delays and speed. */
   readonly chaos?: Chaos
   readonly json?: boolean
   /** Only prints the scenarios. */

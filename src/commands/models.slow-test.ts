@@ -1,5 +1,5 @@
-// `waybill models` as a program: facts with their origin, learned refusals, and providers' lists only on
-// request.
+// `waybill models` as a program: facts with their origin, learned refusals, and lists that are requested only
+// on demand.
 import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -18,7 +18,7 @@ async function waybill(...args: string[]): Promise<{ out: string; error: string;
   return { out: stdout, error: stderr, code }
 }
 
-/** A provider's list of models, at an address of this machine. */
+/** A provider's list of models, at a local address. */
 async function listing(t: TestContext, body: string) {
   const asked: string[] = []
   const server = createServer((request, response) => {
@@ -70,7 +70,7 @@ const LIST = {
   ],
 }
 
-test('waybill models shows each fact with its origin: the configuration, then the synced file, then the package, then what was learned', async (t) => {
+test('waybill models shows each fact with its origin: configuration, synced file, package, learned refusal', async (t) => {
   const { url, asked } = await listing(t, JSON.stringify(LIST))
   const file = configuration(t, url)
   const before = await waybill('models', '--config', file, '--json')
@@ -102,7 +102,7 @@ test('waybill models shows each fact with its origin: the configuration, then th
   assert.match(after.out, /forced_tools\s+yes\s+your configuration/)
 })
 
-test('waybill models forget forgets what was learned, of one model or of all', async (t) => {
+test('waybill models forget removes learned facts of one model or of all', async (t) => {
   const file = configuration(t, 'http://127.0.0.1:9')
   const { data } = loadConfig(file, { env: {} }).config
   mkdirSync(data)
@@ -118,7 +118,7 @@ test('waybill models forget forgets what was learned, of one model or of all', a
   assert.match((await waybill('models', 'forget', '--config', file)).error, /nothing of it was learned/)
 })
 
-test('waybill models sync says why it does not ask clouds, logins and keys from elsewhere, and asks the others', async (t) => {
+test('waybill models sync says why it skips clouds, logins and external keys, and queries the others', async (t) => {
   const { url, asked } = await listing(t, JSON.stringify(LIST))
   const file = join(temporaryDirectory(t), 'waybill.yaml')
   writeFileSync(
@@ -148,7 +148,7 @@ test('waybill models sync says why it does not ask clouds, logins and keys from 
     assert.match(synced.error, line)
 })
 
-test('waybill models refuses bad lists and files: too long, no list, an unknown provider, a wrong field', async (t) => {
+test('waybill models refuses invalid lists and files: too long, not a list, an unknown provider, a wrong field', async (t) => {
   for (const [body, says] of [
     [JSON.stringify({ data: [{ id: 'm', text: 'x'.repeat(20 * 2 ** 20) }] }), /longer than 8388608 bytes/],
     ['<html>', /JSON/],

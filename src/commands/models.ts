@@ -1,5 +1,6 @@
-// `waybill models`: what is known of the configured models and where it comes from; `sync` asks the providers for their
-// lists, `forget` removes what was learned from refusals. Lists are no inference; nothing is asked unless `sync` is run.
+// `waybill models`: shows the known facts about the configured models and their origin. `sync` requests the
+// providers' lists; `forget` removes facts learned from refusals. A list is no inference, and only `sync`
+// sends requests.
 import { writeFileSync } from 'node:fs'
 import { stringify } from 'yaml'
 import { type Loaded, loadConfig, syncedFile } from '../config/load.ts'
@@ -92,11 +93,11 @@ const LIST_TIMEOUT_MS = 20_000
 const MAX_LIST_BYTES = 8 * 2 ** 20
 
 export interface SyncOptions extends Omit<ModelsOptions, 'model' | 'json'> {
-  /** Only these; all by default. */
+  /** Providers to query; all by default. */
   readonly providers: readonly string[]
 }
 
-/** Writes what the providers' lists say beside the configuration. Throws if no list could be read. */
+/** Writes the facts of the providers' lists beside the configuration. Throws if no list could be read. */
 export async function syncModels({ providers, config: file, env }: SyncOptions): Promise<void> {
   const { config } = loadConfig(file, { env, replay: true, ignoreSynced: true })
   const names = providers.length > 0 ? providers : Object.keys(config.providers)
@@ -137,7 +138,7 @@ export async function syncModels({ providers, config: file, env }: SyncOptions):
 
 type Configured = Loaded['config']['providers'][string]
 
-/** Returns why a provider cannot be asked for its list from here; null if it can. */
+/** Returns the reason why a provider's list cannot be requested from here; null if it can. */
 function withoutList({ auth, platform, key, keys }: Configured): string | null {
   if (platform)
     return `\`platform: ${platform}\` has no list of models in this form; name its models in the configuration`
@@ -172,7 +173,7 @@ async function listOf(name: string, config: Loaded['config'], env: ModelsOptions
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** Forgets what was learned from refusals: of everything, or of one provider or model. */
+/** Removes facts learned from refusals: all facts, or those of one provider or model. */
 export async function forgetModels({ model, config: file, env }: ModelsOptions): Promise<void> {
   const { config } = loadConfig(file, { env, replay: true })
   const isMeant = ({ provider, model: name }: LearnedRefusal) =>

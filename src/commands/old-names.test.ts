@@ -1,4 +1,5 @@
-// Names of earlier versions: an error with the new name, and `--fix`, which keeps comments and layout.
+// Names of earlier versions. Each is an error with the new name, and `--fix` replaces it while preserving
+// comments and layout.
 import assert from 'node:assert/strict'
 import { readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -67,7 +68,7 @@ models: { call: gpt-5-mini }
   )
   const { code, stdout } = await runCli(['target', 'check', '--fix', file])
   assert.match(stdout, /: 4 names of earlier versions replaced\n.*no mistakes found/)
-  assert.equal(code, 3) // the program ends at once
+  assert.equal(code, 3) // the program ends immediately
   assert.equal(
     readFileSync(file, 'utf8'),
     text.replaceAll('witness.', 'mock.').replace('witness_port', 'mock_port').replace('surfaces', 'dialects'),

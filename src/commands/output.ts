@@ -1,9 +1,9 @@
-// Output of commands. A closed reader is not a failure; foreign text cannot control the terminal.
+// Output of commands. A closed reader is not a failure, and foreign text cannot control the terminal.
 import { getSystemErrorMessage } from 'node:util'
 import { clean, escaped } from '../terminal/clean.ts'
 import { fileReason } from '../terminal/file-error.ts'
 
-/** Ignores a closed reader (`waybill … | head`): further output is dropped, the command goes on. */
+/** Ignores a closed reader (`waybill … | head`): further output is dropped, and the command continues. */
 export function forgiveLeavingReaders(): void {
   let told = false
   for (const stream of [process.stdout, process.stderr])
@@ -25,11 +25,11 @@ export const complain = (message: string): void => {
   process.stderr.write(`waybill: ${clean(message.replaceAll(/\s*[\r\n]+\s*/g, '; '))}\n`)
 }
 
-/** Formats a value as JSON: it parses to the same value, and has no control characters. */
+/** Formats a value as JSON that parses to the same value and contains no control characters. */
 export const json = (value: unknown, indent?: number): string =>
   JSON.stringify(value, null, indent).split('\n').map(escaped).join('\n')
 
-/** Returns the reason of a failure, in words. */
+/** Returns the reason for a failure as text. */
 export function reasonOf(error: Error): string {
   const { code, errno, syscall, path } = error as NodeJS.ErrnoException
   if (path !== undefined) return `${path}: ${fileReason(error)}`

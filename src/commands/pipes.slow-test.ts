@@ -1,4 +1,4 @@
-// What the commands do if the reader of their output has gone, or if the output cannot be written.
+// Behaviour of commands when the reader of their output has closed, or when the output cannot be written.
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -25,7 +25,7 @@ async function unread(args: readonly string[], streams: 'stdout' | 'both') {
   return { code, signal, stderr }
 }
 
-/** The exit code of each is that of the command itself. */
+/** Each exit code is the command's own. */
 const COMMANDS: readonly [readonly string[], number][] = [
   [['--help'], 0],
   [['--version'], 0],
@@ -43,7 +43,7 @@ const COMMANDS: readonly [readonly string[], number][] = [
 ]
 
 for (const [args, expected] of COMMANDS)
-  test(`\`${args.join(' ').replace(root, '')}\` ends quietly when no one reads its output`, async () => {
+  test(`\`${args.join(' ').replace(root, '')}\` ends quietly when its output has no reader`, async () => {
     const quiet = await unread(args, 'stdout')
     assert.deepEqual([quiet.code, quiet.signal], [expected, null], quiet.stderr)
     assert.doesNotMatch(quiet.stderr, /EPIPE|\n {4}at /)
@@ -74,7 +74,7 @@ test('if output cannot be written for another reason, one line says so and the e
   }
 })
 
-test('a gateway and a mock keep running if no one reads their output', async (t) => {
+test('a gateway and a mock keep running without a reader of their output', async (t) => {
   const [port, control] = [await freePort(), await freePort()]
   for (const args of [
     ['serve', '--replay', '-c', EXAMPLE, '--port', port],
@@ -86,7 +86,7 @@ test('a gateway and a mock keep running if no one reads their output', async (t)
     })
     t.after(() => child.kill('SIGKILL'))
     child.stdout.destroy()
-    // By the time it has answered twice, it has printed its start-up lines.
+    // By its second answer, the program has printed its start-up lines.
     for (let answers = 0; answers < 2; await sleep(50)) {
       assert.deepEqual([child.exitCode, child.signalCode], [null, null], `${args[0]} ended`)
       const answer = await fetch(`http://127.0.0.1:${port}/healthz`).catch(() => null)
@@ -98,7 +98,7 @@ test('a gateway and a mock keep running if no one reads their output', async (t)
   }
 })
 
-/** A port that is free just now: a program that prints nothing cannot say which one it took. */
+/** Returns a port that is free now, because a program that prints nothing cannot report its port. */
 async function freePort(): Promise<string> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')

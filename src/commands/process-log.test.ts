@@ -1,4 +1,5 @@
-// The process log at the end of a process: every line, in order, even while an earlier one is being written.
+// The process log at the end of a process. Every line is printed in order, even during the write of an
+// earlier line.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import test from 'node:test'
@@ -12,7 +13,7 @@ setTimeout(async () => {
   await close()
 }, 50)`
 
-test('lines that are written as the process ends keep their order', () => {
+test('lines written while the process ends stay in order', () => {
   for (let run = 0; run < 10; run++) {
     const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
       encoding: 'utf8',

@@ -1,4 +1,4 @@
-// The process log: lines for a person in a terminal, JSON lines everywhere else, both on stdout. Knows pino.
+// The process log on stdout: lines for a person in a terminal, JSON lines everywhere else. Knows pino.
 
 import { writeSync } from 'node:fs'
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino'
@@ -9,17 +9,20 @@ import { dollars, duration, formatCount } from '../terminal/numbers.ts'
 export const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
-/** Maximum bytes of unread lines; further lines are dropped, or a stuck reader would fill the memory. */
+/**
+ * Maximum bytes of unread lines. Further lines are dropped, because a stuck reader would otherwise fill the
+ * memory.
+ */
 const MAX_WAITING_BYTES = 16 * 2 ** 20
 
-/** Lines are written together, at this number of characters or after this many ms. */
+/** Lines are written in batches, after this number of characters or ms. */
 const BATCH_LENGTH = 32_768
 const BATCH_MS = 50
 
 const ORDINARY = /^[\x20-\x7e]*\n?$/
 
 export interface LogLook {
-  /** Lines for a person; JSON otherwise. */
+  /** True for lines for a person; otherwise JSON. */
   readonly pretty: boolean
   readonly colour: boolean
   /** Stdout by default. */
@@ -28,7 +31,9 @@ export interface LogLook {
 
 export interface OpenLog {
   readonly log: Log
-  /** Flushes pending lines, for which the process stays alive if they have a reader. Log nothing after it. */
+  /**
+   * Flushes pending lines. The process stays alive for them while they have a reader. Log nothing afterwards.
+   */
   close(): void
 }
 
@@ -57,14 +62,14 @@ export async function openLog(level: LogLevel, { pretty, colour, stream }: LogLo
   const lines = together(stdout)
   const close = () => {
     lines.flush()
-    stdout.end() // in turn: flushSync would overtake a line on its way
+    stdout.end() // in order: flushSync would overtake a line that is being written
   }
   return { log: withPlainInfo(pino(options, lines), lines), close }
 }
 
 /**
- * Joins lines before pino's destination gets them. It can batch lines itself, but recounts the bytes of all
- * that wait for each line: in pieces of 64 kB that made a third of all garbage.
+ * Joins lines before they reach pino's destination. Pino can batch lines itself, but for each line it
+ * recounts the bytes of all waiting lines. In pieces of 64 kB, that caused a third of all garbage.
  */
 function together(stdout: DestinationStream): DestinationStream & { flush(): void } {
   let waiting = ''
@@ -76,7 +81,7 @@ function together(stdout: DestinationStream): DestinationStream & { flush(): voi
     waiting = ''
   }
   process.once('exit', () => {
-    if (waiting !== '') writeSync(1, waiting) // anything begun now would never finish
+    if (waiting !== '') writeSync(1, waiting) // a write that begins now would never finish
   })
   return {
     write(line) {
@@ -88,7 +93,7 @@ function together(stdout: DestinationStream): DestinationStream & { flush(): voi
   }
 }
 
-/** Writes the same lines at info, without pino's work for loggers of every kind: 4 µs less per call. */
+/** Writes the same lines at level info, without pino's generic work: 4 µs less per call. */
 function withPlainInfo(log: Logger, lines: DestinationStream): Log {
   const write = (fields: object, message: string) => {
     const members = JSON.stringify(fields).slice(1, -1)
@@ -117,7 +122,9 @@ function isoTime(ms: number): string {
   return `${secondText}${String(millis).padStart(3, '0')}Z`
 }
 
-/** JSON does not escape C1 controls and characters that reverse text, and a log is read in a terminal too. */
+/**
+ * JSON does not escape C1 controls or characters that reverse text, and people read logs in terminals too.
+ */
 const fit = (line: string): string => (ORDINARY.test(line) ? line : `${escaped(line.trimEnd())}\n`)
 
 /** Formats a line for a person: route and result of a call, otherwise the message and its fields. */

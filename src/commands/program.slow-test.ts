@@ -1,4 +1,4 @@
-// The command line as a user meets it: a child process, its two streams and its exit code.
+// The command line as a user runs it: a child process, its two streams and its exit code.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -23,7 +23,7 @@ function waybill(...args: string[]) {
   return { status, stdout, stderr }
 }
 
-/** Starts `serve` and waits until it says where it listens. */
+/** Starts `serve` and waits for the line with its address. */
 async function serve(t: TestContext, args: string[], env = {}, cwd = process.cwd()) {
   const options = { cwd, env: { WAYBILL_DATA: temporaryDirectory(t), ...env } }
   const { child, url, said } = await startServer(t, ['serve', ...args], options)
@@ -35,7 +35,7 @@ async function serve(t: TestContext, args: string[], env = {}, cwd = process.cwd
   return { child, url, lines, stderr: () => said.stderr }
 }
 
-test('help names the commands, an example and the exit codes', () => {
+test('help lists the commands, an example and the exit codes', () => {
   const { status, stdout } = waybill('--help')
   assert.equal(status, 0)
   for (const word of ['serve', 'routes', 'config', 'Exit codes']) assert.match(stdout, new RegExp(word))
@@ -46,7 +46,7 @@ test('help names the commands, an example and the exit codes', () => {
   }
 })
 
-test('a mistake gives one line that says what to do, and exit code 2', (t) => {
+test('a usage error causes one line with advice, and exit code 2', (t) => {
   const bad = join(temporaryDirectory(t), 'bad.yaml')
   writeFileSync(bad, 'server: { port: 99999 }\n')
   for (const [args, message] of [
@@ -70,7 +70,7 @@ test('a mistake gives one line that says what to do, and exit code 2', (t) => {
   }
 })
 
-test('config check warns of a budget that some targets do not count towards', (t) => {
+test('config check warns about a budget that does not cover some targets', (t) => {
   const file = join(temporaryDirectory(t), 'budget.yaml')
   const keys = (limits: string) => `keys: [ { name: ann, digest: "sha256:${'0'.repeat(64)}"${limits} } ]`
   const config = (limits: string) => `
@@ -92,7 +92,7 @@ ${keys(limits)}`
   assert.equal(waybill('config', 'check', '-c', file).status, 2)
 })
 
-test('config check treats an empty file as a mistake, and warns if a file has no provider', (t) => {
+test('config check reports an empty file as an error, and warns about a file without a provider', (t) => {
   const file = join(temporaryDirectory(t), 'empty.yaml')
   writeFileSync(file, '# nothing yet\n')
   const { status, stderr } = waybill('config', 'check', '-c', file)
@@ -109,7 +109,7 @@ test('config check treats an empty file as a mistake, and warns if a file has no
   )
 })
 
-test('routes shows where calls would go, as a table and as JSON', () => {
+test('routes shows the targets of calls, as a table and as JSON', () => {
   const { status, stdout } = waybill('routes', '-c', EXAMPLE)
   assert.equal(status, 0)
   assert.match(
@@ -129,7 +129,7 @@ test('routes shows where calls would go, as a table and as JSON', () => {
   assert.deepEqual([resolution.route, resolution.strategy], ['auto/cheap', 'cheapest'])
 })
 
-test('serve --replay answers without a key, greets with a curl line that works, and ends with 0 on SIGTERM', async (t) => {
+test('serve --replay answers without a key, prints a curl line that works, and exits with 0 on SIGTERM', async (t) => {
   const { child, url, stderr } = await serve(t, ['--replay', '-c', EXAMPLE, '--port', '0'])
   assert.ok(url.startsWith('http://127.0.0.1:'))
   const { config } = loadConfig(EXAMPLE, { env: {}, replay: true })
@@ -145,7 +145,7 @@ test('serve --replay answers without a key, greets with a curl line that works, 
   assert.equal(stderr(), '')
 })
 
-test('serve --replay without waybill.yaml runs on the example, says so, and keeps its data in that directory', async (t) => {
+test('serve --replay without waybill.yaml uses the example, says so, and stores its data in the current directory', async (t) => {
   const cwd = temporaryDirectory(t)
   const { url, stderr } = await serve(t, ['--replay', '--port', '0'], { WAYBILL_DATA: undefined }, cwd)
   assert.match(
@@ -157,13 +157,13 @@ test('serve --replay without waybill.yaml runs on the example, says so, and keep
   assert.deepEqual(readdirSync(cwd), ['data'])
 })
 
-test('serve --replay fails if a file was named that does not exist', () => {
+test('serve --replay fails if the given file does not exist', () => {
   const { status, stderr } = waybill('serve', '--replay', '--config', '/nowhere/waybill.yaml')
   assert.equal(status, 2)
   assert.match(stderr, /^waybill: \/nowhere\/waybill\.yaml: no such file; /)
 })
 
-test('serve --replay reaches no provider, not even a provider on this machine whose key it could have (REC-02)', async (t) => {
+test('serve --replay reaches no provider, even a local one for which it could have a key (REC-02)', async (t) => {
   const provider = await startMockServer()
   t.after(() => provider.close())
   const config = join(temporaryDirectory(t), 'local.yaml')
@@ -194,7 +194,7 @@ test('SIGTERM lets an open stream end first (LIFE-02)', async (t) => {
   assert.deepEqual(await once(child, 'exit'), [0, null])
 })
 
-test('a port that is taken, a data directory that cannot be made, a public address without keys: one line, exit code 1', async (t) => {
+test('a busy port, a data directory that cannot be created, and a public address without keys cause one line and exit code 1', async (t) => {
   const taken = createServer().listen(0, '127.0.0.1')
   await once(taken, 'listening')
   t.after(() => taken.close())

@@ -1,5 +1,5 @@
 // The command line: the table of commands, and their common parts. An entry lists the options of a command;
-// its work is in a file of its own, loaded when it runs.
+// its code is in a separate file, loaded when the command runs.
 import { Command, CommanderError } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
 import { ConfigError } from '../config/load.ts'
@@ -52,7 +52,7 @@ const COMMANDS: readonly CommandEntry[] = [
   addJudge,
 ]
 
-/** Commands and options of earlier versions -> their current names. */
+/** Commands and options of earlier versions, with their current names. */
 export const RENAMED_WORDS: Readonly<Record<string, string>> = {
   witness: 'mock',
   '--witness-port': '--mock-port',
@@ -61,7 +61,10 @@ export const RENAMED_WORDS: Readonly<Record<string, string>> = {
   '--witness-tls': '--mock-tls',
 }
 
-/** Throws UsageError for the names of earlier versions; after `run`, `record` and `replay` they may be an agent's. */
+/**
+ * Throws UsageError for the names of earlier versions. Words after `run`, `record` and `replay` are not
+ * checked, because they may belong to an agent.
+ */
 export function refuseOldNames([command = '', ...others]: readonly string[]): void {
   const words = /^(?:run|record|replay)$/.test(command) ? [] : others.filter((word) => word.startsWith('--'))
   for (const word of [command, ...words]) {
@@ -71,7 +74,7 @@ export function refuseOldNames([command = '', ...others]: readonly string[]): vo
   }
 }
 
-/** Builds all commands; nothing runs yet. `finish` receives an exit code that is neither 0 nor an error. */
+/** Builds all commands without running any. `finish` receives an exit code that is neither 0 nor an error. */
 export function commandLine(env: Env, finish: (exitCode: number) => void = () => {}): Command {
   const program = new Command('waybill')
     .description('A local gateway for language models that records where each call went.')
@@ -92,7 +95,7 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
 const commandOf = (program: Command, name: string): Command =>
   name.split(' ').reduce((above, word) => above.commands.find((each) => each.name() === word)!, program)
 
-/** Runs a command line and returns its exit code; a user's mistake is one line on stderr per problem. */
+/** Runs a command line and returns its exit code. A usage error is one line on stderr per problem. */
 export async function run(args: readonly string[], env: Env): Promise<number> {
   forgiveLeavingReaders()
   try {

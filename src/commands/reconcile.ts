@@ -1,5 +1,5 @@
-// `waybill reconcile`: compares the record with a provider's own report, fetched or from a file, by day and model. No
-// request can cause an inference. Writes nothing but the result, for the page.
+// `waybill reconcile`: compares the record with a provider's own report by day and model. The report is
+// fetched or read from a file. No request can cause an inference. Writes only the result, for the page.
 import { loadConfig } from '../config/load.ts'
 import { roundUsd } from '../core/money.ts'
 import { type Bill, type Comparison, compareBills } from '../reconcile/bill.ts'
@@ -29,7 +29,7 @@ export interface ReconcileOptions {
 }
 
 const DAY_MS = 86_400_000
-/** Days that are compared if none are named; today's are not on the bill yet. */
+/** Number of days compared by default. Today is excluded, because it is not on the bill yet. */
 const DEFAULT_DAYS = 30
 /** Maximum bytes of a saved report. */
 const MAX_REPORT_BYTES = 256 * 2 ** 20
@@ -88,7 +88,7 @@ function reportOf(name: ReportName, options: ReconcileOptions): Bill | Promise<B
   return fetchReport({ name, range: rangeOf(options, undefined), key, baseUrl })
 }
 
-/** Returns the days that were named, else those of a saved report, else the last thirty before today. */
+/** Returns the given days, or those of a saved report, or the last thirty before today. */
 function rangeOf({ since, until }: ReconcileOptions, saved: Bill | undefined): Range {
   const today = Math.floor(Date.now() / DAY_MS) * DAY_MS
   const days = saved?.lines.map(({ day }) => Date.parse(day)).toSorted((a, b) => a - b) ?? []

@@ -1,5 +1,5 @@
-// `waybill record -- PROGRAM` and `waybill replay -- PROGRAM` as a user meets them: a program that calls
-// tools, in two folders, with a provider that is gone in the second run.
+// `waybill record -- PROGRAM` and `waybill replay -- PROGRAM` as a user runs them. The program calls tools in
+// two folders, and the provider is gone in the second run.
 import assert from 'node:assert/strict'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,7 +8,9 @@ import { createMockProviders } from '../../mocks/server/create.ts'
 import { runCli } from '../test/test-cli.ts'
 import { temporaryDirectory } from '../test/test-gateway.ts'
 
-/** An agent of three turns: it writes the file that the model names, reads it back, and prints the last answer. */
+/**
+ * An agent with three turns. It writes the file that the model names, reads it, and prints the last answer.
+ */
 const AGENT = `
 import { readFileSync, writeFileSync } from 'node:fs'
 const [word = 'files', order = ''] = process.argv.slice(2)
@@ -33,7 +35,7 @@ for (;;) {
 }
 `
 
-/** Records the agent in one folder; returns how to replay it in another. */
+/** Records the agent in one folder. Returns a function that replays it in another. */
 async function recorded(t: TestContext) {
   const root = temporaryDirectory(t)
   const [home, other] = [join(root, 'home-of-the-recording'), join(root, 'elsewhere')]
@@ -68,7 +70,7 @@ async function recorded(t: TestContext) {
   return { ended, replay, out, home, other }
 }
 
-test('a session is recorded once and played in another folder, with its tools in another order', async (t) => {
+test('a session is recorded once and replayed in another folder, with its tools in a different order', async (t) => {
   const { ended, replay, out, home, other } = await recorded(t)
   assert.deepEqual([ended.code, ended.stdout], [0, 'It is done.\n'], ended.stderr)
   assert.match(ended.stderr, /LIVE TRAFFIC/)
@@ -84,7 +86,7 @@ test('a session is recorded once and played in another folder, with its tools in
   assert.equal(readFileSync(join(other, 'a.txt'), 'utf8'), 'kept words')
 })
 
-test('a call without a recording is named, and ends the replay with 1', async (t) => {
+test('a call without a recording is named, and the replay exits with 1', async (t) => {
   const { replay } = await recorded(t)
   const { code, stdout, stderr } = await replay('letters')
   assert.deepEqual([code, stdout], [1, 'refused\n'])

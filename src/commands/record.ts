@@ -1,5 +1,5 @@
-// `waybill record`: the gateway against live providers, with a redacted recording of each exchange; for a
-// program, or until it is stopped.
+// `waybill record`: runs the gateway with live providers and stores a redacted recording of each exchange.
+// Runs for the duration of a program, or until it is stopped.
 
 import { accessSync, constants, mkdirSync } from 'node:fs'
 import type { Dispatcher } from 'undici'
@@ -14,7 +14,7 @@ import { type Program, runAgent } from './run.ts'
 import { UsageError } from './usage-error.ts'
 
 export interface RecordOptions {
-  /** Default: all providers of the configuration. */
+  /** Providers to record; by default, all of the configuration. */
   readonly provider?: string
   readonly config: string
   readonly out: string
@@ -32,21 +32,21 @@ export interface RecordOptions {
 }
 
 /**
- * Resolves when the gateway has stopped, with the program's exit code. Rejects if it cannot start, or if an
- * exchange was not recorded.
+ * Resolves with the program's exit code when the gateway has stopped. Rejects if the gateway cannot start, or
+ * if an exchange was not recorded.
  */
 export async function record(options: RecordOptions): Promise<number> {
   const { config: file, out, scenario, program, env } = options
-  // A gateway that runs already keeps its port.
+  // A gateway that is already running occupies its port.
   const port = options.port ?? (program ? '0' : undefined)
   const loaded = loadConfig(file, { env: port === undefined ? env : { ...env, WAYBILL_PORT: port } })
   const targets = targetsOf(loaded.config.providers, options)
   if (scenario !== undefined && !/^[\w-]+$/.test(scenario))
     throw new UsageError(`--scenario takes letters, digits, "_" and "-", as in a model id, not "${scenario}"`)
-  makeFolder(out) // now, before anything is spent
-  // Blanked answers would lead no program through its session again.
+  makeFolder(out) // checked now, before anything is spent
+  // Blanked answers could not guide a program through its session again.
   const keep = { ...options, keepAnswers: options.keepAnswers || program !== undefined }
-  const stream = program ? process.stderr : process.stdout // the program has the other one
+  const stream = program ? process.stderr : process.stdout // the program uses the other stream
   const say = (line: string) => void stream.write(`${line}\n`)
   const book = recorders(
     targets,
@@ -74,7 +74,10 @@ export async function record(options: RecordOptions): Promise<number> {
   return exitCode
 }
 
-/** Providers to record, name and base URL. Throws UsageError for a name that is not configured. */
+/**
+ * Returns the names and base URLs of the providers to record. Throws UsageError for a name that is not
+ * configured.
+ */
 function targetsOf(
   providers: Config['providers'],
   { provider, config }: Pick<RecordOptions, 'provider' | 'config'>,
@@ -88,7 +91,7 @@ function targetsOf(
   return named
 }
 
-/** Recorders of all targets, and what they recorded so far. */
+/** Recorders of all targets, and their recordings so far. */
 interface Book {
   readonly wire: Dispatcher.DispatcherComposeInterceptor
   readonly recorded: number

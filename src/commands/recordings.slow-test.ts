@@ -1,5 +1,5 @@
-// `waybill record` and `waybill recordings` as a user meets them: child processes, their output and exit codes. Over 250
-// lines, because it covers recording and all three subcommands: list, verify, import.
+// `waybill record` and `waybill recordings` as a user runs them: child processes, their output and exit
+// codes. Over 250 lines, because it covers recording and all three subcommands: list, verify, import.
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -24,7 +24,7 @@ function waybill(...args: string[]) {
   return { status, stdout, stderr }
 }
 
-test('record says that it costs money, keeps a redacted recording of each call, and sums up', async (t) => {
+test('record warns about costs, stores a redacted recording of each call, and prints a total', async (t) => {
   const directory = temporaryDirectory(t)
   const mock = await startMockServer(streamed('Dear ', 'harbourmaster'))
   t.after(() => mock.close())
@@ -119,7 +119,7 @@ test('list shows every recording, as a table and as JSON', () => {
   ])
 })
 
-test('verify is silent about valid recordings, names each problem, and warns about old recordings', (t) => {
+test('verify prints nothing about valid recordings, names each problem, and warns about old recordings', (t) => {
   const dir = temporaryDirectory(t)
   cpSync(OWN, dir, { recursive: true })
   const good = waybill('recordings', 'verify', dir, '--older-than', '1200')
@@ -141,7 +141,8 @@ test('verify is silent about valid recordings, names each problem, and warns abo
 })
 
 /**
- * A folder with a HAR file of three exchanges, of which one can be kept, and a file that is not a recording.
+ * Creates a folder with a HAR file of three exchanges, one of which is usable, and a file that is not a
+ * recording.
  */
 function foreign(t: TestContext) {
   const dir = temporaryDirectory(t)
@@ -173,7 +174,7 @@ function foreign(t: TestContext) {
   return { dir, out, run }
 }
 
-test('import says what became of every exchange, and ends with 1 if something was refused', (t) => {
+test('import prints the result of every exchange, and exits with 1 if something was refused', (t) => {
   const { dir, out, run } = foreign(t)
   const { status, stdout, stderr } = run('chat.har', 'notes.txt')
   assert.equal(status, 1)
@@ -211,12 +212,12 @@ test('import says what became of every exchange, and ends with 1 if something wa
   assert.match(head.shape, shape)
 })
 
-test('a second import writes nothing twice, and says where everything is', (t) => {
+test('a second import writes nothing again, and names the existing files', (t) => {
   const { out, run } = foreign(t)
   const first = run('good.har')
   assert.equal(first.status, 0, first.stderr)
   const names = () => readdirSync(join(out, 'openai')).sort()
-  // The same exchange twice in one file means two turns of a session.
+  // The same exchange twice in one file represents two turns of a session.
   assert.equal(names().length, 4)
   const before = names()
   for (let again = 0; again < 2; again++) {
@@ -228,7 +229,7 @@ test('a second import writes nothing twice, and says where everything is', (t) =
   }
 })
 
-test('a file that is named twice, or copied, is imported once', (t) => {
+test('a file that is given twice, or copied, is imported once', (t) => {
   const { dir, out, run } = foreign(t)
   cpSync(join(dir, 'good.har'), join(dir, 'copy.har'))
   const { status, stdout } = run('good.har', 'good.har', 'copy.har')
@@ -237,14 +238,14 @@ test('a file that is named twice, or copied, is imported once', (t) => {
   assert.match(stdout, /^known +copy\.har: exchange 2: openai\/chat-completions-tiny-plain-2$/m)
 })
 
-test('an import that keeps nothing exits with 1, incorrect usage with 2, and --help says so', (t) => {
+test('an import that stores nothing exits with 1 and incorrect usage with 2, as --help documents', (t) => {
   const { out, run } = foreign(t)
   assert.equal(run('notes.txt').status, 1)
   assert.equal(waybill('recordings', 'import', '--out', out).status, 2)
   assert.match(waybill('recordings', 'import', '--help').stdout, /Exit codes: 0 .*; 1 .*; 2 /)
 })
 
-test('a file that names no host is imported for the provider of --provider', (t) => {
+test('a file that contains no host is imported for the provider of --provider', (t) => {
   const { dir, out } = foreign(t)
   const file = join(dir, 'a.yaml')
   writeFileSync(
@@ -259,7 +260,7 @@ test('a file that names no host is imported for the provider of --provider', (t)
   assert.match(named.stdout, /^written +a\.yaml: exchange 1: groq\//m)
 })
 
-test('a table fits the terminal: long cells are cut, the widest first, and control characters are removed', () => {
+test('a table fits the terminal: long cells are shortened, the widest first, and control characters are removed', () => {
   const rows = [
     ['name', 'model', 'bytes'],
     ['a', 'deepseek-reasoner\u001b[31m', '12'],

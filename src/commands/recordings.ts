@@ -16,7 +16,7 @@ import { cells } from '../terminal/width.ts'
 import { nearest } from '../yaml/nearest.ts'
 import { UsageError } from './usage-error.ts'
 
-/** Throws if one of them cannot be read. */
+/** Prints the list of recordings. Throws if one of them cannot be read. */
 export function listRecordings({ dir = ownRecordings, json }: { dir?: string; json?: boolean }): void {
   const rows = readRecordings(dir).map(rowOf)
   if (json) {
@@ -54,7 +54,9 @@ const rowOf = ({ name, provider, endpoint, request, response, bytes, origin, dat
   date,
 })
 
-/** Prints a line for each problem and throws if there is one, or nothing to verify; age is only a warning. */
+/**
+ * Prints a line for each problem. Throws if there is a problem or nothing to verify; age is only a warning.
+ */
 export function verify({ dir = ownRecordings, olderThan }: { dir?: string; olderThan?: string }): void {
   const months = olderThan === undefined ? null : Number(olderThan)
   if (months !== null && !(Number.isInteger(months) && months > 0))
@@ -86,7 +88,7 @@ export function importFiles({
   provider?: string
 } & KeepOptions): void {
   const names = providers.map(({ name }) => name)
-  // A host has a dot.
+  // A host contains a dot.
   if (provider !== undefined && !provider.includes('.') && !names.includes(provider)) {
     const near = nearest(provider, names)
     throw new UsageError(
@@ -153,7 +155,10 @@ function importProgress(): { onExchange(file: string, exchange: number, of: numb
   }
 }
 
-/** Returns the folder of all files, with a trailing slash: named once, it leaves room for the rest. */
+/**
+ * Returns the common folder of all files, with a trailing slash. It is printed once, which leaves room for
+ * the names.
+ */
 function sharedFolder([first = '', ...others]: readonly string[]): string {
   let folder = first.slice(0, first.lastIndexOf('/') + 1)
   while (!others.every((file) => file.startsWith(folder)))

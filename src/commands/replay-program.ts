@@ -1,5 +1,5 @@
-// `waybill replay -- PROGRAM`: runs a program with a gateway whose providers answer from recordings, and says
-// which calls had none. Opens no connection to a provider.
+// `waybill replay -- PROGRAM`: runs a program with a gateway whose providers answer from recordings, and
+// lists calls without a recording. Opens no connection to a provider.
 import { existsSync } from 'node:fs'
 import type { LedgerEntry } from '../../mocks/ledger.ts'
 import { loadConfig } from '../config/load.ts'
@@ -19,7 +19,7 @@ export interface ReplayOptions extends Program {
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-/** Maximum number of calls without a recording that are shown. */
+/** Maximum number of calls without a recording that are listed. */
 const MAX_SHOWN = 5
 
 /** Resolves with the program's exit code. Rejects if it cannot start, or if a call had no recording. */

@@ -1,5 +1,6 @@
-// `waybill record`, then `waybill serve --replay`, as a user meets them: child processes, real files, and a provider
-// that is stopped before anything is replayed. Over 250 lines, because most tests record first, with the same helpers.
+// `waybill record`, then `waybill serve --replay`, as a user runs them. Uses child processes, real files, and
+// a provider that is stopped before anything is replayed. Over 250 lines, because most tests record first,
+// with the same helpers.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
@@ -23,12 +24,12 @@ import {
 import { runCli, startServer } from '../test/test-cli.ts'
 import { ask, temporaryDirectory } from '../test/test-gateway.ts'
 
-/** A gateway in a process of its own. `args` are the command and its options. */
+/** Starts a gateway in a separate process. `args` are the command and its options. */
 async function started(t: TestContext, ...args: string[]) {
   return startedWith(t, {}, ...args)
 }
 
-/** The same with further environment variables. */
+/** Starts it with further environment variables. */
 async function startedWith(t: TestContext, env: Record<string, string>, ...args: string[]) {
   const surroundings = { KEY: 'sk-of-the-operator', WAYBILL_PORT: '0', ...env }
   const { child, url, said } = await startServer(t, args, { env: surroundings })
@@ -36,7 +37,7 @@ async function startedWith(t: TestContext, env: Record<string, string>, ...args:
   return {
     url,
     output,
-    /** Waits for the text, because a child's output comes piece by piece. */
+    /** Waits for the text, because a child's output arrives in pieces. */
     async said(text: RegExp) {
       for (let tries = 0; tries < 200 && !text.test(output()); tries++) await sleep(10)
       assert.match(output(), text)
@@ -56,7 +57,7 @@ async function startedWith(t: TestContext, env: Record<string, string>, ...args:
   }
 }
 
-/** A folder with a configuration, and a provider at `path` whose answers `script` gives. */
+/** Creates a folder with a configuration, and starts a provider at `path` with the answers of `script`. */
 async function providerAt(t: TestContext, name: string, path: string, script: Script = answer()) {
   const directory = temporaryDirectory(t)
   const config = join(directory, 'waybill.yaml')
@@ -86,7 +87,7 @@ for (const [name, path] of [
   ['openai', '/v1'],
   ['gemini', '/v1beta/openai'],
 ] as const)
-  test(`recordings of ${name} at "${path}" are replayed, whole and streamed`, async (t) => {
+  test(`recordings of ${name} at "${path}" are replayed, both whole and streamed`, async (t) => {
     const { config, out, provider } = await providerAt(t, name, path, answer('four words of it'))
     const recording = await started(t, 'record', '--provider', name, '-c', config, '--out', out)
     const models = ['auto', `${name}/model-b`]
@@ -108,7 +109,7 @@ for (const [name, path] of [
     await replay.stop()
   })
 
-test('with --keep-answers each call gets the answer to its own text, in any order, and the replay needs the key (REC-06)', async (t) => {
+test('with --keep-answers each call receives the answer to its own text in any order, and the replay needs the key (REC-06)', async (t) => {
   const capitals: Script = (response, received) =>
     answer(received.text.includes('Italy') ? 'Rome.' : 'Paris.')(response, received)
   const { config, out, provider } = await providerAt(t, 'together', '/v1', capitals)
@@ -158,7 +159,7 @@ test('with --keep-answers each call gets the answer to its own text, in any orde
   assert.match(own.stderr, /^waybill: [^\n]+ belongs to the package, which is published/)
 })
 
-test('a call without a recording gets an error that names the nearest recording and the command; an answer is made up only on demand (REC-02)', async (t) => {
+test('a call without a recording causes an error that names the nearest recording and the command; answers are invented only on demand (REC-02)', async (t) => {
   const { config, out, provider } = await providerAt(t, 'together', '/v1')
   const recording = await started(t, 'record', '--provider', 'together', '-c', config, '--out', out)
   await recording.chat('auto')
@@ -197,7 +198,7 @@ test('a call without a recording gets an error that names the nearest recording 
   await inventing.stop()
 })
 
-test('a recorded refusal is replayed as it came, although the answer was an error', async (t) => {
+test('a recorded refusal is replayed unchanged, although it is an error', async (t) => {
   const { config, out, provider } = await providerAt(t, 'together', '/v1')
   const recording = await started(t, 'record', '--provider', 'together', '-c', config, '--out', out)
   provider.script = fail(422)
@@ -214,7 +215,7 @@ test('a recorded refusal is replayed as it came, although the answer was an erro
   await replay.stop()
 })
 
-test('a scenario that was recorded by name is found by its name, whatever the model', async (t) => {
+test('a scenario that was recorded under a name is found by its name, for any model', async (t) => {
   const { config, out } = await providerAt(t, 'together', '/v1', answer('greeting'))
   const args = ['--provider', 'together', '-c', config, '--out', out, '--scenario', 'greeting']
   const recording = await started(t, 'record', ...args)
@@ -227,7 +228,7 @@ test('a scenario that was recorded by name is found by its name, whatever the mo
   await replay.stop()
 })
 
-test('replay says at its start which providers have no recordings, and what its answers are', async (t) => {
+test('at its start, replay lists providers without recordings, and describes its answers', async (t) => {
   const { config } = await providerAt(t, 'together', '/v1')
   const replay = await started(t, 'serve', '--replay', '-c', config)
   for (const said of [/\d+ authored/, /no recordings of together/, /waybill record --provider together/])
@@ -238,7 +239,7 @@ test('replay says at its start which providers have no recordings, and what its 
   await replay.stop()
 })
 
-test('replay has its own database, spends no budget, and every call says that it was replayed (REC-05)', async (t) => {
+test('replay has its own database, spends no budget, and marks every call as replayed (REC-05)', async (t) => {
   const directory = temporaryDirectory(t)
   const provider = await startMockServer(answer())
   t.after(() => provider.close())
@@ -260,7 +261,7 @@ test('replay has its own database, spends no budget, and every call says that it
     })
   const read = async (url: string, path: string): Promise<any> =>
     (await fetch(url + path, { headers: authorization })).json()
-  /** The calls on record, once all of them have ended. */
+  /** Returns the calls on record, once all of them have ended. */
   const closed = async (url: string): Promise<any[]> => {
     for (;;) {
       const { data } = await read(url, '/api/usage/request-logs')
@@ -285,7 +286,7 @@ test('replay has its own database, spends no budget, and every call says that it
   assert.ok(existsSync(join(directory, 'data/replay/waybill.db')))
   assert.ok(!existsSync(join(directory, 'data/waybill.db')))
 
-  // The replay still runs: the two share nothing.
+  // The replay is still running: the two share nothing.
   const live = await started(t, 'serve', '-c', config)
   const first = await chat(live.url)
   assert.equal(first.status, 200, await first.text())
@@ -303,7 +304,7 @@ test('replay has its own database, spends no budget, and every call says that it
   await replay.stop()
 })
 
-/** An answer as OpenAI's client reads it, with texts replaced by their lengths: redaction keeps these. */
+/** An answer as OpenAI's client reads it, with texts replaced by their lengths, which redaction preserves. */
 async function asked(url: string) {
   const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'any', maxRetries: 0 })
   const messages = [{ role: 'user' as const, content: 'Where to?' }]
@@ -337,7 +338,7 @@ async function asked(url: string) {
   }
 }
 
-test('the official client gets from the replay what it got from the provider, except the words', async (t) => {
+test('the official client receives from the replay what the provider sent, except the words', async (t) => {
   const mock = await createMockProviders()
   t.after(() => mock.close())
   const directory = temporaryDirectory(t)
@@ -360,7 +361,7 @@ test('the official client gets from the replay what it got from the provider, ex
   await replay.stop()
 })
 
-test('replay also finds a provider that is configured while it runs', async (t) => {
+test('replay also covers a provider that is configured while it runs', async (t) => {
   const { config, out, provider } = await providerAt(t, 'together', '/v1', answer('four'))
   const recording = await started(t, 'record', '--provider', 'together', '-c', config, '--out', out)
   await recording.chat('auto')

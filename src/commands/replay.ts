@@ -1,6 +1,5 @@
-// Replay for `serve`: the providers of the configuration answer from recordings, and nothing leaves this
-// machine. Describes the recordings, and names those that are missing. Knows the interception; does not know
-// the gateway.
+// Replay for `serve`: the configured providers answer from recordings, and nothing leaves this machine.
+// Describes the recordings, and names missing ones. Knows the interception, but not the gateway.
 
 import type { LedgerEntry } from '../../mocks/ledger.ts'
 import { isKept } from '../../mocks/providers/find.ts'
@@ -12,7 +11,7 @@ import type { Recordings } from '../gateway/create-gateway.ts'
 import { type FactTable, factTableOf, packageTable } from '../models/facts.ts'
 
 export interface Replay extends Recordings {
-  /** Returns what the providers were asked, in order, and which recording answered. */
+  /** Returns the requests to the providers in order, with the recording that answered each. */
   entries(): LedgerEntry[]
   dispose(): void
 }
@@ -21,11 +20,14 @@ export interface ReplaySettings {
   readonly invent: boolean
   readonly lenient: boolean
   readonly similar?: boolean
-  /** Returns the gateway's own port, if this process calls it. */
+  /** Returns the gateway's own port if this process calls it. */
   readonly realPort?: () => number | null
 }
 
-/** `directory`: true for the package's recordings. `config` is called per request. Throws if unreadable. */
+/**
+ * Opens the replay. `directory`: true for the package's recordings. `config` is called per request. Throws if
+ * the recordings are unreadable.
+ */
 export function startReplay(
   directory: string | true,
   { invent, lenient, similar = false, realPort }: ReplaySettings,

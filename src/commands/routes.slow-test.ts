@@ -1,4 +1,4 @@
-// `waybill routes` beside a gateway that runs, and without one: a child process over a real socket.
+// `waybill routes` as a child process over a real socket, with a running gateway and without one.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { answer, fail } from '../../mocks/test-upstream.ts'
 import { runCli } from '../test/test-cli.ts'
 import { ask, TWO_TARGETS, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
 
-/** A file with the two providers and these routes; the gateway it names listens on `port`. */
+/** Writes a file with the two providers, these routes and the port of a gateway. */
 function fileFor(t: TestContext, port: string | number, routes: string): string {
   const file = join(temporaryDirectory(t), 'waybill.yaml')
   const provider = '{ dialect: openai, base_url: "http://127.0.0.1:9/v1" }'
@@ -22,7 +22,7 @@ function fileFor(t: TestContext, port: string | number, routes: string): string 
 const routes = (args: readonly string[], env: Record<string, string> = {}) =>
   runCli(['routes', ...args], { env })
 
-test('routes asks the running gateway, and so can show that a target is cooling down', async (t) => {
+test('routes queries the running gateway, so it can show that a target is cooling down', async (t) => {
   const { url, chat } = await testGateway(t, {
     providers: { alpha: fail(500), beta: answer() },
     config: TWO_TARGETS,
@@ -53,7 +53,7 @@ test('if no gateway runs, the routes come from the file, and the output says so'
   assert.match(named.stderr, /^waybill: no gateway answers at http:\/\/127\.0\.0\.1:9; [^\n]+\n$/)
 })
 
-test('routes sends a key to a gateway that needs one; if it has no key, the error says so', async (t) => {
+test('routes sends a key to a gateway that requires one; without a key, the error says so', async (t) => {
   const key = 'wb_the-key-of-the-test'
   const digest = createHash('sha256').update(key).digest('hex')
   const { url } = await testGateway(t, {
@@ -71,7 +71,7 @@ test('routes sends a key to a gateway that needs one; if it has no key, the erro
   )
 })
 
-test('routes of the file that the running gateway does not have are marked as new', async (t) => {
+test('routes that only the file contains are marked as new', async (t) => {
   const { url } = await testGateway(t, {
     providers: { alpha: answer(), beta: answer() },
     config: TWO_TARGETS,
@@ -83,7 +83,7 @@ test('routes of the file that the running gateway does not have are marked as ne
   assert.match(stdout, /more {2}\(priority\)\n {2}beta\/model-b/)
 })
 
-test('targets that take turns have equal shares, and the gateway names the next one', async (t) => {
+test('targets that take turns have equal shares, and the gateway names the next target', async (t) => {
   const turns =
     'routes: { auto: { strategy: round-robin, targets: [ { model: alpha/model-a }, { model: beta/model-b } ] } }'
   const { url, chat } = await testGateway(t, {

@@ -1,5 +1,5 @@
-// `waybill routes [MODEL]`: the target of a call at present. Asks the running gateway, because only it knows
-// cooldowns and turns; without one, the configuration answers, as if all targets were ready.
+// `waybill routes [MODEL]`: shows the current target of a call. Queries the running gateway, because only it
+// knows cooldowns and turns. Without one, answers from the configuration, as if all targets were ready.
 import { z } from 'zod'
 import { type Config, loadConfig } from '../config/load.ts'
 import { plainLossesIn, translatable } from '../gateway/providers.ts'
@@ -21,7 +21,7 @@ export interface RoutesOptions {
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-/** Fields of an answer that are shown; a later gateway may send more. */
+/** Fields of an answer that are shown; a later gateway may send more fields. */
 const resolution = z.looseObject({
   model: z.string(),
   route: z.string().nullable(),
@@ -45,7 +45,7 @@ type Resolution = z.output<typeof resolution>
 /** Maximum time for the gateway's answer, ms. */
 const ANSWER_MS = 2_000
 
-/** Rejects with ConfigError or UsageError, and if a named gateway does not answer. */
+/** Prints the routes. Rejects with ConfigError or UsageError, and if the given gateway does not answer. */
 export async function printRoutes({
   model,
   config: file,
@@ -94,14 +94,17 @@ export async function printRoutes({
   process.stdout.write(json ? `${text}\n` : text)
 }
 
-/** Agents use model names of their own, for which the defaults of their dialects exist. */
+/** Agents use their own model names, for which each dialect has defaults. */
 function unknown(name: string, file: string, { defaults }: Config): string {
   const taken = Object.entries(defaults).map(([dialect, route]) => `${dialect} to ${route}`)
   const hint = taken.length > 0 ? `; as an unknown model it goes by its dialect: ${taken.join(', ')}` : ''
   return `${file} has no route and no provider for ${JSON.stringify(name)}${hint}`
 }
 
-/** Returns the gateway's answer for each name, null if unknown to it; or why it cannot be asked. */
+/**
+ * Returns the gateway's answer for each name, null for an unknown name; or the reason why the gateway cannot
+ * be queried.
+ */
 async function resolutionsOf(
   base: URL,
   names: readonly string[],
@@ -129,7 +132,7 @@ async function resolutionsOf(
   }
 }
 
-/** `isRunning`: from a running gateway, so the turn is known. */
+/** `isRunning`: true if the answer is from a running gateway, which knows the turns. */
 type Shown = Resolution & { readonly isRunning: boolean }
 
 function described(shown: Shown, config: Config, quote: Quote): string {
@@ -156,7 +159,10 @@ function described(shown: Shown, config: Config, quote: Quote): string {
 
 const isNext = ({ probability }: Resolution['candidates'][number]): boolean => probability === 1
 
-/** Returns the share of each target over many calls. With turns, the next target does not show it. */
+/**
+ * Returns the share of each target over many calls. If targets take turns, the next target does not show
+ * their shares.
+ */
 function sharesOf({ strategy, candidates }: Resolution): number[] {
   const taking = candidates.filter(({ state, reason }) => state === 'ready' && reason === null)
   if (strategy !== 'round-robin' || taking.length === 0)

@@ -1,5 +1,5 @@
-// `waybill run` with a fake agent: what the agent gets, what is printed about it, and how its end and signals
-// are passed on.
+// `waybill run` with a fake agent: its environment and arguments, the printed settings, its exit code and
+// signals.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -17,7 +17,9 @@ const KEY = 'wb-a-key-of-tests'
 const CONFIG =
   'routes: { code: { targets: [ { model: alpha/m } ] }, auto: { targets: [ { model: alpha/m } ] } }'
 
-/** A program of this name that writes down what it was given, and then runs the given code. */
+/**
+ * Creates a program with this name that stores its arguments and environment, and then runs the given code.
+ */
 function fakeAgent(t: TestContext, name: string, then = 'exit 0'): string {
   const file = join(temporaryDirectory(t), name)
   writeFileSync(file, `#!/bin/sh\nenv\nfor arg in "$@"; do echo "arg: $arg"; done\n${then}\n`)
@@ -42,7 +44,7 @@ const keyed = (t: TestContext) =>
 const environment = (stdout: string): Record<string, string> =>
   Object.fromEntries([...stdout.matchAll(/^([A-Z_]+)=(.*)$/gm)].map(([, name, value]) => [name, value]))
 
-test('the agent gets its environment and arguments; the output holds no key; its exit code is passed on', async (t) => {
+test('the agent receives its environment and arguments; the output contains no key; its exit code is passed on', async (t) => {
   const { url } = await keyed(t)
   const claude = fakeAgent(t, 'claude', 'cat; exit 7')
   const { child, said, closed } = start(
@@ -67,7 +69,7 @@ test('the agent gets its environment and arguments; the output holds no key; its
   assert.ok(!said.stderr.includes(KEY))
 })
 
-test('with --own-login Claude Code keeps its login; the gateway’s key is sent in a header of its own, after the user’s headers', async (t) => {
+test('with --own-login Claude Code keeps its login, and the gateway’s key is sent in a separate header after the user’s headers', async (t) => {
   const { url } = await keyed(t)
   const claude = fakeAgent(t, 'claude')
   const { said, closed } = start(['--url', url, '--own-login', '--', claude], {
@@ -103,7 +105,7 @@ test('an agent that sends no session is given one, for its calls and for the sta
   assert.equal(said.stderr, '')
 })
 
-test('--session continues a session; an agent that cannot be given one is not started', async (t) => {
+test('--session continues a session; an agent that cannot accept a session is not started', async (t) => {
   const { url } = await testGateway(t, { config: CONFIG })
   const first = start(['--url', url, '--session', 'mine-1', fakeAgent(t, 'gemini'), '--resume'])
   assert.deepEqual(await first.closed, [0, null], first.said.stderr)
@@ -136,7 +138,7 @@ test('a setting that cannot be passed in the environment goes into a file that i
   assert.ok(file && !existsSync(file))
 })
 
-test('signals reach the agent, and the signal that ended it is in the exit code', async (t) => {
+test('signals reach the agent, and the exit code shows the signal that ended it', async (t) => {
   const { url } = await testGateway(t, { config: CONFIG })
   const claude = fakeAgent(
     t,
@@ -167,7 +169,7 @@ test('a missing gateway, key or program is reported in one line', async (t) => {
   }
 })
 
-test('every entry of the table is filled in, with and without a model', () => {
+test('every entry of the table is complete, with and without a model', () => {
   const models = [
     { id: 'one', isRoute: true, context: 1_050_000, output: 128_000 },
     { id: 'two', isRoute: false },

@@ -1,5 +1,6 @@
-// `waybill run -- PROGRAM`: starts a coding agent with an environment that points it at the gateway and sets
-// its session. Changes no file. Prints the settings without the key, and passes on signals and exit code.
+// `waybill run -- PROGRAM`: starts a coding agent with an environment that configures it for the gateway and
+// sets its session. Changes no file. Prints the settings without the key, and passes on signals and the exit
+// code.
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
@@ -19,7 +20,7 @@ import { UsageError } from './usage-error.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
-/** Program that is started, with its own arguments. */
+/** Program to start, with its arguments. */
 export interface Program {
   readonly program: string
   readonly args: readonly string[]
@@ -29,11 +30,11 @@ export interface RunAgentOptions extends Program {
   readonly url?: string
   readonly config: string
   readonly keyFile?: string
-  /** Id that the agent is to request, if it can be set. */
+  /** Model that the agent should request, if it can be set. */
   readonly model?: string
-  /** Session of its calls, if it can be set; default: a new one. */
+  /** Session of the agent's calls, if it can be set; a new one by default. */
   readonly session?: string
-  /** The agent keeps its own login, and the gateway's key goes into a header of its own. */
+  /** True if the agent keeps its own login; then the gateway's key is sent in a separate header. */
   readonly ownLogin?: boolean
   /** Does not print the settings. */
   readonly quiet?: boolean
@@ -55,7 +56,9 @@ const catalog = z.looseObject({
 })
 const resolution = z.looseObject({ route: z.string().nullable() })
 
-/** Resolves with the program's exit code. Rejects if the gateway does not answer, or without the program. */
+/**
+ * Resolves with the program's exit code. Rejects if the gateway does not answer or the program is missing.
+ */
 export async function runAgent(options: RunAgentOptions): Promise<number> {
   const { program, env, quiet = false } = options
   const agent = options.ownLogin ? withOwnLogin(program) : agentFor(program)
@@ -90,14 +93,17 @@ export async function runAgent(options: RunAgentOptions): Promise<number> {
   }
 }
 
-/** Returns the model for an agent that needs one: `auto`, else the gateway's first, which is a route. */
+/**
+ * Returns the model for an agent that needs one: `auto` if it exists, otherwise the gateway's first, which is
+ * a route.
+ */
 function modelOf(ids: readonly string[]): string {
   const [first] = ids
   if (first === undefined) throw new Error('the gateway lists no model; name one with --model')
   return ids.includes('auto') ? 'auto' : first
 }
 
-/** Returns the agent as it starts with a login of its own. Throws UsageError if it cannot. */
+/** Returns the settings of the agent with its own login. Throws UsageError if it cannot keep one. */
 function withOwnLogin(program: string): Agent {
   const agent = agentFor(program)
   if (agent.ownLogin) return { ...agent, ...agent.ownLogin }
@@ -105,7 +111,7 @@ function withOwnLogin(program: string): Agent {
   throw new UsageError(`--own-login works for ${names.join(', ')}; ${program} is none of them`)
 }
 
-/** Throws UsageError if a session was named that the agent cannot use. */
+/** Throws UsageError if the given session cannot be passed to the agent. */
 function sessionOf(named: string | undefined, agent: Agent, program: string): string {
   if (named === undefined) return randomUUID()
   if (agent.session === 'own')
@@ -125,8 +131,8 @@ const programsWith = (session: Agent['session']): string =>
     .join(', ')
 
 /**
- * Returns a remark on the named model; null if the gateway knows it. Throws UsageError if no route accepts
- * it, or if the program cannot be given one.
+ * Returns a remark about the given model; null if the gateway knows it. Throws UsageError if no route accepts
+ * the model, or if the program's model cannot be set.
  */
 async function checkModel(
   model: string,
@@ -165,7 +171,7 @@ const SESSIONS: Readonly<Record<Agent['session'], string>> = {
   none: 'it cannot send a session id to the gateway',
 }
 
-/** Describes the settings, one per line; `launch` holds no key. */
+/** Describes the settings, one per line; `launch` contains no key. */
 function told(agent: Agent, { set, unset, args }: Launch): string {
   const lines = [
     `waybill: ${agent.title}; ${SESSIONS[agent.session]}`,
@@ -178,7 +184,9 @@ function told(agent: Agent, { set, unset, args }: Launch): string {
 
 const FORWARDED = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const
 
-/** Runs it to its end, in this terminal. `headers`: variable that keeps the user's own headers. */
+/**
+ * Runs the program in this terminal until it ends. `headers`: variable that contains the user's own headers.
+ */
 async function ended(
   program: string,
   { set, unset, args }: Launch,
@@ -191,11 +199,11 @@ async function ended(
   const joined = usersHeaders ? { [headers]: `${usersHeaders}\n${set[headers]}` } : {}
   const { file, before } = findProgram(program, thisSystem(env))
   const forward = (signal: NodeJS.Signals) => {
-    // Ctrl-C and Ctrl-\ reach the program from the terminal already.
+    // The terminal already sends Ctrl-C and Ctrl-\ to the program.
     if (process.stdin.isTTY && (signal === 'SIGINT' || signal === 'SIGQUIT')) return
     child.kill(signal)
   }
-  for (const signal of FORWARDED) process.on(signal, forward) // first, or an early signal would miss it
+  for (const signal of FORWARDED) process.on(signal, forward) // registered first, otherwise an early signal would be missed
   const child = spawn(file, [...before, ...args], {
     stdio: 'inherit',
     env: { ...inherited, ...(keyFile === undefined ? {} : { WAYBILL_KEY_FILE: keyFile }), ...set, ...joined },

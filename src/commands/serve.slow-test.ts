@@ -1,4 +1,5 @@
-// What `serve` does with its configuration file and its log while it runs: a child process, real files, real signals.
+// Behaviour of a running `serve` with its configuration file and its log: a child process, real files, real
+// signals.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { renameSync, writeFileSync } from 'node:fs'
@@ -17,8 +18,8 @@ interface Line {
 }
 
 /**
- * A gateway in a process of its own, with a file that can be rewritten. `config` follows after server, data
- * and providers.
+ * Starts a gateway in a separate process, with a file that can be rewritten. `config` is appended after
+ * server, data and providers.
  */
 async function serving(t: TestContext, provider: MockServer, config: string, env = {}) {
   const directory = temporaryDirectory(t)
@@ -33,7 +34,7 @@ async function serving(t: TestContext, provider: MockServer, config: string, env
       .filter(Boolean)
       .map((line) => JSON.parse(line))
   const all = () => said.stdout + said.stderr
-  /** The first line with this text, once it is there. */
+  /** Returns the first line with this text, once it is printed. */
   const line = async (text: RegExp, count = 1): Promise<Line> => {
     for (let tries = 0; tries < 1_000; tries++) {
       const found = lines().filter(({ msg }) => text.test(msg))
@@ -51,7 +52,7 @@ async function serving(t: TestContext, provider: MockServer, config: string, env
     line,
     lines,
     all,
-    /** Replaces the file with another one, as editors do. */
+    /** Replaces the file with another file, as editors do. */
     replace(config: string) {
       writeFileSync(`${file}.new`, head + config)
       renameSync(`${file}.new`, file)
@@ -71,7 +72,7 @@ const ONE = 'routes: { auto: { targets: [ { model: alpha/one } ] } }\n'
 const TWO =
   'routes: { auto: { targets: [ { model: alpha/two } ] }, more: { targets: [ { model: alpha/two } ] } }\n'
 
-test('a changed file is reloaded while a stream goes on; an invalid one changes nothing and is reported (LIFE-07)', async (t) => {
+test('a changed file is reloaded while a stream continues; an invalid file changes nothing and is reported (LIFE-07)', async (t) => {
   let release = () => {}
   const provider = await startMockServer()
   t.after(() => provider.close())
@@ -117,7 +118,7 @@ test('a changed file is reloaded while a stream goes on; an invalid one changes 
   assert.equal((await gateway.chat('more')).status, 404)
 })
 
-test('SIGHUP reads the file again, and names in one line the settings that need a restart (LIFE-07)', async (t) => {
+test('SIGHUP reloads the file, and one line names the settings that need a restart (LIFE-07)', async (t) => {
   const provider = await startMockServer()
   t.after(() => provider.close())
   const gateway = await serving(t, provider, ONE)
@@ -135,7 +136,7 @@ test('SIGHUP reads the file again, and names in one line the settings that need 
   assert.equal(provider.ledger.at(-1)!.headers.authorization, undefined, 'no key of a provider that is gone')
 })
 
-test('each call is logged as one line of JSON without prompts, keys and sessions; start and stop are logged too (KEEP-01)', async (t) => {
+test('each call, the start and the stop are logged as lines of JSON, without prompts, keys or sessions (KEEP-01)', async (t) => {
   const provider = await startMockServer(
     stream(chunk({ content: 'the-answer' }, { finish_reason: 'stop' }), DONE),
   )
@@ -224,7 +225,7 @@ test('after SIGTERM no new call is accepted, the open stream may end, and the re
   await gateway.line(/^stopping/)
   await assert.rejects(gateway.chat('auto'), 'nothing listens any more')
   gateway.child.kill('SIGHUP')
-  await gateway.line(/was reloaded/) // and the call goes on
+  await gateway.line(/was reloaded/) // and the call continues
   release()
   assert.match(await open.text(), /after.+\[DONE\]/s)
   assert.deepEqual(await once(gateway.child, 'exit'), [0, null])
@@ -236,7 +237,7 @@ test('after SIGTERM no new call is accepted, the open stream may end, and the re
   assert.equal(provider.ledger.length, 1)
 })
 
-test('a second process on the same data directory is refused in one line, and the first goes on (LIFE-05)', async (t) => {
+test('a second process on the same data directory is refused in one line, and the first continues (LIFE-05)', async (t) => {
   const provider = await startMockServer()
   t.after(() => provider.close())
   const gateway = await serving(t, provider, ONE)
@@ -249,13 +250,13 @@ test('a second process on the same data directory is refused in one line, and th
   assert.equal((await gateway.chat('auto')).status, 200)
 })
 
-test('a gateway ends as usual even if no one reads its log any more', async (t) => {
+test('a gateway ends normally even if its log has no reader any more', async (t) => {
   const provider = await startMockServer()
   t.after(() => provider.close())
   const { child, chat, all } = await serving(t, provider, ONE)
   child.stdout.destroy()
   await (await chat('auto')).text()
-  await sleep(200) // the call's line finds the reader gone
+  await sleep(200) // this call's line finds no reader
   child.kill('SIGTERM')
   const [code] = await once(child, 'exit')
   assert.equal(code, 0, all())

@@ -1,4 +1,4 @@
-// `waybill serve`: runs the gateway until it is stopped. Exit codes: 0 stopped, 1 it could not start.
+// `waybill serve`: runs the gateway until it is stopped. Exit code 0: stopped. Exit code 1: could not start.
 import { type Config, loadConfig } from '../config/load.ts'
 import { curlExample } from '../dialects/chat/example.ts'
 import { createGateway, isLoopback } from '../gateway/create-gateway.ts'
@@ -12,21 +12,21 @@ import { boundYoungGeneration } from './young-generation.ts'
 export interface ServeOptions {
   readonly config: string
   readonly port?: string
-  /** A directory of recordings, or true for those of the package. */
+  /** A directory of recordings, or true for the package's own. */
   readonly replay?: string | true
   /** Replay invents missing answers. */
   readonly invent?: boolean
   readonly lenient?: boolean
-  /** Replay lets the nearest recording answer if its last message is the same. */
+  /** In replay, the nearest recording answers if its last message is the same. */
   readonly similar?: boolean
   readonly logLevel?: string
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
 /**
- * Memory for short-lived objects, bytes. Under load at 32 connections the process takes 200 to 240 MiB with
- * it and some 330 without. With 16 MiB it takes as much; 48 and 64 take 30 to 40 more and cost V8's own
- * threads no less.
+ * Memory for short-lived objects, bytes. Under load at 32 connections, the process uses 200 to 240 MiB with
+ * this limit and about 330 MiB without. With 16 MiB it uses the same. With 48 and 64 MiB it uses 30 to 40 MiB
+ * more, and V8's own threads cost no less.
  */
 const YOUNG_BYTES = 32 * 2 ** 20
 
@@ -44,7 +44,8 @@ export async function serve({
   logLevel,
   env,
 }: ServeOptions): Promise<void> {
-  // From the start, because the first process of a container ignores every signal without a handler.
+  // Registered from the start, because the first process of a container ignores every signal without a
+  // handler.
   const told = new Promise<string>((resolve) => {
     for (const name of ['SIGINT', 'SIGTERM']) process.once(name, resolve)
   })
@@ -98,7 +99,7 @@ export async function serve({
   log.info({ signal }, 'stopping: no new calls; waiting for open ones')
   await gateway.close(GRACE_MS)
   unwatch()
-  process.off('SIGHUP', reload) // last: an unhandled SIGHUP would kill open calls
+  process.off('SIGHUP', reload) // removed last: an unhandled SIGHUP would kill open calls
   replayed?.dispose()
   log.info({}, 'stopped')
   closeLog()
@@ -112,8 +113,8 @@ function levelOf(level: string): LogLevel {
 }
 
 /**
- * Returns the message for a person who starts it in a terminal: a sample call, and where to look. `replay`:
- * lines about the recordings; null: live.
+ * Returns the message for a person who starts the gateway in a terminal: a sample call, and useful addresses.
+ * `replay`: lines about the recordings; null if live.
  */
 export function greeting(url: string, config: Config, replay: readonly string[] | null): string {
   const model = Object.keys(config.routes)[0] ?? 'PROVIDER/MODEL'

@@ -25,10 +25,10 @@ export interface StatuslineOptions {
 
 const SUBCOMMANDS = ['install', 'uninstall', 'doctor']
 
-/** Renders the line, as the bundle does, but after the command line's own start-up. */
+/** Renders the line like the bundle, but after the start-up of the command line. */
 export async function draw(args: readonly string[], env: Env): Promise<void> {
   const [first] = args
-  // A client gives only options.
+  // A client passes only options.
   if (first !== undefined && !first.startsWith('-')) {
     const near = nearest(first, SUBCOMMANDS)
     throw new UsageError(
@@ -49,7 +49,7 @@ export interface InstallCommand extends StatuslineOptions {
   readonly theme?: string
 }
 
-/** Throws if an option is wrong, or if the settings are foreign, broken or cannot be written. */
+/** Throws if an option is wrong, or if the settings are foreign, broken or not writable. */
 export function installLine(command: InstallCommand): void {
   const { env, sh = false, wrap = false } = command
   const { client, key, file } = placeOf(command)
@@ -67,7 +67,7 @@ export function installLine(command: InstallCommand): void {
   print(undoOf(command))
 }
 
-/** Returns the command to undo it, which needs the same client and place. */
+/** Returns the command that undoes the installation, which needs the same client and place. */
 function undoOf({ client, scope, subagents }: InstallCommand): string {
   const options = [
     ...(client === 'claude-code' ? [] : [`--client ${client}`]),
@@ -78,10 +78,13 @@ function undoOf({ client, scope, subagents }: InstallCommand): string {
   return `Undo this with \`${['waybill statusline uninstall', ...options].join(' ')}\`${here}.`
 }
 
-/** Returns the options that follow the command, checked now: later, the line's errors are not visible. */
+/**
+ * Returns the options that follow the command. They are checked now, because the line's errors are not
+ * visible later.
+ */
 function optionsOf({ env, url, keyFile, segments, theme }: InstallCommand): string[] {
   if (url !== undefined) readAddress('--url', url)
-  const file = keyFile === undefined ? undefined : resolve(keyFile) // the client runs it elsewhere
+  const file = keyFile === undefined ? undefined : resolve(keyFile) // the client runs the command in another directory
   if (file !== undefined) {
     const { problem } = findKey({ ...env, WAYBILL_KEY: undefined }, file)
     if (problem !== null) throw new UsageError(problem)

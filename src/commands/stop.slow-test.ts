@@ -1,4 +1,4 @@
-// A gateway that is asked to stop ends as a process, not only in its log; so does one that npm started.
+// A stopped gateway ends as a process, not only in its log. This also applies to a gateway that npm started.
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -11,10 +11,10 @@ import { CLI, ENVIRONMENT } from '../test/test-cli.ts'
 import { temporaryDirectory } from '../test/test-gateway.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-/** How long it may take to end, ms. A machine that takes longer to start it may take as long to end it. */
+/** Maximum time until it ends, ms. A machine that takes longer to start it may also take longer to end it. */
 const STOP_MS = 1_000
 
-/** Resolves with the address when it listens. */
+/** Resolves with the address once the gateway listens. */
 async function listening(child: ChildProcess): Promise<string> {
   let said = ''
   for (const stream of [child.stdout!, child.stderr!])
@@ -69,7 +69,7 @@ test('SIGTERM to `npm start` ends the gateway', {
   skip: process.platform === 'win32' && 'Windows has no signals',
 }, async (t) => {
   const env = surroundings(t)
-  // The project's own script, run on the sources instead of the bundle, which may be out of date.
+  // Runs the project's own script on the sources, because the bundle may be out of date.
   const { start } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')).scripts as { start: string }
   const script = start.replace('dist/cli.js', `"${CLI}"`).replace('examples/', `${root}examples/`)
   assert.notEqual(script, start)

@@ -1,5 +1,5 @@
-// `waybill target check FILE`: the mistakes in a target file; if there are none, the result of one call
-// through the gateway, and the requirements that a run would try.
+// `waybill target check FILE`: prints the mistakes in a target file. Without mistakes, prints the result of
+// one call through the gateway and the requirements that a run would test.
 
 import type { Profile } from '../../conformance/requirements/profiles.ts'
 import { applying, lookAt, type Preflight } from '../../conformance/runner/preflight.ts'
@@ -10,7 +10,10 @@ import { fixNames } from './fix-names.ts'
 import { type MockAddress, withMock } from './mock-options.ts'
 import { print } from './output.ts'
 
-/** Returns the exit code: 0 as the file says, 1 not so, 2 the file is wrong, 3 there was no call. */
+/**
+ * Returns the exit code. 0: the gateway matches the file; 1: it differs; 2: the file is wrong; 3: no call was
+ * made.
+ */
 export async function check(
   file: string,
   options: { profile: string; fix?: boolean } & MockAddress,

@@ -1,5 +1,5 @@
-// `waybill target init`: asks a few questions, or takes options if there is no terminal; tries the answers,
-// and writes the result as a target file with comments.
+// `waybill target init`: asks a few questions, or uses options without a terminal. Tests the answers and
+// writes them as a target file with comments.
 import { existsSync, writeFileSync } from 'node:fs'
 import { basename, dirname, extname, relative, resolve } from 'node:path'
 import { createInterface } from 'node:readline/promises'
@@ -26,7 +26,7 @@ export interface Answers {
   readonly ready?: string
 }
 
-/** The questions; those without `must` may be left empty. */
+/** The questions; an answer without `must` may be empty. */
 const QUESTIONS: readonly { name: Exclude<keyof Answers, 'header'>; ask: string; must?: string }[] = [
   {
     name: 'start',
@@ -47,7 +47,10 @@ const QUESTIONS: readonly { name: Exclude<keyof Answers, 'header'>; ask: string;
 
 const HEADERS = ['provider', 'model', 'request_id', 'session'] as const
 
-/** Returns the exit code: 0 written, 2 wrong arguments, 3 written, and the gateway could not be tried. */
+/**
+ * Returns the exit code. 0: the file was written; 2: wrong arguments; 3: the file was written, but the
+ * gateway could not be tried.
+ */
 export async function initTarget(file: string, given: Answers): Promise<number> {
   try {
     if (existsSync(file)) throw new UsageError(`${file} already exists; name another file, or remove it`)
@@ -112,7 +115,7 @@ function fieldsOf({ start = '', call = '', keyEnv, headers, read, ready, name, h
   const env = words
     .slice(0, Math.max(0, split))
     .map((word) => [word.slice(0, word.indexOf('=')), word.slice(word.indexOf('=') + 1)])
-  // It will run in a directory of its own, so local files are named by their absolute paths.
+  // The gateway will run in a separate directory, so local files need absolute paths.
   const command = (split < 0 ? [] : words.slice(split)).map((word, index) =>
     (index > 0 || word.includes('/')) && existsSync(word) ? resolve(word) : word,
   )
@@ -135,7 +138,10 @@ function fieldsOf({ start = '', call = '', keyEnv, headers, read, ready, name, h
   }
 }
 
-/** Splits words as a shell does: quoted text stays together, unquoted. Other quotes, as in JSON, stay. */
+/**
+ * Splits words as a shell does. Text in shell quotes stays together and loses the quotes. Other quotes, as in
+ * JSON, stay.
+ */
 function wordsOf(text: string): string[] {
   const words = text.match(/(?:[A-Za-z_]\w*=)?(?:'[^']*'|"[^"]*")(?=\s|$)|\S+/g) ?? []
   return words.map((word) => word.replace(/^((?:[A-Za-z_]\w*=)?)(['"])(.*)\2$/s, '$1$3'))
@@ -148,7 +154,9 @@ function headerIn(text: string): [name: string, value: string] {
   return [name, value!]
 }
 
-/** Returns the name of its script, such as `gateway` of `node gateway.mjs`; else of its program. */
+/**
+ * Returns the name of the command's script, such as `gateway` of `node gateway.mjs`, or else of its program.
+ */
 function nameOf(command: readonly string[]): string {
   const script = command.find((word) => /\.([cm]?[jt]s|py|rb|php)$/.test(word))
   const program = command.find((word) => !word.startsWith('{{')) ?? ''
@@ -166,7 +174,7 @@ function headersOf(text = ''): Partial<Record<(typeof HEADERS)[number], string>>
   return Object.fromEntries(pairs)
 }
 
-/** Returns the file. Values are written as JSON, which is YAML. */
+/** Returns the text of the file. Values are written as JSON, which is also YAML. */
 function textOf(
   file: string,
   {

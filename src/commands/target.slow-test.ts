@@ -1,5 +1,5 @@
-// `waybill target check` and `waybill target init` as a user meets them, with a small gateway that is not
-// this one.
+// `waybill target check` and `waybill target init` as a user runs them, with a small gateway other than
+// Waybill.
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,7 +17,7 @@ async function waybill(...args: string[]) {
   return { code, out, err }
 }
 
-/** Relays calls, names itself in a header, and keeps a log of its own shape. */
+/** Relays calls, names itself in a header, and writes a log in its own format. */
 const GATEWAY = join(root, 'gateway.cjs')
 writeFileSync(
   GATEWAY,
@@ -48,7 +48,7 @@ createServer((q, r) => {
 )
 const START = `UPSTREAM={{mock.openai.base_url}} KEY={{mock.openai.key}} {{node}} ${GATEWAY} {{port}}`
 
-test('target init tries the answers, finds the fields in the log, and writes a file that target check accepts', async () => {
+test('target init tests the answers, finds the fields in the log, and writes a file that target check accepts', async () => {
   const file = join(root, 'mine.yaml')
   const { code, out, err } = await waybill(
     ...['init', file, '--start', START.replace(GATEWAY, relative('.', GATEWAY)), '--call', 'gpt-5-mini'],
@@ -117,7 +117,7 @@ test('a streamed call is tried too, and its answer is shown', async () => {
   assert.match(checked.out, /✗ a streamed call was answered with 500 .*streams are broken today/)
 })
 
-test('init takes a name, headers of requests, and a path that shows when the gateway is ready', async () => {
+test('init accepts a name, request headers, and a path that shows when the gateway is ready', async () => {
   const file = join(root, 'headers.yaml')
   const { code, out } = await waybill(
     ...['init', file, '--start', `TEAM=blue ${START}`, '--call', 'gpt-5-mini', '--name', 'My gateway'],

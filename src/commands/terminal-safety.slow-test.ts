@@ -9,14 +9,17 @@ import { type TestContext, test } from 'node:test'
 import { runCli } from '../test/test-cli.ts'
 import { temporaryDirectory } from '../test/test-gateway.ts'
 
-/** One of each kind: C0, ESC sequences, DEL, C1, bidi, invisible, line and paragraph separators, carriage return. */
+/**
+ * One character of each kind: C0, ESC sequences, DEL, C1, bidi, invisible, line and paragraph separators,
+ * carriage return.
+ */
 const HOSTILE =
   'a\u001b[31mb\u0007c\u0008d\u007fe\u009bf\u0085g\u202eh\u2066i\u200bj\u2028k\u2029l\rm\u0000n\ufeffo'
 const STEERS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}]/u
 
 const waybill = (args: readonly string[], env: Record<string, string> = {}) => runCli(args, { env })
 
-/** A gateway that gives this answer to everything. */
+/** A gateway that answers every request with this body. */
 async function hostile(t: TestContext, status: number, body: unknown): Promise<string> {
   const server = createServer((_request, response) => {
     response.writeHead(status, { 'content-type': 'application/json' })
@@ -33,7 +36,7 @@ async function hostile(t: TestContext, status: number, body: unknown): Promise<s
 /** No argument of a process may contain a NUL. */
 const withoutNull = (args: readonly string[]): string[] => args.map((arg) => arg.replaceAll('\u0000', ''))
 
-/** Nothing but printable text and line feeds. */
+/** Checks that the output contains only printable text and line feeds. */
 function assertPlain(...streams: string[]): void {
   for (const text of streams) {
     const found = STEERS.exec(text.replaceAll('\n', ''))
@@ -53,7 +56,7 @@ const call = {
   session_id: HOSTILE,
   status: 200,
   error_code: HOSTILE,
-  code: HOSTILE, // of a refused call, which the same answer also is
+  code: HOSTILE, // for a refused call, which this answer also represents
   message: HOSTILE,
   fallbacks: 1,
   latency_ms: 5,
@@ -62,7 +65,7 @@ const call = {
   [HOSTILE]: HOSTILE,
 }
 
-test('logs removes control characters from a table, and escapes them in JSON so that its meaning stays the same', async (t) => {
+test('logs removes control characters from a table, and escapes them in JSON without changing its meaning', async (t) => {
   const url = await hostile(t, 200, { object: 'list', data: [call], has_more: false, next_cursor: null })
   const table = await waybill(['logs', '--url', url])
   assert.equal(table.code, 0, table.stderr)
@@ -80,7 +83,7 @@ test('logs removes control characters from a gateway’s error texts', async (t)
   assert.equal(stderr.trim().split('\n').length, 1, 'one line')
 })
 
-test('config check and doctor remove control characters from names of settings, values and the path of the file', async (t) => {
+test("config check and doctor remove control characters from names of settings, values and the file's path", async (t) => {
   const directory = join(temporaryDirectory(t), 'a\u001b[31mb\u202ec')
   mkdirSync(directory)
   const file = join(directory, 'w\u009b.yaml')
@@ -103,7 +106,7 @@ test('config check and doctor remove control characters from names of settings, 
   }
 })
 
-test('routes removes control characters from the names of routes and the gateway’s answers', async (t) => {
+test('routes removes control characters from route names and the gateway’s answers', async (t) => {
   const candidate = {
     provider: HOSTILE,
     model: HOSTILE,
@@ -136,7 +139,7 @@ test('routes removes control characters from the names of routes and the gateway
   }
 })
 
-test('arguments that an error repeats lose their control characters', async () => {
+test('control characters are removed from arguments that an error repeats', async () => {
   for (const args of [
     [HOSTILE],
     ['serve', `--${HOSTILE}`],

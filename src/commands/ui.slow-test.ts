@@ -1,5 +1,5 @@
-// `waybill ui`: what it passes to the program that opens addresses, with keys and without, and what it says
-// if no gateway answers. A fake of that program writes down its arguments.
+// `waybill ui`: the address that it passes to the program that opens it, with and without keys, and the
+// message without a gateway. A fake of that program stores its arguments.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -14,7 +14,7 @@ routes: { auto: { targets: [ { model: alpha/model-a } ] } }`
 const skip =
   process.platform === 'linux' ? false : 'the fake has the name of the program that Linux opens with'
 
-/** A directory with an `xdg-open` that exits with this code, and the address that it was given. */
+/** Creates a directory with an `xdg-open` that exits with this code and stores the given address. */
 function opener(t: TestContext, status = 0) {
   const directory = temporaryDirectory(t)
   const [program, told] = [join(directory, 'xdg-open'), join(directory, 'told')]
@@ -28,7 +28,7 @@ function opener(t: TestContext, status = 0) {
   }
 }
 
-test('without keys, the page is opened without signing in', { skip }, async (t) => {
+test('without keys, the page opens without a sign-in', { skip }, async (t) => {
   const { url } = await testGateway(t)
   const { ui, opened } = opener(t)
   const { code, stdout, stderr } = await ui(['--url', url])
@@ -36,7 +36,7 @@ test('without keys, the page is opened without signing in', { skip }, async (t) 
   assert.equal(opened(), `${url}/`)
 })
 
-test('with a key, the address contains a code that signs in once, and not the key', { skip }, async (t) => {
+test('with a key, the address contains a code that signs in once, but not the key', { skip }, async (t) => {
   const { url, get } = await testGateway(t, { config: KEYS })
   const { ui, opened } = opener(t)
   const { code, stdout, stderr } = await ui(['--url', url], { WAYBILL_KEY: KEY })
@@ -63,7 +63,7 @@ test('if no browser can be started, the address is printed', { skip }, async (t)
   assert.equal(opened(), null)
 })
 
-test('if no gateway runs, one line says so, and nothing is opened', { skip }, async (t) => {
+test('if no gateway runs, one line says so, and no browser is opened', { skip }, async (t) => {
   const { ui, opened } = opener(t)
   const { code, stdout, stderr } = await ui(['--url', 'http://127.0.0.1:9'])
   assert.deepEqual([code, stdout], [1, ''])

@@ -1,5 +1,5 @@
 // `waybill ui`: opens the page of the running gateway in a browser. If the gateway has keys, a code signs the
-// page in; it works once, within a minute, and follows the `#`, which a browser sends to no server.
+// page in. The code works once, within a minute, and follows the `#`, which a browser sends to no server.
 import { spawn } from 'node:child_process'
 import { z } from 'zod'
 import { gatewayAt, namedGateway } from './gateway-client.ts'

@@ -1,5 +1,5 @@
-// A command that npm started ends with the shell that npm put in between: npm passes a signal on only to that
-// shell.
+// A command started by npm ends together with the shell that npm put in between, because npm sends a signal
+// only to that shell.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { describe, test } from 'node:test'
@@ -18,7 +18,7 @@ const COMMANDS: Record<string, string> = {
 /** Script that npm's shell runs; `$run` is the command. */
 type Line = '$run; true' | '$run & wait'
 
-/** Starts a command behind a shell, ends the shell, and says whether the command has ended too. */
+/** Starts a command behind a shell, ends the shell, and reports if the command has ended too. */
 async function endShell(command: string, line: Line, env: Record<string, string>): Promise<boolean> {
   const run = `sh -c 'echo pid=$$; exec "${process.execPath}" "${CLI}" ${command}'`
   const shell = spawn('/bin/sh', ['-c', line.replace('$run', () => run)], {
@@ -43,7 +43,7 @@ async function endShell(command: string, line: Line, env: Record<string, string>
   return ended
 }
 
-// All at once: nearly all of their time is waiting.
+// All run at the same time, because they mostly wait.
 describe('a command behind a shell', { concurrency: true }, () => {
   for (const [name, command] of Object.entries(COMMANDS)) {
     const npm = { npm_lifecycle_event: 'npx' }
@@ -54,7 +54,7 @@ describe('a command behind a shell', { concurrency: true }, () => {
     test(`${name} that was not started through npm keeps running`, async (t) => {
       assert.equal(await endShell(command, '$run; true', { WAYBILL_DATA: temporaryDirectory(t) }), false)
     })
-    test(`${name} that a script of npm put into the background keeps running`, {
+    test(`${name} that an npm script put into the background keeps running`, {
       skip: process.platform !== 'linux' && 'only Linux tells a process that it is in the background',
     }, async (t) => {
       const env = { ...npm, WAYBILL_DATA: temporaryDirectory(t) }

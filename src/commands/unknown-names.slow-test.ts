@@ -1,4 +1,4 @@
-// No command silently accepts a name that does not exist, and a reason is given only once.
+// No command silently accepts a name that does not exist, and each reason is printed only once.
 import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -42,7 +42,7 @@ const WRONG: readonly (readonly [string, RegExp])[] = [
   ['logs --url URL --route atuo --json', /no route "atuo"[^\n]*; did you mean auto\?/],
 ]
 
-test('an unknown name leads to exit code 2 and one line with advice', async (t) => {
+test('an unknown name causes exit code 2 and one line with advice', async (t) => {
   const { url } = await testGateway(t, { config: CONFIG })
   const cwd = temporaryDirectory(t)
   for (const [line, says] of WRONG) {

@@ -1,4 +1,4 @@
-// docs/upgrading.md, compared with what the program does with old names and old files.
+// Compares docs/upgrading.md with the program's behaviour for old names and old files.
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ const rows = [...page.matchAll(/^\| ([a-z ]+) \| `([^`]+)` \| `([^`]+)` \|$/gm)]
 const named = (...kinds: string[]) =>
   Object.fromEntries(rows.filter(({ what }) => kinds.includes(what)).map(({ from, to }) => [from, to]))
 
-test('the page has every renamed command, option, setting and field, with its new name, and no other', () => {
+test('the page lists every renamed command, option, setting and field with its new name, and no others', () => {
   assert.deepEqual(named('command', 'option'), RENAMED_WORDS)
   const settings = Object.entries(RENAMED_SETTINGS).map(([place, to]) => [place.split('.').at(-1), to])
   assert.deepEqual(named('setting of a provider'), Object.fromEntries(settings))
@@ -58,7 +58,7 @@ keys: [ { name: ann, role: admin, digest: "sha256:${'0'.repeat(64)}", budget: { 
 defaults: { messages: auto }
 `
 
-test('a configuration of 0.1.0 is refused with the new name, mended in place, and means what it meant', (t) => {
+test('a configuration of 0.1.0 is refused with the new names, is fixed in place, and keeps its meaning', (t) => {
   const file = join(temporaryDirectory(t), 'waybill.yaml')
   writeFileSync(file, OLD_CONFIG)
   assert.throws(() => configCheck({ config: file, env: {} }), /providers\.one\.api: is now called dialect/)
@@ -82,7 +82,7 @@ has: { fallback: true }
 surfaces: { messages: {} }
 `
 
-test('every renamed field of an old target file gets its new name, and all else stays', () => {
+test('every renamed field of an old target file gets its new name, and all other text stays', () => {
   const { text, count } = withCurrentNames(OLD_TARGET)
   assert.equal(count, 7)
   let expected = OLD_TARGET.replace('{{witness.', '{{mock.')

@@ -1,4 +1,4 @@
-// The watch on the configuration file: editors that replace it, links, and a file that was mounted
+// The watch on the configuration file: files replaced by editors, links, and a file that was mounted
 // separately.
 import assert from 'node:assert/strict'
 import { closeSync, openSync, renameSync, writeFileSync } from 'node:fs'
@@ -8,11 +8,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { temporaryDirectory } from '../test/test-gateway.ts'
 import { stateOf, watchConfig } from './watch-config.ts'
 
-test('a configuration that was replaced where this process cannot see it is reported once', {
+test("a configuration that was replaced outside this process's view is reported once", {
   skip: process.platform !== 'linux' && 'only Linux shows an open file below /proc',
 }, async (t) => {
-  // What a container sees of a file that was mounted separately: the path stays with the old file, which has
-  // no name any more.
+  // Simulates a container's view of a file that was mounted separately. The path still leads to the old file,
+  // which has no name any more.
   const file = join(temporaryDirectory(t), 'waybill.yaml')
   writeFileSync(file, 'a: 1\n')
   const descriptor = openSync(file, 'r')
@@ -36,7 +36,7 @@ test('a configuration that was replaced where this process cannot see it is repo
   assert.equal(changed, 0)
 })
 
-test('a change between reading the configuration and the first look is taken up (LIFE-07)', async (t) => {
+test('a change between reading the configuration and the first check is applied (LIFE-07)', async (t) => {
   const file = join(temporaryDirectory(t), 'waybill.yaml')
   writeFileSync(file, 'a: 1\n')
   const since = stateOf(file)

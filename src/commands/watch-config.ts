@@ -1,13 +1,13 @@
-// Reports when the configuration should be read again because its file has changed. Watches the file by its
+// Reports that the configuration should be reloaded because its file has changed. Watches the file by its
 // name, so an editor may write into it or replace it, and a link may be moved.
 import { type Stats, statSync, unwatchFile, watchFile } from 'node:fs'
 
 /**
- * Interval of checks, ms. Not by notification: in a container the file lies beside the database, whose writes
- * would all cause notifications.
+ * Interval of checks, ms. File system notifications are not used: in a container the file is beside the
+ * database, whose writes would all cause notifications.
  */
 const LOOK_MS = 1_000
-/** Time for which a changed file is left alone, because its writer may not be done, ms. */
+/** Time to wait after a change, ms, because its writer may not be done. */
 const SETTLE_MS = 200
 
 /** Returns the present state of a file; null if it cannot be seen. */
@@ -20,17 +20,20 @@ export function stateOf(file: string): Stats | null {
 }
 
 export interface Watch {
-  /** State of the file before the configuration was read: a later change counts. Default: its state now. */
+  /**
+   * State of the file before the configuration was read, so that a later change counts. Default: its present
+   * state.
+   */
   readonly since?: Stats | null
   /** Interval of checks, ms. */
   readonly look?: number
-  /** Time for which a change is left alone, ms. */
+  /** Time to wait after a change, ms. */
   readonly settle?: number
-  /** Called once, with a message, if another file has taken this one's place and cannot be seen from here. */
+  /** Called once with a message if another file has replaced this one and cannot be seen from here. */
   readonly lost?: (message: string) => void
 }
 
-/** Calls `changed` on every change that has settled. Returns a function that stops it. */
+/** Calls `changed` after every change that has settled. Returns a function that stops the watch. */
 export function watchConfig(
   file: string,
   changed: () => void,
@@ -38,7 +41,7 @@ export function watchConfig(
 ): () => void {
   let settling: NodeJS.Timeout | undefined
   const soon = (now: Stats, before: Stats) => {
-    // A file that a container has mounted by itself stays when it is replaced outside, but has no name left.
+    // A file that a container mounts separately remains after it is replaced outside, but has no name left.
     if (now.nlink === 0 && now.ino !== 0) {
       if (before.nlink !== 0)
         lost(
@@ -51,7 +54,7 @@ export function watchConfig(
     settling = setTimeout(changed, settle)
   }
   watchFile(file, { interval: look, persistent: false }, soon)
-  // It compares with the state at its own first check, which on a busy machine may come after a change.
+  // The watch compares with the state at its own first check, which on a busy machine may follow a change.
   const first = setTimeout(() => {
     const now = stateOf(file)
     if (since && now && !isSame(now, since)) soon(now, since)

@@ -1,10 +1,13 @@
-// Bounds the memory for short-lived objects. By default V8 lets it grow to 96 MiB under load, although
-// nothing of a call needs it afterwards: the process would be a third larger for no gain. Node's flag for
-// this works only on its own command line, so growth is stopped here when it is observed.
+// Bounds the memory for short-lived objects. By default V8 lets it grow to 96 MiB under load, although a
+// finished call needs none of it. The process would be a third larger without any gain. Node's flag for this
+// works only on its own command line, so this module stops the growth when it observes it.
 import { PerformanceObserver } from 'node:perf_hooks'
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
 
-/** Keeps the initial size until it is bounded: loading the program would let it grow for good, by 11 MiB. */
+/**
+ * Keeps the initial size until it is bounded. Otherwise, loading the program would enlarge it permanently by
+ * 11 MiB.
+ */
 export function holdYoungGeneration(): void {
   setFlagsFromString('--semi-space-growth-factor=1')
 }

@@ -1,4 +1,4 @@
-// Parts of an entry in the table of commands: its type, shared options, the example below its help.
+// Parts of an entry in the table of commands: its type, shared options, and the example below its help.
 import { type Command, InvalidArgumentError } from 'commander'
 
 export type Env = Readonly<Record<string, string | undefined>>
@@ -11,7 +11,7 @@ export interface Surroundings {
   readonly finish: (exitCode: number) => void
 }
 
-/** Adds a command with its options, an example and its action; or several commands under one name. */
+/** Adds a command with its options, an example and its action, or several subcommands under one name. */
 export type CommandEntry = (program: Command, surroundings: Surroundings) => void
 
 export const GATEWAY_URL = [
@@ -24,7 +24,7 @@ export const GATEWAY_KEY = [
   'file with a gateway key that only you can read (WAYBILL_KEY_FILE)',
 ] as const
 
-/** Parses a port number, or refuses the text. */
+/** Parses a port number; throws for other text. */
 export function portNumber(text: string): number {
   const port = Number(text)
   if (!/^\d+$/.test(text) || port > 65_535)
@@ -32,10 +32,12 @@ export function portNumber(text: string): number {
   return port
 }
 
-/** Returns a port as text, the form of the setting. */
+/** Returns a port as text, as the setting expects it. */
 export const portText = (text: string): string => String(portNumber(text))
 
-/** Adds the values of an option that can be repeated and may hold several, separated by commas. */
+/**
+ * Collects the values of an option that can be repeated and may contain several values, separated by commas.
+ */
 export const commaList = (text: string, before: readonly string[] = []): readonly string[] => [
   ...before,
   ...text.split(',').flatMap((each) => each.trim() || []),

@@ -159,7 +159,7 @@ export const addMock: CommandEntry = (program) => {
     .action(async (options) => (await import('../mock.ts')).mock(options))
 }
 
-/** Parses `errors=0.1,seed=7`, or refuses it; the mock knows the names. */
+/** Parses `errors=0.1,seed=7`; throws if it is malformed. The mock knows the names. */
 function numbersIn(text: string): Record<string, number> {
   const pairs = text.split(',').map((pair) => /^(\w+)=(\d+(?:\.\d+)?)$/.exec(pair))
   const wrong = pairs.indexOf(null)

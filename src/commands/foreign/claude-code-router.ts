@@ -1,4 +1,4 @@
-// Claude Code Router's config.json: providers with their models, and which of them gets which kind of call.
+// Claude Code Router's config.json: providers with their models, and the model for each kind of call.
 import {
   baseOf,
   type ConfigDraft,
@@ -54,7 +54,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   fallback: 'the targets of a route are each other’s fallbacks; add them to `routes`',
 }
 
-/** Transformers whose work the translation between dialects does. */
+/** Transformers that the translation between dialects replaces. */
 const TRANSLATED = [
   'openai',
   'anthropic',
@@ -132,7 +132,7 @@ function keyVariableOf(key: unknown, provider: string, where: string, draft: Con
 const ALL_EFFORTS = ['minimal', 'low', 'medium', 'high', 'xhigh', 'max']
 const USUAL_LONG_CONTEXT = 60_000
 
-/** The kinds of call become rules of one route, in the order in which the other gateway looks at them. */
+/** The kinds of call become rules of one route, in the order in which the other gateway checks them. */
 function readRouter(router: ForeignFields, known: ReadonlyMap<string, string>, draft: ConfigDraft): void {
   const targetOf = (kind: string): string | null => {
     const given = text(router[kind])

@@ -1,10 +1,10 @@
-// Deployments of clouds, which take a sign-in instead of a key. Knows the parameters that LiteLLM has for them.
+// Cloud deployments that require a sign-in instead of a key. Knows LiteLLM's parameters for them.
 import { baseOf, type ForeignProvider } from './draft.ts'
 
-/** Reads a parameter; undefined if it is absent, or names a variable that is not set. */
+/** Reads a parameter; undefined if it is absent or refers to a variable that is not set. */
 export type ReadParameter = (name: string) => string | undefined
 
-/** Returns the provider, or why there is none. */
+/** Returns the provider, or the reason why there is none. */
 export type CloudReader = (
   model: string,
   read: ReadParameter,

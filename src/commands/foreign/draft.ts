@@ -1,30 +1,30 @@
-// A configuration in the making: the parts of another gateway's file that ours can express, and notes on
-// those that it cannot. Writes no key anywhere, whatever the file contains. Knows no other gateway.
+// A draft configuration: the parts of another gateway's file that ours can express, and notes on the other
+// parts. Never writes a key, whatever the file contains. Knows no particular gateway.
 import { createHash } from 'node:crypto'
 import { withoutEndpoint } from '../../config/endpoint-paths.ts'
 import type { DIALECT_NAMES, STRATEGIES } from '../../config/schema.ts'
 
-/** A setting that was not carried over, or not as it was. */
+/** A setting that was not carried over, or was changed. */
 export interface Note {
-  /** Its place in the file. */
+  /** Place of the setting in the file. */
   readonly where: string
-  /** The reason, and what to do instead. */
+  /** The reason, and the alternative. */
   readonly advice: string
 }
 
 type DialectName = (typeof DIALECT_NAMES)[number]
 
-/** A provider as a file names it. */
+/** A provider as described in a file. */
 export interface ForeignProvider {
   /** Proposed name. */
   readonly name: string
   readonly dialect: readonly DialectName[]
   readonly baseUrl: string
-  /** Variable that holds its key; null if it needs none. */
+  /** Variable that contains the provider's key; null if it needs none. */
   readonly keyVariable: string | null
-  /** Sign-in of a cloud, in place of a key. */
+  /** Sign-in of a cloud, instead of a key. */
   readonly auth?: string
-  /** Cloud with paths of its own. */
+  /** Cloud that has its own paths. */
   readonly platform?: string
 }
 
@@ -51,10 +51,10 @@ export class ConfigDraft {
   readonly keys: Record<string, unknown>[] = []
   readonly defaults: Record<string, string> = {}
   cache: Readonly<Record<string, unknown>> | null = null
-  /** Models that are asked for as provider/model, without a route. */
+  /** Models that are requested as provider/model, without a route. */
   readonly direct: string[] = []
   readonly #providers = new Map<string, ForeignProvider>()
-  /** Variables for keys that the file holds, by the digest of each. */
+  /** Variables for keys that the file contains, by the digest of each. */
   readonly #secrets = new Map<string, string>()
 
   note(where: string, advice: string): void {
@@ -63,7 +63,8 @@ export class ConfigDraft {
   }
 
   /**
-   * Returns the variable for a key that the file contains, and adds a note. Keys of one purpose are numbered.
+   * Returns the variable for a key that the file contains, and adds a note. Keys for the same purpose are
+   * numbered.
    */
   secret(where: string, key: string, usual: string): string {
     const digest = createHash('sha256').update(key).digest('hex')
@@ -78,7 +79,7 @@ export class ConfigDraft {
     return name
   }
 
-  /** Returns the name under which a provider is written: one for each address and key. */
+  /** Returns the name under which a provider is written. Each address and key has one name. */
   provider(given: ForeignProvider): string {
     const wanted = given.name.replaceAll(/[^\w.-]+/g, '-').replaceAll(/^-+|-+$/g, '') || 'provider'
     for (let n = 1; ; n++) {
@@ -97,8 +98,8 @@ export class ConfigDraft {
   }
 
   /**
-   * Accepts a gateway key of the file: its digest is written, or a note names it if it is in a variable that
-   * is not set.
+   * Accepts a gateway key from the file. Writes its digest, or a note if the key is in a variable that is not
+   * set.
    */
   gatewayKey(where: string, key: string | undefined, more: Readonly<Record<string, unknown>> = {}): void {
     if (key) {
@@ -117,14 +118,14 @@ export class ConfigDraft {
       )
   }
 
-  /** Returns the variables that hold the providers' keys. */
+  /** Returns the variables that contain the providers' keys. */
   get variables(): string[] {
     return [...new Set([...this.#providers.values()].flatMap(({ keyVariable }) => keyVariable ?? []))]
   }
 
   /**
-   * Makes the names fit together: a route may not begin with the name of a provider, and has each target once.
-   * A route that means what its own name means without it is left out.
+   * Makes the names consistent. A route name may not begin with a provider's name, and a route has each
+   * target once. A route is left out if its name means the same target without it.
    */
   settle(): void {
     const providerOf = (id: string) => id.slice(0, id.indexOf('/'))
@@ -171,7 +172,7 @@ export class ConfigDraft {
     }
   }
 
-  /** Returns the configuration as values, in the order in which they are written. */
+  /** Returns the configuration as values, in the order of the written file. */
   values(): Record<string, unknown> {
     const filled = (part: object) => (Object.keys(part).length > 0 ? part : undefined)
     const providers = Object.fromEntries(
@@ -200,13 +201,13 @@ export class ConfigDraft {
   }
 }
 
-/** A format of another gateway. */
+/** A file format of another gateway. */
 export interface ForeignFormat {
   /** Name for people. */
   readonly name: string
   /** Returns true for a file of this format. */
   isOne(file: unknown): boolean
-  /** Fills the draft. `env` holds what the file refers to, as far as it is set. */
+  /** Fills the draft. `env` contains the variables to which the file refers, if they are set. */
   read(file: never, draft: ConfigDraft, env: Readonly<Record<string, string | undefined>>): void
 }
 
@@ -228,10 +229,13 @@ export const variableFor = (provider: string): string =>
     .replaceAll(/\W+/g, '_')
     .replace(/^(?=\d)/, '_')}_API_KEY`
 
-/** Returns an address without the path of an endpoint, which the gateway adds itself; for messages it adds the version, too. */
+/**
+ * Returns an address without the path of an endpoint, which the gateway adds itself. For messages, also adds
+ * the version.
+ */
 export const baseOf = (url: string): string => withoutEndpoint(url.replace(/\/v1(?=\/messages\/*$)/, ''))
 
-/** Notes each setting of a section that nothing above has read. */
+/** Adds a note for each setting of a section that was not read above. */
 export function noteOthers(
   draft: ConfigDraft,
   where: string,

@@ -1,5 +1,5 @@
-// LiteLLM's proxy configuration: a list of deployments, those of one name being a route, and settings of the
-// router, of the library and of the proxy.
+// LiteLLM's proxy configuration: a list of deployments, and settings of the router, the library and the
+// proxy. Deployments with the same name form a route.
 import { CLOUDS } from './clouds.ts'
 import {
   baseOf,
@@ -89,7 +89,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   finetune_settings: 'the gateway forwards no fine-tuning',
 }
 
-/** Parameters of a deployment that go into each of its requests, in the dialect chat. */
+/** Parameters of a deployment that are added to each of its requests in the dialect chat. */
 const MEMBERS = [
   ...['temperature', 'top_p', 'max_tokens', 'max_completion_tokens', 'seed', 'stop', 'reasoning_effort'],
   ...['frequency_penalty', 'presence_penalty', 'service_tier', 'verbosity', 'parallel_tool_calls'],
@@ -147,7 +147,7 @@ function readDeployments(
   return groups
 }
 
-/** Returns null if it cannot be carried over; a note says why. */
+/** Returns null if a deployment cannot be carried over; a note says why. */
 function targetOf(
   deployment: ForeignFields,
   asked: string,
@@ -293,18 +293,20 @@ function placeOf(
   }
 }
 
-/** Owners of models whose names precede a model's name without being a vendor. */
+/** Names that precede a model's name without being a vendor: they are the owners of the model. */
 const OWNERS = /^(meta-llama|mistralai|google|qwen|deepseek-ai|openai-community|microsoft|nvidia-nemotron)$/i
 const isVendor = (prefix: string): boolean =>
   Object.hasOwn(CLOUDS, prefix) || vendorOf(prefix) !== null || !OWNERS.test(prefix)
 
-/** LiteLLM finds the vendor of well-known models without a prefix. */
+/** LiteLLM recognizes the vendor of well-known models without a prefix. */
 function vendorByModel(model: string, hasAddress: boolean): string {
   if (!hasAddress && model.startsWith('claude')) return 'anthropic'
   return 'openai'
 }
 
-/** Returns a value, or that of the variable that it names; undefined if that is not set. */
+/**
+ * Returns a value, or the value of the variable to which it refers; undefined if that variable is not set.
+ */
 function resolved(value: unknown, env: Env): string | undefined {
   const variable = variableIn(value)
   return variable === undefined ? text(value) : text(env[variable])
@@ -341,7 +343,7 @@ const nameOfHost = (address: string): string => {
   }
 }
 
-/** Ollama's own interface is at the address, the one of OpenAI's shape below /v1. */
+/** Ollama has its own API at the base address, and the OpenAI-compatible one below /v1. */
 const withVersion = (address: string, vendor: string | undefined): string =>
   vendor === 'ollama' && !/\/v1\/?$/.test(address) ? `${baseOf(address)}/v1` : baseOf(address)
 
@@ -390,7 +392,7 @@ function readAliases(aliases: ForeignFields, draft: ConfigDraft): void {
   }
 }
 
-/** Appends the targets of the fallbacks: they are tried last, and only after a failure. */
+/** Appends the targets of the fallbacks, which are tried last and only after a failure. */
 function readFallbacks(
   settings: ForeignFields,
   groups: ReadonlyMap<string, readonly Deployment[]>,
@@ -451,7 +453,7 @@ function append(
     draft.routes[name] = { ...route, targets: [...route.targets, ...added].map(withoutWeight) }
     return
   }
-  // A target of weight 0 is drawn only when the others have failed.
+  // A target with weight 0 is chosen only after the others have failed.
   if (route.strategy && !['random', 'weighted'].includes(route.strategy))
     draft.note(
       `fallbacks: ${name}`,

@@ -1,5 +1,5 @@
-// Channels of one-api and of its forks, as `GET /api/channel/` answers them: each has a type, an address, a key
-// and the models that it serves. Channels with the same model are its targets.
+// Channels of one-api and its forks, as returned by `GET /api/channel/`. Each has a type, an address, a key
+// and the models that it serves. Channels with the same model become its targets.
 import {
   baseOf,
   type ConfigDraft,
@@ -40,10 +40,10 @@ export const oneApi = {
   },
 } satisfies ForeignFormat
 
-/** Channels in one answer of its interface. */
+/** Channels in one answer of the API. */
 const PAGE = 10
 
-/** A list, what the interface wraps it in, or a list of such answers. */
+/** A list, the API's wrapper around it, or a list of such answers. */
 const channelsIn = (file: unknown): readonly unknown[] => {
   const { data, channels } = fields(file)
   return Array.isArray(file)
@@ -51,7 +51,7 @@ const channelsIn = (file: unknown): readonly unknown[] => {
     : list(list(data ?? channels).length > 0 ? (data ?? channels) : fields(data).items)
 }
 
-/** Names of types that need no address of their own, by their number. */
+/** Names of the types that need no separate address, by number. */
 const VENDORS: Readonly<Record<number, string>> = {
   1: 'openai',
   14: 'anthropic',
@@ -65,7 +65,7 @@ const VENDORS: Readonly<Record<number, string>> = {
   36: 'deepseek',
   39: 'together',
 }
-/** Types that have an interface of their own and no address of OpenAI's shape. */
+/** Types that have their own API and no OpenAI-compatible address. */
 const OWN_INTERFACES = [3, 11, 15, 18, 21, 23, 33, 34, 35, 37, 38]
 
 function modelsOf(
@@ -123,7 +123,7 @@ function modelsOf(
     }))
 }
 
-/** Settings that are read, and members that describe a channel's past, not its configuration. */
+/** Settings that are read, and members that describe a channel's history instead of its configuration. */
 const READ = [
   ...[
     'id',
