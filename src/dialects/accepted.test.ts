@@ -1,5 +1,5 @@
-// Translated calls to mock providers that refuse what their models refuse: each call of a chat client is
-// accepted at the first request, and what cannot be kept is named.
+// Translated calls to mock providers that are as strict as the real models. Each call of a chat client is
+// accepted at the first request, and each loss is named.
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,7 +10,7 @@ import { parseConfig } from '../config/load.ts'
 import { createGateway } from '../gateway/create-gateway.ts'
 import { packageTable } from '../models/facts.ts'
 
-/** A gateway in front of mock providers with names that the facts do not know. */
+/** A gateway in front of mock providers with names unknown to the model facts. */
 async function start(t: TestContext) {
   const mock = await createMockProviders()
   const data = mkdtempSync(join(tmpdir(), 'waybill-models-'))
@@ -39,7 +39,7 @@ const MESSAGES = [{ role: 'user', content: 'Where to?' }]
 const SCHEMA = { type: 'object', properties: { city: { type: 'string' } } }
 const TOOLS = [{ type: 'function', function: { name: 'weather', parameters: SCHEMA } }]
 
-/** Options of a chat client; each goes to every model. */
+/** Options of a chat client. Each one is sent to every model. */
 const WISHES: readonly Record<string, unknown>[] = [
   {},
   { temperature: 0.4 },

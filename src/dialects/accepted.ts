@@ -1,5 +1,5 @@
-// Fits a request to what its model accepts, by the nearest means, and names the rest as a loss. Knows facts about models
-// (src/models), no model and no dialect.
+// Adapts a request to the limits of its model and reports the rest as losses. Reads facts about models
+// (src/models); contains no model names and no dialect names.
 import type { Losses } from '../core/losses.ts'
 import type { Facts } from '../models/facts.ts'
 import {
@@ -13,7 +13,7 @@ import {
 /** Returns true if the client asked the model not to reason. */
 export const isOff = ({ effort, on }: ReasoningWish): boolean => effort === 'none' || on === false
 
-/** Returns the output limit, at most the model's. */
+/** Returns the output limit, capped at the model's maximum. */
 export function acceptedLimit<Limit extends number | null>(
   asked: Limit,
   { output }: Facts,
@@ -24,7 +24,7 @@ export function acceptedLimit<Limit extends number | null>(
   return output
 }
 
-/** Returns the level of effort in one of these words, which a model with facts of its own replaces. */
+/** Returns the effort as one of `words`, or as one of the model's own words if the facts list them. */
 export function acceptedEffort(
   wish: ReasoningWish,
   { efforts = undefined }: Facts,
@@ -43,7 +43,7 @@ export function acceptedEffort(
   return asked === null ? null : nearestEffort(asked, taken, losses)
 }
 
-/** Returns the sampling that the model accepts. `thinks`: it will reason in this call. */
+/** Returns the sampling parameters that the model accepts. `thinks`: true if the model will reason. */
 export function acceptedSampling(
   sampling: Sampling,
   { sampling: taken = 'any' }: Facts,
@@ -52,13 +52,13 @@ export function acceptedSampling(
 ): Sampling {
   if (taken === 'any' || (taken.endsWith('without_thinking') && !thinks)) return sampling
   const { temperature, topP, topK } = sampling
-  // Leaving a default out changes nothing.
+  // Omitting a default value changes nothing.
   if ((temperature ?? 1) !== 1 || (topP ?? 1) !== 1) losses.add('sampling.temperature')
   losses.of(topK, 'sampling.top_k')
   return { ...sampling, temperature: null, topP: null, topK: null }
 }
 
-/** Returns the tool choice; one that forces a call becomes `auto` where the model refuses it. */
+/** Returns the tool choice. A choice that forces a call becomes `auto` if the model refuses forced calls. */
 export function acceptedChoice(
   choice: Conversation['choice'],
   { forced_tools }: Facts,

@@ -1,7 +1,7 @@
-// The block model: conversations and answers as ordered blocks, independent of any dialect, and the interface
-// by which a dialect is translated (`DialectBlocks`). Used only across dialects: if client and provider speak
-// the same one, bytes are relayed and none of this runs. Knows no dialect; a block keeps all it can, and a
-// dialect that cannot write it names the loss (losses.ts).
+// The block model: conversations and answers as ordered blocks, independent of any dialect. `DialectBlocks`
+// is the interface for translating a dialect. Blocks are used only across dialects; if client and provider
+// speak the same dialect, bytes are relayed unparsed. A dialect that cannot write a block reports the loss
+// (losses.ts).
 import type { Tokens } from '../core/call.ts'
 import type { Loss, Losses } from '../core/losses.ts'
 import type { Facts } from '../models/facts.ts'
@@ -9,19 +9,19 @@ import type { ClientRequest } from './client-request.ts'
 import type { Json } from './json.ts'
 import type { StreamEvent } from './stream-event.ts'
 
-/** Location of an image or a document. Base64 is never put into a text. */
+/** Location of an image or a document. Base64 data is never inserted into a text. */
 export type Source =
   | { readonly kind: 'base64'; readonly mediaType: string; readonly data: string }
   | { readonly kind: 'url'; readonly url: string; readonly mediaType?: string }
   | { readonly kind: 'text'; readonly text: string }
-  /** A file stored by the provider, by its id. */
+  /** The id of a file that the provider stores. */
   | { readonly kind: 'file'; readonly id: string }
 
 /** Data that only the model's own family can read: a signature, redacted or encrypted reasoning. */
 export interface Opaque {
-  /** Family that made it, see `DialectBlocks.family`. */
+  /** Family of the model that produced the data, see `DialectBlocks.family`. */
   readonly family: string
-  /** As the provider sent it; a dialect with several such fields joins them into one text. */
+  /** The data as the provider sent it. A dialect with several opaque fields joins them into one text. */
   readonly bytes: string
 }
 
@@ -45,7 +45,9 @@ export interface DocumentBlock extends Cached {
   readonly source: Source
   readonly name: string | null
 }
-/** Opaque data without a text is a block too, and belongs to the next block (Gemini: the call after it). */
+/**
+ * A block may have opaque data and no text. Its data then belongs to the next block (Gemini: the next call).
+ */
 export interface ReasoningBlock {
   readonly type: 'reasoning'
   readonly text: string
@@ -60,17 +62,20 @@ export interface CallBlock extends Cached {
   /** Group that the tool belongs to. */
   readonly namespace: string | null
   readonly kind: CallKind
-  /** As the model wrote them: JSON, except for `custom`; empty if there are none. */
+  /** Arguments as the model wrote them: JSON, except for `custom`; empty if there are none. */
   readonly args: string
 }
 export interface ResultBlock extends Cached {
   readonly type: 'result'
-  /** Id of the call that it answers. */
+  /** Id of the call with this result. */
   readonly id: string
   readonly blocks: readonly Block[]
   readonly error: boolean
 }
-/** Content that the block model cannot express. Only its own dialect writes it; others name the loss. */
+/**
+ * Content that the block model cannot express. Its own dialect writes it back; the other dialects report the
+ * loss.
+ */
 export interface UnknownBlock {
   readonly type: 'unknown'
   readonly dialect: string
@@ -86,7 +91,10 @@ export type Block =
   | ResultBlock
   | UnknownBlock
 
-/** Instructions keep their place among the turns. Tool results are blocks of a user's turn. */
+/**
+ * One turn of a conversation. Instructions keep their place among the turns; tool results belong to the
+ * user's turn.
+ */
 export interface Turn {
   readonly role: 'system' | 'developer' | 'user' | 'assistant'
   readonly blocks: readonly Block[]
@@ -109,7 +117,7 @@ export type ToolChoice =
   | { readonly type: 'auto' | 'none' | 'required' }
   | { readonly type: 'tool'; readonly name: string; readonly namespace: string | null }
 
-/** `name` null: any JSON object. */
+/** Required format of an answer: `json` is any JSON object. */
 export type Format =
   | { readonly type: 'json' }
   | {
@@ -130,7 +138,7 @@ export interface Sampling {
 }
 
 export interface ReasoningWish {
-  /** `none` to `max`, or a word of the dialect's own. */
+  /** A word from `none` to `max`, or one that only the dialect defines. */
   readonly effort: string | null
   /** Maximum tokens of reasoning. */
   readonly budget: number | null
@@ -138,37 +146,37 @@ export interface ReasoningWish {
   readonly on: boolean | null
 }
 
-/** A field of the request that some dialects share and the block model cannot express. */
+/** A request field that some dialects share, but that the block model cannot express. */
 export interface Extra {
-  /** Owner of the field: a dialect that knows the owner's fields may write it. */
+  /** Vendor that defined the field. Dialects that support this vendor's fields may write it. */
   readonly owner: 'anthropic' | 'openai' | 'google'
   readonly name: string
   readonly value: unknown
-  /** The loss if it is not written. */
+  /** Loss to report if the field is not written. */
   readonly loss: Loss
 }
 
-/** A request in blocks. */
+/** A request, converted to blocks. */
 export interface Conversation {
   readonly turns: readonly Turn[]
   readonly tools: readonly Tool[]
   readonly choice: ToolChoice | null
-  /** False: one call at a time. Null if unspecified. */
+  /** False if the model may make only one call at a time. Null if unspecified. */
   readonly parallel: boolean | null
   readonly maxTokens: number | null
   readonly stop: readonly string[]
   readonly sampling: Sampling
   readonly reasoning: ReasoningWish
   readonly format: Format | null
-  /** The end user, as named by the client. */
+  /** The end user's name, as sent by the client. */
   readonly user: string | null
   readonly extras: readonly Extra[]
 }
 
-/** Reason why an answer ended, docs/contract.md "Translation". */
+/** Reason why an answer ended. See "Translation" in docs/contract.md. */
 export type Stop = 'end' | 'length' | 'calls' | 'sequence' | 'refusal' | 'pause' | 'context'
 
-/** Content of an answer; its usage is read by the dialect's `UpstreamDialect`. */
+/** Content of an answer. The dialect's `UpstreamDialect` reads the usage. */
 export interface AnswerBlocks {
   readonly blocks: readonly Block[]
   /** Null if unspecified. */
@@ -182,24 +190,30 @@ export interface Answer extends AnswerBlocks {
   readonly tokens: Tokens | null
 }
 
-/** A block that begins in a stream; its text, reasoning or arguments follow as deltas. */
+/** The start of a block in a stream. Text, reasoning or arguments follow as deltas. */
 export type Opened =
   | { readonly type: 'text' }
   | { readonly type: 'reasoning' }
   | Pick<CallBlock, 'type' | 'id' | 'name' | 'namespace' | 'kind'>
 
-/** Events that a reader emits for a stream. Blocks may interleave; `key` identifies one and is used once. */
+/**
+ * Events that a reader emits for a stream. Blocks may interleave; each has its own `key`, which is never
+ * reused.
+ */
 export type BlockEvent =
   | { readonly type: 'open'; readonly key: string | number; readonly block: Opened }
   | { readonly type: 'delta'; readonly key: string | number; readonly text: string }
-  /** Opaque data of a reasoning block; the last one counts. */
+  /** Opaque data of a reasoning block. The last event of this type counts. */
   | { readonly type: 'seal'; readonly key: string | number; readonly opaque: Opaque }
   | { readonly type: 'close'; readonly key: string | number }
-  /** A block that arrives whole: an image, or something unknown. */
+  /** A block that arrives in one piece: an image or unknown content. */
   | { readonly type: 'whole'; readonly block: Block }
   | { readonly type: 'stop'; readonly stop: Stop; readonly sequence: string | null }
 
-/** Events for a writer: one block open at a time, indexes 0, 1, 2 … (sequence.ts ensures it). */
+/**
+ * Events for a writer. Only one block is open at a time, and indexes are 0, 1, 2 … (sequence.ts enforces both
+ * rules).
+ */
 export type SerialEvent =
   | { readonly type: 'start'; readonly model: string }
   | { readonly type: 'open'; readonly index: number; readonly block: Opened }
@@ -214,59 +228,70 @@ export type SerialEvent =
       readonly tokens: Tokens | null
     }
 
-/** Reads a stream of one answer. Throws if an event is not of the dialect. */
+/** Reads a stream of one answer. Throws if an event does not belong to the dialect. */
 export interface BlockReader {
   read(event: StreamEvent): readonly BlockEvent[]
 }
 
-/** Writes a stream of one answer: whole events with their blank lines; empty if there is nothing to write. */
+/**
+ * Writes the stream of one answer as complete events with their blank lines. Returns an empty text if there
+ * is nothing to write.
+ */
 export interface BlockWriter {
   write(event: SerialEvent): string
 }
 
-/** The provider that a request goes to or an answer comes from. */
+/** The provider of a request or an answer. */
 export interface Peer {
-  /** Family of the opaque reasoning that it makes and can read. */
+  /** Family of the opaque reasoning that the provider produces and can read. */
   readonly family: string
-  /** Host of its base URL: some providers name fields differently. */
+  /** Host of the provider's base URL. Some providers use other field names. */
   readonly host: string
   /** Requested model. */
   readonly model: string
-  /** What is known of this model. */
+  /** Known facts about this model. */
   readonly facts: Facts
-  /** False: it has refused reasoning of earlier turns, so none is written. */
+  /** False if the provider has refused reasoning of earlier turns; then the request contains none. */
   readonly returnsReasoning: boolean
 }
 
-/** The client that an answer is written for. */
+/** The client that receives an answer. */
 export interface Asker {
-  /** True if it wants usage in a stream. */
+  /** True if the client wants usage in a stream. */
   readonly wantsUsage: boolean
-  /** Path of its request, see `ClientRequest.path`. */
+  /** Path of the client's request, see `ClientRequest.path`. */
   readonly path?: string | undefined
 }
 
-/** The translation of a dialect, to and from blocks. */
+/** Translates a dialect to blocks and back. */
 export interface DialectBlocks {
-  /** Family of its providers' opaque reasoning by default; null: each provider is a family of its own. */
+  /**
+   * Default family for opaque reasoning of this dialect's providers. Null if each provider is its own family.
+   */
   readonly family: string | null
-  /** Names and kinds of tools that its providers accept; others are mapped, and mapped back in the answer. */
+  /**
+   * Tool names and kinds that providers of this dialect accept. All others are mapped, and answers map them
+   * back.
+   */
   readonly tools: {
     readonly name: RegExp
     readonly namespaces: boolean
     readonly custom: boolean
   }
-  /** Returns true if a model with these facts accepts tools in this dialect, with such reasoning; absent: always. */
+  /**
+   * Returns true if a model accepts tools in this dialect with this reasoning setting. Absent if every model
+   * does.
+   */
   takesTools?(facts: Facts, reasoning: ReasoningWish | null): boolean
-  /** Output tokens that its requests ask for if the client sets no maximum; absent if they then ask for none. */
+  /** Output limit in tokens for requests without a maximum. Absent if the dialect requires no limit. */
   readonly defaultOutput?: number
-  /** The path of a request, not its body, asks for a stream. */
+  /** True if the path of a request, not its body, selects streaming. */
   readonly streamsByPath?: true
-  /** Parses a client's request from its JSON body. Reports losses that every dialect has. */
+  /** Parses a client's request from its JSON body. Reports the losses that occur in every dialect. */
   parseRequest(json: Json, request: Pick<ClientRequest, 'forwarded'>, losses: Losses): Conversation
   /**
-   * Returns the body of a request to a provider, without `model` and `stream` if `UpstreamDialect.request`
-   * adds them. Reports its losses.
+   * Returns the body of a provider request and reports its losses. Omits `model` and `stream` if
+   * `UpstreamDialect.request` adds them.
    */
   writeRequest(conversation: Conversation, peer: Peer, losses: Losses): Record<string, unknown>
   /** Parses a provider's whole answer. */
@@ -286,7 +311,7 @@ export const NO_SAMPLING: Sampling = {
   frequencyPenalty: null,
 }
 
-/** Reports the losses in dialects that have neither. A penalty of 0 is not a loss. */
+/** Reports the losses in dialects that have neither a seed nor penalties. A penalty of 0 is not a loss. */
 export function withoutSeedAndPenalties(
   { seed, presencePenalty, frequencyPenalty }: Sampling,
   losses: Losses,
@@ -295,7 +320,7 @@ export function withoutSeedAndPenalties(
   losses.of(presencePenalty || frequencyPenalty || null, 'sampling.penalties')
 }
 
-/** Returns a schema in OpenAI's format, which requires a name. */
+/** Returns a schema in OpenAI's format. A name is required there. */
 export const namedSchema = ({ name, schema, strict }: Extract<Format, { type: 'schema' }>): Json => ({
   name: name ?? 'answer',
   schema,
@@ -306,7 +331,7 @@ export const namedSchema = ({ name, schema, strict }: Extract<Format, { type: 's
 export const textOfBlocks = (blocks: readonly Block[], between = '\n\n'): string =>
   blocks.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join(between)
 
-/** Returns the unread fields of a request as extras, each with its loss. */
+/** Returns the unread fields of a request as extras, each with the loss to report. */
 export function extrasOf(
   json: Json,
   owner: Extra['owner'],
@@ -320,7 +345,7 @@ export function extrasOf(
   )
 }
 
-/** Writes the extras whose fields the dialect shares, and reports the loss of the others. */
+/** Writes the extras that the dialect supports and reports all others as losses. */
 export function writeExtras(
   extras: readonly Extra[],
   owner: Extra['owner'],
@@ -333,7 +358,7 @@ export function writeExtras(
     else losses.add(extra.loss)
 }
 
-/** Returns the dialect's word for an effort: the same one if there is one, else the nearest. */
+/** Returns the same effort if the dialect has a word for it; otherwise the nearest effort. */
 export function nearestEffort(effort: string, words: readonly string[], losses: Losses): string | null {
   if (words.includes(effort)) return effort
   losses.add('effort')

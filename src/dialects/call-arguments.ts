@@ -1,4 +1,4 @@
-// Arguments of calls as JSON whose numbers keep their spelling.
+// Arguments of calls as JSON. Numbers keep their original digits.
 import { parseExact } from '../shared/exact-json.ts'
 import { isObject, type Json } from './json.ts'
 

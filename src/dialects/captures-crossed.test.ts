@@ -1,5 +1,5 @@
-// Real traffic of other projects, translated into every other dialect and back, requests and answers, whole
-// and streamed: each part comes back equal, or its loss is named. The captures are optional and are read in
+// Real requests and answers of other projects, whole and streamed, translated into every other dialect and
+// back. Each part comes back equal, or its loss is named. The captures are optional; the test reads them in
 // place.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -65,7 +65,7 @@ function request({ requestBody, requestHeaders }: Interaction, from: string, to:
   const json = requestBody && tryParse(requestBody)
   if (!isObject(json) || !(json.messages ?? json.input ?? json.contents)) return []
   const forwarded = requestHeaders?.['anthropic-beta'] ? ['anthropic-beta', 'x'] : []
-  // With the family of the client's history, so that sealed reasoning may be passed on.
+  // The history's own family, so that sealed reasoning may be passed on.
   const there = crossed(from, to, { request: json, forwarded })
   const back = crossed(to, from, { request: there.sent })
   const losses = [...there.translation.losses, ...back.translation.losses]
@@ -98,7 +98,7 @@ function answer({ status, responseBody, responseHeaders }: Interaction, from: st
   }))
 }
 
-/** Reason why it is not an answer; null if it is one. */
+/** Reason why a capture is not an answer; null if it is an answer. */
 function tryReadAnswer(dialect: string, text: string): string | null {
   try {
     return dialectOf(dialect).upstream.readAnswer(text).error?.message ?? null

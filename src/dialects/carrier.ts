@@ -1,10 +1,10 @@
-// Carries opaque reasoning of one family in a field of another dialect that its clients return unchanged:
-// `wb1:<family>:<base64>`. When it comes back, it is unpacked for that family only. Knows no dialect.
+// Packs opaque reasoning of one family into a field of another dialect: `wb1:<family>:<base64>`. Clients
+// return the field unchanged. The reasoning is unpacked for its own family only. This file names no dialect.
 import type { Opaque } from './blocks.ts'
 
 const MARK = 'wb1:'
 
-/** An empty text means reasoning of that family for which the provider sent no opaque data. */
+/** An empty text means that the provider sent reasoning of this family without opaque data. */
 export const packOpaque = ({ family, bytes }: Opaque): string =>
   `${MARK}${encodeURIComponent(family)}:${Buffer.from(bytes, 'utf8').toString('base64')}`
 
@@ -21,5 +21,5 @@ export function unpackOpaque(text: string): Opaque | null {
   }
 }
 
-/** Returns false if a body certainly holds no carriers; needs no parsing. */
+/** Returns false if a body certainly contains no packed reasoning. Does not parse the body. */
 export const mayHoldCarriers = (body: string): boolean => body.includes(`"${MARK}`)

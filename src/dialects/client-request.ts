@@ -1,29 +1,29 @@
-// A client's request as the gateway keeps it while a call is open.
+// A client's request, as the gateway holds it during a call.
 
-/** The facts that the gateway needs. Retains the text, never the parsed body. */
+/** The parts of a request that the gateway needs. Holds the body's text, never the parsed body. */
 export interface ClientRequest {
   /** Requested id for routing, byte for byte as sent. */
   readonly model: string
   readonly stream: boolean
   /** Body as received, valid JSON. */
   readonly text: string
-  /** False: stream events that hold only usage are not passed on. */
+  /** False if stream events with only usage are not passed on. */
   readonly wantsUsage: boolean
   /** Headers for a provider of the same dialect, names and values in turn. */
   readonly forwarded: readonly string[]
-  /** Query for such a provider, without its `?`. */
+  /** Query for a provider of the same dialect, without the `?`. */
   readonly query: string
   /** Path of the endpoint, if the path selects the operation. */
   readonly path?: string
-  /** True if its provider is to go on after a first answer. */
+  /** True if the provider continues in the background after its first answer. */
   readonly isBackground?: true
-  /** The conversation that it goes on from, if the gateway has it. */
+  /** The conversation that this request continues, if the gateway has it. */
   readonly continues?: {
-    /** Provider that also keeps it, and to which the request can be sent unchanged; null for none. */
+    /** Provider that stores the conversation too and accepts the request unchanged; null if there is none. */
     readonly keeper: string | null
     /** The request with the whole conversation. */
     readonly text: string
   }
-  /** False: a provider has refused reasoning of earlier turns, so a translation returns none. */
+  /** False if a provider has refused reasoning of earlier turns; then a translation omits it. */
   readonly returnsReasoning?: false
 }

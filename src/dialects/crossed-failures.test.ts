@@ -1,6 +1,6 @@
-// What goes wrong across dialects, over real sockets: errors and their statuses, errors inside streams, streams that are cut or
-// silent, reasoning that is refused, losses that a route refuses, and sealed reasoning that must not reach another family.
-// Over 250 lines, because it is a list of failures.
+// Failures across dialects, over real sockets: error statuses, errors inside streams, cut or silent streams,
+// refused reasoning, and losses that a route refuses. Sealed reasoning must not reach another family. Over
+// 250 lines, because it is a list of failures.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'

@@ -1,5 +1,5 @@
-// Calls across dialects that end half-way: the client leaves, the provider breaks off, or the gateway is
-// killed. The record still shows what was spent.
+// Calls across dialects that end early: the client disconnects, the provider breaks off, or the gateway is
+// killed. The record still shows the cost.
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -24,7 +24,7 @@ const ask = (url: string, stream: boolean, signal?: AbortSignal): Promise<Respon
     ...(signal ? { signal } : {}),
   })
 
-/** Fifty deltas of six words, then what happens. */
+/** Fifty deltas of six words, followed by the given ending. */
 const story =
   (then: Script): Script =>
   (response, received) => {
@@ -51,7 +51,7 @@ for (const [name, script, leaves, state] of [
         text += Buffer.from(part).toString()
         if (leaves && text.split('goes on').length > 50) leave.abort()
       }
-    })().catch(() => {}) // a stream that is cut cannot be read to its end
+    })().catch(() => {}) // a cut stream cannot be read to its end
     assert.equal(text.includes('message_stop'), false)
     const record = await gateway.newest()
     assert.deepEqual([record.state, record.tokens.source], [state, 'estimated'])

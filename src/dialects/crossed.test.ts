@@ -1,6 +1,7 @@
-// Official clients at providers of another dialect, over real sockets: Anthropic's at one that speaks chat, OpenAI's at one that
-// speaks messages. What they read must be what the provider said; what was lost is named in the header, on the attempt and in
-// the metrics. Over 250 lines, because it spells out what is sent and what is received.
+// Official clients with providers of another dialect, over real sockets: Anthropic's client with a chat
+// provider, OpenAI's client with a messages provider. Each client must read what the provider sent. Losses
+// are named in the response header, on the attempt and in the metrics. Over 250 lines, because it spells out
+// the bytes that are sent and received.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { chunk, crossedGateway, json, named, sse } from './test-crossed-gateway.ts'
@@ -71,7 +72,7 @@ test('messages at chat, streamed: thoughts, text, interleaved calls with odd ids
   assert.deepEqual([usage.input_tokens, usage.cache_read_input_tokens, usage.output_tokens], [20, 100, 30])
   assert.deepEqual([seen[0], seen.at(-2), seen.at(-1)], ['message_start', 'message_delta', 'message_stop'])
 
-  // What the client returns reaches the provider as its own.
+  // The client returns the reasoning, and the provider receives it as its own.
   gateway.upstream.alpha!.script = json({
     model: 'm',
     choices: [{ message: { content: 'done' }, finish_reason: 'stop' }],

@@ -1,5 +1,6 @@
-// A provider that speaks chat and responses, whose mock refuses what its models refuse: tools go through the dialect in which
-// the model accepts them, everything else through the first of the list or the client's own.
+// A provider that speaks chat and responses; its mock is as strict as the real models. Requests with tools
+// use the dialect in which the model accepts tools. All other requests use the client's own dialect, or else
+// the first one listed.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gatewayAtModels } from '../test/test-models.ts'

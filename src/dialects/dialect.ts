@@ -1,6 +1,6 @@
-// A dialect: one wire format, on the client side and on the provider side. Each has a folder here and a line
-// in registry.ts. Elsewhere dialects are named only by the formats of the catalog (endpoints/models.ts), by
-// src/passthrough, by the rules of src/config, and by the model names of Claude Code (endpoints/statusline.ts).
+// A dialect: one wire format, on the client side and on the provider side. Each dialect has a folder here and
+// a line in registry.ts. Only four other places name a dialect: the catalog's formats (endpoints/models.ts),
+// src/passthrough, the rules of src/config, and Claude Code's model names (endpoints/statusline.ts).
 
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ZodType } from 'zod'
@@ -19,13 +19,16 @@ import type { Tune } from './tuning.ts'
 export interface Dialect {
   readonly client: ClientDialect
   readonly upstream: UpstreamDialect
-  /** Returns the request for a provider's list of models, below its base URL; no provider charges for it. */
+  /**
+   * Returns the request for a provider's model list, relative to the base URL. No provider charges for this
+   * request.
+   */
   modelList(key: string): { readonly path: string; readonly headers: Readonly<Record<string, string>> }
-  /** Its translation; absent if its clients reach only providers of the same dialect. */
+  /** Translation to other dialects. Absent if clients can use only providers of the same dialect. */
   readonly blocks?: DialectBlocks
 }
 
-/** A request as it arrived; only its JSON has been parsed. */
+/** A request as it arrived. Only its JSON is parsed. */
 export interface ArrivedRequest {
   /** Body as received, valid JSON. */
   readonly text: string
@@ -33,118 +36,121 @@ export interface ArrivedRequest {
   readonly headers: IncomingHttpHeaders
   /** Path of the endpoint. */
   readonly path: string
-  /** Decoded part of the path at the `*` of the endpoint's; some dialects name the model there. */
+  /** Decoded part of the path that matches the endpoint's `*`. In some dialects it holds the model. */
   readonly rest: string
   /** Query of the URL as received, without `?`; empty if none. */
   readonly query: string
 }
 
-/** A request, and the facts about it that are used once and then released. */
+/** A request with facts that are used once and then released. */
 export interface ReadRequest {
   readonly request: ClientRequest
   /** Facts for rules and capabilities; each is computed on first read. */
   readonly traits: RequestTraits
-  /** Values of the body that may name the session, in order of precedence; any JSON. */
+  /** Values of the body that may identify the session, in order of precedence. They may be any JSON. */
   readonly sessionHints: readonly unknown[]
-  /** Purpose of the call if the body states it; otherwise the headers decide. */
+  /** Purpose of the call, if the body states a purpose. Otherwise the headers decide. */
   readonly purpose?: Purpose
-  /** False: the provider does not store the answer, so its id is not put on record. */
+  /** False if the provider does not store the answer. Its id is then not recorded. */
   readonly keepsAnswer?: boolean
-  /** Error if no target speaks the dialect, since only those could store what this request asks to store. */
+  /** Error if no target speaks the dialect, for a request that asks the provider to store something. */
   readonly noKeeper?: () => GatewayError
 }
 
 /** The client side of a dialect. */
 export interface ClientDialect {
-  /** Its name under `dialect` in the configuration and in `decision.skipped`. */
+  /** Name of the dialect in the configuration and in `decision.skipped`. */
   readonly name: string
-  /** In polka's syntax, except that `:` and a word may follow a `*` at the end; the query is ignored. */
+  /** Path in polka's syntax, without the query. Unlike in polka, `:` and a word may follow a `*` at the end. */
   readonly path: string
-  /** Further paths of this kind, if the path selects the operation. */
+  /** Further paths of the dialect, if the path selects the operation. */
   readonly alsoAt?: readonly string[]
-  /** True if its clients may open a WebSocket at its path. */
+  /** True if clients may open a WebSocket at `path`. */
   readonly hasWebSocket?: boolean
-  /** Query parameter in which its clients may send their key. */
+  /** Query parameter that may hold the client's key. */
   readonly keyParameter?: string
-  /** A line for the table of endpoints in the documentation. */
+  /** Line for the endpoints table in the documentation. */
   readonly summary: string
-  /** Operation in traces, a word of OpenTelemetry's conventions; `chat` by default. */
+  /** Name of the operation in traces, from OpenTelemetry's conventions; `chat` by default. */
   readonly operation?: string
-  /** Fields of a request that are read, for the OpenAPI document. */
+  /** Request fields that the gateway reads, for the OpenAPI document. */
   readonly schema: ZodType
   /** Schema of `errorBody`, for the OpenAPI document. */
   readonly errorSchema: ZodType
-  /** Response header with the request id, as this dialect's clients expect it. */
+  /** Name of the response header in which this dialect's clients expect the request id. */
   readonly requestIdHeader: string
   /** Throws GatewayError `invalid_request`. */
   parse(arrived: ArrivedRequest): ReadRequest
-  /** Estimates the input tokens, for calls that broke off without a count. */
+  /** Estimates the input tokens of calls that ended without a count. */
   estimateInput(request: ClientRequest): number
   /**
-   * Returns the cache key of a request, not including its form (streamed or whole): equal for requests that
-   * mean the same. Null if there is no such text.
+   * Returns the cache key of a request, or null if there is none. Equivalent requests have the same key,
+   * whether streamed or whole.
    */
   cacheIdentity(request: ClientRequest): string | null
-  /** Returns the body of an error of the gateway's own. */
+  /** Returns the body of an error that the gateway itself raises. */
   errorBody(error: GatewayError, requestId: string): string
-  /** Returns the error as an event with its blank line, for a stream that has sent `events` others. */
+  /** Returns the error as a stream event with its blank line. `events`: the number of events already sent. */
   errorEvent(error: GatewayError, requestId: string, events: number): string
-  /** Event without content for a silent stream; a comment by default. */
+  /** Event without content that is sent in a silent stream; a comment by default. */
   readonly ping?: string
   /**
-   * Writes `model` wherever a whole answer, or the data of an event, names its model; everything else keeps
-   * its bytes. `json` has one character for each byte, and so has `model`, which is JSON.
+   * Replaces the model's name with `model` in a whole answer or an event's data; everything else keeps its
+   * bytes. Both `json` and `model` have one character per byte; `model` is JSON.
    */
   renameModel(json: string, model: string): string
-  /** Reason why no other model may answer instead; absent if one may. */
+  /** Reason why no other model may answer. Absent if other models may answer. */
   readonly staysWithModel?: string
-  /** Kinds of state that its providers store and its requests name; absent if there are none. */
+  /** Kinds of provider-stored state that requests can name. Absent if there are none. */
   readonly kept?: readonly KeptKind[]
-  /** Returns true if a request to an unknown path is from a client of this dialect, to word the error. */
+  /**
+   * Returns true if a request to an unknown path came from a client of this dialect. Decides the format of
+   * the error.
+   */
   readonly isSpokenBy?: (headers: IncomingHttpHeaders) => boolean
-  /** Token counting by its clients; absent if the dialect has none. */
+  /** Token counting for clients. Absent if the dialect has none. */
   readonly counting?: TokenCounting
-  /** Answers that providers keep, as its clients ask for them; absent if the dialect has none. */
+  /** Client requests about answers that providers store. Absent if the dialect has none. */
   readonly keptAnswers?: KeptAnswers
-  /** Answers that the gateway keeps; absent if the dialect has none. */
+  /** Answers that the gateway stores. Absent if the dialect has none. */
   readonly storing?: AnswerStoring
 }
 
-/** Answers of a dialect that the gateway itself can keep. Items and answers are JSON texts. */
+/** Answers of a dialect that the gateway itself can store. Items and answers are JSON texts. */
 export interface AnswerStoring {
-  /** Returns false if the request says that its answer must not be kept. */
+  /** Returns false if the request forbids storing its answer. */
   mayKeep(json: Readonly<Record<string, unknown>>): boolean
-  /** Returns the id of the answer that a request continues; null for none. */
+  /** Returns the id of the answer that a request continues; null if it continues none. */
   previousIn(json: Readonly<Record<string, unknown>>): string | null
   inputItems(text: string): string[]
-  /** Returns a request with the items of everything before it. */
+  /** Returns a request with the items of all earlier turns. */
   writeOut(text: string, before: readonly string[]): string
   openCollector(): AnswerCollector
   readonly runs: RunAnswers
-  /** Returns the gateway's answer to a request about a kept answer; null if only a provider can give it. */
+  /** Returns the gateway's response to a request about a stored answer; null if only a provider can respond. */
   answerAbout(asked: AskedAbout, kept: KeptAnswer): string | null
 }
 
-/** Answers in the background that the gateway itself runs. Requests and answers are JSON texts. */
+/** Background answers that the gateway itself runs. Requests and answers are JSON texts. */
 export interface RunAnswers {
-  /** Returns a request as one that waits for its answer. */
+  /** Returns the request as a foreground request, which waits for its answer. */
   plain(text: string): string
-  /** Returns the first answer. `at`: ms since the epoch. */
+  /** Returns the first answer, with status `queued`. `at`: ms since the epoch. */
   queued(text: string, id: string, at: number): string
   inProgress(queued: string): string
   /** `error` null: cancelled. */
   ended(queued: string, error: { readonly code: string; readonly message: string } | null): string
-  /** Returns a complete answer under the id that its client has. */
+  /** Returns a complete answer with the id that the client knows. */
   completed(answer: string, id: string): string
 }
 
-/** Collects an answer as its client gets it. */
+/** Collects an answer as the client receives it. */
 export interface AnswerCollector {
-  /** Takes bytes of a stream, in any pieces. */
+  /** Adds bytes of a stream, in pieces of any size. */
   add(bytes: Buffer): void
-  /** Takes a whole answer. */
+  /** Adds an answer that is not streamed. */
   whole(bytes: Buffer): void
-  /** The answer; null if it is not complete, or cannot be kept. */
+  /** The answer; null if it is incomplete or cannot be stored. */
   readonly answer: { readonly id: string; readonly json: string; readonly output: readonly string[] } | null
 }
 
@@ -154,32 +160,38 @@ export interface KeptAnswer {
   readonly input: readonly string[]
 }
 
-/** A request about a kept answer. */
+/** A request about a stored answer. */
 export interface AskedAbout {
   readonly method: string
-  /** The path at the `*`. */
+  /** Part of the path that matches the `*`. */
   readonly rest: string
   readonly query: URLSearchParams
 }
 
-/** Requests about an answer that a provider keeps. */
+/** Requests about an answer that a provider stores. */
 export interface KeptAnswers {
   readonly path: string
   readonly methods: readonly ('GET' | 'POST' | 'DELETE')[]
   readonly summary: string
-  /** What can be asked, for an error. */
+  /** Possible requests, as listed in an error. */
   readonly offers: string
-  /** Returns the id of the answer; null for a request of another kind. `rest`: the path at the `*`. */
+  /**
+   * Returns the id of the answer; null for a request of another kind. `rest`: the part of the path at the
+   * `*`.
+   */
   idIn(method: string, rest: string): string | null
 }
 
-/** A request to count the tokens of another. It is read like a call of the dialect. */
+/**
+ * Counting the tokens of a request without sending it. A counting request is parsed like a call of the
+ * dialect.
+ */
 export interface TokenCounting {
   readonly path: string
   readonly alsoAt?: readonly string[]
   readonly summary: string
   readonly schema: ZodType
-  /** Returns an answer with an estimate, over everything that a model reads. Never throws. */
+  /** Returns an answer with an estimate of all input that the model reads. Never throws. */
   estimate(json: Readonly<Record<string, unknown>>): string
 }
 
@@ -193,61 +205,64 @@ export interface ProviderRequest {
 
 /** Reads the events of one stream in order; each result may depend on earlier events. */
 export interface StreamReader {
-  /** Returns `tokens` merged with those of earlier events. Throws if the event is not of this dialect. */
+  /**
+   * Returns `tokens` merged with those of earlier events. Throws if the event does not belong to this
+   * dialect.
+   */
   read(event: StreamEvent): ParsedEvent
-  /** Upper bound for the bytes it retains of its input; absent if these do not grow. */
+  /** Upper bound of the input bytes that the reader retains. Absent if they do not grow. */
   readonly held?: number
-  /** Returns the last event once the stream is over; null if there is none. */
+  /** Returns the last event after the end of the stream; null if there is none. */
   end?(): ParsedEvent | null
 }
 
-/** Facts about the provider that a request needs. */
+/** Facts about the provider that are needed to build a request. */
 export interface ProviderAccess {
   /** Path of the base URL, without a trailing slash. */
   readonly basePath: string
   readonly key: string | null
-  /** Returns the known facts about one of its models, called in a dialect. */
+  /** Returns the known facts about one of the provider's models when called in `dialect`. */
   readonly factsOf?: (model: string, dialect: string) => Facts
 }
 
 /** The provider side of a dialect. */
 export interface UpstreamDialect {
-  /** Response headers for clients of this dialect, in addition to those that every response may have. */
+  /** Additional response headers that are relayed to clients of this dialect. */
   readonly relayedHeaders: RegExp
-  /** Maximum JSON values of a whole answer, if it may exceed the maximum for texts. */
+  /** Maximum number of JSON values in a whole answer, if higher than the maximum for texts. */
   readonly mostValues?: number
   request(request: ClientRequest, model: string, provider: ProviderAccess): ProviderRequest
-  /** Reads a complete answer that is not streamed. Throws if it is not of this dialect. */
+  /** Reads a complete answer that is not streamed. Throws if the answer does not belong to this dialect. */
   readAnswer(text: string): ParsedEvent
   openStream(): StreamReader
-  /** Reads the body of an error status; null if it is not of this dialect. */
+  /** Reads the body of an error response; null if the body does not belong to this dialect. */
   readError(text: string): ProviderError | null
   /**
-   * Returns the request without content that the provider has just refused because another provider made it,
-   * so that it can be sent once more; null for any other refusal.
+   * Returns the request to send again, without content that the provider refused because another provider
+   * made it. Null for any other refusal.
    */
   readonly withoutRefused?: (request: ClientRequest, error: ProviderError) => ClientRequest | null
-  /** Returns the tier that served an answer, if its headers name it. */
+  /** Returns the service tier of an answer, if the headers name a tier. */
   readonly tierOf?: ((headers: IncomingHttpHeaders) => string | null) | undefined
-  /** Returns true if a provider finds the request too long for its model. */
+  /** Returns true if the error says that the request is too long for its model. */
   readonly isTooLong?: (error: ProviderError) => boolean
   /** Writes effort and output limit of a target into the body of a request. */
   readonly tuned?: Tune | undefined
-  /** Members of its requests that may be left out if a provider refuses them. */
+  /** Request members that may be omitted if a provider refuses them. */
   readonly optional?: readonly OptionalMember[]
   /** Token counting by providers; absent if the dialect has none. */
   readonly countTokens?: {
     request: UpstreamDialect['request']
-    /** Returns true if a text is an answer to it. */
+    /** Returns true if a text is the answer to a counting request. */
     isCount(text: string): boolean
   }
-  /** Makes the translation of one attempt; null if this request goes to the provider as it is. */
+  /** Creates the translation for one attempt; null if the request is sent to the provider unchanged. */
   readonly translation?: (request: ClientRequest, model: string) => Translation | null
-  /** Returns the request about an answer that the provider keeps; absent if it keeps none. */
+  /** Returns a request about an answer that the provider stores. Absent if providers store none. */
   readonly keptAnswer?: (rest: string, query: string, provider: ProviderAccess) => ProviderRequest
 }
 
-/** One attempt across dialects. Its events have `sent`: the bytes for the client. */
+/** One attempt across dialects. In its events, `sent` holds the bytes for the client. */
 export interface Translation extends UpstreamDialect {
   /** Losses so far. */
   readonly losses: readonly Loss[]

@@ -1,4 +1,4 @@
-// One table over every dialect: bytes -> events, errors, odd usage, requests. Everything tested here must
+// One table of cases for every dialect: streams, errors, odd usage and requests. Everything tested here must
 // hold for any dialect.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -20,7 +20,7 @@ function parse({ client }: Dialect, text: string, headers = {}, arrival?: Arriva
   return client.parse({ text, json: JSON.parse(text), headers, ...plain, ...arrival }).request
 }
 
-/** Events that are read from a stream in chunks of this size. */
+/** Returns the events read from a stream in chunks of the given size. */
 function readStream({ upstream }: Dialect, text: string, size: number) {
   const reader = new EventReader(upstream.openStream())
   const bytes = Buffer.from(text)

@@ -1,5 +1,5 @@
-// Numbers that a double cannot hold, in the arguments of calls, in results and in tools' schemas: they keep their
-// digits in every dialect and across dialects, whole and streamed.
+// Numbers that a double cannot hold keep their digits, in call arguments, results and tool schemas. This
+// holds in every dialect and across dialects, whole and streamed.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Script } from '../../mocks/test-upstream.ts'
@@ -12,10 +12,10 @@ const SCHEMA = `{"type":"object","properties":{"id":{"type":"integer","maximum":
 
 interface Wire {
   readonly path: (stream: boolean) => string
-  /** A conversation with a call, its result, and the tool. */
+  /** A conversation with a tool, a call of the tool, and the result. */
   readonly request: (stream: boolean) => string
   readonly whole: string
-  /** Data of the events; the arguments come in one piece. */
+  /** Data of the stream events. The arguments arrive in one piece. */
   readonly events: readonly string[]
 }
 
@@ -75,7 +75,7 @@ const WIRES: Readonly<Record<string, Wire>> = {
   },
 }
 
-/** Answers whole or as a stream, whichever is asked for. */
+/** Answers whole or as a stream, as requested. */
 const answering =
   ({ whole, events }: Wire): Script =>
   (response, { path, json }) => {
@@ -92,7 +92,7 @@ const nameOf = (data: string): string => {
   return type === undefined ? '' : `event: ${type}\n`
 }
 
-/** Returns the numbers that stand for the id, wherever they are, also within a JSON text. */
+/** Returns all occurrences of the id as a number, including those within a JSON text. */
 const idsIn = (text: string): string[] => text.match(/90071992547\d+/g) ?? []
 
 for (const [provider, wire] of Object.entries(WIRES))

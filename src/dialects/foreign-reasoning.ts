@@ -1,6 +1,6 @@
-// Prepares a request for a provider of the client's own dialect whose history holds reasoning of another
-// family, marked on its way to the client (carrier.ts). Foreign reasoning is removed, because the provider
-// would refuse it as a forged signature. A request without such marks is not even parsed.
+// Removes foreign reasoning from a request to a provider of the client's own dialect, which would refuse it
+// as a forged signature. Reasoning of another family was marked on its way to the client (carrier.ts). A
+// request without these marks is not parsed.
 
 import { parseExact } from '../shared/exact-json.ts'
 import { mayHoldCarriers, unpackOpaque } from './carrier.ts'
@@ -35,7 +35,7 @@ export function withoutForeignReasoning(text: string, family: string | null): st
   return JSON.stringify(withoutEmptied(json as Open))
 }
 
-/** Unpacks the provider's own reasoning on the way. A call with foreign data stays, without that data. */
+/** Also unpacks the provider's own reasoning. A call with foreign data is kept without the foreign data. */
 function isForeign(part: unknown, family: string | null): boolean {
   if (!isObject(part)) return false
   const object = part as Open
@@ -50,7 +50,7 @@ function isForeign(part: unknown, family: string | null): boolean {
   return false
 }
 
-/** Removes messages that held nothing else: providers refuse empty ones. */
+/** Removes messages that are empty without the foreign reasoning, because providers refuse them. */
 function withoutEmptied(json: Open): Open {
   const isEmpty = (message: unknown) =>
     isObject(message) && Array.isArray(message.content) && message.content.length === 0

@@ -26,7 +26,7 @@ const STOPS: Readonly<Record<string, Stop>> = {
   content_filter: 'refusal',
 }
 
-/** `hasCalls`: many servers say `stop` even for an answer with calls. */
+/** `hasCalls` is needed because many servers send `stop` even for an answer with calls. */
 export function stopOf(reason: unknown, hasCalls: boolean, losses: Losses): Stop | null {
   if (typeof reason !== 'string') return null
   const stop = STOPS[reason]
@@ -61,7 +61,7 @@ export function parseAnswer(json: Json, { family }: Peer, losses: Losses): Answe
   return { blocks, stop: stopOf(member(choice, 'finish_reason'), hasCalls, losses), sequence: null }
 }
 
-/** Adds a missing id: Ollama and others leave ids out. */
+/** Adds a missing id, since Ollama and others send none. */
 const withId = (block: Block): Block =>
   block.type === 'call' && block.id === '' ? { ...block, id: newCallId() } : block
 
@@ -109,7 +109,7 @@ export function nameLost(block: Block, losses: Losses): void {
   else if (block.type === 'result') losses.add('unknown.block')
 }
 
-/** Writes OpenRouter's format, which its clients return unchanged. */
+/** Writes OpenRouter's format. Its clients return the reasoning unchanged. */
 export const detailFor = (text: string, carrier: string, index: number): Json =>
   text === ''
     ? { type: 'reasoning.encrypted', data: carrier, index }

@@ -7,7 +7,7 @@ import { isObject, type Json, listOrEmpty, member, textOf } from '../json.ts'
 import { sourceOf } from '../source.ts'
 import { originalId } from '../tool-ids.ts'
 
-/** Converts an assistant's message. `family`: owner of opaque data that does not carry our mark. */
+/** Converts an assistant's message. `family`: the owner of opaque data without our mark. */
 export function answerBlocks(message: Json, losses: Losses, family: string | null = null): Block[] {
   const { content, refusal, tool_calls: calls, function_call: call, annotations, audio, images } = message
   const blocks = [...reasoningOf(message, family, losses), ...partsOf(content, losses)]
@@ -23,7 +23,7 @@ export function answerBlocks(message: Json, losses: Losses, family: string | nul
   return blocks
 }
 
-/** Opaque details may accompany the text; if they have a text of their own, it replaces the message's. */
+/** Opaque details may accompany the text. A text inside the details replaces the text of the message. */
 function reasoningOf(message: Json, family: string | null, losses: Losses): Block[] {
   const { reasoning_content: content, reasoning, reasoning_details: details } = message
   const blocks = listOrEmpty(details).flatMap((detail) => detailOf(detail, family, losses))
@@ -32,7 +32,8 @@ function reasoningOf(message: Json, family: string | null, losses: Losses): Bloc
   return text === '' ? blocks : [{ type: 'reasoning', text, opaque: null }, ...blocks]
 }
 
-/** Converts OpenRouter's `reasoning_details`: signed text, a summary, or encrypted data. Ours are marked. */
+/** Converts OpenRouter's `reasoning_details`: signed text, a summary, or encrypted data. Details from this
+ * gateway carry a mark. */
 export function detailOf(detail: unknown, family: string | null, losses: Losses): Block[] {
   if (!isObject(detail)) return []
   const text = textOf(detail.text) || textOf(detail.summary)
@@ -86,7 +87,7 @@ function partOf(part: unknown, losses: Losses): Block[] {
       return [{ type: 'document', source, name: null }]
     }
     case 'file':
-      return [fileOf(part.file ?? part, cache)] // Mistral gives the file without an object around it
+      return [fileOf(part.file ?? part, cache)] // Mistral sends the file without an enclosing object
     default:
       return [unknown(part, 'unknown.block')]
   }
@@ -129,7 +130,7 @@ function callOf(call: unknown, losses: Losses): Block[] {
   return []
 }
 
-/** Some servers send an object instead of its text. */
+/** Some servers send the arguments as an object, not as a text. */
 export const argsOf = (args: unknown): string =>
   typeof args === 'string' ? args : args == null ? '' : JSON.stringify(args)
 

@@ -1,5 +1,5 @@
 // Converts a chat request to blocks. Format: OpenAI API reference, "Chat"; reasoning as DeepSeek, Groq and
-// OpenRouter send it. Reports losses that every dialect has; never throws for an unknown format.
+// OpenRouter send it. Reports the losses that occur in every dialect. Never throws for an unknown format.
 
 import type { Loss, Losses } from '../../core/losses.ts'
 import { type Conversation, extrasOf, type Format, type Tool, type ToolChoice, type Turn } from '../blocks.ts'

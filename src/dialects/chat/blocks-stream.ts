@@ -1,6 +1,6 @@
 // Converts chat streams to blocks and back. Format: OpenAI API reference, "Chat", "Streaming". No chunk marks
-// the end of a block: text and reasoning end when something else begins, calls at the end of the answer,
-// because their parts may interleave.
+// the end of a block. Text and reasoning end when another block begins. Calls end with the answer, because
+// their parts may interleave.
 
 import type { Losses } from '../../core/losses.ts'
 import type { BlockEvent, BlockReader, BlockWriter, Opaque, Opened, Peer, SerialEvent } from '../blocks.ts'
@@ -14,13 +14,13 @@ import { argsOf, detailOf } from './blocks-content.ts'
 export class ChatReader implements BlockReader {
   readonly #peer: Peer
   readonly #losses: Losses
-  /** The block of text or reasoning of the last delta. */
+  /** Block of the last delta, text or reasoning. */
   #current: { readonly key: string; readonly type: 'text' | 'reasoning' } | null = null
-  /** Reasoning of that block so far. */
+  /** Reasoning received so far in the current block. */
   #thought = ''
   #blocks = 0
   #count = 0
-  /** By the index of the chunk. A call is opened when its name is known; earlier deltas wait. */
+  /** Calls by their index in the chunk. A call opens as soon as its name is known; until then its deltas wait. */
   readonly #calls = new Map<unknown, { key: string; id: string; args: string; isOpen: boolean }>()
 
   constructor(peer: Peer, losses: Losses) {
@@ -49,7 +49,7 @@ export class ChatReader implements BlockReader {
     if (!texts) this.#add('reasoning', textOf(thought) || textOf(reasoning), out)
     for (const block of sealed) {
       if (block.type !== 'reasoning') continue
-      // Some servers repeat the whole text together with the opaque data.
+      // Some servers send the whole text again, together with the opaque data.
       if (!this.#thought.endsWith(block.text) || block.opaque === null)
         this.#add('reasoning', block.text, out)
       if (block.opaque) out.push({ type: 'seal', key: this.#begin('reasoning', out), opaque: block.opaque })
@@ -110,7 +110,8 @@ export class ChatReader implements BlockReader {
     const kind = isObject(custom) ? 'custom' : 'function'
     const name = textOf(member(made, 'name')) || textOf(member(custom, 'name'))
     const args = argsOf(member(made, 'arguments') ?? member(custom, 'input'))
-    // Some servers omit the index, others give all calls the same one: then a new id begins a new call.
+    // Some servers omit the index or send the same index for all calls. In this case a new id begins a new
+    // call.
     const at = index ?? 0
     let call = this.#calls.get(at)
     const isAnother =
@@ -192,7 +193,7 @@ export class ChatWriter implements BlockWriter {
     return this.#chunk({ tool_calls: [{ index: this.#calls, id, type: kind, ...made }] })
   }
 
-  /** Writes text and opaque data together, once both are known: clients return such a detail unchanged. */
+  /** Writes text and opaque data together once both are known, as one detail that clients return unchanged. */
   #sealed(): string {
     const [text, opaque] = [this.#thought, this.#seal]
     this.#thought = ''

@@ -20,7 +20,7 @@ export function messagesOf(turns: readonly Turn[], peer: Peer, losses: Losses): 
   return oneByOne(said.flatMap((turn) => messagesFor(turn, peer, losses)))
 }
 
-/** Returns true for Mistral and its models at other hosts, which are as strict about ids. */
+/** Returns true for Mistral, and for its models at other hosts. All of them are strict about ids. */
 const isMistral = ({ host, model }: Peer): boolean =>
   /(^|\.)mistral\.ai$/.test(host) || /[sx]tral/i.test(model)
 
@@ -31,7 +31,7 @@ const withIdsForMistral = ({ role, blocks }: Turn): Turn => ({
   ),
 })
 
-/** Merges successive instructions into one message: many servers accept only one, at the beginning. */
+/** Merges successive instructions into one message. Many servers accept only one, at the start. */
 function oneByOne(messages: readonly object[]): object[] {
   const out: { role?: string; content?: unknown }[] = []
   for (const message of messages as typeof out) {
@@ -83,14 +83,14 @@ function assistantFor(blocks: readonly Block[], { family, returnsReasoning }: Pe
   return message
 }
 
-/** Returns the detail as sent, see `detailOf` of requests; in a stream, its text came separately. */
+/** Returns the detail as the provider sent it, see `detailOf` of requests. Streams send its text separately. */
 function detailOf(bytes: string, text: string): Json | null {
   try {
     const detail = parseExact(bytes)
     if (!isObject(detail)) return null
     return detail.type === 'reasoning.text' ? { ...detail, text } : detail
   } catch {
-    return null // made by the same family in another dialect
+    return null // produced by the same family in another dialect
   }
 }
 
@@ -99,7 +99,7 @@ export const callFor = ({ id, name, kind, args }: CallBlock): object =>
     ? { id, type: 'custom', custom: { name, input: args } }
     : { id, type: 'function', function: { name, arguments: args === '' ? '{}' : args } }
 
-/** Tool results come first, each a message; their non-text content follows in a user's message. */
+/** Tool results come first, as one message each. Images and files in them follow in a user's message. */
 function userFor(blocks: readonly Block[], losses: Losses): object[] {
   const messages: object[] = []
   const moved: object[] = []

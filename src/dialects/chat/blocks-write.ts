@@ -18,7 +18,7 @@ const EXTRAS = new Set(
   ),
 )
 
-/** Returns true for OpenAI itself, which names the output limit differently from compatible servers. */
+/** Returns true for OpenAI itself. Compatible servers have another name for the output limit. */
 const isOpenAi = (host: string): boolean => /(^|\.)openai(\.azure)?\.com$/.test(host)
 
 export function writeRequest(asked: Conversation, peer: Peer, losses: Losses): Record<string, unknown> {
@@ -34,7 +34,7 @@ export function writeRequest(asked: Conversation, peer: Peer, losses: Losses): R
         choice.type === 'tool' ? { type: 'function', function: { name: choice.name } } : choice.type
     if (parallel !== null) body.parallel_tool_calls = parallel
   }
-  // OpenAI accepts at most four.
+  // OpenAI accepts at most four stop sequences.
   if (stop.length > 0) body.stop = stop.slice(0, MAX_STOPS)
   if (stop.length > MAX_STOPS) losses.add('stop')
   losses.of(asked.sampling.topK, 'sampling.top_k')

@@ -7,7 +7,7 @@ import { ChatReader, ChatWriter } from './blocks-stream.ts'
 import { writeRequest } from './blocks-write.ts'
 
 export const blocks = {
-  // Many providers speak it, and none can read another's opaque reasoning.
+  // Many providers speak chat, and none can read the opaque reasoning of another.
   family: null,
   // Only OpenAI accepts `custom` tools.
   tools: { name: /^[a-zA-Z0-9_-]{1,64}$/, namespaces: false, custom: false },

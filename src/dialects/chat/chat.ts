@@ -1,4 +1,4 @@
-// OpenAI's chat completions, which most providers and most clients speak.
+// OpenAI's chat completions, the dialect of most providers and clients.
 import type { Dialect } from '../dialect.ts'
 import { modelList } from '../openai-request.ts'
 import { blocks } from './blocks.ts'

@@ -10,7 +10,7 @@ import { kept } from './kept.ts'
 import { askForUsage } from './stream-options.ts'
 import { ChatTraits } from './traits.ts'
 
-/** Fields that the gateway itself needs; the provider validates all others, which are not even copied. */
+/** Fields that the gateway itself needs. All other fields are left to the provider and are not copied. */
 const schema = z.object({
   model: z.string().min(1).max(256),
   messages: z.array(z.unknown()),
@@ -46,7 +46,8 @@ export const client = {
 
   estimateInput: ({ text }) => new ChatTraits(JSON.parse(text)).inputTokens,
 
-  // Usage is always requested and removed for clients that do not want it; other options change the stream.
+  // The gateway always requests usage and removes it for clients that do not want it. Other options change
+  // the stream.
   cacheIdentity: ({ text, stream }) =>
     stream
       ? canonical(spliceMembers(text, { stream_options: askForUsage }), ['stream'])

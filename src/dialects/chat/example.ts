@@ -1,4 +1,4 @@
-// A curl command to try the gateway with.
+// A curl command for trying the gateway.
 import { client } from './client.ts'
 
 /** `model`: the id that the client requests; `key`: further arguments of curl. */

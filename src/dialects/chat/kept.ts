@@ -1,5 +1,5 @@
-// References in chat requests to state that a provider stores. Format: OpenAI API reference, "Chat";
-// `image_file` and a bare `file_id` as OpenAI's assistants and Mistral write them.
+// References to provider-stored state in chat requests. Format: OpenAI API reference, "Chat"; OpenAI's
+// assistants and Mistral also write `image_file` and a bare `file_id`.
 import { type KeptKind, places } from '../kept.ts'
 
 export const kept: readonly KeptKind[] = [

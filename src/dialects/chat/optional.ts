@@ -2,7 +2,7 @@
 import { openAiOptional } from '../openai-request.ts'
 import type { OptionalMember } from '../optional-members.ts'
 
-/** Newer models name the output limit otherwise; older servers know only the old name. */
+/** Newer models use another name for the output limit. Older servers support only the old name. */
 const renamed = (from: string, to: string): OptionalMember => ({
   path: [from],
   loss: null,
@@ -26,7 +26,8 @@ export const optional: readonly OptionalMember[] = [
     path: ['reasoning_effort'],
     loss: 'effort',
     words: /\breasoning.?effort\b/i,
-    // Tools that the model takes only in responses: less effort does not help, and without any the model still thinks.
+    // Tools that the model accepts only in responses. Lower effort does not help; without an effort the model
+    // still thinks.
     unless: /\bplease use \/v1\/responses instead\b/i,
     instead: {
       words: /\bset reasoning_effort to ['"`]none['"`]/i,

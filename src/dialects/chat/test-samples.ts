@@ -1,4 +1,4 @@
-// Chat completions as they are transmitted, written by hand from OpenAI's API reference.
+// Sample chat completions, written by hand from OpenAI's API reference.
 import type { Samples } from '../test-sample-type.ts'
 
 const event = (json: object) => `data: ${JSON.stringify(json)}\n\n`

@@ -6,7 +6,7 @@ import { openingOf } from '../opening.ts'
 
 const isFilled = (value: unknown): boolean => Array.isArray(value) && value.length > 0
 
-/** Each trait is computed on first read. Never throws, whatever the body holds. */
+/** Computes each trait on first read. Never throws for any body. */
 export class ChatTraits implements RequestTraits {
   readonly #body: Json
   #images: boolean | undefined

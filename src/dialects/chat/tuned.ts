@@ -1,4 +1,4 @@
-// Effort and output limit of a target, in chat completions.
+// Writes a target's effort and output limit into chat completions.
 import { memberText, omitMembers, spliceMembers } from '../../json/splice.ts'
 import { atMost, levelFor, type Tune } from '../tuning.ts'
 
@@ -11,7 +11,7 @@ export const tuned: Tune = (body, { effort, maxOutput }, factsOf) => {
   if (level !== null && memberText(made, 'reasoning') !== undefined)
     made = omitMembers(made, [['reasoning', 'effort']])
   if (maxOutput === null) return made
-  // A client that stated its limit used its model's name for it; otherwise the facts decide.
+  // A limit from the client keeps the client's field name. Otherwise the facts decide the name.
   const names = ['max_tokens', 'max_completion_tokens'].filter((name) => memberText(made, name) !== undefined)
   const asked = names.length > 0 ? names : [facts.chat_limit ?? 'max_tokens']
   return spliceMembers(made, Object.fromEntries(asked.map((name) => [name, atMost(maxOutput)])))

@@ -23,7 +23,8 @@ export const upstream = {
 
   request({ text, stream, wantsUsage, forwarded }, model, { basePath, key }) {
     const values: Record<string, Replacement> = { model: JSON.stringify(model) }
-    // The record needs usage, so it is always requested; the relay removes it if the client did not want it.
+    // Usage is always requested, because the record needs it. The relay removes it if the client does not
+    // want it.
     if (stream && !wantsUsage) values.stream_options = askForUsage
     const accept = stream ? 'text/event-stream' : 'application/json'
     const headers = ['content-type', 'application/json', 'accept', accept]
@@ -47,7 +48,7 @@ export const upstream = {
 
 class ChatStream implements StreamReader {
   #tokens: Tokens | null = null
-  /** The tier, which some servers name only before the usage. */
+  /** The service tier. Some servers send it only before the usage. */
   #tier: string | null = null
 
   read(event: StreamEvent): ParsedEvent {
@@ -69,16 +70,16 @@ const withTier = (tokens: Tokens, tier: string | null): Tokens =>
     ? tokens
     : { ...tokens, served: mergeServed({ service_tier: tier }, tokens.served) }
 
-/** Maximum characters of an end mark with its surroundings. */
+/** Maximum length of an end mark with its surroundings, in characters. */
 const MAX_MARK_LENGTH = 64
 
-/** An end mark is not an answer: a stream that holds nothing else has not begun. */
+/** A stream with only an end mark has no answer, so it has not begun. */
 const END_MARK: ParsedEvent = { ...EMPTY_EVENT, done: true, opens: false }
 
 function read(json: Json): Mutable<ParsedEvent> {
   const { usage, model, error } = json
   const choices = Array.isArray(json.choices) ? json.choices : null
-  const reported = usage ?? member(json.x_groq, 'usage') // Groq's place for unrequested usage
+  const reported = usage ?? member(json.x_groq, 'usage') // Groq sends unrequested usage here
   let [finished, unusual, text] = [false, false, '']
   for (const choice of choices ?? []) {
     const reason = member(choice, 'finish_reason')
@@ -104,7 +105,7 @@ function read(json: Json): Mutable<ParsedEvent> {
 /** Finish reasons of a normal answer. */
 const USUAL: unknown[] = ['stop', 'length', 'tool_calls', 'function_call']
 
-/** Returns the text that a delta adds. DeepSeek and Groq name their thoughts differently. */
+/** Returns the text that a delta adds. DeepSeek and Groq use different fields for reasoning. */
 function textOf(delta: unknown): string {
   if (!isObject(delta)) return ''
   const { content, reasoning_content: thought, reasoning, refusal, tool_calls: calls } = delta
@@ -121,8 +122,8 @@ function textOf(delta: unknown): string {
 const asText = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 /**
- * Parses OpenAI's `usage`; DeepSeek names its cached tokens `prompt_cache_hit_tokens`, OpenRouter those
- * written `cache_write_tokens`.
+ * Parses OpenAI's `usage`. DeepSeek reports tokens read from the cache as `prompt_cache_hit_tokens`.
+ * OpenRouter reports tokens written to the cache as `cache_write_tokens`.
  */
 function tokensOf(usage: Json, answer: Json): Tokens {
   const { prompt_tokens_details: input, completion_tokens_details: output } = usage
@@ -145,7 +146,7 @@ function tokensOf(usage: Json, answer: Json): Tokens {
   }
 }
 
-/** Returns the output with its reasoning, which xAI does not count in `completion_tokens`, but in the total. */
+/** Returns the output tokens with reasoning. xAI leaves reasoning out of `completion_tokens`. */
 function outputOf({ prompt_tokens, completion_tokens, total_tokens, ...usage }: Json): number | null {
   const [input, output, total] = [prompt_tokens, completion_tokens, total_tokens].map(tokenCount)
   const reasoning = tokenCount(member(usage.completion_tokens_details, 'reasoning_tokens'))

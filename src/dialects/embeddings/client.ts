@@ -7,7 +7,7 @@ import { spliceMembers } from '../../json/splice.ts'
 import type { ClientDialect } from '../dialect.ts'
 import { readFields } from '../request-fields.ts'
 
-/** Fields that the gateway itself needs; the provider validates all others, which are not even copied. */
+/** Fields that the gateway itself needs. All other fields are left to the provider and are not copied. */
 const schema = z.object({
   model: z.string().min(1).max(256),
   input: z.union([z.string(), z.array(z.unknown())], 'expected a text, a list of texts, or tokens'),
@@ -46,7 +46,7 @@ export const client = {
   renameModel: (json, model) => spliceMembers(json, { model }),
 } satisfies ClientDialect
 
-/** Texts are estimated; a number is a token. */
+/** Estimates the tokens of texts. Each number counts as one token. */
 function tokensIn(input: unknown): number {
   const texts: string[] = []
   let tokens = 0

@@ -1,5 +1,5 @@
-// Embeddings and images through a gateway: what reaches the provider, what the client gets, which target may serve, what
-// it costs.
+// Embeddings and images through a gateway: the provider's request, the client's answer, the possible targets
+// and the cost.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import OpenAI from 'openai'

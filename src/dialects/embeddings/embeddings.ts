@@ -1,4 +1,4 @@
-// OpenAI's embeddings: texts or tokens in, vectors out.
+// OpenAI's embeddings, which turn texts or tokens into vectors.
 import type { Dialect } from '../dialect.ts'
 import { modelList } from '../openai-request.ts'
 import { client } from './client.ts'

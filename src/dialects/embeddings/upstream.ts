@@ -8,7 +8,7 @@ import { requestTo } from '../openai-request.ts'
 export const upstream = {
   relayedHeaders: /^(x-request-id|x-ratelimit-.+)$/,
 
-  // 2,048 texts, OpenAI's maximum, with 1,536 numbers each: lists of numbers are quick to read.
+  // OpenAI's maximum of 2,048 texts, with 1,536 numbers each. Lists of numbers are quick to read.
   mostValues: 4_000_000,
 
   request: requestTo('/embeddings'),

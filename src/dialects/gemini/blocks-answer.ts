@@ -23,7 +23,7 @@ const STOPS: Readonly<Record<string, Stop>> = {
   IMAGE_PROHIBITED_CONTENT: 'refusal',
 }
 
-/** A tool call ends with STOP, like a text; a blocked prompt has no candidate. */
+/** An answer with tool calls ends with STOP, as a text does. A blocked prompt has no candidate. */
 export function stopOf(json: Json, hasCalls: boolean, losses: Losses): Stop | null {
   if (member(json.promptFeedback, 'blockReason') != null) return 'refusal'
   const reason = member(listOrEmpty(json.candidates)[0], 'finishReason')
@@ -49,7 +49,7 @@ export function wordOf(stop: Stop, losses: Losses): string {
   return WORDS[stop]
 }
 
-/** Returns the parts of the first candidate. Reports the loss of content that no other dialect has. */
+/** Returns the parts of the first candidate. Content that exists only in Gemini is reported as lost. */
 export function candidateBlocks(json: Json, { family }: Peer, losses: Losses): Block[] {
   const candidates = listOrEmpty(json.candidates)
   if (candidates.length > 1) losses.add('n')
@@ -60,7 +60,7 @@ export function candidateBlocks(json: Json, { family }: Peer, losses: Losses): B
   return partsOf(member(candidate, 'content'), new NewCalls(), losses, family)
 }
 
-/** Most models give their calls no ids. */
+/** Most models send calls without ids. */
 class NewCalls extends ToolCalls {
   override called(id: unknown): string {
     return typeof id === 'string' && id !== '' ? originalId(id) : newCallId()
@@ -96,7 +96,7 @@ export function writeAnswer({ model, blocks, stop, tokens }: Answer, losses: Los
 
 export const newId = (): string => `resp_${randomUUID().replaceAll('-', '')}`
 
-/** Converts blocks of an answer to parts for a client; thoughts wait for a part to carry their signatures. */
+/** Converts an answer's blocks to parts for a client. Thoughts wait for the part that carries their signatures. */
 export class PartWriter {
   readonly #losses: Losses
   #thoughts: ReasoningBlock[] = []
@@ -134,7 +134,7 @@ export class PartWriter {
     }
   }
 
-  /** Takes a thought of a stream whose text has already been sent. */
+  /** Stores a streamed thought after its text was sent. */
   thought(block: ReasoningBlock): void {
     this.#thoughts.push(block)
   }
@@ -146,20 +146,20 @@ export class PartWriter {
     return { ...part, thoughtSignature }
   }
 
-  /** Returns the thoughts that no other part followed. */
+  /** Returns the thoughts without a following part. */
   end(): Json[] {
     return this.#thoughts.length > 0 ? [this.signed({ text: '' })] : []
   }
 }
 
-/** Google counts thoughts separately from the candidates. Leaves out unknown counts. */
+/** Converts token counts; Google counts thoughts separately from the candidates. Omits unknown counts. */
 export function usageFor(
   { input, output, cached_input, cache_write, reasoning }: Tokens,
   losses: Losses,
 ): Json {
   // xAI does not include thoughts in its output.
   const beside = (reasoning ?? 0) > (output ?? 0) ? (reasoning ?? 0) : 0
-  // Gemini has no count of tokens written to a cache.
+  // Gemini does not count tokens written to a cache.
   if (cache_write || beside > 0) losses.add('usage')
   return {
     ...(input === null ? {} : { promptTokenCount: input }),

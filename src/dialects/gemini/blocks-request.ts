@@ -1,5 +1,6 @@
 // Converts a Gemini request to blocks. Format: Gemini API reference, "Generating content", "Function
-// calling", "Thought signatures". Reports losses that every dialect has; never throws for an unknown format.
+// calling", "Thought signatures". Reports the losses that occur in every dialect. Never throws for an unknown
+// format.
 import type { Loss, Losses } from '../../core/losses.ts'
 import {
   type Block,
@@ -89,7 +90,7 @@ export function parseRequest(json: Json, _request: unknown, losses: Losses): Con
   }
 }
 
-/** Tracks calls by id. Calls without ids are numbered, and results find them by name. */
+/** Tracks calls by id. Calls without ids are numbered, and results are matched by name. */
 export class ToolCalls {
   readonly #open: { readonly id: string; readonly name: string }[] = []
   #n = 0
@@ -116,7 +117,7 @@ export function partsOf(content: unknown, calls: ToolCalls, losses: Losses, fami
     const json = camel(part)
     const thoughts = thoughtsIn(json.thoughtSignature)
     if (thoughts) {
-      // Our marks also hold the thoughts' text, because not all clients return parts that are thoughts.
+      // Our marks include the text of the thoughts, because some clients do not return thought parts.
       const isBare = (block: Block) => block.type === 'reasoning' && (block.opaque?.bytes ?? '') === ''
       while (blocks.length > 0 && isBare(blocks.at(-1)!)) blocks.pop()
       blocks.push(...thoughts, ...(isEmptyText(json) ? [] : [blockOf(json, calls, losses)]))
@@ -161,7 +162,7 @@ function fileBlock(source: Source, name: unknown): Block {
   return { type: 'document', source, name: typeof name === 'string' ? name : null }
 }
 
-/** Google's members for a plain result are `output` and `error`; any other object stays JSON. */
+/** Google's members for a plain result are `output` and `error`. Any other object is kept as JSON. */
 function resultOf(response: Json, calls: ToolCalls, losses: Losses): Block {
   const { id, name, response: said, parts } = response
   const error = member(said, 'error')

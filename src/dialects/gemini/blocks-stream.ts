@@ -1,5 +1,5 @@
-// Converts Gemini's streams to blocks and back: each event is an answer with some further parts. Format:
-// Gemini API reference, "streamGenerateContent".
+// Converts Gemini's streams to blocks and back. Each event is an answer with the next parts. Format: Gemini
+// API reference, "streamGenerateContent".
 import type { Losses } from '../../core/losses.ts'
 import type { BlockEvent, BlockReader, BlockWriter, Opaque, Peer, SerialEvent } from '../blocks.ts'
 import { mayHoldCarriers } from '../carrier.ts'
@@ -14,7 +14,7 @@ export class GeminiReader implements BlockReader {
   /** The text or thought that continues from event to event. */
   #open: 'text' | 'reasoning' | null = null
   #hasCalls = false
-  /** Text of the thoughts that no signature has covered yet. */
+  /** Text of thoughts that have no signature yet. */
   #told = ''
 
   constructor(peer: Peer, losses: Losses) {
@@ -26,7 +26,7 @@ export class GeminiReader implements BlockReader {
     const json = event.exactJson()
     if (!isObject(json)) return []
     const events: BlockEvent[] = []
-    // Another gateway's carrier, made for clients that drop thoughts, repeats their text.
+    // Reasoning packed by another gateway repeats the thoughts' text, for clients that drop thoughts.
     const repeats = mayHoldCarriers(event.data)
     for (const block of candidateBlocks(json, this.#peer, this.#losses)) {
       if (block.type === 'reasoning') {
@@ -87,7 +87,7 @@ export class GeminiReader implements BlockReader {
   }
 }
 
-/** Writes a call when its arguments are complete, because clients do not accept partial ones. */
+/** Writes a call once its arguments are complete. Clients do not accept partial arguments. */
 export class GeminiWriter implements BlockWriter {
   readonly #losses: Losses
   readonly #parts: PartWriter

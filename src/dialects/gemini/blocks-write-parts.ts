@@ -80,7 +80,7 @@ function dataFor(source: Exclude<Source, { kind: 'text' }>, losses: Losses): Jso
   return []
 }
 
-/** Some models refuse a turn whose first call has no signature, which another model's call cannot have. */
+/** Some models refuse a turn if its first call has no signature. A call of another model has none. */
 export function withSignedCall(parts: readonly Json[], peer: Peer): Json[] {
   const first = peer.facts.signatures === 'calls' ? parts.findIndex((part) => 'functionCall' in part) : -1
   return parts.map((part, n) => (n === first ? { thoughtSignature: NO_SIGNATURE, ...part } : part))
@@ -96,7 +96,7 @@ function resultFor({ id, blocks, error }: ResultBlock, writing: PartWriting): Js
     else if (block.type === 'unknown') losses.add(block.loss)
     else if (block.type !== 'text') losses.add('unknown.block')
   }
-  // Where a result cannot hold pictures and files, they follow it.
+  // Pictures and files follow a result that cannot hold them.
   const isInside =
     media.length > 0 && peer.facts.result_media === 'yes' && media.every((part) => 'inlineData' in part)
   if (media.length > 0 && !isInside) losses.add('tool_result.media')

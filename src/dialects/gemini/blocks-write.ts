@@ -1,6 +1,6 @@
 // Converts blocks to a Gemini request. Format: Gemini API reference, "Generating content", "Function
-// calling", "Thought signatures", "Thinking". Meets Google's rules for a conversation: alternating roles, a
-// name on every result, signatures on the parts that they belong to.
+// calling", "Thought signatures", "Thinking". Follows Google's rules for a conversation: alternating roles, a
+// name on every result, and signatures on their own parts.
 import type { Losses } from '../../core/losses.ts'
 import { acceptedEffort, acceptedLimit, acceptedSampling, isOff } from '../accepted.ts'
 import {
@@ -58,7 +58,7 @@ export function writeRequest(
   return body
 }
 
-/** Merges successive turns of one role; instructions in mid-conversation join the user's turn. */
+/** Merges successive turns of one role. Instructions within the conversation join the user's turn. */
 function merged(turns: readonly Turn[], losses: Losses): Turn[] {
   const out: { role: Turn['role']; blocks: Block[] }[] = []
   for (const { role, blocks } of turns) {
@@ -119,7 +119,7 @@ function configFor(
   return config
 }
 
-/** Asks for thinking by level or by budget, as the model accepts it; 0 switches it off if possible. */
+/** Requests thinking by level or by budget, as the model accepts. A budget of 0 switches thinking off if possible. */
 function thinkingFor(wish: Conversation['reasoning'], { facts }: Peer, losses: Losses): Json | null {
   const { effort, budget, on } = wish
   if (effort === null && budget === null && on === null) return null
@@ -136,7 +136,7 @@ function thinkingFor(wish: Conversation['reasoning'], { facts }: Peer, losses: L
     losses.add('thinking.off')
     return { thinkingBudget: range[0] }
   }
-  if (budget === null && effort !== null) losses.add('effort') // a level becomes a number of tokens
+  if (budget === null && effort !== null) losses.add('effort') // a level is converted to a number of tokens
   const tokens = budget ?? (effort === null ? null : budgetOfEffort(effort))
   if (tokens === null) return { includeThoughts: true }
   const thinkingBudget = Math.max(range[0], Math.min(tokens, range[1]))

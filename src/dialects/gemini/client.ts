@@ -11,15 +11,15 @@ import { estimateAll } from './input.ts'
 import { kept } from './kept.ts'
 import { GeminiTraits } from './traits.ts'
 
-/** Google's clients differ in the version they use. */
+/** Google's clients use different API versions. */
 const VERSIONS = ['v1beta', 'v1', 'v1alpha']
 const at = (verb: string) => VERSIONS.map((version) => `/${version}/models/*:${verb}`)
 const [PATH = '', ...ALSO_AT] = [...at('generateContent'), ...at('streamGenerateContent')]
 const [COUNT_PATH = '', ...COUNT_ALSO_AT] = at('countTokens')
 
-/** Fields that the gateway itself needs; the provider validates all others, which are not even copied. */
+/** Fields that the gateway itself needs. All other fields are left to the provider and are not copied. */
 const schema = z.object({ contents: z.array(z.unknown()) })
-/** A count covers contents or a whole request. */
+/** A counting request holds contents or a whole request. */
 const countSchema = z.object({
   contents: z.array(z.unknown()).optional(),
   generateContentRequest: z.looseObject({}).optional(),
@@ -58,7 +58,8 @@ export const client = {
 
   estimateInput: ({ text }) => new GeminiTraits(JSON.parse(text)).inputTokens,
 
-  // The model is in the path; without server-sent events, a streamed answer differs from a whole one.
+  // The path holds the model. Without server-sent events, a streamed answer still differs from a whole
+  // answer.
   cacheIdentity({ text, model, forwarded, query, stream, path }) {
     const body = canonical(text, [])
     return body === null
@@ -87,10 +88,10 @@ export const client = {
   },
 } satisfies ClientDialect
 
-/** Google's headers for credentials, impersonation and billing, which only the provider's entry may set. */
+/** Google's headers for credentials, impersonation and billing. Only the provider's entry may set them. */
 const CREDENTIALS = /^x-goog-(api-key|user-project|iam-.+|authenticated-user-.+)$/
 
-/** Returns all other headers of Google's, including unknown ones. */
+/** Returns all other Google headers, including unknown ones. */
 const dialectHeaders = (headers: ArrivedRequest['headers']): string[] =>
   Object.entries(headers).flatMap(([name, value]) =>
     /^x-(goog|gemini)-/.test(name) && !CREDENTIALS.test(name) && value !== undefined
@@ -98,6 +99,6 @@ const dialectHeaders = (headers: ArrivedRequest['headers']): string[] =>
       : [],
   )
 
-/** Skips the name and value of headers that identify the client and change no answer. */
+/** Skips headers (name and value) that identify the client but do not affect the answer. */
 const isMeant = (_: string, at: number, all: readonly string[]): boolean =>
   !/^x-(goog-api-client|gemini-api-privileged-user-id)$/.test(all[at - (at % 2)]!)

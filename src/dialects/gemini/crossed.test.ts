@@ -1,6 +1,6 @@
-// Official clients across dialects, over real sockets: Anthropic's and OpenAI's at a provider of Gemini, Google's at
-// providers of chat and of messages. What they read must be what the provider said; what was lost is named. Over 250
-// lines, because it spells out what is sent and what is received.
+// Official clients across dialects, over real sockets: Anthropic's and OpenAI's clients with a Gemini
+// provider, Google's client with chat and messages providers. Each client must read what the provider sent,
+// and losses are named. Over 250 lines, because it spells out the bytes that are sent and received.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
@@ -200,7 +200,7 @@ test('from Gemini 3 on, pictures and files of a tool result are put inside it, a
     ],
   })
   const { contents, generationConfig } = gateway.sent().json as any
-  // Another model made the call; it would be refused without a placeholder for its signature.
+  // Another model made the call. Gemini would refuse it without a placeholder signature.
   assert.equal(contents[1].parts[0].thoughtSignature, 'skip_thought_signature_validator')
   assert.deepEqual(contents[2].parts[0].functionResponse.parts, [
     { inlineData: { mimeType: 'image/png', data: 'QUJD' } },
@@ -301,7 +301,7 @@ const CLAUDE = {
   stop_reason: 'tool_use',
   usage: { input_tokens: 20, cache_read_input_tokens: 100, output_tokens: 30 },
 }
-/** The same as events. */
+/** The same answer as events. */
 const CLAUDE_STREAM = [
   named({ type: 'message_start', message: { ...CLAUDE, content: [], stop_reason: null } }),
   ...CLAUDE.content.flatMap((block: any, index) => [

@@ -25,7 +25,7 @@ const detail = (type: string, fields: object) => ({
   ...fields,
 })
 
-/** Writes an error of the gateway's own. Clients take the time to wait from `RetryInfo`. */
+/** Writes an error that the gateway itself raises. Clients read the waiting time from `RetryInfo`. */
 export const errorBody = (error: GatewayError, requestId: string): string =>
   JSON.stringify({
     error: {
@@ -40,7 +40,7 @@ export const errorBody = (error: GatewayError, requestId: string): string =>
     },
   })
 
-/** Schema of that body. */
+/** Schema of the body of an error. */
 export const errorSchema = z.strictObject({
   error: z.strictObject({
     code: z.int(),

@@ -1,5 +1,5 @@
-// Gemini through a gateway: what reaches the provider, what the client gets, what is on record, for calls and for counts.
-// Over 250 lines, because it is a list of cases with one fixture.
+// Gemini calls and token counts through a gateway: the provider's request, the client's answer, and the
+// record. Over 250 lines, because it is a list of cases with one fixture.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// Google's Gemini, which Gemini CLI speaks: the model and the method are in the path.
+// Google's Gemini, the dialect of Gemini CLI. The path holds the model and the method.
 import type { Dialect } from '../dialect.ts'
 import { blocks } from './blocks.ts'
 import { client } from './client.ts'
