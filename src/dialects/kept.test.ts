@@ -1,6 +1,6 @@
-// Everything that a provider keeps and a request names by its id: on a route to one account it is forwarded
-// unchanged, on a route to several it is refused before any provider is asked, and a target of another
-// dialect never gets it silently.
+// Requests that name provider-stored state by its id. A route to one account forwards them unchanged. A route
+// to several accounts refuses them before any provider request. A target of another dialect never receives
+// them silently.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type Script, startMockServer } from '../../mocks/test-upstream.ts'
@@ -16,7 +16,7 @@ interface Case {
   readonly what: string
   readonly request: object
   readonly param: string
-  /** Loss of a translation without it; absent if it is refused. */
+  /** Loss in a translation without the reference. Absent if the request is refused. */
   readonly loses?: string
 }
 
@@ -199,7 +199,7 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
   ],
 }
 
-/** What looks like such an id but is not one, or is known to every account. */
+/** Values that look like an id of stored state but are none, or that are known to every account. */
 const NONE: Readonly<Record<string, readonly object[]>> = {
   messages: [
     {
@@ -278,7 +278,10 @@ const answers: Script = (res, { path }) => {
   res.writeHead(200, JSON_TYPE).end(ANSWERS[spoken].answer('m', { prompt_tokens: 1 }))
 }
 
-/** alpha, beta and twin speak the dialect, twin with the account of alpha; far and further speak another one. */
+/**
+ * Starts a gateway. alpha, beta and twin speak the dialect, and alpha and twin share an account. far and
+ * further speak another dialect.
+ */
 async function start(t: TestContext, dialect: string): Promise<TestGateway> {
   const own = await startMockServer(answers)
   t.after(() => own.close())

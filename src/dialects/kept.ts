@@ -1,28 +1,37 @@
 // State that a provider stores and a request only names: threads, earlier answers, files, containers. Only
-// the provider that stores it can serve such a request. Each dialect has a table of these kinds; this file
-// searches requests for them.
+// the provider with the stored state can serve the request. Each dialect has a table of its kinds of state.
+// This file searches requests for references to them.
 import type { GatewayError } from '../core/errors.ts'
 import { isObject, type Json } from './json.ts'
 
 /** A kind of state that a provider stores. */
 export interface KeptKind {
-  /** Its name in errors and in `decision.skipped`: `the file`. */
+  /** Name of the kind in errors and in `decision.skipped`, such as `the file`. */
   readonly what: string
-  /** Places of its ids in a request, see `places`. */
+  /** Places of the ids in a request, see `places`. */
   readonly at: readonly MemberPath[]
-  /** Tells ids from other texts in that place, also by their parent object; by default all are ids. */
+  /**
+   * Returns true if a text is an id, also judging by its parent object `owner`. By default every text is an
+   * id.
+   */
   readonly isId?: (id: string, owner: Json) => boolean
-  /** Its kind in the record. An unrecorded answer is refused, because every answer came through here. */
+  /**
+   * Kind of the state in the record. An unrecorded answer is refused, because every answer came through the
+   * gateway.
+   */
   readonly onRecord?: 'answer' | 'container' | 'object'
-  /** Prefers the model that made it, if the route has that model. */
+  /** True if the request should go to the model that made the state, if the route has this model. */
   readonly staysWithModel?: true
-  /** It holds most of the conversation, so a translation without it would ask something else. */
+  /**
+   * True if the state holds most of the conversation. A translation without the state would ask something
+   * else.
+   */
   readonly isConversation?: true
-  /** Different in every call, so that no answer is repeated from the cache. */
+  /** True if the state may change between calls. Then no answer comes from the cache. */
   readonly changes?: true
-  /** Content that a client can send in its place: `the content itself`. */
+  /** Content that a client can send in place of the id, such as `the content itself`. */
   readonly instead: string
-  /** Error with the code that clients of the dialect check; `unknownKeeper` by default. */
+  /** Returns the error, with the code that clients of the dialect check. Default: `unknownKeeper`. */
   readonly refusal?: (why: string) => GatewayError
 }
 
@@ -37,16 +46,19 @@ export const places = (...paths: readonly string[]): readonly MemberPath[] =>
 export interface KeptReference {
   readonly kind: KeptKind
   readonly id: string
-  /** Member of the request that names it. */
+  /** Request member that names the state. */
   readonly param: string
 }
 
-/** Maximum look-ups of things on record: a request may name a million. The provider checks the others. */
+/**
+ * Maximum look-ups per request in the record, since a request may name a million ids. The provider checks the
+ * rest.
+ */
 const MAX_LOOKED_UP = 100
 
 /**
- * Returns the first reference to each of these kinds; for kinds on record, each different one. Looks once at
- * the few members that may hold one, and never searches the text, which would take as long as parsing it.
+ * Returns the first reference to each kind, and all different references for recorded kinds. Visits once the
+ * few members that may hold a reference. Never searches the text; a search would be as slow as parsing.
  */
 export function referencesIn(kinds: readonly KeptKind[], json: Json): readonly KeptReference[] {
   let tree = trees.get(kinds)
@@ -59,11 +71,11 @@ export function referencesIn(kinds: readonly KeptKind[], json: Json): readonly K
   return [...found.values()]
 }
 
-/** Places of a dialect as a tree. */
+/** A dialect's places of ids, as a tree. */
 interface Tree {
   /** Kind of the ids at this place; null if none. */
   kind: KeptKind | null
-  /** By the names of members, `*` for elements. */
+  /** Subtrees by member name; `*` for list elements. */
   readonly below: Map<string, Tree>
 }
 
@@ -84,7 +96,7 @@ function treeOf(kinds: readonly KeptKind[]): Tree {
   return root
 }
 
-/** `owner`: parent object of `value`; `way`: path to it. */
+/** Collects the references below `value`. `owner`: parent object of `value`; `way`: path to `value`. */
 function collect(
   { kind, below }: Tree,
   value: unknown,

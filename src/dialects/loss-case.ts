@@ -1,4 +1,4 @@
-// One case of a loss in translation; the tables of cases are in loss-cases.ts and in the dialects' folders.
+// One case of a loss in translation. loss-cases.ts and the dialects' folders have the tables of cases.
 import type { Loss } from '../core/losses.ts'
 import type { Json } from './json.ts'
 

@@ -1,12 +1,12 @@
-// Cases of losses between dialects: a client's request or a provider's answer, and the words for the losses.
-// The tests check each case against the translation, and docs/losses.md is made from them.
+// Cases of losses between dialects: a client's request or a provider's answer, with the names of the losses.
+// The tests check each case against the translation. docs/losses.md is generated from the cases.
 
 import { GEMINI_CASES, PLAIN as PLAIN_GEMINI } from './gemini/loss-cases.ts'
 import type { Json } from './json.ts'
 import type { LossCase } from './loss-case.ts'
 import { PLAIN, RESPONSES_CASES } from './responses/loss-cases.ts'
 
-/** A plain request of each dialect, which is translated without loss. */
+/** A plain request of each dialect. It is translated without loss. */
 export const PLAIN_REQUESTS: Readonly<Record<string, Json>> = {
   chat: { model: 'm', messages: [{ role: 'user', content: 'hi' }] },
   messages: { model: 'm', max_tokens: 50_000, messages: [{ role: 'user', content: 'hi' }] },

@@ -1,5 +1,5 @@
-// Every case of `loss-cases.ts` against the translation; each loss has a case, and each pair of dialects a
-// plain call.
+// Checks every case of `loss-cases.ts` against the translation. Each loss has a case, and each pair of
+// dialects has a plain call.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { LOSSES } from '../core/losses.ts'

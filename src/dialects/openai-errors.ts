@@ -1,9 +1,9 @@
-// Reads errors in OpenAI's format, which several dialects share. The gateway's own are written in errors.ts.
-// Format: OpenAI API reference, "Errors".
+// Reads errors in OpenAI's format, which several dialects share. The gateway's own errors are written in
+// errors.ts. Format: OpenAI API reference, "Errors".
 import type { ProviderError } from '../core/call.ts'
 import { errorCode, errorStatus, isObject, member } from './json.ts'
 
-/** `error` is an object, or the bare text that some providers send. */
+/** Parses the `error` member: an object, or the bare text that some providers send. */
 export function errorOf(error: unknown): ProviderError {
   const code = [member(error, 'code'), member(error, 'type')].find((each) => each != null)
   const message = member(error, 'message') ?? error

@@ -1,9 +1,10 @@
-// Provider's requests for OpenAI dialects: they differ in the end of their path, and share members that may be left out.
+// Provider requests for OpenAI's dialects. They end in different paths and share the members that may be
+// omitted.
 import { spliceMembers } from '../json/splice.ts'
 import type { Dialect, UpstreamDialect } from './dialect.ts'
 import type { OptionalMember } from './optional-members.ts'
 
-/** Keeps every byte of the client's body except its model. */
+/** Builds a request. Keeps every byte of the client's body except the model. */
 export const requestTo =
   (path: string): UpstreamDialect['request'] =>
   ({ text, stream, forwarded }, model, { basePath, key }) => {
@@ -23,7 +24,7 @@ export const modelList: Dialect['modelList'] = (key) => ({
   headers: { authorization: `Bearer ${key}` },
 })
 
-/** Members of chat and of responses that may be left out. */
+/** Members of chat and responses requests that may be omitted. */
 export const openAiOptional: readonly OptionalMember[] = [
   { path: ['temperature'], loss: 'sampling.temperature' },
   { path: ['top_p'], loss: 'sampling.temperature' },

@@ -1,4 +1,4 @@
-// The beginning of a conversation by which `sticky: prefix` recognises it, in each dialect.
+// The opening by which `sticky: prefix` recognises a conversation, in each dialect.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { RequestTraits } from '../core/request-traits.ts'

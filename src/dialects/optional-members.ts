@@ -1,5 +1,6 @@
-// Members of a provider's request that may be left out or replaced if the provider refuses them: finds the one that a
-// refusal names. Each dialect lists its own. An unknown wording names nothing, so it is final. Knows no dialect and no model.
+// Members of a provider request that may be omitted or replaced if the provider refuses them. Finds the
+// member that a refusal names. Each dialect has its own list. A refusal in unknown words is final. This file
+// names no dialect and no model.
 import type { ProviderError } from '../core/call.ts'
 import type { Loss } from '../core/losses.ts'
 import { omitMembers, spliceMembers } from '../json/splice.ts'
@@ -8,23 +9,23 @@ import { type Json, member } from './json.ts'
 export interface OptionalMember {
   /** Names from the body down to the member. */
   readonly path: readonly string[]
-  /** The loss if it is left out; null if it can only be replaced. */
+  /** Loss if the member is omitted; null if the member can only be replaced. */
   readonly loss: Loss | null
-  /** What may be sent instead. */
+  /** Replacement that may be sent instead. */
   readonly instead?: RequestedChange
-  /** Member that is left out with it. */
+  /** Enclosing member that is omitted with this member. */
   readonly within?: readonly string[]
-  /** Words of a refusal against which it does not help to leave it out. */
+  /** Words of a refusal that omitting the member would not prevent. */
   readonly unless?: RegExp
-  /** Words that mean it in a refusal that does not quote its name. */
+  /** Words for the member in a refusal that does not quote its name. */
   readonly words?: RegExp
-  /** Member to leave out instead if the provider refuses this one with any value. */
+  /** Member to omit instead if the provider refuses this member with every value. */
   readonly whole?: readonly string[]
-  /** Its refusals do not say if they are about the value, and models differ in values. */
+  /** True if models accept different values and a refusal does not say whether it concerns the value. */
   readonly byValue?: true
 }
 
-/** A refusal that asks for something else: a parameter by another name, thinking of another type. */
+/** A change that a refusal asks for: another parameter name or another type of thinking. */
 export interface RequestedChange {
   readonly words: RegExp
   /** Returns the members to set in the body. */
@@ -32,17 +33,20 @@ export interface RequestedChange {
   readonly loss: Loss | null
 }
 
-/** A member that a provider refused: with any value, or with this one. */
+/** A member that a provider refused, with every value or with a particular value. */
 export interface RefusedMember {
-  /** Its path, joined by dots. */
+  /** Path of the member, joined by dots. */
   readonly parameter: string
-  /** JSON text of the value, empty for a missing one; null for any. */
+  /** JSON text of the refused value; empty if the member is missing. Null if every value is refused. */
   readonly value: string | null
-  /** The refusal asked for something else instead. */
+  /** True if the refusal asked for a replacement. */
   readonly isReplaced?: boolean | undefined
 }
 
-/** Returns the refused member of a body that was sent, and if its refusal is about this member alone; null if it names none. */
+/**
+ * Returns the member of a sent body that an error refuses; null if the error names none. `isAlone`: true if
+ * the error concerns this member only.
+ */
 export function refusedMember(
   optional: readonly OptionalMember[],
   body: string,
@@ -50,7 +54,7 @@ export function refusedMember(
 ): { readonly refused: RefusedMember; readonly isAlone: boolean } | null {
   const json: unknown = JSON.parse(body)
   const present = optional.filter(({ path }) => valueAt(json, path) !== undefined)
-  // The member that a refusal asks for instead may be missing in the body.
+  // The member that a refusal asks to replace may be missing in the body.
   const found = namedIn(present, error) ?? optional.find(({ instead }) => instead?.words.test(error.message))
   const isReplaced = found?.instead?.words.test(error.message) === true
   if (!found || found.unless?.test(error.message) || (found.loss === null && !isReplaced)) return null
@@ -66,7 +70,9 @@ export function refusedMember(
   return { refused: { ...refused, ...(isReplaced && { isReplaced }) }, isAlone }
 }
 
-/** Returns the member that an error names as its parameter; without one, the first in quotes, or else in other words. */
+/**
+ * Returns the member that an error names: as its parameter, or else first in quotes, or else in other words.
+ */
 function namedIn(present: readonly OptionalMember[], { message, param }: ProviderError) {
   if (param != null) return present.find(({ path }) => path.join('.') === param)
   const places = present
@@ -76,7 +82,9 @@ function namedIn(present: readonly OptionalMember[], { message, param }: Provide
   return places[0]?.each ?? present.find(({ words }) => words?.test(message))
 }
 
-/** Returns the place of the name in quotes or at the beginning, perhaps with a member below it; -1 if it is not there. */
+/**
+ * Returns the position of the member's name in a message, in quotes or at the beginning; -1 if it is missing.
+ */
 function placeIn(message: string, { path, within }: OptionalMember): number {
   const whole = path.join('\\.')
   const short = within ? within.join('\\.') : path.at(-1)!
@@ -85,7 +93,7 @@ function placeIn(message: string, { path, within }: OptionalMember): number {
   return message.search(new RegExp(`${quoted}|^${whole}\\b|${plain}`))
 }
 
-/** Returns true if a refusal is about one value of several. */
+/** Returns true if a refusal concerns one of several possible values. */
 const isAboutValue = (message: string, value: string): boolean =>
   /^("[^"]*"|-?[\d.]+)$/.test(value) &&
   /unsupported value|supported values|does not support ['"`\d]|only the default|input should be|must be one of/i.test(
@@ -94,7 +102,7 @@ const isAboutValue = (message: string, value: string): boolean =>
 
 const valueAt = (json: unknown, path: readonly string[]): unknown => path.reduce<unknown>(member, json)
 
-/** Returns the body without the members that were refused, or with what replaces them; their names, and the losses. */
+/** Returns the body with refused members omitted or replaced, the names of these members, and the losses. */
 export function withoutRefusedMembers(
   optional: readonly OptionalMember[],
   body: string,

@@ -1,6 +1,6 @@
-// Both promises for every dialect: a read or a refused request causes no inference; whatever a body, a path
-// or a query holds, every inference is on record and every error has the one shape of its dialect; a client that
-// disconnects early is recorded, too. Kills of all dialects are in src/test/sigkill.test.ts.
+// Both promises for every dialect. Reads and refused requests cause no inference. For any body, path and
+// query, every inference is recorded, and every error has the format of its dialect. A client that
+// disconnects early is recorded, too. src/test/sigkill.test.ts kills the gateway in all dialects.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -17,7 +17,7 @@ import { ALL } from './test-samples.ts'
 const CASES = Number(process.env.WAYBILL_FUZZ ?? (IS_FULL ? 3_000 : 300))
 const SEED = Number(process.env.WAYBILL_FUZZ_SEED ?? Date.now() % 2 ** 31)
 
-/** A valid body, one with a wrong character, other JSON, or anything. */
+/** Bodies: valid, with one wrong character, other JSON, or arbitrary text. */
 const bodyOf = (good: fc.Arbitrary<object>): fc.Arbitrary<string> =>
   fc.oneof(
     { weight: 6, arbitrary: good.map((value) => JSON.stringify(value)) },
@@ -36,7 +36,7 @@ const bodyOf = (good: fc.Arbitrary<object>): fc.Arbitrary<string> =>
   )
 
 for (const [name, { client }, samples] of ALL) {
-  if (!(name in DIALECTS)) continue // the tests' own has no place in a configuration
+  if (!(name in DIALECTS)) continue // the toy dialect of the tests cannot be configured
   const { fuzz: way } = (await import(`./${name}/test-fuzz.ts`)) as { fuzz: Fuzz }
   const { count, counted } = way
   const headers = { 'content-type': 'application/json', ...way.headers }
@@ -79,7 +79,7 @@ for (const [name, { client }, samples] of ALL) {
         if (status === 200) {
           if (isCount) counts++
           else calls++
-          // A count that no provider can be asked for is estimated.
+          // A token count is estimated if no provider can count.
           assert.ok(reached === 1 || (isCount && reached === 0), `${reached} requests`)
           return
         }

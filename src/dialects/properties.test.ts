@@ -1,7 +1,7 @@
-// Properties of translation, for random conversations and streams and every pair of dialects: what comes back is equal or named;
-// calls that interleave become streams that the official clients read; a stream that is cut never ends well; how bytes are
-// cut into chunks changes nothing. Over 250 lines, because the properties share the generators of conversations and
-// answers.
+// Properties of translation, for random conversations and streams and every pair of dialects. Content comes
+// back equal, or its loss is named. Official clients can read streams of interleaved calls. A cut stream
+// never ends as a success. The sizes of chunks change nothing. Over 250 lines, because the properties share
+// the generators of conversations and answers.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Stream as AnthropicStream } from '@anthropic-ai/sdk/core/streaming'
@@ -55,7 +55,7 @@ const call = fc.record({
   args,
 })
 
-/** A question, an answer with calls, and the results of all of them. */
+/** A question, an answer with calls, and the results of all calls. */
 const exchange = fc
   .record({
     question: fc.array(fc.oneof(words, image), { minLength: 1, maxLength: 3 }),
@@ -169,7 +169,7 @@ const said: fc.Arbitrary<Said> = fc.record({
   calls: fc.uniqueArray(call, { minLength: 1, maxLength: 4, selector: (each) => each.id }),
 })
 
-/** A stream of a dialect, block after block, as its own writer writes it. */
+/** Returns a dialect's stream, written block by block by its own writer. */
 function written(dialect: string, { before, calls }: Said): Buffer {
   const writer = dialectOf(dialect).blocks.openWriter({ wantsUsage: true }, new Losses())
   const events: SerialEvent[] = [{ type: 'start', model: 'm' }]
@@ -193,7 +193,7 @@ function written(dialect: string, { before, calls }: Said): Buffer {
   return Buffer.from(events.map((each) => writer.write(each)).join(''))
 }
 
-/** A stream of chat in which the parts of calls interleave as the picks say. */
+/** Returns a chat stream with interleaved parts of calls. `picks` decides the order. */
 function interleaved({ before, calls }: Said, picks: readonly number[]): Buffer {
   const chunk = (delta: object, finish_reason: string | null = null) =>
     `data: ${JSON.stringify({ model: 'm', choices: [{ index: 0, delta, finish_reason }] })}\n\n`
@@ -204,7 +204,7 @@ function interleaved({ before, calls }: Said, picks: readonly number[]): Buffer 
   const lengths = waiting.map(({ length }) => length)
   let out = chunk({ role: 'assistant', content: before })
   for (let n = 0; waiting.some((each) => each.length > 0); n++) {
-    // A call begins after the calls before it.
+    // A call begins only after all earlier calls have begun.
     const last = waiting.findIndex((each, index) => each.length === lengths[index])
     const open = waiting.filter((each, index) => each.length > 0 && (last < 0 || index <= last))
     out += chunk({ tool_calls: [open[(picks[n % picks.length] ?? 0) % open.length]!.shift()] })
@@ -275,10 +275,10 @@ test('OpenAI’s client reads any calls that were translated from messages', asy
   )
 })
 
-/** Gemini has no end mark: the event with the reason for the end is the end. */
+/** Returns true if the stream ended. Gemini has no end mark; its last event has the finish reason. */
 const isEnded = ({ done, stop }: ReturnType<typeof readStream>): boolean => done || stop !== null
 
-/** Ids and times are new in each answer. */
+/** Masks ids and times, which differ in each answer. */
 const masked = (bytes: Buffer): string =>
   bytes
     .toString('utf8')

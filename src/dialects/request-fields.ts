@@ -1,8 +1,11 @@
-// The fields of a client's request that the gateway itself needs; the provider validates all others.
+// Reads the request fields that the gateway itself needs. The provider validates all other fields.
 import type { ZodType, z } from 'zod'
 import { GatewayError } from '../core/errors.ts'
 
-/** Returns the fields of a schema. Throws GatewayError `invalid_request` with the first mistake, below `place`. */
+/**
+ * Returns the fields of a schema. Throws GatewayError `invalid_request` for the first mistake; `place`
+ * prefixes its path.
+ */
 export function readFields<Schema extends ZodType>(
   schema: Schema,
   json: unknown,

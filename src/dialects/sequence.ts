@@ -1,22 +1,25 @@
-// Serializes interleaved blocks to one open block at a time, with indexes 0, 1, 2 …: the first to open is
-// passed on at once, events of others wait until it closes. Knows no dialect.
+// Serializes interleaved blocks to one open block at a time, with indexes 0, 1, 2 …. Events of the open block
+// are passed on immediately. Events of all other blocks wait until it closes. This file names no dialect.
 import type { BlockEvent, Opened, SerialEvent } from './blocks.ts'
 
 type Key = string | number
 type Waiting = Exclude<BlockEvent, { readonly type: 'stop' }>
 
-/** Maximum characters that wait; no real answer has more open at once. */
+/** Maximum waiting text, in characters. No real answer reaches this size. */
 const MAX_WAITING_LENGTH = 16 * 2 ** 20
 
 export class Sequence {
   #index = 0
   #open: { readonly key: Key; readonly block: Opened } | null = null
-  /** Blocks that wait, in the order in which they opened; each with its events so far. */
+  /** Waiting blocks in their opening order, each with its events so far. */
   readonly #waiting = new Map<Key, Waiting[]>()
   #waitingSize = 0
   #wholes = 0
 
-  /** Returns the events to pass on now. Throws if too much waits, or if an event belongs to no open block. */
+  /**
+   * Returns the events to pass on now. Throws if the waiting text is too long or an event belongs to no open
+   * block.
+   */
   push(event: BlockEvent): SerialEvent[] {
     if (event.type === 'stop') return []
     const out: SerialEvent[] = []
@@ -27,7 +30,7 @@ export class Sequence {
     return out
   }
 
-  /** Closes the open block and passes on everything that waits. */
+  /** Closes the open block and passes on all waiting events. */
   end(): SerialEvent[] {
     const out: SerialEvent[] = []
     for (;;) {

@@ -1,9 +1,9 @@
-// Helpers to read usage as served from an answer: what OpenAI's dialects share, and members that no dialect knows.
-// Knows no single dialect.
+// Helpers for reading the served usage of an answer: fields shared by OpenAI's dialects, and unknown members.
+// This file belongs to no single dialect.
 import { type Doubt, label, type Served, type TokenKind } from '../core/served.ts'
 import { type Json, listOrEmpty, member, tokenCount } from './json.ts'
 
-/** Returns what was found, without what says nothing; undefined if nothing is left. */
+/** Merges the given facts without empty values; undefined if nothing is left. */
 export function servedIn(...found: readonly Served[]): Served | undefined {
   let served: Record<string, unknown> | undefined
   for (const each of found)
@@ -16,7 +16,7 @@ export function servedIn(...found: readonly Served[]): Served | undefined {
   return served
 }
 
-/** Returns the counts that are more than none; undefined if all are. */
+/** Returns the counts above zero; undefined if there are none. */
 export function positive<Name extends string>(
   counts: Readonly<Record<Name, unknown>>,
 ): Record<Name, number> | undefined {
@@ -30,12 +30,12 @@ export function positive<Name extends string>(
   return some
 }
 
-/** Maximum bytes of unknown members of a usage on record, as JSON. */
+/** Maximum size of a usage's unknown members in the record, as JSON, in bytes. */
 const MAX_OTHER_BYTES = 2_048
 
 /**
- * Returns the members of `usage` whose names are not among the known ones, which may have dots for members of members.
- * Null, zero, and empty values say nothing.
+ * Returns the members of `usage` with unknown names. A dot in a known name leads to a nested member. Null,
+ * zero and empty values are ignored.
  */
 export function unknownIn(
   usage: Json,
@@ -59,12 +59,15 @@ export function unknownIn(
   return Buffer.byteLength(JSON.stringify(other)) > MAX_OTHER_BYTES ? { doubts: ['other'] } : { other }
 }
 
-/** Ticks of xAI in a US dollar. */
+/** Number of xAI ticks in a US dollar. */
 const TICKS_PER_USD = 1e10
-/** Maximum that one call may cost according to its provider, US dollars. */
+/** Maximum accepted cost of one call as reported by its provider, in US dollars. */
 const MAX_REPORTED_USD = 100_000
 
-/** Returns what the provider says that the call cost: xAI in ticks, OpenRouter in credits, one for each dollar. */
+/**
+ * Returns the cost that the provider reported. xAI reports ticks; OpenRouter reports credits worth one dollar
+ * each.
+ */
 export function reportedIn(usage: Json): Pick<Served, 'reportedUsd' | 'doubts'> {
   const { cost_in_usd_ticks: ticks, cost, cost_details: details, is_byok: byok } = usage
   if (ticks == null && cost == null) return {}
@@ -76,7 +79,7 @@ export function reportedIn(usage: Json): Pick<Served, 'reportedUsd' | 'doubts'> 
 const plus = (a: unknown, b: unknown): number =>
   typeof a === 'number' && typeof b === 'number' ? a + b : Number.NaN
 
-/** Returns OpenAI's counts of sound and pictures; chat and responses name the details differently. */
+/** Returns OpenAI's counts for sound and pictures. Chat and responses use different names for the details. */
 export function kindsIn(
   input: unknown,
   output: unknown,
@@ -92,7 +95,7 @@ export function kindsIn(
   })
 }
 
-/** Types of OpenAI's output items for which a fee is due, by the name of the tool. */
+/** Tool names by type of OpenAI's output items, for tools with a fee. */
 const BILLED_ITEMS: Readonly<Record<string, string>> = {
   web_search_call: 'web_search',
   x_search_call: 'x_search',
@@ -101,12 +104,12 @@ const BILLED_ITEMS: Readonly<Record<string, string>> = {
   image_generation_call: 'image_generation',
 }
 
-/** Returns the tool of the provider's own that an output item used; null if it is no use that is charged. */
+/** Returns the provider's tool that an output item used; null if the item is not charged. */
 export function toolOf(item: unknown): string | null {
   const type = member(item, 'type')
   const tool = typeof type === 'string' ? BILLED_ITEMS[type] : undefined
   if (tool === undefined) return null
-  // Opening a page that was found, or looking for a text in it, is not a search.
+  // Opening a found page or finding a text on it does not count as a search.
   const action = member(member(item, 'action'), 'type')
   return tool === 'web_search' && action !== undefined && action !== 'search' ? null : tool
 }
@@ -123,7 +126,7 @@ export function toolsIn(output: unknown): Record<string, number> | undefined {
   return tools
 }
 
-/** Returns the tier that served an answer of OpenAI's dialects. */
+/** Returns the service tier of an answer in OpenAI's dialects. */
 export const tierIn = (answer: Json): string | null => label(answer.service_tier)
 
 const DETAILS = [
@@ -137,7 +140,7 @@ const DETAILS = [
   'accepted_prediction_tokens',
   'rejected_prediction_tokens',
 ]
-/** Members of `usage` in OpenAI's dialects; a dot at the end: one with members of its own. */
+/** Known members of `usage` in OpenAI's dialects. A dot at the end marks a member with nested members. */
 export const KNOWN_TO_OPENAI: ReadonlySet<string> = new Set([
   ...['prompt_tokens', 'completion_tokens', 'input_tokens', 'output_tokens', 'total_tokens'],
   ...['prompt_cache_hit_tokens', 'prompt_cache_miss_tokens', 'reasoning_tokens'],

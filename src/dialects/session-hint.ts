@@ -1,9 +1,12 @@
-// Reads the session from `metadata.user_id`, which clients send in more than one dialect.
+// Reads the session from `metadata.user_id`. Clients send this member in several dialects.
 import { member } from './json.ts'
 
 const SUFFIX = '_session_'
 
-/** `user_id` is JSON with a `session_id`, or a text that ends in `_session_<id>`; null for anything else. */
+/**
+ * Returns the session of a `user_id` that is JSON with `session_id`, or a text ending in `_session_<id>`.
+ * Null otherwise.
+ */
 export function sessionInMetadata(metadata: unknown): unknown {
   const userId = member(metadata, 'user_id')
   if (typeof userId !== 'string') return null

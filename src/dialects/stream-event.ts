@@ -1,9 +1,9 @@
-// Event of a stream, parsed once for all readers.
+// An event of a stream, parsed once for all readers.
 import { isExact, parseExact } from '../shared/exact-json.ts'
 
 /** One event of a stream, by the rules of Server-Sent Events. */
 export class StreamEvent {
-  /** Empty if the event has no name. */
+  /** Name of the event; empty if it has none. */
   readonly name: string
   readonly data: string
   #json: unknown
@@ -14,15 +14,15 @@ export class StreamEvent {
   }
 
   /**
-   * Returns the data as JSON, parsed once: a translated event is read twice, for the record and for the
-   * client. Throws if it is not JSON.
+   * Returns the data as JSON. Parses it only once, since a translated event is read for the record and for
+   * the client. Throws if the data is not JSON.
    */
   json(): unknown {
     this.#json ??= JSON.parse(this.data)
     return this.#json
   }
 
-  /** Returns the data as JSON to be written again: numbers keep their spelling. */
+  /** Returns the data as JSON for writing it again. Numbers keep their original digits. */
   exactJson(): unknown {
     return isExact(this.data) ? this.json() : parseExact(this.data)
   }

@@ -1,5 +1,5 @@
-// The parts of a conversation or an answer that are equal on both sides of a translation, by kind; and which
-// losses account for a difference of which kind. For tests.
+// Compares the parts of a conversation or an answer on both sides of a translation, by kind. Maps each kind
+// of difference to the losses that explain it. For tests.
 import { isDeepStrictEqual } from 'node:util'
 import type { Tokens } from '../core/call.ts'
 import type { Loss } from '../core/losses.ts'
@@ -92,7 +92,7 @@ function judged(before: Facts, after: Facts, losses: readonly Loss[]): Finding[]
 const isEmpty = (fact: unknown): boolean =>
   fact === null || fact === undefined || (Array.isArray(fact) && fact.every(isEmpty)) || fact === ''
 
-/** Parts of a request that came through. */
+/** Compares a request before and after a translation. */
 export function compareRequests(
   before: Conversation,
   after: Conversation,
@@ -139,14 +139,14 @@ function factsOf({
     ]),
     choice: tools.length > 0 ? [choice ?? { type: 'auto' }, choice?.type === 'none' ? null : parallel] : null,
     limits: [maxTokens, [...stop]],
-    // 1 is the default of every provider.
+    // Every provider's default is 1.
     sampling: [topK, temperature === 1 ? null : temperature, ...Object.values(others)],
     effort: [reasoning.effort, reasoning.budget, reasoning.on],
     format,
   }
 }
 
-/** Grouped by role: consecutive turns with the same role are joined. */
+/** Returns texts by role. Consecutive turns with the same role are joined. */
 function textsOf(turns: readonly Turn[]): string[] {
   const texts: { role: string; text: string }[] = []
   for (const { role, blocks } of turns) {
@@ -182,12 +182,12 @@ function factsOfBlocks(all: readonly Block[]): Facts {
   }
 }
 
-/** An id for a call that had none, different at each reading: `newCallId`. */
+/** Generated id for a call without an id (`newCallId`). It differs at each reading. */
 const MADE_UP = /^call_[0-9a-f]{24}$/
 
 /**
- * Some report more from the cache than they read at all; that nothing was written to it, or for an hour, is no news.
- * How the call was served is on the record alone.
+ * Returns the usage to compare. Some providers report more cached tokens than input tokens. Zero tokens
+ * written to a cache equal a missing count. `served` exists only in the record.
  */
 function usageOf({ cache_write_1h: forHour, cache_write: written, served, ...tokens }: Tokens): object {
   const { cached_input: cached, input } = tokens
@@ -195,7 +195,7 @@ function usageOf({ cache_write_1h: forHour, cache_write: written, served, ...tok
   return { ...tokens, cached_input: most, written: written || null, forHour: forHour || null }
 }
 
-/** Parts of an answer that came through. */
+/** Compares an answer before and after a translation. */
 export function compareAnswers(before: Read, after: Read, losses: readonly Loss[]): Finding[] {
   const facts = ({ blocks, stop, sequence, tokens }: Read): Facts => ({
     text: blocks.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join(''),

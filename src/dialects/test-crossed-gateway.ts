@@ -1,12 +1,14 @@
-// A gateway with one provider of a given dialect behind it, the official clients of every dialect in front,
-// and the wire formats of providers of chat and of messages. For the tests of calls across dialects.
+// A gateway with the official clients of every dialect and one provider of a given dialect. Also has helpers
+// for the wire formats of chat and messages providers. For tests of calls across dialects.
 import type { TestContext } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import type { Script } from '../../mocks/test-upstream.ts'
 import { type Setup, testGateway } from '../test/test-gateway.ts'
 
-/** `route`: further settings of `auto`; `config`: YAML after it. */
+/**
+ * Starts the gateway. `route`: further settings of the route `auto`; `config`: further YAML after this route.
+ */
 export async function crossedGateway(
   t: TestContext,
   api: string,
@@ -24,7 +26,7 @@ export async function crossedGateway(
     ...gateway,
     anthropic: new Anthropic({ baseURL: gateway.url, ...options }),
     openai: new OpenAI({ baseURL: `${gateway.url}/v1`, ...options }),
-    /** Last request that the provider received. */
+    /** Returns the last request that the provider received. */
     sent: () => gateway.upstream.alpha!.ledger.at(-1)!.json as any,
     newest: async () => {
       const { json } = await gateway.get('/api/usage/request-logs?limit=1')
@@ -47,7 +49,7 @@ export const json =
   (response) =>
     response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
 
-/** An event of a stream of chat. */
+/** Returns an event of a chat stream. */
 export const chunk = (delta: object, finish_reason: string | null = null) => ({
   id: 'c',
   object: 'chat.completion.chunk',
@@ -56,11 +58,11 @@ export const chunk = (delta: object, finish_reason: string | null = null) => ({
   choices: [{ index: 0, delta, finish_reason }],
 })
 
-/** An event of a stream of messages. */
+/** Returns an event of a messages stream. */
 export const named = (event: { type: string } & Record<string, unknown>) =>
   `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
 
-/** The beginning of a stream with a text in each dialect, and the provider's words when it refuses. */
+/** Start of a stream with a text and the text of a refusal, for each dialect. */
 export const BEGUN: Readonly<Record<string, readonly (object | string)[]>> = {
   chat: [chunk({ role: 'assistant', content: 'half' })],
   messages: [

@@ -1,5 +1,5 @@
-// Translations without sockets, for the tests of any pair of dialects: a request, a whole answer or a stream in, and what comes
-// out at the other side, as bytes and as blocks.
+// Translations without sockets, for tests of any pair of dialects. Translates a request, a whole answer or a
+// stream, and returns the result as bytes and as blocks.
 import assert from 'node:assert/strict'
 import type { ParsedEvent, Tokens } from '../core/call.ts'
 import { Losses } from '../core/losses.ts'
@@ -20,12 +20,12 @@ export function dialectOf(name: string): Translatable {
   return dialect
 }
 
-/** The names of all dialects that can be translated. */
+/** Names of all dialects with a translation. */
 const TRANSLATED = Object.keys(DIALECTS).filter((name) =>
   isTranslatable((dialects as typeof DIALECTS)[name as 'chat']),
 )
 
-/** Every pair of two different ones: client, provider. */
+/** All pairs of a client's dialect and a different provider's dialect. */
 export const PAIRS = TRANSLATED.flatMap((from) =>
   TRANSLATED.flatMap((to) => (from === to ? [] : [[from, to] as const])),
 )
@@ -33,7 +33,7 @@ export const PAIRS = TRANSLATED.flatMap((from) =>
 const NOWHERE = { basePath: '', key: null }
 const OWN_FAMILY = 'own'
 
-/** The translation of one attempt whose request has been made. */
+/** Returns the translation of one attempt after its request. */
 export function crossed(
   client: string,
   provider: string,
@@ -68,7 +68,7 @@ export const peer = (family = OWN_FAMILY): Peer => ({
   returnsReasoning: true,
 })
 
-/** Contents of a client's request. */
+/** Returns a client's request as blocks. */
 export const asBlocks = (dialect: string, json: Json): Conversation =>
   dialectOf(dialect).blocks.parseRequest(json, { forwarded: [] }, new Losses())
 
@@ -78,7 +78,7 @@ export interface Read extends AnswerBlocks {
   readonly done: boolean
 }
 
-/** Contents of a whole answer. */
+/** Returns the content of a whole answer. */
 export function readAnswer(dialect: string, text: string, family = OWN_FAMILY): Read {
   const { blocks, upstream } = dialectOf(dialect)
   const { tokens, error } = upstream.readAnswer(text)
@@ -86,7 +86,7 @@ export function readAnswer(dialect: string, text: string, family = OWN_FAMILY): 
   return { ...answer, tokens, errors: error ? [error.message] : [], done: true }
 }
 
-/** The parts of a stream as a reader gets them in chunks of this size. */
+/** Reads a stream in chunks of `size` and returns the parsed parts. */
 export function partsOf(reader: StreamReader, bytes: Buffer, size = bytes.length || 1) {
   const events = new EventReader(reader)
   const parts = []
@@ -96,7 +96,7 @@ export function partsOf(reader: StreamReader, bytes: Buffer, size = bytes.length
   return parts
 }
 
-/** Contents of a stream. */
+/** Returns the content of a stream. */
 export function readStream(dialect: string, bytes: Buffer, family = OWN_FAMILY): Read {
   const { blocks, upstream } = dialectOf(dialect)
   const native = upstream.openStream()
@@ -122,7 +122,7 @@ export function readStream(dialect: string, bytes: Buffer, family = OWN_FAMILY):
   }
 }
 
-/** The blocks of an answer, from its events. */
+/** Collects an answer's blocks from its events. */
 function collected(events: readonly BlockEvent[]): AnswerBlocks {
   const blocks = new Map<unknown, Block>()
   let stop: AnswerBlocks['stop'] = null
@@ -153,7 +153,7 @@ function collected(events: readonly BlockEvent[]): AnswerBlocks {
   return { blocks: [...blocks.values()], stop, sequence }
 }
 
-/** A provider's stream as a client of another dialect gets it. */
+/** Translates a provider's stream for a client of another dialect. */
 export function crossStream(
   client: string,
   provider: string,
@@ -175,7 +175,7 @@ export function crossStream(
   }
 }
 
-/** A provider's whole answer as a client of another dialect gets it. */
+/** Translates a provider's whole answer for a client of another dialect. */
 export function crossAnswer(client: string, provider: string, text: string, family = OWN_FAMILY) {
   const { translation } = crossed(client, provider, { family })
   const parsed = translation.readAnswer(text)

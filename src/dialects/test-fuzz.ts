@@ -1,18 +1,19 @@
-// Shared parts of the requests that promises.test.ts tries on every dialect; each dialect has its own in its folder.
+// Shared parts of the requests that promises.test.ts sends in every dialect. Each dialect's folder has its
+// own requests.
 import fc from 'fast-check'
 
 export interface Fuzz {
   /** Headers that identify a client of the dialect. */
   readonly headers: Readonly<Record<string, string>>
-  /** Path and query of a call; those that match `count` count tokens. */
+  /** Path and query of a call. A path that matches `count` counts tokens. */
   readonly path: fc.Arbitrary<string>
   readonly count?: RegExp
-  /** The provider's answer to a count. */
+  /** The provider's answer to a counting request. */
   readonly counted?: string
   /** Paths of the provider that the gateway does not have. */
   readonly beside: readonly string[]
   readonly body: fc.Arbitrary<object>
-  /** Returns true if an error has the format of the dialect, and the request id in it. */
+  /** Returns the request id in an error, and `shaped: true` if the error has the dialect's format. */
   readonly error: (json: any, status: number) => { shaped: boolean; id: string }
   /** True if every event of a stream reports the usage so far. */
   readonly countsAlways?: true

@@ -1,29 +1,32 @@
-// Samples that a dialect gives to the tests that run over all dialects.
+// Samples that each dialect provides for the tests of all dialects.
 import type { ProviderError, Tokens } from '../core/call.ts'
 import type { ArrivedRequest } from './dialect.ts'
 
 export interface Samples {
-  /** A request that asks `model` for an answer, streamed or not, with a member `"unknown": {"a": 1.0}` that must arrive. */
+  /**
+   * Returns a request to `model`, streamed or whole. Its member `"unknown": {"a": 1.0}` must reach the
+   * provider.
+   */
   request(model: string, stream: boolean): string
-  /** Path of such a request, if it is not that of the dialect alone; the model may be in it. */
+  /** Returns the path of the request, if it differs from the dialect's path. The model may be part of it. */
   arrival?(model: string, stream: boolean): Pick<ArrivedRequest, 'path' | 'rest' | 'query'>
-  /** Headers of its clients that are passed on to a provider of the dialect. */
+  /** Client headers that are passed on to a provider of the dialect. */
   readonly forwarded?: readonly string[]
-  /** The members of a request that limit its output tokens; null if a request cannot limit them. */
+  /** Returns the request members that limit output tokens; null if the dialect has no limit. */
   readonly limit: ((tokens: number) => object) | null
-  /** Bodies that are not requests of the dialect. */
+  /** Bodies that are invalid as requests of the dialect. */
   readonly noRequests: readonly string[]
-  /** A whole answer that names `model`, with these usage members; each names a count of tokens, see `usage`. */
+  /** Returns a whole answer of `model` with the given usage members (see `usage` for their names). */
   answer(model: string, usage: object): string
-  /** A complete stream of `model`, and what is read from it; empty if its answers are not streamed. */
+  /** Returns a complete stream of `model`; empty if the dialect does not stream. */
   stream(model: string): string
   readonly read: { readonly text: string; readonly tokens: Tokens; readonly ends?: number }
-  /** Names of the members that hold counts -> the count that they hold. */
+  /** Usage members by name, with the kind of tokens that they count. */
   readonly usage: Readonly<Record<string, 'input' | 'output'>>
-  /** Value of a count if only the other count is reported; null by default. */
+  /** Value of a count that is missing when the other count is reported; null by default. */
   readonly untold?: 0
-  /** Texts that are not answers. */
+  /** Texts that are invalid as answers. */
   readonly noAnswers: readonly string[]
-  /** Bodies of errors, and how they are read. */
+  /** Bodies of errors with the parsed errors. */
   readonly errors: readonly (readonly [text: string, error: ProviderError | null])[]
 }

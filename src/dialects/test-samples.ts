@@ -1,4 +1,4 @@
-// Samples of each dialect's wire format, for the tests that run over all dialects. They fail to start if a
+// Samples of each dialect's wire format, for the tests of all dialects. These tests fail to start if a
 // dialect has no samples.
 import type { Dialect } from './dialect.ts'
 import { DIALECTS } from './registry.ts'
@@ -14,20 +14,23 @@ export const ALL: readonly (readonly [name: string, dialect: Dialect, samples: S
     }),
   )
 
-/** A request of a registered dialect, as it goes over a socket. */
+/** A request of a registered dialect, as sent over a socket. */
 export interface SampleCall {
   readonly dialect: string
-  /** With the model in place of `*`. */
+  /** Path with the model in place of `*`. */
   readonly path: string
   readonly hasModelInPath: boolean
   readonly query: string
   readonly body: string
-  /** True if it counts the tokens of another request. */
+  /** True for a counting request. */
   readonly counts: boolean
   readonly forwarded: readonly string[]
 }
 
-/** Returns a request for a model of each kind and at each path that the registered dialects read; `write` puts it into a path. */
+/**
+ * Returns a request of each kind and at each path of the registered dialects. `write` inserts the model into
+ * a path.
+ */
 export function callsFor(
   idIn: (dialect: string) => string,
   write: (id: string) => string = encodeURIComponent,

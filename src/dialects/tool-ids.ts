@@ -1,5 +1,5 @@
-// Makes ids of tool calls that every dialect accepts, `^[a-zA-Z0-9_-]{1,40}$`, and restores the provider's
-// own without storing anything: an id that does not fit becomes `wb_` and its bytes in base64url.
+// Makes tool call ids that every dialect accepts, `^[a-zA-Z0-9_-]{1,40}$`. An id that does not fit becomes
+// `wb_` and its bytes in base64url. The provider's own id is restored without storing anything.
 import { createHash, randomUUID } from 'node:crypto'
 
 const FITS = /^[a-zA-Z0-9_-]{1,40}$/
@@ -7,7 +7,7 @@ const MARK = 'wb_'
 /** Maximum bytes after the mark. */
 const MAX_ID_BYTES = 27
 
-/** Returns the id for a client. An id that is too long for this is replaced by a digest: see `isReplaced`. */
+/** Returns the id for a client. An id too long for base64url is replaced by a digest (see `isReplaced`). */
 export function safeId(id: string): string {
   if (FITS.test(id) && !id.startsWith(MARK)) return id
   const bytes = Buffer.from(id, 'utf8')
@@ -16,17 +16,20 @@ export function safeId(id: string): string {
     : `wbx_${createHash('sha256').update(bytes).digest('base64url').slice(0, 36)}`
 }
 
-/** Returns the id for a provider, which accepts longer ones than clients do; it is never converted back. */
+/**
+ * Returns the id for a provider. Providers accept longer ids than clients, and these ids are never converted
+ * back.
+ */
 export const idForProvider = (id: string): string => (FITS_PROVIDER.test(id) ? id : safeId(id))
 const FITS_PROVIDER = /^[a-zA-Z0-9_-]{1,64}$/
 
-/** Does the same for Mistral, which accepts exactly nine letters and digits, as in its own ids. */
+/** Returns the id for Mistral, which accepts only ids of exactly nine letters and digits. */
 export const idForMistral = (id: string): string =>
   /^[a-zA-Z0-9]{9}$/.test(id)
     ? id
     : createHash('sha256').update(id).digest('base64').replace(/[+/]/g, '').slice(0, 9)
 
-/** Returns true if the provider will not get its own id back. Calls and results still agree. */
+/** Returns true if the provider's own id cannot be restored. Calls and results still have equal ids. */
 export const isReplaced = (id: string): boolean => safeId(id).startsWith('wbx_') && !id.startsWith('wbx_')
 
 /** Restores the provider's own id. */
@@ -34,9 +37,9 @@ export function originalId(id: string): string {
   if (!id.startsWith(MARK) || !FITS.test(id)) return id
   const bytes = Buffer.from(id.slice(MARK.length), 'base64url')
   const original = bytes.toString('utf8')
-  // A foreign id that begins like ours is left as it is.
+  // A foreign id with our prefix is left unchanged.
   return original !== '' && safeId(original) === id ? original : id
 }
 
-/** Makes an id for a provider that gives its calls none. */
+/** Makes an id for a provider's call without an id. */
 export const newCallId = (): string => `call_${randomUUID().replaceAll('-', '').slice(0, 24)}`

@@ -1,5 +1,5 @@
-// Maps tools that a provider does not accept, for one call, and maps them back in its answer: groups of tools
-// get flat names, tools with a text as input get an object with one member. Knows no dialect.
+// Maps the tools of one call that a provider does not accept, and maps them back in its answer. Grouped tools
+// get flat names. Tools with a text as input get an object with one member. This file names no dialect.
 import { createHash } from 'node:crypto'
 import type { Losses } from '../core/losses.ts'
 import type { Block, CallBlock, Conversation, DialectBlocks, Opened, Tool } from './blocks.ts'
@@ -17,7 +17,7 @@ const INPUT_SCHEMA = {
 
 export class ToolNames {
   readonly #limits: Limits
-  /** Name at the provider -> the client's tool. Only those that differ. */
+  /** The client's tools by their names at the provider. Only tools that differ. */
   readonly #mapped = new Map<string, Named>()
 
   constructor(tools: readonly Tool[], limits: Limits) {
@@ -29,7 +29,7 @@ export class ToolNames {
     }
   }
 
-  /** Returns the conversation as the provider accepts it. */
+  /** Returns the conversation in the form that the provider accepts. */
   down(conversation: Conversation, losses: Losses): Conversation {
     const { turns, tools, choice } = conversation
     return {
@@ -50,13 +50,13 @@ export class ToolNames {
     }
   }
 
-  /** Returns a call as the client knows it; its arguments follow, or are unwrapped by `inputOf`. */
+  /** Returns a call with the client's tool name. Its arguments follow or are unwrapped by `inputOf`. */
   up(call: Extract<Opened, { type: 'call' }>): Extract<Opened, { type: 'call' }> {
     const tool = this.#mapped.get(call.name)
     return tool ? { ...call, ...tool } : call
   }
 
-  /** Returns true if the arguments of this call wrap the tool's text input. */
+  /** Returns true if the call's arguments wrap a text input. */
   isWrapped(name: string): boolean {
     return this.#isWrapped(this.#mapped.get(name)?.kind)
   }
@@ -65,7 +65,7 @@ export class ToolNames {
 
   #keep = (namespace: string | null): string | null => (this.#limits.namespaces ? namespace : null)
 
-  /** Same result for a tool and for every call of it, even in a later request. */
+  /** Returns a flat name. It is the same for a tool and all its calls, even in later requests. */
   #flat(name: string, namespace: string | null): string {
     const full = namespace === null || this.#limits.namespaces ? name : `${namespace}__${name}`
     if (this.#limits.name.test(full)) return full
@@ -102,7 +102,7 @@ export class ToolNames {
 const textOf = (grammar: unknown): string =>
   isObject(grammar) && typeof grammar.definition === 'string' ? grammar.definition : JSON.stringify(grammar)
 
-/** Unwraps the input of a tool; returns it as it is if it is not wrapped. */
+/** Unwraps the input of a tool. Returns an input unchanged if it is not wrapped. */
 export function unwrapInput(args: string): string {
   try {
     const json: unknown = JSON.parse(args)

@@ -1,5 +1,5 @@
 // Translates a provider's stream for a client of another dialect, event by event. The provider's own dialect
-// reads each event for the record. Knows no dialect.
+// reads each event for the record. This file names no dialect.
 import { EMPTY_EVENT, type ParsedEvent, type Tokens } from '../core/call.ts'
 import type { AnswerBlocks, BlockEvent, BlockReader, BlockWriter, Stop } from './blocks.ts'
 import type { StreamReader } from './dialect.ts'
@@ -7,7 +7,7 @@ import { Sequence } from './sequence.ts'
 import type { StreamEvent } from './stream-event.ts'
 import { type ToolNames, unwrapInput } from './tool-names.ts'
 
-/** Default if a provider does not say why it ended. */
+/** Returns the default reason for the end of an answer, if the provider sends none. */
 export const endOf = (hasCalls: boolean): Stop => (hasCalls ? 'calls' : 'end')
 
 /** Memory overhead of a piece of text, bytes. */
@@ -19,7 +19,7 @@ export class TranslatedStream implements StreamReader {
   readonly #writer: BlockWriter
   readonly #names: ToolNames
   readonly #sequence = new Sequence()
-  /** Upper bound for the bytes of text that its parts retain: some repeat the text at the end. */
+  /** Upper bound of the text that the readers and writers retain, in bytes. Some repeat the text at the end. */
   held = 0
   #model: string
   #tokens: Tokens | null = null
@@ -28,7 +28,7 @@ export class TranslatedStream implements StreamReader {
   #hasCalls = false
   #isStarted = false
   #isEnded = false
-  /** Arguments of calls with wrapped input, by key; passed on when complete. */
+  /** Arguments of calls with wrapped input, by key. They are passed on when complete. */
   readonly #wrapped = new Map<unknown, string>()
 
   constructor(
@@ -47,7 +47,7 @@ export class TranslatedStream implements StreamReader {
 
   read(event: StreamEvent): ParsedEvent {
     const parsed = this.#native.read(event)
-    // The relay reports it in the client's dialect; nothing after it can be trusted.
+    // The relay reports the error in the client's dialect. All later events are ignored.
     if (parsed.error) return { ...parsed, done: true }
     if (parsed.tokens) this.#tokens = parsed.tokens
     if (parsed.model !== null) this.#model = parsed.model
@@ -95,7 +95,7 @@ export class TranslatedStream implements StreamReader {
     )
   }
 
-  /** Returns the events with the client's names of tools. */
+  /** Returns the events with the client's tool names. */
   #mapped(said: BlockEvent): BlockEvent[] {
     switch (said.type) {
       case 'open':

@@ -1,6 +1,6 @@
-// Connects a client of one dialect to a provider of another: translates the request, and the answer, whole or
-// event by event. Collects the losses. Knows no dialect; the provider's own dialect reads the answer for the
-// record.
+// Connects a client of one dialect to a provider of another. Translates the request and the answer, whole or
+// event by event, and collects the losses. The provider's own dialect reads the answer for the record. This
+// file names no dialect.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ParsedEvent, ProviderError } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
@@ -28,9 +28,9 @@ import type { Json } from './json.ts'
 import { ToolNames, unwrapInput } from './tool-names.ts'
 import { endOf, TranslatedStream } from './translate-stream.ts'
 
-/** A provider to translate for. */
+/** The provider at the other end of a translation. */
 export interface PeerProvider extends Pick<Peer, 'family' | 'host'> {
-  /** Returns the known facts about one of its models. */
+  /** Returns the known facts about one of the provider's models. */
   readonly factsOf: (model: string) => Facts
 }
 
@@ -40,13 +40,13 @@ export type Translatable = Dialect & { readonly blocks: DialectBlocks }
 export const isTranslatable = (dialect: Dialect | undefined): dialect is Translatable =>
   dialect?.blocks !== undefined
 
-/** Returns true if a call in a dialect can be translated for a provider that speaks these. */
+/** Returns true if a call in the dialect `from` can be translated for a provider of the dialects `spoken`. */
 export const canTranslate =
   (dialects: Readonly<Record<string, Dialect>>) =>
   (from: string, spoken: readonly string[]): boolean =>
     isTranslatable(dialects[from]) && spoken.some((to) => isTranslatable(dialects[to]))
 
-/** Returns the output tokens that a translation for such a provider asks for if the client sets no maximum. */
+/** Returns the output limit in tokens that a translation sets if the client sends none. */
 export const defaultOutput = (
   dialects: Readonly<Record<string, Dialect>>,
   spoken: readonly string[],
@@ -57,13 +57,14 @@ interface SpeakingProvider {
   readonly name: string
   readonly family: string | undefined
   readonly host: string
-  /** Returns what is known of one of its models, asked in a dialect. */
+  /** Returns the known facts about one of the provider's models when called in `dialect`. */
   readonly factsOf: (model: string, dialect: string) => Facts
 }
 
 /**
- * Returns how to reach a provider from each dialect: directly in those it speaks, otherwise through the first that can
- * be translated; but tools go through one in which the model accepts them, as far as is known.
+ * Returns the provider side for each client dialect. Dialects that the provider speaks are direct. All others
+ * are translated to its first translatable dialect. Requests with tools use a dialect in which the model
+ * accepts tools, as far as known.
  */
 export function upstreamsOf(
   dialects: Readonly<Record<string, Dialect>>,
@@ -102,7 +103,7 @@ interface Way {
   readonly peer: PeerProvider
 }
 
-/** Returns a function that chooses the translation of a request; null if the client's own dialect is the best. */
+/** Returns a function that chooses the translation of a request. Null means the client's own dialect. */
 function choosing(from: Translatable, ways: readonly Way[]): NonNullable<UpstreamDialect['translation']> {
   const takesTools = ({ to, peer }: Way, model: string, reasoning: ReasoningWish | null) =>
     to.blocks.takesTools?.(peer.factsOf(model), reasoning) ?? true
@@ -116,7 +117,7 @@ function choosing(from: Translatable, ways: readonly Way[]): NonNullable<Upstrea
   }
 }
 
-/** Returns the losses of plain text by the client's dialect, for dialects that need a translation. */
+/** Returns the losses in plain text by client dialect, for dialects that need a translation. */
 export function plainLosses(
   dialects: Readonly<Record<string, Dialect>>,
   upstreams: ReadonlyMap<string, UpstreamDialect>,
@@ -169,10 +170,10 @@ export function translating(
   }
 }
 
-/** A provider's own headers mean nothing to a client of another dialect. */
+/** Relayed headers: none, because a provider's headers mean nothing to a client of another dialect. */
 const NONE = /^$/
 
-/** Words of a refusal that is about reasoning of earlier turns, at any provider. */
+/** Words of any provider's refusal of reasoning from earlier turns. */
 const ABOUT_EARLIER_REASONING =
   /signature|encrypted_content|encrypted content|reasoning_content|thinking` blocks/i
 
@@ -248,7 +249,7 @@ class OneTranslation implements Translation {
   readAnswer(text: string): ParsedEvent {
     const parsed = this.#to.upstream.readAnswer(text)
     if (parsed.error) return parsed
-    // This answer cannot be continued in another dialect, nor can its container.
+    // An answer and its container cannot be continued in another dialect.
     const { responseId: _, containerId: __, ...rest } = parsed
     const { blocks, stop, sequence } = this.#to.blocks.parseAnswer(
       parseExact(text) as Json,
@@ -289,7 +290,7 @@ class OneTranslation implements Translation {
     return this.#to.upstream.tierOf?.(headers) ?? null
   }
 
-  /** Returns the request to be sent without reasoning of earlier turns. */
+  /** Returns the request without reasoning of earlier turns, to send again. */
   withoutRefused(request: ClientRequest, { message }: ProviderError): ClientRequest | null {
     const isRefused = this.#returnedReasoning && ABOUT_EARLIER_REASONING.test(message)
     return isRefused && request.returnsReasoning !== false ? { ...request, returnsReasoning: false } : null

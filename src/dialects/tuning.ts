@@ -1,25 +1,28 @@
-// Effort and output limit that a route sets for one of its targets, in the form of its dialect. Each dialect
-// has a file `tuned.ts`; this one has the shared parts. Pure.
+// Effort and output limit that a route sets for a target. Each dialect writes them in its own `tuned.ts`;
+// this file has the shared parts. Pure.
 import { Losses } from '../core/losses.ts'
 import { type Replacement, spliceMembers } from '../json/splice.ts'
 import type { Facts } from '../models/facts.ts'
 import { nearestEffort } from './blocks.ts'
 
 export interface Tuning {
-  /** Level of effort in place of the client's; null leaves the client's. */
+  /** Effort that replaces the client's; null leaves the client's effort. */
   readonly effort: string | null
-  /** Maximum output tokens; a lower limit of the client's stays. Null leaves the client's. */
+  /** Maximum output tokens. A lower limit from the client stays. Null leaves the client's limit. */
   readonly maxOutput: number | null
 }
 
-/** Returns the body of a request with this effort and limit, as far as its model accepts them. `factsOf`: by dialect. */
+/**
+ * Returns a request body with this effort and limit, as far as the model accepts them. `factsOf`: facts by
+ * dialect.
+ */
 export type Tune = (body: string, tuning: Tuning, factsOf: (dialect: string) => Facts) => string
 
-/** Returns the nearest level that the model accepts, as far as that is known; null if it accepts none. */
+/** Returns the nearest level that the model accepts, as far as known; null if it accepts no level. */
 export const levelFor = (effort: string, { efforts }: Facts, words: readonly string[]): string | null =>
   nearestEffort(effort, efforts ?? words, new Losses())
 
-/** Replaces a limit by a lower one. */
+/** Returns a function that lowers a limit to `most`. */
 export const atMost =
   (most: number): Replacement =>
   (before) => {
@@ -27,7 +30,7 @@ export const atMost =
     return String(typeof asked === 'number' ? Math.min(asked, most) : most)
   }
 
-/** Replaces members of an object inside the body; anything but an object is replaced whole. */
+/** Replaces members of an object inside the body. Any other value is replaced whole. */
 export const inside =
   (values: Readonly<Record<string, Replacement>>): Replacement =>
   (before) =>

@@ -1,8 +1,8 @@
-// Merges usage that a provider reports in parts: one event counts the input, a later one the output.
+// Merges usage that a provider reports in parts. One event may count the input and a later event the output.
 import type { Tokens } from '../core/call.ts'
 import { mergeServed } from '../core/served.ts'
 
-/** Merges a further report: the latest value of each count. */
+/** Merges a further report. The latest value of each count wins. */
 export function mergeTokens(before: Tokens | null, now: Tokens | null): Tokens | null {
   if (before === null || now === null) return now ?? before
   const served = mergeServed(before.served, now.served)

@@ -96,7 +96,7 @@ export function writeAnswer({ model, blocks, stop, tokens }: Answer, losses: Los
 
 export const newId = (): string => `resp_${randomUUID().replaceAll('-', '')}`
 
-/** Converts an answer's blocks to parts for a client. Thoughts wait for the part that carries their signatures. */
+/** Converts an answer's blocks to parts for a client. Thoughts wait for the part with their signature. */
 export class PartWriter {
   readonly #losses: Losses
   #thoughts: ReasoningBlock[] = []

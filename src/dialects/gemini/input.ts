@@ -1,6 +1,6 @@
-// The part of a Gemini request that a model reads: texts of all parts and tools, and the number of pictures
-// and files. Google accepts names in camelCase and in snake_case. Not recursive: the sender decides how deep
-// a request is.
+// Extracts the model's input from a Gemini request: the texts of all parts and tools, and the number of
+// pictures and files. Google accepts names in camelCase and in snake_case. Not recursive, because a sender
+// may nest a request to any depth.
 import { countMembers, estimateTokens, readableText } from '../../core/token-estimate.ts'
 import { isObject, type Json } from '../json.ts'
 
@@ -11,17 +11,20 @@ export const either = (value: unknown, name: string): unknown =>
     : undefined
 
 const BINARY = new Set(['inlineData', 'inline_data', 'fileData', 'file_data'])
-/** Members that no model reads as text; a signature only proves that a thought is the provider's own. */
+/** Members that no model reads as text. A signature only proves that the provider produced the thought. */
 const UNREAD = new Set([...BINARY, 'thoughtSignature', 'thought_signature'])
 
 export interface Input {
-  /** Includes names of members: they stand for the text that a provider puts around contents and tools. */
+  /**
+   * Text to count. Includes member names, as an estimate of the text that a provider adds around contents and
+   * tools.
+   */
   readonly text: string
   readonly binaries: number
 }
 
 export function inputOf(body: Json): Input {
-  // A count may hold a whole request instead. A member may appear in both spellings.
+  // A counting request may contain a whole request. Each member may have either spelling.
   const requests = [body, body.generateContentRequest, body.generate_content_request].filter(isObject)
   const contents = requests.flatMap((each) => [
     each.systemInstruction,
@@ -35,10 +38,10 @@ export function inputOf(body: Json): Input {
   }
 }
 
-/** Tokens assumed for a picture or a file, as in budgets. */
+/** Tokens assumed for a picture or a file, both here and in budgets. */
 const BINARY_TOKENS = 1_500
 
-/** Estimates the length of a request if no provider counts it. */
+/** Estimates the length of a request that no provider can count. */
 export function estimateAll(body: Json): number {
   const { text, binaries } = inputOf(body)
   return estimateTokens(text) + BINARY_TOKENS * binaries

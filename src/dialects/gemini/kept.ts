@@ -1,8 +1,8 @@
-// References in Gemini requests to state that Google stores. Format: Gemini API reference, "Caching",
-// "Files", "File search"; every name may be in camelCase or snake_case.
+// References in Gemini requests to state that Google stores. Names may be in camelCase or snake_case. Format:
+// Gemini API reference, "Caching", "Files", "File search".
 import { type KeptKind, type MemberPath, places } from '../kept.ts'
 
-/** Returns the places with each member in both spellings. */
+/** Returns the given places, with each member in both spellings. */
 const eitherCase = (...paths: readonly string[]): readonly MemberPath[] =>
   places(...paths).flatMap((place) =>
     place.reduce<MemberPath[]>(
@@ -30,7 +30,7 @@ export const kept: readonly KeptKind[] = [
       'contents.*.parts.*.functionResponse.parts.*.fileData.fileUri',
       'systemInstruction.parts.*.fileData.fileUri',
     ),
-    // Ids of the Files API; any other address is readable by every account.
+    // Ids of the Files API. Every account can read any other address.
     isId: (uri) => /^(https:\/\/[^/]+\.googleapis\.com\/.*)?files\/[^/]+$/i.test(uri),
     instead: 'its content as `inlineData`',
   },

@@ -1,4 +1,4 @@
-// Cases of losses between Gemini and other dialects: see ../loss-cases.ts.
+// Cases of losses between Gemini and other dialects (see ../loss-cases.ts).
 import type { Json } from '../json.ts'
 import type { LossCase } from '../loss-case.ts'
 

@@ -1,4 +1,4 @@
-// Members of a Gemini request that may be left out.
+// Members of a Gemini request that may be omitted.
 import type { OptionalMember } from '../optional-members.ts'
 
 const CONFIG = 'generationConfig'

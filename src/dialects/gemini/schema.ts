@@ -1,13 +1,13 @@
-// Converts Google's schema format, which is OpenAPI's, to JSON Schema, with bounded recursion.
+// Converts Google's schemas, which have OpenAPI's format, to JSON Schema. Bounds the recursion.
 import type { Losses } from '../../core/losses.ts'
 import { isObject, type Json } from '../json.ts'
 
-/** Members that only Google's format has. */
+/** Members that exist only in Google's format. */
 const OWN = new Set(['propertyOrdering', 'property_ordering', 'example'])
-/** Maximum depth of a schema; deeper content is passed on unchanged. */
+/** Maximum depth of a schema. Deeper content is passed on unchanged. */
 const MAX_DEPTH = 64
 
-/** Null if it is not a schema. */
+/** Returns the JSON Schema; null if `schema` is not a schema. */
 export function jsonSchemaOf(schema: unknown, losses: Losses, depth = 0): Json | null {
   if (!isObject(schema)) return null
   if (depth > MAX_DEPTH) return schema
@@ -33,5 +33,5 @@ const typeIn = (type: string, nullable: boolean): string | string[] => {
   return nullable ? [lower, 'null'] : lower
 }
 
-/** Google writes 64-bit numbers in quotes. */
+/** Counts in a schema, since Google writes 64-bit numbers in quotes. */
 const COUNTS = /^(min|max)(Items|Length|Properties)$/

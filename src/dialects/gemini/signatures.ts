@@ -1,17 +1,17 @@
 // Thought signatures. Google signs a model's thoughts and attaches the signature to a part of the answer: a
-// call, a text, or a thought. In blocks it becomes a reasoning block before that part. Conversely, another
-// family's opaque reasoning travels in the signature of the next part, with its text: Google's clients return
-// signatures unchanged, but not the parts that are thoughts.
+// call, a text, or a thought. In blocks the signature becomes a reasoning block before this part. Opaque
+// reasoning of another family is packed with its text into the signature of the next part. Google's clients
+// return signatures unchanged, but drop thought parts.
 import type { Block, ReasoningBlock } from '../blocks.ts'
 import { packOpaque, unpackOpaque } from '../carrier.ts'
 import type { Json } from '../json.ts'
 
-/** Prefix of a signature on a text; no signature has a colon. */
+/** Prefix of a signature on a text. Signatures never contain a colon. */
 const ON_TEXT = 'text:'
 /** Prefix of a signature on an empty text, at the end of a stream. */
 const ALONE = 'alone:'
 
-/** Value that Google accepts as the signature of another model's call; Gemini CLI sends it, too. */
+/** Value that Google accepts as the signature of another model's call. Gemini CLI also sends this value. */
 export const NO_SIGNATURE = 'skip_thought_signature_validator'
 
 const sealed = (text: string, family: string, bytes: string): ReasoningBlock => ({
@@ -30,7 +30,9 @@ export function parts(part: Json, family: string, block: () => Block): Block[] {
   return [sealed('', family, typeof text === 'string' ? ON_TEXT + signature : signature), block()]
 }
 
-/** Converts blocks of the provider's own family to parts. A lone signature waits for the next part. */
+/**
+ * Converts blocks of the provider's own family to parts. A signature without a text waits for the next part.
+ */
 export class Signer {
   #waiting: { readonly isText: boolean; readonly signature: string } | null = null
 
@@ -47,7 +49,10 @@ export class Signer {
     return before
   }
 
-  /** Returns the part with the waiting signature, if the kinds match; otherwise the signature goes first. */
+  /**
+   * Returns the part with the waiting signature if their kinds match. Otherwise the signature gets its own
+   * part first.
+   */
   sign(part: Json): Json[] {
     const waiting = this.#waiting
     if (waiting === null || waiting.isText !== 'text' in part) return [...this.flush(), part]
@@ -71,7 +76,7 @@ export function carrierOf(thoughts: readonly ReasoningBlock[]): string {
   return packOpaque({ family, bytes: THOUGHTS + JSON.stringify(pairs) })
 }
 
-/** Returns the thoughts packed in a signature; null for one of Google's own. */
+/** Returns the thoughts packed in a signature; null for Google's own signatures. */
 export function thoughtsIn(signature: unknown): ReasoningBlock[] | null {
   const opaque = typeof signature === 'string' ? unpackOpaque(signature) : null
   if (!opaque) return null

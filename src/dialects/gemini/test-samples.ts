@@ -1,4 +1,4 @@
-// Gemini as it is transmitted, written by hand from Google's API reference.
+// Sample Gemini traffic, written by hand from Google's API reference.
 import type { Samples } from '../test-sample-type.ts'
 
 const line = (json: object) => `data: ${JSON.stringify(json)}\r\n\r\n`

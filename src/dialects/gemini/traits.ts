@@ -5,7 +5,7 @@ import { isObject, type Json } from '../json.ts'
 import { openingOf } from '../opening.ts'
 import { either, inputOf } from './input.ts'
 
-/** Each trait is computed on first read. Never throws, whatever the body holds. */
+/** Computes each trait on first read. Never throws for any body. */
 export class GeminiTraits implements RequestTraits {
   readonly #body: Json
   #images: boolean | undefined
@@ -27,7 +27,7 @@ export class GeminiTraits implements RequestTraits {
     return this.#images
   }
 
-  /** From the level, else from the budget for thinking; a budget left to the model is no effort. */
+  /** Effort from the thinking level, or else from the thinking budget. Null if the model chooses the budget. */
   get effort(): string | null {
     const thinking = either(either(this.#body, 'generationConfig'), 'thinkingConfig')
     const level = either(thinking, 'thinkingLevel')
@@ -43,7 +43,7 @@ export class GeminiTraits implements RequestTraits {
           : 'high'
   }
 
-  /** Only the provider that signed a thought accepts it. */
+  /** True if a thought is signed. Only the provider that signed a thought accepts it. */
   get opaqueReasoning(): boolean {
     return partsOf(this.#body).some((part) => either(part, 'thoughtSignature') !== undefined)
   }

@@ -1,11 +1,12 @@
-// Effort and output limit of a target, in Gemini's dialect. Models without levels take a budget for thinking.
+// Writes a target's effort and output limit in Gemini's dialect. Models without levels accept a thinking
+// budget.
 import { type Replacement, spliceMembers } from '../../json/splice.ts'
 import { budgetOfEffort } from '../blocks.ts'
 import { atMost, inside, levelFor, type Tune } from '../tuning.ts'
 
-/** Budgets that every thinking model accepts, tokens. */
+/** Minimum and maximum thinking budget that every thinking model accepts, in tokens. */
 export const BUDGET_TOKENS = [1, 24_576] as const
-/** Levels of Gemini's dialect; a model may accept fewer. */
+/** Thinking levels in Gemini's dialect. A model may accept fewer. */
 export const LEVELS = ['minimal', 'low', 'medium', 'high']
 
 export const tuned: Tune = (body, { effort, maxOutput }, factsOf) => {

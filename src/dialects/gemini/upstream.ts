@@ -23,7 +23,7 @@ const requestTo: UpstreamDialect['request'] = (
   if (key !== null) headers.push('x-goog-api-key', key)
   const asked = path ?? `/v1beta/models/*:${stream ? 'streamGenerateContent' : 'generateContent'}`
   const search = query || (stream ? 'alt=sse' : '')
-  // Google's clients take a base URL without a version; one with a version is used as it is.
+  // Google's clients expect a base URL without a version. A base URL with a version is used unchanged.
   const below = VERSION.test(basePath) ? asked.replace(/^\/\w+/, '') : asked
   return {
     path: `${basePath}${below.replace('*', () => encoded(model))}${search && `?${search}`}`,
@@ -43,7 +43,8 @@ export const upstream = {
   isTooLong: ({ message }) => /input token count .*exceeds the maximum number of tokens/i.test(message),
   relayedHeaders: /^(x-request-id|x-ratelimit-.+|x-gemini-.+)$/,
 
-  // A call that requested another tier may have been served by the standard one; only the header says so.
+  // Google may serve a call on the standard tier despite the requested one. Only this header names the actual
+  // tier.
   tierOf: (headers) => label(headers['x-gemini-service-tier']),
 
   request: requestTo,
@@ -58,7 +59,7 @@ export const upstream = {
     },
   },
 
-  // A stream not requested as server-sent events is a list of answers.
+  // Without server-sent events, a stream is a list of answers.
   readAnswer(text) {
     const json: unknown = JSON.parse(text)
     const error = errorIn(json)
@@ -91,12 +92,12 @@ export const upstream = {
 
 const VERSION = /\/v\d[a-z\d]*(\/|$)/
 
-/** A model may have slashes in its name. */
+/** Encodes a model's name for the path. Slashes in the name are kept. */
 const encoded = (model: string): string => model.split('/').map(encodeURIComponent).join('/')
 
 const NAMES_MODEL = /"(model|generateContentRequest)"\s*:/
 
-/** Renames the model in the body, which may also name it inside the request to count. */
+/** Replaces the model in the body, and in the request inside a counting request. */
 function withModel(text: string, model: string): string {
   if (!NAMES_MODEL.test(text)) return text
   const named = JSON.stringify(`models/${model}`)
@@ -112,7 +113,7 @@ const isAnswer = (json: unknown): json is Json =>
   isObject(json) &&
   (Array.isArray(json.candidates) || isObject(json.promptFeedback) || isObject(json.usageMetadata))
 
-/** Finish reasons of a normal answer; all but the last part of a stream have none. */
+/** Finish reasons of a normal answer. In a stream, only the last part has one. */
 const USUAL: unknown[] = ['STOP', 'MAX_TOKENS', 'FINISH_REASON_UNSPECIFIED', null, undefined]
 
 class GeminiStream implements StreamReader {
@@ -129,13 +130,13 @@ class GeminiStream implements StreamReader {
   readAnswer({ candidates, promptFeedback, usageMetadata, modelVersion }: Json): ParsedEvent {
     const all = Array.isArray(candidates) ? candidates : []
     const reasons = all.map((candidate) => member(candidate, 'finishReason'))
-    const isBlocked = member(promptFeedback, 'blockReason') != null // no candidate will follow
+    const isBlocked = member(promptFeedback, 'blockReason') != null // no candidate follows
     if (isObject(usageMetadata)) this.#tokens = mergeTokens(this.#tokens, tokensOf(usageMetadata))
     const finished = isBlocked || reasons.some((reason) => reason != null)
     return {
       ...EMPTY_EVENT,
       finished,
-      complete: finished && isObject(usageMetadata), // there is no end mark
+      complete: finished && isObject(usageMetadata), // Gemini sends no end mark
       unusual: isBlocked || reasons.some((reason) => !USUAL.includes(reason)),
       text: all.map((candidate) => textOf(member(candidate, 'content'))).join(''),
       model: typeof modelVersion === 'string' ? modelVersion : null,
@@ -160,8 +161,8 @@ function textOf(content: unknown): string {
 }
 
 /**
- * Parses Google's `usageMetadata`. Thoughts are not included in the candidates, input of Google's own tools
- * not in the prompt, and zeros are omitted: the output of an answer without a count for it is the total minus
+ * Parses Google's `usageMetadata`. The candidates' count excludes thoughts, and the prompt's count excludes
+ * the input of Google's own tools. Google omits zeros. Without an output count, the output is the total minus
  * the input.
  */
 function tokensOf(usage: Json): Tokens {
@@ -192,7 +193,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   ...['promptTokensDetails', 'cacheTokensDetails', 'candidatesTokensDetails', 'toolUsePromptTokensDetails'],
 ])
 
-/** Parses what Google says beside the counts: the traffic type (Vertex AI), and tokens by modality. */
+/** Parses the details that Google adds to the counts: the traffic type (Vertex AI) and tokens by modality. */
 function servedOf(usage: Json): { served?: Served } {
   const of = (modality: string, ...lists: unknown[]) =>
     lists

@@ -7,7 +7,7 @@ import { spliceMembers } from '../../json/splice.ts'
 import type { ClientDialect } from '../dialect.ts'
 import { readFields } from '../request-fields.ts'
 
-/** Fields that the gateway itself needs; the provider validates all others, which are not even copied. */
+/** Fields that the gateway itself needs. All other fields are left to the provider and are not copied. */
 const schema = z.object({
   model: z.string().min(1).max(256),
   prompt: z.string(),

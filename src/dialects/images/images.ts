@@ -1,4 +1,4 @@
-// OpenAI's images: a text in, pictures out.
+// OpenAI's images, which turn a text into pictures.
 import type { Dialect } from '../dialect.ts'
 import { modelList } from '../openai-request.ts'
 import { client } from './client.ts'

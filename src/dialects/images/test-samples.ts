@@ -1,4 +1,4 @@
-// Images as they are transmitted, written by hand from OpenAI's API reference.
+// Sample image traffic, written by hand from OpenAI's API reference.
 import { samples as chat } from '../chat/test-samples.ts'
 import type { Samples } from '../test-sample-type.ts'
 

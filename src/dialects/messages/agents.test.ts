@@ -1,5 +1,5 @@
-// Requests that a coding agent depends on besides its calls: token counts, models, keys, background calls,
-// errors that help.
+// Other requests of a coding agent besides its calls: token counts, model lists, keys, background calls and
+// helpful errors.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
@@ -97,7 +97,7 @@ test('if no provider can count, the tokens of all blocks and tools are estimated
       JSON.stringify(more).slice(0, 80),
     )
   assert.equal(gateway.received(), asksNobody)
-  // None of this counts as a failure of the target.
+  // These errors do not count as failures of the target.
   const { json: resolved } = await gateway.get('/api/cloud/model/resolve?model=auto')
   assert.equal(resolved.candidates[0].state, 'ready')
   assert.deepEqual(await records(gateway), [])

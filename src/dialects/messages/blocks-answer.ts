@@ -1,5 +1,5 @@
-// Converts whole answers in messages to blocks and back. Format: Anthropic API reference, "Messages",
-// "Handling stop reasons".
+// Converts whole answers of the messages dialect to blocks and back. Format: Anthropic API reference,
+// "Messages", "Handling stop reasons".
 import { randomUUID } from 'node:crypto'
 import type { Tokens } from '../../core/call.ts'
 import type { Losses } from '../../core/losses.ts'
@@ -56,13 +56,13 @@ export function writeAnswer({ model, blocks, stop, sequence, tokens }: Answer, l
   }
 }
 
-/** Converts a block of an answer; empty if a client of this dialect could not read it. */
+/** Converts a block of an answer. Returns an empty list if clients of this dialect cannot read the block. */
 export function blockFor(block: Block, losses: Losses): object[] {
   switch (block.type) {
     case 'text':
       return [{ type: 'text', text: block.text }]
     case 'reasoning': {
-      // Unsigned reasoning is marked too: it must not reach another family as its own.
+      // Unsigned reasoning is marked too, because another family must not receive it as its own.
       const carrier = packOpaque(block.opaque ?? { family: '', bytes: '' })
       return [{ type: 'thinking', thinking: block.text, signature: carrier }]
     }
@@ -84,8 +84,8 @@ export function blockFor(block: Block, losses: Losses): object[] {
 }
 
 /**
- * Anthropic's `input_tokens` excludes tokens read from or written to a cache. Leaves out unknown counts. Some
- * servers report more cached tokens than input: the sum is still the input.
+ * Anthropic's `input_tokens` excludes tokens read from or written to a cache. Omits unknown counts. Some
+ * servers report more cached tokens than input; the sum still equals the input.
  */
 export function usageFor(tokens: Tokens | null): Json {
   if (!tokens) return {}

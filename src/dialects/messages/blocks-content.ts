@@ -8,7 +8,7 @@ import { originalId } from '../tool-ids.ts'
 
 export const FAMILY = 'anthropic'
 
-/** Prefix that distinguishes redacted thinking from a signature; no signature contains a colon. */
+/** Prefix of redacted thinking. Signatures never contain a colon. */
 export const REDACTED = 'redacted:'
 
 /** Converts a text or a list of blocks. */
@@ -78,7 +78,7 @@ export function blockOf(block: unknown, losses: Losses, family = FAMILY): Block 
   }
 }
 
-/** Ours carry a mark. */
+/** Unpacks reasoning with our mark. */
 export const opaqueOf = (signature: string, family: string): Opaque =>
   unpackOpaque(signature) ?? { family, bytes: signature }
 

@@ -1,5 +1,5 @@
-// Converts a messages request to blocks. Format: Anthropic API reference, "Messages". Reports losses that
-// every dialect has; never throws for an unknown format.
+// Converts a messages request to blocks. Format: Anthropic API reference, "Messages". Reports the losses that
+// occur in every dialect. Never throws for an unknown format.
 
 import type { Loss, Losses } from '../../core/losses.ts'
 import {
@@ -17,7 +17,7 @@ import type { ClientRequest } from '../client-request.ts'
 import { isObject, type Json, listOrEmpty, member, numberOf, textOf } from '../json.ts'
 import { blocksOf, FAMILY } from './blocks-content.ts'
 
-/** A line that only Anthropic removes from a prompt. */
+/** Start of a line in the prompt that only Anthropic removes. */
 const ATTRIBUTION = 'x-anthropic-billing-header:'
 
 const READ = new Set(
@@ -129,7 +129,10 @@ function lost(losses: Losses, word: Loss): [] {
   return []
 }
 
-/** Only Claude knows the tools that the client runs by their format; all others are run by Anthropic. */
+/**
+ * Returns the loss for a tool. Only Claude knows client tools by their type; Anthropic itself runs all other
+ * typed tools.
+ */
 const kindOfTool = (type: string): Loss =>
   /^tool_search/.test(type)
     ? 'tool.search'

@@ -1,4 +1,4 @@
-// Converts streams in messages to blocks and back. Format: Anthropic API reference, "Streaming".
+// Converts streams of the messages dialect to blocks and back. Format: Anthropic API reference, "Streaming".
 
 import type { Losses } from '../../core/losses.ts'
 import type { BlockEvent, BlockReader, BlockWriter, Opened, Peer, SerialEvent } from '../blocks.ts'
@@ -24,7 +24,7 @@ export class MessagesReader implements BlockReader {
 
   read(event: StreamEvent): readonly BlockEvent[] {
     const { name, data } = event
-    // Unknown events are not read: they may hold anything.
+    // Unknown events are not parsed, because their content is unknown.
     if ((name !== '' && !KNOWN.test(name)) || data.trim() === '[DONE]') return []
     const json = event.exactJson()
     if (!isObject(json)) return []
@@ -67,7 +67,7 @@ export class MessagesReader implements BlockReader {
         this.#open.add(key)
         const { args, ...call } = block
         const begun: BlockEvent[] = [{ type: 'open', key, block: call }]
-        // Some servers send the whole input at once.
+        // Some servers send the whole input in the first event.
         if (args !== '{}') begun.push({ type: 'delta', key, text: args })
         return begun
       }
@@ -101,10 +101,10 @@ const event = (json: { readonly type: string } & Json): string =>
 
 export class MessagesWriter implements BlockWriter {
   readonly #losses: Losses
-  /** Opaque data of the open reasoning block; written when it closes. */
+  /** Opaque data of the open reasoning block, written when the block closes. */
   #seal = ''
   #argsSeen = false
-  /** Number of blocks that could not be written: they leave no gap in the indexes. */
+  /** Number of blocks that could not be written. The indexes have no gaps for them. */
   #skipped = 0
 
   constructor(losses: Losses) {
@@ -156,7 +156,7 @@ export class MessagesWriter implements BlockWriter {
     return { type: 'tool_use', id: safeId(block.id), name: block.name, input: {} }
   }
 
-  /** A call without arguments has an empty object. */
+  /** Ends a block. A call without arguments has an empty object. */
   #end(index: number, { type }: Opened): string {
     if (type === 'reasoning')
       return event({
@@ -174,7 +174,7 @@ export class MessagesWriter implements BlockWriter {
   }
 }
 
-/** The input count is known only at the end, but clients want numbers here. */
+/** Returns the first event. Clients want numbers here, although the input count is known only at the end. */
 const begun = (model: string): Json => ({
   id: newId(),
   type: 'message',

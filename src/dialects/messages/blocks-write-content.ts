@@ -16,7 +16,7 @@ export function textFor(block: Block, losses: Losses): object[] {
   return []
 }
 
-/** Converts a block of a request; empty if it cannot be written. */
+/** Converts a block of a request. Returns an empty list if the block cannot be written. */
 export function blockFor(block: Block, peer: Peer, losses: Losses): object[] {
   switch (block.type) {
     case 'text':
@@ -66,7 +66,7 @@ export function blockFor(block: Block, peer: Peer, losses: Losses): object[] {
   }
 }
 
-/** Anthropic does not accept earlier reasoning without its signature. */
+/** Converts earlier reasoning. Anthropic refuses reasoning without a signature. */
 function reasoningFor(
   { text, opaque }: Extract<Block, { type: 'reasoning' }>,
   { family, returnsReasoning }: Peer,

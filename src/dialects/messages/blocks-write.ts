@@ -1,6 +1,6 @@
 // Converts blocks to a messages request. Format: Anthropic API reference, "Messages", "Extended thinking".
-// Meets Anthropic's rules for a conversation: alternating roles, results first in the turn after their calls,
-// thinking only if it can continue.
+// Follows Anthropic's rules for a conversation: roles alternate, results come first in the turn after their
+// calls, and thinking appears only if it can continue.
 
 import type { Losses } from '../../core/losses.ts'
 import { acceptedChoice, acceptedEffort, acceptedLimit, acceptedSampling, isOff } from '../accepted.ts'
@@ -18,7 +18,7 @@ import {
 import { FAMILY } from './blocks-content.ts'
 import { blockFor, hint, textFor } from './blocks-write-content.ts'
 
-/** Default `max_tokens`, which is required; every model since Claude 4 accepts this value. */
+/** Default of `max_tokens`, a required field. Every model since Claude 4 accepts this value. */
 export const DEFAULT_MAX_TOKENS = 32_000
 
 const EXTRAS = new Set([
@@ -68,7 +68,7 @@ export function writeRequest(asked: Conversation, peer: Peer, losses: Losses): R
   return body
 }
 
-/** Moves an instruction in mid-conversation into the user's turn. */
+/** Moves an instruction within the conversation into the user's turn. */
 function foldedTurn(turn: Turn, losses: Losses): Turn {
   if (turn.role === 'user' || turn.role === 'assistant') return turn
   losses.add('system.place')
@@ -123,7 +123,7 @@ const MIN_BUDGET_TOKENS = 1_024
 
 type Wished = Pick<Conversation, 'reasoning' | 'turns' | 'choice'> & { readonly peer: Peer }
 
-/** Asks for thinking in the form that the model accepts; of a model without facts, by a budget. */
+/** Requests thinking in the form that the model accepts. Uses a budget if the model's facts are unknown. */
 function writeReasoning(body: Record<string, unknown>, wished: Wished, losses: Losses): void {
   const { reasoning, peer } = wished
   const { effort, budget, on } = reasoning
@@ -148,7 +148,10 @@ function writeReasoning(body: Record<string, unknown>, wished: Wished, losses: L
   if (level !== null) body.output_config = { effort: level }
 }
 
-/** A budget goes neither with a forced tool, nor in a turn with calls that lost its thinking. */
+/**
+ * Returns false if a budget would be refused: with a forced tool, or in a turn with calls but without its
+ * thinking.
+ */
 function takesBudget({ choice, turns, peer }: Wished): boolean {
   return choice?.type !== 'required' && choice?.type !== 'tool' && canGoOn(turns, peer)
 }
@@ -164,7 +167,7 @@ function writeBudget(body: Record<string, unknown>, wished: Wished, losses: Loss
   }
   if (efforts.length > 0 && effort !== null)
     body.output_config = { effort: nearestEffort(effort, efforts, losses) }
-  else if (budget === null) losses.add('effort') // a level becomes a number of tokens
+  else if (budget === null) losses.add('effort') // the level is converted to a number of tokens
   const wanted = budget ?? tokensOfEffort!
   const most = body.max_tokens as number
   const tokens = Math.max(MIN_BUDGET_TOKENS, Math.min(wanted, most - MIN_BUDGET_TOKENS))
@@ -176,7 +179,10 @@ function writeBudget(body: Record<string, unknown>, wished: Wished, losses: Loss
   body.thinking = { type: 'enabled', budget_tokens: tokens }
 }
 
-/** A turn that waits for results must begin with thinking, or Anthropic refuses to continue it. */
+/**
+ * Returns true if Anthropic accepts thinking in the last turn. A turn that waits for results must begin with
+ * thinking.
+ */
 function canGoOn(turns: readonly Turn[], { family }: Peer): boolean {
   const last = turns.findLast(({ role }) => role === 'assistant')
   if (!last?.blocks.some(({ type }) => type === 'call')) return true
@@ -202,7 +208,7 @@ function writeSampling(
     body.temperature = Math.min(temperature, 1)
     if (temperature > 1) losses.add('sampling.temperature')
   }
-  // Newer models accept only one of the two.
+  // Newer models accept only one of temperature and top_p.
   if (topP !== null && (isThinking || temperature !== null)) losses.add('sampling.temperature')
   else if (topP !== null) body.top_p = topP
   if (topK !== null && isThinking) losses.add('sampling.top_k')

@@ -11,7 +11,7 @@ import { estimateAll } from './input.ts'
 import { isThreaded, kept, threadUnsupported } from './kept.ts'
 import { MessagesTraits } from './traits.ts'
 
-/** Fields that the gateway itself needs; the provider validates all others, which are not even copied. */
+/** Fields that the gateway itself needs. All other fields are left to the provider and are not copied. */
 const schema = z.object({
   model: z.string().min(1).max(256),
   messages: z.array(z.unknown()),
@@ -68,7 +68,7 @@ export const client = {
 
   ping: 'event: ping\ndata: {"type":"ping"}\n\n',
 
-  // A stream names the model once, inside the message of its first event.
+  // A stream names the model only once, in the message of the first event.
   renameModel: (json, model) => {
     const parsed: unknown = JSON.parse(json)
     return isObject(parsed) && parsed.type === 'message_start'
@@ -77,7 +77,7 @@ export const client = {
   },
 } satisfies ClientDialect
 
-/** Returns the version and betas, including unknown ones: they decide what a request means. */
+/** Returns the version and all betas, even unknown ones, because they affect the meaning of a request. */
 const dialectHeaders = (headers: ArrivedRequest['headers']): string[] =>
   Object.entries(headers).flatMap(([name, value]) =>
     name.startsWith('anthropic-') && value !== undefined ? [name, String(value)] : [],

@@ -18,7 +18,7 @@ const TYPES: Readonly<Record<number, string>> = {
   529: 'overloaded_error',
 }
 
-/** Of two statuses with the same type, the one that Anthropic documents. */
+/** Statuses by error type. For a type with two statuses, the one that Anthropic documents. */
 const STATUSES = new Map(
   Object.entries(TYPES).flatMap(([status, type]) => (status === '408' ? [] : [[type, Number(status)]])),
 )
@@ -28,7 +28,7 @@ const typeOf = ({ status, code }: GatewayError): string =>
     ? 'overloaded_error'
     : (TYPES[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error'))
 
-/** Writes an error of the gateway's own. */
+/** Writes an error that the gateway itself raises. */
 export const errorBody = (error: GatewayError, requestId: string): string =>
   JSON.stringify({
     type: 'error',
@@ -40,7 +40,7 @@ export const errorBody = (error: GatewayError, requestId: string): string =>
     request_id: requestId,
   })
 
-/** Schema of that body. */
+/** Schema of the body of an error. */
 export const errorSchema = z.strictObject({
   type: z.literal('error'),
   error: z.strictObject({

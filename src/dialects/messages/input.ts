@@ -1,5 +1,5 @@
-// The part of a messages request that a model reads: texts of all blocks and tools, and the number of
-// pictures and files. Not recursive: the sender decides how deep a request is.
+// Extracts the model's input from a messages request: the texts of all blocks and tools, and the number of
+// pictures and files. Not recursive, because a sender may nest a request to any depth.
 import { countMembers, estimateTokens, readableText } from '../../core/token-estimate.ts'
 import { isObject, type Json } from '../json.ts'
 
@@ -14,7 +14,10 @@ const UNREAD = new Set([
 ])
 
 export interface Input {
-  /** Includes names of members: they stand for the text that a provider puts around messages and tools. */
+  /**
+   * Text to count. Includes member names, as an estimate of the text that a provider adds around messages and
+   * tools.
+   */
   readonly text: string
   readonly binaries: number
 }
@@ -24,14 +27,14 @@ export function inputOf({ system, messages, tools, output_config, output_format 
   return { text, binaries: countMembers([system, messages], isBinary) }
 }
 
-/** Sources hold text, or pictures and files as bytes or by reference. */
+/** Returns true for a picture or a file, as bytes or by reference. Other sources hold text. */
 const isBinary = (name: string, source: unknown): boolean =>
   name === 'source' && isObject(source) && source.type !== 'text' && source.type !== 'content'
 
-/** Tokens assumed for a picture or a file, as in budgets. */
+/** Tokens assumed for a picture or a file, both here and in budgets. */
 const BINARY_TOKENS = 1_500
 
-/** Estimates the length of a request if no provider counts it. */
+/** Estimates the length of a request that no provider can count. */
 export function estimateAll(body: Json): number {
   const { text, binaries } = inputOf(body)
   return estimateTokens(text) + BINARY_TOKENS * binaries

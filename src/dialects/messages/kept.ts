@@ -1,5 +1,5 @@
 // References in messages requests to state that Anthropic stores. Format: Anthropic API reference,
-// "Messages"; on these error codes its clients send the whole conversation.
+// "Messages". On the error codes used here, clients send the whole conversation.
 import { GatewayError } from '../../core/errors.ts'
 import { isObject, type Json } from '../json.ts'
 import { type KeptKind, places } from '../kept.ts'
@@ -45,7 +45,9 @@ export const kept: readonly KeptKind[] = [
   },
 ]
 
-/** Returns true if the provider is to store the conversation. Throws if the continued answer is not named. */
+/**
+ * Returns true if the request asks to store the conversation. Throws if it continues an answer without an id.
+ */
 export function isThreaded({ thread }: Json): boolean {
   if (thread == null) return false
   if (isObject(thread) && thread.type === 'continue' && typeof thread.previous_message_id !== 'string')
@@ -55,7 +57,7 @@ export function isThreaded({ thread }: Json): boolean {
   return true
 }
 
-/** For a conversation that no target of the requested model can store. */
+/** Returns the error for a conversation that no target of the requested model can store. */
 export const threadUnsupported = (): GatewayError =>
   new GatewayError(
     'thread_unsupported_request',

@@ -1,6 +1,6 @@
-// Anthropic's messages over real sockets, the same dialect in and out: what a provider gets, what a client gets, and
-// what is on record. What holds for any dialect is tested in ../toy. Over 250 lines, because it is a list of cases with
-// one fixture.
+// Anthropic's messages over real sockets, from messages clients to messages providers: the provider's
+// request, the client's answer, and the record. Behaviour of all dialects is tested in ../toy. Over 250
+// lines, because it is a list of cases with one fixture.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Script, stream } from '../../../mocks/test-upstream.ts'

@@ -1,9 +1,9 @@
-// Members of a messages request that may be left out or replaced.
+// Members of a messages request that may be omitted or replaced.
 import { effortOfBudget } from '../blocks.ts'
 import { isObject, type Json, member } from '../json.ts'
 import type { OptionalMember } from '../optional-members.ts'
 
-/** Asks for adaptive thinking, with the effort that is nearest to the budget. */
+/** Returns members that request adaptive thinking, with the effort nearest to the budget. */
 function adaptive({ thinking, output_config }: Json): Json {
   const budget = member(thinking, 'budget_tokens')
   const effort = typeof budget === 'number' ? { effort: effortOfBudget(budget) } : {}

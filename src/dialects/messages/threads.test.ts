@@ -1,4 +1,4 @@
-// Threads, call by call: where a turn may continue, and how it is refused elsewhere.
+// Threads, call by call: the targets on which a turn may continue, and the errors for other targets.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'

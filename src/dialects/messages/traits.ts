@@ -5,7 +5,7 @@ import { isObject, type Json } from '../json.ts'
 import { openingOf } from '../opening.ts'
 import { inputOf } from './input.ts'
 
-/** Each trait is computed on first read. Never throws, whatever the body holds. */
+/** Computes each trait on first read. Never throws for any body. */
 export class MessagesTraits implements RequestTraits {
   readonly #body: Json
   #images: boolean | undefined
@@ -29,7 +29,7 @@ export class MessagesTraits implements RequestTraits {
     return this.#images
   }
 
-  /** From the named effort, else from the budget for thinking; adaptive thinking is no effort. */
+  /** Effort as named, or else from the thinking budget. Null for adaptive thinking. */
   get effort(): string | null {
     const { output_config: output, thinking } = this.#body
     if (isObject(output) && typeof output.effort === 'string') return output.effort
@@ -40,7 +40,7 @@ export class MessagesTraits implements RequestTraits {
     return budget <= MAX_LOW_TOKENS ? 'low' : budget <= MAX_MEDIUM_TOKENS ? 'medium' : 'high'
   }
 
-  /** A block without a signature cannot be refused for it. */
+  /** True if a thinking block is signed or redacted. Providers cannot refuse a missing signature. */
   get opaqueReasoning(): boolean {
     return blocksOf(this.#body.messages).some(
       (block) =>

@@ -1,10 +1,10 @@
-// Effort and output limit of a target, in messages. Models without levels of effort take a budget for thinking,
-// which must stay below the output limit.
+// Writes a target's effort and output limit into messages requests. Models without effort levels accept a
+// thinking budget; the budget must stay below the output limit.
 import { memberText, omitMembers, type Replacement, spliceMembers } from '../../json/splice.ts'
 import { budgetOfEffort } from '../blocks.ts'
 import { atMost, inside, levelFor, type Tune } from '../tuning.ts'
 
-/** Minimum budget for thinking, tokens. */
+/** Minimum thinking budget, in tokens. */
 const MIN_BUDGET_TOKENS = 1_024
 
 export const tuned: Tune = (body, { effort, maxOutput }, factsOf) => {
@@ -26,7 +26,7 @@ export const tuned: Tune = (body, { effort, maxOutput }, factsOf) => {
   return withSmallerBudget(spliceMembers(limited, { thinking: value }))
 }
 
-/** Keeps a budget for thinking below the output limit; without room for the smallest, it is left out. */
+/** Lowers a thinking budget below the output limit. Removes the budget if even the minimum does not fit. */
 function withSmallerBudget(body: string): string {
   const most = Number(memberText(body, 'max_tokens') ?? Number.NaN)
   const budget = Number(memberText(memberText(body, 'thinking') ?? '{}', 'budget_tokens') ?? Number.NaN)

@@ -1,4 +1,4 @@
-// Messages on the provider side: Anthropic, and others that also offer its interface. Format: Anthropic API
+// Messages on the provider side: Anthropic and other providers of the same API. Format: Anthropic API
 // reference, "Messages", "Streaming", "Versions".
 import { EMPTY_EVENT, type ParsedEvent, type ProviderError } from '../../core/call.ts'
 import { spliceMembers } from '../../json/splice.ts'
@@ -12,7 +12,7 @@ import { optional } from './optional.ts'
 import { tuned } from './tuned.ts'
 import { laterUsage, tokensOf, type Usage, usageOf } from './usage.ts'
 
-/** Version for clients that send none; providers require one. */
+/** Version sent for clients without a version header. Providers require a version. */
 const VERSION = '2023-06-01'
 
 const requestTo =
@@ -38,12 +38,12 @@ export const modelList: Dialect['modelList'] = (key) => ({
 export const upstream = {
   optional,
   tuned,
-  // Bedrock says "input" instead, and puts an introduction before either text.
+  // Bedrock says "input" in place of "prompt" and adds an introduction before both messages.
   isTooLong: ({ message }) =>
     /^(the model returned the following errors: )?(prompt|input) is too long|exceed context limit/i.test(
       message,
     ),
-  // Of Anthropic's headers, only the operator's organization is private.
+  // The operator's organization is Anthropic's only private header.
   relayedHeaders: /^(anthropic-(?!organization-id$).+|request-id|x-request-id|x-ratelimit-.+)$/,
 
   request: requestTo('/messages'),
@@ -87,7 +87,9 @@ export const upstream = {
   },
 } satisfies UpstreamDialect
 
-/** Adds `/v1`, which Anthropic's clients do not expect in a base URL, unless it ends in a version. */
+/**
+ * Adds `/v1` unless the base URL ends in a version. Anthropic's clients expect a base URL without a version.
+ */
 const versioned = (basePath: string): string => (/\/v\d+$/.test(basePath) ? basePath : `${basePath}/v1`)
 
 /** Stop reasons of a normal answer. */
@@ -109,7 +111,7 @@ class MessagesStream implements StreamReader {
   read(event: StreamEvent): ParsedEvent {
     const { name, data } = event
     if (data.trim() === '[DONE]') return { ...END, opens: false } // some servers close every stream with it
-    // Unknown events are not read: they may hold anything.
+    // Unknown events are not parsed, because their content is unknown.
     if (name !== '' && !KNOWN.has(name)) return name === 'ping' ? PING : EMPTY_EVENT
     const json = event.json()
     if (!isObject(json)) throw new Error('not a JSON object')
@@ -133,7 +135,7 @@ class MessagesStream implements StreamReader {
     }
   }
 
-  /** The output count in this event covers only the start: it does not count if no other follows. */
+  /** Reads the first event. Its output count covers only the start and is ignored if no later count follows. */
   #start(message: unknown): ParsedEvent {
     const usage = member(message, 'usage')
     if (isObject(usage)) this.#usage = { ...usageOf(usage), output: null }
@@ -159,13 +161,13 @@ const END: ParsedEvent = { ...EMPTY_EVENT, done: true }
 
 const modelOf = ({ model }: Json): string | null => (typeof model === 'string' ? model : null)
 
-/** Returns the model to which a call fell back: a stream has begun with the name of the one before it. */
+/** Returns the model to which a call fell back. The stream began with the name of the previous model. */
 function fallbackIn(block: unknown): string | null {
   const model = member(block, 'type') === 'fallback' ? member(member(block, 'to'), 'model') : null
   return typeof model === 'string' ? model : null
 }
 
-/** Returns the id of the message, by which a thread (if any) continues, and of its container. */
+/** Returns the ids of the message and of its container. A thread continues by the message's id. */
 function idsOf({ id, container }: Json): { responseId?: string; containerId?: string } {
   const containerId = member(container, 'id')
   return {
@@ -174,14 +176,14 @@ function idsOf({ id, container }: Json): { responseId?: string; containerId?: st
   }
 }
 
-/** Returns the text that begins a block or is added to it. */
+/** Returns the text at the start of a block or in a delta. */
 function textIn(part: unknown): string {
   if (!isObject(part)) return ''
   const { text, thinking, name, partial_json: json } = part
   return [text, thinking, name, json].filter((each) => typeof each === 'string').join('')
 }
 
-/** Makes an error of an error event in an unknown format. */
+/** Converts an error event of an unknown format to an error. */
 const unworded = (json: Json): ProviderError => ({
   message: JSON.stringify(json.error ?? json),
   code: null,

@@ -1,6 +1,6 @@
 // Anthropic's `usage`. Its `input_tokens` excludes tokens read from or written to a cache; our `input`
-// includes them. A stream reports it in parts, each count as the total so far. Its top level is not the bill:
-// `iterations` lists further parts of the call, which other models may have served.
+// includes them. A stream reports usage in parts; each count is the total so far. The top level is not the
+// whole bill: `iterations` lists further parts of the call, possibly served by other models.
 import type { Tokens } from '../../core/call.ts'
 import { type Doubt, label, mergeServed, type Part, type PartTokens, type Served } from '../../core/served.ts'
 import { isObject, type Json, member, tokenCount } from '../json.ts'
@@ -11,7 +11,7 @@ export interface Usage {
   readonly input: number | null
   readonly cacheRead: number | null
   readonly cacheWrite: number | null
-  /** Part of these that is cached for an hour. */
+  /** Tokens written to the cache for an hour, included in `cacheWrite`. */
   readonly forHour: number | null
   readonly output: number | null
   readonly thinking: number | null
@@ -62,7 +62,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   ...['service_tier', 'speed', 'inference_geo', 'server_tool_use', 'iterations'],
 ])
 
-/** Names the uses `web_search`, not `web_search_requests`. */
+/** Renames counts of tool uses from `web_search_requests` to `web_search`. */
 const withoutEnding = (uses: Json): Json =>
   Object.fromEntries(
     Object.entries(uses).map(([name, count]) => [label(name)!.replace(/_requests$/, ''), count]),
@@ -74,7 +74,7 @@ function iterationOf(entry: Json): Iteration {
   return { kind: label(type) ?? 'unknown', model: typeof model === 'string' ? model : null, tokens }
 }
 
-/** Sums the tokens cached for five minutes and for an hour, if only these are reported. */
+/** Sums the tokens cached for five minutes and for an hour. Used if the total is not reported. */
 function writtenFor(kinds: unknown): number | null {
   if (!isObject(kinds)) return null
   const counts = [kinds.ephemeral_5m_input_tokens, kinds.ephemeral_1h_input_tokens].map(tokenCount)
@@ -84,8 +84,8 @@ function writtenFor(kinds: unknown): number | null {
 }
 
 /**
- * Merges a further report: the latest value of each count. A count of the input never returns to zero: some
- * servers send zeros at the end.
+ * Merges a further report; the latest value of each count wins. Input counts never return to zero, because
+ * some servers send zeros at the end.
  */
 export function laterUsage(before: Usage | null, now: Usage): Usage {
   if (before === null) return now
@@ -102,11 +102,11 @@ export function laterUsage(before: Usage | null, now: Usage): Usage {
   }
 }
 
-/** Returns the tokens of a call over all parts that are billed, and how they were served. */
+/** Returns the tokens of all billed parts of a call, with details of how they were served. */
 export function tokensOf(usage: Usage, stopReason?: unknown): Tokens {
   const top = tokensIn(usage)
   const { parts, model, doubts } = partsOf(usage, top)
-  // A model that refuses before it writes anything is not charged.
+  // A refusal without any output is not charged.
   const isFree = stopReason === 'refusal' && usage.output === 0 && !parts
   const served = mergeServed(
     usage.served,
@@ -135,7 +135,10 @@ const tokensIn = ({ input, cacheRead, cacheWrite, forHour, output }: Usage): Par
 
 const KINDS = ['message', 'compaction', 'advisor_message', 'fallback_message']
 
-/** Returns the parts of a call beside what its top level counts, and the model of a fallback that answered. */
+/**
+ * Returns the billed parts of a call if there are more than the top level. Adds the fallback model that
+ * answered.
+ */
 function partsOf(
   { iterations }: Usage,
   top: PartTokens,
@@ -153,7 +156,7 @@ function partsOf(
     const parts = [{ kind: 'message', model: null, tokens: top }, ...further]
     return { ...(further.length > 0 && { parts: parts.map(billed) }), ...((strange || !adds) && doubtful) }
   }
-  // The top level counts only the attempt that answered; one that wrote nothing was declined, and is free.
+  // The top level counts only the attempt that answered. An attempt without output was declined and is free.
   const attempts = iterations.filter(({ kind }) => kind === 'message' || kind === 'fallback_message')
   const last = attempts.findLast(({ tokens }) => tokens.output !== 0) ?? attempts.at(-1)!
   const parts = iterations.map((each) => ({
@@ -166,7 +169,7 @@ function partsOf(
 
 const billed = ({ kind, model, tokens }: Iteration): Part => ({ kind, model, tokens, billed: true })
 
-/** Returns the sum of the billed parts; a count that one part lacks is unknown. */
+/** Returns the sum of the billed parts. Input or output is unknown if one part lacks the count. */
 function sumOf(parts: readonly Part[]): PartTokens {
   const all = parts.filter((part) => part.billed).map(({ tokens }) => tokens)
   const needed = (name: 'input' | 'output') =>

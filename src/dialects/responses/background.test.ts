@@ -1,5 +1,5 @@
-// Responses in the background: the gateway asks for them until they end, even across a restart, and then
-// prices them.
+// Background responses: the gateway polls them until they end, even across a restart, and then computes their
+// price.
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
@@ -31,7 +31,7 @@ keys: [{ name: one, role: admin, digest: "sha256:${hash('sha256', KEY)}", budget
     const headers = { authorization: `Bearer ${KEY}` }
     return (await gateway.get('/api/usage/request-logs', { headers })).json.data
   }
-  /** Waits for the end of the only call. */
+  /** Waits until the only call ends. */
   const ended = async () => {
     for (let tries = 0; tries < 200; tries++) {
       const all = await records()

@@ -17,7 +17,7 @@ export function parseAnswer(json: Json, { family }: Peer, losses: Losses): Answe
   return { blocks, stop: stopOf(json, hasCalls, losses), sequence: null }
 }
 
-/** Null if the response is not over. */
+/** Returns the reason why a response ended; null if the response is unfinished. */
 export function stopOf(
   { status, incomplete_details: why }: Json,
   hasCalls: boolean,
@@ -50,7 +50,7 @@ export function writeAnswer({ model, blocks, stop, tokens }: Answer, losses: Los
 
 export const newId = (prefix: string): string => `${prefix}_${randomUUID().replaceAll('-', '')}`
 
-/** Returns a response before its first item. */
+/** Returns a response without items, for the start of a stream. */
 export const begun = (model: string): Json => ({
   id: newId('resp'),
   object: 'response',
@@ -78,7 +78,7 @@ export const begun = (model: string): Json => ({
   metadata: {},
 })
 
-/** Returns the response once it is over. */
+/** Returns the finished response. */
 export function ended(
   response: Json,
   output: readonly object[],
@@ -98,7 +98,10 @@ export function ended(
   }
 }
 
-/** Converts a complete block to an item; empty if a client of this dialect could not read it. */
+/**
+ * Converts a complete block to an item. Returns an empty list if clients of this dialect cannot read the
+ * block.
+ */
 function itemFor(block: Block, losses: Losses): Json[] {
   switch (block.type) {
     case 'text':
@@ -113,7 +116,7 @@ function itemFor(block: Block, losses: Losses): Json[] {
   }
 }
 
-/** Unencrypted reasoning is marked too: it must not reach another family as its own. */
+/** Mark of unencrypted reasoning, which another family must not receive as its own. */
 export const NOBODYS = { family: '', bytes: '' }
 
 export function nameLost(block: Block, losses: Losses): void {
@@ -161,7 +164,7 @@ export function callItem(
   return { ...base, type: 'tool_search_call', execution: 'client', arguments: json ?? {} }
 }
 
-/** Clients expect numbers or nothing here: without both counts, there is no usage. */
+/** Converts usage. Clients expect numbers or no usage, so a missing input or output count removes all usage. */
 function usageFor({ input, output, cached_input, cache_write, reasoning }: Tokens): Json | null {
   if (input === null || output === null) return null
   const read = {

@@ -1,4 +1,4 @@
-// Converts items of responses to blocks: in `input` of a request and in `output` of an answer. Format: OpenAI
+// Converts items of responses to blocks, from a request's `input` and an answer's `output`. Format: OpenAI
 // API reference, "Responses". Never throws for an unknown format.
 import type { Loss, Losses } from '../../core/losses.ts'
 import { parseExact } from '../../shared/exact-json.ts'
@@ -8,17 +8,17 @@ import { isObject, type Json, listOrEmpty, member, textOf } from '../json.ts'
 import { sourceOf } from '../source.ts'
 import { originalId } from '../tool-ids.ts'
 
-/** Tool name of the search for tools. */
+/** Name of the tool that searches for tools. */
 export const SEARCH = 'tool_search'
 
 /**
- * Returns the tools of an item that adds some: Codex offers all of its tools in this way, at the beginning. Null for
- * any other item.
+ * Returns the tools of an item that adds tools; null for any other item. Codex sends all of its tools in this
+ * way, at the beginning.
  */
 export const addedTools = (item: unknown): readonly unknown[] | null =>
   member(item, 'type') === 'additional_tools' ? listOrEmpty(member(item, 'tools')) : null
 
-/** Converts an item to part of a turn. `family`: owner of opaque data that does not carry our mark. */
+/** Converts an item to part of a turn. `family`: owner of opaque data without our mark. */
 export function partOfItem(item: unknown, losses: Losses, family: string): Turn {
   if (!isObject(item)) return { role: 'user', blocks: [unknown(item, 'unknown.block')] }
   const type = item.type ?? 'message'
@@ -87,14 +87,17 @@ function partOf(part: unknown, losses: Losses): Block {
 const BETWEEN = '\n\n'
 const textsOf = (parts: unknown): string[] => listOrEmpty(parts).map((part) => textOf(member(part, 'text')))
 
-/** Its readable text is the summary, else the content. */
+/** Converts a reasoning item. The readable text is the summary, or else the content. */
 export function reasoningOf(item: Json, family: string): ReasoningBlock {
   const summary = textsOf(item.summary)
   const text = (summary.length > 0 ? summary : textsOf(item.content)).join(BETWEEN)
   return { type: 'reasoning', text, opaque: sealOf(item, family) }
 }
 
-/** Null without encrypted data. The provider also needs its id, and as many parts of the summary. */
+/**
+ * Packs encrypted data with the item's id and the number of summary parts, which the provider also needs.
+ * Null without encrypted data.
+ */
 function sealOf({ id, summary, encrypted_content: sealed }: Json, family: string): Opaque | null {
   if (typeof sealed !== 'string' || sealed === '') return null
   const ours = unpackOpaque(sealed)
@@ -103,7 +106,7 @@ function sealOf({ id, summary, encrypted_content: sealed }: Json, family: string
   return { family, bytes: JSON.stringify({ id, encrypted_content: sealed, ...parts }) }
 }
 
-/** Returns the members of the item that `sealOf` packed; null for any other text. */
+/** Returns the members that `sealOf` packed; null for any other text. */
 export function unsealed(bytes: string): Json | null {
   try {
     const json = parseExact(bytes)
@@ -113,7 +116,7 @@ export function unsealed(bytes: string): Json | null {
   }
 }
 
-/** Converts a call of a tool that the client runs; null for any other item. */
+/** Converts a call of a client's tool; null for any other item. */
 export function callOf({ type, call_id, name, namespace, execution, ...item }: Json): CallBlock | null {
   const call = {
     type: 'call',
@@ -135,7 +138,7 @@ export function callOf({ type, call_id, name, namespace, execution, ...item }: J
 
 const OUTPUTS = new Set(['function_call_output', 'custom_tool_call_output', 'tool_search_output'])
 
-/** For a search, the model sees the tools that were found as the client described them. */
+/** Converts a result. After a search, the model sees the found tools as the client described them. */
 function resultOf({ type, call_id, output, tools }: Json, losses: Losses): Block {
   const found = type === 'tool_search_output' ? JSON.stringify(tools ?? []) : output
   return { type: 'result', id: originalId(textOf(call_id)), blocks: partsOf(found, losses), error: false }

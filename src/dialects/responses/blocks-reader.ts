@@ -1,5 +1,5 @@
-// Converts a stream of responses to blocks. Format: OpenAI API reference, "Streaming events". Servers leave
-// events out: missing parts are taken from the finished item, and missing items from the response at the end.
+// Converts a stream of responses to blocks. Format: OpenAI API reference, "Streaming events". Some servers
+// omit events. Missing parts are read from the finished item, and missing items from the final response.
 import type { Losses } from '../../core/losses.ts'
 import type { BlockEvent, BlockReader, Peer } from '../blocks.ts'
 import { isObject, type Json, listOrEmpty, textOf } from '../json.ts'
@@ -18,7 +18,7 @@ interface Begun {
   readonly parts: Map<unknown, { readonly key: Key; isOpen: boolean }>
   /** Characters passed on so far. */
   length: number
-  /** Reasoning is read from the summary or from the content: the one that comes first. */
+  /** Source of the reasoning's text: the summary or the content, whichever arrives first. */
   source: 'summary' | 'content' | null
   sections: number
 }
@@ -128,7 +128,7 @@ export class ResponsesReader implements BlockReader {
     if (begun) begun.isOpen = false
   }
 
-  /** Separates two parts of a summary with an empty line. */
+  /** Separates parts of a summary by an empty line. */
   #section(at: unknown, out: BlockEvent[]): void {
     const item = this.#item(at)
     if (item.sections++ > 0 && item.length > 0) this.#add(at, '\n\n', out)

@@ -1,5 +1,5 @@
 // Converts a responses request to blocks. Format: OpenAI API reference, "Responses"; tools as Codex offers
-// them. Reports losses that every dialect has; never throws for an unknown format.
+// them. Reports the losses that occur in every dialect. Never throws for an unknown format.
 import type { Loss, Losses } from '../../core/losses.ts'
 import {
   type Conversation,
@@ -57,7 +57,7 @@ export function parseRequest(json: Json, _request: unknown, losses: Losses): Con
       ...prompt,
       ...joined(items.filter((_, at) => !added[at]).map((item) => partOfItem(item, losses, FAMILY))),
     ],
-    // Tools that the conversation adds, or a search finds, may be called from then on.
+    // Tools that an item adds or a search finds can be called in all later turns.
     tools: named([...listOrEmpty(tools), ...items.flatMap((item, at) => added[at] ?? foundBy(item))], losses),
     choice: choiceOf(choice, losses),
     parallel: typeof json.parallel_tool_calls === 'boolean' ? json.parallel_tool_calls : null,
@@ -75,16 +75,16 @@ export function parseRequest(json: Json, _request: unknown, losses: Losses): Con
   }
 }
 
-/** Returns true for a request to show reasoning without an effort: it wants some reasoning. */
+/** Returns true if a request asks to show reasoning but names no effort; it needs some reasoning. */
 const wishesToSee = (reasoning: unknown): true | null =>
   member(reasoning, 'effort') == null && member(reasoning, 'summary') != null ? true : null
 
-/** Returns true for a choice of which reasoning the model sees, or in which mode it reasons. */
+/** Returns true if the request selects the reasoning that the model sees, or the mode of reasoning. */
 const saysMore = (reasoning: unknown): boolean =>
   ![undefined, null, 'auto'].includes(member(reasoning, 'context') as string) ||
   ![undefined, null, 'standard'].includes(member(reasoning, 'mode') as string)
 
-/** Returns false for a setting that changes nothing, so that leaving it out is no loss. */
+/** Returns false for a setting without effect. Omitting it is no loss. */
 const isSaying = ({ name, value }: Extra): boolean =>
   !(['store', 'background'].includes(name) && value === false) &&
   !(name === 'truncation' && value === 'disabled')
@@ -94,14 +94,14 @@ const verbosityOf = (text: unknown): Extra[] => {
   return value == null ? [] : [{ owner: FAMILY, name: 'verbosity', value, loss: 'verbosity' }]
 }
 
-/** Encrypted reasoning needs no request. */
+/** Reports losses of `include`. Encrypted reasoning is always included. */
 function nameIncluded(include: unknown, losses: Losses): void {
   for (const each of listOrEmpty(include))
     if (/logprobs/.test(String(each))) losses.add('logprobs')
     else if (each !== 'reasoning.encrypted_content') losses.add('tool.server')
 }
 
-/** Joins successive items of the assistant into one turn, and likewise tool results. */
+/** Joins the assistant's successive items into one turn, and successive tool results into another. */
 function joined(parts: readonly Turn[]): Turn[] {
   const turns: { role: Turn['role']; blocks: Turn['blocks'][number][]; isJoined: boolean }[] = []
   for (const { role, blocks } of parts) {
@@ -116,7 +116,7 @@ function joined(parts: readonly Turn[]): Turn[] {
 const foundBy = (item: unknown): readonly unknown[] =>
   member(item, 'type') === 'tool_search_output' ? listOrEmpty(member(item, 'tools')) : []
 
-/** Returns each tool once: a repeated search finds the same tools again. */
+/** Returns each tool once, since a repeated search finds the same tools again. */
 function named(tools: readonly unknown[], losses: Losses): Tool[] {
   const byName = new Map<string, Tool>()
   for (const tool of tools.flatMap((each) => toolsOf(each, losses)))
@@ -128,7 +128,7 @@ function toolsOf(tool: unknown, losses: Losses): Tool[] {
   if (!isObject(tool)) return lost(losses, 'unknown.tool')
   const { type, name, description, tools } = tool
   if (type !== 'namespace') return toolOf(tool, null, null, losses)
-  // Settings of the group apply to each of its tools.
+  // A group's settings apply to each of its tools.
   return listOrEmpty(tools).flatMap((each) =>
     isObject(each)
       ? toolOf(each, textOf(name), textOf(description) || null, losses)
@@ -148,7 +148,7 @@ function toolOf(
   const schema = isObject(parameters) ? parameters : {}
   if (defer === true) losses.add('tool.search')
   if (type === 'function')
-    // In other dialects, a tool is not strict by default.
+    // Tools in other dialects are not strict by default.
     return [{ ...base, kind: 'function', schema, strict: strict === true ? true : null }]
   if (type === 'custom') {
     const grammar = format == null || member(format, 'type') === 'text' ? {} : { grammar: format }
@@ -159,7 +159,10 @@ function toolOf(
   return lost(losses, kindOf(String(type)))
 }
 
-/** Only OpenAI's models know the tools that the client runs by their format; the provider runs all others. */
+/**
+ * Returns the loss for a tool. Only OpenAI's models know client tools by their type; the provider runs all
+ * other typed tools.
+ */
 const kindOf = (type: string): Loss =>
   /^tool_search/.test(type)
     ? 'tool.search'

@@ -19,7 +19,7 @@ import { isObject, listOrEmpty } from '../json.ts'
 import { idForProvider } from '../tool-ids.ts'
 import { unsealed } from './blocks-items.ts'
 
-/** `kinds`: kinds of the calls so far, by id. Adjacent texts stay in one message. */
+/** Converts a turn. `kinds`: kinds of all earlier calls, by id. Adjacent texts stay in one message. */
 export function itemsFor(
   { role, blocks }: Turn,
   kinds: Map<string, CallKind>,
@@ -50,7 +50,7 @@ export function itemsFor(
   return items
 }
 
-/** Returns true for content between messages. */
+/** Returns true for content that is an item of its own, between messages. */
 const isItem = (raw: unknown): raw is object =>
   isObject(raw) && typeof raw.type === 'string' && !/^(input|output)_|^text$|^refusal$/.test(raw.type)
 
@@ -111,7 +111,7 @@ function documentFor({ source, name }: DocumentBlock, losses: Losses): object[] 
   }
 }
 
-/** The provider does not accept earlier reasoning without its encrypted data. */
+/** Converts earlier reasoning. Providers refuse reasoning without its encrypted data. */
 function reasoningFor({ text, opaque }: ReasoningBlock, peer: Peer, losses: Losses): object[] {
   const sealed = opaque?.family === peer.family && peer.returnsReasoning ? unsealed(opaque.bytes) : null
   if (sealed)
@@ -138,7 +138,7 @@ function callFor({ id, name, namespace, kind, args }: CallBlock, losses: Losses)
   }
 }
 
-/** A single text stays a text; anything else becomes a list of parts. */
+/** Converts a result. A single text stays a text; all other content becomes a list of parts. */
 function resultFor(block: ResultBlock, kind: CallKind = 'function', losses: Losses): object {
   const { id, blocks, error } = block
   const call_id = idForProvider(id)

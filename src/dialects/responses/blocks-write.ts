@@ -1,5 +1,6 @@
-// Converts blocks to a responses request. Format: OpenAI API reference, "Responses". Stores nothing at the
-// provider unless the client asked for it, so reasoning is requested in a form that can be sent back.
+// Converts blocks to a responses request. Format: OpenAI API reference, "Responses". The provider stores
+// nothing unless the client asked for storage. Reasoning is therefore requested in encrypted form, to be sent
+// back.
 import type { Losses } from '../../core/losses.ts'
 import { acceptedEffort, acceptedLimit, acceptedSampling } from '../accepted.ts'
 import {
@@ -73,7 +74,7 @@ function formatFor(format: Conversation['format']): object | null {
 
 const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh']
 
-/** Returns the level of effort that it writes. */
+/** Writes the reasoning settings and returns the effort. */
 function writeReasoning(
   body: Record<string, unknown>,
   wish: Conversation['reasoning'],
@@ -85,7 +86,7 @@ function writeReasoning(
   if (word !== null || wish.on === true)
     body.reasoning = { ...(word === null ? {} : { effort: word }), summary: 'auto' }
   const goesOn = turns.some(({ blocks }) => blocks.some((block) => isOwn(block, family)))
-  // Models that do not reason refuse this.
+  // Models without reasoning refuse this member.
   if ((body.reasoning !== undefined && word !== 'none') || goesOn)
     body.include = ['reasoning.encrypted_content']
   if (word === 'none') body.reasoning = { effort: word }
@@ -95,7 +96,7 @@ function writeReasoning(
 const isOwn = (block: Block, family: string): boolean =>
   block.type === 'reasoning' && block.opaque?.family === family && block.opaque.bytes !== ''
 
-/** Puts the tools of a group together, in the place of the first. */
+/** Collects the tools of a group in the place of the first one. */
 function toolsFor(tools: readonly Tool[], losses: Losses): object[] {
   const groups = new Map<string, object[]>()
   return tools.flatMap((tool): object[] => {
@@ -119,11 +120,11 @@ function toolFor({ kind, name, description, schema, strict, grammar }: Tool): ob
     return { type: 'custom', name, ...described, ...(grammar === undefined ? {} : { format: flat(grammar) }) }
   const parameters = schema ?? { type: 'object', properties: {} }
   if (kind === 'search') return { type: 'tool_search', execution: 'client', ...described, parameters }
-  // OpenAI's default is strict, which not every schema allows.
+  // OpenAI's default is strict, but some schemas do not allow strict mode.
   return { type: 'function', name, ...described, parameters, strict: strict ?? false }
 }
 
-/** Chat has the grammar in an object of its own. */
+/** Moves the grammar's members up. Chat puts them in an object of their own. */
 const flat = (format: unknown): unknown =>
   isObject(format) && isObject(format.grammar) ? { type: 'grammar', ...format.grammar } : format
 

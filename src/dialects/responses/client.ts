@@ -13,10 +13,10 @@ import { kept } from './kept.ts'
 import { storing } from './storing.ts'
 import { ResponsesTraits } from './traits.ts'
 
-/** Fields that the gateway itself needs; the provider validates all others, which are not even copied. */
+/** Fields that the gateway itself needs. All other fields are left to the provider and are not copied. */
 const schema = z.object({
   model: z.string().min(1).max(256),
-  // Absent if a stored prompt or a previous answer supplies it.
+  // Input. Absent if a stored prompt or a previous answer supplies the input.
   input: z.union([z.string(), z.array(z.unknown())]).nullish(),
   stream: z.boolean().nullish(),
   previous_response_id: z.string().nullish(),
@@ -84,7 +84,7 @@ export const client = {
 
   estimateInput: ({ text }) => new ResponsesTraits(JSON.parse(text)).inputTokens,
 
-  // Betas change the content of an answer; the other headers only identify the caller.
+  // Betas change the content of an answer. The other headers only identify the caller.
   cacheIdentity({ text, forwarded, query }) {
     const body = canonical(text, ['stream'])
     const betas = forwarded.filter((_, at) => forwarded[at - (at % 2)]!.startsWith('openai-'))
@@ -94,7 +94,7 @@ export const client = {
   errorBody: (error, requestId) => error.body(requestId),
   errorEvent: failedEvent,
 
-  // A stream names the model inside the response of its first and its last event.
+  // A stream names the model in the `response` of the first and last events.
   renameModel: (json, model) => {
     const parsed: unknown = JSON.parse(json)
     return isObject(parsed) && isObject(parsed.response)
@@ -104,8 +104,8 @@ export const client = {
 } satisfies ClientDialect
 
 /**
- * Betas, and Codex's headers for the turn, thread and window of a call. Organization and project name the
- * client's own account at the provider, so they belong to its credentials.
+ * Forwarded headers: betas, and Codex's headers for the turn, thread and window of a call. Organization and
+ * project are not forwarded: they belong to the client's own account and credentials.
  */
 const FORWARDED =
   /^(openai-(?!organization$|project$).+|x-openai-.+|x-codex-.+|session[-_]id|thread[-_]id|conversation_id|x-session-(id|affinity)|x-client-request-id|originator|version)$/
@@ -115,7 +115,10 @@ const dialectHeaders = (headers: ArrivedRequest['headers']): string[] =>
     FORWARDED.test(name) && value !== undefined ? [name, String(value)] : [],
   )
 
-/** Codex puts this item last; the answer is an encrypted summary of the conversation. */
+/**
+ * Returns true if the last item asks for compaction, as Codex sends it. The answer is an encrypted summary of
+ * the conversation.
+ */
 const asksForCompaction = (input: unknown): boolean =>
   Array.isArray(input) && member(input.at(-1), 'type') === 'compaction_trigger'
 

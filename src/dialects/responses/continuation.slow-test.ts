@@ -1,4 +1,4 @@
-// Turns of ten thousand conversations, without a pause between them.
+// Runs the turns of ten thousand conversations without a pause between turns.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { testGateway } from '../../test/test-gateway.ts'

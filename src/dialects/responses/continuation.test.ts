@@ -1,4 +1,4 @@
-// A conversation can continue as soon as the client has the end of an answer.
+// A conversation can continue as soon as the client has received the end of an answer.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import Database from 'better-sqlite3'
@@ -13,7 +13,7 @@ test('an answer can be continued from the record before its client has received 
     providers: { alpha: keepsAnswers() },
     dialects: { alpha: ['responses'] },
   })
-  // Another process sees at this moment what a killed gateway would leave behind.
+  // A second connection reads the data that a gateway killed at this moment would leave behind.
   const db = new Database(databaseFile(data), { readonly: true })
   t.after(() => void db.close())
   const find = db.prepare('SELECT 1 FROM call_logs WHERE response_id = ?')

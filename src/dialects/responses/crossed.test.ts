@@ -1,6 +1,6 @@
-// Responses across dialects, over real sockets and by the official clients: Codex's way of asking at providers that speak
-// messages and chat, Anthropic's client and chat at one that speaks responses. Over 250 lines, because it spells out what
-// is sent and what is received.
+// Responses across dialects, over real sockets with the official clients: Codex's requests to messages and
+// chat providers, and Anthropic's client and chat requests to a responses provider. Over 250 lines, because
+// it spells out the bytes that are sent and received.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
@@ -176,7 +176,7 @@ test('Codex’s tools and parallel calls at messages, and a second turn that ret
     description: 'Mail.',
     tools: [{ type: 'function', name: 'send', parameters: { type: 'object' } }],
   }
-  // As Codex returns it: items with nulls, and results in a different order.
+  // The turn as Codex returns it: items with nulls, and results in another order.
   const second: any = await gateway.openai.responses
     .stream({
       ...asked,
@@ -384,7 +384,7 @@ const GPT = streamOf(
   },
   { type: 'response.output_text.delta', output_index: 1, content_index: 0, delta: 'Look:' },
   { type: 'response.output_item.done', output_index: 1, item: OUTPUT[1] },
-  // Calls that interleave, and one that arrives whole.
+  // Interleaved calls, and a call that arrives whole.
   { type: 'response.output_item.added', output_index: 2, item: call(1, { arguments: '' }) },
   { type: 'response.output_item.added', output_index: 3, item: call(2) },
   { type: 'response.output_item.done', output_index: 3, item: call(2) },

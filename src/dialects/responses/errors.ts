@@ -1,11 +1,11 @@
-// Errors of OpenAI's responses: as a body, and as an event that ends a stream. Format: OpenAI API reference,
+// Errors of OpenAI's responses, as a body and as the last event of a stream. Format: OpenAI API reference,
 // "Errors" and "Streaming events".
 import type { ProviderError } from '../../core/call.ts'
 import type { GatewayError } from '../../core/errors.ts'
 import { errorCode, errorStatus, isObject, type Json } from '../json.ts'
 import { paramOf } from '../openai-errors.ts'
 
-/** Statuses for error codes inside a 200; any other code may be a failure or a refusal. */
+/** Statuses for error codes inside a 200. Any other code may be a failure or a refusal. */
 const STATUSES: Readonly<Record<string, number>> = {
   server_error: 500,
   server_is_overloaded: 503,
@@ -17,9 +17,9 @@ const STATUSES: Readonly<Record<string, number>> = {
 }
 
 /**
- * Writes an error of the gateway's own as the last event of a stream that has sent `events` others. Codex
- * ignores an event called `error` and would report a truncated stream. The id is that of the request, because
- * the response's may not be known yet.
+ * Writes a gateway error as the last event of a stream. `events`: the number of events already sent. Codex
+ * ignores an event called `error` and would report a truncated stream. The event has the request's id,
+ * because the response's id may be unknown.
  */
 export function failedEvent(error: GatewayError, requestId: string, events: number): string {
   const code = error.status === 429 ? 'rate_limit_exceeded' : 'server_error'
@@ -37,7 +37,7 @@ export function failedEvent(error: GatewayError, requestId: string, events: numb
   return `event: response.failed\ndata: ${JSON.stringify(data)}\n\n`
 }
 
-/** Reads the body of an error: OpenAI's object, or xAI's bare text with a code. Null for any other format. */
+/** Reads an error body: OpenAI's object, or xAI's bare text with a code. Null for any other format. */
 export function errorIn(json: unknown): ProviderError | null {
   if (!isObject(json)) return null
   if (typeof json.error === 'string') return { message: json.error, ...codeOf(json.code) }

@@ -1,5 +1,5 @@
-// Responses at the gateways of a fleet: each gateway can continue the others' responses at once, and those
-// that are kept.
+// Responses in a fleet: each gateway can immediately continue the responses of all other gateways, stored
+// ones included.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fleetTests, instance, skip } from '../../fleet/test-fleet.ts'

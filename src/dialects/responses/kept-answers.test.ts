@@ -1,5 +1,4 @@
-// Responses that a provider keeps, requested through the gateway: a mock provider that keeps them, over real
-// sockets.
+// Requests through the gateway for responses that a mock provider stores, over real sockets.
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'

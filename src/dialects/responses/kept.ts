@@ -26,7 +26,7 @@ export const kept: readonly KeptKind[] = [
   {
     what: 'the item',
     at: places('input.*.id'),
-    // The type of a reference may be left out; a message without a type has a role.
+    // A reference may omit its type. A message without a type has a role.
     isId: (_, { type, role }) => type === 'item_reference' || (type == null && role == null),
     isConversation: true,
     instead: 'the item itself',

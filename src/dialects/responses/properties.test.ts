@@ -1,6 +1,7 @@
-// What holds of any translation to and from responses: conversations come back as they were, interleaved calls become one item
-// after the other as the official client reads them, any chunking says the same, and what is cut never looks complete.
-// Over 250 lines, because the properties share the generators of conversations and calls.
+// Properties of every translation to and from responses. Conversations come back unchanged. Interleaved calls
+// become successive items that the official client can read. Chunk sizes change nothing, and a cut stream
+// never looks complete. Over 250 lines, because the properties share the generators of conversations and
+// calls.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -50,7 +51,7 @@ const image: fc.Arbitrary<Block> = fc.record({
 })
 const text: fc.Arbitrary<Block> = word.map((text) => ({ type: 'text', text }))
 
-/** A turn of the assistant with calls, and the results of all of them; or a plain message. */
+/** An assistant's turn with calls and all their results, or a plain message. */
 const exchange: fc.Arbitrary<Turn[]> = fc.oneof(
   fc
     .record({
@@ -97,7 +98,7 @@ const exchange: fc.Arbitrary<Turn[]> = fc.oneof(
     }),
 )
 
-/** Ids are unique, and results have those of their calls. */
+/** Assigns unique ids to calls and the same ids to their results. */
 function numbered(turns: readonly Turn[]): Turn[] {
   let n = 0
   let first = 0
@@ -153,7 +154,7 @@ const conversation: fc.Arbitrary<Conversation> = fc
     extras: [],
   }))
 
-/** Consecutive turns with the same role and the same kind of blocks are equal to one turn. */
+/** Joins consecutive turns with the same role and kind of blocks, which equal one turn. */
 const flat = ({ turns, ...rest }: Conversation): unknown =>
   JSON.parse(
     JSON.stringify({
@@ -175,13 +176,13 @@ test('a conversation that becomes a request and is read again is the same (DIAL-
   )
 })
 
-/** Only line ends end a line: a text may contain other separators. */
+/** Parses events. Only line ends separate lines, because a text may contain other separators. */
 const events = (sse: string): any[] =>
   sse.split('\n').flatMap((line) => (line.startsWith('data: {') ? [JSON.parse(line.slice(6))] : []))
 
 /**
- * What a client of `from` reads from a provider's stream, in chunks of this size; ids and times are not
- * compared.
+ * Returns the events that a client of `from` reads from a provider's stream in chunks of `size`. Masks ids
+ * and times.
  */
 function crossed(
   from: 'responses' | 'messages' | 'chat',
@@ -217,7 +218,7 @@ function crossed(
   }
 }
 
-/** Parts of several lists, mixed so that each list keeps its own order. */
+/** Mixes the parts of several lists. Each list keeps its own order. */
 const interleaved = <T>(lists: readonly (readonly T[])[], picks: readonly number[]): T[] => {
   const left = lists.map((list) => [...list])
   const out: T[] = []
@@ -267,7 +268,7 @@ test('calls that interleave in chat become items one after the other, however th
         } else if (at !== undefined) assert.equal(at, open)
         if (type === 'response.output_item.done') open = null
       }
-      // The ids were made equal above, which the client accepts.
+      // The ids were made equal above. The client accepts equal ids.
       const final: any = said.reduce((snapshot, event) => accumulateResponse(event, snapshot), undefined)
       assert.deepEqual(final.output, said.at(-1).response.output)
       const got = final.output.filter(({ type }: any) => type === 'function_call')
@@ -288,7 +289,7 @@ const item = (n: number, args: string) => ({
   arguments: args,
 })
 
-/** Items that interleave, sent in parts or, where `whole`, only when they are done. */
+/** Returns interleaved items, sent in parts or, if `whole`, only when done. */
 const gpt = (made: readonly (readonly [string, number])[], order: readonly number[], whole: number): string =>
   streamOf(
     { type: 'response.created', response: { model: 'm', status: 'in_progress' } },

@@ -1,6 +1,6 @@
-// OpenAI's responses over real sockets, the same dialect in and out: what a provider gets, what a client gets, and what
-// is on record. What holds for any dialect is tested in ../toy. Over 250 lines, because it is a list of cases with one
-// fixture.
+// OpenAI's responses over real sockets, from responses clients to responses providers: the provider's
+// request, the client's answer, and the record. Behaviour of all dialects is tested in ../toy. Over 250
+// lines, because it is a list of cases with one fixture.
 import assert from 'node:assert/strict'
 import { request as httpRequest } from 'node:http'
 import { test } from 'node:test'

@@ -1,9 +1,9 @@
-// Responses in the background that the gateway itself runs, as their clients see them. Format: OpenAI API reference,
-// "Background mode".
+// Background responses that the gateway itself runs, in the form that clients receive. Format: OpenAI API
+// reference, "Background mode".
 import { memberText, omitMembers, spliceMembers } from '../../json/splice.ts'
 import type { RunAnswers } from '../dialect.ts'
 
-/** Members of a request that its response repeats. */
+/** Request members that the response repeats. */
 const REPEATED = ['model', 'metadata', 'previous_response_id', 'instructions', 'tools', 'tool_choice']
 
 export const runAnswers: RunAnswers = {

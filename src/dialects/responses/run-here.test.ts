@@ -1,4 +1,4 @@
-// Background responses that no provider can run: the gateway runs them, and keeps their answers.
+// Background responses that no provider can run. The gateway runs them and stores their answers.
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { cpSync } from 'node:fs'
@@ -13,7 +13,7 @@ const CONFIG = `responses: { store: { enabled: true } }\n${ROUTE}`
 const JSON_TYPE = { 'content-type': 'application/json' }
 const USAGE = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 }
 
-/** Answers when it is released. */
+/** Returns a script that answers once `release` is called. */
 function held(): { script: Script; release: () => void } {
   const { promise, resolve } = Promise.withResolvers<void>()
   const script: Script = (res) =>
@@ -38,7 +38,7 @@ const ask = ({ get }: TestGateway, more: object = {}, headers: Record<string, st
     body: JSON.stringify({ model: 'auto', input: 'where to?', background: true, ...more }),
   })
 
-/** Reads a response until it is in none of these states. */
+/** Reads a response until its status is none of `states`. */
 async function until({ get }: TestGateway, id: string, ...states: string[]): Promise<any> {
   for (let n = 0; n < 500; n++) {
     const { json } = await get(`/v1/responses/${id}`)
@@ -111,7 +111,7 @@ test('if the gateway stops or is killed meanwhile, the response has failed, for 
   const { json, headers } = await ask(gateway)
   const callId = headers.get('x-gateway-request-id')!
   await until(gateway, json.id, 'queued')
-  // The files at this moment are all that a killed gateway would leave.
+  // A gateway killed at this moment would leave exactly these files.
   const killed = temporaryDirectory(t)
   cpSync(data, killed, { recursive: true })
   await gateway.gateway.close(50)

@@ -1,4 +1,4 @@
-// Responses over a WebSocket: a real client, a real gateway, mock providers over HTTP.
+// Responses over a WebSocket, with a real client, a real gateway, and mock providers over HTTP.
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { once } from 'node:events'
@@ -216,7 +216,7 @@ test('a message in fragments of one byte each arrives whole', async (t) => {
   assert.equal((await response()).at(-1).type, 'response.completed')
 })
 
-/** Connects, and asks for the upgrade by hand. */
+/** Connects and writes the upgrade request by hand. */
 function upgradeByHand(t: TestContext, url: string): Socket {
   const { hostname, port } = new URL(url)
   const wire = connect(Number(port), hostname)
@@ -273,7 +273,7 @@ test('a frame of 100 MB closes its socket with 1009 before it is read', async (t
   wire.on('data', (piece: Buffer) => {
     seen = Buffer.concat([seen, piece])
   })
-  wire.on('error', () => {}) // what is still being sent
+  wire.on('error', () => {}) // bytes that are still being sent
   const chunk = Buffer.alloc(2 ** 16, 'x')
   for (let sent = 0; sent < 1_600 && !wire.destroyed; sent++)
     if (!wire.write(chunk)) await Promise.race([once(wire, 'drain'), once(wire, 'close')])

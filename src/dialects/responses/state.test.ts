@@ -1,5 +1,5 @@
-// The parts of a conversation that stay with a provider: answers that it keeps, and reasoning that only it
-// can read.
+// The parts of a conversation that stay with one provider: its stored answers, and reasoning that only this
+// provider can read.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
@@ -142,8 +142,7 @@ test('encrypted reasoning that a provider refuses is left out in one more attemp
   assert.deepEqual([fallbacks, tokens.source], [1, null])
   assert.equal((await gateway.get('/api/cloud/model/resolve?model=auto')).json.candidates[1].state, 'ready')
 
-  // One more try is enough, other refusals are not repaired, and if nothing can be left out, nothing is sent
-  // again.
+  // The gateway tries once more, only after this kind of refusal, and only if something can be omitted.
   gateway.upstream.beta!.script = fail(400, 'invalid_encrypted_content')
   const before = gateway.upstream.beta!.ledger.length
   for (const [items, requests] of [
@@ -183,8 +182,8 @@ for (const [path, history] of Object.entries(HISTORIES))
       const { provider, headers: told } = await main(history)
       assert.equal(provider, home)
       causes.add((await gateway.record(told.get('x-gateway-request-id'))).decision.cause)
-      // A compaction has the history but no tools. Titles and subagents are routed freely, and do not move
-      // the session.
+      // A compaction has the history but no tools. Titles and subagents are routed freely and do not move the
+      // session.
       assert.equal((await ask(gateway, history, headers, path)).provider, home)
       await ask(gateway, {}, { ...headers, 'x-initiator': 'agent' }, path)
       await ask(gateway, { tools }, { ...headers, 'x-openai-subagent': 'x', 'thread-id': 'child' }, path)

@@ -1,5 +1,5 @@
-// Responses that the gateway itself keeps: any provider can continue them, and nothing is left of a deleted
-// one.
+// Responses that the gateway itself stores. Any provider can continue them, and deleting one removes all its
+// data.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -17,7 +17,7 @@ routes:
   auto: { targets: [ { model: alpha/m }, { model: beta/m } ] }
   there: { targets: [ { model: beta/m } ] }`
 
-/** alpha speaks responses, beta chat. */
+/** Starts a gateway. Provider alpha speaks responses, and beta speaks chat. */
 const start = (t: TestContext, setup: Setup & { readonly key?: string } = {}) =>
   testGateway(t, {
     dialects: { alpha: ['responses'], beta: ['chat'] },
@@ -28,7 +28,7 @@ const start = (t: TestContext, setup: Setup & { readonly key?: string } = {}) =>
   })
 
 const JSON_TYPE = { 'content-type': 'application/json' }
-/** The second answer has the id with a 2 at its end, and so on. */
+/** The second answer's id ends in 2, the third one's in 3, and so on. */
 const whole =
   (name: string, text: string, made = 0): Script =>
   (res) => {
@@ -72,7 +72,7 @@ test('a stored response is continued by its id at its own provider, and written 
     ['assistant', 'the fox'],
     ['user', 'and then?'],
   ])
-  // And back again: the translated answer can be continued too.
+  // The translated answer can also be continued, at the first provider.
   const back = await ask(gateway, { input: 'home', previous_response_id: there.json.id })
   assert.equal(back.status, 200)
   const sent = alpha!.ledger.at(-1)!.json as any

@@ -1,5 +1,5 @@
-// Responses that the gateway itself keeps: what is kept of one, a request that goes on from it written out in
-// full, and answers to requests about it. Format: OpenAI API reference, "Responses".
+// Responses that the gateway itself stores: selects the stored parts, writes out a continuing request in
+// full, and answers requests about a stored response. Format: OpenAI API reference, "Responses".
 
 import { GatewayError } from '../../core/errors.ts'
 import { elementsOf, memberText, omitMembers, spliceMembers } from '../../json/splice.ts'
@@ -31,8 +31,8 @@ export const storing: AnswerStoring = {
 }
 
 /**
- * Returns an item without the parts that only its provider knows: ids, which others refuse, and reasoning
- * that is not in the item itself.
+ * Returns an item without the parts that only its provider understands: ids, which other providers refuse,
+ * and reasoning stored outside the item.
  */
 function forAnyProvider(item: string): string[] {
   const json: unknown = JSON.parse(item)
@@ -42,7 +42,7 @@ function forAnyProvider(item: string): string[] {
   return [omitMembers(item, [['id']])]
 }
 
-/** Maximum bytes of an answer that is kept. */
+/** Maximum bytes of a stored answer. */
 const MAX_ANSWER_BYTES = 32 * 2 ** 20
 
 class ResponseCollector implements AnswerCollector {
@@ -73,7 +73,7 @@ class ResponseCollector implements AnswerCollector {
     if (this.#json === null || this.#bytes > MAX_ANSWER_BYTES) return null
     const { id, status, output } = JSON.parse(this.#json)
     if (typeof id !== 'string' || !['completed', 'incomplete'].includes(status)) return null
-    // Some servers leave the items out of the last event.
+    // Some servers omit the items in the last event.
     const items =
       Array.isArray(output) && output.length > 0
         ? elementsOf(memberText(this.#json, 'output')!)
@@ -83,10 +83,10 @@ class ResponseCollector implements AnswerCollector {
   }
 }
 
-/** Maximum, and default, items of a page. */
+/** Maximum and default number of items on a page. */
 const [MAX_ITEMS, ITEMS] = [100, 20]
 
-/** Returns a page of the items of a request. */
+/** Returns one page of a request's items. */
 function listed({ id, input }: KeptAnswer, query: AskedAbout['query']): string {
   const named = input.map((item, at) => {
     const own = member(JSON.parse(item), 'id')

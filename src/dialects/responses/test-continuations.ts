@@ -1,10 +1,10 @@
-// Conversations that continue at once: each request names the previous answer as soon as its client has seen
-// the end, whole and streamed in turns. For tests.
+// Conversations without pauses, for tests. Each request names the previous answer as soon as the client has
+// seen its end. Whole and streamed requests alternate.
 import { type Dispatcher, Pool } from 'undici'
 import type { Script } from '../../../mocks/test-upstream.ts'
 import { response } from './test-samples.ts'
 
-/** Returns the script of a provider that keeps every answer. `name`: beginning of the ids of its answers. */
+/** Returns the script of a provider that stores every answer. `name`: prefix of the answers' ids. */
 export function keepsAnswers(name = 'a'): Script {
   let made = 0
   return (res, { json }) => {
@@ -20,8 +20,8 @@ export function keepsAnswers(name = 'a'): Script {
 }
 
 /**
- * Makes `count` calls in `lanes` conversations, turn by turn at these gateways. `onEnd` gets the id of each
- * answer when its client has received the end. Returns the answers that were not successful.
+ * Makes `count` calls in `lanes` conversations, turn by turn at the given gateways. Calls `onEnd` with an
+ * answer's id when the client has received its end. Returns the unsuccessful answers.
  */
 export async function converse(
   urls: readonly string[],

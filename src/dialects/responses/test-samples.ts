@@ -1,7 +1,7 @@
-// Responses as they are transmitted, written by hand from OpenAI's API reference.
+// Sample responses traffic, written by hand from OpenAI's API reference.
 import type { Samples } from '../test-sample-type.ts'
 
-/** A stream of these events, numbered. */
+/** Returns a stream of the given events, numbered. */
 export const streamOf = (...events: { type: string; [name: string]: unknown }[]): string =>
   events
     .map(

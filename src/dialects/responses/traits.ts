@@ -5,7 +5,7 @@ import { isObject, type Json, member } from '../json.ts'
 import { openingOf } from '../opening.ts'
 import { addedTools } from './blocks-items.ts'
 
-/** Each trait is computed on first read. Never throws, whatever the body holds. */
+/** Computes each trait on first read. Never throws for any body. */
 export class ResponsesTraits implements RequestTraits {
   readonly #body: Json
   #images: boolean | undefined
@@ -37,7 +37,7 @@ export class ResponsesTraits implements RequestTraits {
     return listOf(this.#body.input).some(isEncrypted)
   }
 
-  /** A task that only this provider can do. */
+  /** A task that only providers of this dialect can do. */
   get nativeOnly(): string | null {
     const { input, background } = this.#body
     if (member(listOf(input).at(-1), 'type') === 'compaction_trigger') return 'compaction_trigger'
@@ -58,7 +58,7 @@ export class ResponsesTraits implements RequestTraits {
   }
 }
 
-/** Returns true for an item that only the provider that made it can read. */
+/** Returns true for an encrypted item, which only its own provider can read. */
 export const isEncrypted = (item: unknown): item is Json =>
   isObject(item) && typeof item.encrypted_content === 'string' && item.encrypted_content !== ''
 

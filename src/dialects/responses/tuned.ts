@@ -1,4 +1,4 @@
-// Effort and output limit of a target, in responses.
+// Writes a target's effort and output limit into responses requests.
 import { type Replacement, spliceMembers } from '../../json/splice.ts'
 import { atMost, inside, levelFor, type Tune } from '../tuning.ts'
 

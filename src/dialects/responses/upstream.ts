@@ -28,7 +28,8 @@ export const upstream = {
   tuned,
   isTooLong: ({ code, message }) =>
     code === 'context_length_exceeded' || /maximum context length|exceeds? the context window/i.test(message),
-  // Without `openai-model`: Codex takes a different model from the requested one for a flagged account.
+  // Omits `openai-model`. Codex assumes that an account is flagged if the served model differs from the
+  // requested one.
   relayedHeaders: /^(openai-(?!organization$|project$|model$).+|x-request-id|x-ratelimit-.+|x-codex-.+)$/,
 
   request: requestTo('/responses'),
@@ -67,7 +68,7 @@ export const upstream = {
       if (error) return { ...EMPTY_EVENT, done: true, error }
       throw new Error('not a response')
     }
-    // A background response is an answer too, though not a finished one.
+    // A background response also counts as an answer, even if unfinished.
     return { ...readResponse(json, ENDS.includes(String(json.status))), done: true }
   },
 
@@ -82,13 +83,13 @@ export const upstream = {
   },
 
   withoutRefused({ continues, ...request }, { code }) {
-    // It has forgotten what the gateway still knows.
+    // The provider has deleted a conversation that the gateway still has.
     if (code === 'previous_response_not_found' && continues) return { ...request, text: continues.text }
     return code === 'invalid_encrypted_content' ? withoutEncrypted(request) : null
   },
 } satisfies UpstreamDialect
 
-/** Returns how a request is made for a path below the base URL. */
+/** Returns a function that builds requests for a path below the base URL. */
 function requestTo(path: string): UpstreamDialect['request'] {
   return ({ text, stream, forwarded, query }, model, { basePath, key, factsOf }) => {
     const isLite = factsOf?.(model, 'responses').responses_lite !== 'no'
@@ -105,11 +106,16 @@ function requestTo(path: string): UpstreamDialect['request'] {
   }
 }
 
-/** Names and values of headers without the marker of Codex's reduced form; the public form means the same without it. */
+/**
+ * Removes the header that marks Codex's reduced format. The public format means the same without the header.
+ */
 const withoutLiteMarker = (forwarded: readonly string[]): string[] =>
   forwarded.filter((_, at) => forwarded[at - (at % 2)] !== 'x-openai-internal-codex-responses-lite')
 
-/** Removes reasoning of another provider; null if there is none. The client's own text keeps its bytes. */
+/**
+ * Removes reasoning of another provider; null if the request has none. All other bytes of the client stay
+ * unchanged.
+ */
 function withoutEncrypted(request: Parameters<UpstreamDialect['request']>[0]) {
   const { input } = JSON.parse(request.text)
   if (!Array.isArray(input)) return null
@@ -121,18 +127,21 @@ function withoutEncrypted(request: Parameters<UpstreamDialect['request']>[0]) {
   return { ...request, text }
 }
 
-/** Final statuses of a response; these, and its beginning, each have an event with the response itself. */
+/**
+ * Final statuses of a response. The event of a final status, like the first event, contains the response
+ * itself.
+ */
 const ENDS = ['completed', 'incomplete', 'failed', 'cancelled']
 const PHASES = ['created', 'queued', 'in_progress', ...ENDS]
 
 class ResponsesStream implements StreamReader {
-  /** Uses of the provider's own tools: some servers leave the items out of the response at the end. */
+  /** Counted uses of the provider's own tools, since some servers omit the items in the final response. */
   readonly #tools: Record<string, number> = {}
 
   read(event: StreamEvent): ParsedEvent {
     const { name, data } = event
-    if (data.trim() === '[DONE]') return END_MARK // xAI closes every stream with it
-    // Unknown events are not read: they may hold anything.
+    if (data.trim() === '[DONE]') return END_MARK // xAI ends every stream with this mark
+    // Unknown events are not parsed, because their content is unknown.
     if (name !== '' && name !== 'error' && !name.startsWith('response.')) return EMPTY_EVENT
     const json = event.json()
     if (!isObject(json)) throw new Error('not a JSON object')
@@ -144,7 +153,7 @@ class ResponsesStream implements StreamReader {
     if (type.endsWith('.delta') && typeof json.delta === 'string') return { ...EMPTY_EVENT, text: json.delta }
     if (type === 'response.output_item.done') this.#count(toolOf(json.item))
     if (type === 'response.output_item.added') return { ...EMPTY_EVENT, text: nameOf(json.item) }
-    // Other servers, and OpenAI's own before such a stream begins, send `{"error": {…}}`.
+    // Other servers send `{"error": {…}}`, as OpenAI does before a stream begins.
     return json.type === undefined && json.error != null
       ? { ...EMPTY_EVENT, error: failureIn(json), complete: true }
       : EMPTY_EVENT
@@ -161,7 +170,7 @@ class ResponsesStream implements StreamReader {
   }
 }
 
-/** An end mark is not an answer: a stream that holds nothing else has not begun. */
+/** A stream with only an end mark has no answer, so it has not begun. */
 const END_MARK: ParsedEvent = { ...EMPTY_EVENT, done: true, opens: false }
 
 function readResponse(response: Json, isOver: boolean): ParsedEvent {
@@ -175,13 +184,13 @@ function readResponse(response: Json, isOver: boolean): ParsedEvent {
     model: typeof model === 'string' ? model : null,
     tokens: isObject(usage) ? tokensOf(usage, response) : null,
     error: status === 'failed' ? failureOf(error) : null,
-    // A response that the provider does not store cannot be continued.
+    // Only stored responses can be continued.
     ...(typeof id === 'string' && store !== false && { responseId: id }),
     ...(isOver && containerIn(output)),
   }
 }
 
-/** Returns the container that a code interpreter or a shell ran in. */
+/** Returns the container in which a code interpreter or a shell ran. */
 function containerIn(output: unknown): { containerId?: string } {
   for (const item of listOrEmpty(output)) {
     const id = member(item, 'container_id') ?? member(member(item, 'environment'), 'container_id')
@@ -193,7 +202,7 @@ function containerIn(output: unknown): { containerId?: string } {
 const failureOf = (error: unknown): ProviderError =>
   isObject(error) ? failureIn(error) : { message: 'The response failed.', code: null, status: null }
 
-/** Returns the name at the start of a tool call. */
+/** Returns the tool's name at the start of a call. */
 function nameOf(item: unknown): string {
   const name = member(item, 'name')
   return typeof name === 'string' ? name : ''

@@ -1,4 +1,4 @@
-// The record of a dialect that the gateway does not know, after a SIGKILL in the middle of its calls.
+// Records of calls in an unregistered dialect, after a SIGKILL in the middle of the calls.
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'

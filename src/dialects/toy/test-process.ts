@@ -1,4 +1,5 @@
-// A gateway that speaks the toy dialect, as a process of its own, for tests that kill it. argv: provider's base URL, data.
+// A gateway with the toy dialect, as a separate process for tests that kill it. Arguments: the provider's
+// base URL and the data folder.
 import { parseConfig } from '../../config/load.ts'
 import { createGateway } from '../../gateway/create-gateway.ts'
 import { toy } from './toy.ts'

@@ -1,4 +1,4 @@
-// The toy dialect as it is transmitted.
+// Sample traffic of the toy dialect.
 import type { Samples } from '../test-sample-type.ts'
 
 const event = (name: string, json: object) => `event: ${name}\ndata: ${JSON.stringify(json)}\n\n`

@@ -1,6 +1,6 @@
-// The gateway treats every dialect alike: routing, record, cache, limits, figures, artifacts, leaving clients
-// and faults, over real sockets, for a dialect that the gateway does not know. Over 250 lines, because each
-// part of the gateway is tried with this one dialect.
+// An unregistered dialect gets the same treatment as every other, over real sockets: routing, records, cache,
+// limits, figures, artifacts, disconnecting clients and faults. Over 250 lines, because it tries each part of
+// the gateway with the toy dialect.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
@@ -267,7 +267,7 @@ routes: { auto: { strategy: least-busy, targets: [ { model: alpha/m }, { model: 
   const { text } = await gateway.get('/metrics')
   assert.match(text, /^waybill_open_calls 0$/m)
   assert.match(text, /^waybill_refused_calls_total\{code="internal"\} 20$/m)
-  // If the count of open calls had leaked, one target would always look busy and get none of these.
+  // If the count of open calls leaked, one target would always look busy and receive no calls.
   for (let call = 0; call < 24; call++) await speak(gateway.url, { voice: 'auto', say: `after ${call}` })
   for (const { ledger } of Object.values(gateway.upstream)) assert.ok(ledger.length > 0)
 })
