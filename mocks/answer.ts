@@ -1,11 +1,12 @@
-// An answer before it is sent: status and headers, the parts that follow one by one, and how they are sent,
-// independent of the transport. Knows no provider, no socket and no Response. Two files send it:
-// server/respond.ts within this process, server/http-server.ts over a connection.
+// Answer before it is sent: its status, its headers, the parts of its body, and the loop that sends them.
+// Independent of providers, sockets and Response. Two files send answers: server/respond.ts within this
+// process, server/http-server.ts over a connection.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ledgerNow } from './ledger.ts'
 
 /**
- * Bytes are one write each. A gate holds everything after it until it is released, a wait for that many ms.
+ * `bytes` is sent as one write. A gate holds everything after it until it is released; a wait holds it for
+ * that many ms.
  */
 export type Part =
   | Uint8Array
@@ -16,7 +17,7 @@ export type Part =
 export interface MockAnswer {
   /** Source of the answer, see `LedgerAnswer`. */
   readonly from: string
-  /** Null for no response headers: the parts are everything that the connection carries. */
+  /** Null if no response headers are sent: the connection carries the parts only. */
   readonly status: number | null
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>
@@ -26,7 +27,7 @@ export interface MockAnswer {
 /** Carries an answer to the client. */
 export interface Outlet {
   /**
-   * Sends bytes, after the headers if they are the first. Resolves when the other side's system has accepted
+   * Sends bytes; the first bytes go after the headers. Resolves when the other side's system has accepted
    * them.
    */
   write(bytes: Uint8Array): Promise<void>
@@ -42,19 +43,17 @@ export interface Progress {
   /** Called when `bytes` were accepted, with the time at which they were handed over. */
   sent(bytes: Uint8Array, at: number): void
   completed(): void
-  /** Called when the connection is ended in the middle, as the answer says. */
+  /** Called when the connection is ended early because the answer asks for it. */
   cut(): void
 }
 
-/** Conditions that an answer waits for. `gone` is aborted when the other side has left. */
+/** Conditions that an answer waits for. `gone` is aborted when the client has left. */
 export interface Waiting {
   gate(name: string, gone: AbortSignal): Promise<unknown>
   readonly gone: AbortSignal
 }
 
-/**
- * Sends an answer until it has ended, or until the receiver has left. Never rejects because of the latter.
- */
+/** Sends an answer until it has ended or the receiver has left. Does not reject when the receiver leaves. */
 export async function perform(
   { parts }: MockAnswer,
   outlet: Outlet,
@@ -78,7 +77,7 @@ export async function perform(
   if (!gone.aborted) progress.completed()
 }
 
-/** Waits that many ms, or forever for `Infinity`, but at most until `gone`. */
+/** Waits that many ms (`Infinity`: forever), but stops when `gone` is aborted. */
 async function pause(ms: number, gone: AbortSignal): Promise<void> {
   if (ms === Number.POSITIVE_INFINITY) return whenAborted(gone)
   await sleep(ms, undefined, { signal: gone }).catch(() => {})
@@ -91,7 +90,7 @@ export const whenAborted = (signal: AbortSignal): Promise<void> =>
     else signal.addEventListener('abort', () => done(), { once: true })
   })
 
-/** Returns the headers with the framing of the body: its length if known, else chunks. */
+/** Returns the headers, with a content length if the body's length is known, otherwise with chunked encoding. */
 export function framed({ headers, parts }: MockAnswer): Record<string, string> {
   if ('content-length' in headers || 'transfer-encoding' in headers) return { ...headers }
   const [only, ...others] = parts.filter((part) => !('wait' in part)) // a wait changes no framing
@@ -107,7 +106,7 @@ const encoder = new TextEncoder()
 /** Encodes text as UTF-8. */
 export const bytesOf = (text: string): Uint8Array => encoder.encode(text)
 
-/** Returns a whole answer: text as it is, anything else as JSON. */
+/** Returns a whole answer: text unchanged, anything else as JSON. */
 export function wholeAnswer(
   from: string,
   status: number,

@@ -1,8 +1,8 @@
-// Body of a form with files, read as a provider reads it: a member for each name, and a list where a name comes
-// several times. Knows no provider.
+// Reads the body of a form with files as a provider does: one member per name, and a list for a repeated
+// name. Independent of providers.
 import { hash } from 'node:crypto'
 
-/** A file in a form. Written as JSON it shows everything but its bytes. */
+/** File in a form. Its JSON shows everything except the bytes. */
 export class FormFile {
   readonly filename: string
   readonly type: string
@@ -25,7 +25,7 @@ export class FormFile {
 
 export type Form = Readonly<Record<string, unknown>>
 
-/** Reads a form; returns null if the body is not a form, or is broken. */
+/** Reads a form; returns null if the body is not a form or is malformed. */
 export async function readForm(
   body: Uint8Array | null,
   contentType: string | undefined,

@@ -1,4 +1,4 @@
-// `waybill/mocks` for other people's tests: the mock on a port, and within a process.
+// Entry point `waybill/mocks` for other people's tests: the mock on a port, and within a process.
 
 export type { LedgerAnswer, LedgerEntry, LedgerPage, RequestKind } from './ledger.ts'
 export { writeNonce } from './ledger.ts'
@@ -14,7 +14,7 @@ export { type Interception, type InterceptOptions, interceptProviders } from './
 export type { ScriptedAnswer, ScriptStep as Step } from './server/script.ts'
 export type { LedgerSum } from './server/sum.ts'
 
-/** Throws: the name of earlier versions. */
+/** Throws an error with the new name: earlier versions exported this one. */
 export function createWitness(): never {
   throw new Error('createWitness is now called createMockProviders')
 }

@@ -1,10 +1,10 @@
-// AWS's event stream: server-sent events of a dialect as the messages of InvokeModelWithResponseStream. Format:
-// AWS's "Event stream encoding": lengths, headers, body, and CRC-32 over each part.
+// AWS's event stream: wraps a dialect's server-sent events in the messages of InvokeModelWithResponseStream.
+// The format is AWS's "Event stream encoding": lengths, headers, body, and CRC-32 over each part.
 import { crc32 } from 'node:zlib'
 
 export const EVENT_STREAM_TYPE = 'application/vnd.amazon.eventstream'
 
-/** Type of a header whose value is a text. */
+/** Type number of a header with a string value. */
 const TEXT = 7
 
 /** Returns one message. */
@@ -32,21 +32,24 @@ function eventStreamMessage(headers: Readonly<Record<string, string>>, body: str
   return message
 }
 
-/** Returns the message for a part of an answer, JSON of the model's own dialect. */
+/** Returns the message for one part of an answer, as JSON in the model's own dialect. */
 export const chunkMessage = (json: string): Buffer =>
   eventStreamMessage(
     { ':event-type': 'chunk', ':content-type': 'application/json', ':message-type': 'event' },
     JSON.stringify({ bytes: Buffer.from(json).toString('base64'), p: 'abcdefghijkl' }),
   )
 
-/** Returns the message for a failure within a stream. */
+/** Returns the message for an error within a stream. */
 export const exceptionMessage = (type: string, message: string): Buffer =>
   eventStreamMessage(
     { ':exception-type': type, ':content-type': 'application/json', ':message-type': 'exception' },
     JSON.stringify({ message }),
   )
 
-/** Turns server-sent events, whole ones or in pieces, into messages. A ping has none; an error is an exception. */
+/**
+ * Turns server-sent events, whole or in pieces, into messages. A ping is left out; an error becomes an
+ * exception message.
+ */
 export function createEventStream(): (piece: Uint8Array) => Buffer {
   let begun = ''
   return (piece) => {

@@ -1,5 +1,5 @@
 // OpenAI's chat dialect, which many providers share: the request, the chunks of an answer, the errors.
-// Differences between providers are in `Accent`. Knows no single provider.
+// Differences between providers are in `Accent`. Names no provider.
 import { z } from 'zod'
 import {
   type Arrived,
@@ -18,11 +18,11 @@ import { openAiChatBody } from '../schemas/openai-chat.ts'
 
 /** Differences of a provider from OpenAI. */
 export interface Accent {
-  /** Field that holds the thoughts; null if they stay hidden. */
+  /** Field that holds the thoughts; null if the provider hides them. */
   readonly reasoning: 'reasoning' | 'reasoning_content' | null
   /**
-   * `asked`: in its own chunk, if `stream_options.include_usage` is set. `finish`: always, with the finish
-   * reason.
+   * Place of the usage. `asked`: in its own chunk if `stream_options.include_usage` is set. `finish`: always,
+   * with the finish reason.
    */
   readonly streamUsage: 'asked' | 'finish'
   usage(usage: MockUsage): object
@@ -34,7 +34,7 @@ export interface Accent {
   readonly streamType: string
 }
 
-/** Formats OpenAI's usage: cached and reasoning tokens are in details. */
+/** Formats OpenAI's usage, with cached and reasoning tokens in the details. */
 const openAiUsage = ({ input, output, cached, reasoning }: MockUsage) => ({
   prompt_tokens: input,
   completion_tokens: output,
@@ -134,13 +134,13 @@ const wholeCall = ({ id, name, arguments: pieces }: ToolCall) => ({
   function: { name, arguments: pieces.join('') },
 })
 
-/** Returns the deltas of a call: the first names it, the others carry its arguments. */
+/** Returns the deltas of a call: the first has its name, the others carry its arguments. */
 const callDeltas = ({ id, name, arguments: pieces }: ToolCall, index: number) => [
   [{ index, id, type: 'function', function: { name, arguments: '' } }],
   ...pieces.map((piece) => [{ index, function: { arguments: piece } }]),
 ]
 
-/** Fields that choose the answer; an invalid field counts as absent. */
+/** Fields that determine the answer; an invalid field counts as absent. */
 const wantsSchema = z
   .object({
     model: z.string().nullable().catch(null),

@@ -1,4 +1,4 @@
-// Providers of which only the dialect is known, OpenAI's: for example Together, vLLM, or a company's own.
+// Providers known only to use OpenAI's dialect, for example Together, vLLM, or a company's own server.
 
 import { bearer, type MockProvider } from '../provider.ts'
 import type { Recording } from '../recording/format.ts'

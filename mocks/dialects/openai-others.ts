@@ -1,4 +1,4 @@
-// OpenAI's endpoints without a conversation. Their answers are recordings; a speech is silence.
+// OpenAI's endpoints without a conversation. They answer from recordings; recorded speech is silence.
 import type { z } from 'zod'
 import type { Arrived, Endpoint, Wants } from '../provider.ts'
 import { type Fit, fitImages } from '../recording/fit.ts'
@@ -21,7 +21,7 @@ const endpoint = (name: string, body: z.ZodObject, fit?: Fit): Endpoint => ({
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Reads the properties of a form, in which every field is text. */
+/** Reads the request's properties from a form. Every field of a form is text. */
 function formWants({ json }: Arrived): Wants {
   const { model, stream } = (json ?? {}) as Fields
   return {
@@ -35,7 +35,7 @@ const form = (name: string, body: z.ZodObject, fit?: Fit): Endpoint => ({
   ...{ takesForm: true, wants: formWants },
 })
 
-/** A speech is streamed as events if this format is requested. */
+/** Speech is streamed as events if the request asks for this format. */
 const speech: Endpoint = {
   ...endpoint('audio/speech', speechBody, fitSpeech),
   wants: (request) => ({

@@ -1,5 +1,5 @@
 // OpenAI's responses: items instead of choices, and a stream of named, numbered events from
-// `response.created` to `response.completed`. Knows no provider and no chat.
+// `response.created` to `response.completed`. Independent of providers and of chat.
 import { z } from 'zod'
 import {
   type Arrived,
@@ -22,10 +22,10 @@ const usageOf = ({ input, output, cached, reasoning }: MockUsage) => ({
   total_tokens: input + output,
 })
 
-/** Item of the output: its start, the events while it grows, and its end. */
+/** Output item: its first event, the events while it grows, and its last event. */
 interface Item {
   readonly started: object
-  /** Without `output_index`, which is added later. */
+  /** Events without `output_index`, which is added later. */
   readonly events: readonly Numbered[]
   readonly finished: object
 }

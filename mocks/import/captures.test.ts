@@ -1,4 +1,5 @@
-// The readers against the optional captures: real recordings of other projects, which are not part of this one.
+// The readers, tested against the optional captures: real recordings from other projects, which are not part
+// of this repository.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -28,7 +29,7 @@ test('every interaction that the index lists is read, and no other', { skip: wit
   assert.deepEqual({ ...counted, ...countsOf(readFileSync(join(CAPTURES, 'README.md'), 'utf8')) }, counted)
 })
 
-/** The interactions of each folder by the captures' own table. */
+/** Interactions in each folder, as the captures' own table lists them. */
 function countsOf(readme: string): Record<string, number> {
   const rows = [...readme.matchAll(/^\| `([\w-]+)\/` \|[^|]*\|[^|]*\|[^|]*\| (\d+) \|/gm)]
   assert.ok(rows.length > 0, 'the captures have no table of folders')

@@ -1,12 +1,12 @@
-// Shared by the cassettes of vcrpy, Ruby VCR and go-vcr: bodies as text, bytes or base64, and headers as
-// lists.
+// Parts that the cassettes of vcrpy, Ruby VCR and go-vcr share: bodies as text, bytes or base64, and headers
+// as lists.
 import { z } from 'zod'
 import { decompress, refuseLarge } from './decode.ts'
 import { address, headersFromLists, type ImportFormat } from './interaction.ts'
 
 const content = z.union([z.string(), z.instanceof(Buffer)])
 
-/** Body: itself, or an object that holds it as text or as base64. */
+/** Body: a plain value, or an object that holds the body as text or base64. */
 export const body = z
   .union([
     content,
@@ -47,7 +47,7 @@ const exchange = z.object({
   }),
 })
 
-/** Reads an exchange as VCR writes it, in Ruby and in Python alike. */
+/** Reads an exchange in the format that both Ruby VCR and vcrpy write. */
 export const readVcr: ImportFormat['read'] = (item) => {
   const { request, response } = exchange.parse(item)
   const requestHeaders = headersFromLists(request.headers)

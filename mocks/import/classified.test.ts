@@ -1,5 +1,5 @@
-// Imported recordings are found again by the requests that they came from: errors, any path, sessions,
-// private names.
+// Tests that imported recordings answer the requests that they came from: errors, any path, sessions, private
+// names.
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ interface Exchange {
   readonly answer: unknown
 }
 
-/** These exchanges as one HAR file, imported. */
+/** Imports these exchanges as one HAR file. */
 function imported(t: TestContext, exchanges: readonly Exchange[]) {
   const around = temporaryDirectory(t)
   const file = join(around, 'a.har')
@@ -43,7 +43,7 @@ function imported(t: TestContext, exchanges: readonly Exchange[]) {
   const find = createMatcher(readRecordings(out))
   return {
     out,
-    /** Returns the answer to a request as replay finds it; throws if there is none. */
+    /** Returns the answer that replay finds for a request; throws if it finds none. */
     ask({ url, method = 'POST', body }: Pick<Exchange, 'url' | 'method' | 'body'>) {
       const address = new URL(url)
       const place = placeAt(providers, address)
@@ -60,7 +60,7 @@ function imported(t: TestContext, exchanges: readonly Exchange[]) {
       if (!('bytes' in found)) throw new Error(`not found: ${url}: ${found.differs.join(', ')}`)
       return { status: found.response.status, json: JSON.parse(Buffer.from(found.bytes).toString()) }
     },
-    /** All that was written: names and contents. */
+    /** Names and contents of all files that were written. */
     text: () =>
       readdirSync(out, { recursive: true, withFileTypes: true })
         .map(
@@ -138,7 +138,7 @@ test('a batch session is replayed by the ids that its own answers name (REC-02, 
     method: 'GET',
   })
   assert.equal(content.status, 200)
-  // The same with the ids of the cassette, for a client that was started with them.
+  // The same request with the cassette's ids succeeds for a client that was started with them.
   assert.equal(ask({ url: `${batches}/${batch}`, method: 'GET' }).status, 200)
 })
 

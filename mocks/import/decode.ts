@@ -1,14 +1,14 @@
-// Decodes bytes of a foreign recording, within limits: the text of a file, and compressed bodies.
+// Decodes the bytes of a foreign recording, with size limits: the text of a file, and compressed bodies.
 import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync, zstdDecompressSync } from 'node:zlib'
 
 const MIB = 2 ** 20
 /**
- * Maximum bytes of a body, more than any model sends; an image in base64 fits. Reading takes up to forty
- * times as much memory.
+ * Maximum bytes of a body: more than any model sends, and enough for an image in base64. Reading takes up to
+ * forty times as much memory.
  */
 export const MAX_IMPORTED_BYTES = 16 * MIB
 
-/** Decodes a file by its byte order mark; UTF-8 without one. Throws if it is no text. */
+/** Decodes a file by its byte order mark, or as UTF-8 if it has none. Throws if the file is not text. */
 export function decodeText(bytes: Buffer): string {
   const utf16 = bytes[0] === 0xff && bytes[1] === 0xfe ? 'utf-16le' : bytes[0] === 0xfe && bytes[1] === 0xff
   const encoding = utf16 === true ? 'utf-16be' : utf16 || 'utf-8'
@@ -20,8 +20,8 @@ export function decodeText(bytes: Buffer): string {
 }
 
 /**
- * Decompresses a body. The bytes decide: some recorders decompress a body but keep its headers. Throws if
- * that fails, or if the result has more than 16 MiB.
+ * Decompresses a body. Trusts the bytes, not the headers: some recorders decompress a body but keep its
+ * headers. Throws if decompression fails or the result exceeds 16 MiB.
  */
 export function decompress(body: Buffer, headers: Readonly<Record<string, string>> = {}): Buffer {
   refuseLarge(body.length)
@@ -65,7 +65,7 @@ function unpackerOf(bytes: Buffer, encoding: string) {
   return encoding === 'zstd' ? { name: 'zstd', with: zstdDecompressSync } : null
 }
 
-/** Returns true for text of answers: valid UTF-8 without control characters except white space. */
+/** Returns true if an answer is text: valid UTF-8 without control characters other than white space. */
 function isText(bytes: Buffer): boolean {
   try {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: they distinguish bytes from text

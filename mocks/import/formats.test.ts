@@ -1,5 +1,5 @@
-// Every supported format, in every variant that its recorders write: read completely, or refused by name.
-// Over 250 lines, because it contains a sample file of every format.
+// Tests every supported format in every variant that recorders write: a file is read completely, or refused
+// by name. Over 250 lines, because it contains a sample file of every format.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
@@ -10,7 +10,7 @@ const asked = '{"model":"tiny"}'
 const url = 'https://api.openai.com/v1/chat/completions'
 const base64 = (text: string | Buffer) => Buffer.from(text).toString('base64')
 
-/** One exchange in each format; `bytes`: the body as it was transmitted. */
+/** One exchange in each format; `bytes` is the body as transmitted. */
 const vcrpy = (bytes: Buffer | string = answer, encoding = 'identity') => `- request:
     body: '${asked}'
     headers:
@@ -139,7 +139,7 @@ for (const [format, [file, text]] of Object.entries(files)) {
     assert.equal(JSON.stringify(readForeign('cassette', text)), plain)
     assert.equal(JSON.stringify(readForeign(file, text.replaceAll('\n', '\r\n')).exchanges.length), '1')
   })
-  // Cut anywhere, a file is refused; only white space at its end may be missing.
+  // A file that is cut anywhere is refused; only white space at its end may be missing.
   test(`${format} that is cut anywhere is refused (REC-03)`, () => {
     const whole = text.trimEnd().length
     const accepted: number[] = []
@@ -149,7 +149,7 @@ for (const [format, [file, text]] of Object.entries(files)) {
         if (exchanges.some((one) => 'status' in one)) accepted.push(end)
       } catch {}
     }
-    // The last line names the recorder's version: without its last characters every exchange is still whole.
+    // The last line names the recorder's version, so every exchange is complete without its last characters.
     const slack = format.startsWith('Ruby') ? 'VCR 6.4.0'.length : 0
     assert.deepEqual(
       accepted.filter((end) => end < whole - slack),
@@ -172,7 +172,7 @@ const encodings: [name: string, bytes: Buffer][] = [
   ['br', brotliCompressSync(answer)],
   ['zstd', zstdCompressSync(answer)],
   ['gzip, br', brotliCompressSync(gzipSync(answer))],
-  // A body that was decoded before it was stored still has the encoding in its headers.
+  // Headers still state the encoding of a body that was decoded before it was stored.
   ...['gzip', 'deflate', 'br', 'zstd'].map((name): [string, Buffer] => [name, Buffer.from(answer)]),
 ]
 for (const [name, bytes] of encodings)

@@ -35,10 +35,10 @@ export const har: ImportFormat = {
       responseBody: decompress(content(response.content), response.headers),
     }
   },
-  cut: () => null, // a truncated file is no valid JSON
+  cut: () => null, // a truncated file is not valid JSON
 }
 
-/** Polly.js stores a compressed body as a JSON list of base64 pieces, as they arrived. */
+/** Polly.js stores a compressed body as a JSON list of base64 pieces, one per chunk received. */
 function content({
   text = '',
   encoding,

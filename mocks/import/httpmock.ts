@@ -1,5 +1,5 @@
 // Recordings of httpmock (Rust): one YAML document per exchange, with the request to match and the answer.
-// Most name no host: the user who imports them has to name the provider.
+// Most do not name a host, so the user has to name the provider at import.
 import { z } from 'zod'
 import { decompress, refuseLarge } from './decode.ts'
 import { headersFromPairs, type ImportFormat } from './interaction.ts'
@@ -51,7 +51,7 @@ export const httpmock: ImportFormat = {
       responseBody: decompress(bytes, responseHeaders),
     }
   },
-  /** The body comes last and has no end mark: only its form shows that it is complete. */
+  /** The body comes last without an end mark, so only its syntax shows that it is complete. */
   cut(text, last) {
     if (!text.endsWith('\n')) return 'its last line does not end'
     const read = exchange.safeParse(last)

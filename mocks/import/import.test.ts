@@ -1,4 +1,4 @@
-// Imports that try to leave their folder, or to take private names along.
+// Tests imports that try to write outside their folder or to include private names.
 import assert from 'node:assert/strict'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { temporaryDirectory } from '../../src/test/test-gateway.ts'
 import { verifyRecordings } from '../recording/verify.ts'
 import { importRecordings } from './import.ts'
 
-/** A HAR file with one exchange at this address, imported; the folder around it too. */
+/** Imports a HAR file with one exchange at this address; returns the folder, too. */
 function imported(t: TestContext, url: string) {
   const around = temporaryDirectory(t)
   const out = join(around, 'out')

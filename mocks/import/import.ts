@@ -18,13 +18,13 @@ export interface Imported {
   readonly file: string
   readonly read: number
   readonly written: readonly ImportedExchange[]
-  /** Recordings that an earlier import wrote. */
+  /** Recordings written by an earlier import. */
   readonly known: readonly ImportedExchange[]
   /** Reason, for the file or for each exchange that was not imported. */
   readonly refused: readonly string[]
 }
 
-/** Exchange of a file, by its number there, and the name of its recording. */
+/** Number of an exchange in its file, and the name of its recording. */
 export interface ImportedExchange {
   readonly exchange: number
   readonly name: string
@@ -32,11 +32,11 @@ export interface ImportedExchange {
 
 export interface ImportOptions {
   readonly out: string
-  /** Date of an exchange that has none. */
+  /** Date for an exchange without a date. */
   readonly today: string
-  /** Provider of recordings whose file names no host. */
+  /** Provider for a file that does not name a host. */
   readonly provider?: string | undefined
-  /** Keeps the answers, and the requests as digests; absent: their text is blanked. */
+  /** Setting that stores answers in full and requests as digests. If absent, the text of both is blanked. */
   readonly keep?: Omit<Keep, 'at'> | undefined
   /** Called before each exchange, with its number and how many the file has. */
   readonly onExchange?: (file: string, exchange: number, of: number) => void
@@ -73,7 +73,7 @@ export function importRecordings(files: readonly string[], options: ImportOption
       try {
         if ('refused' in interaction) throw new Error(interaction.refused)
         const source = digestOf(identityOf(interaction))
-        // A session may hold the same exchange several times: each occurrence counts.
+        // A session may contain the same exchange several times, and each occurrence counts.
         const name = earlier.get(source)?.shift()
         if (name !== undefined) known.push({ exchange, name })
         else {
@@ -93,14 +93,14 @@ export function importRecordings(files: readonly string[], options: ImportOption
   })
 }
 
-/** Returns the first half of a SHA-256: names a source without revealing anything. */
+/** Returns the first half of a SHA-256: identifies a source without revealing it. */
 const digestOf = (content: string | Buffer): string =>
   createHash('sha256').update(content).digest('hex').slice(0, 16)
 
 const identityOf = ({ method, url, requestBody, status, responseBody }: Interaction): string =>
   JSON.stringify([method, url, requestBody, status, responseBody.toString('base64')])
 
-/** Returns the exchanges that an earlier import wrote to a folder: digest -> names, in order. */
+/** Returns the recordings that an earlier import wrote to a folder: digest -> names, in order. */
 function sourcesIn(dir: string): Map<string, string[]> {
   const sources = new Map<string, string[]>()
   const recordings = existsSync(dir) ? scanRecordings(dir).recordings : []
@@ -115,7 +115,7 @@ function sourcesIn(dir: string): Map<string, string[]> {
   return sources
 }
 
-/** Converts a foreign exchange to a redacted recording. Throws if it cannot be one. */
+/** Converts a foreign exchange to a redacted recording. Throws if that is impossible. */
 export function draftImport(
   interaction: Interaction,
   { shape, today, provider, keep }: Pick<ImportOptions, 'today' | 'provider' | 'keep'> & { shape: string },
@@ -135,7 +135,7 @@ export function draftImport(
   })
 }
 
-/** Returns a provider that has a mock by its name, any other by its host, as replay looks it up. */
+/** Returns the place where replay looks: the provider's name if it has a mock, otherwise its host. */
 function placeOf(
   { host, url, path }: Interaction,
   named: string | undefined,

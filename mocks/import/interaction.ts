@@ -1,8 +1,8 @@
-// Common form of every foreign format: one plain HTTP exchange. Knows no format and does not redact.
+// Common form of all foreign formats: one plain HTTP exchange. Independent of formats; does not redact.
 
-/** Exchange of a foreign recording. Header names are lower case; repeated headers are joined by ", ". */
+/** Exchange from a foreign recording. Header names are lower case; repeated headers are joined by ", ". */
 export interface Interaction {
-  /** As recorded, query and placeholders such as `<API_BASE>` included. */
+  /** Address as recorded, including the query and placeholders such as `<API_BASE>`. */
   readonly url: string
   /** Host with port, or its placeholder; never a user's name and password. Empty if unknown. */
   readonly host: string
@@ -13,7 +13,7 @@ export interface Interaction {
   readonly requestBody: string | null
   readonly status: number
   readonly responseHeaders: Readonly<Record<string, string>>
-  /** Decoded, whatever the headers say. */
+  /** Body after decoding, whatever encoding the headers state. */
   readonly responseBody: Buffer
 }
 
@@ -27,11 +27,11 @@ export interface ImportFormat {
   readonly name: string
   /** Reads one exchange. Throws if it violates the format. */
   read(item: unknown): Interaction
-  /** Checks at its end that a file is complete; returns what is missing, or null. */
+  /** Checks the end of a file for completeness; returns the missing part, or null. */
   cut(text: string, last: unknown): string | null
 }
 
-/** Splits a recorded address, even one that begins with a project's placeholder and is no URL. */
+/** Splits a recorded address, even if it begins with a project's placeholder and is therefore not a URL. */
 export function address(url: string): Pick<Interaction, 'url' | 'host' | 'path'> {
   const [, host = '', path = ''] = /^(?:[a-z]+:\/\/)?(?:[^/?#]*@)?([^/?#]*)([^?#]*)/i.exec(url) ?? []
   return { url, host, path: path || '/' }
@@ -44,7 +44,7 @@ export function headersFromLists(lists: Readonly<Record<string, readonly string[
   )
 }
 
-/** Joins headers that a format stores as pairs; a name may occur twice. */
+/** Joins headers that a format stores as pairs; a name may occur several times. */
 export function headersFromPairs(
   pairs: readonly { readonly name: string; readonly value: string }[],
 ): Record<string, string> {

@@ -1,5 +1,5 @@
-// Picks the reader of a foreign recording by content, whatever its name, and reads each exchange separately:
-// a broken one is rejected by name, a truncated file as a whole.
+// Picks the reader of a foreign recording by content, not by file name, and reads each exchange separately.
+// Rejects a broken exchange by name, and a truncated file as a whole.
 import { ZodError } from 'zod'
 import { decodeText } from './decode.ts'
 import { goVcr } from './go-vcr.ts'
@@ -15,7 +15,7 @@ export interface Foreign {
   readonly exchanges: readonly (Interaction | Unreadable)[]
 }
 
-/** Throws, with the file's name first, if no reader knows the format or the file is truncated. */
+/** Throws if no reader knows the format or the file is truncated; the message begins with the file's name. */
 export function readForeign(file: string, content: string | Buffer): Foreign {
   try {
     const text = typeof content === 'string' ? content.replace(/^\ufeff/, '') : decodeText(content)
@@ -46,7 +46,7 @@ function contentOf(text: string): Content {
   if (/^http_interactions:/m.test(text))
     return { format: rubyVcr, items: yamlList(text, 'http_interactions') }
   if (/^interactions:/m.test(text)) {
-    // Both name the list alike; vcrpy has addresses under `uri`, go-vcr under `url`.
+    // Both formats use the same name for the list; vcrpy stores addresses under `uri`, go-vcr under `url`.
     const format = /^[ \t]+(?:- )?uri:/m.test(text) ? vcrpy : goVcr
     return { format, items: yamlList(text, 'interactions') }
   }
@@ -76,7 +76,7 @@ function parsed(text: string): Json {
   try {
     return JSON.parse(text)
   } catch {
-    // The parser's message quotes the file, over several lines.
+    // The parser's message quotes several lines of the file.
     throw new Error('is not JSON, or is truncated; export it again')
   }
 }
@@ -91,7 +91,7 @@ function exchangeOf(format: ImportFormat, item: unknown): Interaction | Unreadab
   }
 }
 
-/** Returns the reason in one line; for a violated format the first place is enough. */
+/** Returns the reason in one line; for an invalid format, the first violation only. */
 function reasonOf(cause: unknown): string {
   if (!(cause instanceof ZodError))
     return (cause as Error).message.replace(/\s*\n[\s\S]*$/, '').replace(/:$/, '')

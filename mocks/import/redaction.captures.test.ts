@@ -1,5 +1,5 @@
-// Every exchange of the optional captures, converted into a recording and back, unchanged and redacted. The
-// captures are real traffic of other projects; they are read in place, and everything made from them is
+// Converts every exchange of the optional captures into a recording and back, both unchanged and redacted.
+// The captures are real traffic of other projects. They are read in place, and all files made from them are
 // deleted.
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -22,7 +22,7 @@ const SHAPE = `imported from a HAR file, sha256 ${'0'.repeat(16)}, exchange 1, s
 
 interface Row {
   exchanges: number
-  /** Exchanges with a body that is text. */
+  /** Exchanges with a text body. */
   text: number
   imported: number
   equal: number
@@ -97,7 +97,7 @@ const summary = ({ exchanges, text, imported, equal, redacted, refused }: Row): 
     [...refused].map(([reason, count]) => `${count} × ${reason}`).join(', ') || 'none'
   }`
 
-/** Null if there is no body, or one that is not text. */
+/** Returns the text of a body; null if the body is empty or not text. */
 function textOf({ responseBody }: Interaction): string | null {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(responseBody) || null
@@ -106,7 +106,7 @@ function textOf({ responseBody }: Interaction): string | null {
   }
 }
 
-/** Requests a recording as a client would, and returns what comes back, chunk by chunk. */
+/** Requests a recording as a client would, and returns the chunks of the answer. */
 async function ask(recording: Recording): Promise<Buffer[]> {
   const { provider, endpoint, request } = recording
   const { method, model, stream, scenario } = request
@@ -128,7 +128,7 @@ async function ask(recording: Recording): Promise<Buffer[]> {
   return chunks
 }
 
-/** Describes how the replayed original differs from the capture; null if it does not. */
+/** Describes the difference between the replayed original and the capture; null if they are equal. */
 async function differenceOf(
   original: Recording,
   { responseBody, status }: Interaction,
@@ -140,7 +140,7 @@ async function differenceOf(
   return got === sent ? null : 'the events differ'
 }
 
-/** Describes what redaction wrongly changed or left. */
+/** Describes the text that redaction wrongly changed or left. */
 async function whatIsLeft(redacted: Recording, interaction: Interaction): Promise<string | null> {
   const chunks = await ask(redacted)
   const sizes = redacted.response.chunks.map(([length]) => length)
@@ -149,7 +149,7 @@ async function whatIsLeft(redacted: Recording, interaction: Interaction): Promis
   const before = interaction.responseBody
   const after = Buffer.concat(chunks)
   if (after.length !== before.length) return `${after.length} bytes instead of ${before.length}`
-  // Line breaks are where they were, so each boundary is at the same place of the same line.
+  // Redaction does not move line breaks, so each boundary is at the same place of the same line.
   const breaks = (bytes: Buffer) =>
     bytes
       .toString('latin1')
@@ -188,13 +188,13 @@ function parse(text: string): unknown {
   }
 }
 
-/** Every JSON value of a body: itself, or those of its events. */
+/** JSON values of a body: the whole body, or the data of its events. */
 const valuesOf = (text: string): unknown[] => {
   const whole = parse(text)
   return whole === undefined ? eventsOf(text).map(({ data }) => parse(data)) : [whole]
 }
 
-/** Every text in an exchange that a person may have written, in whatever field. */
+/** Texts of an exchange that a person may have written, from all fields. */
 function textsOf({ requestBody, responseBody }: Interaction): string[] {
   return [requestBody ?? '', responseBody.toString()].flatMap((body) => {
     const texts = valuesOf(body).flatMap((value) => leaves(value).map(({ value }) => value))
@@ -202,7 +202,7 @@ function textsOf({ requestBody, responseBody }: Interaction): string[] {
   })
 }
 
-/** The public name of the company to which a router says that it sent a call. */
+/** Public name of the company that a router reports as the server of a call. */
 const isServer = (field: string, value: string): boolean => /provider$/i.test(field) && isProviderName(value)
 
 const modelsIn = (text: string): string[] =>
@@ -218,7 +218,7 @@ function leaves(value: unknown, field = ''): { field: string; value: string }[] 
   return Object.entries(value).flatMap(([name, inner]) => leaves(inner, Array.isArray(value) ? field : name))
 }
 
-/** The arguments of each tool call, with the pieces of a stream joined. */
+/** Arguments of each tool call, with the pieces of a stream joined. */
 function argumentsIn(text: string): string[] {
   const joined = new Map<string, string>()
   const add = (key: string, piece: unknown) => {

@@ -1,6 +1,6 @@
-// The optional captures, imported and then requested again, each by the request that it came from, through
-// interception: every exchange, errors included, must get its own answer. And nothing private may be in what
-// was written: no credential, id or private name, and no text of a prompt or an answer.
+// Imports the optional captures, and then sends each captured request through interception. Every request
+// must get its own answer, errors included. The written files must contain nothing private: no credential, id
+// or private name, and no text of a prompt or an answer.
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -45,7 +45,7 @@ test('every imported capture, errors included, answers its own request (REC-02, 
   }
   const searched = { texts: 0, credentials: 0, words: 0 }
   const leaks = asked.flatMap((one) => leaksIn(writtenOf(one, out), one, searched))
-  // The search itself must be able to find something: it does in the text before redaction.
+  // Proves that the search works: it must find something in the text before redaction.
   const caught = asked.filter(
     (one) => leaksIn(one.interaction.responseBody.toString(), one, { ...searched }).length > 0,
   )
@@ -87,9 +87,9 @@ test('every imported capture, errors included, answers its own request (REC-02, 
   assert.deepEqual(missed, [])
 })
 
-/** Sends a captured request again, as its client did. */
+/** Sends a captured request again in the same way as its client. */
 async function ask({ url, host, path, method, requestHeaders, requestBody }: Interaction) {
-  // A recorder's placeholder is not a host: the replayed client has a real one.
+  // A recorder's placeholder is not a host, but the replayed client needs a real host.
   const place = url.replaceAll('<AWS_REGION>', 'us-east-1')
   const address = URL.canParse(place) ? place : `https://${hostName(host)}${path}`
   const headers = Object.fromEntries(
@@ -106,10 +106,9 @@ async function ask({ url, host, path, method, requestHeaders, requestBody }: Int
   return { status: answer.status, body: Buffer.from(await answer.arrayBuffer()) }
 }
 
-/** Everything that a recording reveals: its body, its names, and the values of its head. */
+/** All parts of a recording that could reveal something: its body, its names, and the values of its metadata. */
 function writtenOf({ name }: Asked, out: string): string {
-  // Values of the head that could be private: not its own words, and neither note nor content type, which are
-  // closed.
+  // Metadata values that could be private. Fixed words, the note and the content type cannot be.
   const { note: _, response, ...head } = JSON.parse(readFileSync(join(out, `${name}.json`), 'utf8'))
   const { 'content-type': __, ...headers } = response.headers
   const told = below({ ...head, headers }, '').map(({ text }) => text)
@@ -117,7 +116,7 @@ function writtenOf({ name }: Asked, out: string): string {
   return [name, response.body, ...told, ...Object.keys(head.request.fields ?? {}), body].join('\n')
 }
 
-/** Parts of an exchange that are in a text and should not be. */
+/** Private parts of an exchange that a text contains. */
 function leaksIn(
   written: string,
   { source, interaction }: Asked,
@@ -171,7 +170,7 @@ interface Leaf {
   readonly text: string
 }
 
-/** Every text of a body: of its JSON, or of the JSON of its events; the body itself if it has neither. */
+/** Texts of a body: those in its JSON or in the JSON of its events; without JSON, the body itself. */
 function leavesOf(body: string): Leaf[] {
   const whole = parse(body)
   const values =

@@ -1,5 +1,5 @@
-// Place of the optional captures: real traffic that other projects recorded, read in place and never copied.
-// A plain `npm test` uses every tenth file of each folder; WAYBILL_TESTS=full uses all.
+// Location of the optional captures: real traffic that other projects recorded. It is read in place, never
+// copied. A plain `npm test` uses every tenth file of each folder; WAYBILL_TESTS=full uses all.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -7,7 +7,7 @@ import { IS_FULL } from '../../src/test/test-size.ts'
 import type { Interaction } from './interaction.ts'
 import { exchangesOf } from './read.ts'
 
-/** This folder need not exist. */
+/** Folder of the captures, which need not exist. */
 export const CAPTURES =
   process.env.WAYBILL_CASSETTES ?? fileURLToPath(new URL('../../../shared/cassettes', import.meta.url))
 
@@ -19,12 +19,12 @@ export const withoutCaptures = existsSync(CAPTURES)
 const EVERY = IS_FULL ? 1 : 10
 
 /**
- * Expected number in this run if there are `all` in total; a little less than the share, because files differ
+ * Minimum number expected in this run, of `all` in total: a little less than the share, because files differ
  * in size.
  */
 export const atLeast = (all: number): number => (EVERY === 1 ? all : Math.floor(all / EVERY / 2))
 
-/** The files of this run, relative to the folder, by name. */
+/** Files of this run, relative to the folder, sorted by name. */
 export function captureFiles(): string[] {
   const seen = new Map<string, number>()
   return readdirSync(CAPTURES, { recursive: true, encoding: 'utf8' })
@@ -39,12 +39,12 @@ export function captureFiles(): string[] {
 }
 
 export interface Capture {
-  /** File and position in it. */
+  /** File, and position within the file. */
   readonly name: string
   readonly interaction: Interaction
 }
 
-/** Their POST requests to a path. */
+/** POST requests to a path, from the captures. */
 export const capturedCalls = (path: RegExp): Capture[] =>
   captureFiles().flatMap((file) =>
     exchangesOf(file, readFileSync(join(CAPTURES, file), 'utf8'))

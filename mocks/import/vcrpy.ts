@@ -1,4 +1,4 @@
-// Cassettes of vcrpy (Python), version 1: YAML or JSON, bodies as they came over the wire.
+// Cassettes of vcrpy (Python), version 1: YAML or JSON, bodies as transmitted.
 import { readVcr } from './cassette.ts'
 import type { ImportFormat } from './interaction.ts'
 

@@ -1,5 +1,5 @@
-// YAML of recorders: base64 scalars under `!binary` (Ruby) and `!!binary` (Python, Go) become Buffers. A list
-// of exchanges that cannot be parsed as a whole is parsed one by one, as far as possible.
+// Parses the YAML that recorders write: base64 scalars under `!binary` (Ruby) and `!!binary` (Python, Go)
+// become Buffers. If a list of exchanges cannot be parsed as a whole, its exchanges are parsed one by one.
 import { parse } from 'yaml'
 import { MAX_IMPORTED_BYTES } from './decode.ts'
 import type { Unreadable } from './interaction.ts'

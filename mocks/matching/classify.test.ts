@@ -1,5 +1,5 @@
-// One classifier for import, recording and replay, with every way to name a model, a stream and a turn, in
-// all dialects.
+// Tests the one classifier of import, recording and replay with every way to name a model, a stream and a
+// turn, in all dialects.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { hostName, redactPath } from '../redaction/paths.ts'
@@ -7,7 +7,7 @@ import { classify } from './classify.ts'
 
 const tools = [{ type: 'function', function: { name: 'f' } }]
 
-/** provider, path, body, and what it is: endpoint, model, stream, scenario. */
+/** provider, path, body, and the expected class: endpoint, model, stream, scenario. */
 const requests: [
   provider: string,
   path: string,
@@ -39,7 +39,7 @@ const requests: [
     { model: 'm', tools, input: [{ type: 'function_call_output' }] },
     ['responses', 'm', false, 'plain'],
   ],
-  // A call that a text mentions, or a field of that name elsewhere, is not the result of a tool.
+  // A text that mentions a call is not a tool result, and neither is a field of that name elsewhere.
   [
     'openai',
     'chat/completions',

@@ -1,6 +1,6 @@
-// Classifies a request, both to name its recording and to find it: the same function for import, recording
-// and replay. Pure. Knows the mocks' endpoints and, for any other address, typical requests to models. The
-// result is redacted: it may be written, and classifying it again gives the same result.
+// Classifies a request to name its recording and to find it again. Import, recording and replay use the same
+// function. Pure. Knows the mocks' endpoints, and typical requests to models for all other addresses. The
+// result is redacted, so it may be written, and classifying it again gives the same result.
 
 import { type Arrived, arrivedAt, endpointOf, type Wants } from '../provider.ts'
 import { providers } from '../providers/registry.ts'
@@ -14,7 +14,7 @@ export interface ClassifiedRequest {
   /** Path below the provider's base path, without the query, with or without a leading slash. */
   readonly path: string
   readonly body: string | null
-  /** The body as its endpoint reads it; default: the text as JSON. */
+  /** Body as parsed by its endpoint; default: the text as JSON. */
   readonly json?: unknown
   readonly query?: URLSearchParams
   /** Lower-case names. */
@@ -22,8 +22,8 @@ export interface ClassifiedRequest {
 }
 
 /**
- * Returns the criteria by which recordings are chosen. The scenario follows from the request, whatever its
- * answer was.
+ * Returns the criteria by which recordings are chosen. The scenario follows from the request only, not from
+ * its answer.
  */
 export function classify(request: ClassifiedRequest): MatchInput & { readonly model: string | null } {
   const { provider, method, body } = request
@@ -56,7 +56,7 @@ const SCENARIO = /(?:^|\/)scenario-([\w-]+)$/
 /** Returns the scenario that a model id names: `scenario-NAME`, also after a prefix. */
 export const scenarioIn = (model: string | null): string | null => SCENARIO.exec(model ?? '')?.[1] ?? null
 
-/** Returns the named scenario, otherwise the one that fits the turn. */
+/** Returns the named scenario, otherwise the scenario that fits the turn. */
 const scenarioOf = ({ model, tools }: Pick<Wants, 'model' | 'tools'>): string =>
   scenarioIn(model) ?? (tools ? 'tools' : 'plain')
 
@@ -67,7 +67,8 @@ const isObject = (value: unknown): value is Json =>
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
 /**
- * Reads requests to unknown addresses: every dialect's fields for a model, a stream, tools and their results.
+ * Reads requests to unknown addresses: tries every dialect's fields for a model, a stream, tools and their
+ * results.
  */
 function generalWants({ method, path, json, text }: Arrived): Wants {
   const body = isObject(json) ? json : {}
@@ -82,17 +83,17 @@ function generalWants({ method, path, json, text }: Arrived): Wants {
   }
 }
 
-/** Returns the model in a path: Google and AWS put it there, Azure the deployment. */
+/** Returns the model in a path: Google and AWS have the model there, Azure the deployment. */
 const modelInPath = (path: string): string | null =>
   /(?:^|\/)(?:models?|deployments|engines)\/(.+?)(?::[a-zA-Z]+)?(?:\/(?:invoke|converse|chat|completions|embeddings|images|audio|responses|messages|predict)(?:[-/].*)?)?$/.exec(
     path,
   )?.[1] ?? null
 
-/** Returns the model of a form with a file, which has it as a field. */
+/** Returns the `model` field of a form with a file. */
 const modelInForm = (text: string): string | null =>
   /\bname="model"\s*\r?\n\r?\n([^\r\n]{1,200})\r?\n--/.exec(text)?.[1] ?? null
 
-/** Returns true if a request in any dialect contains the result of a tool. */
+/** Returns true if a request contains the result of a tool, in any dialect. */
 export function hasToolResult(body: unknown): boolean {
   if (!isObject(body)) return false
   const turns = [...list(body.messages), ...list(body.input), ...list(body.contents)].filter(isObject)

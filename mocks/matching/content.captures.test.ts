@@ -1,5 +1,5 @@
-// False matches and misses, counted on the optional captures: every request against the recordings of all
-// others, and every request as its client would send it on another day. Nothing is written.
+// Counts false matches and misses on the optional captures. Each request is compared with the recordings of
+// all others, and with its own recording as its client would send it on another day. Nothing is written.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { atLeast, type Capture, capturedCalls, withoutCaptures } from '../import/test-captures.ts'
@@ -48,7 +48,8 @@ function parse(text: string | null): Record<string, unknown> {
 }
 
 /**
- * The same request in another run: with other ids, tools and members in another order, and other line ends.
+ * Returns the same request as sent in another run: with other ids, other line ends, and tools and members in
+ * another order.
  */
 const another = ({ body }: Call): unknown =>
   Object.fromEntries(Object.entries(body).map(([name, value]) => [name, turned(name, value)]))
@@ -113,14 +114,14 @@ test('no capture’s request gets another capture’s answer, and each gets its 
   assert.ok(sum('requests') > atLeast(700), `only ${sum('requests')} requests`)
   assert.deepEqual([sum('misses'), sum('wrong'), sum('falsely')], [0, 0, 0])
 
-  /** The members of a request without its ids, to compare requests without the rules under test. */
+  /** Returns the members of a request without ids, to compare requests independently of the rules under test. */
   function isSame(recording: Recording, call: Call): boolean {
     const other = calls.find((one) => one.recording === recording)!
     return plain(other.body) === plain(call.body)
   }
 })
 
-/** A body as text with sorted members, without ids and without members that do not affect the answer. */
+/** Returns a body as text with sorted members, without ids and without members that do not affect the answer. */
 function plain(body: unknown): string {
   return JSON.stringify(body, (name, value) => {
     if (

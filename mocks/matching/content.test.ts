@@ -1,5 +1,5 @@
-// Which recording answers a request, judging by its content, over a real socket, with recordings written for
-// each case.
+// Tests which recording answers a request with a given content, over a real socket, with recordings written
+// for each case.
 import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
 import { IS_FULL } from '../../src/test/test-size.ts'
@@ -18,7 +18,7 @@ const system = (content: string): Message => ({ role: 'system', content })
 const assistant = (content: string): Message => ({ role: 'assistant', content })
 const bodyOf = (messages: readonly Message[], more = {}) => ({ model: 'm', messages, ...more })
 
-/** A recording of a request, of conditions, or of neither, as those of format 1. */
+/** Recording with a request, with conditions, or with neither, like those of format 1. */
 function recorded(
   answer: string,
   { messages, when, order }: { messages?: Message[]; when?: Predicate; order?: number },

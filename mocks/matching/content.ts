@@ -1,4 +1,4 @@
-// Compares the content of a request with that of a recording. Pure; knows digests, no HTTP.
+// Compares the content of a request with that of a recording. Pure; uses digests, not HTTP.
 import { hash } from 'node:crypto'
 import type { Recording } from '../recording/format.ts'
 import { canonical } from './conversation.ts'
@@ -12,7 +12,7 @@ export type SaidRecording = Recording & { readonly request: { readonly said: Sai
 export const hasSaid = (recording: Recording): recording is SaidRecording =>
   recording.request.said !== undefined
 
-/** Recordings that answer: of one thing, in turns if there are several; or of several things, so that none can. */
+/** Recordings that match. `hits` take turns; `tied` have different contents, so none of them answers. */
 export type ContentHits = { readonly hits: readonly Recording[] } | { readonly tied: readonly Recording[] }
 
 export const NO_HITS: ContentHits = { hits: [] }
@@ -30,7 +30,7 @@ function idsOf(said: Said): { readonly exact: string; readonly masked: string } 
 }
 
 /**
- * Finds the recordings of a request's content: exact matches, otherwise those that differ only in volatile
+ * Finds the recordings of a request's content: exact matches, otherwise matches that differ only in volatile
  * parts.
  */
 export function findSaid(candidates: readonly SaidRecording[], { said }: DigestedRequest): ContentHits {
@@ -65,7 +65,7 @@ export function findByCondition(candidates: readonly Recording[], spoken: () => 
   )
 }
 
-/** Recordings of different things are equally near, so that none answers, unless their answers are the same. */
+/** Returns recordings of one content as hits. Several contents are a tie, unless all answers are the same. */
 function oneOf<Kind extends Recording>(
   found: readonly Kind[],
   thingOf: (recording: Kind) => string,
@@ -74,14 +74,14 @@ function oneOf<Kind extends Recording>(
   return haveOneAnswer(found) ? { hits: found.slice(0, 1) } : { tied: found }
 }
 
-/** Returns true if it makes no difference which of them answers. */
+/** Returns true if all these recordings have the same answer. */
 export function haveOneAnswer(found: readonly Recording[]): boolean {
   if (found.length <= 1) return true
   const answers = found.map(({ response, bytes }) => hash('sha256', bytes) + response.status)
   return new Set(answers).size === 1
 }
 
-/** Returns true if the last message is the same: a text by its content, a result at least by its structure. */
+/** Returns true if the last message is the same: texts need equal content, results at least equal structure. */
 function endsAlike(recorded: Said, said: Said): boolean {
   const [a, b] = [recorded.parts.at(-1), said.parts.at(-1)]
   if (a === undefined || b === undefined || a.role !== b.role || a.kind !== b.kind) return false
@@ -98,9 +98,9 @@ const notIn = (some: readonly string[], others: readonly string[]): string[] =>
   some.filter((one) => !others.includes(one))
 
 interface Differences {
-  /** Indexes of the parts that differ, or that only one of the two has. */
+  /** Returns the indexes of parts that differ or exist on one side only. */
   readonly parts: readonly number[]
-  /** Tools of one of the two only. */
+  /** Tools that only one side has. */
   readonly tools: readonly string[]
   readonly settings: readonly string[]
 }
@@ -119,7 +119,7 @@ function differencesOf(recorded: Said, said: Said): Differences {
   }
 }
 
-/** Describes the differences between a recording and a request's content, for a person. */
+/** Describes the differences between a recording and a request's content for people. */
 export function wordDifferences({ request }: SaidRecording, asked: DigestedRequest): string[] {
   const { said, texts, tools } = asked
   const found = differencesOf(request.said, said)

@@ -1,24 +1,24 @@
-// A request's conversation in one form for every dialect: parts in order, tools by name, and the settings that
-// are left. Ids are replaced by positions, so that the same conversation reads the same on every run. Pure;
-// knows the fields of the dialects, and no provider, digest or recording.
+// Reads a request's conversation into one form for all dialects: parts in order, tools by name, and all other
+// settings. Replaces ids by positions, so that a conversation is the same on every run. Pure; knows the
+// dialects' fields. Independent of providers, digests and recordings.
 import { hash } from 'node:crypto'
 import { offeredTools } from '../scenarios/offered-tools.ts'
 
 export const ROLES = ['system', 'user', 'assistant', 'tool'] as const
 export const KINDS = ['text', 'reasoning', 'call', 'result', 'image', 'file', 'other'] as const
 
-/** One text, call, result or file of a message. */
+/** Part of a message: a text, a call, a result or a file. */
 export interface Part {
   readonly role: (typeof ROLES)[number]
   readonly kind: (typeof KINDS)[number]
-  /** Its content; of an image or a file its SHA-256, or its address. */
+  /** Content; for an image or a file, the SHA-256 or the address. */
   readonly text: string
 }
 
 export interface Conversation {
   readonly parts: readonly Part[]
   readonly tools: readonly { readonly name: string; readonly definition: string }[]
-  /** Every other field that can change the answer, as JSON. */
+  /** Other fields that can change the answer, as JSON. */
   readonly settings: Readonly<Record<string, string>>
 }
 
@@ -34,13 +34,16 @@ const SPOKEN = [
   ...['system', 'instructions', 'systemInstruction', 'system_instruction', 'prompt', 'previous_response_id'],
   ...['messages', 'input', 'contents', 'tools', 'functions'],
 ]
-/** Fields that change who pays, where it is kept or how it is sent, but not what is answered. */
+/** Fields that change who pays, where the answer is stored or how it is sent, but not its content. */
 const IGNORED = [
   ...['model', 'stream', 'stream_options', 'user', 'metadata', 'store', 'service_tier', 'thread', 'include'],
   ...['prompt_cache_key', 'prompt_cache_retention', 'safety_identifier', 'background', 'client_metadata'],
 ]
 
-/** Returns the conversation of a request's body; null if it is no JSON object, or nested too deeply to be read. */
+/**
+ * Returns the conversation of a request's body; null if the body is not a JSON object, or is nested too
+ * deeply.
+ */
 export function conversationOf(body: unknown): Conversation | null {
   try {
     return isObject(body) ? read(body) : null
@@ -72,7 +75,7 @@ function read(body: Json): Conversation {
   }
 }
 
-/** Reads the tools, sorted by name, because their order changes from run to run; without descriptions. */
+/** Reads the tools without descriptions, sorted by name because their order changes from run to run. */
 function toolsOf(body: Json): Conversation['tools'] {
   const added = list(body.input).filter((item) => isObject(item) && item.type === 'additional_tools')
   const tools = [body, ...added].flatMap((holder) => flat(list((holder as Json).tools)))
@@ -88,7 +91,7 @@ function toolsOf(body: Json): Conversation['tools'] {
   return named.sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
-/** Takes the tools out of their namespaces, whose names they keep in front. */
+/** Takes the tools out of their namespaces and prefixes them with the namespace's name. */
 const flat = (tools: readonly unknown[]): Json[] =>
   tools
     .filter(isObject)
@@ -107,7 +110,7 @@ class Reader {
     if (clean !== '') this.#parts.push({ part: { role, kind, text: clean }, call })
   }
 
-  /** Returns the parts; results that follow each other in the order of their calls, which run in parallel. */
+  /** Returns the parts. Sorts consecutive results in the order of their calls, because calls run in parallel. */
   inOrder(): Part[] {
     const parts = [...this.#parts]
     for (let from = 0; from < parts.length; from++) {
@@ -174,7 +177,7 @@ class Reader {
 
 type ReadBlock = (reader: Reader, block: Json, role: Role) => void
 
-/** Parts of Gemini have no type; the member says what they are. */
+/** Gemini's parts have no `type`; the name of their member shows it. */
 const geminiType = (block: Json): string | undefined =>
   ['functionCall', 'function_call', 'functionResponse', 'function_response'].find((name) =>
     isObject(block[name]),
@@ -232,7 +235,7 @@ const roleOf = (name: unknown): Role =>
       ? 'system'
       : 'user'
 
-/** Returns an image or another file of a block: by its content if that is sent along, otherwise by its address. */
+/** Returns an image or another file of a block: its content if the request includes it, otherwise its address. */
 function fileIn(block: Json): { kind: 'image' | 'file'; text: string } | null {
   const inner = [block, block.source, block.image_url, block.inlineData, block.inline_data, block.input_audio]
   const holders = [...inner, block.file, block.fileData, block.file_data].filter(isObject)
@@ -253,7 +256,7 @@ function fileIn(block: Json): { kind: 'image' | 'file'; text: string } | null {
   return { kind, text: isContent ? `sha256 ${hash('sha256', Buffer.from(encoded, 'base64'))}` : value }
 }
 
-/** Leaves out what differs in every run: ids, encrypted content, and marks for the cache. */
+/** Leaves out values that differ in every run: ids, encrypted content, and cache markers. */
 const withoutIds = (block: Json): Json =>
   JSON.parse(
     JSON.stringify(block, (name, value) =>
@@ -272,7 +275,7 @@ const parsed = (given: unknown): unknown => {
   }
 }
 
-/** Formats a value as JSON with sorted names; lines of texts end in LF. */
+/** Formats a value as JSON with sorted names and LF line ends. */
 export function canonical(value: unknown): string {
   return (
     JSON.stringify(value, (_, inner) =>

@@ -1,5 +1,5 @@
-// The content of a request as keyed digests: enough to recognise it, not to read it. Pure; the key is given.
-// Whoever holds the key can test guesses.
+// Turns a request's content into keyed digests that can be recognised but not read. Pure; the caller passes
+// the key. Anyone who has the key can test guesses.
 import { createHmac, hash } from 'node:crypto'
 import { z } from 'zod'
 import { isStructural } from '../redaction/vocabulary.ts'
@@ -30,7 +30,7 @@ export const saidSchema = z.strictObject({
 
 export type Said = z.infer<typeof saidSchema>
 
-/** Digests of a request, with what is needed to describe a difference. */
+/** Digests of a request, and the texts needed to describe a difference. */
 export interface DigestedRequest {
   readonly said: Said
   /** Masked text of each part. */
@@ -40,18 +40,18 @@ export interface DigestedRequest {
   readonly parts: readonly Part[]
 }
 
-/** Digests a request's body that arrived at `now`. Null for a body that is no JSON object. */
+/** Digests a request's body that arrived at `now`. Returns null if the body is not a JSON object. */
 export type Digester = (body: unknown, now: number) => DigestedRequest | null
 
 const hmac = (key: string, text: string): string =>
   createHmac('sha256', key).update(text).digest('hex').slice(0, 16)
 
-/** Returns the name of a key: a key always has the same name, which reveals nothing about it. */
+/** Returns the name of a key: always the same for one key, and not revealing the key. */
 export const keyName = (key: string): string => hmac(key, 'waybill recordings: name of the key')
 
 /**
- * Creates the digester of a key. `masks` are the user's own patterns of what changes from run to run, `folders`
- * those in which the program and its user are at home.
+ * Creates the digester of a key. `masks` are the user's own patterns for text that changes from run to run;
+ * `folders` are the program's working folder and the user's home.
  */
 export function createDigester(
   key: string,
@@ -90,7 +90,7 @@ export function createDigester(
   }
 }
 
-/** Digests the settings. Names that are not the interface's could reveal something, and share one digest. */
+/** Digests the settings. Names outside the public interface could reveal something, so they share one digest. */
 function settingsOf({ settings }: Conversation, key: string): Said['settings'] {
   const known = Object.entries(settings).filter(([name]) => isStructural(name))
   const others = Object.entries(settings).filter(([name]) => !isStructural(name))
@@ -98,7 +98,7 @@ function settingsOf({ settings }: Conversation, key: string): Said['settings'] {
   return Object.fromEntries(all.map(([name, value]) => [name, hmac(key, `${name} ${value}`)]))
 }
 
-/** Returns the structure of a result that is JSON: names and types; otherwise that it is text. */
+/** Returns the structure of a JSON result (names and types), or `text` for any other result. */
 function shapeOf(text: string): string {
   try {
     return JSON.stringify(typesOf(JSON.parse(text)))
@@ -117,7 +117,7 @@ function typesOf(value: unknown): unknown {
 
 /**
  * Returns an id that is equal for two requests with the same content: `exact` for an exact match, `masked`
- * for one that ignores what changes from run to run.
+ * for a match that ignores text that changes from run to run.
  */
 export function idOf({ parts, tools, settings }: Said, how: 'exact' | 'masked'): string {
   const own = parts.map((part) => [

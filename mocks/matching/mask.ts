@@ -1,8 +1,7 @@
-// Masks the parts of a text that differ from run to run although the content is the same: the day's date,
-// ids, directories, ports of this machine. Pure; the time is given. Other dates stay, because they are
-// content.
+// Masks parts of a text that differ from run to run although the content is the same: today's date, ids,
+// directories, local ports. Pure; the caller passes the time. Other dates stay, because they are content.
 
-/** Days by which a date may differ from the request's own and still be its date: clocks of other time zones. */
+/** Maximum days between a date and the request's own date for it to count as today, because of time zones. */
 const NEAR_DAYS = 1
 const DAY_MS = 86_400_000
 
@@ -13,7 +12,7 @@ const CLOCK = '\\d{1,2}:\\d\\d(?::\\d\\d(?:[.,]\\d{1,9})?)?(?: ?[AaPp]\\.?[Mm]\\
 const ZONE = '(?: ?(?:Z|UTC|GMT|[A-Z]{3,4})?(?:[+-]\\d\\d:?\\d\\d)?(?: \\([A-Za-z ]{1,40}\\))?)?'
 const TIME = `(?:(?:T|,? (?:at )?)${CLOCK}${ZONE})?`
 
-/** Dates as they are usually written, each with the groups year, month, day, and maybe a time after it. */
+/** Usual formats of dates, each with the groups year, month, day, and an optional time. */
 const DATES: readonly RegExp[] = [
   new RegExp(`\\b(?<y>\\d{4})[-/.](?<m>\\d\\d)[-/.](?<d>\\d\\d)(?!\\d)${TIME}`, 'g'),
   new RegExp(`\\b(?<d>\\d{1,2})[/.](?<m>\\d{1,2})[/.](?<y>\\d{4})\\b${TIME}`, 'g'),
@@ -28,7 +27,7 @@ const DATES: readonly RegExp[] = [
 ]
 const EPOCH = /\b1\d{9}(?:\d{3})?\b/g
 
-/** Ids of machines: UUIDs, ids of providers with their prefix, hashes, long tokens of mixed characters. */
+/** Machine-made ids: UUIDs, providers' ids with their prefix, hashes, long tokens of mixed characters. */
 const IDS: readonly RegExp[] = [
   /\b[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}\b/gi,
   /\b(?:chatcmpl|msg|resp|rs|fc|call|toolu|srvtoolu|tool|req|gen|run|file|batch|thread|item|conv|session)[-_](?=[\w-]{0,60}\d)[\w-]{6,}/g,
@@ -36,10 +35,10 @@ const IDS: readonly RegExp[] = [
   /\b(?=[\w-]{0,60}\d)(?=[\w-]{0,60}[A-Z])(?=[\w-]{0,60}[a-z])[\w-]{24,200}\b/g,
 ]
 
-/** Absolute paths of two segments or more, of both kinds of systems. */
+/** Absolute paths of two or more segments, on Unix and Windows. */
 const PATHS =
   /(?<!<folder>)(?<![\w.:/~<\\-])(?:file:\/\/)?(?:~|\/[\w.@+-]+)(?:\/[\w.@+-]+)+\/?|\b[A-Za-z]:(?:\\{1,2}[\w.@+ -]+)+/g
-/** Folders that hold one folder for each user or each run. */
+/** Folders that contain one folder per user or per run. */
 const SHARED =
   /^(?:\/private)?(?:\/(?:home|Users|tmp|var\/tmp|workspaces?)|\/var\/folders\/.*|[A-Za-z]:\/Users)$/
 
@@ -47,14 +46,17 @@ const SHARED =
 const DURATION =
   /\b((?:duration|elapsed|wall[ _]time|took|finished|completed|passed|done)\b[\w"' ]{0,12}?(?:[:=]|\bin\b)? ?)\d+(?:\.\d+)?(?= ?(?:ms|s|secs?|seconds?)\b)|\b((?:duration|elapsed)_m?s["']?[:=] ?)\d+(?:\.\d+)?/gi
 
-/** Ids that a tool names as such in its result: `Chunk ID: 82b391`. */
+/** Ids that a tool labels as ids in its result: `Chunk ID: 82b391`. */
 const NAMED_ID =
   /\b((?:chunk|process|session|task|job|run|request|trace|shell|container)[ _-]?id["']? ?[:=] ?["']?)[\w-]{3,}/gi
 
-/** Size of a result that a tool states in it; it changes with the length of a path. */
+/** Size that a tool states in its result; it varies with the length of paths. */
 const SIZE = /\b((?:token|byte|character)s?[ _]count["']?[:=] ?)\d+/gi
 
-/** Start of a line of `ls -l`: mode, links, owner, group, size, time. What differs from machine to machine goes. */
+/**
+ * Start of a line of `ls -l`: mode, links, owner, group, size, time. Parts that differ between machines are
+ * masked.
+ */
 const FILE_LINE = new RegExp(
   `^([-dlbcps][rwxsStT-]{9})[.+@]? +\\d+ +[\\w.-]+ +[\\w.-]+ +(\\d+) +(?:${MONTHS}) +\\d{1,2} +(?:\\d\\d:\\d\\d|\\d{4})\\b|^total \\d+$`,
   'gm',
@@ -65,9 +67,9 @@ const maskedFile = (_line: string, mode: string | undefined, size: string): stri
 const PORT = /\b(localhost|127\.0\.0\.1|\[::1\]):\d{2,5}\b/g
 
 /**
- * Creates the mask of one request: the same id gets the same number throughout. Measured times and
- * lists of files, and ids that are named so, are masked only in the result of a tool; elsewhere they are content. `own` are the user's patterns,
- * `folders` are where the program and its user are at home.
+ * Creates the mask of one request: the same id always gets the same number. Measured times, file lists and
+ * labelled ids are masked only in tool results; elsewhere they are content. `own` are the user's patterns,
+ * `folders` the program's working folder and the user's home.
  */
 export function createVolatileMask(
   now: number,
@@ -100,9 +102,7 @@ export function createVolatileMask(
   }
 }
 
-/**
- * Returns a pattern for the folder itself, and for its name as agents turn it into an id: `-home-me-project`.
- */
+/** Returns a pattern for a folder's path, and for the id that agents derive from it: `-home-me-project`. */
 function patternOf(folder: string): RegExp {
   const quoted = folder.replace(/[$()*+.?[\\\]^{|}]/g, '\\$&')
   const dashed = folder.replace(/[^A-Za-z0-9]/g, '-')
@@ -119,7 +119,10 @@ function isNow({ y, m, d }: Record<string, string>, now: number): boolean {
 
 const MONTH_NAMES = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
 
-/** Keeps of an absolute path its last segment; of a folder that holds other paths of the text nothing. */
+/**
+ * Keeps the last segment of an absolute path; removes a folder entirely if the text has other paths inside
+ * it.
+ */
 function withoutFolders(text: string): string {
   const plain = (path: string) =>
     path
@@ -140,7 +143,7 @@ function withoutFolders(text: string): string {
   })
 }
 
-/** Texts that probably differ in the next run and are not masked: times of day, other dates, long numbers. */
+/** Unmasked texts that will probably differ in the next run: times of day, other dates, long numbers. */
 const SUSPECTS = new RegExp(
   [
     `\\b${CLOCK}\\b`,

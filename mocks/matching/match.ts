@@ -1,4 +1,5 @@
-// Finds the recording that answers a request. Pure: knows recordings and criteria, nothing of HTTP or MSW.
+// Finds the recording that answers a request. Pure: works on recordings and criteria, independent of HTTP and
+// MSW.
 import type { Recording } from '../recording/format.ts'
 import {
   distanceTo,
@@ -15,7 +16,7 @@ import type { Spoken } from './predicate.ts'
 
 /** Criteria by which recordings are chosen. */
 export interface MatchInput {
-  /** Name of the folder. */
+  /** Name of the provider's folder. */
   readonly provider: string
   readonly method: string
   /** Path below the provider's base path, without a leading slash: "chat/completions". */
@@ -26,15 +27,15 @@ export interface MatchInput {
   readonly scenario: string
 }
 
-/** Request, as far as the choice of a recording needs it. */
+/** Parts of a request that determine the choice of its recording. */
 export interface Asked {
-  /** Criteria by folder: a provider may have several, and the first hit wins. */
+  /** Criteria by folder: a provider may have several folders, and the first match wins. */
   readonly places: readonly MatchInput[]
   /** Content of the request; null or absent if it is not compared. */
   readonly said?: DigestedRequest | null
-  /** Reads it for recordings with conditions. */
+  /** Reads the content for recordings with conditions. */
   readonly spoken?: () => Spoken
-  /** True if a recording of something similar may answer. */
+  /** True if a recording of a similar request may answer. */
   readonly similar?: boolean
 }
 
@@ -46,10 +47,10 @@ export interface Miss {
   readonly tied?: readonly string[]
 }
 
-/** Fields in the order in which a reader looks for the difference: the first says most. */
+/** Fields in order of importance to a person who looks for the difference. */
 const fields = ['provider', 'method', 'endpoint', 'scenario', 'stream', 'model'] as const
 
-/** Returns how often this group of requests was counted, this one included. */
+/** Counts a request of a group, and returns the group's requests so far. */
 type Count = (group: string) => number
 
 /** Creates the matcher of one replay session. It counts the requests, so that recordings take turns. */
@@ -64,10 +65,10 @@ export function createMatcher(recordings: readonly Recording[]): (asked: Asked) 
 }
 
 /**
- * Returns the recording of a request: the one of what was said, otherwise one whose conditions hold, otherwise
- * something similar if that is wanted, otherwise one that has neither digests nor conditions. Those of the
- * same take turns in their order. One that names the model goes before one for any model (`model: null`);
- * `stream: null` answers both.
+ * Returns the recording for a request. Tries in order: the same content, conditions that hold, similar
+ * content if the caller allows it, and recordings without digests and conditions. Recordings of the same
+ * content take turns. A recording that names the model goes before one for any model (`model: null`);
+ * `stream: null` matches streamed and whole answers.
  */
 export function match(
   recordings: readonly Recording[],
@@ -139,7 +140,7 @@ function missed(
 
 const turnOf = ({ request }: Recording): number => request.order ?? 1
 
-/** Picks by turn: after the last one it repeats, before the first one the first is used. */
+/** Picks the recording of this turn: the last one after the end, the first one before the start. */
 function inTurn(hits: readonly Recording[], count: () => number): Recording | undefined {
   if (hits.length === 0) return undefined
   const nth = count()
@@ -158,7 +159,7 @@ function agrees(recording: Recording, asked: MatchInput, field: Field): boolean 
   return value === asked[field]
 }
 
-/** Weighs differences: one in an earlier field outweighs all later ones. */
+/** Weighs differences: a difference in an earlier field outweighs all later ones. */
 function weight(differing: readonly Field[]): number {
   return differing.reduce((sum, field) => sum + 2 ** (fields.length - fields.indexOf(field)), 0)
 }

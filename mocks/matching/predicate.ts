@@ -1,5 +1,5 @@
-// Conditions on the content of a call, for answers that are written by hand. Pure; knows a conversation and a
-// model, and neither scripts nor recordings.
+// Conditions on the content of a call, for handwritten answers. Pure; uses a conversation and a model,
+// independent of scripts and recordings.
 import { z } from 'zod'
 import type { Part } from './conversation.ts'
 
@@ -21,7 +21,7 @@ const textSchema = z
   )
   .describe('A piece of the text; or a pattern.')
 
-/** All members must hold. */
+/** Condition; all of its members must hold. */
 export const predicateSchema = z
   .strictObject({
     user: textSchema.optional().describe('In the last text of the user.'),
@@ -34,7 +34,7 @@ export const predicateSchema = z
 
 export type Predicate = z.infer<typeof predicateSchema>
 
-/** Call, as far as a predicate needs it. */
+/** Parts of a call that a predicate examines. */
 export interface Spoken {
   readonly model: string | null
   readonly parts: readonly Part[]
@@ -60,7 +60,7 @@ function fits(wanted: Predicate['user'], text: string | undefined): boolean {
   return typeof wanted === 'string' ? text.includes(wanted) : new RegExp(wanted.pattern).test(text)
 }
 
-/** Counts the times that the model has spoken, and the turn that it is asked for. */
+/** Counts the model's turns so far, plus the turn that is requested now. */
 function turnOf(parts: readonly Part[]): number {
   const spoke = parts.filter(({ role }, i) => role === 'assistant' && parts[i - 1]?.role !== 'assistant')
   return spoke.length + 1
