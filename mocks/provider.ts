@@ -1,31 +1,32 @@
-// Interface of a mock provider: its addresses, how it judges a request, and how it words an answer or an
-// error. Types, and the lookup of a request's endpoint. Knows no single provider, no recording and no socket.
+// Interface of a mock provider: its addresses, its validation of requests, and its format of answers and
+// errors. Contains types and the lookup of a request's endpoint. Independent of single providers, recordings
+// and sockets.
 import type { z } from 'zod'
 import type { MockAnswer } from './answer.ts'
 import type { Fit } from './recording/fit.ts'
 import type { Issue } from './schemas/field-errors.ts'
 
-/** Request as it reached a provider. */
+/** Request as a provider received it. */
 export interface Arrived {
   readonly method: string
   /** Path below the base path, without a leading slash: `chat/completions`. */
   readonly path: string
-  /** Whole path as it arrived, percent-encoded: a signature covers it. */
+  /** Whole path as received, percent-encoded, because a signature covers it. */
   readonly rawPath: string
   readonly query: URLSearchParams
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>
-  /** Body as text; empty if there was none. */
+  /** Body as text; empty for a request without a body. */
   readonly text: string
-  /** Body as JSON, or as a form at an endpoint that takes one; undefined if it is neither. */
+  /** Body as JSON, or as a form at an endpoint for forms; otherwise undefined. */
   readonly json: unknown
-  /** Body as it arrived. */
+  /** Body as received. */
   readonly bytes: Uint8Array
-  /** Address of the provider's base path, as the client has it. */
+  /** Address of the provider's base path, as configured in the client. */
   readonly base: string
 }
 
-/** Returns a request of which only some is known. */
+/** Returns a complete request from some of its fields. */
 export const arrivedAt = (known: Pick<Arrived, 'method' | 'path'> & Partial<Arrived>): Arrived => ({
   ...{ rawPath: known.path, query: new URLSearchParams(), headers: {}, text: '', json: undefined },
   ...{ bytes: new Uint8Array(), base: '' },
@@ -36,47 +37,51 @@ export const arrivedAt = (known: Pick<Arrived, 'method' | 'path'> & Partial<Arri
 export interface Wants {
   readonly model: string | null
   readonly stream: boolean
-  /** True if a streamed answer must end with its usage; always true for a provider that always sends it. */
+  /** True if a streamed answer must end with its usage; always true for providers that always send usage. */
   readonly usage: boolean
-  /** True if this turn should call a tool: there are tools, and none has returned a result yet. */
+  /** True if this turn should call a tool: the request has tools, and no results yet. */
   readonly tools: boolean
 }
 
 export interface Endpoint {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   /**
-   * Path below the base path, and its name in recordings: `chat/completions`,
+   * Path below the base path, also used as the endpoint's name in recordings: `chat/completions`,
    * `models/{model}:generateContent`.
    */
   readonly name: string
-  /** Further paths of it below the base path, with placeholders. */
+  /** Further paths of the endpoint below the base path, with placeholders. */
   readonly alsoAt?: readonly string[]
-  /** True if a WebSocket can be opened at its path. */
+  /** True if the endpoint's path accepts WebSockets. */
   readonly hasWebSocket?: true
   /**
-   * Request body as the provider judges it: types and ranges of known fields. Loose at the top
+   * Schema by which the provider validates a body: types and ranges of known fields. Loose at the top
    * (`z.looseObject`), because other members are left to `unknownField`. Null for no body.
    */
   readonly body: z.ZodObject | null
-  /** True if it is about files or batches that the provider keeps: answered from its object store, and not recorded. */
+  /**
+   * True for endpoints of stored files or batches: its object store answers them, and they are not
+   * recorded.
+   */
   readonly isKept?: true
-  /** True if the body is a form with files, and no JSON. */
+  /** True if the body is a form with files, not JSON. */
   readonly takesForm?: true
   /**
    * Reads the request's properties, even from an invalid body. `params` holds the matches of the
    * placeholders.
    */
   wants(request: Arrived, params: Readonly<Record<string, string>>): Wants
-  /** Format of a model's output; null without a model, as for embeddings. */
+  /** Format of a model's output; null if no model speaks, as for embeddings. */
   readonly speech: Speech | null
-  /** Makes the encoder of one stream, if it goes out as anything but server-sent events. */
+  /** Makes the encoder of one stream, for streams other than server-sent events. */
   readonly encoder?: () => (events: Uint8Array) => Uint8Array
-  /** Adapts a recorded answer to the number of items requested; absent if there is always one. */
+  /** Adapts a recorded answer to the number of items requested; absent if the answer always has one item. */
   readonly fit?: Fit
 }
 
 /**
- * Output of a model, independent of the dialect. Each text is one event of a stream, or a part of the whole.
+ * Output of a model, independent of the dialect. Each text is one event of a stream, or a part of a whole
+ * answer.
  */
 export interface ModelOutput {
   readonly model: string
@@ -91,25 +96,28 @@ export interface ModelOutput {
 export interface ToolCall {
   readonly id: string
   readonly name: string
-  /** Pieces that join to JSON. */
+  /** Pieces of the arguments' JSON. */
   readonly arguments: readonly string[]
 }
 
-/** Tokens, and how the call was served. `input` includes cached and written ones, `output` reasoning. */
+/**
+ * Tokens of a call, and how it was served. `input` includes tokens read from and written to a cache; `output`
+ * includes reasoning.
+ */
 export interface MockUsage {
   readonly input: number
   readonly output: number
   readonly cached: number
   readonly reasoning: number
-  /** Input written to a cache for five minutes, and for an hour. */
+  /** Input tokens written to a cache for five minutes, and for an hour. */
   readonly written?: number | undefined
   readonly written_1h?: number | undefined
   readonly tier?: string | undefined
   readonly speed?: string | undefined
   readonly region?: string | undefined
-  /** Searches that the provider made. */
+  /** Web searches by the provider. */
   readonly searches?: number | undefined
-  /** A compaction in addition to the answer, which the counts above leave out. */
+  /** Tokens of a compaction, which the counts above leave out. */
   readonly compaction?: { readonly input: number; readonly output: number } | undefined
   /** Cost of the call as the provider reports it, US dollars. */
   readonly cost?: number | undefined
@@ -120,15 +128,13 @@ export interface Speech {
   readonly streamType: string
   /** Returns the body of a whole answer. */
   whole(said: ModelOutput): unknown
-  /** Returns the events of a stream as sent, each with its blank line, including the final one. */
+  /** Returns all events of a stream as sent, each with its blank line. */
   events(said: ModelOutput, wants: Wants): readonly string[]
-  /** Returns an event that reports a failure in a stream that began with 200. */
+  /** Returns the event that reports an error after the stream began with 200. */
   failure(message: string): string
-  /** Data that keeps an idle stream open: a comment or a ping. */
+  /** Keepalive of an idle stream: a comment or a ping. */
   readonly keepAlive: string
-  /**
-   * Returns true if a recorded event (its parsed `data`) holds only the usage, so that it may be left out.
-   */
+  /** Returns true if a recorded event has only usage in its parsed `data`, so that it can be left out. */
   isUsageOnly?(data: unknown): boolean
 }
 
@@ -150,11 +156,11 @@ export interface RefusedRequest {
   readonly body: unknown
 }
 
-/** What a provider keeps of one test: files and batches. */
+/** Files and batches that a provider stores for one test. */
 export interface ObjectStore {
   /**
-   * Answers a valid request about what is kept; null for any other. `play` answers a request of a batch as the
-   * provider would answer it by itself.
+   * Answers a valid request about stored objects; returns null for others. `play` answers a batch's request
+   * as the provider would answer it outside a batch.
    */
   answer(request: Arrived, account: string | null, play: Play): MockAnswer | null
 }
@@ -170,41 +176,41 @@ export interface BatchAnswer {
 export interface MockProvider {
   readonly name: string
   readonly origin: string
-  /** Pattern of its origins, if each customer has one: `https://NAME.openai.azure.com`. */
+  /** Pattern of the provider's origins, if each customer has their own: `https://NAME.openai.azure.com`. */
   readonly origins?: RegExp
-  /** Longest first; an endpoint's path follows one of them. */
+  /** Base paths, longest first; an endpoint's path follows one of them. */
   readonly basePaths: readonly string[]
   readonly endpoints: readonly Endpoint[]
   /** Returns the credential in a request, wherever this provider expects it, or null. */
   credential(request: Arrived): string | null
-  /** Verifies a signature made with `key`; returns null if the request has another credential. */
+  /** Verifies a signature made with `key`; returns null if the request is not signed. */
   verify?(request: Arrived, key: string): RefusedRequest | 'match' | null
-  /** True if it requires no key, and checks none. */
+  /** True if the provider does not check keys. */
   readonly keyless?: true
-  /** Returns a missing requirement other than key and body, such as a version header, or null. */
+  /** Returns a missing requirement other than key and body, such as a version header; otherwise null. */
   lacks?(request: Arrived): { readonly problem: string; readonly refused: RefusedRequest } | null
-  /** True if its models are other providers', so that their recordings show its answers. */
+  /** True if it serves other providers' models, so that their recordings show its answers. */
   readonly isHost?: true
-  /** True if it stores conversations between turns, see server/threads.ts. */
+  /** True if the provider stores conversations between turns, see server/threads.ts. */
   readonly holdsThreads?: true
-  /** True if it keeps responses, see server/kept-responses.ts. */
+  /** True if the provider stores responses, see server/kept-responses.ts. */
   readonly keepsResponses?: true
-  /** Creates the files and batches that it keeps; absent if it keeps none. */
+  /** Creates the provider's store of files and batches; absent if it has none. */
   objectStore?(): ObjectStore
   /**
    * Formats an error with the status that the provider really sends. `param`: the offending field; `code`:
-   * OpenAI's, if it is not that of the kind.
+   * OpenAI's code, if it differs from the kind's default.
    */
   refusal(kind: ProviderRefusal, message: string, param?: string, code?: string): RefusedRequest
-  /** Formats the message for an invalid body field; default as OpenAI. */
+  /** Formats the message for an invalid body field; default: OpenAI's message. */
   invalidField?(field: string, issue: Issue): string
   /** Returns the message for an unknown top-level field; null if such fields are ignored. */
   unknownField(name: string): string | null
 }
 
 /**
- * Returns the endpoint of a request, with the matches of its placeholders; null if the provider has none
- * there.
+ * Returns the endpoint of a request, with the matches of its placeholders; null if the provider has no
+ * endpoint there.
  */
 export function endpointOf(
   { endpoints }: MockProvider,
@@ -235,6 +241,6 @@ function patternOf(name: string): RegExp {
 export const bearer = ({ headers }: Arrived): string | null =>
   /^Bearer +(.+)$/i.exec(headers.authorization ?? '')?.[1] ?? null
 
-/** Formats a server-sent event: `data` as JSON, or as it is if it is text; `name` is optional. */
+/** Formats a server-sent event: text `data` unchanged, other `data` as JSON; `name` is optional. */
 export const event = (data: unknown, name?: string): string =>
   `${name === undefined ? '' : `event: ${name}\n`}data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`

@@ -1,5 +1,5 @@
-// The tests in the README run as they are printed, except for the package's name; all examples satisfy a
-// strict type checker.
+// Runs the tests in the README as printed, except for the package's name, and type-checks all examples
+// strictly.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import test from 'node:test'
 import { fileURLToPath } from 'node:url'
 
-test('the examples in the README work as it says', (t) => {
+test('the examples in the README work as described', (t) => {
   const readme = readFileSync(new URL('./README.md', import.meta.url), 'utf8')
   const examples = [...readme.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code]) => code!)
   const tests = examples.filter((code) => code.includes("from 'node:test'"))
@@ -29,7 +29,7 @@ test('the examples in the README work as it says', (t) => {
   assert.match(stdout, /^# fail 0$/m)
 })
 
-/** The part of Vitest that the README uses; the package itself is not a dependency. */
+/** Replacement for the part of Vitest that the README uses, because Vitest is not a dependency. */
 const VITEST = `declare module 'vitest' {
   export const test: (name: string, run: () => Promise<void> | void) => void
   export const beforeEach: (run: () => void) => void
@@ -38,7 +38,7 @@ const VITEST = `declare module 'vitest' {
 }`
 
 test('the examples of the READMEs satisfy the strictest type checker', (t) => {
-  const beside = fileURLToPath(new URL('../.tmp/', import.meta.url)) // so that packages are found
+  const beside = fileURLToPath(new URL('../.tmp/', import.meta.url)) // lets imports find packages
   mkdirSync(beside, { recursive: true })
   const directory = mkdtempSync(join(beside, 'readme-'))
   t.after(() => rmSync(directory, { recursive: true }))

@@ -1,12 +1,11 @@
-// A provider for tests: a real HTTP server on loopback that answers as the test says, even with bytes that
-// are not HTTP, and writes down what it receives. Knows no recording and validates nothing; the mock does
-// that.
+// Provider for tests: a real HTTP server on loopback that answers as the test says, even with bytes that are
+// not HTTP, and records the requests. Unlike the mock, it has no recordings and validates nothing.
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { event } from './provider.ts'
 
-/** An inference request as it arrived, complete. */
+/** Complete inference request, as received. */
 export interface Received {
   readonly path: string
   readonly headers: IncomingHttpHeaders
@@ -18,19 +17,19 @@ export interface Received {
 export type Script = (response: ServerResponse, received: Received) => void
 
 export interface MockServer {
-  /** To be used as `base_url` of an OpenAI-dialect provider. */
+  /** Address for the `base_url` of an OpenAI-dialect provider. */
   readonly baseUrl: string
   readonly ledger: Received[]
   /** Script for further requests. */
   script: Script
-  /** Requests whose connection was closed by the other side before the answer was complete. */
+  /** Requests with a connection that the client closed before the answer was complete. */
   readonly abandoned: number
-  /** Called for every connection, whatever is requested over it. */
+  /** Called for every connection, used or not. */
   onConnection(listener: () => void): void
   close(): Promise<void>
 }
 
-/** Starts on a free port of 127.0.0.1. */
+/** Starts the provider on a free port of 127.0.0.1. */
 export async function startMockServer(script: Script = answer()): Promise<MockServer> {
   const ledger: Received[] = []
   let abandoned = 0
@@ -65,7 +64,7 @@ export async function startMockServer(script: Script = answer()): Promise<MockSe
 
 export const USAGE = { prompt_tokens: 20, completion_tokens: 7, total_tokens: 27 }
 
-/** A whole answer with this text. */
+/** Returns a whole answer with this text. */
 export const answer =
   (content = 'plain answer', usage: object | null = USAGE): Script =>
   (response, { json }) =>
@@ -78,7 +77,7 @@ export const answer =
       ...(usage && { usage }),
     })
 
-/** An error in OpenAI's shape. */
+/** Returns an error in OpenAI's format. */
 export const fail =
   (status: number, headers: Record<string, string> = {}, error: object = {}): Script =>
   (response) =>
@@ -97,7 +96,7 @@ export const fail =
       headers,
     )
 
-/** Sends bytes at their own pace: a number waits that many ms, and a function is called with the response. */
+/** Sends bytes with pauses: a number waits that many ms, and a function is called with the response. */
 export const stream =
   (...parts: (string | Buffer | number | ((response: ServerResponse) => void))[]): Script =>
   async (response) => {
@@ -112,7 +111,7 @@ export const stream =
     response.end()
   }
 
-/** Resolves when the other side has received what was written, or has gone. */
+/** Resolves when the client has received the written bytes or has disconnected. */
 export function drained(response: ServerResponse): Promise<void> {
   return new Promise((done) => {
     const go = () => {
@@ -123,7 +122,7 @@ export function drained(response: ServerResponse): Promise<void> {
   })
 }
 
-/** A streamed answer in OpenAI's chunks; `usage` is the last one, if the request asked for it. */
+/** Returns a streamed answer in OpenAI's chunks; the last chunk is `usage` if the request asked for it. */
 export const streamed =
   (...texts: string[]): Script =>
   (response, received) => {
@@ -139,7 +138,7 @@ export const streamed =
     stream(...events, DONE)(response, received)
   }
 
-/** One event of an OpenAI chat stream. */
+/** Returns one event of an OpenAI chat stream. */
 export function chunk(delta: object, { model = 'm', finish_reason = null as string | null } = {}): string {
   return event({
     id: 'chatcmpl-mock',

@@ -7,7 +7,7 @@ import test from 'node:test'
 import { exchangesOf } from './read.ts'
 import { CAPTURES, withoutCaptures } from './test-captures.ts'
 
-test('every interaction that the index lists is read, and no other', { skip: withoutCaptures }, (t) => {
+test('exactly the interactions in the index are read', { skip: withoutCaptures }, (t) => {
   const listed = readFileSync(join(CAPTURES, 'index.tsv'), 'utf8').trim().split('\n').slice(1)
   const counted: Record<string, number> = {}
   const read = [...new Set(listed.map((line) => line.split('\t')[0]!))].flatMap((file) => {

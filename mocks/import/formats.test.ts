@@ -132,7 +132,7 @@ for (const [format, [file, text]] of Object.entries(files)) {
     )
     assert.equal(one.host, format === 'httpmock' ? '' : 'api.openai.com')
   })
-  test(`${format} is read behind a byte order mark, in UTF-16, and by any name`, () => {
+  test(`${format} is read with a byte order mark, in UTF-16, and with any file name`, () => {
     const plain = JSON.stringify(readForeign(file, text))
     assert.equal(JSON.stringify(readForeign(file, Buffer.from(`\ufeff${text}`))), plain)
     assert.equal(JSON.stringify(readForeign(file, Buffer.from(`\ufeff${text}`, 'utf16le'))), plain)
@@ -140,7 +140,7 @@ for (const [format, [file, text]] of Object.entries(files)) {
     assert.equal(JSON.stringify(readForeign(file, text.replaceAll('\n', '\r\n')).exchanges.length), '1')
   })
   // A file that is cut anywhere is refused; only white space at its end may be missing.
-  test(`${format} that is cut anywhere is refused (REC-03)`, () => {
+  test(`a file of ${format} that is cut anywhere is refused (REC-03)`, () => {
     const whole = text.trimEnd().length
     const accepted: number[] = []
     for (let end = 1; end < whole; end++) {
@@ -176,13 +176,13 @@ const encodings: [name: string, bytes: Buffer][] = [
   ...['gzip', 'deflate', 'br', 'zstd'].map((name): [string, Buffer] => [name, Buffer.from(answer)]),
 ]
 for (const [name, bytes] of encodings)
-  test(`a ${bytes.length}-byte body with content-encoding ${name} is decoded, or kept if it already was (REC-01)`, () => {
+  test(`a ${bytes.length}-byte body with content-encoding ${name} is decoded, or left unchanged if the recorder decoded it (REC-01)`, () => {
     const [one] = readForeign('a.yaml', `interactions:\n${vcrpy(bytes, name)}version: 1\n`).exchanges
     assert.ok(one && 'status' in one, JSON.stringify(one))
     assert.equal(one.responseBody.toString(), answer)
   })
 
-test('one bad exchange is refused by name, and the others are read', () => {
+test("a bad exchange is refused by name, and the file's other exchanges are read", () => {
   const bad = gzipSync(answer)
   bad[bad.length - 6]! ^= 0xff
   const broken = bad.subarray(0, 30)
@@ -224,7 +224,7 @@ test('one bad exchange is refused by name, and the others are read', () => {
   assert.ok(json(har()))
 })
 
-test('a file that is too large, packed or unpacked, is refused by name within bounded memory', () => {
+test('a file that is too large, compressed or not, is refused by name within bounded memory', () => {
   const bomb = gzipSync(Buffer.alloc(200_000_000, 'x'))
   const double = gzipSync(bomb)
   for (const [name, bytes] of [

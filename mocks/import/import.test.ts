@@ -20,7 +20,7 @@ function imported(t: TestContext, url: string) {
   return { ...done!, written: done!.written.map(({ name }) => name), out, around: readdirSync(around).sort() }
 }
 
-test('a host that looks like a path out of the folder is treated as a name (REC-01)', (t) => {
+test('a host that looks like a path outside the folder is treated as a name (REC-01)', (t) => {
   for (const url of ['https://../v1/chat', 'https://./v1/chat', '<../..>/v1/chat']) {
     const { written, around, out } = imported(t, url)
     assert.equal(written.length, 1, url)
@@ -29,13 +29,13 @@ test('a host that looks like a path out of the folder is treated as a name (REC-
   }
 })
 
-test('the host leaves out the name and password of an address (REC-01)', (t) => {
+test('the host of a recording omits the user and password of the address (REC-01)', (t) => {
   const { written, out } = imported(t, 'https://ada:hunter2pass@llm.example.com/v1/chat')
   assert.match(written[0]!, /^host-[\da-f]{3}\/v1-chat-name-\d{3}-plain$/)
   assert.doesNotMatch(readFileSync(join(out, `${written[0]}.json`), 'utf8'), /ada|hunter2/)
 })
 
-test('an exchange with Azure keeps the version of its interface, but not the name of its owner (REC-01, REC-04)', (t) => {
+test("an exchange with Azure keeps its API version, but not its owner's name (REC-01, REC-04)", (t) => {
   const { written, refused, out } = imported(
     t,
     'https://acme.openai.azure.com/openai/deployments/acme/chat/completions?api-version=2024-10-21',

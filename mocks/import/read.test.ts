@@ -108,7 +108,7 @@ const har = JSON.stringify({
 
 const exchanges = (file: string, text: string) => readForeign(file, text).exchanges as Interaction[]
 
-test('vcrpy: folded strings, lists of headers and gzip under !!binary', () => {
+test('vcrpy cassettes with folded strings, lists of headers and gzip under !!binary are read', () => {
   const [one] = exchanges('a.yaml', vcrpy)
   assert.deepEqual(
     { ...one, responseBody: one!.responseBody.toString() },
@@ -126,14 +126,14 @@ test('vcrpy: folded strings, lists of headers and gzip under !!binary', () => {
   )
 })
 
-test('Ruby VCR: methods in lower case, placeholders for hosts, !binary', () => {
+test('Ruby VCR cassettes with lower-case methods, placeholders for hosts and !binary are read', () => {
   const [one] = exchanges('a.yml', rubyVcr)
   assert.deepEqual([one?.method, one?.host, one?.path, one?.status], ['POST', '<API_BASE>', '/chat', 401])
   assert.deepEqual(one?.responseHeaders, { 'retry-after': '1' })
   assert.equal(one?.responseBody.toString(), answer)
 })
 
-test('go-vcr: an empty request body counts as no body', () => {
+test('an empty request body in a go-vcr cassette counts as no body', () => {
   const [one] = exchanges('a.yaml', goVcr)
   assert.deepEqual(
     [one?.method, one?.host, one?.path, one?.requestBody],
@@ -142,7 +142,7 @@ test('go-vcr: an empty request body counts as no body', () => {
   assert.equal(one?.responseBody.toString(), answer)
 })
 
-test('HAR: a compressed body in base64 pieces and a repeated header are read', () => {
+test('a HAR file with a compressed body in base64 pieces and a repeated header is read', () => {
   const [one] = exchanges('recording.har', har)
   assert.equal(one?.requestBody, '{"model":"tiny"}')
   assert.deepEqual(one?.responseHeaders, { vary: 'a, b' })

@@ -30,7 +30,7 @@ interface Row {
   refused: Map<string, number>
 }
 
-test('every capture is imported or refused with a reason, replayed byte-equal, and redacted in its own shape (REC-01, REC-03)', {
+test('every capture is imported or refused with a reason, replayed byte for byte, and redacted without a change of structure (REC-01, REC-03)', {
   skip: withoutCaptures,
   timeout: 110_000,
 }, async (t) => {

@@ -113,13 +113,13 @@ const requests: [
 ]
 
 for (const [provider, path, body, is] of requests)
-  test(`${provider} ${path} is ${is.join(', ')} (REC-02)`, () => {
+  test(`a request to ${provider} ${path} is classified as ${is.join(', ')} (REC-02)`, () => {
     const text = typeof body === 'string' ? body : JSON.stringify(body)
     const { endpoint, model, stream, scenario } = classify({ provider, method: 'POST', path, body: text })
     assert.deepEqual([endpoint, model, stream, scenario], is)
   })
 
-test('a name that identifies its owner becomes a placeholder, and a request with that name gives the same (REC-01, REC-02)', () => {
+test('a name that identifies its owner becomes a placeholder, which equals the one in a later request (REC-01, REC-02)', () => {
   const asked: [provider: string, path: string, model: string | undefined][] = [
     ['azure', 'deployments/acme-payroll-assistant/chat/completions', undefined],
     ['azure', 'chat/completions', 'acme-gpt'],
@@ -148,7 +148,7 @@ test('a name that identifies its owner becomes a placeholder, and a request with
   }
 })
 
-test('two private names are two placeholders', () => {
+test('two private names have different placeholders', () => {
   const modelOf = (model: string) =>
     classify({ provider: 'azure', method: 'POST', path: 'chat/completions', body: JSON.stringify({ model }) })
       .model

@@ -68,7 +68,7 @@ function turned(field: string, whole: unknown): unknown {
   return field === 'tools' && Array.isArray(read) ? read.toReversed() : read
 }
 
-test('no capture’s request gets another capture’s answer, and each gets its own on another day (REC-06)', {
+test('no captured request gets another capture’s answer, and each gets its own answer on another day (REC-06)', {
   skip: withoutCaptures,
   timeout: 110_000,
 }, (t) => {

@@ -94,7 +94,7 @@ test('a loop of many calls gets the same answer each time (REC-06)', async (t) =
 const UUIDS = ['11111111-2222-4333-8444-555555555555', '66666666-7777-4888-8999-000000000000']
 const about = (id: string) => user(`Read the document ${id}.`)
 
-test('an exact match takes precedence over one that differs in volatile parts (REC-06)', async (t) => {
+test('an exact match takes precedence over a match that differs in volatile parts (REC-06)', async (t) => {
   const ask = await asking(t, [
     recorded('first', { messages: [about(UUIDS[0]!)] }),
     recorded('second', { messages: [about(UUIDS[1]!)] }),
@@ -107,7 +107,7 @@ test('an exact match takes precedence over one that differs in volatile parts (R
   )
 })
 
-test('a repeated request gets its recorded answers in turn, whatever is asked in between (REC-03, REC-06)', async (t) => {
+test('a repeated request gets its recorded answers in turn, even with other requests in between (REC-03, REC-06)', async (t) => {
   const ask = await asking(t, [
     recorded('once', { messages: [user('again')] }),
     recorded('other', { messages: [user('other')], order: 2 }),
@@ -167,14 +167,14 @@ const conditions: [string, Predicate, Message[], boolean][] = [
   ],
 ]
 for (const [name, when, messages, isHit] of conditions)
-  test(`a recording with conditions answers where they hold: ${name} (REC-06)`, async (t) => {
+  test(`a recording answers requests that meet its conditions: ${name} (REC-06)`, async (t) => {
     const ask = await asking(t, [recorded('it', { when }), recorded('said', { messages: [user('else')] })])
     const answer = await ask(...messages)
     if (isHit) assert.equal(answer, 'it')
     else assert.match(answer, /^no_recording/)
   })
 
-test('the conversation takes precedence over conditions, and conditions over a turn; two matching conditions are a tie (REC-06)', async (t) => {
+test('the conversation takes precedence over conditions, and conditions over a turn; two recordings whose conditions hold are a tie (REC-06)', async (t) => {
   const ask = await asking(t, [
     recorded('in turn', {}),
     recorded('condition', { when: { user: 'tide' } }),

@@ -28,18 +28,18 @@ const cases: [text: string, masked: string][] = [
   ['http://127.0.0.1:43121/v1', 'http://127.0.0.1:<port>/v1'],
 ]
 for (const [text, masked] of cases)
-  test(`masked: ${text}`, () => {
+  test(`the volatile parts of this text are masked: ${text}`, () => {
     assert.equal(createVolatileMask(NOW)(text), masked)
   })
 
-test('unmasked values that may change are reported; ordinary text is not', () => {
+test('unmasked values that may change are reported, but ordinary text is not', () => {
   assert.equal(suspectIn('It is 14:03.'), '14:03')
   assert.equal(suspectIn('on 2024-05-01'), '2024-05-01')
   assert.equal(suspectIn('order 123456789'), '123456789')
   assert.equal(suspectIn('What is the capital of France?'), null)
 })
 
-test('masking a text of 2 MB takes a bounded time, whatever the text consists of', () => {
+test('masking any text of 2 MB takes a bounded time', () => {
   for (const piece of [
     'a',
     'a1',
@@ -84,7 +84,7 @@ test('measured times are masked in the result of a tool, but not elsewhere', () 
   }
 })
 
-test('the folder of the program is masked by its name, alone and as part of an id', () => {
+test("the program's folder is masked, both as a path and as part of an id", () => {
   const mask = createVolatileMask(0, [], ['/srv/builds/job-7', '/root'])
   assert.equal(
     mask('cwd: /srv/builds/job-7\n~/.agent/projects/-srv-builds-job-7/memory'),
@@ -94,7 +94,7 @@ test('the folder of the program is masked by its name, alone and as part of an i
   assert.equal(mask('HOME=/root, not /rooted'), 'HOME=<folder>, not /rooted')
 })
 
-test('a path in a tag of XML is masked like any other', () => {
+test('a path in an XML tag is masked like other paths', () => {
   const mask = createVolatileMask(0)
   assert.equal(mask('<path>/srv/one/a.txt</path>'), '<path><folder>/a.txt</path>')
   assert.equal(mask('<br/>/srv/one/a.txt'), '<br/><folder>/a.txt')

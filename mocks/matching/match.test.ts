@@ -56,21 +56,21 @@ for (const [sentence, difference, name] of cases)
     assert.equal('bytes' in found && found.name, name)
   })
 
-test('if no recording matches, the error names the nearest one and what differs (REC-02)', () => {
+test('if no recording matches, the error names the nearest one and the differences (REC-02)', () => {
   const found = match(all, { places: [{ ...asked, model: 'thinker', scenario: '418' }] })
   assert.ok('differs' in found)
   assert.equal(found.nearest?.name, 'openai/plain')
   assert.deepEqual(found.differs, ['scenario "418" (recorded: "plain")'])
 })
 
-test('a different scenario of the same endpoint is nearer than a different provider', () => {
+test('another scenario of the same endpoint is nearer than another provider', () => {
   const found = match([recording('groq/tools', { scenario: 'tools' }), recording('openai/plain')], {
     places: [{ ...asked, scenario: 'tools' }],
   })
   assert.equal('nearest' in found && found.nearest?.name, 'openai/plain')
 })
 
-test('an empty set of recordings has no nearest one', () => {
+test('an empty set of recordings has no nearest recording', () => {
   assert.deepEqual(match([], { places: [asked] }), { nearest: null, differs: [] })
 })
 
@@ -82,7 +82,7 @@ const names = (recordings: Recording[], requests: Partial<MatchInput>[]) => {
   })
 }
 
-test('recordings with an order answer in their turn, and the last one answers all later calls', () => {
+test('recordings with an order answer in turn, and the last one answers all later calls', () => {
   const turns = [
     recording('openai/third', { order: 3 }),
     recording('openai/first'),
@@ -96,7 +96,7 @@ test('recordings with an order answer in their turn, and the last one answers al
   ])
 })
 
-test('turns are counted separately for each kind of request, and begin anew in each session', () => {
+test('turns are counted separately for each kind of request, and restart in each session', () => {
   const turns = [recording('openai/first'), recording('openai/second', { order: 2 })]
   const requests = [{}, { model: 'another' }, {}, { model: 'another' }]
   const expected = ['openai/first', 'openai/first', 'openai/second', 'openai/second']
@@ -104,7 +104,7 @@ test('turns are counted separately for each kind of request, and begin anew in e
   assert.deepEqual(names(turns, requests), expected)
 })
 
-test('a call in a different order still matches, and a named model takes precedence over the order', () => {
+test('calls in a different order still match, and a named model takes precedence over the order', () => {
   assert.deepEqual(names([recording('openai/later', { order: 4 })], [{}]), ['openai/later'])
   const named = [recording('openai/any', { order: 2 }), recording('openai/named', { model: 'any-model' })]
   assert.deepEqual(names(named, [{}, {}]), ['openai/named', 'openai/named'])

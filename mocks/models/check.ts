@@ -1,5 +1,6 @@
-// Judges a request as its model does: finds what a provider would refuse although the request is valid. Reads
-// the facts about models (src/models); knows the dialects' fields and the providers' words, but no model.
+// Checks a valid request against the limits of its model, and finds the reason why the provider would refuse
+// it. Reads the facts about models (src/models). Knows the dialects' fields and the providers' wording; names
+// no model.
 import type { Facts } from '../../src/models/facts.ts'
 import { geminiProblem } from './gemini.ts'
 import { messagesProblem } from './messages.ts'
@@ -17,7 +18,7 @@ const BY_ENDPOINT: Readonly<
   'models/{model}:generateContent': geminiProblem,
 }
 
-/** Returns the first reason to refuse a request to an endpoint; null if the model takes it, as far as is known. */
+/** Returns the first reason to refuse a request to an endpoint; null if no known fact speaks against it. */
 export function modelProblem(
   endpoint: string,
   model: string,

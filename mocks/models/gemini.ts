@@ -1,4 +1,4 @@
-// What Gemini's models refuse, in Google's words.
+// Requests that Gemini's models refuse, with Google's wording.
 import type { Facts } from '../../src/models/facts.ts'
 import type { Fields, ModelProblem } from './problem.ts'
 import { tokensIn } from './tokens.ts'
@@ -39,7 +39,10 @@ function thinkingProblem(
     : null
 }
 
-/** Looks at the first call of each step since the user last spoke: further calls of a step have no signature. */
+/**
+ * Checks the first call of each step since the user's last message; further calls of a step have no
+ * signature.
+ */
 function signatureProblem(contents: unknown): string | null {
   if (!Array.isArray(contents)) return null
   const isSaid = ({ role, parts }: Fields) =>
@@ -63,7 +66,7 @@ function schemaProblem(tools: unknown, refused: readonly string[]): string | nul
   return null
 }
 
-/** Returns true if a schema holds this word, not as the name of a property. */
+/** Returns true if a schema contains this keyword; a property of that name does not count. */
 function holdsKey(schema: unknown, word: string): boolean {
   if (typeof schema !== 'object' || schema === null) return false
   return Object.entries(schema).some(([name, value]) =>

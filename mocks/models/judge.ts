@@ -1,5 +1,6 @@
-// Refuses requests that the requested model would refuse, and models that the provider does not have. Joins
-// the facts about models with the check of a request; does not know how an accepted request will be answered.
+// Refuses requests that the requested model would refuse, and models that the provider does not have.
+// Combines the facts about models with the check of a request. Independent of the answer to an accepted
+// request.
 import { type FactTable, isNamed } from '../../src/models/facts.ts'
 import { scenarioIn } from '../matching/classify.ts'
 import type { Endpoint, MockProvider, RefusedRequest } from '../provider.ts'
@@ -8,10 +9,10 @@ import { modelProblem } from './check.ts'
 import type { RequestHeaders } from './problem.ts'
 
 export interface ModelVerdict {
-  /** As the ledger shows it. */
+  /** Problem as shown in the ledger. */
   readonly problem: string
   readonly refused: RefusedRequest
-  /** True if the provider has no such model. */
+  /** True if the provider does not have the model. */
   readonly isUnknown: boolean
 }
 
@@ -27,7 +28,10 @@ export type ModelJudge = (
   },
 ) => ModelVerdict | null
 
-/** Messages of providers for a model that they do not have. Other providers' models are not all listed. */
+/**
+ * Providers' messages for an unknown model. Providers without a message here have models that are not all
+ * listed.
+ */
 const UNKNOWN_MODEL: Readonly<Record<string, (model: string) => string>> = {
   anthropic: (model) => `model: ${model}`,
   openai: (model) => `The model \`${model}\` does not exist or you do not have access to it.`,
@@ -35,7 +39,7 @@ const UNKNOWN_MODEL: Readonly<Record<string, (model: string) => string>> = {
     `models/${model} is not found for API version v1beta, or is not supported for generateContent. Call ListModels to see the list of available models and their supported methods.`,
 }
 
-/** Creates the judge. A recorded model is known, and so is a scenario. `table` is asked for each request. */
+/** Creates the judge. Recorded models and scenarios count as known. `table` is called for each request. */
 export function createModelJudge(recordings: readonly Recording[], table: () => FactTable): ModelJudge {
   const recorded = recordings.flatMap(({ request: { model } }) => (typeof model === 'string' ? [model] : []))
   return (provider, endpoint, { model, body, headers, names = [] }) => {

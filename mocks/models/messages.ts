@@ -1,4 +1,4 @@
-// What Claude's models refuse in a messages request, in Anthropic's words.
+// Messages requests that Claude's models refuse, with Anthropic's wording.
 import type { Facts } from '../../src/models/facts.ts'
 import { EFFORTS } from '../../src/models/facts.ts'
 import type { Fields, ModelProblem } from './problem.ts'
@@ -42,7 +42,7 @@ const effort: Rule = ({ thinking: asked, output_config }, { efforts, off_up_to }
   )
 }
 
-/** Value that a model takes although it takes no other. */
+/** The only value that a model accepts for a field with a fixed value. */
 const DEFAULTS: Readonly<Record<string, number>> = { temperature: 1, top_p: 0.99 }
 
 const sampling: Rule = (body, { sampling: taken }) => {

@@ -1,5 +1,5 @@
-// The mocks refuse what the models refuse: every row of the table over a real socket, and the table with one
-// fact removed.
+// Tests that the mocks refuse the same requests as the models: every row of the table over a real socket, and
+// the table with one fact removed.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createFactTable, type FactLayer, packageFacts, packageTable } from '../../src/models/facts.ts'
@@ -11,7 +11,7 @@ import { type Row, TABLE } from './test-table.ts'
 
 const messageOf = (body: any): string => body.error?.message ?? body.error ?? ''
 
-test('the mocks accept and refuse as every row of the table says', async (t) => {
+test('the mocks accept or refuse each request as the table says', async (t) => {
   assert.ok(TABLE.length >= 120, `${TABLE.length} rows`)
   const models = new Set(
     TABLE.filter(({ refused, status }) => refused !== null && status === 400).map(({ model }) => model),
@@ -37,7 +37,7 @@ test('the mocks accept and refuse as every row of the table says', async (t) => 
   }
 })
 
-/** Rows on which mocks with these facts disagree with the table. */
+/** Returns the rows on which mocks with these facts disagree with the table. */
 function disagreeing(layer: FactLayer, of: readonly Row[] = TABLE): Row[] {
   const table = createFactTable([layer])
   const judge = createModelJudge([], () => table)
@@ -51,7 +51,7 @@ function disagreeing(layer: FactLayer, of: readonly Row[] = TABLE): Row[] {
   })
 }
 
-/** Facts that no provider's refusal shows, because only translation and routing read them; from the same sources. */
+/** Facts from the same sources that cause no refusal, because only translation and routing read them. */
 const READ_BY_US = [
   ['anthropic', 'claude-sonnet-5-5', 'reasoning_for', 'account'],
   ['anthropic', 'claude-haiku-5-5', 'reasoning_for', 'account'],
@@ -60,10 +60,13 @@ const READ_BY_US = [
   ['gemini', 'gemini-2.5-flash', 'result_media', undefined],
 ] as const
 const NEVER_REFUSED = new Set<string>(READ_BY_US.map(([, , fact]) => fact))
-/** Facts whose parts no row can show: a request of exactly the window, and Gemini's budget, which is judged by its bounds. */
+/**
+ * Facts that rows can test only as a whole: no row fills a context window exactly, and only the bounds of
+ * Gemini's budget are checked.
+ */
 const WHOLE_ONLY = new Set([...NEVER_REFUSED, 'context', 'gemini thinking'])
 
-/** Returns a fact with one part changed: a member of a list missing, a number one more or one less. */
+/** Returns a fact with one part changed: a list without one member, or a number one higher or lower. */
 function* changesOf(value: unknown): Generator<unknown> {
   if (typeof value === 'number') yield* [value - 1, value + 1].filter((each) => each > 0)
   if (!Array.isArray(value)) return
@@ -72,7 +75,7 @@ function* changesOf(value: unknown): Generator<unknown> {
     else yield value.toSpliced(at, 1)
 }
 
-test('the table detects a fact that is missing or wrong in one part', () => {
+test('the table detects facts that are missing or partly wrong', () => {
   const facts = packageFacts()
   assert.deepEqual(disagreeing(facts), [])
   for (const [at, line] of facts.lines.entries()) {
@@ -102,7 +105,7 @@ test('the table detects a fact that is missing or wrong in one part', () => {
   }
 })
 
-test('a fact that no refusal can show equals its source, and is reported missing if its line lacks it', () => {
+test('facts that cause no refusal equal their source, and a missing one is reported', () => {
   const facts = packageFacts()
   const differing = (layer: FactLayer) =>
     READ_BY_US.filter(
@@ -118,7 +121,7 @@ test('a fact that no refusal can show equals its source, and is reported missing
       )
 })
 
-test('no request is refused because of an unverified line, but the line is listed', () => {
+test('unverified lines are listed, but cause no refusal', () => {
   const of = (unverified: boolean) =>
     packageTable()
       .statements('openai', 'gpt-5.3-codex', null)

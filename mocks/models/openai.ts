@@ -1,4 +1,4 @@
-// What models refuse in chat and responses requests, in the words of OpenAI, xAI and DeepSeek.
+// Chat and responses requests that models refuse, with the wording of OpenAI, xAI and DeepSeek.
 import type { Facts } from '../../src/models/facts.ts'
 import type { Fields, ModelProblem, RequestHeaders } from './problem.ts'
 import { tokensIn } from './tokens.ts'
@@ -57,7 +57,7 @@ const lengthProblem = (param: string, body: Fields, { context }: Facts): ModelPr
 
 const LITE_MARKER = 'x-openai-internal-codex-responses-lite'
 
-/** Looks at the marker of Codex's reduced form. */
+/** Checks the header that marks Codex's reduced form. */
 export const liteProblem = (headers: RequestHeaders, { responses_lite }: Facts): ModelProblem | null =>
   headers[LITE_MARKER] !== undefined && responses_lite === 'no'
     ? { message: 'This model is not supported when using X-OpenAI-Internal-Codex-Responses-Lite.' }
@@ -117,7 +117,7 @@ function samplingProblem(
   return null
 }
 
-/** Looks for the reasoning of calls since the user last spoke. */
+/** Checks that calls since the user's last message have their reasoning. */
 function reasoningProblem({ messages, thinking }: Fields, { signatures }: Facts): ModelProblem | null {
   if (signatures !== 'reasoning' || thinking?.type === 'disabled' || !Array.isArray(messages)) return null
   const since = messages.slice(messages.findLastIndex(({ role }: Fields) => role === 'user') + 1)

@@ -1,18 +1,21 @@
-// Requests to current models, and their outcomes, written by hand from providers' documentation and from
-// reported refusals, not from the facts in src/models. The mocks must agree with every row.
+// Requests to current models with their outcomes. Written by hand from providers' documentation and reported
+// refusals, not from the facts in src/models. The mocks must agree with every row.
 import type { Fields, RequestHeaders } from './problem.ts'
 
-/** Where a row comes from. A: Anthropic's documentation; R: reported refusals; O: OpenAI's; G: Google's; X: others. */
+/**
+ * Source of a row. A: Anthropic's documentation; O: OpenAI's; G: Google's; X: other documentation; R:
+ * reported refusals.
+ */
 export type Source = 'A' | 'R' | 'O' | 'G' | 'X'
 
 export interface Row {
   readonly provider: string
-  /** Path below the base path; a Gemini model is put into it. */
+  /** Path below the base path; a Gemini model is inserted into it. */
   readonly endpoint: string
   readonly model: string
   readonly body: Fields
   readonly headers: RequestHeaders
-  /** Words of the refusal; null if the request is accepted. */
+  /** Text in the refusal; null if the request is accepted. */
   readonly refused: string | null
   readonly status: number
   readonly source: Source
@@ -20,7 +23,7 @@ export interface Row {
 
 type Case = readonly [models: string, body: Fields, refused: string | null, source: Source, status?: number]
 
-/** Makes a row for each model of each case; `whole` makes the request from the fields that matter. */
+/** Makes a row for each model of each case; `whole` builds the request around the fields under test. */
 const rows = (
   provider: string,
   endpoint: string,
@@ -41,7 +44,7 @@ const rows = (
     })),
   )
 
-/** Makes the cases of levels of effort that models accept, one for each. */
+/** Makes one case for each effort level that models accept. */
 const accepted = (models: string, levels: string, asks: (level: string) => Fields, source: Source): Case[] =>
   levels.split(' ').map((each) => [models, asks(each), null, source])
 
@@ -68,7 +71,7 @@ const NO_FORCED_E = 'Thinking may not be enabled when tool_choice forces tool us
 const NO_PREFILL = 'This model does not support assistant message prefill.'
 const NO_T = '`temperature` is deprecated for this model.'
 const OVER = 'which is the maximum allowed number of output tokens'
-/** Text of about so many tokens. */
+/** Returns a text of about this many tokens. */
 const long = (tokens: number) => ({ messages: [{ role: 'user', content: 'word '.repeat(tokens * 0.8) }] })
 
 const MESSAGES = rows(
@@ -482,7 +485,7 @@ const OTHERS = [
   ]),
 ]
 
-/** Every row: a request to one model. */
+/** All rows; each is a request to one model. */
 export const TABLE: readonly Row[] = [
   ...MESSAGES,
   ...COUNTED,

@@ -1,9 +1,9 @@
-// Estimates the tokens of a request, for the length that a model takes.
+// Estimates the tokens of a request, to compare them with a model's context window.
 
-/** Characters of text for a token. Few texts have more, so an estimate is seldom too high. */
+/** Characters per token. Few texts have more, so the estimate is seldom too high. */
 const CHARACTERS_PER_TOKEN = 4
 
-/** Returns a low estimate of the tokens in a body; files and pictures count nothing. */
+/** Returns a low estimate of the tokens in a body; files and pictures are not counted. */
 export function tokensIn(body: unknown): number {
   let characters = 0
   const walk = (value: unknown): void => {

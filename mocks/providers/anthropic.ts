@@ -1,5 +1,5 @@
-// Anthropic: messages in blocks, streams of named events with a ping near the start, token counts, and errors
-// with their own type. A key comes in `x-api-key`, or as a bearer token.
+// Anthropic: messages in blocks, streams of named events with a ping near the start, token counts, and typed
+// errors. The key is in `x-api-key` or a bearer token.
 
 import { z } from 'zod'
 import { parseExact } from '../../src/shared/exact-json.ts'
@@ -27,7 +27,10 @@ const STOP_REASONS = {
   content_filter: 'refusal',
 } as const satisfies Record<ModelOutput['finish'], string>
 
-/** Formats usage. Input tokens exclude cached and written ones here; output tokens include thinking. */
+/**
+ * Formats usage. Anthropic's input tokens exclude tokens read from or written to a cache; output tokens
+ * include thinking.
+ */
 const usageOf = ({
   input,
   output,
@@ -54,7 +57,7 @@ const usageOf = ({
   }),
 })
 
-/** Formats how the call was served; a stream says it in its first event only. */
+/** Formats how the call was served. A stream reports this in its first event only. */
 const servedOf = ({ written = 0, written_1h = 0, tier, speed, region }: MockUsage) => ({
   ...(written + written_1h > 0 && {
     cache_creation: { ephemeral_5m_input_tokens: written, ephemeral_1h_input_tokens: written_1h },
@@ -69,7 +72,7 @@ const SIGNATURE = Buffer.from('a signature of nobody').toString('base64')
 interface Block {
   /** Block in a whole answer. */
   readonly whole: object
-  /** Start of the block in a stream, and its deltas. */
+  /** First event of the block in a stream, and its deltas. */
   readonly start: object
   readonly deltas: readonly object[]
 }
@@ -131,7 +134,7 @@ const speech: Speech = {
 
   events(said) {
     const usage = said.usage && usageOf(said.usage)
-    // Its counts grow: the end never says less than the beginning.
+    // Counts only grow: the last event never reports fewer tokens than the first.
     const output = Math.min(1, said.usage?.output ?? 0)
     const begun = { output, reasoning: 0, searches: undefined, compaction: undefined }
     const soFar = said.usage && {
@@ -181,7 +184,7 @@ export const anthropicMessages: Endpoint = {
   speech,
 }
 
-/** Token counting. Never streams; no token is generated. */
+/** Token counting. Never streams, and generates no tokens. */
 export const anthropicCountTokens: Endpoint = {
   ...anthropicMessages,
   name: 'messages/count_tokens',
@@ -208,7 +211,7 @@ const REFUSALS = {
   server_error: [500, 'api_error', true],
 } as const satisfies Record<ProviderRefusal, readonly [number, string, boolean]>
 
-/** Formats Anthropic's error, with the header by which its clients retry or not. */
+/** Formats Anthropic's error, with the header that decides whether its clients retry. */
 function refusal(kind: ProviderRefusal, text: string): RefusedRequest {
   const [status, type, retry] = REFUSALS[kind]
   const request_id = 'req_mock'
@@ -219,7 +222,7 @@ function refusal(kind: ProviderRefusal, text: string): RefusedRequest {
   }
 }
 
-/** A subscription's login is accepted only as a bearer token, and with the beta for it. */
+/** A subscription's token is accepted only as a bearer token with its beta header. */
 const isLogin = (value = ''): boolean => /^(Bearer +)?sk-ant-oat/i.test(value)
 const NO_LOGINS = 'OAuth authentication is currently not supported.'
 

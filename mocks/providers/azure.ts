@@ -1,6 +1,6 @@
-// Azure OpenAI: OpenAI's dialect at an address of each customer. The deployment in the path is the model, the
-// key comes in `api-key`, every answer has content filter results, and a stream begins with those of the
-// prompt.
+// Azure OpenAI: OpenAI's dialect, with one address per customer. The deployment in the path is the model, and
+// the key is in `api-key`. Every answer has content filter results, and a stream begins with the prompt's
+// results.
 import {
   modelList,
   openAiAccent,
@@ -28,7 +28,7 @@ const chat = openAiChat({
   also: (where) => (where === 'whole' ? { prompt_filter_results } : {}),
 })
 
-/** Adds the path by deployment to an endpoint; the deployment is then the model. */
+/** Adds a path with the deployment to an endpoint; there, the deployment is the model. */
 const deployed = (endpoint: Endpoint): Endpoint => ({
   ...endpoint,
   alsoAt: [`deployments/{model}/${endpoint.name}`],

@@ -1,6 +1,6 @@
-// Amazon Bedrock: Claude by InvokeModel with AWS's event stream, and Anthropic's and OpenAI's own paths. A
-// request is signed with the mock's key as the secret of the access key AKIAMOCK, or carries the key as a
-// bearer token. Format: Amazon Bedrock API reference.
+// Amazon Bedrock: Claude through InvokeModel with AWS's event stream, and Anthropic's and OpenAI's own paths.
+// A request is signed with access key AKIAMOCK and the mock's key as its secret, or has the key as a bearer
+// token. Format: Amazon Bedrock API reference.
 import { createEventStream } from '../dialects/aws-event-stream.ts'
 import { openAiAccent, openAiChat } from '../dialects/openai-chat.ts'
 import {

@@ -1,11 +1,11 @@
-// Cohere: an order of documents by their relevance to a query, in its second interface and its first. An error is a
-// message alone.
+// Cohere: ranks documents by their relevance to a query, in version 2 and version 1 of its API. An error is
+// only a message.
 import { z } from 'zod'
 import { openAiWants } from '../dialects/openai-chat.ts'
 import { bearer, type Endpoint, type MockProvider, type ProviderRefusal } from '../provider.ts'
 import { fitRerank } from '../recording/fit-others.ts'
 
-/** Body of `POST rerank`. The first interface takes objects, too. */
+/** Body of `POST rerank`. Version 1 also accepts documents as objects. */
 const body = z.looseObject({
   model: z.string().min(1),
   query: z.string().min(1),

@@ -1,11 +1,11 @@
-// Finds the provider of a request: by its configured address, by the origin that clients use, or by a path on
-// the mock server, whose first segment names the provider. Pure: knows addresses only.
+// Finds the provider of a request: by its configured address, by the origin that clients use, or by the first
+// segment of a path on the mock server. Pure: knows addresses only.
 
 import { openAiLike } from '../dialects/openai-like.ts'
 import { endpointOf, type MockProvider } from '../provider.ts'
 import { hostName } from '../redaction/paths.ts'
 
-/** Folder of recordings, and a request's path below the base path that applies there. */
+/** Folder of recordings, and the request's path below the provider's base path. */
 export interface RecordingFolder {
   readonly provider: string
   readonly path: string
@@ -16,16 +16,19 @@ export interface ProviderMatch {
   readonly basePath: string
   /** Path below the base path, without a leading slash. */
   readonly path: string
-  /** Folders whose recordings come before those of `provider`, because the user named it differently. */
+  /**
+   * Folders whose recordings have priority over those of `provider`, because the user gave the provider
+   * another name.
+   */
   readonly kept?: readonly RecordingFolder[]
 }
 
-/** Provider name -> base URL, as configured. */
+/** Configured providers: name -> base URL. */
 export type Configured = Readonly<Record<string, string>>
 
 /**
- * Returns the provider of a request if providers have configured names: the mock at that address, or one with
- * OpenAI's dialect. Null if there is none.
+ * Returns the provider of a request by the configured addresses: the mock with that address, or else one with
+ * OpenAI's dialect. Returns null if no address fits.
  */
 export function matchProvider(
   providers: readonly MockProvider[],
@@ -53,7 +56,7 @@ export function matchProvider(
   }
 }
 
-/** Returns true if the provider that is configured under this name has any recording. */
+/** Returns true if there are recordings for the provider configured under this name. */
 export function isKept(
   providers: readonly MockProvider[],
   recordings: readonly { readonly provider: string }[],
@@ -79,8 +82,8 @@ export function placeAt(providers: readonly MockProvider[], { origin, pathname }
 
 /**
  * Returns the provider of a path on the mock server: `/groq/openai/v1/models`. A path without a provider's
- * name goes to the first one with such an endpoint (`/v1/chat/completions` is OpenAI's, `/v1/messages`
- * Anthropic's), otherwise to the first of all.
+ * name belongs to the first provider with that endpoint (`/v1/chat/completions` is OpenAI's, `/v1/messages`
+ * Anthropic's), or else to the first provider of all.
  */
 export function placeUnder(
   providers: readonly MockProvider[],

@@ -1,5 +1,5 @@
-// Gemini: model and method are in the path, lines of a stream end in CR and LF, every event carries the usage
-// so far, a bad key is a 400, and the wait after a 429 is in the body.
+// Gemini: model and method are in the path, and a stream's lines end in CR and LF. Every event reports the
+// usage so far, a bad key is a 400, and the wait after a 429 is in the body.
 
 import { z } from 'zod'
 import { parseExact } from '../../src/shared/exact-json.ts'
@@ -17,7 +17,7 @@ import { pydanticFieldError } from '../schemas/field-errors.ts'
 import { geminiCountTokensBody, geminiGenerateBody } from '../schemas/gemini-generate.ts'
 import { GeminiObjectStore, geminiObjectEndpoints } from '../stored-objects/gemini.ts'
 
-/** Finish reasons. A tool call ends with STOP, like text. */
+/** Finish reasons. A tool call ends with STOP, as text does. */
 const FINISH_REASONS = {
   stop: 'STOP',
   length: 'MAX_TOKENS',
@@ -37,7 +37,7 @@ const usageOf = ({ input, output, cached, reasoning }: MockUsage) => ({
   ...(reasoning > 0 && { thoughtsTokenCount: reasoning }),
 })
 
-/** Returns a call as one part: it is never split, even in a stream. */
+/** Returns a call as one part: Gemini never splits a call, even in a stream. */
 const callPart = ({ name, arguments: pieces }: ModelOutput['calls'][number]) => ({
   functionCall: { name, args: parseExact(pieces.join('') || '{}') },
 })

@@ -1,4 +1,4 @@
-// Groq: OpenAI's dialect below its own base path; adds `x_groq`, and reports usage twice.
+// Groq: OpenAI's dialect below Groq's own base path. Adds `x_groq`, and reports usage twice.
 import { modelList, openAiAccent, openAiChat, openAiRefusal } from '../dialects/openai-chat.ts'
 import { bearer, type MockProvider, type MockUsage } from '../provider.ts'
 

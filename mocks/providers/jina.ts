@@ -1,4 +1,4 @@
-// Jina: an order of documents, with the tokens that it took. A wrong field is a 422 in the words of Pydantic.
+// Jina: ranks documents, and reports the tokens used. An invalid field is a 422 with Pydantic's wording.
 import { z } from 'zod'
 import { openAiWants } from '../dialects/openai-chat.ts'
 import { bearer, type Endpoint, type MockProvider, type ProviderRefusal } from '../provider.ts'

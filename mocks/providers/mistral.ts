@@ -1,5 +1,5 @@
-// Mistral: OpenAI's dialect with its own errors (a bad key is `{detail}`, the rest has a number as code).
-// Thoughts are parts of the content, calls come whole, and usage always comes with the finish reason.
+// Mistral: OpenAI's dialect with its own errors: `{detail}` for a bad key, a numeric code for others.
+// Thoughts are parts of the content, calls are never split, and usage is always sent with the finish reason.
 import { z } from 'zod'
 import {
   modelList,
@@ -70,7 +70,7 @@ const speech: Speech = {
   events(said) {
     const deltas: object[] = [
       ...said.reasoning.map((text, index) => ({ content: [thinking(text, index > 0)] })),
-      // The first words after a thought are still a part, later ones plain text.
+      // The first words after a thought are still a part; later words are plain text.
       ...said.text.map((text, index) => ({
         content: index === 0 && said.reasoning.length > 0 ? [{ type: 'text', text }] : text,
       })),

@@ -1,5 +1,5 @@
 // Ollama: OpenAI's dialect below `/v1` on this machine, without a key; thoughts are in `reasoning`, and every
-// chunk has a role. The hosted service is another program and has no mock.
+// chunk has a role. Ollama's hosted service is a different program without a mock.
 import {
   type Accent,
   modelList,

@@ -1,4 +1,4 @@
-// OpenAI itself: the dialect that the others follow.
+// OpenAI: the dialect that other providers follow.
 
 import {
   modelList,

@@ -1,5 +1,5 @@
-// OpenRouter: OpenAI's dialect from a router of other providers. Comments come before the first token, usage
-// is always sent, and an upstream's own message is within the error.
+// OpenRouter: OpenAI's dialect, from a router to other providers. Sends comments before the first token,
+// always sends usage, and includes the upstream's own message in errors.
 import { z } from 'zod'
 import {
   type Accent,
@@ -16,7 +16,7 @@ import { openAiChatFields } from '../schemas/openai-chat.ts'
 const PROCESSING = ': OPENROUTER PROCESSING\n\n'
 const upstream = 'MockProviders'
 
-/** Fields for the router itself; its own tools are further types in addition to `function`. */
+/** Fields for the router itself. Its own tools have types other than `function`. */
 const fields = openAiChatFields.extend({
   models: z.array(z.string()).optional(),
   plugins: z.array(z.looseObject({ id: z.string() })).optional(),

@@ -7,7 +7,7 @@ import { providers } from './registry.ts'
 
 const world = createWorld({ keys: 'any', lenient: true })
 
-/** Sends a request as interception does, without interception. */
+/** Sends a request directly, in the form in which interception passes it on. */
 const ask = (url: string, body?: object): Promise<Response> =>
   answerRequest(
     world,
@@ -44,7 +44,7 @@ for (const { name, origin, basePaths } of alike) {
     assert.ok(streamed.endsWith('data: [DONE]\n\n'))
   })
 
-  test(`${name} calls a tool once, then answers`, async () => {
+  test(`${name} calls a tool once and then answers`, async () => {
     const tools = [{ type: 'function', function: { name: 'get_weather' } }]
     for (const stream of [false, true]) {
       const first = await ask(chat, { model: 'm', stream, tools })
@@ -67,7 +67,7 @@ for (const { name, origin, basePaths } of alike) {
     assert.ok(list.data.length > 0)
   })
 
-  test(`${name} fails in the way that the model id names, whole and streamed`, async () => {
+  test(`${name} fails as the model id says, whole and streamed`, async () => {
     for (const status of [400, 401, 404, 429, 500])
       for (const stream of [false, true]) {
         const response = await ask(chat, { model: `scenario-${status}`, stream })
@@ -86,7 +86,7 @@ test('deepseek answers with and without /v1', async () => {
     assert.equal((await ask(`https://api.deepseek.com${path}/chat/completions`, { model: 'm' })).status, 200)
 })
 
-test('a model that has a recording with reasoning shows its reasoning', async () => {
+test('a model with a recorded reasoning shows the reasoning', async () => {
   const asks: [string, string, RegExp][] = [
     ['https://api.deepseek.com/chat/completions', 'deepseek-v4-pro', /"reasoning_content":"\w/],
     ['https://openrouter.ai/api/v1/chat/completions', 'moonshotai/kimi-k2.5', /"reasoning":"\w/],
@@ -109,7 +109,7 @@ test('each provider refuses an invalid body in its own way', async () => {
   }
 })
 
-test('a stream ends with usage only if it was asked for (USE-03)', async () => {
+test('a stream ends with usage only if the request asked for usage (USE-03)', async () => {
   const url = 'https://api.openai.com/v1/chat/completions'
   const asked = { model: 'gpt-6-sol', stream: true, stream_options: { include_usage: true } }
   const withUsage = await (await ask(url, asked)).text()

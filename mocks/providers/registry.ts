@@ -1,5 +1,5 @@
-// Every mock provider; the first one answers a path that belongs to none. A new one is a file in providers/
-// and a line here.
+// All mock providers; the first one answers paths that belong to no provider. A new provider is a file in
+// providers/ and a line here.
 import type { MockProvider } from '../provider.ts'
 import { anthropic } from './anthropic.ts'
 import { azure } from './azure.ts'

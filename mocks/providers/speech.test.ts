@@ -27,14 +27,14 @@ const turns: Record<string, ModelOutput> = {
 }
 const wants: Wants = { model: 'm', stream: true, usage: true, tools: false }
 
-/** The fields that have a value, in whatever event or body they are: "choices[].delta.content string". */
+/** Returns the fields that have a value, from all events and bodies: "choices[].delta.content string". */
 const fieldsOf = (status: number, body: string) =>
   [...shapeOf({ status, headers: {}, body })]
     .map((fact) => /\S+ (string|number|boolean|array|object)$/.exec(fact)?.[0])
     .filter((field) => field !== undefined)
 const textOf = ({ bytes }: Recording) => Buffer.from(bytes).toString()
 
-/** The answer of one endpoint, whole or streamed, as a body. */
+/** Returns the body of an endpoint's answer, whole or streamed. */
 const spoken = ({ speech }: Endpoint, said: ModelOutput, stream: boolean): string =>
   stream ? speech!.events(said, wants).join('') : JSON.stringify(speech!.whole(said))
 
@@ -65,7 +65,7 @@ for (const provider of providers)
         }
     })
 
-test('every provider refuses in the shape of its recorded errors', () => {
+test("every provider's refusals have the structure of its recorded errors", () => {
   const refusals = [
     [400, 'invalid_request'],
     [401, 'bad_key'],

@@ -1,5 +1,5 @@
-// xAI: OpenAI's dialect, but a bad key is a 400, an error is plain text with a code, and output tokens do not
-// include reasoning tokens. Thoughts stay hidden.
+// xAI: OpenAI's dialect, with these differences: a bad key is a 400, an error is plain text with a code, and
+// output tokens exclude reasoning tokens. Thoughts stay hidden.
 import { modelList, openAiAccent, openAiChat } from '../dialects/openai-chat.ts'
 import { bearer, type MockProvider, type ProviderRefusal } from '../provider.ts'
 

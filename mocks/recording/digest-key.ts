@@ -1,6 +1,6 @@
-// The key of the digests in a folder of recordings, and the user's masks: `.waybill/` in that folder. Knows
-// files and one environment variable. A missing key is an error, never a new one: digests of two keys in one
-// folder would match nothing.
+// Reads the digest key of a folder of recordings, and the user's masks, from `.waybill/` in that folder.
+// Knows files and one environment variable. A missing key is an error and is not replaced by a new key:
+// digests from two keys in one folder would not match.
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, realpathSync, statSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -14,19 +14,19 @@ const MIN_KEY_CHARACTERS = 32
 
 const keyFile = (dir: string): string => join(dir, SETTINGS_FOLDER, 'digest-key')
 
-/** How much of an exchange a user wants to keep; neither: nothing of what was said. */
+/** Parts of an exchange that the user wants to store; by default none of its text. */
 export interface KeepOptions {
   readonly keepAnswers?: boolean | undefined
-  /** The texts of the requests, too. */
+  /** Stores the texts of the requests, too. */
   readonly keepText?: boolean | undefined
-  /** The whole requests, which can be asked again. */
+  /** Stores whole requests, which can be sent again. */
   readonly keepRequests?: boolean | undefined
 }
 
 /**
- * Returns what makes recordings in `dir` keep their answers, without the name of `folder`; undefined if that
- * is not wanted. Makes a key if no recording there has digests yet. Throws for the package's own folder, which
- * is published.
+ * Returns the settings with which recordings in `dir` store their answers, without the name of `folder`;
+ * undefined if the user does not want this. Makes a key if no recording there has digests yet. Throws for the
+ * package's own folder, which is published.
  */
 export function keepIn(
   dir: string,
@@ -79,7 +79,7 @@ const keysOf = (known: readonly Recording[]): string[] => [
   ...new Set(known.flatMap(({ request }) => (request.said ? [request.said.key] : []))),
 ]
 
-/** Returns the key of the environment or of the folder; null if there is none. */
+/** Returns the key from the environment or the folder, or null. */
 function keyOf(dir: string | null): string | null {
   const given = process.env[VARIABLE]?.trim()
   if (given) return given
@@ -93,7 +93,7 @@ function makeKey(dir: string): void {
   writeFileSync(keyFile(dir), `${randomBytes(32).toString('hex')}\n`, { flag: 'wx', mode: 0o600 })
 }
 
-/** Returns why the key is not safe in its file, or null. */
+/** Returns the reason why the key's file is not safe, or null. */
 export function keyProblem(dir: string): string | null {
   if (process.platform === 'win32' || !existsSync(keyFile(dir))) return null
   return (statSync(keyFile(dir)).mode & 0o077) === 0

@@ -1,4 +1,4 @@
-// Adapts a recorded speech, moderation or order of documents to its request. Pure. What was not recorded is made up: a
+// Adapts recorded speech, a moderation or ranked documents to the request. Pure. Makes up unrecorded parts:
 // silence in another format, or a score for each document.
 import { createHash } from 'node:crypto'
 import type { Fit } from './fit.ts'
@@ -11,12 +11,12 @@ const isObject = (value: unknown): value is Json =>
 /** Bytes of a WAV file before its samples. */
 const WAV_HEAD_BYTES = 44
 
-/** Frame of an MP3 without a sound: its head, 32 kbit/s and one channel, and nothing. */
+/** Frame of a silent MP3: a header for 32 kbit/s and one channel, followed by zeros. */
 const MP3_FRAME = Buffer.concat([Buffer.from([0xff, 0xfb, 0x10, 0xc4]), Buffer.alloc(100)])
 /** Frames in a tenth of a second. */
 const MP3_FRAMES = 4
 
-/** Adapts a WAV of silence; a format of which no silence can be made has no answer. */
+/** Adapts a WAV of silence; returns null for formats in which silence cannot be generated. */
 export const fitSpeech: Fit = (answer, request) => {
   if (!(answer instanceof Uint8Array) || !isObject(request)) return null
   const format = request.response_format ?? 'mp3' // as OpenAI does
@@ -27,7 +27,7 @@ export const fitSpeech: Fit = (answer, request) => {
   return { body: Buffer.concat(Array(MP3_FRAMES).fill(MP3_FRAME)), type: 'audio/mpeg', madeUp }
 }
 
-/** Adapts the number of results; a list of parts is one input. */
+/** Adapts the number of results; a list of content parts is one input. */
 export const fitModerations: Fit = (answer, request) => {
   if (!isObject(answer) || !isObject(request) || !Array.isArray(answer.results)) return null
   const { results } = answer
@@ -40,9 +40,7 @@ export const fitModerations: Fit = (answer, request) => {
   }
 }
 
-/**
- * Adapts the order of documents: each gets a score of its own, which is the same for the same text and query.
- */
+/** Adapts ranked documents: each gets a score that depends only on its text and the query. */
 export const fitRerank: Fit = (answer, request) => {
   if (!isObject(answer) || !isObject(request) || !Array.isArray(answer.results)) return null
   const { documents, query, top_n, return_documents } = request
@@ -65,7 +63,7 @@ export const fitRerank: Fit = (answer, request) => {
   return { body: madeUp.length === 0 ? answer : { ...answer, results }, madeUp }
 }
 
-/** Returns a number from 0 to 1. */
+/** Returns a number between 0 and 1. */
 const scoreOf = (query: unknown, document: unknown): number =>
   createHash('sha256')
     .update(JSON.stringify([query, document]))

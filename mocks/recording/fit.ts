@@ -1,19 +1,22 @@
-// Adapts a recorded answer of embeddings or images to the number of items and the format requested. Pure. A
-// format is only another encoding of the recording; a number or length that was not recorded must be made up.
+// Adapts recorded embeddings or images to the requested number of items and format. Pure. A format is only
+// another encoding of the recording; items or lengths that were not recorded are made up.
 import { createHash } from 'node:crypto'
 
 type Json = Readonly<Record<string, unknown>>
 
 export interface Fitted {
-  /** Answer in the requested form: bytes as they are, anything else as JSON; null if it cannot be made up. */
+  /** Answer in the requested form: bytes unchanged, anything else as JSON; null if it cannot be made up. */
   readonly body: unknown
-  /** Content type, if it is another one. */
+  /** Content type, if it differs from the recording's. */
   readonly type?: string
-  /** Differences that had to be made up, for a person: `3 inputs (recorded: 1)`. */
+  /** Description of the made-up parts: `3 inputs (recorded: 1)`. */
   readonly madeUp: readonly string[]
 }
 
-/** Adapts an answer to its request: JSON, or the bytes of anything else. Null if it is no such answer, for example an error. */
+/**
+ * Adapts an answer (JSON, or bytes of another type) to its request. Returns null if the answer has an
+ * unexpected form, for example that of an error.
+ */
 export type Fit = (answer: unknown, request: unknown) => Fitted | null
 
 const isObject = (value: unknown): value is Json =>
@@ -62,7 +65,7 @@ export const fitImages: Fit = (answer, request) => {
   }
 }
 
-/** Splits inputs: one text, or one list of tokens, is one input. */
+/** Splits inputs: one text or one list of tokens is one input. */
 function inputsOf(input: unknown): readonly unknown[] {
   if (!Array.isArray(input)) return [input]
   return input.every((one) => typeof one === 'number') ? [input] : input
@@ -80,7 +83,7 @@ function base64Of(vector: readonly number[]): string {
   return bytes.toString('base64')
 }
 
-/** Returns a vector of length 1, the same for the same input and different for another. */
+/** Returns a vector of length 1 that depends only on the input. */
 function vectorOf(input: unknown, dimensions: number): number[] {
   const numbers: number[] = []
   for (let block = 0; numbers.length < dimensions; block++) {

@@ -1,5 +1,5 @@
-// The folder of a program in recorded answers: it is removed from the recording, wherever the stream cuts it,
-// and a replay puts its own folder into the answer.
+// Tests the program's folder in recorded answers: the recording does not contain it, wherever the stream
+// splits it, and replay inserts its own folder.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { hideFolder, showFolder } from './folder.ts'
@@ -15,7 +15,7 @@ const events = (...pieces: string[]): string =>
     )
     .join('')
 
-/** The answer of a replay in `folder`, in chunks of 40 bytes. */
+/** Returns the answer of a replay in `folder`, from chunks of 40 bytes. */
 function replayed(body: Buffer, length: number, folder: string): string {
   const chunks = Array.from({ length: Math.ceil(body.length / 40) }, (_, i) => [
     Math.min(40, body.length - i * 40),
@@ -34,7 +34,7 @@ function replayed(body: Buffer, length: number, folder: string): string {
 const joined = (text: string): string =>
   [...text.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data!).delta.partial_json).join('')
 
-test('the program’s folder is removed from the recording and replaced by the new one in replay, even if a stream cuts it in three', () => {
+test('a recording does not contain the program’s folder, and replay inserts the new one, even if a stream splits it into three pieces', () => {
   const stream = events('{"file_path":"/home/a', 'nn/pro', 'ject/a.ts","cwd":"/home/ann/project","é":1}')
   const { body, found } = hideFolder(Buffer.from(stream), HOME)
   assert.equal(found, 2)
@@ -46,7 +46,7 @@ test('the program’s folder is removed from the recording and replaced by the n
   }
 })
 
-test('the folder is replaced in a whole answer too; longer names that begin with it stay', () => {
+test('replay also replaces the folder in a whole answer, but not longer names that begin with it', () => {
   const whole = JSON.stringify({
     input: { path: HOME, other: `${HOME}-2/x`, deep: JSON.stringify({ at: `${HOME}/y` }) },
   })
@@ -56,7 +56,7 @@ test('the folder is replaced in a whole answer too; longer names that begin with
   assert.deepEqual(input, { path: '/srv/job', other: `${HOME}-2/x`, deep: '{"at":"/srv/job/y"}' })
 })
 
-test('a folder with a short name, or one that JSON spells differently, stays', () => {
+test('a folder with a short name, or with characters that JSON escapes, is not replaced', () => {
   for (const folder of ['/app', 'C:\\Users\\ann', '/home/"ann"/x'])
     assert.equal(hideFolder(Buffer.from(JSON.stringify({ folder })), folder).found, 0)
   assert.deepEqual(showFolder(Buffer.from('{"a":"/_folder____"}'), 12, 'C:\\job'), [])

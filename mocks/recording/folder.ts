@@ -1,36 +1,36 @@
-// The folder in which a program ran, where a recorded answer names it: a placeholder of the same length in the
-// recording, and the folder of the replay in the answer, so that an agent works where it is started. A stream
-// may have split the name between two events. Pure.
+// Replaces the program's folder in recorded answers: by a placeholder of the same length in the recording,
+// and by the current folder on replay, so that an agent works where it is started. A stream may split the
+// name between two events. Pure.
 
-/** Shortest folder that is replaced: a shorter one could be part of any text. */
+/** Minimum length of a folder that is replaced: a shorter name could be part of any text. */
 const MIN_FOLDER_BYTES = 9
 
 /** Range of bytes in a body. */
 export type Span = readonly [from: number, to: number]
 
-/** Returns the text that stands for a folder of this many bytes. */
+/** Returns the placeholder for a folder of this many bytes. */
 const placeholderOf = (length: number): string => '/_folder'.padEnd(length, '_')
 
-/** Puts the placeholder in place of a folder in a text that is whole. */
+/** Replaces a folder by the placeholder in a complete text. */
 export function withoutFolder(text: string, folder: string): string {
   const length = Buffer.byteLength(folder)
   if (length < MIN_FOLDER_BYTES || !isPlain(folder)) return text
   const [first = '', ...others] = text.split(folder)
-  // The beginning of another name stays.
+  // A longer name with the same beginning stays.
   return others.reduce(
     (rest, after) => rest + (/^[\w.-]/.test(after) ? folder : placeholderOf(length)) + after,
     first,
   )
 }
 
-/** Puts a folder in place of the placeholder in a text that is whole. */
+/** Replaces the placeholder by a folder in a complete text. */
 export const withFolder = (text: string, folder: string): string =>
   text.replaceAll(/\/_folder_*(?!\w)/g, () => (isPlain(folder) ? folder : '/'))
 
-/** Returns true for a folder that is written alike in a text and in JSON. */
+/** Returns true if a folder's name is the same in plain text and in JSON. */
 const isPlain = (folder: string): boolean => /^\/[^"\\\p{Cc}]+$/u.test(folder)
 
-/** Replaces the folder in an answer. `found` is the number of times. */
+/** Replaces the folder in an answer. `found` is the number of replacements. */
 export function hideFolder(body: Buffer, folder: string): { readonly body: Buffer; readonly found: number } {
   const name = Buffer.from(folder)
   if (name.length < MIN_FOLDER_BYTES || !isPlain(folder)) return { body, found: 0 }
@@ -47,13 +47,13 @@ export function hideFolder(body: Buffer, folder: string): { readonly body: Buffe
   return { body: hidden, found: places.length }
 }
 
-/** Piece of a body to be replaced by a text. */
+/** Piece of a body, and the text that replaces it. */
 export interface Edit {
   readonly span: Span
   readonly text: string
 }
 
-/** Returns the edits that put a folder in place of the placeholder of this many bytes. */
+/** Returns the edits that replace the placeholder of this many bytes by a folder. */
 export function showFolder(body: Uint8Array, length: number, folder: string): Edit[] {
   if (!isPlain(folder)) return []
   return placesOf(Buffer.from(body), placeholderOf(length)).flatMap((spans) =>
@@ -81,12 +81,12 @@ function placesOf(body: Buffer, text: string): Span[][] {
   return [...pieces.values()].flatMap((those) => placesIn(raw, those, text))
 }
 
-/** Finds a text in pieces that are read one after the other. */
+/** Finds a text in consecutive pieces. */
 function placesIn(raw: string, pieces: readonly Span[], text: string): Span[][] {
   const joined = pieces.map(([from, to]) => raw.slice(from, to)).join('')
   const places: Span[][] = []
   for (let at = joined.indexOf(text); at >= 0; at = joined.indexOf(text, at + 1)) {
-    if (/^[\w.-]/.test(joined.slice(at + text.length))) continue // the beginning of another name
+    if (/^[\w.-]/.test(joined.slice(at + text.length))) continue // a longer name with the same beginning
     let start = 0
     const spans: Span[] = []
     for (const [from, to] of pieces) {

@@ -23,7 +23,7 @@ const head = {
   shape: 'a test',
 }
 
-/** A directory with these files below openai/. */
+/** Creates a directory with these files below openai/. */
 function folder(t: TestContext, files: Record<string, unknown>): string {
   const dir = mkdtempSync(join(tmpdir(), 'recordings-'))
   t.after(() => rmSync(dir, { recursive: true }))
@@ -38,12 +38,12 @@ test('the recordings of the package pass verification (REC-01, REC-04)', () => {
   assert.ok(readRecordings().length >= 50)
 })
 
-test('an overload or failure that was not recorded is labelled synthetic (REC-04)', () => {
+test('overloads and failures that were not recorded are labelled synthetic (REC-04)', () => {
   for (const { name, origin, response } of readRecordings())
     if (response.status === 429 || response.status >= 500) assert.notEqual(origin, 'authored', name)
 })
 
-test('one recording splits an event, and another splits a UTF-8 character', () => {
+test('the package has a recording that splits an event, and one that splits a UTF-8 character', () => {
   const splits = readRecordings().map(({ bytes, response }) => {
     let end = 0
     return response.chunks.map(([length]) => {
@@ -55,7 +55,7 @@ test('one recording splits an event, and another splits a UTF-8 character', () =
   assert.ok(splits.flat().some(({ inCharacter, inEvent }) => inEvent && !inCharacter))
 })
 
-test('a recording is read with its name and bytes', (t) => {
+test('reading a recording returns its name and bytes', (t) => {
   const [recording] = readRecordings(folder(t, { 'a.json': head, 'a.body.json': '{}' }))
   assert.equal(recording?.name, 'openai/a')
   assert.equal(Buffer.from(recording!.bytes).toString(), '{}')
@@ -83,7 +83,7 @@ test('a problem is reported with its file and field', (t) => {
   )
 })
 
-test('chunks must add up to the body', (t) => {
+test('a recording is refused if its chunks do not add up to the body', (t) => {
   assert.deepEqual(verifyRecordings(folder(t, { 'a.json': head, 'a.body.json': '{ }' })), [
     'openai/a.json: response.chunks: add up to 2 bytes, but a.body.json has 3; correct the one that was changed',
   ])

@@ -1,5 +1,5 @@
-// Recording format, versions 1 and 2: its schema, and how the JSON file and its body file are read. Knows files.
-// Does not know requests, providers or MSW. recordings/README.md describes the format.
+// Recording format, versions 1 and 2: the schema, and the reader of the JSON file and its body file.
+// Independent of requests, providers and MSW. recordings/README.md describes the format.
 import { type Dirent, readdirSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 import { z } from 'zod'
@@ -18,7 +18,8 @@ export const SETTINGS_FOLDER = '.waybill'
 export const ownRecordings = packageFile('recordings')
 
 /**
- * Returns true for headers that a recording may contain: those a client acts on. Others may name an account.
+ * Returns true for headers that a recording may contain: headers that clients act on. Other headers may name
+ * an account.
  */
 export const isKeptHeader = (name: string): boolean =>
   /^(content-type|cache-control|retry-after|retry-after-ms|x-should-retry|(x-|apim-)?request-id|mistral-correlation-id|openai-version|openai-processing-ms|(x|anthropic)-ratelimit-(?=[a-z-]*(limit|remaining|reset|cost))[a-z-]+)$/.test(
@@ -116,12 +117,12 @@ const headSchema = headShape
   )
 
 /**
- * Returns the JSON Schema of a recording's JSON file, for editors and other programs; written to
+ * Returns the JSON Schema of a recording's JSON file, for editors and other programs; it is written to
  * docs/recording.schema.json.
  */
 export const recordingJsonSchema = (): object => z.toJSONSchema(headShape, { io: 'input' })
 
-/** JSON file of a recording, validated. */
+/** Validated JSON file of a recording. */
 export type RecordingHead = z.infer<typeof headSchema>
 
 /**
@@ -130,8 +131,8 @@ export type RecordingHead = z.infer<typeof headSchema>
 export type Recording = RecordingHead & { readonly name: string; readonly bytes: Uint8Array }
 
 /**
- * Reads every recording below `dir`, sorted by name. Throws one Error that lists every problem, a line each:
- * file, field, what is wrong.
+ * Reads every recording below `dir`, sorted by name. Throws one Error that lists every problem on its own
+ * line, with file and field.
  */
 export function readRecordings(dir: string = ownRecordings): Recording[] {
   const { recordings, problems } = scanRecordings(dir)
@@ -172,7 +173,7 @@ function filesBelow(dir: string): Dirent[] {
   }
 }
 
-/** Returns a recording, or its problems. */
+/** Returns a recording or its problems. */
 function readOne(dir: string, file: string): Recording | string[] {
   let json: unknown
   try {

@@ -1,6 +1,5 @@
-// Turns a live or foreign exchange into a recording that may be shared: redacts and names it, and refuses it
-// if any secret could still be found. Knows redaction and the format. Does not know how the exchange was
-// obtained.
+// Turns a live or foreign exchange into a recording that may be shared: redacts it, names it, and refuses it
+// if a secret is left. Knows redaction and the format. Independent of the exchange's source.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -34,24 +33,24 @@ export interface RecordingSource {
   readonly apiVersion: string
   readonly shape: string
   readonly note?: string
-  /** Derived from the exchange if absent. */
+  /** Scenario; derived from the exchange if absent. */
   readonly scenario?: string
-  /** Keys and planted texts that must not be found, in addition to the exchange's own secrets. */
+  /** Keys and planted texts that the recording must not contain, in addition to the exchange's own secrets. */
   readonly secrets: Iterable<string>
-  /** Absent if the answer's text is blanked. */
+  /** Settings of stored answers; absent if the answer's text is blanked. */
   readonly keep?: Keep | undefined
 }
 
-/** Makes a recording keep its answer, and be found by the content of its request. */
+/** Settings for a recording that stores its answer and is found by its request's content. */
 export interface Keep {
   readonly digester: Digester
-  /** True if the request's texts are kept, too, masked. */
+  /** True if the masked texts of the request are stored, too. */
   readonly text: boolean
-  /** True if the whole request is kept, to be asked again. */
+  /** True if the whole request is stored, to be sent again. */
   readonly request: boolean
   /** Time of the request, ms since the epoch. */
   readonly at: number
-  /** Folder in which the program runs; a placeholder stands for it in the answer. */
+  /** Folder in which the program runs; a placeholder replaces it in the answer. */
   readonly folder?: string
 }
 
@@ -72,23 +71,20 @@ export function chunksByEvent(body: Buffer): [number, number][] {
   return pieces.filter((piece) => piece !== '').map(({ length }) => [length, 0])
 }
 
-/**
- * Scenarios that a live request may have. A model named like a scenario is not one, and could reveal
- * something.
- */
+/** Scenarios that a live request may have. A model that is only named like a scenario could reveal something. */
 const TURN = /^(?:plain|tools|\d{3})$/
 
-/** Returns true for an API version in a usual format; anything else could be private. */
+/** Returns true for an API version in a usual format; other values could be private. */
 export const isVersion = (version: string): boolean =>
   /^(?:not named|preview|latest|v\d[a-z\d.]{0,12}|\d{4}-\d\d-\d\d(?:-preview)?)$/.test(version)
 
-/** Makes the recording of an exchange. Throws if the body is missing or no text. */
+/** Makes the recording of an exchange. Throws if the body is missing or is not text. */
 export function draftRecording(exchange: Interaction, source: RecordingSource): Draft {
   if (exchange.method !== 'GET' && exchange.method !== 'POST')
     throw new Error(`a recording answers GET or POST, not ${exchange.method}`)
   if (exchange.responseBody.length === 0) throw new Error('the answer has no body')
   const { provider, basePath } = source
-  // A deployment at Azure is named by its owner, whatever the provider is called in the configuration.
+  // An Azure deployment is named by its owner, even if the configuration gives the provider another name.
   const atAzure = /\.azure\.com(?::\d+)?$/i.test(exchange.host)
   const { method, path, fields, headers, secrets, ...redacted } = redact(
     exchange,
@@ -148,7 +144,7 @@ export function draftRecording(exchange: Interaction, source: RecordingSource): 
   return { head, bytes: body, secrets: { values, words: secrets.words } }
 }
 
-/** Digests the content of a request; with `text` also keeps it, without anything private. */
+/** Digests the content of a request; with `text`, stores the text, too, without private parts. */
 function saidIn(
   { requestBody }: Interaction,
   { digester, text, at }: Keep,
@@ -165,10 +161,10 @@ function saidIn(
   return { ...digested.said, parts }
 }
 
-/** Headers of a request that its answer depends on. */
+/** Request headers that can change the answer. */
 const isAskedHeader = (name: string): boolean => /^(?:anthropic-(?:version|beta)|openai-beta)$/.test(name)
 
-/** Returns the whole request, with placeholders for what is private and for the folder of the program. */
+/** Returns the whole request, with placeholders for private parts and the program's folder. */
 function askedIn(
   { requestBody, requestHeaders }: Interaction,
   values: SecretContent['values'],
@@ -195,8 +191,9 @@ const parsed = (text: string | null): unknown => {
 }
 
 /**
- * Writes a recording below `dir`, keeping existing ones, and returns its name. The second of a kind answers
- * the second request, and so on. Throws, and writes nothing, if it would contain a secret.
+ * Writes a recording below `dir` without overwriting others, and returns its name. The second recording of a
+ * kind answers the second request, and so on. Throws and writes nothing if the recording would contain a
+ * secret.
  */
 export function writeRecording(dir: string, { head, bytes, secrets }: Draft): string {
   const folder = join(dir, head.provider)
@@ -212,7 +209,8 @@ export function writeRecording(dir: string, { head, bytes, secrets }: Draft): st
     const json = `${compact(JSON.stringify({ ...head, request, response: { ...head.response, body } }, null, 2))}\n`
     refuseSecrets(head, json, bytes, secrets)
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-    // Exclusive: never overwrites a file. The JSON file comes last, because it is worthless without a body.
+    // Exclusive flag: never overwrites a file. Writes the JSON file last, because it is worthless without a
+    // body.
     try {
       writeFileSync(join(folder, body), bytes, { flag: 'wx', mode: 0o600 })
     } catch (error) {
@@ -231,8 +229,8 @@ export function writeRecording(dir: string, { head, bytes, secrets }: Draft): st
 }
 
 /**
- * Writes a newer answer below `dir`, under the name of a recording and with its request, in its place if it is
- * there. Returns what is written.
+ * Writes a newer answer below `dir` with the name and the request of a recording, which it replaces if
+ * present. Returns the new recording.
  */
 export function writeAs(dir: string, { name, request, response }: Recording, answer: Recording): Recording {
   const { name: _, bytes, ...head } = answer
@@ -247,7 +245,7 @@ export function writeAs(dir: string, { name, request, response }: Recording, ans
 }
 
 /**
- * Returns the stem of a recording, or a longer one if that belongs to another kind of request: turns are
+ * Returns the stem of a recording, or a longer stem if another kind of request uses it, because turns are
  * counted by kind.
  */
 function freeStem(folder: string, head: RecordingHead): string {
@@ -256,7 +254,7 @@ function freeStem(folder: string, head: RecordingHead): string {
     const there = JSON.parse(readFileSync(join(folder, `${short}.json`), 'utf8'))
     return kindOf(there) === kindOf(head) ? short : long
   } catch {
-    return short // no such file, or no recording
+    return short // missing file, or not a recording
   }
 }
 
@@ -266,7 +264,7 @@ const kindOf = ({ endpoint, request }: Pick<RecordingHead, 'endpoint' | 'request
 const nameOf = (stem: string, order: number): string => (order === 1 ? stem : `${stem}-${order}`)
 
 /**
- * Finds the first free number by doubling, then halving: trying one after the other would be slow for large
+ * Finds the first free number by doubling, then halving, because trying every number would be slow for large
  * counts.
  */
 function firstFree(isTaken: (order: number) => boolean): number {
@@ -292,7 +290,7 @@ function refuseSecrets(
     throw new Error(`not written, because ${reason}`)
   }
   const kept = head.redaction?.keeps !== undefined
-  // A stream may have split a secret in two, which only the joined text shows.
+  // A stream may split a secret in two, so the joined text is searched, too.
   const whole = kept ? joinedPieces(body) : ''
   for (const [where, text] of [
     ['head', json],
@@ -310,7 +308,8 @@ function refuseSecrets(
 }
 
 /**
- * Puts each chunk, and each part of the content, on one line instead of four. No text has a line break here.
+ * Puts each chunk, and each part of the content, on one line instead of four. The texts in them have no line
+ * breaks.
  */
 const compact = (json: string): string =>
   json
@@ -320,8 +319,9 @@ const compact = (json: string): string =>
 const slug = (text: string): string => text.replace(/[^\w.-]+/g, '-').replace(/^-+|-+$/g, '')
 
 /**
- * Returns two stems that describe the request, such as `chat-completions-gpt-5-mini-tools-stream`. Truncated
- * or spelt differently, two kinds may get the same; the second stem distinguishes them.
+ * Returns two stems that describe the request, such as `chat-completions-gpt-5-mini-tools-stream`. Two kinds
+ * may get the same first stem, because names are truncated and normalised; the second stem distinguishes
+ * them.
  */
 export function stemsOf(head: Pick<RecordingHead, 'endpoint' | 'request'>): readonly [string, string] {
   const { model, scenario, stream } = head.request

@@ -1,9 +1,9 @@
-// Differences in shape between a recording and newer answers of its kind: fields, events, headers, status; never
-// words. Pure.
+// Finds differences in structure between a recording and newer answers of its kind: fields, events, headers
+// and status, but not words. Pure.
 import type { Recording } from './format.ts'
 import { kindOf, type RecordedAnswer, shapeOf } from './structure.ts'
 
-/** Differences of a recording from newer answers. All empty: nothing moved. */
+/** Differences of a recording from newer answers. All lists are empty if nothing changed. */
 export interface Moved {
   /** Facts that no newer answer has. */
   readonly gone: readonly string[]
@@ -11,12 +11,12 @@ export interface Moved {
   readonly came: readonly string[]
 }
 
-/** Facts that change with the words: which event follows which, and what keeps a stream open. */
+/** Facts that vary with the words: the order of events, and keepalives. */
 const WORDS = /, then |^comment |^event name ping$|^ping /
 
 /**
- * Returns what moved, or null if no newer answer is of the recording's kind: a text is not compared with a
- * call of a tool, nor a stream with a whole answer.
+ * Returns the differences, or null if no newer answer is of the recording's kind. Compares texts only with
+ * texts, and streams only with streams.
  */
 export function movedIn(recording: Recording, newer: readonly Recording[]): Moved | null {
   const before = answerOf(recording)
@@ -36,7 +36,7 @@ export const kindOfRecording = (recording: Recording): string => kindOf(answerOf
 
 export const hasMoved = ({ gone, came }: Moved): boolean => gone.length + came.length > 0
 
-/** Words what moved, a line each. */
+/** Describes the differences, one per line. */
 export const wordMoved = ({ gone, came }: Moved): string[] => [
   ...gone.map((fact) => `gone  ${fact}`),
   ...came.map((fact) => `new   ${fact}`),

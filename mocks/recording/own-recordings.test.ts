@@ -1,5 +1,5 @@
-// Which requests a user's own recordings answer, at whatever address their provider is configured, and that
-// nothing is made up if none fits.
+// Tests which requests a user's own recordings answer, with their provider configured at various addresses,
+// and that no answer is made up if no recording fits.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type InterceptOptions, interceptProviders } from '../server/intercept.ts'
@@ -46,7 +46,7 @@ async function asking(options: InterceptOptions, url: string, body: unknown = ch
 
 const OPENAI = 'https://api.openai.com/v1/chat/completions'
 
-test('a folder of recordings answers only requests that it contains, unless an option says otherwise', async () => {
+test('a folder of recordings answers only recorded requests, unless an option allows more', async () => {
   const recordings = [recorded('openai/other', { model: 'model-b' })]
   const { status, text } = await asking({ recordings }, OPENAI)
   assert.equal(status, 400)
@@ -57,7 +57,7 @@ test('a folder of recordings answers only requests that it contains, unless an o
 })
 
 const addresses: [string, string, string][] = [
-  // configured name and base URL, address asked
+  // configured name and base URL, requested address
   ['together', 'https://api.together.xyz/v1', 'https://api.together.xyz/v1/chat/completions'],
   ['a', 'https://models.test/a', 'https://models.test/a/chat/completions'],
   ['b', 'https://models.test/a/b/', 'https://models.test/a/b/chat/completions'],
@@ -80,7 +80,7 @@ for (const [name, base, address] of addresses)
     assert.deepEqual(JSON.parse(text), { of: name })
   })
 
-test('recordings of a mock provider or a host answer if the configured name has none', async () => {
+test('recordings of the mock provider or the host answer if the configured name has no recordings', async () => {
   const own = [recorded('work/other', { model: 'model-b' })]
   for (const [folder, address, endpoint] of [
     ['openai', OPENAI, 'chat/completions'],
@@ -98,7 +98,7 @@ test('if two providers have the same address, the recordings of both answer', as
   assert.match((await asking({ recordings, providers: both }, OPENAI)).text, /second/)
 })
 
-test('a provider’s own recorded answer takes precedence over a mock’s refusal', async () => {
+test('a provider’s recorded answer takes precedence over a mock’s refusal', async () => {
   const invalid = { model: 'model-a', messages: 'none' }
   const recordings = [recorded('openai/400', { status: 400, text: '{"error":"as it came"}' })]
   const { status, text, entries } = await asking({ recordings }, OPENAI, invalid)
@@ -114,7 +114,7 @@ test('a recorded error takes its turn among the answers', async () => {
   )
 })
 
-test('the mock serves every provider that was recorded, also providers that are not built in', async (t) => {
+test('the mock serves every recorded provider, even one that is not built in', async (t) => {
   const recordings = [
     recorded('together/plain', { path: '/team/v1/chat/completions', text: '{"of":"together"}' }),
     recorded('together/stream', { path: '/team/v1/chat/completions', stream: true, model: 'model-b' }),

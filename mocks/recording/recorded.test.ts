@@ -6,10 +6,10 @@ import { providers } from '../providers/registry.ts'
 import { readRecordings } from './format.ts'
 
 const recordings = readRecordings()
-/** The answers of a host are those of the providers whose models it serves. */
+/** A host answers with the answers of the providers whose models it serves. */
 const recorded = providers.filter(({ isHost }: MockProvider) => !isHost)
 
-test('every recording has an address of its provider and of the endpoint that it names', () => {
+test('the address of every recording matches its provider and its endpoint', () => {
   for (const { name, provider, endpoint, request } of recordings) {
     const { origin } = providers.find((one) => one.name === provider)!
     const place = placeAt(providers, new URL(origin + request.path))
@@ -35,7 +35,7 @@ test('every provider has a recorded answer of each kind for every endpoint with 
           )
 })
 
-test('every provider has its list of models and its errors, and every endpoint a recording', () => {
+test('every provider has recordings of its model list and its errors, and every endpoint has a recording', () => {
   for (const { name, endpoints } of recorded) {
     const own = recordings.filter((one) => one.provider === name)
     for (const endpoint of endpoints.filter(({ isKept }) => !isKept))

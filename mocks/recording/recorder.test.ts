@@ -1,6 +1,5 @@
-// The recorder end to end: the gateway as `waybill record` runs it, a real socket, and a provider that
-// repeats everything it knows in every possible place. Over 250 lines, because these places are listed one by
-// one.
+// Tests the recorder end to end: the gateway as `waybill record` runs it, a real socket, and a provider that
+// repeats every secret in every possible place. Over 250 lines, because these places are listed one by one.
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,7 +20,7 @@ const CANARY = 'marmalade-kettle-4711'
 const ACCOUNT = 'acct_93kfkw02Dmq81ZZ'
 const COOKIE = 'session=9f8e7d6c5b4a39281706'
 const ORGANISATION = 'org-harbourmasters-guild'
-/** Everything that must not be found, and words that occur only in the prompt and the answer. */
+/** Texts that recordings must not contain, and words that occur only in the prompt and the answer. */
 const PLANTED = [
   KEY,
   CANARY,
@@ -33,7 +32,7 @@ const PLANTED = [
   'Rüschlikon',
 ]
 
-/** A gateway that records what its one provider answers. */
+/** Starts a gateway that records the answers of its one provider. */
 async function recording(t: TestContext, script: Script, { provider = 'alpha' } = {}) {
   const out = temporaryDirectory(t)
   const refused: string[] = []
@@ -49,7 +48,7 @@ async function recording(t: TestContext, script: Script, { provider = 'alpha' } 
   const gateway = await testGateway(t, {
     providers: { alpha: script },
     options: {
-      // The mock server has a port only once it runs, so its address is taken from the request.
+      // The mock server's port is known only after its start, so its address is taken from the request.
       wire: (dispatch) => (request, handler) =>
         createRecorder({ ...options, baseUrl: `${request.origin}/v1` })(dispatch)(request, handler),
     },
@@ -57,7 +56,7 @@ async function recording(t: TestContext, script: Script, { provider = 'alpha' } 
   return { gateway, out, refused, recorded }
 }
 
-/** Everything that was written, file names too, as one text. */
+/** Returns all written files, including their names, as one text. */
 function written(out: string): string {
   const files = readdirSync(out, { recursive: true, encoding: 'utf8' })
   return files
@@ -68,7 +67,7 @@ function written(out: string): string {
     .join('\n')
 }
 
-/** The forms in which a planted text could have got there. */
+/** Returns the encodings in which a planted text could occur. */
 function formsOf(text: string): string[] {
   const base64 = [0, 1, 2].map((offset) =>
     Buffer.from('#'.repeat(offset) + text)
@@ -105,7 +104,7 @@ const events = (text: string) => {
   return found
 }
 
-/** The types of all parts of a value, in order, with the names of fields. */
+/** Returns the types of all parts of a value, in order, with the names of fields. */
 const typesOf = (value: unknown): string =>
   JSON.stringify(value, (_, inner) =>
     typeof inner === 'object' && inner !== null ? inner : inner === null ? 'null' : typeof inner,
@@ -164,7 +163,7 @@ test('a recorded stream keeps its lengths, boundaries and pace, but none of its 
     response.writeHead(200, { 'content-type': 'text/event-stream', ...LEAKY_HEADERS })
     stream(
       sent[0]!,
-      800, // of which a busy machine may see little
+      800, // a busy machine may see only part of the stream
       ...sent.slice(1),
     )(Object.assign(response, { writeHead: () => response }), null as never)
   })
@@ -229,7 +228,7 @@ test('a recorded stream keeps its lengths, boundaries and pace, but none of its 
   assert.match(Buffer.concat(replayed).toString(), /"prompt_tokens":20,"completion_tokens":7/)
 })
 
-test('a whole answer, an error and a compressed one are kept without their texts (REC-01)', async (t) => {
+test('whole answers, errors and compressed answers are stored without their texts (REC-01)', async (t) => {
   const { gateway, out, refused } = await recording(t, answer(`${PROMPT} ${KEY}`))
   const chat = (model: string) =>
     gateway.chat(ask(`alpha/${model}`, { messages: [{ role: 'user', content: PROMPT }] }))
@@ -260,7 +259,7 @@ test('a whole answer, an error and a compressed one are kept without their texts
   )
 })
 
-test('recordings of the same kind are replayed in the order they were made, and none is overwritten', async (t) => {
+test('recordings of one kind are replayed in order of creation, and none is overwritten', async (t) => {
   const { gateway, out, recorded } = await recording(t, answer(), { provider: 'openai' })
   for (const content of ['a', 'bb', 'ccc']) {
     gateway.upstream.alpha!.script = answer(content)
@@ -288,7 +287,7 @@ test('recordings of the same kind are replayed in the order they were made, and 
   assert.deepEqual(replayed, ['x', 'xx', 'xxx', 'xxx'])
 })
 
-test('an exchange with a secret in a place that is kept is refused, and nothing is written (REC-01)', async (t) => {
+test('an exchange with a secret in a part that is not redacted is refused, and nothing is written (REC-01)', async (t) => {
   const { gateway, out, refused } = await recording(t, answer())
   await gateway.chat(ask(`alpha/${CANARY}`))
   assert.match(

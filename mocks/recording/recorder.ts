@@ -1,5 +1,5 @@
 // Observes the traffic between a client and a provider and stores a redacted recording of each exchange, with
-// chunks and timing of the answer. Knows undici's dispatch. Changes nothing that passes.
+// chunks and timing of the answer. Knows undici's dispatch. Does not change the traffic.
 import type { IncomingHttpHeaders } from 'node:http'
 import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib'
 import type { Dispatcher } from 'undici'
@@ -9,27 +9,27 @@ import { chunksByEvent, draftRecording, type Keep, writeRecording } from './make
 
 export interface RecorderOptions {
   readonly provider: string
-  /** Provider's address up to its endpoints; requests to other addresses are not recorded. */
+  /** Provider's base URL; requests to other addresses are not recorded. */
   readonly baseUrl: string
   /** Directory for the recordings. */
   readonly out: string
-  /** Derived from each exchange if absent. */
+  /** Scenario; derived from each exchange if absent. */
   readonly scenario?: string | undefined
-  /** Keys and planted texts that must not be in any recording. */
+  /** Keys and planted texts that no recording may contain. */
   readonly secrets: readonly string[]
-  /** Keeps the answers, and the requests as digests; absent: their text is blanked. */
+  /** Setting that stores answers in full and requests as digests. If absent, the text of both is blanked. */
   readonly keep?: Omit<Keep, 'at'> | undefined
   /** Milliseconds since the epoch. */
   readonly now: () => number
   /** Called with the name of each recording. */
   readonly onRecorded: (name: string) => void
-  /** Called with an exchange that was not recorded, and the reason: one line. */
+  /** Called with an exchange that was not recorded, and the reason in one line. */
   readonly onRefused: (reason: string) => void
 }
 
 /**
- * Returns an interceptor for `dispatcher.compose`. Put it closest to the socket, where the bytes are
- * unchanged.
+ * Returns an interceptor for `dispatcher.compose`. It must be the one closest to the socket, where the bytes
+ * are unchanged.
  */
 export function createRecorder(options: RecorderOptions): Dispatcher.DispatcherComposeInterceptor {
   const { origin, pathname } = new URL(options.baseUrl)
@@ -150,7 +150,10 @@ class Watched implements Dispatcher.DispatchHandler {
   }
 }
 
-/** Decodes a body; the same buffer if nothing is encoded. Throws for an unknown encoding or invalid bytes. */
+/**
+ * Decodes a body; returns the same buffer if the body is not encoded. Throws for an unknown encoding or
+ * invalid bytes.
+ */
 function decoded(body: Buffer, encoding: string): Buffer {
   if (encoding === 'identity') return body
   const decode = {
@@ -172,12 +175,13 @@ function flat(headers: Dispatcher.DispatchOptions['headers'] | IncomingHttpHeade
   return pairs
 }
 
-/** Returns a provider's host if it is the same for all users; null for one that could name its owner. */
+/** Returns a provider's host if all users share it; null if the host could name its owner. */
 const publicHost = (origin: string): string | null =>
   providers.some((one) => one.origin === origin && !one.origins) ? new URL(origin).hostname : null
 
 /**
- * Returns the version in the request's headers or query, otherwise the first segment of the path that is one.
+ * Returns the API version from the request's headers or query, or else from the first version-like segment of
+ * the path.
  */
 export function apiVersionOf({
   url,

@@ -10,7 +10,7 @@ const stream = (bytes: Uint8Array, chunks: [number, number][]) =>
     response: { status: 200, headers: { 'content-type': 'text/event-stream' }, body: 'a.sse', chunks },
   }) as Partial<Recording> as Recording
 
-test('bytes and chunk boundaries come out as they went in (REC-03)', async () => {
+test('replay returns the recorded bytes and chunk boundaries (REC-03)', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.uint8Array({ minLength: 1, maxLength: 40 }), { minLength: 1 }),
@@ -32,7 +32,7 @@ test('bytes and chunk boundaries come out as they went in (REC-03)', async () =>
   )
 })
 
-test('the recorded pace is kept, and the head waits for the first chunk (REC-03)', async () => {
+test('replay keeps the recorded pace, and the response headers wait for the first chunk (REC-03)', async () => {
   const started = performance.now()
   const response = await replay(
     stream(Buffer.from('aabbcc'), [
@@ -47,7 +47,7 @@ test('the recorded pace is kept, and the head waits for the first chunk (REC-03)
   for (const [i, least] of [60, 60, 100, 140].entries()) assert.ok(times[i]! >= least - 2, `${times}`)
 })
 
-test('cancelling ends the wait for the next chunk', async () => {
+test('cancelling a replayed answer ends the wait for the next chunk', async () => {
   const response = await replay(
     stream(Buffer.from('ab'), [
       [1, 0],
@@ -57,10 +57,10 @@ test('cancelling ends the wait for the next chunk', async () => {
   )
   const reader = response.body!.getReader()
   await reader.read()
-  await reader.cancel() // a timer of a minute would now keep the test from ending
+  await reader.cancel() // a timer of a minute would keep the test running
 })
 
-test('status, headers and the end of the body are kept (REC-03)', async () => {
+test('replay keeps the status, the headers and the end of the body (REC-03)', async () => {
   const one = await replay(stream(Buffer.from('ab'), [[2, 0]]), 'none')
   assert.deepEqual(Object.fromEntries(one.headers), {
     'content-type': 'text/event-stream',

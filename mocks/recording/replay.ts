@@ -1,16 +1,16 @@
-// Turns a recording into an answer: status, headers, bytes, chunk boundaries and, optionally, timing. Does
-// not know the request, nor why this recording was chosen.
+// Turns a recording into an answer: status, headers, bytes, chunk boundaries and, optionally, timing.
+// Independent of the request and of the choice of the recording.
 import { createParser } from 'eventsource-parser'
 import { bytesOf, type MockAnswer, type Part } from '../answer.ts'
 import { type Edit, type Span, showFolder } from './folder.ts'
 import type { Recording } from './format.ts'
 
-/** `recorded` waits between chunks as long as recorded, `none` not at all. */
+/** Pace of the answer: `recorded` waits between chunks as long as recorded, `none` does not wait. */
 export type Pace = 'recorded' | 'none'
 
 /**
- * Returns the recorded answer, chunk by chunk, with `folder` in place of the one in which it was recorded.
- * Events whose data satisfies `leaveOut` are omitted, and chunks shrink accordingly.
+ * Returns the recorded answer, chunk by chunk, with the recorded folder replaced by `folder`. Events whose
+ * data satisfies `leaveOut` are omitted, and chunks shrink accordingly.
  */
 export function answerFrom(
   { name, response, bytes, redaction }: Recording,

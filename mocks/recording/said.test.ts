@@ -1,6 +1,6 @@
-// Recordings that keep their answers, as a test of an application uses them: recorded through the gateway
-// from a provider that answers each question, and replayed on another day, in another order, by the mock
-// alone.
+// Tests recordings that store their answers, as an application's tests use them. They are recorded through
+// the gateway from a provider that answers each question. The mock then replays them alone, on another day
+// and in another order.
 import assert from 'node:assert/strict'
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -26,7 +26,7 @@ const TOOLS = ['get_weather', 'get_tides'].map((name) => ({
   function: { name, parameters: { type: 'object', properties: { city: { type: 'string' } } } },
 }))
 
-/** The application's questions; `now` and `folder` change from run to run. */
+/** Returns the application's questions; `now` and `folder` change from run to run. */
 const questions = (now: number, folder: string) => {
   const about = (content: string, more = {}) => ({
     model: 'gpt-5-mini',
@@ -55,7 +55,7 @@ const ANSWERS: Readonly<Record<string, string>> = {
   sunny: 'Leave the coat.',
 }
 
-/** A model that answers the last question, and repeats its caller's key. */
+/** Provider that answers the last question, and repeats its caller's key. */
 const model: Script = (response, { json }) => {
   const messages = json.messages as { role: string; content: string }[]
   const last = messages.at(-1)!
@@ -179,7 +179,7 @@ test('a recorded request is found on another day, in another folder and order (R
   assert.equal((await said(withResult(shuffled, call, 'snow'))).content, ANSWERS.snow)
 })
 
-test('a stored answer has no key, id or cookie, and its request is stored nowhere (REC-01, REC-06)', async (t) => {
+test('a stored answer contains no key, id or cookie, and its request is not stored (REC-01, REC-06)', async (t) => {
   const out = await record(t)
   const text = written(out)
   for (const secret of [KEY, COOKIE, 'chatcmpl-AbCdEf', 'call_Xy1', 'Harbourmaster', 'capital of', 'snow'])
@@ -193,7 +193,7 @@ test('a stored answer has no key, id or cookie, and its request is stored nowher
   assert.match(verifyRecordings(out).join(), /digest-key: other users can read it/)
 })
 
-test('with --keep-text the request can be read, without its key, date and folder (REC-06)', async (t) => {
+test("with --keep-text the recording has the request's text without key, date and folder (REC-06)", async (t) => {
   const out = await record(t, { keepText: true, only: ['france'] })
   const [recording] = readRecordings(out)
   assert.deepEqual(
@@ -209,7 +209,7 @@ test('with --keep-text the request can be read, without its key, date and folder
   assert.deepEqual(verifyRecordings(out), [])
 })
 
-test('if no recording matches, the error names the nearest one and what differs, and nothing else answers (REC-02, REC-06)', async (t) => {
+test('if no recording matches, the only answer is an error with the nearest recording and the differences (REC-02, REC-06)', async (t) => {
   const out = await record(t, { only: ['france', 'weather'] })
   const ask = await replaying(t, out)
   const { france, weather } = questions(Date.now(), '/srv/elsewhere/project')
@@ -237,7 +237,7 @@ test('if no recording matches, the error names the nearest one and what differs,
   }
 })
 
-test('a pattern in .waybill/masks makes two runs equal; an invalid pattern is an error (REC-06)', async (t) => {
+test('a pattern in .waybill/masks makes the requests of two runs equal, and an invalid pattern is an error (REC-06)', async (t) => {
   const out = temporaryDirectory(t)
   const masks = join(out, '.waybill/masks')
   mkdirSync(join(out, '.waybill'))
@@ -251,7 +251,7 @@ test('a pattern in .waybill/masks makes two runs equal; an invalid pattern is an
   await assert.rejects(createMockProviders({ recordings: out }), /masks, line 1: .*; correct the pattern/)
 })
 
-test('without the key, or with a wrong one, neither replay nor recording begins (REC-06)', async (t) => {
+test('replay and recording do not start with a missing or wrong key (REC-06)', async (t) => {
   const out = await record(t, { only: ['france'] })
   const key = join(out, '.waybill/digest-key')
   const right = readFileSync(key, 'utf8').trim()
@@ -266,7 +266,7 @@ test('without the key, or with a wrong one, neither replay nor recording begins 
   assert.equal((await ask(questions(Date.now(), '/srv/x/y').france)).status, 200)
 })
 
-/** One exchange with a provider, recorded without a gateway in between. */
+/** Records one exchange with a provider directly, without a gateway. */
 async function recordOne(t: TestContext, path: string, body: object, script: Script) {
   const out = temporaryDirectory(t)
   const refused: string[] = []
@@ -294,7 +294,7 @@ async function recordOne(t: TestContext, path: string, body: object, script: Scr
   return { out, refused }
 }
 
-test('parts of an answer that repeat the request are blanked; the model’s text and calls stay (REC-01, REC-06)', async (t) => {
+test('a stored answer keeps the model’s text and calls, but parts that repeat the request are blanked (REC-01, REC-06)', async (t) => {
   const { out, refused } = await recordOne(
     t,
     'responses',
@@ -346,7 +346,7 @@ test('parts of an answer that repeat the request are blanked; the model’s text
   assert.deepEqual(verifyRecordings(out), [])
 })
 
-test('a key that a stream splits in two is found, and nothing is written (REC-01)', async (t) => {
+test('a key that a stream splits in two is detected, and nothing is written (REC-01)', async (t) => {
   const { out, refused } = await recordOne(
     t,
     'chat/completions',
@@ -381,7 +381,7 @@ const edits: [string, (head: any) => void, RegExp][] = [
   ['nonsense in its place', (head) => (head.request.said = 'hello'), /request\.said: /],
 ]
 
-test('a recording that was edited into nonsense is refused, and the error names its file and field (REC-06)', async (t) => {
+test('a recording with invalid edits is refused, and the error names the file and the field (REC-06)', async (t) => {
   const out = await record(t, { only: ['france'] })
   const file = join(out, `${readRecordings(out)[0]!.name}.json`)
   const right = readFileSync(file, 'utf8')
@@ -396,7 +396,7 @@ test('a recording that was edited into nonsense is refused, and the error names 
   await assert.rejects(createMockProviders({ recordings: out }), /is not JSON/)
 })
 
-test('recordings of format 1 answer in their turn beside those of format 2 (REC-03, REC-06)', async (t) => {
+test('recordings of formats 1 and 2 answer in turn from one folder (REC-03, REC-06)', async (t) => {
   const out = await record(t, { only: ['france'] })
   const [newer] = readRecordings(out)
   for (const [name, order] of [
@@ -422,7 +422,7 @@ test('recordings of format 1 answer in their turn beside those of format 2 (REC-
   assert.deepEqual(answers, ['older', ANSWERS.France, 'older-2', 'older-2'])
 })
 
-test('the package keeps no answers in its own folder, which is published (REC-01)', () => {
+test("recordings in the package's own folder, which is published, store no answers (REC-01)", () => {
   for (const dir of [ownRecordings, join(ownRecordings, 'openai')])
     assert.throws(() => keepIn(dir, { keepAnswers: true }), /belongs to the package/)
 })

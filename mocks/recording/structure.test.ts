@@ -14,7 +14,7 @@ const delta = (fields: object, finish: string | null = null) => ({
   choices: [{ delta: fields, finish_reason: finish }],
 })
 
-test('a body is the set of its paths and their types', () => {
+test('the structure of a body is the set of its paths and their types', () => {
   assert.deepEqual([...shapeOf(whole({ a: [{ b: 1 }, { b: null }], c: { d: 'x' } }))].sort(), [
     'body a array',
     'body a[].b null',
@@ -56,7 +56,7 @@ test('different kinds of answers differ in structure', () => {
   assert.equal(kindOf(stream(': WAIT', delta({ reasoning_content: 'hm' }))), 'stream + reasoning')
 })
 
-test('different kinds of answers differ in structure in the other dialects too', () => {
+test("different kinds of answers also differ in structure in dialects other than OpenAI's chat", () => {
   const kinds = {
     'whole + tools': [
       { content: [{ type: 'tool_use', name: 'a', input: { thought: 1 } }] },
@@ -112,7 +112,7 @@ test('the arguments of a tool are not part of the structure', () => {
   assert.ok(![...facts].some((fact) => fact.includes('city')))
 })
 
-test('drift is a part that no capture has, or the lack of a part that all of them have', () => {
+test('drift is a part that occurs in no capture, or a missing part that occurs in all captures', () => {
   const captures = [new Set(['a', 'b', 'c']), new Set(['a', 'b', 'd'])]
   assert.deepEqual(compareShapes(new Set(['a', 'x']), captures), {
     unknown: ['x'],

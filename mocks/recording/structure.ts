@@ -1,5 +1,5 @@
-// Structure of an answer as a set of facts, and the differences of two structures. Pure; never looks at a
-// value, except those that determine the kind of a stream's event.
+// Structure of an answer as a set of facts, and the differences of two structures. Pure; ignores all values
+// except those that determine the kind of a stream's event.
 import { createParser } from 'eventsource-parser'
 
 /** Answer of a recording or of a foreign capture. */
@@ -11,8 +11,8 @@ export interface RecordedAnswer {
 }
 
 /**
- * Differences from captures of its kind: `unknown` to all of them, `missing` although all have it, `optional`
- * if some have it.
+ * Differences from captures of the same kind: `unknown` facts occur in no capture, `missing` facts in all,
+ * `optional` facts in some.
  */
 export interface Drift {
   readonly unknown: string[]
@@ -51,7 +51,7 @@ export function shapeOf({ status, headers, body }: RecordedAnswer): Set<string> 
   return facts
 }
 
-/** Tool calls as written by OpenAI's chat, its responses, Anthropic, Gemini. */
+/** Tool calls in the formats of OpenAI's chat, OpenAI's responses, Anthropic and Gemini. */
 const CALLS = [
   /"tool_calls":\s*\[\s*\{/,
   /"type":\s*"function_call"/,
@@ -59,9 +59,7 @@ const CALLS = [
   /"functionCall":\s*\{/,
 ]
 
-/**
- * Thoughts as written by the chats of several providers, OpenAI's responses, Anthropic and Mistral, Gemini.
- */
+/** Thoughts in the formats of several providers' chats, OpenAI's responses, Anthropic and Mistral, and Gemini. */
 const THOUGHTS = [
   /"reasoning(_content)?":\s*"[^"]/,
   /"type":\s*"reasoning"/,
@@ -69,7 +67,7 @@ const THOUGHTS = [
   /"thought":\s*true/,
 ]
 
-/** Picture within an answer; others are an address. */
+/** Picture within an answer; other pictures are addresses. */
 const PICTURES = [/"b64_json":\s*"/]
 
 /** Paginated list. */
@@ -105,7 +103,7 @@ function isStream(body: string): boolean {
   return /^\s*(:|data:|event:|id:|retry:)/.test(body)
 }
 
-/** Parses JSON; other text is returned as it is: `[DONE]`, or an error page. */
+/** Parses JSON; returns other text unchanged, such as `[DONE]` or an error page. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -114,7 +112,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Returns the kind of an event, in the terms of its dialect. */
+/** Returns the kind of an event in its dialect's terms. */
 function eventKind(json: unknown): string {
   if (typeof json !== 'object' || json === null) return 'no object'
   if ('type' in json && typeof json.type === 'string') return typedKind(json as Typed)
@@ -129,7 +127,7 @@ interface Typed {
 }
 
 /**
- * Returns the kind of a named event of Anthropic or OpenAI's responses, with the type of its content:
+ * Returns the kind of a named event of Anthropic or OpenAI's responses, with the type of the event's content:
  * "content_block_start text".
  */
 function typedKind({ type, item, delta, content_block }: Typed): string {
@@ -171,7 +169,7 @@ function chunkKind(json: unknown): string {
   }
   const choice = chunk.choices?.[0]
   const delta = choice?.delta ?? {}
-  const thinks = Array.isArray(delta.content) // Mistral's thoughts are parts, its words text
+  const thinks = Array.isArray(delta.content) // Mistral's thoughts are parts, its other words plain text
   const carries = [
     chunk.error && 'error',
     delta.role && 'role',

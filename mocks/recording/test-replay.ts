@@ -1,4 +1,4 @@
-// A helper that the tests of recordings share: a recording as a Response, without a mock around it.
+// Helper that the tests of recordings share: turns a recording into a Response without a mock.
 
 import { type Notes, respond } from '../server/respond.ts'
 import type { Recording } from './format.ts'
@@ -7,6 +7,6 @@ import { answerFrom, type Pace } from './replay.ts'
 const NEVER = new AbortController().signal
 const UNHEARD: Notes = { sent() {}, completed() {}, cut() {}, peerLeft() {}, done() {} }
 
-/** Whole. Resolves when the first chunk is due. */
+/** Returns the whole recording. Resolves when the first chunk is due. */
 export const replay = (recording: Recording, pace: Pace): Promise<Response> =>
   respond({ answer: answerFrom(recording, pace), note: UNHEARD }, { gate: async () => {}, gone: NEVER })

@@ -1,5 +1,5 @@
-// Checks the metadata of a recorded live exchange: only what import and record write is allowed. Pure; never
-// repeats a value in a problem. Knows the fields and the rules of redaction.
+// Checks the metadata of a recorded live exchange: only values that import and record write are allowed.
+// Pure; never repeats a value in a problem. Knows the fields and the rules of redaction.
 
 import { providers } from '../providers/registry.ts'
 import { blank } from '../redaction/blank-text.ts'
@@ -22,14 +22,14 @@ const IMPORTED =
 const LIVE = /^a live exchange with (.+)$/
 
 /**
- * Returns true for a word that a user may choose: letters, digits, a few signs; nothing like a token or an
+ * Returns true for a word that a user may choose: letters, digits and a few signs, unlike a token or an
  * address.
  */
 const isPlainWord = (word: string): boolean =>
   /^[\w.-]{1,64}$/.test(word) &&
   !word.split(/[-_.]/).some((piece) => piece.length >= 12 && /\d/.test(piece) && /[a-z]/i.test(piece))
 
-/** Returns what is wrong in the metadata of a live exchange, field by field, without the values. */
+/** Returns the problems in a live exchange's metadata, field by field, without the values. */
 export function wrongInHead(recording: Recording): string[] {
   const { name, provider, endpoint, request, response, note, shape, api_version } = recording
   const place = createPlaceholders(true)
@@ -79,7 +79,7 @@ function isLive(shape: string, provider: string): boolean {
   return host !== undefined && (host === provider || hostName(host) === host)
 }
 
-/** Returns why a recording that claims to be written by hand is not, or null. */
+/** Returns the reason why a recording cannot be handwritten although it claims to be, or null. */
 export function liveTraces({ redaction, request, shape, note, bytes, response }: Recording): string | null {
   if (redaction) return 'has the proof of a redaction'
   if (request.fields) return 'has the sizes of a live request'
@@ -89,7 +89,7 @@ export function liveTraces({ redaction, request, shape, note, bytes, response }:
   return /(?:^|[^A-Za-z])REDACTED_\d/.test(text) ? 'has the placeholders of a redaction' : null
 }
 
-/** Returns true if the file contains no more than was read from it: of a duplicate field only one is read. */
+/** Returns true if the file contains only the data that was read: of duplicate fields, only one is read. */
 export function holdsOnly(json: string, head: unknown): boolean {
   const size = (text: string) => text.replace(/\s+/g, '').length
   return size(json) === size(JSON.stringify(head))

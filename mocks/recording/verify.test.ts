@@ -1,4 +1,4 @@
-// Problems that are found in recordings: wrong heads, and live answers with something private left. Over 250
+// Tests the problems that verification finds: wrong metadata, and private text left in live answers. Over 250
 // lines, because its cases are tables.
 import assert from 'node:assert/strict'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -27,7 +27,7 @@ const head = {
   redaction: { version: 1, replaced: 4, looked_for: 3, found: 0 },
 }
 
-/** A directory with these files below openai/. */
+/** Creates a directory with these files below openai/. */
 function folder(t: TestContext, files: Record<string, unknown>): string {
   const dir = mkdtempSync(join(tmpdir(), 'recordings-'))
   t.after(() => rmSync(dir, { recursive: true }))
@@ -50,7 +50,7 @@ const { redaction: _, ...bare } = head
 const { date: __, ...dateless } = head
 const key = `sk-${'proj'}-${'a1'.repeat(12)}`
 const long = body.length + 1
-/** Mistakes in a head or a body, and the line that reports each. */
+/** Mistakes in metadata or bodies, and the line that reports each. */
 const wrong: [sentence: string, head: unknown, body: string, line: RegExp][] = [
   [
     'no proof of redaction (REC-01)',
@@ -103,7 +103,7 @@ const wrong: [sentence: string, head: unknown, body: string, line: RegExp][] = [
   ],
 ]
 for (const [sentence, wrongHead, wrongBody, line] of wrong)
-  test(`found: ${sentence}`, (t) => {
+  test(`verification finds ${sentence}`, (t) => {
     const problems = verifyRecordings(
       folder(t, {
         'chat-completions-plain.json': wrongHead,
@@ -116,7 +116,7 @@ for (const [sentence, wrongHead, wrongBody, line] of wrong)
     )
   })
 
-/** A head that was edited: each change is found, whatever else is in order. */
+/** Edits of metadata: each change is found although everything else is correct. */
 const text = 'Dear Ada, the harbour is closed'
 const token = 'q7Xc91kZpR44mTn0'
 const changed: [sentence: string, change: object, line: RegExp][] = [
@@ -168,7 +168,7 @@ const changed: [sentence: string, change: object, line: RegExp][] = [
   ['a live exchange that says it is synthetic', { origin: 'synthetic' }, /: origin: /],
 ]
 for (const [sentence, change, line] of changed)
-  test(`found: ${sentence} (REC-01)`, (t) => {
+  test(`verification finds ${sentence} (REC-01)`, (t) => {
     const problems = verifyRecordings(
       folder(t, {
         'chat-completions-plain.json': { ...head, ...change },
@@ -182,7 +182,7 @@ for (const [sentence, change, line] of changed)
     assert.doesNotMatch(problems.join('\n'), /Ada|acme|q7Xc91/i, 'a problem repeats what must not be told')
   })
 
-/** What is left of a live exchange when its marks are taken away one by one and the answer is put back. */
+/** Live exchanges with the original answer, from which the marks of live exchanges are removed one by one. */
 const unmarked: [sentence: string, head: object, body: string][] = [
   ['the proof of redaction', { origin: 'authored' }, body.replace('xx xxx', 'go now')],
   ['only its source', { origin: 'authored', redaction: undefined }, body.replace('xx xxx', 'go now')],
@@ -208,7 +208,7 @@ const unmarked: [sentence: string, head: object, body: string][] = [
   ],
 ]
 for (const [left, change, answer] of unmarked)
-  test(`found: a live answer put back as authored, with ${left} left (REC-01)`, (t) => {
+  test(`verification finds a restored live answer that claims to be handwritten, by ${left} (REC-01)`, (t) => {
     const problems = verifyRecordings(
       folder(t, {
         'chat-completions-plain.json': { ...head, ...change },
@@ -218,7 +218,7 @@ for (const [left, change, answer] of unmarked)
     assert.match(problems.join('\n'), /: origin: /)
   })
 
-test('found: a name that says what the answer was about (REC-01)', (t) => {
+test('verification finds a name that reveals the topic of the answer (REC-01)', (t) => {
   const problems = verifyRecordings(
     folder(t, {
       'acme-merger.json': { ...head, response: { ...head.response, body: 'acme-merger.body.json' } },
@@ -228,7 +228,7 @@ test('found: a name that says what the answer was about (REC-01)', (t) => {
   assert.match(problems.join('\n'), /: its name is not the one .*; call it chat-completions-plain$/)
 })
 
-test('found: a body file whose name says what the answer was about (REC-01)', (t) => {
+test('verification finds a body file with a name that reveals the topic of the answer (REC-01)', (t) => {
   const problems = verifyRecordings(
     folder(t, {
       'chat-completions-plain.json': {
@@ -241,7 +241,7 @@ test('found: a body file whose name says what the answer was about (REC-01)', (t
   assert.match(problems.join('\n'), /plain\.json: response\.body: does not have the name of its head/)
 })
 
-test('found: a second value of a field, which a reader of JSON passes over (REC-01)', (t) => {
+test('verification finds a second value of a field, which JSON parsers ignore (REC-01)', (t) => {
   const twice = JSON.stringify(head).replace('"origin":', `"note":${JSON.stringify(text)},"origin":`)
   const dir = folder(t, {
     'chat-completions-plain.json': twice.replace(
@@ -253,7 +253,7 @@ test('found: a second value of a field, which a reader of JSON passes over (REC-
   assert.match(verifyRecordings(dir).join('\n'), /contains more than is read from it/)
 })
 
-test('found: a body without a head, and two heads for one request', (t) => {
+test('verification finds a body file without a JSON file, and two JSON files for one request', (t) => {
   const problems = verifyRecordings(
     folder(t, {
       'chat-completions-plain.json': head,
@@ -279,7 +279,7 @@ test('found: a body without a head, and two heads for one request', (t) => {
   )
 })
 
-test('only recordings older than the given number of months are named', (t) => {
+test('only recordings older than the given number of months are listed', (t) => {
   const dir = folder(t, { 'chat-completions-plain.json': head, 'chat-completions-plain.body.json': body })
   assert.deepEqual(agedRecordings(dir, 6, new Date('2027-05-21T00:00:00Z')), [])
   assert.deepEqual(agedRecordings(dir, 6, new Date('2027-05-22T00:00:00Z')), [

@@ -1,5 +1,5 @@
-// Proves that recordings are valid, and that those of live exchanges contain nothing private (REC-01,
-// REC-04). Knows files and the rules of redaction. Repairs nothing.
+// Verifies that recordings are valid, and that recordings of live exchanges contain nothing private (REC-01,
+// REC-04). Knows files and the rules of redaction. Does not repair recordings.
 import { join } from 'node:path'
 import { readBounded } from '../../src/shared/bounded-file.ts'
 import { idOf } from '../matching/digest.ts'
@@ -11,10 +11,10 @@ import { bodyFile, MAX_FILE_BYTES, ownRecordings, type Recording, scanRecordings
 import { holdsOnly, liveTraces, wrongInHead } from './verify-head.ts'
 
 /**
- * Returns every problem of the recordings below `dir`, a line each with file and remedy. In addition to what
- * reading checks: no body file without a JSON file, no two recordings of one request, no credential, nothing
- * in metadata or answer of a live exchange that redaction would remove, and no live exchange that claims to
- * be none.
+ * Returns every problem of the recordings below `dir`, one per line with file and remedy. Reading checks the
+ * format. This function also finds body files without a JSON file, two recordings of one request, and
+ * credentials. In live exchanges it finds private parts that redaction would remove, and false claims not to
+ * be live.
  */
 export function verifyRecordings(dir: string = ownRecordings): string[] {
   const { recordings, problems, files } = scanRecordings(dir)
@@ -56,8 +56,8 @@ export function verifyRecordings(dir: string = ownRecordings): string[] {
 }
 
 /**
- * Returns the problems of a recording: private content of a live exchange, or traces of one in any other
- * recording.
+ * Returns the problems of a recording: private content in a live exchange, or traces of a live exchange in
+ * another recording.
  */
 function wrongWith(dir: string, recording: Recording): string[] {
   if (recording.origin !== 'recorded') {
@@ -78,7 +78,7 @@ function wrongWith(dir: string, recording: Recording): string[] {
   ].map((problem) => (/; call it/.test(problem) ? problem : `${problem}; record or import it again`))
 }
 
-/** Returns the recordings older than `months`, a line each: the provider may have changed since. */
+/** Returns the recordings older than `months`, one per line: the provider may have changed since then. */
 export function agedRecordings(dir: string, months: number, now: Date): string[] {
   const limit = new Date(now)
   limit.setUTCMonth(limit.getUTCMonth() - months)
@@ -88,7 +88,7 @@ export function agedRecordings(dir: string, months: number, now: Date): string[]
     .map(({ name, date }) => `${name}.json: is of ${date}, more than ${months} months old; record it again`)
 }
 
-/** Returns what redaction would still change: it changes nothing that is already redacted. */
+/** Returns the parts that redaction would still change; redacting twice changes nothing. */
 function unredacted({ provider, request, response, bytes, redaction }: Recording): string | null {
   const { method, path } = request
   try {

@@ -2,8 +2,8 @@
 // keeps its length in UTF-8, so that every byte offset stays valid. Blanking twice changes nothing.
 
 /**
- * Blanks a text. White space and ASCII punctuation stay, so JSON within a text stays JSON if it consists of
- * those. Characters beyond ASCII become × (2 bytes), ✕ (3) or 𝐱 (4).
+ * Blanks a text. White space and ASCII punctuation stay, so JSON within a text stays valid if it consists of
+ * these. Characters beyond ASCII become × (2 bytes), ✕ (3) or 𝐱 (4).
  */
 export const blank = (text: string): string =>
   text
@@ -12,7 +12,8 @@ export const blank = (text: string): string =>
     .replace(/[0-9]/g, '1')
     .replace(/[\u0080-\u07ff]/g, '×')
     .replace(/[\u0800-\ud7ff\ue000-\uffff]/g, '✕')
-    // Each half separately too: a stream may split a pair, and the halves must still match.
+    // Each half of a pair is also replaced separately: a stream may split the pair, and the halves must still
+    // match.
     .replace(/[\ud800-\udbff]/g, '\ud835')
     .replace(/[\udc00-\udfff]/g, '\udc31')
 
@@ -22,7 +23,7 @@ export const blank = (text: string): string =>
 const JSON_PARTS =
   /(\\u[\da-fA-F]{4}|\\["\\/bfnrt]|(?<=(?:^|[:,[])\s*)(?:true|false|null)(?=\s*(?:$|[,}\]]))|(?<=\d)[eE](?=[+-]?\d))/
 
-/** Blanks a text that is JSON, or a piece of it, and keeps it valid. A boolean becomes true. */
+/** Blanks JSON text or a piece of it, and keeps it valid. A boolean becomes true. */
 export const blankJsonText = (text: string): string =>
   text
     .split(JSON_PARTS)
@@ -53,8 +54,8 @@ export function blankInString(inner: string, change: (text: string) => string): 
 const decoded = (unit: string): string => JSON.parse(`"${unit}"`)
 
 /**
- * Variants of a blanked character that keep two names distinct: the character itself first; blanked again it
- * is the same.
+ * Variants of a blanked character that keep two names distinct. The first is the character itself. Blanking a
+ * variant again does not change it.
  */
 const VARIANTS: readonly [first: string, count: number][] = [
   ['1', 9],
@@ -65,7 +66,7 @@ const VARIANTS: readonly [first: string, count: number][] = [
 const LETTERS = 'xyzabcdefghijklmnopqrstuvw'
 
 /**
- * Returns the `nth` of the names that blanking makes equal, 0 being the blanked name itself; the last if
+ * Returns the `nth` variant of a blanked name; 0 is the blanked name itself. Returns the last variant if
  * there are no more.
  */
 export function variantOf(blanked: string, nth: number): string {

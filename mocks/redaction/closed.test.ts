@@ -1,4 +1,5 @@
-// What redaction must leave alone, because a client acts on it: closed values, counts, and names that differ.
+// Tests that redaction preserves the parts on which clients act: enumerated values, counts, and distinct
+// names.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { redactAnswer } from './exchange.ts'
@@ -61,7 +62,7 @@ test('text that only resembles a known value is removed from the same fields (RE
     assert.doesNotMatch(redacted(JSON.stringify(value)), /acme|ada|harbour|closed|merger/i)
 })
 
-/** Arguments whose names have the same length, and the number of their names. */
+/** Arguments with names of equal length, and the number of names. */
 const colliding: [args: object, names: number][] = [
   [{ a: 2, b: 3 }, 2],
   [{ x: 1, y: 2, z: 3 }, 3],
@@ -74,7 +75,7 @@ const colliding: [args: object, names: number][] = [
   [{ outer: { a: { c: 1, d: 2 }, b: { c: 1, d: 2 } } }, 1],
 ]
 
-/** How many values an object still has, at every depth. */
+/** Counts the values of an object at every depth. */
 const count = (value: unknown): number =>
   typeof value === 'object' && value !== null
     ? Object.values(value).reduce<number>((sum, inner) => sum + count(inner), 0)
@@ -90,13 +91,13 @@ for (const [args, names] of colliding) {
     assert.equal(count(JSON.parse(inText.function.arguments)), count(args))
   })
 
-  test(`different names in tool arguments that come in pieces stay different: ${text.slice(0, 40)} (REC-03)`, () => {
+  test(`different names in tool arguments sent in pieces stay different: ${text.slice(0, 40)} (REC-03)`, () => {
     for (const size of [1, 2, 3, 7])
       for (const [event, pieceOf] of Object.entries(dialects)) {
         const pieces = Array.from({ length: Math.ceil(text.length / size) }, (_, i) =>
           text.slice(i * size, (i + 1) * size),
         )
-        // Two calls, their pieces in turn.
+        // Two calls, with their pieces alternating.
         const body = pieces
           .flatMap((piece) =>
             [0, 1].map((index) => `data: ${JSON.stringify(eventOf(event, piece, index))}\n\n`),

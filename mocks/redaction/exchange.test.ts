@@ -18,7 +18,7 @@ const exchange = (difference: Partial<Interaction> & { body?: string }): Interac
   ...difference,
 })
 
-/** An answer, and what is left of it: the same length, to the byte. */
+/** Answers, and their redacted form with the same length in bytes. */
 const bodies: [sentence: string, body: string, left: string][] = [
   [
     'an answer of OpenAI’s chat',
@@ -90,12 +90,12 @@ const bodies: [sentence: string, body: string, left: string][] = [
 ]
 
 for (const [sentence, body, left] of bodies)
-  test(`redaction of ${sentence} (REC-01)`, () => {
+  test(`redaction blanks the private parts of ${sentence} (REC-01)`, () => {
     assert.equal(redact(exchange({ body })).body.toString(), left)
     assert.equal(Buffer.byteLength(left), Buffer.byteLength(body))
   })
 
-test('an id becomes the same placeholder everywhere, and different ids become different placeholders', () => {
+test('each id has one placeholder everywhere, and different ids have different placeholders', () => {
   const body =
     '{"id":"call_aaaaaaaaaaaaaa","item_id":"call_bbbbbbbbbbbbbb","tool_call_id":"call_aaaaaaaaaaaaaa","request_id":"req-1"}'
   const { headers, body: left } = redactAnswer({
@@ -112,7 +112,7 @@ test('an id becomes the same placeholder everywhere, and different ids become di
   assert.equal(headers['x-request-id'], item_id)
 })
 
-test('only headers with a known name and form are kept', () => {
+test('redaction keeps only headers with a known name and form', () => {
   const { headers } = redact(
     exchange({
       responseHeaders: {
@@ -136,7 +136,7 @@ test('only headers with a known name and form are kept', () => {
   })
 })
 
-test('a redacted request keeps only its method, path, names and sizes', () => {
+test('a redacted request keeps only its method, path, field names and sizes', () => {
   const { path, fields } = redact(
     exchange({
       path: '/v1/projects/harbour-7/locations/eu/models/gemini-2.5-flash:streamGenerateContent',
@@ -150,14 +150,14 @@ test('a redacted request keeps only its method, path, names and sizes', () => {
   assert.deepEqual(fields, { contents: 16, model: 24, xx_xxxxx: 5 })
 })
 
-test('a project that has the name of a model is still removed (REC-01)', () => {
+test('the name of a project is removed even if it is the name of a model (REC-01)', () => {
   const { path } = redact(
     exchange({ path: '/v1/projects/acme-gemini-pro/publishers/google/models/gemini-pro:generateContent' }),
   )
   assert.equal(path, '/v1/projects/REDACTED_000133/publishers/google/models/gemini-pro:generateContent')
 })
 
-test('a key is found even if a model has the same name; an interface’s date is not taken for a secret (REC-01)', () => {
+test('a key is found even if a model has the same name, and the date of an API version does not count as a secret (REC-01)', () => {
   const { secrets } = redact(
     exchange({
       url: 'https://api.example.com/v1/x?api-version=2024-10-21',
@@ -168,13 +168,13 @@ test('a key is found even if a model has the same name; an interface’s date is
   assert.deepEqual([...secrets.values], [['zebra-private-4711', 'header authorization']])
 })
 
-test('an answer of many megabytes is redacted (REC-01)', () => {
+test('answers of many megabytes are redacted (REC-01)', () => {
   const image = Buffer.alloc(4e6, 7).toString('base64')
   const { body } = redact(exchange({ body: JSON.stringify({ data: [{ b64_json: image }] }) }))
   assert.equal(body.includes('BwcH'), false)
 })
 
-test('the values that must not be found are listed: credentials, cookies, query values, ids and long words', () => {
+test('redaction lists the values that must not occur afterwards: credentials, cookies, query values, ids and long words', () => {
   const { secrets } = redact(
     exchange({
       url: 'https://api.example.com/v1/x?key=AIplanted12&v=1',
@@ -246,7 +246,7 @@ function isJson(text: string): boolean {
   }
 }
 
-test('signatures and tokens of clouds are removed, even if a kept answer repeats them', () => {
+test('cloud signatures and tokens are removed, even if a stored answer repeats them', () => {
   const secrets = [
     'AKIAEXAMPLE00000001',
     'fe5f80f77d5fa3beca038a248ff027d0445342fe2855ddc963176630326f1024',

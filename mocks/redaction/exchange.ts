@@ -1,6 +1,6 @@
-// Removes from an exchange everything that belongs to its owner, and keeps every length: a body keeps its
-// bytes of structure in the same places, so that chunk boundaries survive. Used for live exchanges and
-// foreign recordings. Pure; knows HTTP, JSON and event streams, and no provider in particular.
+// Removes everything private from an exchange without changing lengths: structure bytes of a body stay in
+// place, so that chunk boundaries survive. Used for live exchanges and foreign recordings. Pure; knows HTTP,
+// JSON and event streams. Independent of single providers.
 
 import type { Interaction } from '../import/interaction.ts'
 import { isKeptHeader } from '../recording/format.ts'
@@ -13,12 +13,12 @@ import { createPlaceholders, placeholderOf } from './placeholders.ts'
 import { planPieces } from './tool-arguments.ts'
 import { isPathWord, isStructural } from './vocabulary.ts'
 
-/** Exchange that may be stored, with the secrets that must not be found in it. */
+/** Exchange that may be stored, and the secrets that it must not contain. */
 export interface Redacted {
   readonly method: string
   readonly path: string
   /**
-   * Bytes of each field of the request's body as JSON, by name; names that are not the interface's are
+   * Size in bytes of each field of the request's JSON body, by name. Names outside the public interface are
    * blanked.
    */
   readonly fields: Readonly<Record<string, number>>
@@ -30,30 +30,30 @@ export interface Redacted {
   readonly secrets: SecretContent
 }
 
-/** Headers whose values must not be found afterwards. */
+/** Headers with private values, which redacted exchanges must not contain. */
 const PRIVATE_HEADER =
   /auth|key|token|cookie|secret|signature|organi[sz]ation|project|account|workspace|session|tenant|user-id|request-id|cf-ray/
 
-/** Those that are credentials, searched for even if a model has the same name. */
+/** Credential headers. Redacted exchanges are searched for their values even if a model has the same name. */
 const CREDENTIAL = /^header .*(?:auth|api-key|cookie|secret|signature)/
 
-/** Pieces that reveal nothing: a recorder's own placeholder, and a date, as in `api-version=2024-10-21`. */
+/** Harmless pieces: a recorder's own placeholder, and a date, as in `api-version=2024-10-21`. */
 const PUBLIC_PIECE = /^(?:REDACTED|\d{4}-\d\d-\d\d$)/
 
-/** Access key in a signature of AWS's. */
+/** Access key in an AWS signature. */
 const ACCESS_KEY_ID = /^AWS4-\S+ Credential=([^/]+)\//
 
-/** Attributes of a cookie, which are no secrets. */
+/** Attributes of a cookie, which are not secret. */
 const COOKIE_ATTRIBUTE = /^(?:HttpOnly|SameSite)$/i
 
-/** Ids of providers inside a text, such as the number of a request in the message of an error. */
+/** Providers' ids within a text, such as a request's number in an error message. */
 const ID_IN_TEXT =
   /\b(?:chatcmpl|msg|resp|call|toolu|srvtoolu|req|gen|run|file|batch|thread)[-_](?=\w{0,60}\d)(?!REDACTED)\w{12,}/g
 
 /**
- * Redacts an exchange. With `keepsAnswer`, the model's words stay, except credentials and private names that
- * `known` and the exchange itself contain. Throws if the answer's body is not UTF-8 text, which could not be
- * checked.
+ * Redacts an exchange. With `keepsAnswer`, the model's words stay, except credentials and the private names
+ * in `known` and in the exchange itself. Throws if the answer's body is not UTF-8 text, because it could not
+ * be checked.
  */
 export function redact(
   exchange: Interaction,
@@ -106,7 +106,7 @@ export function redact(
   }
 }
 
-/** Replaces private values in an answer that is kept, by text of the same length. */
+/** Replaces private values in a stored answer by text of the same length. */
 function withoutValues(body: Buffer, values: readonly string[]): Buffer {
   let text = body.toString('utf8')
   for (const value of values) {
@@ -121,25 +121,23 @@ function withoutValues(body: Buffer, values: readonly string[]): Buffer {
 }
 
 /**
- * Parts of an answer that redaction needs; a stored recording has them too, and redacting it changes nothing.
+ * Parts of an answer that redaction needs. A stored recording has the same parts, and redacting it again
+ * changes nothing.
  */
 export interface RedactableAnswer {
   readonly method: string
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
-  /** The provider's folder in `recordings`; absent if its model names are the same for everyone. */
+  /** The provider's folder in `recordings`; absent if all customers use the same model names. */
   readonly provider?: string
-  /** True if the model's words are kept. */
+  /** True if the model's words are preserved. */
   readonly keepsAnswer?: boolean
 }
 
 type Watch = Pick<Redaction, 'onBlanked' | 'onModel'>
 
-/**
- * Redacts the body and the headers that are kept, and returns them with the original ids. Throws like
- * `redact`.
- */
+/** Redacts the body and the stored headers, and returns them with the original ids. Throws like `redact`. */
 export function redactAnswer(
   { method, path, headers, body, provider = '', keepsAnswer = false }: RedactableAnswer,
   watch: Watch = { onBlanked: () => {}, onModel: () => {} },
@@ -175,7 +173,7 @@ function decode(body: Uint8Array): string {
   }
 }
 
-/** Redacts a whole JSON value, or line by line: events, JSON lines, and anything else as plain text. */
+/** Redacts a whole JSON value. Redacts any other body line by line: events, JSON lines, or plain text. */
 function redactText(text: string, redaction: Redaction): string {
   if (isJson(text)) return redactJson(text, redaction)
   const lines = text.match(/[^\r\n]+/g) ?? []
@@ -205,10 +203,7 @@ function redactLine(line: string, redaction: Redaction): string {
   return field + blank(value)
 }
 
-/**
- * Redacts a header. Values that a client acts on stay if they have the expected form; anything else is
- * blanked.
- */
+/** Redacts a header. Values on which clients act stay if they have the expected form; all others are blanked. */
 function redactHeader(name: string, value: string, redaction: Redaction): string {
   if (name.endsWith('-id') && /^[\x21-\x7e]+$/.test(value)) return redaction.placeholder(value)
   const form =
@@ -220,7 +215,7 @@ function redactHeader(name: string, value: string, redaction: Redaction): string
   return form.test(value) ? value : blank(value)
 }
 
-/** Returns true for a name that is long enough to be no ordinary word, and no word of an interface. */
+/** Returns true if a name is too long for an ordinary word and is not a word of an interface. */
 const isTelling = (name: string): boolean => name.length >= 8 && !isStructural(name) && !isPathWord(name)
 
 function fieldsOf(asked: Readonly<Record<string, unknown>>): Record<string, number> {
@@ -232,10 +227,7 @@ function fieldsOf(asked: Readonly<Record<string, unknown>>): Record<string, numb
   return fields
 }
 
-/**
- * Returns the pieces of headers and query values that may be credentials or name an account, each with its
- * place.
- */
+/** Returns pieces of headers and query values that may be credentials or account names, each with its place. */
 function privateValues({ url, requestHeaders, responseHeaders }: Interaction): [string, string][] {
   const headers = [...Object.entries(requestHeaders), ...Object.entries(responseHeaders)]
     .filter(([name]) => PRIVATE_HEADER.test(name) && (name.endsWith('-id') || !isKeptHeader(name)))

@@ -1,68 +1,66 @@
-// Redacts the text of a JSON value in place: every byte of structure stays where it is. An allow-list names
-// what is kept; any other text, number or field name is blanked. Knows JSON, and no dialect in particular.
+// Redacts the text of a JSON value in place: every structure byte stays in place. An allow-list names the
+// preserved values; any other text, number or field name is blanked. Knows JSON; independent of dialects.
 import { blank, blankInString, blankJsonText, variantOf } from './blank-text.ts'
 import { deploymentName, modelName } from './paths.ts'
 import { isProviderName, isStructural } from './vocabulary.ts'
 
-/** State that is shared over one exchange. */
+/** State shared by all parts of one exchange. */
 export interface Redaction {
   readonly placeholder: (id: string) => string
   /** Called with each text that was blanked, in its original form. */
   readonly onBlanked: (text: string) => void
-  /** Called with each model name that was kept. */
+  /** Called with each model name that was preserved. */
   readonly onModel: (name: string) => void
-  /** True for a list of models, in which ids and names are those of models. */
+  /** True for a list of models, in which every id and name belongs to a model. */
   readonly listsModels: boolean
-  /** True if a customer names the models, so that a name may reveal the customer. */
+  /** True if customers name the models, so that a model's name may reveal the customer. */
   readonly namesItsModels: boolean
   /** Returns the replacement for the next piece of a stream's arguments; null if unknown. */
   readonly nextPiece?: (piece: string) => string | null
-  /** Cleans the model's words if they are kept; absent if no text is kept. */
+  /** Removes private names from the model's words; absent if no text is preserved. */
   readonly keep?: ((text: string) => string) | undefined
 }
 
-/** Fields with an enumerated value, which is kept if it consists of known words. */
+/** Fields with enumerated values, preserved if they consist of known words. */
 const WORDS =
   /^(?:@?type|object|event|role|status|code|mode|effort|phase|reason|outcome|format|modality|severity|unit|currency|purpose|endpoint|completion_window|quantization|state|.*_(?:status|state)|truncation|verbosity|media_type|error_?type|source_?type|response_type|service_?tier|traffic_?type|stop_?reason|(?:native_)?finish_?reason|tool_choice|(?:input|output)_modalities|supported_parameters|supportedGenerationMethods|reasoning_?effort)$/i
-/** Fields that name the company that served an answer. */
+/** Fields with the name of the company that served an answer. */
 const PROVIDER = /^(?:provider|provider_name|.*Provider)$/
 const MODEL = /^(?:model(?:Version|_id)?|(?:.*M|m)odelId)$/
 const ID = /^(?:id|.+_id|.*[a-z]Id|system_fingerprint)$/
 const TIME = /^(?:date|.*_at|.*Time)$/
-/** Fields below which every number is a count, a price or a time. */
+/** Fields that contain only counts, prices or times as numbers. */
 const COUNTS = /^(?:request_counts|usage|usage_?metadata|billed_units|timings|metrics|cost_details)$/i
 const COUNT =
   /^(?:.*index|created|.*_at|n|code|status|status_?code|sequence_number|num_.*|.*_count|.*[a-z]Count|.*_requests|(?!max|token$).*tokens?|.*token_?count|.*_tokens_details)$/i
-/** Known fields below which everything belongs to the user: names, numbers and booleans too. */
+/** Known fields with content of the user only, including names, numbers and booleans. */
 const FREE = /^(?:input|args|arguments|parameters|metadata|properties|variables|schema|.*_schema|logit_bias)$/
-/** Fields of an answer that contain the model's words, or name what it called. */
+/** Fields of an answer with the model's words or the names of called tools. */
 const SAID =
   /^(?:content|text|delta|refusal|transcript|thinking|reasoning|reasoning_content|summary|arguments|partial_json|name|namespace|message|title|url|revised_prompt|b64_json|embedding|token)$/
-/** Fields below which everything comes from the model: arguments, and numbers of a vector. */
+/** Fields with content of the model only: arguments, and the numbers of a vector. */
 const SAID_BELOW = /^(?:input|args|arguments|embedding|logprobs)$/
-/** Fields in which an answer repeats its request; below `text` only where that is an object. */
+/** Fields in which an answer repeats its request; `text` only if it is an object. */
 const ECHO =
   /^(?:instructions|metadata|tools|tool_choice|user|prompt|safety_identifier|prompt_cache_key|response_format|text|previous_response_id|conversation)$/
 /** Returns true if the text of a field is JSON, or a piece of it. */
 export const isPiece = (field: string, eventType: string): boolean =>
   /^(?:arguments|partial_json)$/.test(field) || (field === 'delta' && /arguments/.test(eventType))
 
-/** Returns the event type that a JSON value states. */
+/** Returns the event type stated in a JSON value. */
 export const eventTypeOf = (json: string): string => /"type"\s*:\s*"([\w.]+)"/.exec(json)?.[1] ?? ''
 
 interface Frame {
   readonly array: boolean
-  /** True if everything below is blanked, including field names. */
+  /** True if everything below the current value is blanked, including field names. */
   readonly free: boolean
   readonly counts: boolean
-  /**
-   * True if everything below comes from the model, so that it is kept; false below what repeats the request.
-   */
+  /** True if everything below comes from the model and is preserved; false below a repeated request. */
   readonly said: boolean | null
-  /** Field of the next value; an array passes on its own field. */
+  /** Field of the next value; an array's items have the array's field. */
   field: string
   awaitsName: boolean
-  /** Blanked names of this object, original -> blanked; and the count of each form. */
+  /** Names of this object, original -> blanked, and a count of each blanked form. */
   readonly names: Map<string, string>
   readonly forms: Map<string, number>
 }
@@ -74,12 +72,12 @@ const frameOf = (frame: Pick<Frame, 'array' | 'free' | 'counts' | 'said' | 'fiel
   forms: new Map(),
 })
 
-/** Redacts a text that is valid JSON. Its length in bytes stays the same, and so do all positions. */
+/** Redacts a text that is valid JSON. Length in bytes and all positions stay the same. */
 export function redactJson(json: string, redaction: Redaction): string {
   return redactBelow(json, redaction, false)
 }
 
-/** Blanks JSON that belongs to the user, such as the arguments of a tool. */
+/** Blanks the user's JSON, such as the arguments of a tool. */
 export const blankJson = (json: string): string =>
   redactBelow(json, { ...SILENT, placeholder: (id) => id }, true)
 
@@ -102,7 +100,10 @@ function redactBelow(json: string, redaction: Redaction, free: boolean): string 
   })
 }
 
-/** Returns true if name and value of the current field must be blanked: below a free one, or unknown. */
+/**
+ * Returns true if the current field's name and value must be blanked: unknown fields, and all below a user's
+ * field.
+ */
 const isFree = ({ free, said, field }: Frame): boolean =>
   !said && (free || (field !== '' && !isStructural(field)))
 
@@ -147,12 +148,12 @@ function text(token: string, frame: Frame, eventType: string, redaction: Redacti
   if (!isFree(frame)) {
     if (WORDS.test(field) && (isStructural(value) || /^\d{1,6}$/.test(value))) return token
     if (PROVIDER.test(field) && isProviderName(value)) {
-      redaction.onModel(value) // a public name like that of a model: may also occur in a prompt
+      redaction.onModel(value) // public, like a model's name, so it may also occur in a prompt
       return token
     }
     if (TIME.test(field) && /^\d{4}-\d\d-\d\d(?:T[\d:.]{5,18}(?:Z|[+-]\d\d:\d\d)?)?$/.test(value))
       return token
-    // Ids and model names are plain ASCII; one that needs escapes is neither.
+    // Ids and model names are plain ASCII; a text that needs escapes is neither.
     if (JSON.stringify(value) === token && /^[\x21-\x7e]*$/.test(value)) {
       if (isModel) return JSON.stringify(model(value, redaction))
       if (ID.test(field)) return JSON.stringify(redaction.placeholder(value))
@@ -174,7 +175,7 @@ function quoted(
   return `"${blankInString(token.slice(1, -1), change)}"`
 }
 
-/** Redacts a number, or one of the three literals, keeping its length. */
+/** Redacts a number or one of the three literals without changing its length. */
 function scalar(token: string, frame: Frame): string {
   if (frame.said) return token
   if (!/\d/.test(token)) return isFree(frame) ? blankJsonText(token) : token
@@ -182,7 +183,7 @@ function scalar(token: string, frame: Frame): string {
   return counts ? token : token.replace(/\d/g, '1')
 }
 
-/** Keeps the public part of a model's name; the rest becomes a placeholder of its length. */
+/** Keeps the public part of a model's name; replaces the rest by a placeholder of equal length. */
 function model(name: string, { namesItsModels, onModel, onBlanked, placeholder }: Redaction): string {
   const kept = (namesItsModels ? deploymentName : modelName)(name, onBlanked, placeholder)
   onModel(kept)

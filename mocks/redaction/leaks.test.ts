@@ -21,7 +21,7 @@ const forms: [form: string, written: string][] = [
   ['in base64', Buffer.from(`u:${secret}`).toString('base64url')],
 ]
 for (const [form, written] of forms)
-  test(`a secret is found ${form} and reported by its place: ${written.slice(0, 12)}…`, () => {
+  test(`a secret is found ${form}, and its place is reported: ${written.slice(0, 12)}…`, () => {
     assert.equal(findValue(`before ${written} after`, values), `query key, ${form}`)
     assert.equal(findValue(`before ${written.slice(0, written.length / 2)} after`, values), null)
   })
@@ -32,7 +32,7 @@ test('planted words are found only as whole words, in any case', () => {
   assert.ok(!findWord('{"content":"lighthouses"}', words))
 })
 
-test('a value in the form of a credential is found, but not its redacted remainder', () => {
+test('a value in the form of a credential is found, but not its redacted form', () => {
   const key = `sk-${'a1'.repeat(12)}`
   assert.equal(findCredential(`{"key":"${key}"}`), 8)
   assert.equal(findCredential('{"key":"xx-x1x1x1x1x1x1x1x1x1x1x1x1"}'), null)

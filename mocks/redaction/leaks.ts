@@ -1,7 +1,7 @@
-// Searches for content that must not be in a recording: anything that looks like a credential, and known
-// secrets in every encoding in which they may occur. Pure.
+// Searches for content that a recording must not contain: text that looks like a credential, and known
+// secrets in all likely encodings. Pure.
 
-/** Patterns of keys, account ids and tokens of the providers and clouds whose traffic could end up here. */
+/** Patterns of the keys, account ids and tokens of providers and clouds whose traffic may be recorded. */
 const credential =
   /\b(?:sk|rk|pk|gsk|xai|hf|ghp|glpat)[-_][\w-]{16,}|\bBearer\s+(?!REDACTED)[\w.~+/-]{12,}|\b(?:org|proj|user)[-_][A-Za-z0-9]{16,}|\bAIza[\w-]{30,}|\bAKIA[A-Z0-9]{16}\b|\beyJ[\w-]{10,}\.eyJ[\w-]{10,}/
 
@@ -19,7 +19,7 @@ export function findValue(text: string, values: SecretContent['values']): string
   return null
 }
 
-/** Returns true if a word of a prompt or an answer occurs in a text as a separate word. */
+/** Returns true if a text contains this word of a prompt or an answer as a separate word. */
 export function findWord(text: string, words: SecretContent['words']): boolean {
   return words.size > 0 && longWords(text).some((word) => words.has(word.toLowerCase()))
 }
@@ -33,7 +33,7 @@ export function* formsOf(value: string): Generator<[form: string, written: strin
   yield ['URL-encoded', encodeURIComponent(value)]
   yield ['JSON-escaped', JSON.stringify(value).slice(1, -1)]
   yield ['in hexadecimal', bytes.toString('hex')]
-  // Within a longer base64 text it looks different at each of three offsets, and its edges mix with their
+  // Within a longer base64 text, a secret has three forms, one per offset, and its edges mix with their
   // neighbours.
   for (const offset of [0, 1, 2]) {
     const whole = Buffer.concat([Buffer.alloc(offset), bytes])
@@ -47,8 +47,8 @@ export function* formsOf(value: string): Generator<[form: string, written: strin
 }
 
 /**
- * Content that must not be written: credentials and ids in any encoding, words of prompts and answers as
- * such.
+ * Content that must not be written: credentials and ids in any encoding, words of prompts and answers in
+ * plain form.
  */
 export interface SecretContent {
   /** Value -> its origin: `header set-cookie`, `an id`. */

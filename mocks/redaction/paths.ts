@@ -1,23 +1,20 @@
-// Keeps of an address only the segments of the interface itself, and the names of public models and hosts.
-// Anything else becomes a stable placeholder, so that import and replay still match. Pure; knows no provider.
+// Redacts an address. Segments of the interface and names of public models and hosts stay; anything else
+// becomes a stable placeholder, so that import and replay still match. Pure; independent of single providers.
 import { createHash } from 'node:crypto'
 import { placeholderOf } from './placeholders.ts'
 import { isPathWord, isPublicModel, isRegion, isStructural } from './vocabulary.ts'
 
 /**
- * Providers' own domains. A region or a word of the interface before it belongs to no customer; anything else
- * could.
+ * Providers' own domains. A region or an interface word before a domain is public; anything else could name a
+ * customer.
  */
 const DOMAINS =
   /(?:^|\.)(?:ai21\.com|aliyuncs\.com|amazonaws\.com|anthropic\.com|api\.aws|assemblyai\.com|avian\.io|bigmodel\.cn|cerebras\.ai|cohere\.(?:ai|com)|deepgram\.com|deepinfra\.com|deepseek\.com|elevenlabs\.io|fireworks\.ai|githubcopilot\.com|googleapis\.com|groq\.com|huggingface\.co|hyperbolic\.xyz|inference\.net|jina\.ai|minimax\.(?:chat|io)|mistral\.ai|moonshot\.(?:ai|cn)|nebius\.com|novita\.ai|nvidia\.com|ollama\.com|openai\.com|openrouter\.ai|perplexity\.ai|replicate\.com|sambanova\.ai|stability\.ai|together\.(?:ai|xyz)|upstage\.ai|venice\.ai|vercel\.sh|voyageai\.com|writer\.com|x\.ai|z\.ai)$/
 
-/** Loopback, the same for everyone. */
+/** Loopback addresses, which reveal nothing. */
 const LOOPBACK = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/
 
-/**
- * Returns a public host without its region, which is the customer's choice of the same interface; null for a
- * private host.
- */
+/** Returns a public host without its region, which is only the customer's choice; null for a private host. */
 function publicHost(host: string): string | null {
   if (LOOPBACK.test(host)) return host
   const domain = DOMAINS.exec(host)
@@ -31,14 +28,14 @@ function publicHost(host: string): string | null {
   return labels.every(isPathWord) ? [...labels, domain[0].replace(/^\./, '')].join('.') : null
 }
 
-/** Segments that are followed by a name that a user chose. */
+/** Segments before a name that a user chose. */
 const OWNERS =
   /^(?:projects|accounts|organi[sz]ations|orgs|workspaces|tenants|users|customers|teams|subscriptions|resource-?groups|endpoints)$/i
 
 /** Returns a host's name if it is public, otherwise a stable placeholder. */
 export function hostName(host: string): string {
   const name = host.toLowerCase()
-  // Three digits distinguish the hosts of one folder and confirm no guess at one.
+  // Three digits distinguish the hosts of one folder, but cannot confirm a guess at a host's name.
   return /^host-[\da-f]{3}$/.test(name)
     ? name
     : (publicHost(name) ?? `host-${createHash('sha256').update(name).digest('hex').slice(0, 3)}`)
@@ -48,10 +45,10 @@ export function hostName(host: string): string {
 export const namesItsModels = (provider: string): boolean =>
   provider === 'azure' || provider.startsWith('host-')
 
-/** Called with each private name that was replaced. */
+/** Called with each replaced private name. */
 type OnPrivate = (name: string) => void
 
-/** Removes from a path everything that belongs to the user. Doing it twice changes nothing. */
+/** Removes everything private from a path. Redacting twice changes nothing more. */
 export function redactPath(
   path: string,
   provider = '',
@@ -81,7 +78,7 @@ export function redactPath(
     .join('/')
 }
 
-/** Keeps the public part of a model's name: the part after the base of a fine-tuned model names its owner. */
+/** Keeps the public part of a model's name: a fine-tuned model's owner is named after its base. */
 export function modelName(
   name: string,
   onPrivate: OnPrivate = () => {},
@@ -98,10 +95,10 @@ export function modelName(
   return kept + (rest && place(rest))
 }
 
-/** Pattern of model names that belong to their owner: Gemini's tuned models, and e-mail addresses. */
+/** Pattern of private model names: Gemini's tuned models, and e-mail addresses. */
 const OWNED = /(?:^|\/)tunedModels\/|[\w.+-]@[a-z][\w-]*\.[a-z]/i
 
-/** Redacts a deployment, which its owner names; only the name of a public model reveals nothing. */
+/** Redacts the name of a deployment, unless it is a public model's name: owners choose these names. */
 export function deploymentName(
   name: string,
   onPrivate: OnPrivate = () => {},

@@ -1,33 +1,37 @@
 // Replaces ids and private names with typed placeholders: `msg_01AbC…` → `msg_REDACTED_000417`. The digits
-// are derived from the id, so that an id in a path, in a body and in another exchange gets the same
-// placeholder, and so that replay finds what import wrote. The length stays. Knows no format. Few digits on
+// are derived from the id. An id therefore has one placeholder in paths, bodies and other exchanges, and
+// replay finds imported recordings. The length stays. Independent of formats. Placeholders have few digits on
 // purpose: see `place`.
 import { createHash } from 'node:crypto'
 
-/** Prefixes of the providers' ids; any other prefix could be a name. */
+/** Prefixes of the providers' ids; other prefixes could be names. */
 const PREFIX =
   /^(?:chatcmpl|cmpl|msg|resp|rs|fc|ws|ci|ig|mcp|call|toolu|srvtoolu|tooluse|tool|req|gen|run|step|file|batch|asst|thread|vs|vsfb|ft|ftjob|ftevent|evt|job|conv|item|fp|embd|modr|container|upload|video|eval|evalrun)[-_]/
 
 const MARK = 'REDACTED_'
 
-/** Unambiguous placeholder: a mark and a small number, or a small number after at least three zeros. */
+/**
+ * Pattern of an unambiguous placeholder: a mark and a small number, or a small number after at least three
+ * zeros.
+ */
 const PLACEHOLDER = /^(?:[a-z]+[-_])?(?:REDACTED_0*\d{1,6}|0{3,}\d{1,3})$|^name-\d{3}$/
 
 /**
- * Returns true for a provider's prefix with a small number: as good as a placeholder, and the replacement of
- * a short id.
+ * Returns true for a provider's prefix with a small number. This form replaces short ids, so it counts as a
+ * placeholder.
  */
 const isNumbered = (id: string): boolean =>
   /^\d{1,5}$/.test(id.slice(PREFIX.exec(id)?.[0].length ?? 0)) && PREFIX.test(id)
 
 const isPlaceholder = (id: string): boolean => PLACEHOLDER.test(id) || isNumbered(id)
 
-/** Replacement of a short id without a prefix. A real id may look the same. */
+/** Pattern of the replacement of a short id without a prefix. A real id may look the same. */
 const SHORT = /^\d{1,5}$/
 
 /**
- * Returns the placeholder of an id or a private name in an address, or of a model: always the same one, and a
- * placeholder stays as it is. If the original is too short for a placeholder, the result is longer.
+ * Returns the placeholder of an id, or of a private name in an address or of a model. Equal originals have
+ * equal placeholders, and a placeholder is returned unchanged. If the original is too short for a
+ * placeholder, the result is longer.
  */
 export function placeholderOf(id: string): string {
   if (isPlaceholder(id)) return id
@@ -36,8 +40,8 @@ export function placeholderOf(id: string): string {
 }
 
 /**
- * Creates placeholders for the ids of one exchange; no two ids get the same one while there is room.
- * `stored`: they come from a recording, where a short number is already a placeholder.
+ * Creates placeholders for the ids of one exchange; different ids have different placeholders while the
+ * digits suffice. `stored`: the ids come from a recording, in which a short number is already a placeholder.
  */
 export function createPlaceholders(stored = false): (id: string) => string {
   const known = new Map<string, string>()
@@ -55,8 +59,8 @@ export function createPlaceholders(stored = false): (id: string) => string {
 
 /**
  * Fits as much of prefix, mark and number into the length as possible; the number has priority. A
- * machine-made id gets six digits. Anything shorter may be a name, and gets three, because a longer number
- * would confirm a guess.
+ * machine-made id gets six digits. A shorter text may be a name and gets three digits, because a longer
+ * number would confirm a guess.
  */
 function place(id: string, step: number): string {
   const prefix = PREFIX.exec(id)?.[0] ?? ''

@@ -1,11 +1,10 @@
-// Blanks the arguments of a tool that a stream sends in pieces. Only joined they are JSON whose names can be
-// kept distinct, so all are joined first, blanked, and split again in the same places. Knows no single
-// dialect.
+// Blanks a tool's arguments that a stream sends in pieces. Names can be kept distinct only in complete JSON,
+// so the pieces are joined, blanked, and split again in the same places. Independent of dialects.
 import { blankJson, eventTypeOf, isPiece } from './json.ts'
 
 /**
- * Returns a function that returns the replacement of each piece of a stream, in order; null if the pieces do
- * not form JSON.
+ * Returns a function that returns the replacements of a stream's pieces, in order; null if the pieces do not
+ * form JSON.
  */
 export function planPieces(events: readonly string[]): (piece: string) => string | null {
   const found: { readonly call: string; readonly piece: string }[] = []
@@ -33,7 +32,7 @@ export function planPieces(events: readonly string[]): (piece: string) => string
   }
 }
 
-/** Joins the texts that a stream sends in pieces, separately for each place. */
+/** Joins the pieces of texts in a stream, separately for each place. */
 export function joinedPieces(body: string): string {
   const joined = new Map<string, string>()
   const add = (value: unknown, place: string): void => {
@@ -48,7 +47,7 @@ export function joinedPieces(body: string): string {
   return [...joined.values()].join('\n')
 }
 
-/** Collects each piece in a value, with the indexes of its choice, call and block. */
+/** Collects the pieces in a value, with the indexes of their choice, call and block. */
 function collect(
   value: unknown,
   field: string,

@@ -1,6 +1,6 @@
-// Words that a redacted recording may contain: those of the providers' interfaces. Names of fields, and
-// enumerated values, are kept if each of their parts is listed here; all other text is blanked. A missing
-// word costs a field its name; an extra one could be a word of an answer.
+// Words that a redacted recording may contain: those of the providers' interfaces. Field names and enumerated
+// values stay if each of their parts is listed here; all other text is blanked. A missing word costs a field
+// its name; an extra word could be a word of an answer.
 const PARTS = new Set(
   `
   above accepted access action active add added addition after age agent agentic ai aliases all allow
@@ -62,7 +62,7 @@ const partsOf = (name: string): string[] =>
   (name.match(/[A-Z]?[a-z]+|[A-Z]+(?![a-z])/g) ?? []).map((part) => part.toLowerCase())
 
 /**
- * Returns true if a name or value consists of the interfaces' words and at most 8 digits in all, as no text
+ * Returns true if a name or value consists only of interface words and at most 8 digits. No text of an answer
  * does.
  */
 export function isStructural(name: string): boolean {
@@ -76,10 +76,7 @@ export function isStructural(name: string): boolean {
   )
 }
 
-/**
- * Words of addresses, in addition to those above: paths of interfaces, and hosts that are the same for
- * everyone.
- */
+/** Further words of addresses: paths of interfaces, and hosts that all customers share. */
 const ADDRESS_PARTS = new Set(
   `
   ai aiplatform alpha amazonaws anthropic assistants asst async audio aws azure backends batches bedrock beta
@@ -109,13 +106,10 @@ const ADDRESS_PARTS = new Set(
 const REGION =
   /^(?:global|(?:us|eu|ap|af|ca|me|sa|il|cn|asia|europe|australia)-(?:[a-z]+-)?(?:north|south|east|west|central|northeast|southeast|northwest|southwest)-?\d{1,2})$/
 
-/** Returns true for a region of a provider. */
+/** Returns true for a provider's region. */
 export const isRegion = (name: string): boolean => REGION.test(name)
 
-/**
- * Returns true if a segment of a path, or a label of a host, belongs to the interface: words of addresses, or
- * a region.
- */
+/** Returns true if a path segment or a host label belongs to the interface: words of addresses, or a region. */
 export const isPathWord = (segment: string): boolean =>
   isRegion(segment) ||
   (segment.length <= 60 &&
@@ -139,8 +133,8 @@ const MODEL_PARTS = new Set(
 )
 
 /**
- * Returns true if a name could be that of a public model: `gpt-5-mini-2025-08-07`. False for a customer's
- * own.
+ * Returns true if a name could be that of a public model: `gpt-5-mini-2025-08-07`. Returns false for a
+ * customer's own model.
  */
 export function isPublicModel(name: string): boolean {
   const pieces = name.toLowerCase().split(/[-._:/@]/)

@@ -1,5 +1,5 @@
-// Scenarios in which a plain answer arrives in unusual pieces. The text is the same in all of them; only the
-// boundaries, the line ends and the data between the events differ. All synthetic.
+// Scenarios in which a plain answer arrives in unusual pieces. The text is the same in all of these
+// scenarios; the boundaries, the line ends and the data between the events differ. All are synthetic.
 import { bytesOf, framed } from '../answer.ts'
 import { DIALECT, type Scenario, type Scene, say, speak } from './scenario.ts'
 
@@ -15,7 +15,7 @@ const recut = (description: string, cut: (bytes: Buffer) => readonly Uint8Array[
   },
 })
 
-/** Plays the plain answer with its events changed; a whole answer stays as it is. */
+/** Plays the plain answer with changed events; a whole answer is not changed. */
 const respaced = (
   description: string,
   shape: string,

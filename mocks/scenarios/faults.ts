@@ -1,12 +1,12 @@
-// Scenarios in which a plain answer breaks or is slow: cut, silent, slow, or no answer at all. All synthetic.
-// A whole answer breaks in its middle, a stream after an event.
+// Scenarios in which a plain answer breaks or is slow: cut, silent, slow, or no answer at all. All are
+// synthetic. A whole answer breaks in its middle, a stream after an event.
 import { gzipSync } from 'node:zlib'
 import { bytesOf, framed, type Part, wholeAnswer } from '../answer.ts'
 import { DIALECT, type Played, refuseLike, type Scenario, say, speak, streamOf } from './scenario.ts'
 
 const NEVER: Part = { wait: Number.POSITIVE_INFINITY }
 
-/** Plays the plain answer with its parts changed; the headers keep the intended length. */
+/** Plays the plain answer with changed parts; the headers state the length of the unchanged answer. */
 const broken = (
   description: string,
   change: (parts: readonly Uint8Array[], number: number) => readonly Part[],
@@ -27,7 +27,7 @@ const halves = (bytes: Uint8Array): Uint8Array[] => {
   return [bytes.subarray(0, middle), bytes.subarray(middle)]
 }
 
-/** Plays parts without HTTP: they are everything that the connection carries. */
+/** Plays parts without HTTP headers: the connection carries only these parts. */
 const bare = (description: string, parts: readonly Part[]): Scenario => ({
   description,
   shape: 'not HTTP at all',

@@ -1,5 +1,4 @@
-// Tools, embeddings and images that were requested but not recorded: the mock makes up answers that fit the
-// request.
+// Tests that the mock makes up answers to requests for tools, embeddings and images that were not recorded.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
@@ -76,7 +75,7 @@ const argumentsIn: Record<string, (answer: any) => unknown> = {
 
 for (const [provider, path, body] of bodies)
   for (const stream of [false, true])
-    test(`${provider} ${path}, ${stream ? 'streamed' : 'whole'}: calls the tool that was offered`, async () => {
+    test(`${provider} ${path}, ${stream ? 'streamed' : 'whole'}: the model calls the offered tool`, async () => {
       const key = mock.key(provider)
       const streamPath = path.replace(':generateContent', ':streamGenerateContent')
       const response = await fetch(`${mock.baseUrl(provider)}/${stream ? streamPath : path}`, {
@@ -96,7 +95,7 @@ for (const [provider, path, body] of bodies)
       if (!stream) assert.deepEqual(argumentsIn[path]!(JSON.parse(text)), booked)
     })
 
-test('the made-up arguments of a call fit the tool’s schema, and text follows its result', async () => {
+test("the made-up arguments of a call fit the tool’s schema, and a text answers the tool's result", async () => {
   for (const model of ['gpt-5-mini', 'scenario-tools', 'scenario-tools-parallel']) {
     const tools = [{ type: 'function' as const, function: { name: 'book_table', parameters: schema } }]
     const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: 'A table, please.' }]
@@ -151,13 +150,13 @@ test('made-up arguments fit their schema', () => {
     assert.deepEqual(one.safeParse(sampleOf(z.toJSONSchema(one))).error?.issues, undefined)
 })
 
-test('no schema makes the generator of arguments throw or run for ever', () => {
+test('the generator of arguments ends without an error for every schema', () => {
   const loop = { type: 'object', properties: { again: { $ref: '#' } }, required: ['again'] }
   assert.ok(JSON.stringify(sampleOf(loop)).length < 500)
   fc.assert(fc.property(fc.jsonValue(), (value) => void JSON.stringify(sampleOf(value))))
 })
 
-test('embeddings: a vector for each input, in the length and the form that were asked for', async () => {
+test('embeddings contain a vector for each input, with the requested length and format', async () => {
   for (const encoding_format of ['float', 'base64'] as const) {
     const { data, usage } = await openai.embeddings.create({
       model: 'text-embedding-3-small',
@@ -195,7 +194,7 @@ test('embeddings keep their recorded numbers, also in another encoding', async (
   assert.equal(fitEmbeddings({ error: {} }, { input: 'a' }), null)
 })
 
-test('embeddings that were not recorded are an error where nothing may be made up', async (t) => {
+test('a request for embeddings that were not recorded is an error if answers may not be made up', async (t) => {
   const strict = await createMockProviders({ invent: false })
   t.after(() => strict.close())
   const client = new OpenAI({
@@ -210,7 +209,7 @@ test('embeddings that were not recorded are an error where nothing may be made u
   )
 })
 
-test('images: the mock returns as many as were asked for', async () => {
+test('the mock returns the requested number of images', async () => {
   const { data } = await openai.images.generate({ model: 'gpt-image-1', prompt: 'A waybill.', n: 3 })
   assert.equal(data!.length, 3)
 })

@@ -1,8 +1,9 @@
-// Tools that a request offers, in any dialect, and arguments that fit their schemas. Pure; knows no provider.
+// Finds the tools that a request offers, in any dialect, and makes arguments that fit their schemas. Pure;
+// independent of providers.
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Tool that the caller itself carries out. */
+/** Tool that the caller itself runs. */
 export interface OfferedTool {
   readonly name: string
   /** JSON Schema of its arguments; may use Gemini's spelling of types. */
@@ -13,7 +14,7 @@ const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 const list = (value: unknown): readonly Json[] => (Array.isArray(value) ? value.filter(isObject) : [])
 
-/** Returns the offered tools; the one that the request requires comes first. */
+/** Returns the offered tools; a required tool comes first. */
 export function offeredTools(body: unknown): OfferedTool[] {
   if (!isObject(body)) return []
   const tools = [...list(body.tools), ...list(body.functions)].flatMap((tool) => {
@@ -45,12 +46,12 @@ function forcedName(body: Json): unknown {
   return choice.name ?? (Array.isArray(allowed) ? allowed[0] : undefined)
 }
 
-/** Maximum depth of a schema; one that contains itself has no end. */
+/** Maximum depth of a schema; a schema that contains itself would have no end. */
 const MAX_DEPTH = 8
 
 /**
- * Returns a value that fits the schema: required members only, the first of each choice, the smallest of each
- * range.
+ * Returns a value that fits the schema: only required members, the first value of each choice, the smallest
+ * of each range.
  */
 export function sampleOf(schema: unknown, root: unknown = schema, depth = 0): unknown {
   if (!isObject(schema) || depth > MAX_DEPTH) return null

@@ -1,5 +1,6 @@
-// Scenarios in which the provider refuses or fails with an error status, in its own words. All synthetic: for
-// most of these statuses no recording was ever published (429 from most providers, every 502, 503 and 529).
+// Scenarios in which the provider refuses or fails with an error status, in its own words. All are synthetic,
+// because recordings of most of these statuses were never published (429 from most providers, every 502, 503
+// and 529).
 import type { ProviderRefusal } from '../provider.ts'
 import { refuseLike, type Scenario, type Scene } from './scenario.ts'
 

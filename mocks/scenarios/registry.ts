@@ -1,5 +1,5 @@
-// Every scenario by its name, and the lookup of a name. A new one is an entry in one of the tables joined
-// here. All are synthetic: made by code, following the structure that each one names.
+// All scenarios by name, and the lookup of a name. A new scenario is an entry in one of the tables joined
+// here. All are synthetic: code makes them, following the structure that each scenario names.
 
 import { chunkings } from './chunkings.ts'
 import { faults } from './faults.ts'
@@ -14,7 +14,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   ...chunkings,
 }
 
-/** Returns the scenario of that name, with the number in the place of `N`: `cut-after-3`. */
+/** Returns the scenario of that name, with the number that replaces `N`: `cut-after-3`. */
 export function findScenario(name: string): { scenario: Scenario; number: number } | null {
   const exact = Object.hasOwn(scenarios, name) ? scenarios[name] : undefined
   if (exact) return { scenario: exact, number: 0 }

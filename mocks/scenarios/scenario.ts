@@ -1,5 +1,5 @@
-// A scenario: an answer that is made by code, not recorded. Knows the parts of an answer and a provider's
-// encoder; does not know which scenarios there are.
+// Scenario: an answer that is made by code, not recorded. Knows the parts of an answer and a provider's
+// encoder. Independent of the single scenarios.
 import { bytesOf, type MockAnswer, wholeAnswer } from '../answer.ts'
 import type {
   MockProvider,
@@ -23,7 +23,7 @@ export interface Scene {
   readonly number: number
 }
 
-/** Answer without its name; null if the scenario is impossible here because there is no model. */
+/** Answer without its name; null if the scenario is impossible because the endpoint has no model. */
 export type Played = Omit<MockAnswer, 'from'> | null
 
 export interface Scenario {
@@ -31,11 +31,11 @@ export interface Scenario {
   readonly description: string
   /** Source of its structure. */
   readonly shape: string
-  /** True if unknown top-level fields are refused as the provider would, not only noted. */
+  /** True if unknown top-level fields are refused, as the provider does, instead of only noted. */
   readonly strict?: true
   /**
-   * True if it calls tools; once a request contains results, a model with this name answers with text
-   * instead.
+   * True if the scenario calls tools. Once a request contains results, a model with this name answers with
+   * text instead.
    */
   readonly callsTools?: true
   play(scene: Scene): Played
@@ -45,10 +45,10 @@ export const DIALECT = "the provider's own answers, in its dialect"
 
 export const PLAIN_USAGE: MockUsage = { input: 20, output: 7, cached: 0, reasoning: 0 }
 
-/** Short text with characters of two and four bytes, so that boundaries can fall within them. */
+/** Short text with characters of two and four bytes, so that boundaries can fall within a character. */
 const PLAIN_TEXT = ['The', ' mock', ' greets', ' a', ' naïve', ' café', ' 🙂', '.']
 
-/** Returns the model's output: a short text unless overridden. */
+/** Returns the model's output: by default, a short text. */
 export function say({ wants }: Scene, more: Partial<ModelOutput> = {}): ModelOutput {
   return {
     model: wants.model ?? 'mock',
@@ -61,7 +61,7 @@ export function say({ wants }: Scene, more: Partial<ModelOutput> = {}): ModelOut
   }
 }
 
-/** Encodes the output, whole or streamed as requested; each event is one write. */
+/** Encodes the output, whole or streamed as requested; each event is sent in one write. */
 export function speak({ speech, wants }: Scene, said: ModelOutput): Played {
   if (!speech) return null
   return wants.stream
@@ -75,7 +75,7 @@ export const streamOf = ({ streamType }: Speech, events: readonly string[]): Non
   parts: events.map(bytesOf),
 })
 
-/** Returns the provider's own error, with its status or another one. */
+/** Returns the provider's own error, with its usual status or the given one. */
 export function refuseLike(
   { provider }: Pick<Scene, 'provider'>,
   kind: ProviderRefusal,

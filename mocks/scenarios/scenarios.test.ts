@@ -1,5 +1,5 @@
-// Every scenario over a real connection: bytes, boundaries and end are those in the table, and each scenario
-// does what its name says.
+// Tests every scenario over a real connection: its bytes, boundaries and end are those in the table, and its
+// behaviour matches its name.
 import assert from 'node:assert/strict'
 import test, { describe, type TestContext } from 'node:test'
 import { gunzipSync } from 'node:zlib'
@@ -12,7 +12,7 @@ import { answerRequest } from '../server/intercept.ts'
 import { askRaw, chatBody, drain, mockFor } from '../server/test-mock.ts'
 import { findScenario, scenarios } from './registry.ts'
 
-/** Without recordings, so that every scenario is made by code. */
+/** Uses no recordings, so that every scenario is made by code. */
 const mockWithout = (t: TestContext) => mockFor(t, { recordings: [] })
 const speech = openai.endpoints[0]!.speech!
 const streaming = { stream: true, stream_options: { include_usage: true } }
@@ -21,7 +21,7 @@ const nameOf = (entry: string): string => entry.replace('-N', '-3')
 interface Wire {
   /** The first line of the head; empty if there is no head. */
   readonly first: string
-  /** One for each HTTP chunk, or one for the body of a known length. */
+  /** Chunks of the body: one per HTTP chunk, or one for a body of known length. */
   readonly chunks: readonly Buffer[]
   /** True if the body ended properly. */
   readonly ended: boolean
@@ -30,8 +30,8 @@ interface Wire {
 }
 
 /**
- * Sends a raw request, and reads what the connection carries. Gives up after `silence` ms without a byte, or
- * `first` ms without the first one.
+ * Sends a raw request, and reads all bytes from the connection. Gives up after `silence` ms without a byte,
+ * or `first` ms without the first one.
  */
 async function wire(
   t: TestContext,
@@ -76,7 +76,7 @@ function unchunk(body: Buffer): { chunks: Buffer[]; ended: boolean } {
   return { chunks, ended: false }
 }
 
-/** The data of every event. */
+/** Returns the data of every event. */
 function eventsOf(text: string): string[] {
   const events: string[] = []
   createParser({ onEvent: ({ data }) => events.push(data) }).feed(text)
@@ -89,11 +89,11 @@ const contentOf = (events: readonly string[]): string =>
     .map((data) => JSON.parse(data).choices?.[0]?.delta.content ?? '')
     .join('')
 
-// Several at a time: those that pause or fall silent take most of the time.
-describe('each scenario goes out as the table says', { concurrency: 4 }, () => {
+// Runs several scenarios at a time, because those that pause or fall silent take most of the time.
+describe('each scenario is sent as the table says', { concurrency: 4 }, () => {
   for (const entry of Object.keys(scenarios))
     for (const stream of [false, true])
-      test(`${entry}, ${stream ? 'streamed' : 'whole'}, goes out as the table says`, async (t) => {
+      test(`${entry}, ${stream ? 'streamed' : 'whole'}, is sent as the table says`, async (t) => {
         const name = nameOf(entry)
         const model = `scenario-${name}`
         const { scenario, number } = findScenario(name)!
@@ -121,7 +121,7 @@ describe('each scenario goes out as the table says', { concurrency: 4 }, () => {
       })
 })
 
-test('an answer that should last N seconds does, and comes to its end', async (t) => {
+test('an answer of N seconds lasts that long and ends properly', async (t) => {
   for (const options of [streaming, {}]) {
     const from = performance.now()
     const { text, chunks } = await wire(t, 'scenario-lasts-1', options)
@@ -134,7 +134,7 @@ test('an answer that should last N seconds does, and comes to its end', async (t
   }
 })
 
-test('every scenario that ends well is a stream that a parser reads to its [DONE]', async (t) => {
+test('a parser reads the stream of every successful scenario up to [DONE]', async (t) => {
   for (const name of [
     'plain',
     'long',
@@ -148,7 +148,7 @@ test('every scenario that ends well is a stream that a parser reads to its [DONE
     assert.equal(eventsOf((await wire(t, `scenario-${name}`, streaming)).text).at(-1), '[DONE]', name)
 })
 
-test('all chunkings carry the same text, cut where their names say (FLOW-02)', async (t) => {
+test('all chunkings have the same text, split as their names say (FLOW-02)', async (t) => {
   const plain = await wire(t, 'scenario-plain', streaming)
   const text = contentOf(eventsOf(plain.text))
   const seen = new Map<string, Wire>()
@@ -181,7 +181,7 @@ test('all chunkings carry the same text, cut where their names say (FLOW-02)', a
   assert.match(seen.get('pings')!.text, /: keep-alive\n\n/)
 })
 
-test('usage is as its scenario says, and is sent only if it was asked for', async (t) => {
+test('usage is as the scenario says, and is sent only on request', async (t) => {
   const usageIn = async (name: string, more: object) =>
     eventsOf((await wire(t, `scenario-${name}`, more)).text)
       .filter((data) => data !== '[DONE]')
@@ -195,7 +195,7 @@ test('usage is as its scenario says, and is sent only if it was asked for', asyn
   assert.equal((await usageIn('reasoning', streaming)).completion_tokens_details.reasoning_tokens, 12)
 })
 
-test('finish reasons and tool calls are as their scenarios say (FLOW-07, FLOW-08)', async (t) => {
+test('finish reasons and tool calls are as the scenarios say (FLOW-07, FLOW-08)', async (t) => {
   const finishOf = async (name: string): Promise<string> =>
     JSON.parse((await wire(t, `scenario-${name}`)).text).choices[0].finish_reason
   assert.equal(await finishOf('finish-length'), 'length')
@@ -211,7 +211,7 @@ test('finish reasons and tool calls are as their scenarios say (FLOW-07, FLOW-08
   )
 })
 
-test('the faults break a stream where their names say', async (t) => {
+test('each fault breaks a stream at the place in its name', async (t) => {
   assert.equal(eventsOf((await wire(t, 'scenario-cut-after-3', streaming)).text).length, 3)
   assert.match((await wire(t, 'scenario-cut-in-utf8', streaming)).text, /\ufffd$/)
   assert.match(eventsOf((await wire(t, 'scenario-error-in-stream', streaming)).text).at(-1)!, /^\{"error":/)
@@ -246,7 +246,7 @@ test('a fault that breaks connections also breaks intercepted requests', async (
   )
 })
 
-test('every scenario plays at every endpoint where a model speaks', () => {
+test('every scenario works at every endpoint with a model', () => {
   for (const provider of providers)
     for (const { name, speech } of provider.endpoints)
       for (const [entry, scenario] of Object.entries(scenarios))
@@ -259,7 +259,7 @@ test('every scenario plays at every endpoint where a model speaks', () => {
         }
 })
 
-test('a scenario is found only by its exact name, with a number in place of N', () => {
+test('a scenario is found only by its exact name, with a number for N', () => {
   assert.equal(findScenario('cut-after-12')?.number, 12)
   assert.equal(findScenario('429')?.scenario, scenarios['429'])
   for (const name of ['cut-after-', 'nothing', 'toString', 'plain-3']) assert.equal(findScenario(name), null)

@@ -1,5 +1,4 @@
-// Scenarios in which all goes well: possible output of a model. Every one is synthetic, in the requested
-// dialect.
+// Scenarios of successful answers: possible outputs of a model. All are synthetic, in the requested dialect.
 import { bytesOf, type Part } from '../answer.ts'
 import type { ToolCall } from '../provider.ts'
 import { sampleOf } from './offered-tools.ts'
@@ -12,7 +11,7 @@ const weather = (id: string, city: string): ToolCall => ({
 })
 
 /**
- * Calls the weather tool for these cities; if the request offers only other tools, calls those with made-up
+ * Calls the weather tool for these cities; if the request offers only other tools, calls these with made-up
  * arguments.
  */
 const callsFor = ({ offered }: Scene, cities: readonly string[]): ToolCall[] =>

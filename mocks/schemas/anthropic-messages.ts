@@ -1,5 +1,5 @@
 // Request schemas of Anthropic's `messages` and `messages/count_tokens`: the fields of the public API
-// reference, their types and ranges. Knows nothing of answers.
+// reference, their types and ranges. Independent of answers.
 import { z } from 'zod'
 import { byType } from './by-type.ts'
 import { conversation, messagesConversation } from './conversation.ts'
@@ -23,7 +23,7 @@ const message = z.looseObject({
   content: z.union([z.string().min(1), z.array(block).min(1)]),
 })
 
-/** The caller's own tools have a schema and need no type; the provider's have a dated one. */
+/** The caller's own tools have a schema and need no type; the provider's tools have a dated type. */
 const tool = byType(
   {
     custom: z.looseObject({
@@ -88,7 +88,10 @@ export const anthropicMessagesBody = messagesFields.superRefine(conversation(mes
 /** Body of `POST messages/count_tokens`. */
 export const anthropicCountTokensBody = z.looseObject(shared).superRefine(conversation(messagesConversation))
 
-/** Body of Bedrock's InvokeModel: the model is in the path, and the operation says if it streams. */
+/**
+ * Body of Bedrock's InvokeModel: the model is in the path, and the operation decides whether the answer
+ * streams.
+ */
 export const bedrockMessagesBody = messagesFields
   .omit({ model: true, stream: true })
   .extend({
@@ -97,7 +100,7 @@ export const bedrockMessagesBody = messagesFields
   })
   .superRefine(conversation(messagesConversation))
 
-/** Body of Bedrock's CountTokens: what InvokeModel would take, in base64. */
+/** Body of Bedrock's CountTokens: the body of InvokeModel, in base64. */
 export const bedrockCountTokensBody = z.looseObject({
   input: z.looseObject({
     invokeModel: z.looseObject({

@@ -1,11 +1,11 @@
-// Schema of an object whose `type` determines its fields, including types that are not listed here. Knows no
-// provider.
+// Schema of an object with fields that depend on its `type`; types that are not listed pass. Independent of
+// providers.
 import { z } from 'zod'
 
 /**
  * Validates an object by the schema for its `type`; other types pass. `unnamed` is the type of an object
- * without one. A discriminated union would reject the other types, and a plain union would not say which
- * field is wrong.
+ * without a `type`. A discriminated union would reject other types, and a plain union would not name the
+ * invalid field.
  */
 export const byType = (kinds: Readonly<Record<string, z.ZodObject>>, unnamed?: string) =>
   z

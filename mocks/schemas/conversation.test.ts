@@ -1,5 +1,5 @@
-// Mistakes that applications make in conversations, over a real socket: each dialect refuses them in its own
-// words, and unusual but valid conversations pass.
+// Tests mistakes that applications make in conversations, over a real socket. Each dialect refuses them in
+// its own words, and unusual but valid conversations pass.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { createMockProviders } from '../server/create.ts'
@@ -216,7 +216,7 @@ const wordings: [provider: string, asked: Case, words: string][] = [
 ]
 
 for (const [provider, asked, words] of wordings)
-  test(`${provider} says: ${words}`, async () => {
+  test(`${provider} refuses with the words: ${words}`, async () => {
     const { status, text } = await ask(provider, asked)
     assert.equal(status, 400)
     assert.equal(JSON.parse(text).error.message, words)

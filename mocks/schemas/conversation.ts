@@ -1,5 +1,6 @@
-// Conversations that no provider accepts: results of tools without the call, and calls without their results.
-// Each dialect has its own rule and wording. Reads only what the rule needs; the schemas check the rest.
+// Finds conversations that no provider accepts: tool results without their call, and calls without their
+// result. Each dialect has its own rule and wording. Reads only what the rule needs; the schemas check the
+// rest.
 import type { z } from 'zod'
 
 type Json = Readonly<Record<string, unknown>>
@@ -11,8 +12,8 @@ interface Problem {
 }
 
 /**
- * Makes a refinement of a request body from a dialect's rule. The message of an issue with `sentence` is the
- * provider's own.
+ * Makes a refinement of a request body from a dialect's rule. An issue with `sentence` has the provider's own
+ * message.
  */
 export const conversation =
   (rule: (body: Json) => Problem | null) =>
@@ -30,9 +31,7 @@ export const conversation =
 const list = (value: unknown): readonly Json[] => (Array.isArray(value) ? value : [])
 const text = (value: unknown): string => (typeof value === 'string' ? value : '')
 
-/**
- * Checks chat: after an assistant's calls, each is answered by a `tool` message before anything else comes.
- */
+/** Checks chat: `tool` messages answer all of an assistant's calls before any other message. */
 export function chatConversation({ messages }: Json): Problem | null {
   let open = new Set<string>()
   let answerable = new Set<string>()
@@ -61,8 +60,8 @@ const unansweredChat = (ids: ReadonlySet<string>): string =>
   `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: ${[...ids].join(', ')}`
 
 /**
- * Checks responses: each output has its call among the items, and each call its output, in any order. If the
- * provider stores the start of the conversation, the call may be there.
+ * Checks responses: each output has a call among the items, and each call an output, in any order. If the
+ * provider stores the start of the conversation, the call may be in the stored part.
  */
 export function responsesConversation({ input, previous_response_id, conversation }: Json): Problem | null {
   const items = list(input)
@@ -86,10 +85,7 @@ export function responsesConversation({ input, previous_response_id, conversatio
     : { path: ['input'], message: `No tool output found for function call ${withoutOutput}.` }
 }
 
-/**
- * Checks messages: the calls of a turn are answered in the next one. Consecutive messages of one role are one
- * turn.
- */
+/** Checks messages: the next turn answers the calls of a turn. Consecutive messages of one role are one turn. */
 export function messagesConversation({ messages, thread }: Json): Problem | null {
   const turns = turnsOf(list(messages))
   const continues = (thread as Json | null | undefined)?.type === 'continue'
@@ -119,14 +115,14 @@ interface Turn {
   readonly role: string
   readonly calls: Set<string>
   readonly results: { readonly id: string; readonly path: readonly (string | number)[] }[]
-  /** Index of its last message. */
+  /** Index of the turn's last message. */
   last: number
 }
 
 function turnsOf(messages: readonly Json[]): Turn[] {
   const turns: Turn[] = []
   for (const [index, { role, content }] of messages.entries()) {
-    if (role === 'system') continue // instructions in between belong to no turn
+    if (role === 'system') continue // instructions between turns belong to no turn
     const last = turns.at(-1)
     const turn: Turn =
       last !== undefined && last.role === role
@@ -144,8 +140,8 @@ function turnsOf(messages: readonly Json[]): Turn[] {
 }
 
 /**
- * Checks Gemini: a turn of calls is followed by a turn with as many responses; without calls there are no
- * responses.
+ * Checks Gemini: a turn with calls is followed by a turn with equally many responses, and responses occur
+ * only after calls.
  */
 export function geminiConversation({ contents }: Json): Problem | null {
   const turns = list(contents)

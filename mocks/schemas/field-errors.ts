@@ -1,10 +1,10 @@
-// Providers' messages for an invalid field: OpenAI's sentences and those of Pydantic, which Anthropic and
-// Mistral use. Knows the issues of zod and no provider.
+// Providers' messages for an invalid field: OpenAI's sentences, and Pydantic's, which Anthropic and Mistral
+// use. Knows zod's issues; independent of providers.
 import type { z } from 'zod'
 
 export type Issue = z.core.$ZodIssue
 
-/** Zod's type names -> those in OpenAI's sentences. */
+/** Zod's type names -> type names in OpenAI's sentences. */
 const OPENAI_TYPES: Readonly<Record<string, string>> = {
   number: 'a decimal',
   int: 'an integer',
@@ -83,7 +83,7 @@ export function pydanticFieldError(issue: Issue): string {
   }
 }
 
-/** Returns the nearest allowed value; for a decimal bound, the bound itself. */
+/** Returns the nearest allowed value; for a decimal bound, returns the bound itself. */
 function limitOf(issue: Extract<Issue, { code: 'too_big' | 'too_small' }>): number {
   const limit = Number(issue.code === 'too_big' ? issue.maximum : issue.minimum)
   if (issue.inclusive !== false || !Number.isInteger(issue.input)) return limit
@@ -94,7 +94,8 @@ const typeName = (input: unknown): string =>
   input === null ? 'null' : Array.isArray(input) ? 'array' : Number.isInteger(input) ? 'int' : typeof input
 
 /**
- * Formats a list: `'a'`, `'a' or 'b'`, `'a', 'b' or 'c'`; OpenAI puts a comma before its "and" from three on.
+ * Formats a list: `'a'`, `'a' or 'b'`, `'a', 'b' or 'c'`; OpenAI puts a comma before "and" in lists of three
+ * or more.
  */
 function listed(values: readonly unknown[], word: 'and' | 'or'): string {
   const quoted = values.map((value) => `'${String(value)}'`)

@@ -1,11 +1,11 @@
 // Request schemas of Gemini's `generateContent`, `streamGenerateContent` and `countTokens`: the fields of the
-// public API reference, their types and ranges. Every field may be in camelCase or in snake_case, as the
-// provider allows. Knows nothing of answers.
+// public API reference, their types and ranges. Every field may be in camelCase or snake_case, as Gemini
+// allows. Independent of answers.
 import { z } from 'zod'
 import { conversation, geminiConversation } from './conversation.ts'
 
 /**
- * Returns the schema of a provider's object: `inline_data` is checked like `inlineData`. The content of a
+ * Returns the schema of a provider's object: `inline_data` is checked like `inlineData`. The content of the
  * caller's own objects is not checked.
  */
 const message = <Shape extends z.ZodRawShape>(shape: Shape) =>
@@ -27,7 +27,7 @@ const inBothSpellings = <Shape extends z.ZodRawShape>(shape: Shape) => ({
   ...shape,
 })
 
-/** Part with one content: text, a call, its result, data. Other types pass. */
+/** Part with one content: text, a call, a result, or data. Other types pass. */
 const part = message({
   text: z.string().optional(),
   thought: z.boolean().optional(),
@@ -90,7 +90,7 @@ export const geminiGenerateBody = z
   )
   .superRefine(conversation(geminiConversation))
 
-/** Body of `POST models/{model}:countTokens`: contents, or a whole request. */
+/** Body of `POST models/{model}:countTokens`: only contents, or a whole request. */
 export const geminiCountTokensBody = z.looseObject(
   inBothSpellings({
     contents: contents.optional(),

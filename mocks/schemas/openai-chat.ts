@@ -1,5 +1,5 @@
-// Chat request in OpenAI's dialect: the fields of the public API reference, their types and ranges. Knows no
-// provider; those with more or fewer fields extend it.
+// Chat request in OpenAI's dialect: the fields of the public API reference, their types and ranges.
+// Independent of providers; providers with more or fewer fields extend it.
 import { z } from 'zod'
 import { chatConversation, conversation } from './conversation.ts'
 
@@ -31,7 +31,7 @@ const tool = z.looseObject({
     .optional(),
 })
 
-/** Fields of `POST chat/completions`. Servers of open models accept any conversation with these. */
+/** Fields of `POST chat/completions`. Servers of open models accept any conversation with these fields. */
 export const openAiChatFields = z.looseObject({
   model: z.string().min(1),
   messages: z.array(message).min(1),

@@ -1,5 +1,5 @@
 // Request schema of OpenAI's `images/generations`: the fields of the public API reference, their types and
-// ranges. Knows nothing of answers.
+// ranges. Independent of answers.
 import { z } from 'zod'
 
 /** Body of `POST images/generations`. */

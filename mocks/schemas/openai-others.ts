@@ -1,6 +1,6 @@
-// Request schemas of OpenAI's endpoints without a conversation: speech, transcriptions, translations, edits and
-// variations of pictures, moderations, and older completions. The fields of the public API reference, their types and
-// ranges. In a form every field but a file is text. Knows nothing of answers.
+// Request schemas of OpenAI's endpoints without a conversation: speech, transcriptions, translations, edits
+// and variations of pictures, moderations, and older completions. Contains the fields of the public API
+// reference, their types and ranges. In a form, every field except files is text. Independent of answers.
 import { z } from 'zod'
 import { FormFile } from '../form.ts'
 

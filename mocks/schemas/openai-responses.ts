@@ -1,5 +1,5 @@
 // Request schema of OpenAI's `responses`: the fields of the public API reference, their types and ranges.
-// Knows nothing of answers.
+// Independent of answers.
 import { z } from 'zod'
 import { byType } from './by-type.ts'
 import { conversation, responsesConversation } from './conversation.ts'
@@ -26,7 +26,7 @@ const item = byType(
   'message',
 )
 
-/** The caller's own functions are flat here, without a `function` object. */
+/** Responses define the caller's own functions without a nested `function` object. */
 const tool = byType({
   function: z.looseObject({
     name: z.string().regex(/^[\w-]{1,64}$/),

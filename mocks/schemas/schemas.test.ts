@@ -19,7 +19,7 @@ const contents = [{ role: 'user', parts: [{ text: 'Where to?' }] }]
 const config = (generationConfig: object) => ({ contents, generationConfig })
 const response = { model: 'm', input: 'Where to?' }
 
-/** A schema, a valid body, and changes that make it invalid, by the name of the wrong field. */
+/** Schema, valid body, and changes that make the body invalid, by the name of the wrong field. */
 const table: [string, z.ZodObject, object, Record<string, object>][] = [
   [
     'messages',
@@ -78,7 +78,7 @@ const table: [string, z.ZodObject, object, Record<string, object>][] = [
 ]
 
 for (const [name, schema, right, wrongs] of table)
-  test(`${name}: valid requests pass, and an invalid one names its field`, () => {
+  test(`${name}: a valid request passes, and the error of an invalid request names the field`, () => {
     assert.deepEqual(schema.safeParse(right).error?.issues, undefined)
     for (const [field, wrong] of Object.entries(wrongs))
       assert.deepEqual(
@@ -87,7 +87,7 @@ for (const [name, schema, right, wrongs] of table)
       )
   })
 
-test('requests of real clients that real providers accepted are valid and have no unknown field', {
+test('captured requests that real providers accepted are valid and have no unknown field', {
   skip: withoutCaptures,
 }, (t) => {
   let valid = 0

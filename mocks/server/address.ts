@@ -12,7 +12,7 @@ export function contextOf(path: string): { context: string | null; path: string 
   }
 }
 
-/** Returns the beginning of the paths of a test's context; empty for none. */
+/** Returns the path prefix of a test's context; empty without a context. */
 export const contextPath = (name: string | null): string =>
   name === null ? '' : `/t/${encodeURIComponent(name)}`
 

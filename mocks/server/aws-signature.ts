@@ -1,10 +1,10 @@
-// Verifies AWS Signature Version 4 as AWS does, and words each refusal as AWS does. Written from the public
-// description of the algorithm and without AWS's libraries, so that it can judge what they sign.
+// Verifies AWS Signature Version 4, with AWS's rules and wording of refusals. Written from the public
+// description of the algorithm without AWS's libraries, so that it can verify their signatures.
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 
 export interface SignedRequest {
   readonly method: string
-  /** Path as it arrived, percent-encoded. */
+  /** Path as received, percent-encoded. */
   readonly rawPath: string
   readonly query: URLSearchParams
   /** Lower-case names. */
@@ -15,20 +15,20 @@ export interface SignedRequest {
 export interface AwsAccount {
   readonly accessKeyId: string
   readonly secretAccessKey: string
-  /** Token that must come with the key; undefined for one that does not expire. */
+  /** Token that must accompany the key; undefined for a key that does not expire. */
   readonly sessionToken?: string
   /** Time at which the token expires, ms since the epoch. */
   readonly expiresAt?: number
-  /** True if it may not call a model. */
+  /** True if the key has no permission to call a model. */
   readonly isDenied?: boolean
 }
 
 export interface VerifyOptions {
   readonly accounts: readonly AwsAccount[]
-  /** Default: the region of the request, whatever it is. */
+  /** Required region; by default, any region is accepted. */
   readonly region?: string
   readonly services: readonly string[]
-  /** Ms since the epoch. */
+  /** Current time, ms since the epoch. */
   readonly now: number
 }
 
@@ -38,13 +38,13 @@ export interface SignatureProblem {
   readonly message: string
 }
 
-/** Difference between the clocks that AWS allows, ms. */
+/** Maximum clock difference that AWS allows, ms. */
 const MAX_CLOCK_SKEW_MS = 5 * 60_000
 
 const AUTHORIZATION =
   /^AWS4-HMAC-SHA256 +Credential=([^/]+)\/(\d{8})\/([^/]+)\/([^/]+)\/aws4_request, *SignedHeaders=([^, ]+), *Signature=([0-9a-f]{64})$/
 
-/** Returns the problem with a request's signature; null if it is right. */
+/** Returns the problem with a request's signature; null if the signature is valid. */
 export function signatureProblem(
   request: SignedRequest,
   { accounts, region, services, now }: VerifyOptions,
@@ -116,7 +116,7 @@ function clockProblem(date: string, now: number): string | null {
 
 const stamp = (ms: number): string => new Date(ms).toISOString().replace(/[-:]|\.\d+/g, '')
 
-/** Returns the text that is signed. The path is encoded twice, as for every service but S3. */
+/** Returns the text to sign. The path is encoded twice, as for every service except S3. */
 function canonicalRequest(
   { method, rawPath, query, headers, text }: SignedRequest,
   names: readonly string[],

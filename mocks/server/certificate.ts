@@ -1,6 +1,6 @@
-// Certificates for a mock with TLS: an authority that lives as long as the process, and its certificate for
-// the names of the mock. Node signs, but writes no X.509, so the few structures needed are written here (RFC
-// 5280). Elliptic curves, because such keys take a millisecond.
+// Makes certificates for a mock with TLS: an authority that lives as long as the process, and a certificate
+// for the mock's names. Node can sign but cannot write X.509, so the required structures are encoded here
+// (RFC 5280). Elliptic-curve keys are used because generating one takes a millisecond.
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
 import { isIP } from 'node:net'
 
@@ -8,13 +8,13 @@ import { isIP } from 'node:net'
 export interface Certified {
   /** Certificate of the authority, for clients that must trust the mock. */
   readonly ca: string
-  /** Certificates that the server sends: its own and that of the authority. */
+  /** Certificates that the server sends: its own and the authority's. */
   readonly cert: string
   readonly key: string
 }
 
 const DAY = 86_400_000
-/** Longer than any run. */
+/** Validity, longer than any run. */
 const LIFETIME = 30 * DAY
 
 /** Creates an authority and a certificate for `names`, host names or IP addresses. */
@@ -23,7 +23,7 @@ export function certify(names: readonly string[]): Certified {
   const server = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const issuer = { name: 'Waybill mock authority', id: keyIdOf(authority.publicKey) }
   const ca = certificate(issuer.name, authority.publicKey, issuer.name, authority.privateKey, [
-    extension('551d13', true, sequence(TRUE)), // basicConstraints: it is an authority
+    extension('551d13', true, sequence(TRUE)), // basicConstraints: an authority
     extension('551d0f', true, tlv(0x03, Buffer.from([1, 0x06]))), // keyUsage: signs certificates and lists
     extension('551d0e', false, tlv(0x04, issuer.id)), // subjectKeyIdentifier
   ])
@@ -50,7 +50,7 @@ function certificate(
   extensions: readonly Buffer[],
 ): Buffer {
   const serial = randomBytes(16)
-  serial[0] = (serial[0]! & 0x7f) | 0x40 // positive, and never shorter
+  serial[0] = (serial[0]! & 0x7f) | 0x40 // makes the number positive and of fixed length
   const signed = sequence(
     tlv(0xa0, tlv(0x02, Buffer.from([2]))), // version 3
     tlv(0x02, serial),

@@ -1,5 +1,5 @@
-// Chaos and pace as numbers, over a real socket: the configured shares, the same choices with the same seed,
-// and the times that a client sees.
+// Tests chaos and pace over a real socket: the configured shares, equal choices for equal seeds, and the
+// times that a client sees.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createMockProviders } from './create.ts'
@@ -22,7 +22,7 @@ async function outcomes(
 const shareOf = (found: readonly unknown[], kind: unknown): number =>
   found.filter((one) => one === kind).length / found.length
 
-test('errors and cuts come at the configured rates, and the same seed makes the same choices', async (t) => {
+test('errors and cuts occur at the configured rates, and equal seeds make equal choices', async (t) => {
   const mock = await mockFor(t)
   const numbers = { errors: 0.3, status: 529, cuts: 0.2, seed: 4 }
   mock.chaos(numbers)
@@ -43,7 +43,7 @@ test('errors and cuts come at the configured rates, and the same seed makes the 
   assert.deepEqual(new Set(await outcomes(mock, 10)), new Set([200]))
 })
 
-test('the first token and the later ones come at the configured pace, and jitter varies it', async (t) => {
+test('the first token and later tokens arrive at the configured pace, and jitter varies the pace', async (t) => {
   const mock = await mockFor(t)
   const times = async (): Promise<{ first: number; all: number }> => {
     const begin = performance.now()
@@ -68,7 +68,7 @@ test('the first token and the later ones come at the configured pace, and jitter
   assert.ok(Math.max(...firsts) - Math.min(...firsts) > 20, firsts.join(', '))
 })
 
-test('the configured share of calls is slow, scripted calls are left alone, and each test has its own numbers', async (t) => {
+test('the configured share of calls is slow, scripted calls are not affected, and each test has its own numbers', async (t) => {
   const mock = await mockFor(t, { chaos: { errors: 1, status: 500 } })
   assert.equal((await ask(mock, chatBody('gpt-5-mini'))).status, 500)
   mock.answer({ say: { text: 'Scripted.' } })
@@ -87,7 +87,7 @@ test('the configured share of calls is slow, scripted calls are left alone, and 
   assert.ok(performance.now() - begin >= 149)
 })
 
-test('the control port accepts the numbers and returns the sums; an error names the wrong field', async (t) => {
+test('the control port accepts chaos numbers and returns sums, and its errors name the wrong field', async (t) => {
   const mock = await mockFor(t)
   const put = (body: unknown) =>
     fetch(`${mock.controlUrl}/chaos`, { method: 'PUT', body: JSON.stringify(body) })
@@ -107,7 +107,7 @@ test('the control port accepts the numbers and returns the sums; an error names 
   await assert.rejects(createMockProviders({ chaos: { errors: 2 } }), /errors/)
 })
 
-test('the sum contains tokens and cost of whole answers and streams, and says which have no cost', async (t) => {
+test('the sum contains tokens and cost of whole answers and streams, and counts those without a cost', async (t) => {
   const mock = await mockFor(t)
   await (await ask(mock, chatBody('gpt-5-mini'))).text()
   await (
@@ -119,7 +119,7 @@ test('the sum contains tokens and cost of whole answers and streams, and says wh
     counted.input_tokens > 0 && counted.output_tokens > 0 && counted.cost > 0,
     JSON.stringify(counted),
   )
-  await (await ask(mock, chatBody('gpt-5-mini', { stream: true }))).text() // asks for no usage
+  await (await ask(mock, chatBody('gpt-5-mini', { stream: true }))).text() // does not request usage
   await (await ask(mock, chatBody('a-model-without-price'))).text()
   await mock.settled()
   const more = mock.sum()

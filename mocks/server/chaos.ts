@@ -1,5 +1,5 @@
-// Chaos and pace by numbers: which calls fail, are cut or come late, and how fast text comes. The choice follows
-// from the seed and the number of the call, so that a run can be repeated. Pure.
+// Chaos and pace from numbers: decides which calls fail, break off or are delayed, and how fast text is sent.
+// The choice depends on the seed and the call's number, so that a run can be repeated. Pure.
 import { hash } from 'node:crypto'
 import { z } from 'zod'
 import type { MockAnswer, Part } from '../answer.ts'
@@ -9,20 +9,20 @@ const ms = z.number().nonnegative().max(600_000)
 
 export const chaosSchema = z
   .strictObject({
-    /** Share of calls that get an error, as the provider words it. */
+    /** Share of calls that fail with the provider's own error. */
     errors: rate.default(0),
     /** Status of these errors. */
     status: z.int().min(400).max(599).default(503),
     /** Share of calls whose answer breaks off in the middle. */
     cuts: rate.default(0),
-    /** Share of calls that wait before anything is sent, and how long. */
+    /** Share of calls that wait before the first byte, and the length of the wait. */
     slow: rate.default(0),
     slow_ms: ms.default(5_000),
-    /** Another seed makes another choice; the same one makes the same. */
+    /** Seed: equal seeds make equal choices. */
     seed: z.int().nonnegative().default(1),
     /** Wait before the first part of every answer. */
     first_token_ms: ms.optional(),
-    /** Tokens in a second, four bytes of text to a token; slows down streams, and delays whole answers. */
+    /** Tokens per second, with four bytes of text per token; slows down streams, and delays whole answers. */
     tokens_per_second: z.number().positive().max(100_000).optional(),
     /** Share by which each wait may be shorter or longer. */
     jitter: rate.default(0),
@@ -34,7 +34,7 @@ export type ParsedChaos = z.output<typeof chaosSchema>
 
 /** Fate of one call. */
 export interface Fate {
-  /** Status of its error, or null. */
+  /** Status of the call's error, or null. */
   readonly status: number | null
   readonly isCut: boolean
   /** Changes the pace of an answer, and cuts it. */
@@ -62,7 +62,10 @@ function fateOf(chaos: ParsedChaos, call: number): Fate {
   }
 }
 
-/** Puts a wait after each event of a stream, by the length of its text; before a whole answer, by its length. */
+/**
+ * Adds a wait after each event of a stream, or before a whole answer, in proportion to the length of the
+ * text.
+ */
 function paceOf(
   { parts, headers }: MockAnswer,
   perSecond: number | undefined,
@@ -70,7 +73,7 @@ function paceOf(
 ): Part[] {
   if (perSecond === undefined) return [...parts]
   const isStream = headers['content-type']?.startsWith('text/event-stream')
-  const own = parts.filter((part) => !('wait' in part)) // the recorded pace gives way
+  const own = parts.filter((part) => !('wait' in part)) // replaces the recorded pace
   return own.flatMap((part): Part[] => {
     if (!(part instanceof Uint8Array)) return [part]
     const wait = { wait: around((textBytes(part) / BYTES_PER_TOKEN / perSecond) * 1000) }
@@ -78,7 +81,7 @@ function paceOf(
   })
 }
 
-/** Members that hold what a model says, in all dialects. */
+/** Members that hold a model's output, in all dialects. */
 const TEXT =
   /"(?:content|text|delta|arguments|partial_json|thinking|reasoning_content)": ?"((?:[^"\\]|\\.)*)"/g
 
@@ -108,9 +111,9 @@ function randomFrom(text: string): () => number {
   return () => Number.parseInt(hash('sha256', `${text} ${step++}`).slice(0, 12), 16) / 2 ** 48
 }
 
-/** Chaos of one test: its numbers, and how many calls they have met. */
+/** Chaos of one test: its numbers, and the count of calls so far. */
 export interface ChaosCount {
-  /** Starts again with these numbers, or with none. */
+  /** Starts again with these numbers, or without chaos. */
   set(numbers: ParsedChaos | null): void
   /** Returns the fate of the next call; null without numbers. */
   next(): Fate | null

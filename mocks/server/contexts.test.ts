@@ -1,4 +1,4 @@
-// Tests that run at the same time on one mock, over real sockets: each sees and changes only what is its own.
+// Tests that concurrent tests on one mock see and change only their own context, over real sockets.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { MockServerContext } from './create.ts'
@@ -21,7 +21,7 @@ function send(mock: Awaited<ReturnType<typeof mockFor>>, own: MockServerContext,
 const contentOf = async (response: Response): Promise<string> =>
   ((await response.json()) as any).choices[0].message.content
 
-test('each of 200 tests at once gets its own answers, order, gate and ledger', async (t) => {
+test('each of 200 concurrent tests has its own answers, order, gate and ledger', async (t) => {
   const mock = await mockFor(t)
   const ways: Way[] = ['base URL', 'header', 'key']
   await Promise.all(
@@ -56,7 +56,7 @@ test('each of 200 tests at once gets its own answers, order, gate and ledger', a
   assert.equal(mock.entries().length, 1)
 })
 
-test('clearing one test leaves the others alone, and releases only its own held answers', async (t) => {
+test("clearing one test's context releases only its own held answers and does not affect other tests", async (t) => {
   const mock = await mockFor(t)
   const [one, two] = [mock.context('one'), mock.context('two')]
   for (const own of [one, two]) own.answer({ events: [{ data: 1 }, { gate: 'g' }, { data: 2 }] })
@@ -71,7 +71,7 @@ test('clearing one test leaves the others alone, and releases only its own held 
   assert.match(await second!.text(), /data: 2/)
 })
 
-test('a test that ends while its stream runs leaves nothing behind for a test of the same name', async (t) => {
+test('a test that ends during a stream leaves nothing for a later test with the same name', async (t) => {
   const mock = await mockFor(t)
   const own = mock.context('again')
   own.answer({ events: [{ data: 1 }, { gate: 'never' }] })
@@ -91,7 +91,7 @@ test('a test that ends while its stream runs leaves nothing behind for a test of
   assert.equal(own.entries().length, 1)
 })
 
-test('one test’s key with another test’s header is a wrong key, and a wrong key is refused everywhere', async (t) => {
+test('one test’s key with another test’s header counts as wrong, and a wrong key is refused everywhere', async (t) => {
   const mock = await mockFor(t)
   const [one, two] = [mock.context('one'), mock.context('two')]
   const response = await fetch(`${mock.baseUrl('openai')}/chat/completions`, {
@@ -109,7 +109,7 @@ test('one test’s key with another test’s header is a wrong key, and a wrong 
   assert.equal(wrong.status, 401)
 })
 
-test('the control port offers the same for each test below /t/NAME', async (t) => {
+test('the control port offers the same functions for each test below /t/NAME', async (t) => {
   const mock = await mockFor(t)
   const own = mock.context('a/b')
   const control = (method: string, path: string, body?: string) =>
@@ -124,7 +124,7 @@ test('the control port offers the same for each test below /t/NAME', async (t) =
   assert.equal((await control('PUT', '/reachable', 'false')).status, 404, 'the port is for all')
 })
 
-test('within a process a header puts a request into its context', async () => {
+test('within a process, a header assigns a request to its context', async () => {
   const providers = interceptProviders({ pace: 'none', lenient: true })
   try {
     const own = providers.context('mine')

@@ -1,5 +1,5 @@
-// The control port over real sockets: what it does, what it refuses, and that it answers the same as the
-// object.
+// Tests the control port over real sockets: its functions, its refusals, and the same answers as the object
+// in the process.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { request } from 'node:http'
@@ -41,7 +41,7 @@ test('programs in any language can use scripts, gates, canaries and the ledger',
   assert.deepEqual(mock.entries(), [])
 })
 
-test('an invalid request gets a JSON error that says what to do', async (t) => {
+test('the answer to an invalid request is a JSON error with a remedy', async (t) => {
   const mock = await mockFor(t)
   const cases: [string, string, string | null, number, RegExp][] = [
     ['GET', '/nothing', null, 404, /GET \/ledger/],
@@ -70,7 +70,7 @@ test('an invalid request gets a JSON error that says what to do', async (t) => {
   }
 })
 
-test('a web page has no access: foreign Host and Origin are refused', async (t) => {
+test('requests with a foreign Host or Origin are refused, so web pages have no access', async (t) => {
   const mock = await mockFor(t)
   const statusWith = (headers: Record<string, string>) =>
     new Promise((done) =>
@@ -83,7 +83,7 @@ test('a web page has no access: foreign Host and Origin are refused', async (t) 
   assert.equal(await statusWith({ origin: `http://localhost:${port}`, host: `localhost:${port}` }), 200)
 })
 
-test('a ledger that is too long for one answer is refused, and the mock keeps running', async (t) => {
+test('a request for a ledger that is too long for one answer is refused, and the mock keeps running', async (t) => {
   const stage = { entries: () => [{ toJSON: () => assert.fail('Invalid string length') }] }
   const server = createControlServer(
     { ...(stage as unknown as MockControls), setReachable: async () => {} },

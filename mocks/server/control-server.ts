@@ -1,5 +1,5 @@
-// Control port of the mock: the same stage as in a process, over HTTP and JSON. For programs on this machine
-// only: a request with a foreign Host or Origin comes from a web page, and is refused.
+// Control port of the mock: offers the same stage as in a process, over HTTP and JSON. Serves programs on
+// this machine only: a request with a foreign Host or Origin comes from a web page and is refused.
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { z } from 'zod'
 import { type LedgerPage, ledgerNow } from '../ledger.ts'
@@ -50,7 +50,7 @@ export function createControlServer(
     ['PUT', /^\/reachable$/, ({ text }) => stage.setReachable(booleanIn(text))],
     ...routesOf(stage),
   ]
-  // Same time-out as the provider port: a client that polls rarely must not meet a closing connection.
+  // Same time-out as the provider port, so that a client that polls rarely does not hit a closing connection.
   return createServer({ keepAliveTimeout: 300_000 }, async (request, response) => {
     let status = 200
     let body: string | undefined
@@ -81,7 +81,7 @@ function told(value: unknown): string | undefined {
   }
 }
 
-/** Splits an address: `/t/NAME/ledger` is that of a context. */
+/** Splits an address: `/t/NAME/ledger` is the ledger of a context. */
 function addressOf({ url = '/' }: IncomingMessage) {
   const { pathname, searchParams: query } = new URL(url, 'http://control')
   const [, name, path] = /^\/t\/([^/]+)(\/.*)$/.exec(pathname) ?? []

@@ -1,5 +1,5 @@
-// Core of the mock: receives a request, judges it, writes it into the ledger, and chooses its answer. Both
-// transports (interception and the port) use it, so that they give the same answers.
+// Core of the mock: receives a request, validates it, writes it into the ledger, and chooses its answer. Both
+// transports (interception and the port) use this core, so that they give the same answers.
 import { hash } from 'node:crypto'
 import { type FactTable, packageTable } from '../../src/models/facts.ts'
 import { bytesOf, type MockAnswer } from '../answer.ts'
@@ -49,18 +49,18 @@ import { createThreads, type ThreadTurn } from './threads.ts'
 import { NO_CREDENTIAL, type Validation, validate } from './validate.ts'
 
 export interface WorldOptions {
-  /** Recordings, or their directory; default those of the package. */
+  /** Recordings, or their directory; default: the package's recordings. */
   readonly recordings?: readonly Recording[] | string
   readonly pace?: Pace
   /**
-   * True if an answer is made by code when no recording fits. Otherwise it is an error that names the
-   * nearest; a scenario that is requested by name is played in any case. Default: true only without
-   * `recordings`, because a made-up answer would let a test pass that should fail.
+   * True if an answer is made up when no recording fits. Otherwise the answer is an error that names the
+   * nearest recording. A scenario requested by name is always played. Default: true only without
+   * `recordings`, because a made-up answer could hide a test's failure.
    */
   readonly invent?: boolean
   /**
-   * True if a recording may answer that has the same last message and the fewest differences before it.
-   * Default: only one that said the same.
+   * True if a recording with the same last message and the fewest differences before it may answer. Default:
+   * false; only the same conversation is answered.
    */
   readonly similar?: boolean
   /**
@@ -69,67 +69,68 @@ export interface WorldOptions {
    */
   readonly keys?: Readonly<Record<string, string>> | 'any'
   /**
-   * True if models are not judged: every name is known, and every model takes everything. Otherwise a request
-   * that the model would refuse is refused, in the provider's words. Default: false.
+   * True if every model name is accepted, and every model accepts every request. Otherwise a request that the
+   * model would refuse is refused in the provider's words. Default: false.
    */
   readonly lenient?: boolean
-  /** Returns the known facts about models; called for each request. Default: those of the package. */
+  /** Returns the known facts about models; called for each request. Default: the package's facts. */
   readonly facts?: () => FactTable
-  /** Errors, cuts, slowness and pace by numbers, in every context that does not set its own. */
+  /** Chaos (errors, cuts, delays) and pace for every context that does not set its own. */
   readonly chaos?: Chaos
   /** Name -> a secret that must not reach a provider. */
   readonly canaries?: Readonly<Record<string, string>>
 }
 
-/** Observation and control from outside, the same in a process and over the control port. */
+/** Observation and control from outside, identical in a process and over the control port. */
 export interface MockControls {
-  /** Returns requests in order of arrival; with `since` only entries whose `n` is greater. */
+  /** Returns requests in order of arrival; with `since`, only entries with a greater `n`. */
   entries(since?: number): LedgerEntry[]
   /** Resolves with the first request with the nonce; rejects if none comes within `timeoutMs` (5000). */
   seen(nonce: string, timeoutMs?: number): Promise<LedgerEntry>
   /** Sets the answers to requests with a nonce. Throws if it is no valid script. */
   script(nonce: string, answers: readonly ScriptedAnswer[]): void
   /**
-   * Answers the next call, whatever it says, or the next ones in their order; with `when` only calls for which
-   * that holds; with `times: 'every'` all that nothing else answers. Throws if it is no valid answer.
+   * Answers the next call with this answer, or the next calls with several in order. With `when`, answers
+   * only calls that meet the condition; with `times: 'every'`, all calls without another answer. Throws if an
+   * answer is invalid.
    */
   answer(answers: ScriptedAnswer | readonly ScriptedAnswer[]): void
   /**
-   * Lets a share of the calls fail, break off or come late, and sets the pace of all; `null` ends it. Counts
-   * calls from 1 on. Calls with a script are left alone. Throws if the numbers make no sense.
+   * Makes a share of the calls fail, break off or wait, and sets the pace of all calls; `null` turns this
+   * off. Counts calls from 1. Does not affect calls with a script. Throws if the numbers are invalid.
    */
   chaos(numbers: Chaos | null): void
   /** Returns the sums of the ledger: calls, failures, tokens, cost, problems. */
   sum(): LedgerSum
-  /** Resolves when no answer is under way, and all are fully recorded. */
+  /** Resolves when no answer is in progress and all answers are fully recorded. */
   settled(): Promise<void>
   /** Opens a gate; it stays open. */
   release(gate: string): void
-  /** Names a secret: entries report its arrival, and it is masked in all output. */
+  /** Plants a secret: entries report when it arrives, and all output masks it. */
   watchFor(name: string, secret: string): void
   /** Clears entries, scripts, gates and turns, and releases everything held. Planted secrets stay planted. */
   clear(): void
 }
 
-/** Request as its transport reads it. */
+/** Request as read by its transport. */
 export interface Incoming {
   readonly method: string
   readonly url: URL
-  /** As it arrived, without the query. */
+  /** Path as received, without the query. */
   readonly path: string
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>
-  /** Null if the other side left before the end of its request. */
+  /** Null if the client left before the end of its request. */
   readonly body: Uint8Array | null
   /** The body as a form; null if it is not a form. */
   readonly form: Form | null
-  /** Address of the mock, as the client has it: what follows in a request's address is the provider's. */
+  /** Address of the mock as configured in the client; the rest of a request's address belongs to the provider. */
   readonly self: string
   /** Time at which its headers arrived. */
   readonly at: number
-  /** Name of the context in its address, if there is one. */
+  /** Name of the context in the request's address, if any. */
   readonly context?: string | null
-  /** WebSocket that it came over; absent or null for HTTP. */
+  /** WebSocket that carried the request; absent or null for HTTP. */
   readonly socket?: object | null
 }
 
@@ -139,7 +140,7 @@ export interface Reception {
   readonly gate: Gates['wait']
 }
 
-/** Part of the mock that belongs to one test: requests with its name see and change nothing else. */
+/** Part of the mock that belongs to one test: requests with its name see and change only this part. */
 export interface MockContext extends MockControls {
   readonly name: string
   /** Headers that put a request into the context, for clients that can send some. */
@@ -149,22 +150,22 @@ export interface MockContext extends MockControls {
 }
 
 export interface World {
-  /** Of the requests that name no context. */
+  /** Context of the requests that name none. */
   readonly stage: MockControls
   readonly providers: readonly MockProvider[]
   key(provider: string): string
   /** Returns the context of this name. */
   context(name: string): MockContext
-  /** Clears every context, so that nothing is held back. */
+  /** Clears every context and releases everything held. */
   clearAll(): void
-  /** Judges, records and answers. `place` is null if the address belongs to no provider. */
+  /** Validates, records and answers a request. `place` is null if the address belongs to no provider. */
   receive(incoming: Incoming, place: ProviderMatch | null): Reception
 }
 
 /** Header that names the context of a request. */
 const CONTEXT_HEADER = 'x-waybill-test'
 
-/** Maximum number of contexts; the one that was used least recently is dropped first. */
+/** Maximum number of contexts; the least recently used context is dropped first. */
 const MAX_CONTEXTS = 10_000
 
 /** Creates the core. Throws if recordings cannot be read. */
@@ -198,7 +199,7 @@ export function createWorld({
   function contextOf(name: string): Context {
     const context = contexts.get(name) ?? createContext(shared, name)
     contexts.delete(name)
-    contexts.set(name, context) // the last one is the one that was used last
+    contexts.set(name, context) // moves the context to the end: the most recently used one is last
     if (contexts.size > MAX_CONTEXTS) contexts.delete(contexts.keys().next().value!)
     return context
   }
@@ -224,10 +225,10 @@ export function createWorld({
   }
 }
 
-/** Returns the key that a provider accepts in a context, and that names it. */
+/** Returns a key that a provider accepts and that names the context. */
 const contextKey = (key: string, name: string): string => `${key}-t-${name}`
 
-/** Returns the context that the credential of a request names, or null. */
+/** Returns the context named by a request's credential, or null. */
 function contextInKey(
   { method, url, headers }: Incoming,
   place: ProviderMatch | null,
@@ -251,7 +252,7 @@ interface Shared extends Omit<Stock, 'find'> {
   readonly judgeModel: ModelJudge | null
   readonly secrets: Secrets
   readonly chaos: ParsedChaos | null
-  /** Returns the valid key of a provider; null if any is valid. */
+  /** Returns the valid key of a provider; null if any key is valid. */
   keyFor(provider: string): string | null
 }
 
@@ -260,7 +261,7 @@ interface Context {
   receive(incoming: Incoming, place: ProviderMatch | null): Reception
 }
 
-/** Creates the ledger, the scripts, the gates and the turns of one test, or of all that name none. */
+/** Creates the ledger, scripts, gates and turns of one context, or of all requests without a context. */
 function createContext(shared: Shared, name: string | null): Context {
   const { known, secrets, keyFor, judgeModel } = shared
   let find = createMatcher(known)
@@ -348,7 +349,7 @@ const contentOf = (
   similar,
 })
 
-/** Answers a request about files and batches that the provider keeps; null for any other. */
+/** Answers a request about the provider's stored files and batches; returns null for other requests. */
 const keptFor = (
   { provider, endpoint, request }: Read,
   objectStores: ObjectStores,
@@ -356,7 +357,7 @@ const keptFor = (
 ): MockAnswer | null =>
   endpoint?.isKept ? objectStores.of(provider).answer(request, provider.credential(request), play) : null
 
-/** Answers a request of a batch as if it had come by itself. */
+/** Answers a batch's request as if it had arrived alone. */
 function playOne(
   [path, body]: Parameters<Play>,
   { incoming, place, rules, threads, stock, shared }: Batched,
@@ -375,7 +376,7 @@ function playOne(
   return { status: answer === null ? 500 : (status ?? 500), body: answer }
 }
 
-/** Call that brought a batch or reads it, and what its requests are answered with. */
+/** Call that creates or reads a batch, and the data for the answers to the batch's requests. */
 interface Batched {
   readonly incoming: Incoming
   readonly place: ProviderMatch | null
@@ -386,8 +387,8 @@ interface Batched {
 }
 
 /**
- * Returns what makes the ids of an answer its own; null for ids as they are. `next`: a text that differs each
- * time.
+ * Returns the text that makes an answer's ids unique; null for unchanged ids. `next` returns a different text
+ * each time.
  */
 function idFor(
   nonce: string | null,
@@ -395,21 +396,24 @@ function idFor(
   scripted: ParsedAnswer | null,
   next: () => string,
 ): string | null {
-  // Each turn of a thread has its own id, by which it is continued.
+  // Each turn of a thread has its own id, with which a client continues the thread.
   if (isTurn) return `${next().replace(/.* /, '').padStart(4, '0')}${nonce ?? ''}`
-  // Agents join answers of the same id into one.
+  // Agents merge answers with the same id.
   if (nonce === null && scripted?.say) return hash('sha256', next()).slice(0, 16)
   return nonce
 }
 
-/** Returns the key that is right for a request: the second one, or that of its context, if it sent that one. */
+/**
+ * Returns the valid key for a request: the second key or the context's key if the request sent it, otherwise
+ * the first.
+ */
 function rightKey(valid: string | null, name: string | null, sent: string | null): string | null {
   if (valid !== null && sent === secondKeyOf(valid)) return sent
   const own = name === null || valid === null ? null : contextKey(valid, name)
   return own !== null && sent === own ? own : valid
 }
 
-/** Returns an answer as its fate wants it. */
+/** Applies a call's fate to its answer. */
 function suffer(
   fate: Fate | null,
   scripted: ParsedAnswer | null,
@@ -427,7 +431,7 @@ function parseChaos(numbers: Chaos): ParsedChaos {
   return data
 }
 
-/** Opens the ledger's entry of a request. */
+/** Creates a request's entry in the ledger. */
 function entryOf(
   { at, path, url, headers }: Incoming,
   { provider, request, wants, kind }: Read,
@@ -450,7 +454,7 @@ function entryOf(
   })
 }
 
-/** Counts the answers under way. `begin` returns the function to call at the end of one. */
+/** Counts answers in progress. `begin` returns the function to call at the end of an answer. */
 function countUnderWay(): { begin(): () => void; settled(): Promise<void> } {
   let count = 0
   let none = Promise.withResolvers<void>()
@@ -466,7 +470,7 @@ function countUnderWay(): { begin(): () => void; settled(): Promise<void> } {
   }
 }
 
-/** Describes a request so that its answer can be chosen. `byName` is the scenario that it names. */
+/** Describes a request for the choice of its answer. `byName` is the scenario that the request names. */
 function matchRequestOf(
   { url }: Incoming,
   place: ProviderMatch | null,
@@ -491,7 +495,7 @@ function matchRequestOf(
   }
 }
 
-/** Describes a request for the search of recordings: where its provider keeps them, and by which scenario. */
+/** Describes a request for the search of its recording, with the provider's folder and the scenario. */
 function matchesOf(
   { provider, request, wants }: Read,
   place: ProviderMatch | null,
@@ -509,7 +513,7 @@ function matchesOf(
 const decoder = new TextDecoder()
 
 interface Verdict extends Validation {
-  /** The model's refusal; null if it takes the request. */
+  /** Refusal by the model; null if the model accepts the request. */
   readonly unfit: RefusedRequest | null
 }
 
@@ -517,11 +521,11 @@ interface Rules {
   readonly key: string | null
   readonly strict: boolean
   readonly judgeModel: ModelJudge | null
-  /** Refusal of a request that continues a response which is not there. */
+  /** Refusal of a request that continues a missing response. */
   readonly lost: RefusedRequest | null
 }
 
-/** Judges a request before an answer is chosen. */
+/** Validates a request before an answer is chosen. */
 function verdictOn(incoming: Incoming, place: ProviderMatch | null, read: Read, by: Rules): Verdict {
   if (incoming.body === null) return BROKE_OFF
   if (!place) return UNJUDGED
@@ -529,29 +533,29 @@ function verdictOn(incoming: Incoming, place: ProviderMatch | null, read: Read, 
   const lost = read.turn?.refused
   const names = (place.kept ?? []).map((kept) => kept.provider)
   const asked = { model: read.wants.model, body: read.request.json, headers: incoming.headers, names }
-  // A body that is wrong for every model is not judged for one.
+  // A body that is invalid for every model is not checked for a single model.
   const unfit = verdict.refused ? null : (by.judgeModel?.(read.provider, read.endpoint, asked) ?? null)
   const { problems, refused } = verdict
   return {
     ...verdict,
     problems: [...problems, ...[lost, unfit].flatMap((each) => each?.problem ?? [])],
-    // A folder of recordings knows better which models there are.
+    // A folder of recordings is the better list of models.
     refused: refused ?? lost?.refused ?? by.lost ?? (unfit?.isUnknown ? unfit.refused : null),
     unfit: unfit?.isUnknown ? null : (unfit?.refused ?? null),
   }
 }
 
-/** Returns the scenario that a model id names. A tool with a result is not called again. */
+/** Returns the scenario named by a model id. A tool with a result is not called again. */
 function scenarioOfModel(model: string | null, body: unknown): string | null {
   const name = scenarioIn(model)
   return name !== null && findScenario(name)?.scenario.callsTools && hasToolResult(body) ? 'plain' : name
 }
 
-/** Request as its provider reads it. */
+/** Request as read by its provider. */
 interface Read {
   readonly provider: MockProvider
   readonly endpoint: Endpoint | null
-  /** Includes the turns of its conversation that the provider stores. */
+  /** Body, including the turns of the conversation that the provider stores. */
   readonly request: Arrived
   readonly wants: Wants
   readonly kind: RequestKind
@@ -587,7 +591,7 @@ function readRequest(
   }
 }
 
-/** Verdict for a host that belongs to no provider and has no rules; only interception sees one. */
+/** Verdict for a host of no known provider, which has no rules; only interception meets such hosts. */
 const UNJUDGED: Verdict = { credential: 'absent', problems: [], refused: null, unfit: null }
 
 const BROKE_OFF: Verdict = { ...UNJUDGED, problems: ['the request broke off before its end'] }
@@ -598,24 +602,24 @@ function answerTo(
   scripted: ParsedAnswer | null,
   stock: Stock,
   by: {
-    /** Answers from the files and batches that the provider keeps; null if the request is not about them. */
+    /** Answers from the provider's stored files and batches; null if the request is not about them. */
     fromObjects(): MockAnswer | null
-    /** False for a provider that is configured at an address of its own: it may have other paths. */
+    /** False for a provider with a configured address, which may have other paths. */
     readonly hasKnownPaths: boolean
   },
 ): MockAnswer {
-  // A recorded provider may have answered a request that its mock would refuse; but only the mock knows the
-  // valid key.
+  // A recorded provider may have answered a request that its mock would refuse. Only the mock knows the valid
+  // key.
   const badKey = credential === 'mismatch' || problems.includes(NO_CREDENTIAL)
   if (refused && (stock.invent || asked.named || badKey)) return { ...refusalOf(refused), from: 'refusal' }
   if (unfit) return { ...refusalOf(unfit), from: 'model' }
   if (by.hasKnownPaths && !asked.endpoint) return noEndpoint(asked, stock)
-  // What was refused, and is answered by a recording all the same, is nothing to keep.
+  // A refused request that a recording answers anyway is not stored.
   const kept = scripted || refused ? null : by.fromObjects()
   return kept ?? pickAnswer(asked, scripted, stock)
 }
 
-/** Returns a placeholder provider for such a host. */
+/** Returns a placeholder provider for an unknown host. */
 const foreign = (host: string): MockProvider => ({
   name: host,
   origin: `https://${host}`,

@@ -1,5 +1,5 @@
-// The mock over real sockets: what it writes down, how a test tells it what to answer, what it refuses. Over
-// 250 lines, because it is a list of independent tests.
+// Tests the mock over real sockets: its ledger, its scripted answers and its refusals. Over 250 lines,
+// because it is a list of independent tests.
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { connect } from 'node:net'
@@ -16,7 +16,7 @@ import { ask, askRaw, chatBody, drain, mockFor } from './test-mock.ts'
 const NONCE = '0123456789abcdef'
 const prompt = `Say this: ${writeNonce(NONCE)}, please.`
 
-test('a ledger entry shows what arrived and how it was answered', async (t) => {
+test('a ledger entry shows the request and its answer', async (t) => {
   const mock = await mockFor(t)
   const before = ledgerNow()
   const response = await ask(mock, chatBody('gpt-4o-mini', { temperature: 1 }, prompt))
@@ -57,7 +57,7 @@ test('a ledger entry shows what arrived and how it was answered', async (t) => {
   assert.ok(before <= at && at <= first! && first! <= last! && last! <= ledgerNow())
 })
 
-test('inferences, token counts, metadata and bare connections are counted apart', async (t) => {
+test('inferences, token counts, metadata requests and bare connections are counted separately', async (t) => {
   const mock = await mockFor(t)
   const bearer = { authorization: `Bearer ${mock.key('openai')}` }
   await (await fetch(`${mock.baseUrl('openai')}/models`, { headers: bearer })).text()
@@ -81,7 +81,7 @@ test('inferences, token counts, metadata and bare connections are counted apart'
   assert.equal(mock.entries().length, 4)
 })
 
-test('a path belongs to a provider by its first segment, or by its endpoint', async (t) => {
+test('the first segment or the endpoint of a path determines its provider', async (t) => {
   const mock = await mockFor(t)
   const paths: [string, string, string][] = [
     ['/groq/openai/v1/models', 'groq', 'models'],
@@ -100,7 +100,7 @@ test('a path belongs to a provider by its first segment, or by its endpoint', as
   )
 })
 
-test('an unknown path is refused as the provider would refuse it, and noted', async (t) => {
+test('an unknown path is noted, and refused as the provider would refuse it', async (t) => {
   const mock = await mockFor(t)
   const response = await fetch(`${mock.baseUrl('openai')}/nowhere`, {
     method: 'POST',
@@ -116,7 +116,7 @@ test('an unknown path is refused as the provider would refuse it, and noted', as
   assert.deepEqual(mock.entries()[0]!.problems, ['no such endpoint'])
 })
 
-test('a wrong or missing key is refused in the provider’s words, and noted', async (t) => {
+test('a wrong or missing key is noted, and refused in the provider’s words', async (t) => {
   const mock = await mockFor(t)
   const wrong = 'a-key-of-somebody-else'
   assert.equal((await ask(mock, chatBody('m'), { key: wrong })).status, 401)
@@ -130,7 +130,7 @@ test('a wrong or missing key is refused in the provider’s words, and noted', a
   assert.doesNotMatch(JSON.stringify(mock.entries()), /a-key-of-somebody-else/)
 })
 
-test('an invalid request is refused as the provider would refuse it, and noted', async (t) => {
+test('an invalid request is noted, and refused as the provider would refuse it', async (t) => {
   const mock = await mockFor(t)
   const cases: [unknown, RegExp][] = [
     ['{', /not JSON/],
@@ -163,7 +163,7 @@ test('an unknown field is noted, and refused only by a strict scenario or script
   assert.equal((await ask(mock, chatBody('scenario-strict', probe), { provider: 'deepseek' })).status, 200)
 })
 
-test('a script answers the attempts of a call in their order, by provider and model', async (t) => {
+test('a script answers the attempts of a call in order, by provider and model', async (t) => {
   const mock = await mockFor(t)
   mock.script(NONCE, [
     { provider: 'groq', status: 503 },
@@ -185,7 +185,7 @@ test('a script answers the attempts of a call in their order, by provider and mo
   assert.equal((await ask(mock, chatBody('m-1'))).status, 200)
 })
 
-test('scripted answers for the same target go to the target that was called first', async (t) => {
+test('scripted answers marked for the same target answer only the target that was called first', async (t) => {
   const mock = await mockFor(t)
   for (const [first, second] of [
     ['openai', 'groq'],
@@ -232,7 +232,7 @@ test('a script can define a stream event by event, and a gate holds the stream u
   assert.deepEqual([told.complete, told.body], [true, null])
 })
 
-test('an empty event sends only the head', async (t) => {
+test('an empty event sends only the response headers', async (t) => {
   const mock = await mockFor(t)
   mock.script(NONCE, [{ events: [{ raw: '' }, { gate: 'later' }, { data: 'x' }] }])
   const response = await ask(mock, chatBody('m', { stream: true }, prompt))
@@ -268,7 +268,7 @@ test('planted secrets are found wherever they arrive, and are never printed (KEE
   assert.deepEqual(mock.entries()[3]!.answer.body, '{"error":{"message":"not ***","planted":"***"}}')
 })
 
-test('the mock notices within milliseconds that the peer has left (FLOW-05)', async (t) => {
+test('the mock notices within milliseconds that the client has left (FLOW-05)', async (t) => {
   const mock = await mockFor(t)
   for (const leave of ['end', 'destroy', 'resetAndDestroy'] as const) {
     const socket = askRaw(mock, chatBody('scenario-silent-midway', { stream: true }))
@@ -285,7 +285,7 @@ test('the mock notices within milliseconds that the peer has left (FLOW-05)', as
   }
 })
 
-test('a connection that the mock ends is not blamed on the other side', async (t) => {
+test('if the mock ends a connection, the ledger does not say that the client left', async (t) => {
   const mock = await mockFor(t)
   for (const name of ['cut-after-0', 'cut-after-3', 'cut-in-utf8', 'reset', 'reset-at-once', 'garbage'])
     for (const stream of [true, false]) await drain(askRaw(mock, chatBody(`scenario-${name}`, { stream })))
@@ -298,7 +298,7 @@ test('a connection that the mock ends is not blamed on the other side', async (t
   }
 })
 
-test('a peer that leaves before the answer begins, or before its own request is complete, is noted', async (t) => {
+test('the ledger shows clients that leave before the answer begins or before their request is complete', async (t) => {
   const mock = await mockFor(t)
   const silent = askRaw(mock, chatBody('scenario-silent', {}, prompt))
   await mock.seen(NONCE)
@@ -319,7 +319,7 @@ test('a peer that leaves before the answer begins, or before its own request is 
   assert.match(mock.entries()[1]!.problems.join(), /broke off/)
 })
 
-test('a slow reader slows the mock down (FLOW-10)', async (t) => {
+test('a slow reader slows down the mock (FLOW-10)', async (t) => {
   const mock = await mockFor(t)
   const socket = askRaw(mock, chatBody('scenario-flood', { stream: true }, prompt))
   await mock.seen(NONCE)
@@ -392,7 +392,7 @@ test('the same request gets the same bytes inside the process and on the port', 
   assert.deepEqual(stripped(world.stage), stripped(mock))
 })
 
-test('clear forgets entries, scripts and gates, and releases held answers, but numbering continues', async (t) => {
+test('clear() removes entries, scripts and gates, and releases held answers, but numbering continues', async (t) => {
   const mock = await mockFor(t)
   mock.script(NONCE, [{ events: [{ gate: 'g' }, { data: 'x' }] }])
   const held = ask(mock, chatBody('m', { stream: true }, prompt))
@@ -408,7 +408,7 @@ test('clear forgets entries, scripts and gates, and releases held answers, but n
   assert.deepEqual(mock.entries(2), [])
 })
 
-test('waiting for a nonce that never comes ends with a clear error', async (t) => {
+test('waiting for a nonce that never arrives ends with a clear error', async (t) => {
   const mock = await mockFor(t)
   await assert.rejects(
     mock.seen(NONCE, 20),
@@ -416,13 +416,13 @@ test('waiting for a nonce that never comes ends with a clear error', async (t) =
   )
 })
 
-test('a port that is taken is an error, and leaves nothing behind', async (t) => {
+test('a port in use causes an error, and the mock leaves nothing open', async (t) => {
   const mock = await mockFor(t)
   const port = Number(new URL(mock.url).port)
   await assert.rejects(createMockProviders({ port }), /port \d+: the port is already in use; /)
 })
 
-test('one connection serves many requests', async (t) => {
+test('the mock serves many requests on one connection', async (t) => {
   const mock = await mockFor(t)
   const socket = askRaw(mock, chatBody('gpt-4o-mini'))
   t.after(() => socket.destroy())
@@ -475,7 +475,7 @@ test('hostile requests neither crash the mock nor corrupt its ledger', async (t)
   assert.equal((await ask(mock, chatBody('m'))).status, 200)
 })
 
-test('a script makes the model say something in the dialect of the request, whole or streamed', async (t) => {
+test('the output in a script is sent in the dialect of the request, whole or streamed', async (t) => {
   const mock = await mockFor(t)
   const call = { id: 'call_7', name: 'read', arguments: { path: 'a.txt' } }
   mock.script(NONCE, [{ say: { reasoning: 'Look.', text: 'Let me see.', calls: [call] } }])

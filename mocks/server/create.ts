@@ -1,5 +1,5 @@
-// The mock server: every provider on one port of this machine, with a ledger of the requests, and a control
-// port in addition. Joins the core with its two servers; knows no provider and no scenario.
+// Mock server: all providers on one port of this machine, with a ledger of the requests, and a control port.
+// Joins the core with its two servers; independent of single providers and scenarios.
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -17,7 +17,7 @@ export interface MockOptions extends WorldOptions {
   readonly tls?: { readonly cert: string; readonly key: string }
   /** Default 0: any free port. */
   readonly port?: number
-  /** The control port is on 127.0.0.1 whatever `host` says. */
+  /** Port of the control server, which is always on 127.0.0.1, even with another `host`. */
   readonly controlPort?: number
 }
 
@@ -29,7 +29,7 @@ export interface MockServerContext extends MockContext {
 }
 
 export interface MockProviders extends MockControls {
-  /** `http://127.0.0.1:PORT`, for a gateway that takes an origin only. */
+  /** `http://127.0.0.1:PORT`, for gateways that accept only an origin. */
   readonly url: string
   readonly controlUrl: string
   readonly providers: readonly string[]
@@ -38,8 +38,8 @@ export interface MockProviders extends MockControls {
   /** Returns the key that a provider accepts. */
   key(provider: string): string
   /**
-   * Returns the part of the mock that belongs to one test: its ledger, scripts, gates and turns. A request is
-   * put into it by its base URL, its header or its key, one of which is enough.
+   * Returns the part of the mock that belongs to one test: its ledger, scripts, gates and turns. A request
+   * belongs to it if it uses its base URL, its header or its key.
    */
   context(name: string): MockServerContext
   /** TCP connections accepted so far, used or not. */
@@ -77,7 +77,7 @@ export async function createMockProviders({
   }
   const control = createControlServer({ ...world.stage, setReachable }, () => connections, world.context)
   const close = async () => {
-    world.clearAll() // held answers would keep their connections open
+    world.clearAll() // because held answers would keep their connections open
     await Promise.all([stop(server), stop(control)])
   }
   try {
@@ -118,7 +118,7 @@ export async function createMockProviders({
   }
 }
 
-/** Listens. Rejects with the obstacle and what to do about it; the system's own error is the cause. */
+/** Starts to listen. Rejects with the problem and its remedy; `cause` is the system's own error. */
 async function listen(server: Server, port: number, host: string): Promise<void> {
   server.listen(port, host)
   await once(server, 'listening').catch((cause: NodeJS.ErrnoException) => {
@@ -138,7 +138,7 @@ function stop(server: Server): Promise<void> {
   })
 }
 
-/** Returns an address that clients can use: the unspecified one is reached as loopback. */
+/** Returns an address that clients can use: loopback for the unspecified address. */
 function addressOf(server: Server, name?: string, scheme = 'http'): string {
   const { address, port } = server.address() as AddressInfo
   const host = name ?? (address === '0.0.0.0' || address === '::' ? '127.0.0.1' : address)

@@ -1,4 +1,4 @@
-// Two calls never get answers with the same id; all other bytes are those of the recording.
+// Tests that the answers of two calls never have the same id, and that all other bytes equal the recording.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { bytesOf } from '../answer.ts'
@@ -10,7 +10,7 @@ const answer = (...texts: string[]) => ({ from: 'x', status: 200, headers: {}, p
 const told = ({ parts }: { parts: readonly unknown[] }) =>
   parts.map((part) => Buffer.from(part as Uint8Array).toString())
 
-test('the id is replaced by a new one of the same length, even across chunks, wherever it stands', () => {
+test('the id of an answer is replaced by a new id of the same length, in every place and even across chunks', () => {
   const made = answer(
     '{"id":"resp_authored',
     '_responses","x":1}{"response_id":"resp_authored_responses","z":"ä"}',
@@ -21,12 +21,12 @@ test('the id is replaced by a new one of the same length, even across chunks, wh
   ])
 })
 
-test('ids of tool calls, short ids of scripts and answers without an id stay as they are', () => {
+test('ids of tool calls, short ids of scripts and answers without an id are not changed', () => {
   for (const text of ['{"id":"call_authored_tools_1"}', '{"id":"chatcmpl-synthetic"}', '{"error":{}}', ''])
     assert.deepEqual(told(withOwnId(answer(text), 'abcdef0123456789')), [text])
 })
 
-test('the mock gives each call with a nonce an id of its own, and the ledger shows what the mock sent', async (t) => {
+test('the answer to each call with a nonce has its own id, and the ledger shows the sent bytes', async (t) => {
   const mock = await mockFor(t)
   const call = async (prompt: string) => {
     const answer = await ask(mock, chatBody('gpt-5-mini', {}, prompt))

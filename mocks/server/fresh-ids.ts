@@ -1,6 +1,6 @@
-// Gives answers fresh ids. A provider never repeats an id, and gateways store records by it. A recorded or
-// made-up answer has the same id each time, so the answer to a call that can be distinguished gets its own.
-// It has the same length, so that chunks and lengths stay the same.
+// Gives answers fresh ids. A provider never repeats an id, and gateways use ids as keys of records. A
+// recorded or made-up answer has the same id each time, so the answer to each distinguishable call gets its
+// own id. The new id has the same length, so chunks and lengths do not change.
 import type { MockAnswer, Part } from '../answer.ts'
 
 /** Ids of an answer, in the members `id` and `response_id`. */
@@ -9,7 +9,7 @@ const ID = /"id": ?"((?:chatcmpl-|cmpl-|gen-|msg_|resp_)([\w-]{12,}))"/g
 /** Maximum bytes searched, more than any generated text; longer answers hold other data. */
 const MAX_SEARCHED_BYTES = 256 * 1024
 
-/** Replaces the id; `own` is different for each call. */
+/** Replaces the ids of an answer; `own` is different for each call. */
 export function withOwnId(answer: MockAnswer, own: string): MockAnswer {
   const all = Buffer.concat(answer.parts.filter(isBytes))
   if (all.length > MAX_SEARCHED_BYTES) return answer

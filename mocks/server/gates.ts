@@ -1,12 +1,12 @@
-// Gates: places in an answer that hold it until they are released from outside. Knows no answer.
+// Gates: places in an answer that hold it until they are released from outside. Independent of answers.
 import { whenAborted } from '../answer.ts'
 
 export interface Gates {
   /** Resolves when the gate is open, or when `gone` is aborted. */
   wait(name: string, gone: AbortSignal): Promise<void>
-  /** Opens a gate, even before anything waits at it; it stays open. */
+  /** Opens a gate, which then stays open. No answer needs to be waiting at it. */
   release(name: string): void
-  /** Releases everything that waits, and closes every gate again. */
+  /** Releases all waiting answers, and closes every gate again. */
   clear(): void
 }
 

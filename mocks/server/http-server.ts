@@ -1,5 +1,6 @@
-// The mock's port: reads requests from connections, calls the core, and sends the answers as intended: one
-// write per part, optionally no headers, cuts and resets. Knows no provider and no scenario.
+// The mock's port: reads requests from connections, calls the core, and sends the answers exactly as
+// described: one write per part, with optional cuts, resets and missing headers. Independent of providers and
+// scenarios.
 import { constants } from 'node:buffer'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
@@ -23,7 +24,8 @@ export function createMockServer(world: World, onConnection: () => void, tls: Tl
     ...{ keepAliveTimeout: 300_000, noDelay: true },
     shouldUpgradeCallback: (request: IncomingMessage) => mayUpgrade(world, request),
   }
-  // Clients keep connections open for reuse; closing them first would cause races that no provider causes.
+  // Clients reuse open connections. If the mock closed them first, it would cause races that providers do not
+  // cause.
   const handle = (request: IncomingMessage, response: ServerResponse) => {
     serve(world, request, response).catch((error: unknown) => {
       response.destroy()
@@ -42,12 +44,12 @@ export function createMockServer(world: World, onConnection: () => void, tls: Tl
   })
 }
 
-/** TCP connection below each TLS connection, by the client's address: only it can be reset. */
+/** TCP connection below each TLS connection, by the client's address: only the TCP connection can be reset. */
 const below = new Map<string, Socket>()
 
 async function serve(world: World, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const at = ledgerNow()
-  const whole = await buffer(request).catch(() => null) // left before its end, or longer than any buffer
+  const whole = await buffer(request).catch(() => null) // the client left early, or the body exceeds the maximum
   const body = whole && whole.length <= constants.MAX_STRING_LENGTH ? whole : null
   const method = request.method ?? 'GET'
   const { context, path } = contextOf(pathOf(request))
@@ -85,8 +87,8 @@ async function serve(world: World, request: IncomingMessage, response: ServerRes
 }
 
 /**
- * Creates the outlet of a response. `closing` is called before the connection is closed from this side, so
- * that the client is not recorded as having left.
+ * Creates the outlet of a response. `closing` is called before the mock closes the connection, so that the
+ * ledger does not say that the client left.
  */
 function outletTo(response: ServerResponse, answer: MockAnswer, closing: () => void): Outlet {
   const { socket } = response
@@ -94,7 +96,7 @@ function outletTo(response: ServerResponse, answer: MockAnswer, closing: () => v
     if (answer.status !== null && !response.headersSent) response.writeHead(answer.status, framed(answer))
   }
   return {
-    // Waiting for each write keeps boundaries, and lets a slow reader slow down the sender.
+    // Waiting for each write preserves boundaries and applies backpressure.
     write(bytes) {
       head()
       if (bytes.length === 0) {

@@ -21,7 +21,7 @@ const chat = (body: object) => ({
   }),
 })
 
-/** Interception and a pool for one test, ended with it. */
+/** Starts interception and a pool for one test; both end with the test. */
 function intercepted(t: TestContext, pace: Pace, origin = openai): Pool {
   const interception = interceptProviders({ pace })
   const pool = new Pool(origin, { connections: 8 })
@@ -39,7 +39,7 @@ interface Seen {
   readonly error: Error | null
 }
 
-/** `Pool.dispatch` with undici's own kind of handler; leaves after `leaveAfter` chunks. */
+/** `Pool.dispatch` with undici's own kind of handler; disconnects after `leaveAfter` chunks. */
 function dispatch(
   pool: Pool,
   options: Dispatcher.DispatchOptions,
@@ -66,7 +66,7 @@ function dispatch(
   })
 }
 
-test('dispatch gets a stream chunk by chunk, at its pace', async (t) => {
+test("undici's dispatch receives a stream chunk by chunk, at its pace", async (t) => {
   const { status, times, text, error } = await dispatch(intercepted(t, 'recorded'), chat({ stream: true }))
   assert.equal(error, null)
   assert.equal(status, 200)
@@ -75,7 +75,7 @@ test('dispatch gets a stream chunk by chunk, at its pace', async (t) => {
   assert.ok(times.at(-1)! - times[0]! > 400, `first after ${times[0]} ms, last after ${times.at(-1)} ms`)
 })
 
-test('request gets a stream chunk by chunk as well', async (t) => {
+test("undici's request receives a stream chunk by chunk", async (t) => {
   const { body, statusCode } = await intercepted(t, 'recorded').request(chat({ stream: true }))
   assert.equal(statusCode, 200)
   const times: number[] = []
@@ -89,13 +89,13 @@ for (const [provider, origin, path] of [
   ['openrouter', 'https://openrouter.ai', '/api/v1/chat/completions'],
   ['deepseek', 'https://api.deepseek.com', '/chat/completions'],
 ] as const)
-  test(`${provider} is intercepted too`, async (t) => {
+  test(`requests to ${provider} are intercepted`, async (t) => {
     const pool = intercepted(t, 'none', origin)
     assert.match((await dispatch(pool, { ...chat({ stream: true }), path })).text, /data: \[DONE\]\n\n$/)
     assert.match((await dispatch(pool, { ...chat({}), path })).text, /"chat\.completion"/)
   })
 
-test('a client that leaves in mid-stream disturbs no other client', async (t) => {
+test('a client that leaves during a stream does not disturb other clients', async (t) => {
   const pool = intercepted(t, 'recorded')
   const uncaught: unknown[] = []
   const note = (error: unknown) => uncaught.push(error)
@@ -112,7 +112,7 @@ test('a client that leaves in mid-stream disturbs no other client', async (t) =>
   assert.equal((await dispatch(pool, chat({}))).status, 200)
 })
 
-test('one pool serves many requests, in a row and at once', async (t) => {
+test('one pool serves many consecutive and concurrent requests', async (t) => {
   const pool = intercepted(t, 'none')
   for (let i = 0; i < 50; i++) assert.equal((await dispatch(pool, chat({ stream: i % 2 === 0 }))).status, 200)
   const atOnce = await Promise.all(
@@ -124,7 +124,7 @@ test('one pool serves many requests, in a row and at once', async (t) => {
   }
 })
 
-test('an official client can read the answers', async (t) => {
+test('an official client can read intercepted answers', async (t) => {
   intercepted(t, 'none')
   const client = new OpenAI({ apiKey: 'anything', maxRetries: 0 })
   const ask = { model: 'gpt-4o-mini', messages: [{ role: 'user' as const, content: 'hello' }] }
@@ -147,7 +147,7 @@ test('an official client can read the answers', async (t) => {
   )
 })
 
-test('a request without a recording gets a 400 that names the nearest one, without the query', async (t) => {
+test('a request without a recording gets a 400 that names the nearest recording without the query', async (t) => {
   const pool = intercepted(t, 'none')
   const { status, text } = await dispatch(pool, {
     ...chat({ model: 'scenario-418' }),
@@ -167,7 +167,7 @@ test('a request without a recording gets a 400 that names the nearest one, witho
   assert.doesNotMatch(text, /secret-in-query/)
 })
 
-test('nothing reaches the network, whatever the host and the client', async (t) => {
+test('no request reaches the network, with any host and client', async (t) => {
   intercepted(t, 'none')
   for (const url of [
     'https://api.nowhere.invalid/v1/messages',
@@ -181,7 +181,7 @@ test('nothing reaches the network, whatever the host and the client', async (t) 
   assert.equal(status, 400)
 })
 
-test('servers on this machine are reached as usual', async (t) => {
+test('servers on this machine can be reached as usual', async (t) => {
   const server = createServer((request, response) => response.end(request.url)).listen(0, '127.0.0.1')
   t.after(() => server.close())
   await new Promise((resolve) => server.once('listening', resolve))
@@ -195,7 +195,7 @@ test('servers on this machine are reached as usual', async (t) => {
   }
 })
 
-test('interception can be active only once at a time, and can be started again', () => {
+test('only one interception can be active at a time, and it can be started again', () => {
   const first = interceptProviders()
   assert.throws(() => interceptProviders(), /on already/)
   first.dispose()

@@ -1,5 +1,5 @@
-// The mock within this process: every outgoing HTTP request is answered as on its port, and no connection is
-// made. Knows MSW's interception and loopback addresses. Does not know single providers.
+// Mock within this process: answers every outgoing HTTP request as the mock's port does, without a
+// connection. Knows MSW's interception and loopback addresses. Independent of single providers.
 import net from 'node:net'
 import { HttpRequestInterceptor } from '@mswjs/interceptors/http'
 import { http } from 'msw'
@@ -12,9 +12,9 @@ import { respond } from './respond.ts'
 
 /** Defaults: `keys` `any`, `pace` `recorded`. */
 export interface InterceptOptions extends WorldOptions {
-  /** `real` reaches loopback addresses as usual; with `recorded` they are providers like any other. */
+  /** `real` connects to loopback addresses as usual; `recorded` treats them as providers. */
   readonly loopback?: 'real' | 'recorded'
-  /** Returns a port of this machine that stays real with `recorded`: the gateway's own. */
+  /** Returns a local port that stays real with `recorded`: the gateway's own. */
   readonly realPort?: () => number | null
   /** Returns the providers that are configured under their own names; called for each request. */
   readonly providers?: () => Configured
@@ -22,7 +22,7 @@ export interface InterceptOptions extends WorldOptions {
 
 let active = false
 
-/** Active interception: requests and answers, until `dispose()`. */
+/** Active interception: its ledger and controls, until `dispose()`. */
 export interface Interception extends MockControls {
   /** Returns the part of the mock that belongs to one test; its `headers` put a request into it. */
   context(name: string): MockContext
@@ -30,9 +30,9 @@ export interface Interception extends MockControls {
 }
 
 /**
- * Answers the process's HTTP requests as the providers would until `dispose()` is called, whichever client
- * sends them. Loopback addresses stay real by default; a request without a recording or a scenario gets a 400
- * that names the nearest recording. Throws if recordings cannot be read, or if interception is already on.
+ * Answers all HTTP requests of the process as the providers would, until `dispose()` is called. Loopback
+ * addresses stay real by default; a request without a recording or a scenario gets a 400 that names the
+ * nearest recording. Throws if recordings cannot be read, or if interception is already on.
  *
  * @example
  * const interception = interceptProviders({ pace: 'none' })
@@ -89,7 +89,7 @@ export async function answerRequest(
   return respond(reception, { gate: reception.gate, gone: request.signal })
 }
 
-/** Place that a socket is to connect to: a host and a port, or a path of this machine. */
+/** Destination of a socket: a host and a port, or a local path. */
 interface Destination {
   readonly host?: string | null
   readonly port?: unknown
@@ -98,7 +98,7 @@ interface Destination {
 
 /**
  * Lets the connections for which `isReal` holds use the real `connect`. MSW could pass them through as well,
- * but would still parse every request and join two sockets: measured, a tenth of the speed.
+ * but would still parse every request and join two sockets: this was measured at a tenth of the speed.
  */
 function exempt(real: typeof net.Socket.prototype.connect, isReal: (to: Destination) => boolean): () => void {
   const intercepting = net.Socket.prototype.connect

@@ -1,6 +1,6 @@
-// Responses that OpenAI keeps: those of `store: true`, for the credential that made them, and those of a
-// WebSocket for as long as it is open. They can be continued, read, cancelled and deleted. A background
-// response is done when it was read twice. Knows the format of responses, and no transport.
+// Responses that OpenAI stores: with `store: true` for the credential that made them, and on a WebSocket
+// while it is open. They can be continued, read, cancelled and deleted. A background response completes after
+// two reads. Knows the format of responses; independent of the transport.
 import { type MockAnswer, wholeAnswer } from '../answer.ts'
 import type { RequestKind } from '../ledger.ts'
 import type { Arrived, MockProvider, RefusedRequest } from '../provider.ts'
@@ -8,24 +8,24 @@ import type { Arrived, MockProvider, RefusedRequest } from '../provider.ts'
 type Json = Readonly<Record<string, unknown>>
 
 interface Kept {
-  /** Credential that made it. */
+  /** Credential that made the response. */
   readonly account: string | null
-  /** WebSocket that made it; null over HTTP. */
+  /** WebSocket that made the response; null over HTTP. */
   readonly socket: object | null
   readonly isStored: boolean
   readonly input: readonly unknown[]
-  /** The response as it will end. */
+  /** Final state of the response. */
   readonly response: Json
-  /** Reads until a background response is done. */
+  /** Remaining reads until a background response completes. */
   readsLeft: number
   isCancelled: boolean
   isDeleted: boolean
 }
 
-/** Maximum number of responses; the oldest is dropped first. */
+/** Maximum number of responses; the oldest response is dropped first. */
 const MAX_KEPT = 1_000
 
-/** Reads of a background response that find it unfinished. */
+/** Number of reads that find a background response unfinished. */
 const READS_IN_PROGRESS = 2
 
 export class KeptResponses {
@@ -41,8 +41,8 @@ export class KeptResponses {
   }
 
   /**
-   * Returns the refusal of a request that continues a response which is not there; null for any other. Over
-   * HTTP an id that was not made here is not judged: a script may have made it.
+   * Returns the refusal of a request that continues a missing response; null for any other request. Over
+   * HTTP, unknown ids that the mock did not make are accepted, because a script may have made them.
    */
   #refusalOf(request: Arrived, provider: MockProvider, socket: object | null): RefusedRequest | null {
     const id = isObject(request.json) ? request.json.previous_response_id : null
@@ -52,7 +52,10 @@ export class KeptResponses {
     return provider.refusal('invalid_request', message, 'previous_response_id', 'previous_response_not_found')
   }
 
-  /** Keeps the response in an answer, and returns the answer, which begins a background response only. */
+  /**
+   * Stores the response in an answer, and returns the answer; for a background response, only its first
+   * state.
+   */
   #keep(answer: MockAnswer, request: Arrived, provider: MockProvider, socket: object | null): MockAnswer {
     const response = responseIn(answer)
     const { json } = request
@@ -71,7 +74,7 @@ export class KeptResponses {
       : answer
   }
 
-  /** Answers a request about a kept response; null for any other request. */
+  /** Answers a request about a stored response; returns null for any other request. */
   #answerAbout({ method, path, ...request }: Arrived, provider: MockProvider): MockAnswer | null {
     const [, id, part = ''] = /^responses\/([\w-]+)(\/input_items|\/cancel)?$/.exec(path) ?? []
     if (id === undefined) return null
@@ -103,12 +106,12 @@ export class KeptResponses {
     return wholeAnswer('kept', 200, isOver ? shown : { ...unfinished(shown), status: 'in_progress' })
   }
 
-  /** Returns what is kept for a request, and keeps the response that is in its answer. */
+  /** Returns a request's refusal, its answer if it is about a stored response, and a function that stores a new one. */
   turn(request: Arrived, provider: MockProvider, kind: RequestKind, socket: object | null) {
     const spends = kind === 'inference'
     return {
       refused: spends ? this.#refusalOf(request, provider, socket) : null,
-      /** Null unless the request is about a kept response. */
+      /** Answer to a request about a stored response; null for any other request. */
       answer: spends ? null : this.#answerAbout(request, provider),
       keep: (answer: MockAnswer) => (spends ? this.#keep(answer, request, provider, socket) : answer),
     }
@@ -122,10 +125,10 @@ export class KeptResponses {
 const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Returns a response without what only its end brings. */
+/** Returns a response without the fields that are only known at its end. */
 const unfinished = (response: Json): Json => ({ ...response, background: true, output: [], usage: null })
 
-/** Returns the response in a complete answer, whole or streamed, or null. */
+/** Returns the response in a complete answer, whole or streamed; otherwise null. */
 function responseIn({ status, headers, parts }: MockAnswer): (Json & { readonly id: string }) | null {
   if (status !== 200) return null
   const text = Buffer.concat(parts.filter((part) => part instanceof Uint8Array)).toString()

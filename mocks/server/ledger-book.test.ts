@@ -1,4 +1,4 @@
-// The ledger alone: its numbering, and how much it keeps.
+// Tests the ledger alone: its numbering and its maximum size.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { createLedgerBook } from './ledger-book.ts'
@@ -25,7 +25,7 @@ const entry = (text: string) =>
     answer: { from: 'plain', status: 200, headers: {}, parts: [] },
   })
 
-test('the ledger is bounded, and its counters say how much was dropped', () => {
+test("the ledger's size is bounded, and its counters show the number of dropped entries", () => {
   const book = createLedgerBook(createSecrets([]), 1024 * 1024)
   for (let i = 0; i < 2000; i++) book.enter(entry('x'.repeat(10_000)))
   const kept = book.entries()

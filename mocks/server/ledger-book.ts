@@ -1,36 +1,36 @@
-// Storage of the ledger: entries are written when a request has arrived, filled in while it is answered, and
-// read with every secret masked. Knows no provider and no wire.
+// Storage of the ledger: an entry is written when a request arrives and completed while it is answered.
+// Reading masks every secret. Independent of providers and transports.
 import { parseWithDigits } from '../../src/shared/exact-json.ts'
 import type { LedgerAnswer, LedgerEntry } from '../ledger.ts'
 import type { Secrets } from './secrets.ts'
 
 type Writable<Shape> = { -readonly [Key in keyof Shape]: Shape[Key] }
 
-/** Entry under construction. Bodies are stored as they are; reading turns them into text and masks them. */
+/** Entry under construction. Bodies are stored unchanged; reading turns them into text and masks them. */
 export interface OpenEntry extends Writable<Omit<LedgerEntry, 'n' | 'body' | 'answer'>> {
   text: string
   answer: Writable<Omit<LedgerAnswer, 'body'>> & { sent: Uint8Array[] }
 }
 
 export interface LedgerBook {
-  /** Adds an entry; it may be filled in later. */
+  /** Adds an entry, which may be completed later. */
   enter(entry: OpenEntry): void
   /** Returns entries with a greater `n`, in order. */
   entries(since?: number): LedgerEntry[]
-  /** Resolves with the first entry with the nonce; rejects if none comes in time. */
+  /** Resolves with the first entry with the nonce; rejects if no such entry arrives in time. */
   seen(nonce: string, timeoutMs: number): Promise<LedgerEntry>
   clear(): void
 }
 
 /**
- * Approximate maximum bytes. Beyond it the older half is dropped, so that a mock that is never cleared does
- * not fill the memory.
+ * Approximate maximum bytes. Beyond this size the older half is dropped, so that a mock that is never cleared
+ * does not fill the memory.
  */
 const MAX_LEDGER_BYTES = 256 * 1024 * 1024
-/** Number of entries between two measurements of the total size. */
+/** Entries between two measurements of the total size. */
 const ENTRIES_PER_MEASUREMENT = 256
 
-/** Bytes of an answer that are stored; the rest is only counted. */
+/** Maximum bytes stored of an answer; further bytes are only counted. */
 export const KEPT_BYTES = 256 * 1024
 
 export function createLedgerBook({ mask }: Pick<Secrets, 'mask'>, limit = MAX_LEDGER_BYTES): LedgerBook {
@@ -117,7 +117,7 @@ function textOf(pieces: readonly Uint8Array[]): string | null {
 
 const maskNull = (mask: (text: string) => string, text: string | null): string | null => text && mask(text)
 
-/** Parses a body. One that is no JSON, or nested too deeply to be written again, stays text. */
+/** Parses a body. A body that is not JSON, or is nested too deeply to be written again, stays text. */
 function parse(text: string): unknown {
   try {
     const json = parseWithDigits(text)

@@ -1,5 +1,5 @@
-// One entry of the ledger: its start when a request has arrived, and its updates while the answer is sent.
-// Knows no provider and no wire.
+// One entry of the ledger: created when a request arrives, and updated while the answer is sent. Independent
+// of providers and transports.
 import { createMask } from '../../src/shared/redact.ts'
 import type { MockAnswer } from '../answer.ts'
 import { ledgerNow, type RequestKind } from '../ledger.ts'
@@ -9,7 +9,7 @@ import type { Notes } from './respond.ts'
 import { CREDENTIAL_HEADERS, CREDENTIAL_PARAMETER } from './secrets.ts'
 import type { Validation } from './validate.ts'
 
-/** Judgement of a request. */
+/** Result of a request's validation. */
 export interface Noted {
   readonly kind: RequestKind
   readonly at: number
@@ -59,7 +59,7 @@ export function openEntry({ wants, verdict, shown, answer, ...noted }: Noted): O
   }
 }
 
-/** Returns callbacks that update the entry. `done` is called when nothing more will be sent. */
+/** Returns callbacks that update the entry. `done` is called when the answer has ended. */
 export function notesOn(entry: OpenEntry, { status }: MockAnswer, done: () => void): Notes {
   const { answer } = entry
   return {

@@ -1,5 +1,5 @@
-// The official `@anthropic-ai/sdk` client against the mock, over a real socket: it cannot tell the
-// difference.
+// Tests the official `@anthropic-ai/sdk` client against the mock, over a real socket: the client works as
+// with the real provider.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
@@ -25,7 +25,7 @@ const tools = [
   },
 ]
 
-test('a message with its usage and request id', async () => {
+test('a message arrives with its usage and request id', async () => {
   const { data, request_id } = await client.messages.create(ask).withResponse()
   const [block] = data.content
   assert.ok(block?.type === 'text')
@@ -35,7 +35,7 @@ test('a message with its usage and request id', async () => {
   assert.equal(request_id, 'req_authored_messages_plain')
 })
 
-test('a stream arrives event by event, and as the client’s helper joins it', async () => {
+test('a stream arrives event by event, and the client’s helper joins it', async () => {
   const types: string[] = []
   for await (const { type } of await client.messages.create({ ...ask, stream: true })) types.push(type)
   assert.equal(types[0], 'message_start')
@@ -52,7 +52,7 @@ test('a stream arrives event by event, and as the client’s helper joins it', a
   assert.equal(final.usage.output_tokens, 28)
 })
 
-test('tools: one call and two calls, whole and streamed, then an answer to their results', async () => {
+test('one or two tool calls arrive, whole and streamed, and their results are answered', async () => {
   for (const [model, cities] of [
     ['claude-haiku-4-5', ['Hamburg']],
     ['scenario-tools-parallel', ['Hamburg', 'Oslo']],
@@ -84,7 +84,7 @@ test('tools: one call and two calls, whole and streamed, then an answer to their
   assert.equal(stop_reason, 'end_turn')
 })
 
-test('a thought comes before the text, whole and streamed, with its signature', async () => {
+test('a thought with its signature arrives before the text, whole and streamed', async () => {
   const thinking = { type: 'enabled' as const, budget_tokens: 1024 }
   for (const message of [
     await client.messages.create({ ...ask, model: 'scenario-reasoning', max_tokens: 2048, thinking }),
@@ -99,7 +99,7 @@ test('a thought comes before the text, whole and streamed, with its signature', 
   }
 })
 
-test('scenarios reach the client: cached tokens, a cut by the limit, many pings', async () => {
+test('the client receives scenarios: cached tokens, a cut by the limit, many pings', async () => {
   const cached = await client.messages.create({ ...ask, model: 'scenario-usage-cached' })
   assert.deepEqual([cached.usage.input_tokens, cached.usage.cache_read_input_tokens], [128, 1920])
   const cut = await client.messages.stream({ ...ask, model: 'scenario-finish-length' }).finalMessage()
@@ -116,7 +116,7 @@ test('scenarios reach the client: cached tokens, a cut by the limit, many pings'
     assert.match(await client.messages.stream({ ...ask, model }).finalText(), /naïve café 🙂/, model)
 })
 
-test('tokens are counted without an inference; models are listed', async () => {
+test('tokens are counted without an inference, and models are listed', async () => {
   const { input_tokens } = await client.messages.countTokens({ model: ask.model, messages: ask.messages })
   assert.equal(input_tokens, 14)
   assert.equal(mock.entries().at(-1)!.kind, 'token_count')
@@ -125,7 +125,7 @@ test('tokens are counted without an inference; models are listed', async () => {
   assert.ok(ids.includes('claude-haiku-5-5'))
 })
 
-test('the key is taken from `x-api-key` too, which other clients send', async () => {
+test('the mock also accepts the key in `x-api-key`, which other clients send', async () => {
   const count = (key: string) =>
     fetch(`${mock.baseUrl('anthropic')}/messages/count_tokens`, {
       method: 'POST',
@@ -136,7 +136,7 @@ test('the key is taken from `x-api-key` too, which other clients send', async ()
   assert.equal((await count('a-key-of-nobody')).status, 401)
 })
 
-test('an error is raised as the client’s own class for it, with type, words and request id', async () => {
+test('the client raises its own error class, with type, message and request id', async () => {
   const classes = {
     400: [Anthropic.BadRequestError, 'invalid_request_error'],
     401: [Anthropic.AuthenticationError, 'authentication_error'],
@@ -159,12 +159,12 @@ test('an error is raised as the client’s own class for it, with type, words an
       )
 })
 
-test('a stream that breaks or fails ends in an error', async () => {
+test('a broken or failing stream ends in an error of the client', async () => {
   for (const model of ['scenario-cut-after-3', 'scenario-error-in-stream'])
     await assert.rejects(client.messages.stream({ ...ask, model }).finalMessage(), Anthropic.AnthropicError)
 })
 
-test('an invalid request, a missing version and a wrong key are refused in this provider’s words', async () => {
+test('an invalid request, a missing version and a wrong key are refused in Anthropic’s words', async () => {
   const refused = async (attempt: Promise<unknown>) => {
     const error = await attempt.catch((thrown) => thrown)
     assert.ok(error instanceof Anthropic.APIError, String(error))

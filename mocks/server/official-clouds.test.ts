@@ -1,5 +1,5 @@
-// The mocks of Bedrock and Vertex AI: the official `openai` client signs for one, a gateway speaks to both, and
-// each kind of wrong signature is refused as AWS refuses it.
+// Tests the mocks of Bedrock and Vertex AI. The official `openai` client signs requests to Bedrock, a gateway
+// uses both, and each kind of wrong signature is refused in AWS's way.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import OpenAI from 'openai'
@@ -21,7 +21,7 @@ const client = (given = account) =>
   })
 const ask = { model: 'openai.gpt-oss-120b-1:0', messages: [{ role: 'user' as const, content: 'Where to?' }] }
 
-test('the official client of OpenAI signs what the mock verifies, and reads its answer', async () => {
+test("OpenAI's official client signs a request that the mock verifies, and reads the answer", async () => {
   const { choices } = await client().chat.completions.create(ask)
   assert.ok(choices[0]!.message.content!.length > 0)
   const streamed = await client().chat.completions.stream(ask).finalChatCompletion()
@@ -31,7 +31,7 @@ test('the official client of OpenAI signs what the mock verifies, and reads its 
   assert.equal(entry!.headers.authorization, '***')
 })
 
-test('a wrong secret and an unknown key are refused, and keys are in no ledger', async () => {
+test('a wrong secret and an unknown key are refused, and the ledger contains no keys', async () => {
   const wrong = client({ ...account, secretAccessKey: 'another-secret-0123456789' })
   await assert.rejects(wrong.chat.completions.create(ask), { status: 403 })
   const unknown = client({ ...account, accessKeyId: 'AKIANOBODY' })
@@ -39,7 +39,7 @@ test('a wrong secret and an unknown key are refused, and keys are in no ledger',
   assert.ok(!JSON.stringify(mock.entries()).includes(account.secretAccessKey))
 })
 
-test('a gateway reaches Claude at the mocks of both clouds, whole, streamed, with tools and counted', async (t) => {
+test('a gateway reaches Claude at both cloud mocks: whole, streamed, with tools, and token counts', async (t) => {
   useAccount(t, account)
   const { get } = await testGateway(t, {
     env: { VERTEX_TOKEN: mock.key('vertex') },
@@ -74,7 +74,7 @@ const REQUEST = {
   ...{ method: 'POST', rawPath: '/model/a%3A0/invoke', query: new URLSearchParams(), text: '{}' },
 }
 
-/** Signs with the client's own signer, for a given time. */
+/** Signs a request with the client's own signer, for a given time. */
 async function signed(t: test.TestContext, given: { region?: string; path?: string } = {}) {
   const { awsCredentials } = await import('../../src/credentials/aws.ts')
   useAccount(t, account, { AWS_SESSION_TOKEN: 'session-token-0123456789' })

@@ -1,4 +1,5 @@
-// The official `@google/genai` client against the mock, over a real socket: it cannot tell the difference.
+// Tests the official `@google/genai` client against the mock, over a real socket: the client works as with
+// the real provider.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { ApiError, FunctionCallingConfigMode, type GenerateContentResponse, GoogleGenAI } from '@google/genai'
@@ -26,14 +27,14 @@ const tools = [
 ]
 const config = { tools, toolConfig: { functionCallingConfig: { mode: FunctionCallingConfigMode.AUTO } } }
 
-/** Every chunk of a streamed answer. */
+/** Returns all chunks of a streamed answer. */
 async function streamed(request: Parameters<typeof models.generateContentStream>[0]) {
   const chunks: GenerateContentResponse[] = []
   for await (const chunk of await models.generateContentStream(request)) chunks.push(chunk)
   return chunks
 }
 
-test('a text with its usage', async () => {
+test('a text arrives with its usage', async () => {
   const { text, usageMetadata, candidates, modelVersion } = await models.generateContent(ask)
   assert.match(text!, /recorded answer/)
   assert.equal(candidates![0]!.finishReason, 'STOP')
@@ -42,14 +43,14 @@ test('a text with its usage', async () => {
   assert.equal(modelVersion, 'gemini-3.8-flash')
 })
 
-test('a stream whose lines end in CR and LF', async () => {
+test('a stream with lines that end in CR and LF is read', async () => {
   const chunks = await streamed(ask)
   assert.equal(chunks.length, 5)
   assert.match(chunks.map(({ text }) => text).join(''), /Viele Grüße/)
   assert.equal(chunks.at(-1)!.usageMetadata!.candidatesTokenCount, 22)
 })
 
-test('function calls: one and two, whole and streamed, then an answer to their results', async () => {
+test('one or two function calls arrive, whole and streamed, and their results are answered', async () => {
   for (const [model, cities] of [
     ['gemini-3.8-flash', ['Hamburg']],
     ['scenario-tools-parallel', ['Hamburg', 'Oslo']],
@@ -98,7 +99,7 @@ test('thoughts and text arrive as different parts, whole and streamed', async ()
   assert.equal(whole.usageMetadata!.thoughtsTokenCount, 52)
 })
 
-test('scenarios reach the client: cached tokens, a cut by the limit, odd boundaries', async () => {
+test('the client receives scenarios: cached tokens, a cut by the limit, odd boundaries', async () => {
   const cached = await models.generateContent({ ...ask, model: 'scenario-usage-cached' })
   assert.equal(cached.usageMetadata!.cachedContentTokenCount, 1920)
   const cut = await models.generateContent({ ...ask, model: 'scenario-finish-length' })
@@ -112,7 +113,7 @@ test('scenarios reach the client: cached tokens, a cut by the limit, odd boundar
     assert.match((await streamed({ ...ask, model })).map(({ text }) => text).join(''), /naïve café 🙂/, model)
 })
 
-test('tokens are counted without an inference; models are listed', async () => {
+test('tokens are counted without an inference, and models are listed', async () => {
   assert.equal((await models.countTokens(ask)).totalTokens, 9)
   assert.equal(mock.entries().at(-1)!.kind, 'token_count')
   const names: (string | undefined)[] = []
@@ -120,7 +121,7 @@ test('tokens are counted without an inference; models are listed', async () => {
   assert.ok(names.includes('models/gemini-3.8-flash'))
 })
 
-test('an error has the status and the words of the provider', async () => {
+test("an error has Google's status and words", async () => {
   for (const [status, name] of [
     [400, 'INVALID_ARGUMENT'],
     [403, 'PERMISSION_DENIED'],
@@ -143,7 +144,7 @@ test('an error has the status and the words of the provider', async () => {
   }
 })
 
-test('an invalid request gets a 400, and so does a wrong key', async () => {
+test('an invalid request or a wrong key gets a 400', async () => {
   const tooHot = await models.generateContent({ ...ask, config: { temperature: 3 } }).catch((error) => error)
   assert.ok(tooHot instanceof ApiError)
   assert.equal(tooHot.status, 400)
@@ -156,6 +157,6 @@ test('an invalid request gets a 400, and so does a wrong key', async () => {
   assert.match(stranger.message, /API_KEY_INVALID/)
 })
 
-test('a stream that breaks ends in an error', async () => {
+test('a broken stream ends in an error of the client', async () => {
   await assert.rejects(streamed({ ...ask, model: 'scenario-cut-after-3' }))
 })

@@ -1,4 +1,5 @@
-// The official clients inside this process, at their vendors' own addresses: every request is answered here.
+// Tests the official clients in this process, with their vendors' own addresses: interception answers every
+// request.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
@@ -12,7 +13,7 @@ test.after(() => interception.dispose())
 const apiKey = 'any key will do'
 const question = [{ role: 'user' as const, content: 'Where to?' }]
 
-test('Anthropic', async () => {
+test("Anthropic's client gets its answers from this process", async () => {
   const stream = new Anthropic({ apiKey, maxRetries: 0 }).messages.stream({
     model: 'claude-haiku-4-5',
     max_tokens: 64,
@@ -21,7 +22,7 @@ test('Anthropic', async () => {
   assert.match(await stream.finalText(), /Viele Grüße/)
 })
 
-test('Gemini', async () => {
+test("Gemini's client gets its answers from this process", async () => {
   const { models } = new GoogleGenAI({ apiKey: 'any-key-will-do' })
   let text = ''
   const stream = await models.generateContentStream({ model: 'gemini-3.8-flash', contents: 'Where to?' })
@@ -29,7 +30,7 @@ test('Gemini', async () => {
   assert.match(text, /Viele Grüße/)
 })
 
-test("OpenAI's responses, and its dialect at Azure, Mistral, xAI and Ollama", async () => {
+test("OpenAI's clients get answers for responses, and for Azure, Mistral, xAI and Ollama", async () => {
   const { output_text } = await new OpenAI({ apiKey, maxRetries: 0 }).responses.create({
     model: 'gpt-4o-mini',
     input: 'Where to?',

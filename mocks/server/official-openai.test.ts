@@ -1,5 +1,5 @@
-// The official `openai` client against the mock, over a real socket: it cannot tell the difference. Over 250
-// lines, because it tries each endpoint with the same client and mock.
+// Tests the official `openai` client against the mock, over a real socket: the client works as with the real
+// provider. Over 250 lines, because it tries each endpoint with the same client and mock.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import OpenAI, { AzureOpenAI } from 'openai'
@@ -30,7 +30,7 @@ const flatTools = tools.map(({ type, function: { name, parameters } }) => ({
   strict: false,
 }))
 
-test('chat: a text with its usage', async () => {
+test('a chat returns a text with its usage', async () => {
   const { choices, usage, model } = await client.chat.completions.create(ask)
   assert.match(choices[0]!.message.content!, /recorded answer/)
   assert.equal(choices[0]!.finish_reason, 'stop')
@@ -38,7 +38,7 @@ test('chat: a text with its usage', async () => {
   assert.equal(model, 'gpt-6-sol')
 })
 
-test('chat: a stream, joined by the client', async () => {
+test('a chat returns a stream that the client joins', async () => {
   const stream = client.chat.completions.stream({ ...ask, stream_options: { include_usage: true } })
   let events = 0
   for await (const _ of stream) events++
@@ -48,14 +48,14 @@ test('chat: a stream, joined by the client', async () => {
   assert.ok(usage!.completion_tokens > 0)
 })
 
-test('chat: usage is not sent unless it was asked for', async () => {
+test('a chat stream has usage only if the request asks for it', async () => {
   for await (const { usage, choices } of await client.chat.completions.create({ ...ask, stream: true })) {
     assert.ok(!usage)
     assert.equal(choices.length, 1)
   }
 })
 
-test('chat: tool calls, whole and streamed, then an answer to their results', async () => {
+test('a chat returns tool calls, whole and streamed, and answers their results', async () => {
   const whole = await client.chat.completions.create({ ...ask, tools })
   const streamed = await client.chat.completions.stream({ ...ask, tools }).finalChatCompletion()
   for (const { choices } of [whole, streamed]) {
@@ -81,7 +81,7 @@ test('chat: tool calls, whole and streamed, then an answer to their results', as
   assert.equal(choices[0]!.finish_reason, 'stop')
 })
 
-test('chat: several calls in one stream are not mixed up', async () => {
+test('several calls in one chat stream are not mixed up', async () => {
   const stream = client.chat.completions.stream({ ...ask, model: 'scenario-tools-parallel', tools })
   const calls = (await stream.finalChatCompletion()).choices[0]!.message.tool_calls!
   assert.deepEqual(
@@ -90,7 +90,7 @@ test('chat: several calls in one stream are not mixed up', async () => {
   )
 })
 
-test('responses: a text and a stream', async () => {
+test('responses return a text and a stream', async () => {
   const whole = await client.responses.create({ model: 'gpt-4o-mini', input: 'Where to?' })
   assert.equal(whole.status, 'completed')
   assert.match(whole.output_text, /recorded response/)
@@ -110,7 +110,7 @@ test('responses: a text and a stream', async () => {
   assert.match(text, /Viele Grüße/)
 })
 
-test('responses: function calls, reasoning, and scenarios', async () => {
+test('responses return function calls, reasoning, and scenarios', async () => {
   const called = await client.responses.create({
     model: 'gpt-4o-mini',
     input: 'Where to?',
@@ -148,7 +148,7 @@ test('responses: function calls, reasoning, and scenarios', async () => {
   assert.match(output_text, /naïve café/)
 })
 
-test('embeddings, images and models', async () => {
+test('embeddings, images and lists of models are returned', async () => {
   const { data, usage } = await client.embeddings.create({
     model: 'text-embedding-3-small',
     input: 'Where to?',
@@ -168,7 +168,7 @@ test('embeddings, images and models', async () => {
   assert.ok(ids.includes('gpt-6-luna'))
 })
 
-test('an error is raised as the client’s own class for it, with the words of the provider', async () => {
+test("the client raises its own error class with the provider's words", async () => {
   const classes = {
     400: OpenAI.BadRequestError,
     401: OpenAI.AuthenticationError,
@@ -195,13 +195,13 @@ test('an error is raised as the client’s own class for it, with the words of t
   assert.equal(limited.code, 'rate_limit_exceeded')
 })
 
-test('a stream that breaks or fails ends in an error', async () => {
+test('a broken or failing stream ends in an error of the client', async () => {
   const chat = (model: string) => client.chat.completions.stream({ ...ask, model }).done()
   const responses = (model: string) => client.responses.stream({ model, input: 'Where to?' }).done()
   for (const start of [chat, responses]) await assert.rejects(start('scenario-cut-after-3'), /terminated/)
   const failed = /The model failed in the middle/
   await assert.rejects(chat('scenario-error-in-stream'), failed)
-  // For responses this client throws the event as it came.
+  // For responses, this client throws the unchanged event.
   await assert.rejects(responses('scenario-error-in-stream'), (thrown: { type: string; message: string }) => {
     assert.equal(thrown.type, 'error')
     assert.match(thrown.message, failed)
@@ -209,7 +209,7 @@ test('a stream that breaks or fails ends in an error', async () => {
   })
 })
 
-test('an invalid request is refused with the name of the wrong field, and a wrong key as a wrong key', async () => {
+test("an invalid request is refused with the name of the wrong field, and a wrong key with OpenAI's error for it", async () => {
   const tooHot = await client.responses
     .create({ model: 'gpt-4o-mini', input: 'Where to?', temperature: 3 })
     .catch((error) => error)
@@ -227,7 +227,7 @@ test('an invalid request is refused with the name of the wrong field, and a wron
   await assert.rejects(stranger.models.list(), OpenAI.AuthenticationError)
 })
 
-test('the client for Azure: the deployment is the model, and a stream begins with the filters', async () => {
+test('with the Azure client, the deployment is the model, and a stream begins with filter results', async () => {
   const azureWith = (apiKey: string) =>
     new AzureOpenAI({
       endpoint: `${mock.url}/azure`,
@@ -251,7 +251,7 @@ test('the client for Azure: the deployment is the model, and a stream begins wit
   await assert.rejects(azureWith('a-key-of-nobody').models.list(), OpenAI.AuthenticationError)
 })
 
-test('the chat dialect of other providers: Mistral, xAI and Ollama', async () => {
+test('the client works with the chat dialects of Mistral, xAI and Ollama', async () => {
   const of = (name: string, apiKey = mock.key(name)) =>
     new OpenAI({ baseURL: mock.baseUrl(name), apiKey, maxRetries: 0 })
   for (const name of ['mistral', 'xai', 'ollama']) {

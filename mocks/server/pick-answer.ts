@@ -1,6 +1,6 @@
-// Chooses the answer to a request: a script, a recording, or a scenario, in this order. Pure, except for the
-// script's turn, which is passed in. A scenario that was not named is played only if made-up answers are
-// allowed.
+// Chooses the answer to a request: a script, a recording, or a scenario, in this order. Pure; the caller
+// passes the script whose turn it is. A scenario that the request does not name is played only if made-up
+// answers are allowed.
 
 import { hash } from 'node:crypto'
 import { bytesOf, type MockAnswer, type Part, wholeAnswer } from '../answer.ts'
@@ -22,7 +22,7 @@ import { findScenario } from '../scenarios/registry.ts'
 import { refuseLike, type Scene, say, speak } from '../scenarios/scenario.ts'
 import type { ParsedAnswer } from './script.ts'
 
-/** Request, as far as the choice of an answer needs it. */
+/** Parts of a request that determine the choice of its answer. */
 export interface MatchRequest {
   readonly provider: MockProvider
   readonly endpoint: Endpoint | null
@@ -31,28 +31,28 @@ export interface MatchRequest {
   readonly wants: Wants
   /** Body as JSON; undefined if it is not JSON. */
   readonly body: unknown
-  /** Tools that it offers, if this turn may call one. */
+  /** Tools that the request offers, if this turn may call one. */
   readonly offered: readonly OfferedTool[]
   readonly scenario: string
   /** True if the model id or a script names the scenario. */
   readonly named: boolean
-  /** Criteria for its recording. */
+  /** Criteria for the request's recording. */
   readonly criteria: Asked
-  /** Without the query, which may contain a key. */
+  /** Address without the query, which may contain a key. */
   readonly address: string
 }
 
 export interface Stock {
-  /** Returns the recording whose turn it is, or the nearest one. */
+  /** Returns the recording whose turn it is, or the nearest recording. */
   readonly find: ReturnType<typeof createMatcher>
   readonly pace: Pace
-  /** True if answers that were not recorded are made up. */
+  /** True if missing answers are made up. */
   readonly invent: boolean
-  /** Folder of the recordings, for a person; null if they have none. */
+  /** Folder of the recordings, for messages; null if they have none. */
   readonly folder: string | null
 }
 
-/** Returns the answer, otherwise a 400 that names the nearest recording (REC-02). */
+/** Returns the answer, or a 400 that names the nearest recording (REC-02). */
 export function pickAnswer(asked: MatchRequest, scripted: ParsedAnswer | null, stock: Stock): MockAnswer {
   const picked = pickAtOnce(asked, scripted, stock)
   const encode =
@@ -61,7 +61,7 @@ export function pickAnswer(asked: MatchRequest, scripted: ParsedAnswer | null, s
   return scripted?.wait ? { ...answer, parts: [{ wait: scripted.wait }, ...answer.parts] } : answer
 }
 
-/** Encodes the events of a stream for a provider that sends them in another form. */
+/** Encodes a stream's events for a provider that does not send server-sent events. */
 const encoded = (answer: MockAnswer, encode: (events: Uint8Array) => Uint8Array): MockAnswer => ({
   ...answer,
   headers: { ...answer.headers, 'content-type': EVENT_STREAM_TYPE },
@@ -92,10 +92,7 @@ function pickAtOnce(asked: MatchRequest, scripted: ParsedAnswer | null, stock: S
   return 'bytes' in found ? answerFrom(found, stock.pace) : noRecording(asked, found, stock)
 }
 
-/**
- * Returns the recording as an answer; null if it does not fit the request and another answer may be made up
- * instead.
- */
+/** Returns the recording as an answer; null if it does not fit the request and an answer may be made up. */
 function recordedAnswer(found: Recording, asked: MatchRequest, stock: Stock): MockAnswer | null {
   const { endpoint, wants, offered, body } = asked
   const mayInvent = asked.named || stock.invent
@@ -148,7 +145,7 @@ function speltOut(
 
 type Output = Pick<ModelOutput, 'reasoning' | 'text' | 'calls' | 'finish'>
 
-/** Converts output for a provider's encoder; or says why the script does not fit the request. */
+/** Converts output for a provider's encoder, or returns the reason why the script does not fit the request. */
 function wordsOf(
   { reasoning, text, calls }: NonNullable<ParsedAnswer['say']>,
   body: unknown,
@@ -164,7 +161,7 @@ function wordsOf(
   }
 }
 
-/** Makes a call, its arguments in two pieces; or says which tool is missing. */
+/** Makes a call with its arguments in two pieces, or returns a message about the missing tool. */
 function callOf(
   { id, name, arguments: given }: NonNullable<ParsedAnswer['say']>['calls'][number],
   index: number,
@@ -179,7 +176,7 @@ function callOf(
   }
   const json = JSON.stringify(given ?? sampleOf(tool?.schema))
   return {
-    // Another one in each turn of a conversation, and the same in each run.
+    // Default id: differs in each turn of a conversation, but not between runs.
     id: id ?? `call_${hash('sha256', `${index} ${JSON.stringify(body)}`).slice(0, 24)}`,
     name: toolName,
     arguments: [json.slice(0, json.length >> 1), json.slice(json.length >> 1)],
@@ -195,8 +192,8 @@ const lowerCase = (headers: Readonly<Record<string, string>>): Record<string, st
 type Steps = NonNullable<ParsedAnswer['events']>
 
 /**
- * Encodes the steps. The output in `said` becomes the events of one answer, and each step sends its share of
- * them.
+ * Encodes the steps. The output in `said` becomes the events of one answer; each step sends its share of
+ * these events.
  */
 function partsOf(steps: Steps, scene: Scene): Part[] {
   const pieces = steps.flatMap((step) => ('said' in step ? [step.said] : []))
@@ -230,7 +227,7 @@ const kindOf = (status: number): ProviderRefusal =>
 const noRecording = (asked: MatchRequest, miss: Miss, stock: Stock): MockAnswer =>
   missing(asked, nearest(miss), stock, miss.tied && 'ambiguous_recording')
 
-/** Returns a 400, because a retry would not help, here or elsewhere: a gateway relays it to its client. */
+/** Returns a 400, which a gateway relays to its client, because a retry would not help with any provider. */
 function missing(
   { provider, criteria, method, wants, scenario, named, address }: MatchRequest,
   difference: string,

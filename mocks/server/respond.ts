@@ -1,9 +1,10 @@
-// An answer as a Response, for interception and other uses without a connection. One chunk of the body for
-// each part; nothing is made before it is read.
+// Turns an answer into a Response, for interception and other uses without a connection. Each part is one
+// chunk of the body, made only when it is read.
 import { framed, type MockAnswer, type Outlet, type Progress, perform, type Waiting } from '../answer.ts'
 
 /**
- * Events of the answer: see `Progress`; `peerLeft` when the reader cancels, `done` when nothing more comes.
+ * Events of the answer, see `Progress`. `peerLeft` is called when the reader cancels, `done` when the answer
+ * has ended.
  */
 export interface Notes extends Progress {
   peerLeft(): void
@@ -14,8 +15,8 @@ export interface Notes extends Progress {
 const BODILESS = [204, 205, 304]
 
 /**
- * Resolves when the headers are due, which are sent with the first bytes. A broken connection is a network
- * error before the headers, and an error of the body after them.
+ * Resolves when the headers are due; they are sent with the first bytes. A broken connection causes a network
+ * error before the headers, and an error of the body afterwards.
  */
 export function respond(
   { answer, note }: { readonly answer: MockAnswer; readonly note: Notes },
@@ -45,13 +46,13 @@ export function respond(
   }
   const broken = () => {
     note.cut()
-    over.abort() // it was not the other side that left
+    over.abort() // the mock ended the connection, not the client
     resolve(Response.error())
     writer.abort(new Error('The provider broke the connection.')).catch(() => {})
   }
   const outlet: Outlet = {
     async write(bytes) {
-      if (status === null) return broken() // bytes that are no HTTP: a network error for a client
+      if (status === null) return broken() // bytes other than HTTP cause a network error in a client
       head()
       if (bytes.length > 0 && !BODILESS.includes(status)) await writer.write(bytes).catch(leave)
     },

@@ -1,4 +1,5 @@
-// Scripts for calls that the test does not make itself, over a real socket: their prompts contain no nonce.
+// Tests scripts for calls with no nonce in their prompts, because other programs make them. Uses a real
+// socket.
 import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
 import type { ScriptedAnswer } from './script.ts'
@@ -17,7 +18,7 @@ async function scripted(t: TestContext) {
   }
 }
 
-test('the next calls get the scripted answers in order, and later calls get the usual answers again', async (t) => {
+test('the next calls get the scripted answers in order, and later calls get the usual answers', async (t) => {
   const { mock, said } = await scripted(t)
   mock.answer([say('one'), { ...say('two'), times: 2 }])
   mock.answer(say('three'))
@@ -27,7 +28,7 @@ test('the next calls get the scripted answers in order, and later calls get the 
   assert.match(await said(), /recorded answer/)
 })
 
-test('an answer for every call stays until clear, but answers for the next call take precedence', async (t) => {
+test('an answer for every call stays until clear(), but answers for the next call take precedence', async (t) => {
   const { mock, said } = await scripted(t)
   mock.answer({ ...say('always'), times: 'every' })
   assert.deepEqual([await said(), await said()], ['always', 'always'])
@@ -38,7 +39,7 @@ test('an answer for every call stays until clear, but answers for the next call 
   assert.match(await said(), /recorded answer/)
 })
 
-test('a condition or a function selects the calls; a condition that throws gives an error that says so', async (t) => {
+test('a condition or a function selects the calls, and a function that throws causes an error that says so', async (t) => {
   const { mock, said } = await scripted(t)
   mock.answer([
     { ...say('Sunny.'), when: { user: 'weather' }, times: 'every' },
@@ -56,7 +57,7 @@ test('a condition or a function selects the calls; a condition that throws gives
   assert.equal(await said(), 'The function "when" of a script failed: no such luck. Correct it.')
 })
 
-test('other kinds of requests use up no answer', async (t) => {
+test('other kinds of requests do not use up an answer', async (t) => {
   const { mock, said } = await scripted(t)
   mock.answer(say('kept'))
   const models = await fetch(`${mock.baseUrl('openai')}/models`, {
@@ -66,7 +67,7 @@ test('other kinds of requests use up no answer', async (t) => {
   assert.equal(await said(), 'kept')
 })
 
-test('a whole answer can be delayed, and still states its length', async (t) => {
+test('a delayed whole answer still states its length', async (t) => {
   const { mock } = await scripted(t)
   for (const answer of [
     { ...say('late'), wait: 60 },
@@ -94,7 +95,7 @@ const tools = [
   },
 ]
 
-test('a scripted tool call takes its tool, arguments and id from the request', async (t) => {
+test('a scripted tool call derives its tool, arguments and id from the request', async (t) => {
   const { mock, said } = await scripted(t)
   mock.answer([
     { say: { calls: [{}] } },
@@ -142,7 +143,7 @@ for (const [name, script, message] of mistakes)
     assert.match(((await response.json()) as any).error.message, message)
   })
 
-test('the control port accepts answers too', async (t) => {
+test('the control port accepts scripted answers', async (t) => {
   const { mock, said } = await scripted(t)
   const body = JSON.stringify({ ...say('over the port'), when: { turn: 1 } })
   assert.equal((await fetch(`${mock.controlUrl}/answers`, { method: 'POST', body })).status, 204)

@@ -1,5 +1,5 @@
-// Scripts: the answers to calls with a nonce or without, the format of `PUT /script/{nonce}` and of
-// `POST /answers`, and whose turn it is. Knows no server.
+// Scripts: answers to calls with or without a nonce, the format of `PUT /script/{nonce}` and `POST /answers`,
+// and the choice of the next answer. Independent of servers.
 import { type ZodError, z } from 'zod'
 import type { RequestKind } from '../ledger.ts'
 import { conversationOf, type Part } from '../matching/conversation.ts'
@@ -19,11 +19,13 @@ const step = z.union(
     z
       .strictObject({ said: z.string().min(1) })
       .describe(
-        'A piece of text in the client’s dialect; what begins an answer there is sent before the first piece.',
+        'A piece of text in the client’s dialect. The first piece is sent after the dialect’s opening events.',
       ),
-    z.strictObject({ ending: z.literal(true) }).describe('What ends an answer in that dialect.'),
-    z.strictObject({ failure: z.string() }).describe('An event that reports a failure in that dialect.'),
-    z.strictObject({ gate: z.string().min(1) }).describe('Held here until `POST /release/{gate}`.'),
+    z.strictObject({ ending: z.literal(true) }).describe('The end of an answer in the client’s dialect.'),
+    z
+      .strictObject({ failure: z.string() })
+      .describe('An event that reports an error in the client’s dialect.'),
+    z.strictObject({ gate: z.string().min(1) }).describe('A hold until `POST /release/{gate}`.'),
     z.strictObject({ wait: z.number().nonnegative() }).describe('A pause in ms.'),
     z
       .strictObject({ end: z.enum(['cut', 'reset']) })
@@ -32,14 +34,14 @@ const step = z.union(
   'expected one of data, raw, base64, said, ending, failure, gate, wait, end',
 )
 
-/** Output of the model; a turn that calls tools ends with them. */
+/** Output of the model; if a turn calls tools, the calls come last. */
 const said = z.strictObject({
   reasoning: z.string().optional(),
   text: z.string().optional(),
   calls: z
     .array(
       z.strictObject({
-        /** Default: another one in each call. */
+        /** Default: a different id for each call. */
         id: z.string().min(1).optional(),
         /** Default: the first tool that the request offers. */
         name: z.string().min(1).optional(),
@@ -52,7 +54,10 @@ const said = z.strictObject({
 
 const count = z.int().nonnegative()
 
-/** Usage to report with `say`, in the dialect of the request; a dialect leaves out what it has no word for. */
+/**
+ * Usage to report with `say`, in the dialect of the request; a dialect leaves out counts for which it has no
+ * field.
+ */
 const usage = z.strictObject({
   input: count,
   output: count,
@@ -68,14 +73,14 @@ const usage = z.strictObject({
   cost: z.number().nonnegative().optional(),
 })
 
-/** Call, as far as the `when` of a script may look at it. */
+/** Parts of a call that the `when` of a script can examine. */
 export interface ScriptedCall {
   readonly provider: string
   readonly model: string | null
   readonly kind: RequestKind
   /** Body as JSON; undefined if it is not JSON. */
   readonly body: unknown
-  /** Texts, calls and results of its conversation, in order. */
+  /** Texts, calls and results of the conversation, in order. */
   readonly parts: readonly Part[]
 }
 
@@ -84,22 +89,22 @@ type CallTest = (call: ScriptedCall) => boolean
 const TIMES = 'takes a whole number from 1 on, or "every"'
 
 const answerSchema = z.strictObject({
-  /** Answers only calls for which this holds: conditions, or, within a process, a function of the call. */
+  /** Answers only calls that meet this condition; within a process, it can be a function of the call. */
   when: z.union([z.custom<CallTest>((value) => typeof value === 'function'), predicateSchema]).optional(),
-  /** Answers only requests to this provider, or for this model; others use the next answer that fits. */
+  /** Answers only requests to this provider or for this model; other requests use the next answer that fits. */
   provider: z.string().optional(),
   model: z.string().optional(),
   /** Answers only requests of this kind. */
   kind: z.enum(['inference', 'token_count', 'metadata']).default('inference'),
   /** Name of a scenario; default `plain`. */
   scenario: z.string().optional(),
-  /** True if unknown top-level fields are refused as the provider would, otherwise only noted. */
+  /** True if unknown top-level fields are refused, as the provider does, instead of only noted. */
   strict: z.boolean().default(false),
-  /** Output instead of a scenario, whole or streamed, in the dialect of the request. */
+  /** Output that replaces the scenario, whole or streamed, in the dialect of the request. */
   say: said.optional(),
-  /** Usage of that output. */
+  /** Usage to report with the output. */
   usage: usage.optional(),
-  /** Explicit whole answer (text as it is, else JSON) … */
+  /** Explicit whole answer (text unchanged, anything else as JSON) … */
   status: z.int().min(200).max(599).optional(),
   headers: z
     .record(z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/), z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/))
@@ -109,24 +114,24 @@ const answerSchema = z.strictObject({
   refusal: z.string().optional(),
   /** … or explicit stream. */
   events: z.array(step).optional(),
-  /** Pause in ms before anything is sent, the status included. */
+  /** Pause in ms before the status and everything else. */
   wait: z.number().nonnegative().optional(),
   /**
-   * Number of requests that it answers before the next answer takes over, or `every`. The last answer for a
-   * nonce has no limit.
+   * Number of requests that this answer serves before the next one takes over, or `every`. The last answer
+   * for a nonce has no limit.
    */
   times: z.union([z.int().min(1, TIMES), z.literal('every')], TIMES).default(1),
   /**
-   * Keeps to the provider and model of the first request that it answered: it answers all further ones of
-   * these, and no others.
+   * Binds the answer to the provider and model of the first request that it answered: it answers all further
+   * requests to these, and no others.
    */
   same_target: z.boolean().default(false),
 })
 
-/** Answers for the requests of one call, in order: the first attempt gets the first, and so on. */
+/** Answers for the attempts of one call, in order. */
 const scriptSchema = z.array(answerSchema, 'takes a list of answers').min(1, 'needs at least one answer')
 
-/** Script that makes no sense, each problem with its field. */
+/** Error about an invalid script: each problem with its field. */
 export class ScriptError extends Error {
   constructor({ issues }: ZodError) {
     super(issues.map((issue) => `${fieldOf(issue.path) || 'the script'}: ${wordIssue(issue)}`).join('; '))
@@ -139,7 +144,7 @@ function parseScript(script: unknown): Turn[] {
   return data.map((answer) => ({ answer, used: 0, target: null }))
 }
 
-/** Parses one answer that was not written by a user. */
+/** Parses an answer that does not come from a user. */
 export const parseAnswer = (answer: ScriptedAnswer): ParsedAnswer => answerSchema.parse(answer)
 
 const TYPE_WORDS: Readonly<Record<string, string>> = {
@@ -173,7 +178,7 @@ export type ParsedAnswer = z.output<typeof answerSchema>
 export interface Scripts {
   /** Replaces the script of this nonce. Throws a ScriptError if it is invalid. */
   put(nonce: string, script: unknown): void
-  /** Adds answers to calls without a nonce. Throws a ScriptError if they are invalid. */
+  /** Adds answers for calls without a nonce. Throws a ScriptError if an answer is invalid. */
   add(answers: unknown): void
   /** Returns and uses up the answer whose turn it is; null if no script fits the call. */
   next(nonce: string | null, call: Omit<ScriptedCall, 'parts'>): ParsedAnswer | null
@@ -184,7 +189,7 @@ export interface Scripts {
 interface Turn {
   readonly answer: ParsedAnswer
   used: number
-  /** Provider and model that it keeps to; null while it is open to all. */
+  /** Provider and model to which the answer is bound; null while it is not bound. */
   target: string | null
 }
 
@@ -231,7 +236,7 @@ const failed = ({ message }: Error): ParsedAnswer =>
     },
   })
 
-/** Returns a test of answers: are they meant for this call? */
+/** Returns a predicate that is true for answers meant for this call. */
 function fitting(call: Omit<ScriptedCall, 'parts'>, asked: string): (turn: Turn) => boolean {
   let parts: readonly Part[] | undefined
   const read = (): ScriptedCall => {
@@ -250,7 +255,7 @@ function fitting(call: Omit<ScriptedCall, 'parts'>, asked: string): (turn: Turn)
 const isDue = ({ answer: { times }, used, target }: Turn): boolean =>
   target !== null || times === 'every' || used < times
 
-/** Picks of the answers without a nonce: those with a limit in their order, then the latest for every call. */
+/** Picks from the answers without a nonce: first those with a limit, in order, then the latest for every call. */
 const dueOf = (turns: readonly Turn[]): Turn | undefined =>
   turns.find((turn) => turn.answer.times !== 'every' && isDue(turn)) ??
   turns.findLast(({ answer }) => answer.times === 'every')

@@ -1,16 +1,17 @@
-// Secrets that the mock knows: the providers' keys and those that a test planted; masks both in all output.
-// Knows no request and no ledger.
+// Secrets of the mock: the providers' keys and the secrets that a test planted. Masks both in all output.
+// Independent of requests and the ledger.
 import { createMask, type Mask } from '../../src/shared/redact.ts'
 import { formsOf } from '../redaction/leaks.ts'
 
 export interface Secrets {
   /**
-   * Names a secret that must not appear. Throws if it is too short to be distinguished from an ordinary word.
+   * Plants a secret, which must not appear. Throws if it is too short to be distinguished from an ordinary
+   * word.
    */
   watchFor(name: string, secret: string): void
   /**
-   * Returns the names of the planted secrets that occur in one of the texts, in any form that `formsOf`
-   * knows.
+   * Returns the names of the planted secrets that occur in one of the texts, in any encoding listed by
+   * `formsOf`.
    */
   found(texts: readonly string[]): string[]
   readonly mask: Mask
@@ -27,10 +28,10 @@ export const CREDENTIAL_HEADERS: readonly string[] = [
   'cookie',
 ]
 
-/** Query parameter in which Google's clients send their key. */
+/** Query parameter with the key of Google's clients. */
 export const CREDENTIAL_PARAMETER = /((?:^|&)key=)[^&]*/g
 
-/** Returns the second key that a provider accepts, for gateways that have several keys for one provider. */
+/** Returns a provider's second valid key, for gateways with several keys for one provider. */
 export const secondKeyOf = (key: string): string => `${key}-second`
 
 /** Creates the store of secrets. `keys` are the providers' own, masked from the start. */

@@ -1,25 +1,25 @@
-// Sums of a ledger: calls, tokens, cost, problems. The tokens are those that the answers report; the cost is what
-// the calls would have cost at the prices of the day. Reads usage by itself, so that it agrees with no mistake of
-// a gateway under test.
+// Sums of a ledger: calls, tokens, cost, problems. Tokens are as reported by the answers; the cost is
+// computed with the prices of the day. Has its own reader of usage, so that it does not share a mistake with
+// the gateway under test.
 import { createRequire } from 'node:module'
 import type { calcPrice as CalcPrice } from '@pydantic/genai-prices'
 import type { LedgerEntry } from '../ledger.ts'
 import { providers } from '../providers/registry.ts'
 
 export interface LedgerSum {
-  /** Inferences that arrived, with those that were refused. */
+  /** Inferences that arrived, including refused ones. */
   readonly calls: number
-  /** Of them, those whose answer was an error or broke off. */
+  /** Inferences with an answer that was an error or broke off. */
   readonly failed: number
   readonly input_tokens: number
   readonly output_tokens: number
   /** US dollars. */
   readonly cost: number
-  /** Answers that report no tokens, or whose model has no known price; they are not in the cost. */
+  /** Answers without reported tokens or without a known price; the cost excludes them. */
   readonly without_cost: number
-  /** What the providers would have complained about, once each. */
+  /** Problems that the providers would have reported, each listed once. */
   readonly problems: readonly string[]
-  /** Calls that no recording answered. */
+  /** Calls without a matching recording. */
   readonly without_recording: number
 }
 
@@ -49,7 +49,7 @@ export function sumOf(entries: readonly LedgerEntry[]): LedgerSum {
   }
 }
 
-/** Loaded when it is needed: the price table is large. */
+/** Loads the price table on demand, because it is large. */
 let calcPrice: typeof CalcPrice | undefined
 
 /** Returns the cost of a call, US dollars; null if its tokens or its price are unknown. */
@@ -80,7 +80,7 @@ type Json = Readonly<Record<string, unknown>>
 
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null
 
-/** Reads the tokens that an answer reports, whole or streamed, in any dialect; null if it reports none. */
+/** Reads the tokens reported in an answer, whole or streamed, in any dialect; null if the answer has none. */
 export function tokensOfAnswer(body: string): Tokens | null {
   const texts = /^\s*[{[]/.test(body)
     ? [body]
@@ -98,7 +98,7 @@ export function tokensOfAnswer(body: string): Tokens | null {
   const cached = ['prompt_tokens_details', 'input_tokens_details']
     .map((name) => usage[name])
     .find(isObject)?.cached_tokens
-  // Anthropic's cached tokens come in addition to the others.
+  // Anthropic's cached tokens are not included in the input tokens.
   const [read, written] = [count('cache_read_input_tokens'), count('cache_creation_input_tokens')]
   return {
     input: count('prompt_tokens', 'input_tokens', 'promptTokenCount') + read + written,

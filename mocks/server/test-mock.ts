@@ -1,17 +1,16 @@
-// Helpers that the mock's tests share: a mock for one test, a chat request, and a client that shows raw
-// bytes.
+// Helpers that the mock's tests share: a mock for one test, a chat request, and a client for raw bytes.
 import { connect, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 import { createMockProviders, type MockOptions, type MockProviders } from './create.ts'
 
-/** Starts a mock that is closed when the test ends and accepts invented model names. */
+/** Starts a mock that accepts invented model names and is closed when the test ends. */
 export async function mockFor(t: TestContext, options: MockOptions = {}): Promise<MockProviders> {
   const mock = await createMockProviders({ lenient: true, ...options })
   t.after(() => mock.close())
   return mock
 }
 
-/** A valid chat in OpenAI's dialect; the nonce, if any, is in the prompt. */
+/** Returns a valid chat request in OpenAI's dialect; the nonce, if any, is in the prompt. */
 export const chatBody = (model: string, more: object = {}, prompt = 'Where to?') => ({
   model,
   messages: [{ role: 'user', content: prompt }],
@@ -31,7 +30,7 @@ export function ask(
   })
 }
 
-/** A connection on which a raw chat request was sent. */
+/** Opens a connection and sends a raw chat request. */
 export function askRaw(mock: MockProviders, body: object): Socket {
   const { port, pathname } = new URL(`${mock.baseUrl('openai')}/chat/completions`)
   const text = JSON.stringify(body)
@@ -49,7 +48,7 @@ export function askRaw(mock: MockProviders, body: object): Socket {
   return socket
 }
 
-/** Everything that arrives until the connection ends, and how it ended. */
+/** Reads everything until the connection ends; returns the bytes and the kind of end. */
 export function drain(socket: Socket): Promise<{ bytes: Buffer; error: NodeJS.ErrnoException | null }> {
   const chunks: Buffer[] = []
   let error: NodeJS.ErrnoException | null = null

@@ -1,4 +1,5 @@
-// Conversations that the mock of Anthropic holds between turns, over a real socket and with the official client.
+// Tests conversations that Anthropic's mock stores between turns, over a real socket and with the official
+// client.
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
@@ -54,7 +55,7 @@ for (const stream of [false, true])
     assert.equal((entries[1]!.body as any).tools, undefined)
   })
 
-test('a thread that the mock does not hold, or that another credential made, is not found', async () => {
+test('a thread that does not exist, or that belongs to another credential, is not found', async () => {
   const { id } = await send({ type: 'create' })
   const unknown = { type: 'continue', previous_message_id: 'msg_of_no_thread' }
   const foreign = { type: 'continue', previous_message_id: id }
@@ -67,7 +68,7 @@ test('a thread that the mock does not hold, or that another credential made, is 
   assert.equal((await send(foreign)).type, 'message')
 })
 
-test('a message can be continued once, and a turn that repeats the thread’s content is refused', async () => {
+test('a message can be continued only once, and a turn that repeats the thread’s content is refused', async () => {
   const { id } = await send({ type: 'create' }, { system: 'Be brief.' })
   const thread = { type: 'continue', previous_message_id: id }
   const code = (error: any) => error.error.error.details.error_code
@@ -79,7 +80,7 @@ test('a message can be continued once, and a turn that repeats the thread’s co
   assert.notEqual(next.id, id)
 })
 
-test('a stream that is cut leaves nothing to continue', async () => {
+test('a cut stream leaves no thread to continue', async () => {
   const cut = await fetch(`${mock.url}/anthropic/v1/messages`, {
     method: 'POST',
     headers: {

@@ -1,11 +1,11 @@
 // Conversations that Anthropic stores between turns (`thread` of a messages request): `create` stores a
-// conversation under the id of its answer, and `continue` sends only the new part. Each belongs to the
-// credential of its request. Knows the format of messages, and no transport.
+// conversation under the id of its answer, and `continue` sends only the new part. Each conversation belongs
+// to the credential of its request. Knows the format of messages; independent of the transport.
 import { hash } from 'node:crypto'
 import type { MockAnswer } from '../answer.ts'
 import type { Arrived, MockProvider, RefusedRequest } from '../provider.ts'
 
-/** Conversation as the next turn continues it. */
+/** Conversation so far, which the next turn continues. */
 interface Held {
   /** Digest of the credential. */
   readonly account: string
@@ -18,15 +18,15 @@ interface Held {
 
 /** Turn of a thread as the model sees it. */
 export interface ThreadTurn {
-  /** Request with all turns before it. */
+  /** Request including all earlier turns. */
   readonly request: Arrived
-  /** Null for a turn that can be answered. */
+  /** Reason to refuse the turn; null if it can be answered. */
   readonly refused: { readonly problem: string; readonly refused: RefusedRequest } | null
-  /** Stores the conversation with this answer, unless it is no complete message. */
+  /** Stores the conversation with this answer if the answer is a complete message. */
   keep(answer: MockAnswer): void
 }
 
-/** Maximum number of conversations; the oldest is dropped first. */
+/** Maximum number of conversations; the oldest one is dropped first. */
 const MAX_HELD = 1_000
 
 export function createThreads() {
@@ -77,7 +77,7 @@ export function createThreads() {
   }
 }
 
-/** Reasons why a thread is not continued: code, message, and the kind of error that has its status. */
+/** Reasons not to continue a thread: code, message, and the kind of error with the matching status. */
 const NOT_FOUND = ['thread_not_found', 'no usable thread was found', 'unknown_model'] as const
 const ALREADY_CONTINUED = [
   'thread_already_continued',
@@ -108,7 +108,7 @@ const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? v
 const given = (members: Json): Json =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
 
-/** Returns the message in a complete answer, whole or streamed, or null. */
+/** Returns the message in a complete answer, whole or streamed; otherwise null. */
 function messageIn({ status, headers, parts }: MockAnswer): { id: string; content: unknown[] } | null {
   if (status !== 200) return null
   const text = Buffer.concat(parts.filter((part) => part instanceof Uint8Array)).toString()
@@ -145,7 +145,7 @@ interface StreamedBlock {
   text?: string
   thinking?: string
   signature?: string
-  /** Input of a call so far. */
+  /** Input of a tool call so far. */
   json?: string
 }
 

@@ -1,5 +1,5 @@
-// The mock over TLS: clients that have its authority's certificate trust it under each of its names, and no
-// others do; its scenarios end connections as they do over plain HTTP.
+// Tests the mock over TLS. Only clients with its authority's certificate trust it, under each of its names.
+// Scenarios end connections as they do over plain HTTP.
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { request } from 'node:https'
@@ -9,7 +9,7 @@ import { createMockProviders } from './create.ts'
 
 const NAMES = ['localhost', '127.0.0.1', '::1', 'mock.example', '2001:db8::1:0:2']
 
-/** The body, or the code of the error. */
+/** Returns the body, or the error's code. */
 const ask = (url: string, options: object, body: object): Promise<string> =>
   new Promise((done) => {
     const headers = { 'content-type': 'application/json', authorization: 'Bearer sk-mock-key-of-openai' }
@@ -30,7 +30,7 @@ const chat = (model: string, stream = false) => ({
   messages: [{ role: 'user', content: 'Where do you go?' }],
 })
 
-test('the certificate is valid for its names and signed by its authority, which signed itself', () => {
+test('the certificate is valid for its names and signed by a self-signed authority', () => {
   const { ca, cert } = certify(NAMES)
   const [leaf, authority] = [new X509Certificate(cert), new X509Certificate(ca)]
   assert.ok(leaf.verify(authority.publicKey))
@@ -44,7 +44,7 @@ test('the certificate is valid for its names and signed by its authority, which 
   assert.ok(leaf.validToDate.getTime() > Date.now() && leaf.validFromDate.getTime() < Date.now())
 })
 
-test('clients that trust the authority get answers; others do not', async (t) => {
+test('only clients that trust the authority get answers', async (t) => {
   const tls = certify(['localhost', '127.0.0.1'])
   const mock = await createMockProviders({ tls, name: 'localhost' })
   t.after(mock.close)
@@ -61,7 +61,7 @@ test('clients that trust the authority get answers; others do not', async (t) =>
   assert.equal(mock.entries().length, 2)
 })
 
-test('cut answers and reset connections work over TLS too', async (t) => {
+test('cut answers and reset connections also work over TLS', async (t) => {
   const tls = certify(['127.0.0.1'])
   const mock = await createMockProviders({ tls })
   t.after(mock.close)

@@ -1,5 +1,5 @@
-// Judges a request as its provider does: the credential, then the body. Knows a provider's description; does
-// not know how an accepted request will be answered.
+// Validates a request as its provider does: first the credential, then the body. Knows a provider's
+// description; independent of the answer to an accepted request.
 import type { z } from 'zod'
 import type { LedgerEntry } from '../ledger.ts'
 import type { Arrived, Endpoint, MockProvider, RefusedRequest } from '../provider.ts'
@@ -7,24 +7,24 @@ import { type Issue, openAiFieldError } from '../schemas/field-errors.ts'
 
 export interface Validation {
   readonly credential: LedgerEntry['credential']
-  /** All problems, including those that are let pass. */
+  /** All problems, including tolerated ones. */
   readonly problems: readonly string[]
-  /** Null if the request is let pass. */
+  /** Refusal; null if the request is accepted. */
   readonly refused: RefusedRequest | null
 }
 
 export const NO_CREDENTIAL = 'no credential'
 
 export interface ValidationRules {
-  /** Valid key; null if any is valid, and none too. */
+  /** Valid key; null if any key is valid and none is required. */
   readonly key: string | null
-  /** True if unknown top-level fields are refused as the provider would, otherwise only noted. */
+  /** True if unknown top-level fields are refused, as the provider does, instead of only noted. */
   readonly strict: boolean
 }
 
 /**
- * Validates a request. `endpoint` is null for a path at which the provider has none; that is noted here, and
- * refused when the answer is chosen.
+ * Validates a request. `endpoint` is null for a path without an endpoint; this is noted here, and refused
+ * when the answer is chosen.
  */
 export function validate(
   provider: MockProvider,
@@ -83,7 +83,7 @@ export function validate(
   return { credential, problems, refused }
 }
 
-/** Returns true for a request about a kept response. */
+/** Returns true for a request about a stored response. */
 const isAboutKept = ({ path }: Arrived): boolean => /^responses\/./.test(path)
 
 /** Formats a path as `messages[0].role`; empty for the body itself. */

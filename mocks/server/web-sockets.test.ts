@@ -1,4 +1,4 @@
-// The mock's WebSockets and kept responses, over a real socket.
+// Tests the mock's WebSockets and stored responses over a real socket.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
@@ -34,7 +34,7 @@ async function open(t: TestContext, base: string, key: string) {
 
 const ASK = { model: 'gpt-5.4', input: 'hello' }
 
-test('scenarios, refusals and the ledger are the same over a socket as over HTTP', async (t) => {
+test('scenarios, refusals and the ledger work the same over a WebSocket as over HTTP', async (t) => {
   const { mock, client } = await start(t)
   const ask = await open(t, mock.baseUrl('openai'), mock.key('openai'))
   const events = await ask(ASK)
@@ -61,7 +61,7 @@ test('scenarios, refusals and the ledger are the same over a socket as over HTTP
   assert.equal((await wrongKey(ASK))[0].status, 401)
 })
 
-test('a response without store can be continued only on its own socket; a stored one, by anyone with the key', async (t) => {
+test('an unstored response can be continued only on its own WebSocket, and a stored response by anyone with the key', async (t) => {
   const { mock, client } = await start(t)
   const [one, other] = [
     await open(t, mock.baseUrl('openai'), mock.key('openai')),
@@ -78,7 +78,7 @@ test('a response without store can be continued only on its own socket; a stored
   await assert.rejects(client.responses.retrieve(unkept), { status: 404 })
 })
 
-test('a kept response can be read, listed and deleted; a background response ends after two reads', async (t) => {
+test('a stored response can be read, listed and deleted, and a background response ends after two reads', async (t) => {
   const { mock, client } = await start(t)
   const { id } = await client.responses.create(ASK)
   assert.equal((await client.responses.retrieve(id)).status, 'completed')

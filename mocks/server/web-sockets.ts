@@ -1,5 +1,5 @@
-// WebSockets of the mock: each message is sent to the mock's own server as a request, so that scenarios,
-// scripts, gates and the ledger are those of HTTP.
+// WebSockets of the mock: sends each message to the mock's own server as a request, so that scenarios,
+// scripts, gates and the ledger work as over HTTP.
 import type { IncomingMessage, Server } from 'node:http'
 import { asksForWebSocket, createHandshake } from '../../src/websocket/handshake.ts'
 import { requestInside } from '../../src/websocket/inner-socket.ts'
@@ -14,7 +14,7 @@ const MAX_MESSAGE_BYTES = 64 * 2 ** 20
 
 const HOUR_MS = 60 * 60_000
 
-/** Returns true for an upgrade at an endpoint that has a WebSocket. */
+/** Returns true for an upgrade request at an endpoint with a WebSocket. */
 export function mayUpgrade({ providers }: Pick<World, 'providers'>, request: IncomingMessage): boolean {
   if (!asksForWebSocket(request)) return false
   const { provider, path } = placeUnder(providers, 'POST', contextOf(pathOf(request)).path)

@@ -1,5 +1,5 @@
-// Anthropic's files and batches of messages. A batch ends when it was read twice, and its results are read from an
-// address in it. A file that was uploaded is not given back.
+// Anthropic's files and batches of messages. A batch ends after two reads, and contains the address of its
+// results. Uploaded files cannot be downloaded.
 import { z } from 'zod'
 import { FormFile } from '../form.ts'
 import type { Arrived, Endpoint, MockProvider, ObjectStore, Play } from '../provider.ts'
@@ -20,14 +20,14 @@ interface Batch {
   readonly created_at: string
   readsLeft: number
   cancelled_at: string | null
-  /** Lines of its results; null until it has ended. */
+  /** Lines of the batch's results; null until the batch has ended. */
   results: readonly { readonly custom_id: string; readonly result: { readonly type: string } }[] | null
   ended_at: string | null
 }
 
 type StoredFile = { readonly id: string } & Readonly<Record<string, unknown>>
 
-/** Requests of a batch, as Anthropic limits them. */
+/** Requests of a batch, with Anthropic's limits. */
 const MAX_REQUESTS = 100_000
 
 const isFile = z.custom<FormFile>((value) => value instanceof FormFile, 'Field required')
@@ -174,7 +174,7 @@ export class AnthropicObjectStore implements ObjectStore {
 
 const now = (): string => new Date().toISOString()
 
-/** Answers the requests of a batch; a cancelled one is not answered. */
+/** Answers the requests of a batch; requests of a cancelled batch are not answered. */
 function end(batch: Batch, play: Play): void {
   batch.ended_at = now()
   batch.results = batch.requests.map(({ custom_id, params }) => {
@@ -186,7 +186,7 @@ function end(batch: Batch, play: Play): void {
   })
 }
 
-/** Returns a batch as it is shown. */
+/** Returns a batch in its public form. */
 function shown({ id, requests, created_at, cancelled_at, ended_at, results }: Batch, base: string) {
   const count = (type: string) => results?.filter(({ result }) => result.type === type).length ?? 0
   return {

@@ -1,5 +1,5 @@
-// Gemini's files. An upload is begun, gets an address, and is sent there in one part or several. A file that is not
-// there is a 403, as at Google, and one that was uploaded is not given back.
+// Gemini's files. A request begins an upload and returns its address, to which the client sends one or more
+// parts. A missing file is a 403, as at Google. Uploaded files cannot be downloaded.
 import { hash } from 'node:crypto'
 import { z } from 'zod'
 import type { Arrived, Endpoint, ObjectStore } from '../provider.ts'
@@ -16,7 +16,7 @@ interface Upload {
   received: Buffer
 }
 
-/** Maximum bytes of an upload that has not ended. */
+/** Maximum bytes of an unfinished upload. */
 const MAX_UPLOAD_BYTES = 64 * 2 ** 20
 
 const endpoint = (method: Endpoint['method'], name: string): Endpoint => ({

@@ -1,13 +1,13 @@
-// Objects that a provider keeps, each for the account that made it, in the order in which they were made.
+// Objects that a provider stores, each for the account that made it, in order of creation.
 import { randomBytes } from 'node:crypto'
 import { type MockAnswer, wholeAnswer } from '../answer.ts'
 import type { MockProvider, ObjectStore, RefusedRequest } from '../provider.ts'
 import { refusalOf } from '../scenarios/scenario.ts'
 
-/** Reads of a batch until it has ended; the same as of a background response. */
+/** Reads of a batch until it has ended; the same number as for a background response. */
 export const READS_UNTIL_ENDED = 2
 
-/** Maximum objects of one kind, and bytes of their content; the oldest are dropped first. */
+/** Maximum objects of one kind, and bytes of their content; the oldest objects are dropped first. */
 const MAX_OBJECTS = 1_000
 const MAX_CONTENT_BYTES = 64 * 2 ** 20
 
@@ -30,13 +30,13 @@ export class KeptObjects<Value> {
     }
   }
 
-  /** Returns an account's object; null if it has none with this id. */
+  /** Returns an account's object; null if the account has none with this id. */
   find(id: string, account: string | null): Value | null {
     const found = this.#kept.get(id)
     return found?.account === account ? found.value : null
   }
 
-  /** Returns an account's objects, the newest first. */
+  /** Returns an account's objects, newest first. */
   all(account: string | null): Value[] {
     return [...this.#kept.values()]
       .filter((each) => each.account === account)
@@ -44,7 +44,7 @@ export class KeptObjects<Value> {
       .reverse()
   }
 
-  /** Removes an account's object. Returns false if it has none with this id. */
+  /** Removes an account's object. Returns false if the account has none with this id. */
   remove(id: string, account: string | null): boolean {
     return this.find(id, account) !== null && this.#drop(id)
   }
@@ -55,7 +55,7 @@ export class KeptObjects<Value> {
   }
 }
 
-/** What the providers keep of one test. */
+/** Objects that the providers store for one test. */
 export class ObjectStores {
   readonly #stores = new Map<string, ObjectStore>()
 
@@ -70,7 +70,7 @@ export class ObjectStores {
   }
 }
 
-/** Returns an id of its own, as long as the provider's. */
+/** Returns a unique id, as long as the provider's ids. */
 export const objectId = (prefix: string, length: number): string =>
   prefix + randomBytes(length).toString('base64url').replace(/[-_]/g, 'x').slice(0, length)
 
@@ -86,7 +86,7 @@ export const refusedWith = (refusal: RefusedRequest): MockAnswer => ({
   from: 'refusal',
 })
 
-/** Returns the objects of a page: those behind `after`, at most `limit`; null if there is no such object. */
+/** Returns a page of at most `limit` objects, starting behind `after`; null if `after` does not exist. */
 export function pageAfter<Value extends { readonly id: string }>(
   all: readonly Value[],
   after: string | null,

@@ -1,5 +1,5 @@
-// OpenAI's files and batches. A file is stored for its account, and a batch ends when it was read twice: each line of
-// its file is answered as the mock would answer it by itself, and the answers are in an output file.
+// OpenAI's files and batches. A file is stored for its account, and a batch ends after two reads. The mock
+// answers each line of a batch's file like a single request, and writes the answers to an output file.
 import { z } from 'zod'
 import { openAiRefusal, openAiWants } from '../dialects/openai-chat.ts'
 import { FormFile } from '../form.ts'
@@ -36,7 +36,7 @@ interface Batch {
   readonly lines: readonly BatchLine[] | { readonly errors: readonly LineError[] }
   readsLeft: number
   isCancelled: boolean
-  /** Set when it has ended. */
+  /** Set when the batch has ended. */
   ended: object | null
 }
 
@@ -52,7 +52,7 @@ interface LineError {
   readonly line: number | null
 }
 
-/** Requests of a batch, as OpenAI limits them. */
+/** Requests of a batch, with OpenAI's limits. */
 const MAX_LINES = 50_000
 
 const PURPOSES = ['assistants', 'batch', 'fine-tune', 'vision', 'user_data', 'evals'] as const
@@ -150,7 +150,7 @@ export class OpenAiObjectStore implements ObjectStore {
     return keptAnswer(batchAs(batch, 'validating'))
   }
 
-  /** Answers the requests of a batch, and stores what they bring. */
+  /** Answers the requests of a batch, and stores the results. */
   #end(batch: Batch, account: string | null, play: Play) {
     const { lines } = batch
     if ('errors' in lines)
@@ -254,7 +254,7 @@ function batchAs(
   }
 }
 
-/** Returns the requests of a batch's file, or what is wrong with them. */
+/** Returns the requests in a batch's file, or their problems. */
 function linesOf(content: Uint8Array, endpoint: string): Batch['lines'] {
   const texts = new TextDecoder().decode(content).split('\n')
   if (texts.at(-1) === '') texts.pop()
@@ -310,7 +310,7 @@ type Usage = Readonly<Record<string, unknown>>
 const modelOf = (bodies: readonly unknown[]): string | null =>
   bodies.map((body) => (body as { model?: unknown }).model).find((model) => typeof model === 'string') ?? null
 
-/** Returns the sum of what the answers used, in the words of a batch. */
+/** Returns the sum of the answers' usage in the format of a batch. */
 function usageOf(bodies: readonly unknown[]) {
   const all = bodies.map((body) => ((body as { usage?: Usage }).usage ?? {}) as Usage)
   const sum = (...names: string[]) =>

@@ -1,5 +1,5 @@
-// Files and batches that the mock keeps, and endpoints without a conversation: called with the official
-// clients, and requests that the real providers refuse.
+// Tests the mock's stored files and batches, and endpoints without a conversation: with the official clients,
+// and with requests that the real providers refuse.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import test from 'node:test'
@@ -22,7 +22,7 @@ const line = (
 
 const batchFile = (text: string) => toFile(Buffer.from(text), 'a.jsonl')
 
-test("OpenAI's batch ends when it was read twice, with an answer to each line and its usage", async (t) => {
+test("OpenAI's batch ends after two reads, with an answer and usage for each line", async (t) => {
   const client = openaiAt(await mockFor(t))
   const { id: input_file_id } = await client.files.create({
     file: await batchFile(line('a') + line('b') + line('wrong', { model: 'gpt-6-luna' })),
@@ -56,7 +56,7 @@ test("OpenAI's batch ends when it was read twice, with an answer to each line an
   await assert.rejects(client.batches.cancel(started.id), /Cannot cancel/)
 })
 
-test("OpenAI's batch fails by what is wrong in its file, line by line", async (t) => {
+test("OpenAI's batch fails with the problems of each line in its file", async (t) => {
   const client = openaiAt(await mockFor(t))
   for (const [text, code] of [
     ['', 'empty_file'],
@@ -75,7 +75,7 @@ test("OpenAI's batch fails by what is wrong in its file, line by line", async (t
   }
 })
 
-test("OpenAI's lists have pages, the newest first, and only what the purpose asks for", async (t) => {
+test("OpenAI's file lists have pages, begin with the newest, and can be filtered by purpose", async (t) => {
   const client = openaiAt(await mockFor(t))
   const made: string[] = []
   for (const purpose of ['batch', 'user_data', 'batch'] as const)
@@ -92,7 +92,7 @@ test("OpenAI's lists have pages, the newest first, and only what the purpose ask
   assert.deepEqual(await ids({ order: 'asc' }), [made[2], made[0]])
 })
 
-test("another account, another test and a cleared mock have none of an account's objects", async (t) => {
+test("an account's objects are not visible to other accounts, to other tests or after clear()", async (t) => {
   const mock = await mockFor(t)
   const context = mock.context('other')
   const { id } = await openaiAt(mock).files.create({ file: await batchFile('x'), purpose: 'batch' })
@@ -105,7 +105,7 @@ test("another account, another test and a cleared mock have none of an account's
   await assert.rejects(openaiAt(mock).files.retrieve(id), OpenAI.NotFoundError)
 })
 
-test("Anthropic's batch ends when it was read twice; its results are at the mock", async (t) => {
+test("Anthropic's batch ends after two reads, and the mock serves its results", async (t) => {
   const client = anthropicAt(await mockFor(t))
   const params = {
     model: 'claude-sonnet-4-5',
@@ -147,7 +147,7 @@ test("Anthropic's batch ends when it was read twice; its results are at the mock
   assert.equal((await client.messages.batches.retrieve(second.id)).request_counts.canceled, 1)
 })
 
-test("Anthropic's files are kept, and not given back", async (t) => {
+test("Anthropic's files are stored, but cannot be downloaded", async (t) => {
   const { files } = anthropicAt(await mockFor(t)).beta
   const upload = async (name: string) =>
     files.upload({ file: await anthropicFile(Buffer.from('abc'), name, { type: 'text/plain' }) })
@@ -163,7 +163,7 @@ test("Anthropic's files are kept, and not given back", async (t) => {
   await assert.rejects(files.retrieveMetadata(id), Anthropic.NotFoundError)
 })
 
-test("Google's files are uploaded in parts; one that is not there is a 403", async (t) => {
+test("Google's files can be uploaded in parts, and a missing file is a 403", async (t) => {
   const mock = await mockFor(t)
   const { files } = new GoogleGenAI({
     ...{ apiKey: mock.key('gemini'), httpOptions: { baseUrl: `${mock.url}/gemini` } },
@@ -181,7 +181,7 @@ test("Google's files are uploaded in parts; one that is not there is a 403", asy
   await assert.rejects(files.get({ name: file.name! }), /403|permission/)
 })
 
-test('speech is silence in the requested format; a format that the mock does not have is refused', async (t) => {
+test('speech is silence in the requested format, and formats that the mock lacks are refused', async (t) => {
   const { audio } = openaiAt(await mockFor(t))
   const say = async (response_format?: 'wav' | 'pcm' | 'mp3' | 'flac') => {
     const answer = await audio.speech.create({
@@ -200,7 +200,7 @@ test('speech is silence in the requested format; a format that the mock does not
   await assert.rejects(say('flac'), /differs in the format flac/)
 })
 
-test('moderations, pictures and documents get as many results as the request asks for', async (t) => {
+test('moderations, pictures and ranked documents have the requested number of results', async (t) => {
   const mock = await mockFor(t)
   const client = openaiAt(mock)
   assert.equal((await client.moderations.create({ input: ['a', 'b', 'c'] })).results.length, 3)
@@ -223,7 +223,7 @@ test('moderations, pictures and documents get as many results as the request ask
   }
 })
 
-test('files and forms in this process, without a port', async () => {
+test('interception in this process answers files and forms', async () => {
   const interception = interceptProviders()
   try {
     const client = new OpenAI({ apiKey: 'any', maxRetries: 0 })
@@ -247,7 +247,7 @@ const form = (fields: Record<string, string | Blob>) => {
 const FILE = new Blob(['x'])
 const documents = ['a']
 
-/** Requests that the real provider refuses: provider, path, body, status, and a piece of the error. */
+/** Requests that the real provider refuses: provider, path, body, status, and a part of the error. */
 const REFUSED: readonly [string, string, object | FormData, number, RegExp][] = [
   ['openai', 'audio/speech', { model: 'tts-1', voice: 'alloy' }, 400, /Missing required parameter: 'input'/],
   ['openai', 'audio/speech', { model: 'tts-1', voice: 'a', input: 1 }, 400, /Invalid type for 'input'/],
@@ -276,7 +276,7 @@ const REFUSED: readonly [string, string, object | FormData, number, RegExp][] = 
   ['jina', 'rerank', { model: 'm', documents }, 422, /Field required|query/],
 ]
 
-test('a request that the real provider refuses is refused in its words', async (t) => {
+test("a request that the real provider refuses is refused in the provider's words", async (t) => {
   const mock = await mockFor(t)
   for (const [provider, path, body, status, words] of REFUSED) {
     const key = mock.key(provider)
@@ -296,12 +296,12 @@ test('a request that the real provider refuses is refused in its words', async (
   }
 })
 
-test('the ledger counts the requests that spend, and has a digest of each body', async (t) => {
+test('the ledger counts requests that spend, and stores a digest of each body', async (t) => {
   const mock = await mockFor(t)
   const client = openaiAt(mock)
   const { id } = await client.files.create({ file: await batchFile(line('a')), purpose: 'batch' })
   const [uploaded] = mock.entries()
-  const body = Buffer.from(String(uploaded!.body)) // the form is text, so that it can be checked
+  const body = Buffer.from(String(uploaded!.body)) // the form is text, so it can be checked
   assert.equal(uploaded!.body_sha256, createHash('sha256').update(body).digest('hex'))
   await client.files.retrieve(id)
   await client.batches.create({
