@@ -1,4 +1,4 @@
-// BUDGET-01: Calls at once exceed a budget by no more calls than the gateway's documentation says.
+// BUDGET-01: Simultaneous calls exceed a budget by no more calls than the gateway's documentation says.
 import { refs, servedBy, where } from '../dialects/lookup.ts'
 import { step } from '../evidence/step.ts'
 import { type Check, doubt, finding } from '../runner/check.ts'

@@ -1,5 +1,5 @@
-// CAT-03: The entries of the catalog do not depend on session headers or on earlier calls (Waybill: nor do its
-// bytes).
+// CAT-03: The entries of the catalog do not depend on session headers or on earlier calls (Waybill: its bytes do
+// not depend on them either).
 import { isDeepStrictEqual } from 'node:util'
 import { ref, refs } from '../dialects/lookup.ts'
 import type { Exchange } from '../evidence/evidence.ts'

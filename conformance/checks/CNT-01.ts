@@ -1,4 +1,4 @@
-// CNT-01: Counting tokens causes no inference (Waybill: a count has no record, and does not count against a rate or
+// CNT-01: Counting tokens causes no inference (Waybill: it makes no record and does not count against a rate or
 // budget).
 import { writeNonce } from '../../mocks/ledger.ts'
 import { ref } from '../dialects/lookup.ts'

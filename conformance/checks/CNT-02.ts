@@ -1,5 +1,5 @@
 // CNT-02: A count comes from a provider that can count, or is an estimate over all kinds of blocks and tools
-// (Waybill: marked as one).
+// (Waybill: marked as an estimate).
 import { nonceIn, writeNonce } from '../../mocks/ledger.ts'
 import { modelsOf, refs } from '../dialects/lookup.ts'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'

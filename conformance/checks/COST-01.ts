@@ -1,5 +1,5 @@
-// COST-01: The cost on record is that of the tokens that the provider reported, at the prices that the gateway has;
-// reasoning that is part of the output is counted once.
+// COST-01: The cost on record is the cost of the tokens that the provider reported, at the gateway's prices.
+// Reasoning that is part of the output is counted once.
 import type { Check } from '../runner/check.ts'
 import { judgeCosts, makeCalls } from './cost.ts'
 

@@ -1,4 +1,4 @@
-// COST-04: Searches that the provider made cost their fee.
+// COST-04: The cost on record includes the fee for each search that the provider made.
 import type { Check } from '../runner/check.ts'
 import { judgeCosts, makeCalls } from './cost.ts'
 

@@ -1,4 +1,5 @@
-// COST-05: All tokens of a call whose input exceeds the line for long inputs cost the prices for long inputs.
+// COST-05: If the input of a call exceeds the threshold for long inputs, all tokens of the call have the prices for
+// long inputs.
 import type { Check } from '../runner/check.ts'
 import { judgeCosts, makeCalls } from './cost.ts'
 

@@ -1,4 +1,4 @@
-// COST-06: A compaction inside a call costs its tokens, which are counted in addition to those of the answer.
+// COST-06: The tokens of a compaction inside a call are priced and counted in addition to the tokens of the answer.
 import type { Check } from '../runner/check.ts'
 import { judgeCosts, makeCalls } from './cost.ts'
 

@@ -1,6 +1,7 @@
 // DIAL-01: If the provider speaks the client's dialect, the body that it receives differs from the body that the
-// client sent only in `model` (Waybill: and in what a route with `on_refused: adjust` leaves out, see FIT-01; a
-// call with tools that the model does not accept in this dialect goes through another dialect, see FIT-05).
+// client sent only in `model`. (Waybill has two exceptions. A route with `on_refused: adjust` may leave out
+// parameters, see FIT-01. If the model does not accept tools in this dialect, a call with tools goes through
+// another dialect, see FIT-05.)
 import { isDeepStrictEqual } from 'node:util'
 import { parseExact } from '../../src/shared/exact-json.ts'
 import type { DialectName } from '../dialects/dialect.ts'

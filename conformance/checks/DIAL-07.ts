@@ -1,5 +1,5 @@
-// DIAL-07: Reasoning that one model family sealed never reaches another as signed or encrypted reasoning, whether or
-// not the call is translated.
+// DIAL-07: Reasoning that one model family sealed never reaches another family as signed or encrypted reasoning,
+// translated or not.
 
 import { modelsOf, refs, servedBy } from '../dialects/lookup.ts'
 import { isCrossed } from '../dialects/registry.ts'

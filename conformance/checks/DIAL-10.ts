@@ -1,6 +1,5 @@
-// DIAL-10: The record gives the session, the agent and the purpose of a call, according to the rules for headers
-// and the rule below and never to the words of a prompt, and the status line shows only calls with the purpose
-// `main`.
+// DIAL-10: The record has the session, the agent and the purpose of a call. They follow from the rules for headers
+// and the rule below, never from the words of a prompt. The status line shows only calls with the purpose `main`.
 import { isDeepStrictEqual } from 'node:util'
 import { refs, servedBy } from '../dialects/lookup.ts'
 import { at } from '../evidence/reading.ts'

@@ -1,6 +1,6 @@
-// DIAL-11: At every target, streamed or not, the client gets what the provider said: text, tool calls, end and
-// usage; reasoning, if it arrives, is the provider's (Waybill: it arrives if both dialects show it). Integers in a
-// call's arguments should keep all their digits (Waybill: must).
+// DIAL-11: At every target, streamed or not, the client gets the provider's text, tool calls, end and usage.
+// Reasoning, if it arrives, is the provider's (Waybill: it arrives if both dialects show it). Integers in a call's
+// arguments should keep all their digits (Waybill: must).
 
 import { modelsOf, refs, servedBy } from '../dialects/lookup.ts'
 import { readAnswer, readSent } from '../dialects/registry.ts'

@@ -1,6 +1,7 @@
-// DIAL-12: Whatever an answer says twice agrees: the deltas of a stream with each place that repeats their whole,
-// ids with their first occurrence, indexes with what began under them, the name of an event of messages with its
-// data, and the status of a response and of its items with the event that ends them.
+// DIAL-12: Repeated parts of an answer agree with each other. The deltas of a stream agree with every place that
+// repeats the whole, ids with their first occurrence, and indexes with the item that began under them. The name of
+// an event of messages agrees with its data, and the status of a response and of its items with the event that ends
+// them.
 
 import { refs, servedBy } from '../dialects/lookup.ts'
 import { dialectOf, isCrossed } from '../dialects/registry.ts'

@@ -1,5 +1,5 @@
-// DIAL-14: If the provider speaks the client's dialect, the client gets the members of an answer that the gateway
-// does not know, and the sources that it names (annotations and citations), streamed or not.
+// DIAL-14: If the provider speaks the client's dialect, the client gets all members of an answer, even if the
+// gateway does not know them, and its sources (annotations and citations), streamed or not.
 import { isDeepStrictEqual } from 'node:util'
 import type { ScriptedAnswer } from '../../mocks/server/script.ts'
 import type { DialectName } from '../dialects/dialect.ts'

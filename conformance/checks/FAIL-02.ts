@@ -1,5 +1,5 @@
-// FAIL-02: Malformed JSON, wrong types and missing fields get a 4xx, from the gateway or from the strict provider,
-// and the gateway keeps running. After a 5xx, clients would send the same request again.
+// FAIL-02: Malformed JSON, wrong types and missing fields get a 4xx from the gateway or from a strict provider, and
+// the gateway keeps running. After a 5xx, clients would send the same request again.
 
 import { ref } from '../dialects/lookup.ts'
 import { step } from '../evidence/step.ts'

@@ -1,5 +1,5 @@
 // FAIL-05: If the provider is unreachable, is silent or sends garbage, the client gets a 5xx or 408 with a readable
-// body, or an error event in a stream, within the declared time + 5 s (Waybill: 502 or 504).
+// body, or an error event in a stream, within the declared time + 5 s. (Waybill: 502 or 504.)
 
 import { askedModel, ref, refs, requestsOf } from '../dialects/lookup.ts'
 import { readAnswer } from '../dialects/registry.ts'

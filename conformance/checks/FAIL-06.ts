@@ -1,4 +1,4 @@
-// FAIL-06: A hostile sequence of requests neither crashes nor blocks the gateway: a control call works afterwards.
+// FAIL-06: A hostile sequence of requests neither crashes nor blocks the gateway. A control call works afterwards.
 
 import { refs } from '../dialects/lookup.ts'
 import { step } from '../evidence/step.ts'

@@ -1,5 +1,6 @@
-// FLOW-01: The client gets the provider's deltas, tool calls and finish reasons complete, once and in order (Waybill,
-// same dialect: equal event bytes, except for the withheld usage chunk and a masked provider key).
+// FLOW-01: The client gets the provider's deltas, tool calls and finish reasons completely, once and in order.
+// (Waybill, within a dialect: the bytes of the events are equal, except for the withheld usage chunk and a masked
+// provider key.)
 import { isDeepStrictEqual } from 'node:util'
 import type { ScriptStep } from '../../mocks/server/script.ts'
 import { ref, refs, servedBy } from '../dialects/lookup.ts'

@@ -1,4 +1,4 @@
-// FLOW-03: An event reaches the client before the next one exists (the mock withholds the next one until then).
+// FLOW-03: An event reaches the client before the next event exists (the mock withholds the next event until then).
 
 import { everyModel, ref } from '../dialects/lookup.ts'
 import { dialectOf } from '../dialects/registry.ts'

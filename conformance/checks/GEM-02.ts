@@ -1,4 +1,4 @@
-// GEM-02: The model is taken from the path, with slashes encoded or not; the body, the rest of the query and unknown
+// GEM-02: The model is read from the path, with slashes encoded or not. The body, the rest of the query and unknown
 // `x-goog-*` headers reach the target's model unchanged.
 import { isDeepStrictEqual } from 'node:util'
 import { refs, servedBy, where } from '../dialects/lookup.ts'

@@ -1,6 +1,6 @@
 // GEM-04: Errors, including the gateway's own and those inside streams, are
-// `{"error":{"code","message","status","details"}}`; a provider's 4xx arrives word for word; a stream that breaks
-// never ends cleanly.
+// `{"error":{"code","message","status","details"}}`. A provider's 4xx arrives word for word. A broken stream never
+// ends cleanly.
 import { refs, servedBy } from '../dialects/lookup.ts'
 import { dialectOf, readAnswer } from '../dialects/registry.ts'
 import { step, stepText } from '../evidence/step.ts'

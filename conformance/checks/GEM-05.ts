@@ -1,5 +1,5 @@
 // GEM-05: The usage on record counts thoughts as output and as reasoning, and cached tokens as input and
-// separately; for a stream, the last report counts.
+// separately. For a stream, the last report counts.
 import { recordIn, refs, requestIdOf, servedBy } from '../dialects/lookup.ts'
 import { at } from '../evidence/reading.ts'
 import { recordExchange, step, stepText } from '../evidence/step.ts'

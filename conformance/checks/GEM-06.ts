@@ -1,5 +1,5 @@
-// GEM-06: Every `finishReason`, and every blocked prompt, arrives as the end of an answer (Waybill: only answers
-// that ended in STOP or MAX_TOKENS may be served from the cache).
+// GEM-06: Every `finishReason`, and every blocked prompt, arrives as the end of an answer. (Waybill: only answers
+// that ended in STOP or MAX_TOKENS may be served from the cache.)
 import { refs, servedBy } from '../dialects/lookup.ts'
 import { isCrossed } from '../dialects/registry.ts'
 import { at, jsonOf, readEvents } from '../evidence/reading.ts'

@@ -1,4 +1,4 @@
-// GEM-07: An id that no route or provider knows goes to the default route for Gemini, or gets 404 `NOT_FOUND`.
+// GEM-07: An unknown id goes to the default route for Gemini, or gets 404 `NOT_FOUND`.
 import { refs, servedBy } from '../dialects/lookup.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
 import { step, stepText } from '../evidence/step.ts'

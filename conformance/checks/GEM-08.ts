@@ -1,5 +1,5 @@
-// GEM-08: `countTokens` causes no inference; where tokens are counted, the count comes from a provider that can
-// count, or is an estimate over all kinds of parts and tools (Waybill: marked as one, without a record).
+// GEM-08: `countTokens` causes no inference. If the gateway counts tokens, the count comes from a provider that can
+// count, or is an estimate over all kinds of parts and tools (Waybill: marked as an estimate, without a record).
 import { writeNonce } from '../../mocks/ledger.ts'
 import { ref, refs } from '../dialects/lookup.ts'
 import { at, jsonOf } from '../evidence/reading.ts'

@@ -1,5 +1,5 @@
-// IMG-02: A request for images reaches the provider unchanged except for its model, and the pictures arrive
-// unchanged, in order, with what the provider says about them.
+// IMG-02: A request for images reaches the provider unchanged except for its model. The pictures arrive unchanged,
+// in order, with everything that the provider says about them.
 import { isDeepStrictEqual } from 'node:util'
 import { refs, servedBy } from '../dialects/lookup.ts'
 import { jsonOf } from '../evidence/reading.ts'

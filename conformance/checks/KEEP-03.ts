@@ -1,6 +1,6 @@
 // KEEP-03: A missing or wrong key gets 401 or 403 on every protected endpoint (Waybill: 401). A valid key is
-// answered there; because of its role it may get 403 on some endpoints where a wrong key gets 401 (Waybill, tested
-// with a key of each role: one of them is answered on all endpoints).
+// answered there. Because of its role, it may get 403 on some endpoints where a wrong key gets 401. (Waybill is
+// tested with a key of each role; one of them is answered on all endpoints.)
 import { writeNonce } from '../../mocks/ledger.ts'
 import { ref, refs, requestsOf } from '../dialects/lookup.ts'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'

@@ -1,5 +1,5 @@
-// KEEP-06: A foreign Host or Origin is refused; binding to a public address without keys is refused; no command takes
-// a key as an argument.
+// KEEP-06: A foreign Host or Origin is refused. Binding to a public address without keys is refused. No command
+// accepts a key as an argument.
 
 import { ref, refs } from '../dialects/lookup.ts'
 import { step } from '../evidence/step.ts'

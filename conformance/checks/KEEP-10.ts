@@ -1,5 +1,5 @@
-// KEEP-10: A caller's own credential reaches only the provider that is configured to take it, and only with the
-// caller's own calls: no other provider gets it after a fallback, no call of another client carries it, and the
+// KEEP-10: A caller's own credential reaches only the provider that is configured to accept it, and only with the
+// caller's own calls. No other provider gets it after a fallback, no call of another client contains it, and the
 // gateway's key is not sent with it.
 import { ref, refs, requestsOf } from '../dialects/lookup.ts'
 import type { Exchange } from '../evidence/evidence.ts'

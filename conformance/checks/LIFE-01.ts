@@ -1,5 +1,5 @@
-// LIFE-01: After SIGKILL under load, every inference is on record as exactly one attempt, the database is intact,
-// open records become `interrupted` and open attempts `unknown`.
+// LIFE-01: After SIGKILL under load, every inference is on record as exactly one attempt, and the database is
+// intact. Open records become `interrupted`, and open attempts `unknown`.
 
 import { where } from '../dialects/lookup.ts'
 import { delta, END } from '../dialects/scripted.ts'

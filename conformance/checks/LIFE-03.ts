@@ -1,5 +1,5 @@
-// LIFE-03: Rows, artifacts and bytes on disk (database, WAL, artifacts) stay under their caps; there are no dangling
-// references and no orphans.
+// LIFE-03: Rows, artifacts and bytes on disk (database, WAL, artifacts) stay under their limits, without dangling
+// references or orphans.
 
 import { ref, refs } from '../dialects/lookup.ts'
 import { at, jsonOf } from '../evidence/reading.ts'

@@ -1,4 +1,4 @@
-// LIFE-07: A configuration change takes effect without dropping streams; an invalid one changes nothing and is
+// LIFE-07: A configuration change takes effect without dropping streams. An invalid change has no effect and is
 // reported.
 
 import { refs, servedBy } from '../dialects/lookup.ts'

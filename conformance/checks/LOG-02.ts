@@ -1,5 +1,5 @@
-// LOG-02: The record names the requested model, and the resolved provider and model as in the ledger; it has
-// strategy, session, latency, tokens and cost if these are mapped (Waybill: all).
+// LOG-02: The record names the requested model, and the resolved provider and model as in the ledger. It has
+// strategy, session, latency, tokens and cost if the target file maps them (Waybill: all).
 
 import {
   amountIn,

@@ -1,4 +1,4 @@
-// LOG-03: The record exists as soon as the call is routed: it can be read while the answer is still streaming.
+// LOG-03: The record exists as soon as the call is routed, and can be read while the answer is still streaming.
 
 import { refs, where } from '../dialects/lookup.ts'
 import { delta, END } from '../dialects/scripted.ts'

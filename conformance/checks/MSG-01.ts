@@ -1,4 +1,4 @@
-// MSG-01: `/v1/messages` is matched by its path, whatever the query. The official client sends one.
+// MSG-01: `/v1/messages` is matched by its path alone, because the official client adds a query.
 
 import { refs, servedBy } from '../dialects/lookup.ts'
 import { step } from '../evidence/step.ts'

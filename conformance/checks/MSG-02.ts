@@ -1,5 +1,5 @@
-// MSG-02: A translated stream consists of `message_start` with the members of a message, each block with its start,
-// deltas and stop, `message_delta` and `message_stop`, each exactly once.
+// MSG-02: A translated stream consists of `message_start` with the members of a message, blocks, `message_delta`
+// and `message_stop`. Each block has its start, deltas and stop. Each of these occurs exactly once.
 
 import { modelsOf, refs, servedBy } from '../dialects/lookup.ts'
 import type { AnyJson } from '../evidence/reading.ts'

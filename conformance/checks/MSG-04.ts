@@ -1,4 +1,4 @@
-// MSG-04: The parts of a tool call's input, joined, are its JSON; a call without arguments gives `{}`.
+// MSG-04: The joined parts of a tool call's input are its JSON. A call without arguments gives `{}`.
 import { isDeepStrictEqual } from 'node:util'
 import { modelsOf, refs, servedBy } from '../dialects/lookup.ts'
 import { readAnswer } from '../dialects/registry.ts'

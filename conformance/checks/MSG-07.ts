@@ -1,5 +1,5 @@
-// MSG-07: The input on record is the sum of `input_tokens`, cache reads and cache writes; the last two are also
-// recorded separately; what was not reported is null.
+// MSG-07: The input on record is the sum of `input_tokens`, cache reads and cache writes. Cache reads and writes
+// are also recorded separately. Unreported counts are null.
 
 import { step } from '../evidence/step.ts'
 import type { Check } from '../runner/check.ts'

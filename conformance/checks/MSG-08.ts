@@ -1,5 +1,5 @@
-// MSG-08: In a translated stream, `message_start` has numbers in its usage, and `message_delta` has the final ones.
-// The official client adds the later numbers to the first.
+// MSG-08: In a translated stream, `message_start` has numbers in its usage, and `message_delta` has the final
+// numbers. The official client adds the later numbers to the first.
 
 import { refs, servedBy } from '../dialects/lookup.ts'
 import { readSent } from '../dialects/registry.ts'

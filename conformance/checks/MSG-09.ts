@@ -1,5 +1,5 @@
-// MSG-09: The usage on record combines the first event of a stream with the last ones, and counts nothing twice;
-// output that only the first event reports counts as not reported.
+// MSG-09: The usage on record combines the first event of a stream with the last events, and counts nothing twice.
+// Output that only the first event reports counts as unreported.
 
 import { step } from '../evidence/step.ts'
 import type { Check } from '../runner/check.ts'

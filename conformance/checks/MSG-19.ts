@@ -1,4 +1,4 @@
-// MSG-19: The line at the beginning of the system prompt that names the client reaches providers of messages
+// MSG-19: If the system prompt begins with a line that names the client, this line reaches providers of messages
 // unchanged, and reaches no others.
 
 import { refs, servedBy } from '../dialects/lookup.ts'

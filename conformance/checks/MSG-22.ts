@@ -1,4 +1,4 @@
-// MSG-22: `GET /v1/models` with `anthropic-version` returns a list in Anthropic's shape.
+// MSG-22: `GET /v1/models` with `anthropic-version` returns a list in Anthropic's format.
 
 import { ref } from '../dialects/lookup.ts'
 import { type AnyJson, at, jsonOf } from '../evidence/reading.ts'

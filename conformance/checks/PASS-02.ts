@@ -1,6 +1,6 @@
-// PASS-02: What is relayed without being understood arrives as it was sent, and so does its answer: a file's
-// content byte for byte, JSON with the same values. (Waybill: every byte, except the name of a model that the
-// gateway knows, in bounded memory.)
+// PASS-02: Relayed requests and answers arrive unchanged. The content of a file arrives byte for byte, and JSON
+// with the same values. (Waybill: every byte, except the name of a model that the gateway knows, in bounded
+// memory.)
 
 import { isRefused, refs } from '../dialects/lookup.ts'
 import {

@@ -1,6 +1,5 @@
-// PASS-03: A file or batch of a provider can be reached by the client key whose call made it, and by no other,
-// wherever its id is written. (Waybill: to the others it does not exist, and what is not on record is for
-// administrators.)
+// PASS-03: Only the client key that made a file or batch at a provider can reach it, wherever its id is written.
+// (Waybill: for other keys it does not exist. An object without a record is for administrators.)
 
 import { writeNonce } from '../../mocks/ledger.ts'
 import { refs } from '../dialects/lookup.ts'

@@ -1,4 +1,4 @@
-// PASS-05: A call whose cost has no bound is refused to a key with a budget, and nothing is sent. (Waybill: 403.)
+// PASS-05: If the cost of a call has no bound, a key with a budget is refused, and nothing is sent. (Waybill: 403.)
 
 import { refs } from '../dialects/lookup.ts'
 import { arrivedOf, postJson, RELAYED_CALLS } from '../dialects/passthrough.ts'

@@ -1,6 +1,6 @@
-// PURE-03: A read endpoint causes no new request of any kind to a provider, not even for a model list (Waybill:
-// reads of `/v1/responses/{id}` and of the paths below it are passed on to the provider that keeps the response,
-// without an inference, unless the gateway itself keeps it).
+// PURE-03: A read endpoint causes no new request of any kind to a provider, not even for a model list. (Waybill has
+// one exception: reads of `/v1/responses/{id}` and of the paths below it are passed on, without an inference, to
+// the provider that keeps the response, unless the gateway itself keeps it.)
 import type { Check } from '../runner/check.ts'
 import { noneArrived } from './window.ts'
 

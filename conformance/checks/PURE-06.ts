@@ -1,4 +1,4 @@
-// PURE-06: Other methods on read paths get 405 with Allow; HEAD gets the headers of GET and ends at once.
+// PURE-06: Other methods on read paths get 405 with Allow. HEAD gets the headers of GET and ends immediately.
 
 import { ref } from '../dialects/lookup.ts'
 import { step } from '../evidence/step.ts'

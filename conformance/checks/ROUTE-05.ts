@@ -1,6 +1,6 @@
-// ROUTE-05: The known OpenAI fields reach the provider with their values, except `model` and `stream_options`;
-// recent fields (`metadata`, `store`, `service_tier`, `prompt_cache_key`, `safety_identifier`, `reasoning_effort`,
-// `verbosity`) should (Waybill: must). The forwarded request is valid by the provider's schema.
+// ROUTE-05: The known OpenAI fields reach the provider with their values, except `model` and `stream_options`.
+// Recent fields (`metadata`, `store`, `service_tier`, `prompt_cache_key`, `safety_identifier`, `reasoning_effort`,
+// `verbosity`) should also reach it (Waybill: must). The forwarded request is valid by the provider's schema.
 
 import { isDeepStrictEqual } from 'node:util'
 import { nonceIn, writeNonce } from '../../mocks/ledger.ts'

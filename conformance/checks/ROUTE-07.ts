@@ -1,5 +1,6 @@
-// ROUTE-07: Before the response starts, exactly the declared conditions lead to the next target (Waybill: those
-// listed under Errors; a refused parameter leads to one more request at the same target, see FIT-01).
+// ROUTE-07: Before the response starts, the gateway tries the next target under exactly the declared conditions.
+// (Waybill: those listed under Errors; after a refused parameter, one more request goes to the same target, see
+// FIT-01.)
 
 import { aFallbackStatus, movedOn, refs, requestsOf, where } from '../dialects/lookup.ts'
 import { firstTargetFails } from '../dialects/scripted.ts'

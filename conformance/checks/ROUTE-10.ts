@@ -1,4 +1,4 @@
-// ROUTE-10: Each strategy does what it says (order, shares, rotation, price, latency, load).
+// ROUTE-10: Each strategy follows its definition (order, shares, rotation, price, latency, load).
 
 import { ref, requestsOf, servedBy, where } from '../dialects/lookup.ts'
 import { delta, END } from '../dialects/scripted.ts'

@@ -1,5 +1,5 @@
-// ROUTE-11: Where `resolve` is `deterministic`, it equals the next pick; elsewhere its probabilities match the
-// observed shares.
+// ROUTE-11: If `resolve` reports `deterministic`, its answer equals the next pick. Otherwise its probabilities
+// match the observed shares.
 
 import { refs, where } from '../dialects/lookup.ts'
 import type { Exchange } from '../evidence/evidence.ts'

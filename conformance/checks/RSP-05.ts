@@ -1,5 +1,5 @@
-// RSP-05: `store` is passed on unchanged (Waybill: if the provider does not keep an answer, its id is not kept
-// either; with `store: false`, the gateway keeps nothing of it).
+// RSP-05: `store` is passed on unchanged. (Waybill: if the provider does not keep an answer, its id is not kept
+// either. With `store: false`, the gateway keeps nothing of the answer.)
 
 import { refs, requestsOf, servedBy } from '../dialects/lookup.ts'
 import { isCrossed } from '../dialects/registry.ts'

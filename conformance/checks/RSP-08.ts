@@ -1,4 +1,4 @@
-// RSP-08: An upgrade to a WebSocket on `/v1/responses` is accepted (101) or refused (426) at once.
+// RSP-08: An upgrade to a WebSocket on `/v1/responses` is immediately accepted (101) or refused (426).
 
 import { ref } from '../dialects/lookup.ts'
 import { step } from '../evidence/step.ts'

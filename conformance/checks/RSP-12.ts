@@ -1,5 +1,5 @@
 // RSP-12: A call with a `compaction_trigger` goes to a provider of this dialect or gets 400. Otherwise its client
-// would take an ordinary answer for the compacted history.
+// would mistake an ordinary answer for the compacted history.
 
 import { modelsOf, refs, servedBy } from '../dialects/lookup.ts'
 import { isCrossed, providerDialectOf } from '../dialects/registry.ts'

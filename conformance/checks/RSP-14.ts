@@ -1,5 +1,5 @@
 // RSP-14: A 400 `invalid_encrypted_content` is followed by one more attempt at the same target without encrypted
-// reasoning; both are on record.
+// reasoning. Both attempts are on record.
 
 import { ref, requestsOf, where } from '../dialects/lookup.ts'
 import { at, jsonOf } from '../evidence/reading.ts'

@@ -1,5 +1,4 @@
-// RSP-16: An answer can be continued by `previous_response_id` from the moment at which its client has received its
-// end.
+// RSP-16: An answer can be continued by `previous_response_id` as soon as its client has received its end.
 import { modelsOf, refs, servedBy } from '../dialects/lookup.ts'
 import { step, stepText } from '../evidence/step.ts'
 import { endText } from '../evidence/wording.ts'

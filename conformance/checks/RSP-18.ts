@@ -1,5 +1,5 @@
-// RSP-18: A message on a WebSocket is answered, or refused without an inference; it needs a key wherever a call
-// over HTTP needs one.
+// RSP-18: A message on a WebSocket is answered, or refused without an inference. It needs a key if a call over HTTP
+// needs one.
 import { refs, requestsOf } from '../dialects/lookup.ts'
 import { readAnswer } from '../dialects/registry.ts'
 import type { Exchange } from '../evidence/evidence.ts'

@@ -1,5 +1,5 @@
-// RSP-20: A kept answer can be read by the key that made it and by no other, without an inference; after DELETE it
-// can no longer be read or continued.
+// RSP-20: Only the key that made a stored answer can read it, without an inference. After DELETE the answer can no
+// longer be read or continued.
 import { modelsOf, refs, servedBy } from '../dialects/lookup.ts'
 import { isCrossed } from '../dialects/registry.ts'
 import { responses } from '../dialects/responses.ts'

@@ -1,5 +1,5 @@
-// SRV-02: A stream is an event stream of JSON with one end mark, nothing after it, one reason for its end, and no
-// error.
+// SRV-02: A stream is an event stream of JSON. It has one end mark with nothing after it, one reason for its end,
+// and no error.
 import { ref } from '../dialects/lookup.ts'
 import { readAnswer } from '../dialects/registry.ts'
 import { step } from '../evidence/step.ts'

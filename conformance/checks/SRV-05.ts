@@ -1,4 +1,4 @@
-// SRV-05: An answer that was ended by the token limit says so, and one that ended before the limit does not.
+// SRV-05: An answer reports the token limit as the reason for its end if the limit ended it, and only then.
 import { ref } from '../dialects/lookup.ts'
 import { readAnswer } from '../dialects/registry.ts'
 import { step } from '../evidence/step.ts'

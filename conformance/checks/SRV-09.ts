@@ -1,4 +1,4 @@
-// SRV-09: `/v1/models` is OpenAI's list of at least one model; the model of the run is in it (SHOULD).
+// SRV-09: `/v1/models` is OpenAI's list of at least one model. The list contains the model of the run (SHOULD).
 import { ref } from '../dialects/lookup.ts'
 import { jsonOf } from '../evidence/reading.ts'
 import { step } from '../evidence/step.ts'

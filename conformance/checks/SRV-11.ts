@@ -1,5 +1,5 @@
-// SRV-11: Embeddings are one vector for each text, in order, all of the same length and made of numbers, in base64
-// if the client asks for it (SHOULD), with usage.
+// SRV-11: Embeddings are one vector for each text, in order, with usage. All vectors have the same length and
+// consist of numbers, in base64 if the client requests it (SHOULD).
 
 import { ref } from '../dialects/lookup.ts'
 import type { Exchange } from '../evidence/evidence.ts'

@@ -1,4 +1,4 @@
-// SRV-12: A body that was made to break a parser gets a 4xx, and the server answers the next call.
+// SRV-12: A body that is designed to break a parser gets a 4xx, and the server answers the next call.
 import { ref } from '../dialects/lookup.ts'
 import { step } from '../evidence/step.ts'
 import { endText } from '../evidence/wording.ts'

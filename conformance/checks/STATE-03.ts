@@ -1,8 +1,8 @@
-// STATE-03: A call that names something else that a provider keeps (a container, a file, a conversation, a stored
-// prompt, an item, a vector store, a skill, cached content) goes to no provider other than the one that keeps it.
-// If several providers of a route might keep it and the gateway does not know which one does, the call is refused
-// without an inference. A translation may leave out what holds no part of the conversation, if it names the loss in
-// a header.
+// STATE-03: A call may name an object that a provider keeps: a container, a file, a conversation, a stored prompt,
+// an item, a vector store, a skill or cached content. It then goes only to the provider that keeps the object. If
+// several providers of a route might keep it and the gateway does not know which one does, the call is refused
+// without an inference. A translation may omit an object that holds no part of the conversation, if it names the
+// loss in a header.
 import type { DialectName } from '../dialects/dialect.ts'
 import { modelsOf, ref, refs, requestsOf, where } from '../dialects/lookup.ts'
 import { isCrossed } from '../dialects/registry.ts'

@@ -1,4 +1,4 @@
-// TELL-02: After a fallback the response headers name the target that served the call, never one that failed.
+// TELL-02: After a fallback, the response headers name the target that served the call, never a target that failed.
 
 import { aFallbackStatus, movedOn, refs, requestsOf } from '../dialects/lookup.ts'
 import { firstTargetFails } from '../dialects/scripted.ts'

@@ -1,4 +1,4 @@
-// TELL-03: The request id of an answer leads to exactly one record.
+// TELL-03: The request id of an answer identifies exactly one record.
 
 import { isSameId, itemsOf, recordIn, ref, refs, requestIdOf } from '../dialects/lookup.ts'
 import { at } from '../evidence/reading.ts'

@@ -1,5 +1,5 @@
-// USE-03: Usage that the client asked for in a stream is delivered (Waybill: the chunk that only the gateway asked
-// for is withheld, and only that one).
+// USE-03: If the client requested usage in a stream, it is delivered (Waybill: a usage chunk that only the gateway
+// requested is withheld, and no other chunk is).
 
 import { refs } from '../dialects/lookup.ts'
 import { readAnswer, readSent } from '../dialects/registry.ts'

@@ -1,5 +1,5 @@
 // USE-08: A cache hit costs 0, causes no inference, reports `HIT`, and is never given to another key or for a
-// different request; a streamed hit is a valid stream.
+// different request. A streamed hit is a valid stream.
 
 import { refs } from '../dialects/lookup.ts'
 import { readAnswer } from '../dialects/registry.ts'
