@@ -63,7 +63,7 @@ export interface OpenCall extends Omit<OpenExchange, 'done'> {
   readonly done: Promise<Exchange>
   /**
    * Resolves with true once the answer contains the text, with false when it has ended without it or after
-   * `ms`.
+   * `ms`, by default `TEXT_TIMEOUT_MS`.
    */
   says(text: string, ms?: number): Promise<boolean>
 }
@@ -94,6 +94,8 @@ export interface SessionOptions {
 
 /** Default maximum duration of a call, ms. */
 const CALL_TIMEOUT_MS = 15_000
+/** Default time until an answer contains a text, ms. A busy machine needed more than five seconds. */
+const TEXT_TIMEOUT_MS = 10_000
 /** Maximum bytes of all answers to one check. */
 const MAX_CHECK_BYTES = 24 * 2 ** 20
 /** Time that a record may take to become final on a busy machine, if the lag is not tested, ms. */
@@ -461,7 +463,7 @@ export class CheckContext {
     const done = open.done.then((seen) => this.#keep(step, nonce, outgoing, seen, n))
     this.#pending.push(done)
     // By meaning: "ten" also occurs in `"content":""`, which comes before any text.
-    const says = (text: string, ms = 5_000) =>
+    const says = (text: string, ms = TEXT_TIMEOUT_MS) =>
       open.until((body) => this.dialect.read(body).content.includes(text), ms)
     return Object.assign(Object.create(open), { nonce, done, says })
   }
