@@ -1,4 +1,4 @@
-// Authenticates callers: keys are known only as digests and compared in constant time.
+// Authenticates callers. Keys are stored only as digests, and are compared in constant time.
 
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
@@ -9,13 +9,16 @@ import type { Caller } from './caller.ts'
 import { createKeyFinder } from './key-guard.ts'
 import { type PageTokens, TOKEN_PREFIX } from './page-tokens.ts'
 
-/** OpenAI's message: some clients recognize a wrong key by it (LiteLLM). */
+/** OpenAI's message, by which some clients recognize a wrong key (LiteLLM). */
 const INCORRECT = 'Incorrect API key provided'
 
-/** `read` also admits a token of the page. Throws `invalid_api_key`, or `forbidden` for a token in a call. */
+/**
+ * Returns the caller. `read` also admits a page token. Throws `invalid_api_key`, or `forbidden` for a page
+ * token in a call.
+ */
 export type Authenticate = (request: IncomingMessage, use?: 'call' | 'read', keyInQuery?: unknown) => Caller
 
-/** Returns the check for the configured keys, and for the tokens issued for them. */
+/** Returns the authentication for the configured keys and the page tokens issued for them. */
 export function createAuth(keys: readonly KeyConfig[], tokens?: Pick<PageTokens, 'find'>): Authenticate {
   const digests = keys.map(({ name, role, digest }) => ({
     name,
@@ -49,7 +52,7 @@ export function createAuth(keys: readonly KeyConfig[], tokens?: Pick<PageTokens,
     const digest = hash('sha256', key, 'buffer')
     let caller: Caller | null = null
     for (const known of digests) {
-      // No early exit: the time must not reveal which key was nearly right.
+      // Compares all keys without an early exit, because the time must not reveal which key almost matched.
       if (timingSafeEqual(known.digest, digest)) caller = { name: known.name, role: known.role }
     }
     if (!caller) throw new GatewayError('invalid_api_key', `${INCORRECT}: it is not known here.`)
@@ -58,7 +61,7 @@ export function createAuth(keys: readonly KeyConfig[], tokens?: Pick<PageTokens,
   }
 }
 
-/** Returns the key from `X-Gateway-Key`, which holds nothing else. */
+/** Returns the key from `X-Gateway-Key`, which contains nothing else. */
 function singleKeyIn(value: string | string[]): string {
   if (typeof value === 'string' && /^[^\s,]+$/.test(value)) return value
   throw new GatewayError(
@@ -75,8 +78,8 @@ const refuseSeveral = (header: string): never => {
 }
 
 /**
- * Returns the key from `Authorization: Bearer KEY`, from a header of its own, or from the query if allowed.
- * Two different keys are refused.
+ * Returns the key from `Authorization: Bearer KEY`, from a separate header, or from the query if allowed.
+ * Refuses two different keys.
  */
 function presented({ headers }: IncomingMessage, keyInQuery: unknown): string | null {
   const bearer = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1]

@@ -15,22 +15,22 @@ export interface JsonBody {
 const MAX_DISCARDED_BYTES = 64 * 2 ** 20
 
 /**
- * Maximum values in a body; an empty list or object counts twice. Every other call waits while they are
- * parsed, and 20 MiB of brackets or names take seconds; a conversation of a million tokens has some ten
- * thousands of them.
+ * Maximum number of values in a body; an empty list or object counts twice. Parsing blocks every other call,
+ * and 20 MiB of brackets or names take seconds. A conversation of a million tokens has some ten thousand
+ * values.
  */
 export const MAX_VALUES = 250_000
 
-/** Receives a body or the error instead of it; exactly one of the two, once. */
+/** Receives either a body or an error, once. */
 export interface BodyTaker {
   body(body: JsonBody): void
   refuse(error: unknown): void
 }
 
 /**
- * Reads the body of a request for `taker`. Refuses with `unsupported_media_type`, `body_too_large` (before
- * the whole body is read, or before it is parsed if it holds too many values), `overloaded`, `invalid_json`,
- * `client_closed`.
+ * Reads the body of a request for `taker`. Refuses with `unsupported_media_type`, `body_too_large`,
+ * `overloaded`, `invalid_json` or `client_closed`. A body that is too large is refused before it is fully
+ * read; one with too many values, before it is parsed.
  */
 export function readJson(request: IncomingMessage, limit: number, slot: CallSlot, taker: BodyTaker): void {
   refuseByHeaders(request, limit)
@@ -52,7 +52,7 @@ export function readJson(request: IncomingMessage, limit: number, slot: CallSlot
   )
 }
 
-/** Throws if the headers alone rule out a usable body. */
+/** Throws if the headers alone show that the body is unusable. */
 function refuseByHeaders({ headers }: IncomingMessage, limit: number): void {
   const type = headers['content-type']
   if (type !== undefined && type !== 'application/json' && !JSON_TYPE.test(type))
@@ -60,7 +60,7 @@ function refuseByHeaders({ headers }: IncomingMessage, limit: number): void {
       'unsupported_media_type',
       `Content-Type must be application/json, not ${JSON.stringify(type.slice(0, 100))}.`,
     )
-  // A page may send a POST without a type to any address, and its browser does so without a preflight.
+  // A web page may send a POST without a content type to any address, without a preflight.
   if (type === undefined && headers.origin !== undefined)
     throw new GatewayError(
       'unsupported_media_type',
@@ -88,7 +88,7 @@ function parse(bytes: Buffer): JsonBody {
   try {
     json = JSON.parse(text)
   } catch {
-    // The parser's own message quotes the body, so it is not passed on.
+    // The parser's own message quotes the body, so it is not included.
     throw new GatewayError(
       'invalid_json',
       text === '' ? 'The body is empty; send a JSON object.' : 'The body is not valid JSON.',
@@ -106,9 +106,9 @@ const tooLarge = (limit: number) =>
   )
 
 /**
- * Collects the pieces in one buffer as they arrive: a body in one-byte pieces would otherwise take a hundred
- * times its size. The request lives as long as the call, and so do its listeners, which retain nothing of the
- * body.
+ * Collects the pieces in one buffer as they arrive. Otherwise, a body in one-byte pieces would take a hundred
+ * times its size. The request and its listeners live as long as the call, so the listeners retain nothing of
+ * the body.
  */
 function collect(
   request: IncomingMessage,
@@ -122,7 +122,8 @@ function collect(
   let size = 0
   let settled = false
   const refuse = (error: GatewayError) => {
-    // The rest is read and dropped: a client that is still sending would not see the answer otherwise.
+    // The rest is read and dropped, because a client that is still sending would not see the answer
+    // otherwise.
     if (settled) return
     settled = true
     body = null

@@ -1,14 +1,14 @@
-// Limits all open calls together: their number, and the bytes of their request bodies. With several keys,
-// none gets more than half, so that no key can shut out the others. Knows keys only by name.
+// Limits all open calls together by their number and by the bytes of their request bodies. With several keys,
+// each may use at most half, so that no key blocks the others. Knows keys only by name.
 import { getHeapStatistics } from 'node:v8'
 import { GatewayError } from '../core/errors.ts'
 
 export interface SlotLimits {
   /** Maximum open calls. */
   readonly calls: number
-  /** Maximum bytes of their bodies. */
+  /** Maximum bytes of all request bodies. */
   readonly bodyBytes: number
-  /** Maximum bytes of one body. A key that has nothing else open can always send one. */
+  /** Maximum bytes of one body. A key without other open calls can always send such a body. */
   readonly oneBody: number
   /** True if there are several keys. */
   readonly shared: boolean
@@ -17,37 +17,37 @@ export interface SlotLimits {
 /** Slot of one open call. */
 export interface CallSlot {
   /**
-   * Reserves further bytes for its body. At the limit, the largest body that is still arriving is refused,
-   * which may be another call's: clients that send small ones do not wait for those that send large ones.
+   * Reserves further bytes for the body. At the limit, the largest body that is still arriving is refused,
+   * even if it belongs to another call. So clients with small bodies do not wait for clients with large ones.
    */
   hold(bytes: number, refuse: (error: GatewayError) => void): void
-  /** The body is complete: its bytes stay reserved until the call ends. */
+  /** Marks the body as complete. Its bytes stay reserved until the call ends. */
   complete(): void
-  /** The call has ended. */
+  /** Releases the slot at the end of the call. */
   leave(): void
 }
 
 export interface CallSlots {
   configure(limits: SlotLimits): void
-  /** Throws `overloaded` if there is no room for another call. */
+  /** Returns a slot. Throws `overloaded` if there is no room for another call. */
   take(keyName: string | null): CallSlot
 }
 
-/** Returns the default bytes for all bodies: a body costs some three times its size in memory. */
+/** Returns the default limit for all bodies, bytes. A body costs some three times its size in memory. */
 export const defaultBodyBytes = (oneBody: number): number =>
   Math.max(getHeapStatistics().heap_size_limit / 8, 2 * oneBody)
 
-/** Time within which another call usually ends, or another body is complete, s. */
+/** Time after which a slot or body space is usually free, s. */
 const RETRY_S = 1
 
 interface Held {
   bytes: number
-  /** Present while the body is arriving. */
+  /** Refuses the call; null once its body is complete. */
   refuse: ((error: GatewayError) => void) | null
   readonly keyName: string | null
 }
 
-/** `noun`: name of the calls in errors. */
+/** Creates the slots. `noun`: name of the calls in errors. */
 export function createCallSlots(noun: 'calls' | 'reads'): CallSlots {
   let limits: SlotLimits
   const open = new Set<Held>()

@@ -1,10 +1,13 @@
-// The sender of a request, according to its key.
+// The sender of a request, identified by its key.
 import type { CallerCredential } from '../credentials/caller-credential.ts'
 
-/** Without configured keys every caller is the operator: `{ name: null, role: 'admin' }`. */
+/**
+ * Authenticated sender. Without configured keys, every caller is the operator: `{ name: null, role: 'admin'
+ * }`.
+ */
 export interface Caller {
   readonly name: string | null
   readonly role: 'client' | 'admin'
-  /** A credential of its own, for a provider with `auth: caller`. */
+  /** The caller's own credential, for a provider with `auth: caller`. */
   readonly credential?: CallerCredential | null
 }

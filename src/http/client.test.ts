@@ -1,4 +1,5 @@
-// The program that made a call, as its User-Agent names it: on record, bounded, and without secrets (KEEP-01).
+// The program that made a call, from its User-Agent. It is recorded within bounds and without secrets
+// (KEEP-01).
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
@@ -44,7 +45,7 @@ const ROWS: readonly (readonly [sent: string | null, client: string | null])[] =
 /** A header's bytes, one character each. */
 const bytesOf = (text: string): string => Buffer.from(text, 'utf8').toString('latin1')
 
-test('the client of a call is recorded, shortened, and without secrets or control characters', async (t) => {
+test('the client of a call is recorded in shortened form, without secrets or control characters', async (t) => {
   const gateway = await testGateway(t, { config: CONFIG })
   const as = { authorization: `Bearer ${OWN_KEY}` }
   for (const [sent, client] of ROWS) {
@@ -56,7 +57,7 @@ test('the client of a call is recorded, shortened, and without secrets or contro
         ...(sent !== null && { 'user-agent': bytesOf(sent) }),
       },
     })
-    call.end(Buffer.from(JSON.stringify(ask('auto')))) // a text would be encoded together with the headers
+    call.end(Buffer.from(JSON.stringify(ask('auto')))) // bytes, because a text would be encoded together with the headers
     const [response] = await once(call, 'response')
     response.resume()
     const id = response.headers['x-gateway-request-id']
@@ -70,7 +71,7 @@ test('the client of a call is recorded, shortened, and without secrets or contro
   }
 })
 
-test('the name of a client is read once, however many others came before it', () => {
+test("a client's name is parsed only once, however many other clients came before", () => {
   let reads = 0
   const clientOf = createClientOf((text) => {
     reads++

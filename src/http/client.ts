@@ -1,4 +1,4 @@
-// Identifies the program that made a call: its `User-Agent`, cleaned. Knows nothing of the record.
+// Identifies the program that made a call by its cleaned `User-Agent`. Knows no record.
 import type { IncomingHttpHeaders } from 'node:http'
 import { LRUCache } from 'lru-cache'
 import { GATEWAY_KEY_HEADER } from '../credentials/caller-credential.ts'
@@ -6,22 +6,25 @@ import type { Mask } from '../shared/redact.ts'
 
 /** Maximum characters on record. */
 const MAX_CLIENT = 128
-/** Maximum characters that are read; clients choose the length. */
+/** Maximum characters that are read, because clients choose the length. */
 const MAX_READ = 2_048
 /** Maximum names in the cache. */
 const MAX_REMEMBERED = 1_000
 
-/** Headers in which a caller may send its gateway key, or a credential of its own. */
+/** Headers in which a caller may send its gateway key or its own credential. */
 const KEY_HEADERS = ['authorization', 'x-api-key', 'x-goog-api-key', GATEWAY_KEY_HEADER]
-/** Prefixes of known keys: those of this gateway, of providers, of code forges and clouds. */
+/** Prefixes of known keys: this gateway's and those of providers, code forges and clouds. */
 const KNOWN_KEY =
   /\b(?:(?:sk|pk|rk|wb|gsk|xai|gh[a-z]|glpat|xox[a-z])[-_]|hf_|github_pat_|AIza|AKIA|ASIA|eyJ)[\w-]{16,}/g
-/** Text that may be random: names and versions of programs have no such long runs. */
+/** Pattern of possibly random text. Names and versions of programs contain no such long runs. */
 const LONG_RUN = /[A-Za-z0-9_+=]{24,}/g
 /** Control characters, and characters that reverse or hide text. */
 const CONTROL = /[\p{Cc}\p{Cf}\p{Cs}]+/gu
 
-/** Returns a function that reads the program from a call's headers, bounded and without secrets. */
+/**
+ * Returns a function that reads the program from a call's headers. Its result is bounded and contains no
+ * secrets.
+ */
 export function createClientOf(mask: Mask): (headers: IncomingHttpHeaders) => string | null {
   const remembered = new LRUCache<string, { readonly client: string | null }>({ max: MAX_REMEMBERED })
   return (headers) => {
@@ -51,7 +54,7 @@ function decoded(text: string): string {
   return read.includes('\ufffd') ? text : read
 }
 
-/** Removes the key that the same request sends in other headers, in whatever format. */
+/** Removes a key that the same request sends in other headers, in any format. */
 function withoutOwnKey(text: string, headers: IncomingHttpHeaders): string {
   let rest = text
   for (const name of KEY_HEADERS) {

@@ -1,15 +1,18 @@
-// Frees the pieces of relayed bodies. Their bytes lie outside V8's heap, and V8 lets 64 MiB of them gather before
-// it looks for garbage. Without a collector, as in a program that has a gateway in its own process, nothing happens.
+// Frees the pieces of relayed bodies. Their bytes are outside V8's heap, and V8 allows 64 MiB of them before
+// it collects garbage. Does nothing without a collector, as in a program that runs a gateway in its own
+// process.
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-/** Relayed bytes after which the young generation is collected: about a millisecond for 16 MiB. */
+/**
+ * Relayed bytes after which the young generation is collected, which takes about a millisecond for 16 MiB.
+ */
 const MAX_UNCOLLECTED_BYTES = 16 * 2 ** 20
 
 let collect: (() => void) | null = null
 let uncollectedBytes = 0
 
-/** Turns collections on, for a program that owns its process. */
+/** Enables collections, for a program that owns its process. */
 export function collectPieces(): void {
   setFlagsFromString('--expose-gc')
   const gc: (options: { type: 'minor' }) => void = runInNewContext('gc')

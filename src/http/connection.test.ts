@@ -8,7 +8,10 @@ import { serveInTurn } from './connection.ts'
 const READ = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n'
 const PIECES = `POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n${'1\r\n \r\n'.repeat(5_000)}`
 
-/** How many requests and pieces of bodies the server sees of a text that comes at once behind a request without an answer. */
+/**
+ * Sends a text that follows an unanswered request immediately. Returns the number of requests and body pieces
+ * that the server parses.
+ */
 async function seen(text: string): Promise<{ requests: number; pieces: number }> {
   const all = { requests: 0, pieces: 0 }
   const server = createServer()
@@ -35,7 +38,7 @@ async function seen(text: string): Promise<{ requests: number; pieces: number }>
   }
 }
 
-test('requests beyond the number that may wait on a connection are not parsed', async () => {
+test('requests beyond the maximum number waiting on a connection are not parsed', async () => {
   assert.deepEqual(await seen(READ.repeat(2_000)), { requests: 18, pieces: 0 })
 })
 

@@ -1,12 +1,12 @@
-// Limits one connection: its requests are handled one after the other, few may wait, and a client that has
-// closed its side is answered for as long as it is there. Knows no endpoint.
+// Limits one connection. Its requests are handled one after the other, and only a few may wait. A client that
+// has closed its sending side is still answered while it is connected. Knows no endpoint.
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 
-/** Maximum requests that wait on one connection; each takes memory before it is read. */
+/** Maximum requests that wait on one connection. Each uses memory before it is handled. */
 const MAX_WAITING_REQUESTS = 16
 
-/** Interval between checks if a client that has closed its side is still there, ms. */
+/** Interval of checks that a half-closed client is still connected, ms. */
 const PROBE_MS = 200
 
 interface Turn {
@@ -17,22 +17,22 @@ interface Turn {
 interface Connection {
   current: Turn | null
   waiting: Turn[]
-  /** The client has closed its sending side. It may also have gone: that looks the same. */
+  /** True if the client has closed its sending side. A client that has left looks the same. */
   halfClosed: boolean
-  /** The connection was cut: no more of it is read. */
+  /** True if the connection was cut; no more of it is read. */
   isOver: boolean
 }
 
 /** Node's parser as an undocumented property of a socket. */
 type Parsed = Duplex & { readonly parser?: { onIncoming: (...given: unknown[]) => number } | null }
 
-/** Return value that stops Node's parser in the middle of a text, as an upgrade does. */
+/** Return value that stops Node's parser within received data, as an upgrade does. */
 const STOP = 2
 
 /** Makes a server pass requests to `handle`, one at a time per connection. */
 export function serveInTurn(server: Server, handle: RequestListener): void {
   const connections = new WeakMap<Duplex, Connection>()
-  // Node would cut a half-closed connection, answered or not. This option is older than its documentation.
+  // Node would cut every half-closed connection. This option is older than its documentation.
   Object.assign(server, { httpAllowHalfOpen: true })
 
   server.on('connection', (socket) => {
@@ -50,7 +50,7 @@ export function serveInTurn(server: Server, handle: RequestListener): void {
     if (!connection.current) run(connection, turn)
     else if (connection.waiting.length < MAX_WAITING_REQUESTS && !isChunked(request)) {
       connection.waiting.push(turn)
-      request.socket.pause() // the rest waits where it costs nothing; reading a body resumes it
+      request.socket.pause() // unread data costs nothing; reading a body resumes the socket
     } else {
       connection.isOver = true
       connection.waiting = []
@@ -58,7 +58,7 @@ export function serveInTurn(server: Server, handle: RequestListener): void {
     }
   }
   server.on('request', accept)
-  // Node's own answer to an unknown `Expect` has no body; the header may be ignored.
+  // Node's own answer to an unknown `Expect` has no body. The header may be ignored.
   server.on('checkExpectation', accept)
 
   function run(connection: Connection, turn: Turn): void {
@@ -67,7 +67,7 @@ export function serveInTurn(server: Server, handle: RequestListener): void {
       connection.current = null
       const next = connection.waiting.shift()
       if (!next || next.request.socket.destroyed) return
-      next.request.socket.setTimeout(0) // the previous answer may have set one
+      next.request.socket.setTimeout(0) // the previous answer may have set a timeout
       run(connection, next)
     })
     handle(turn.request, turn.response)
@@ -75,7 +75,10 @@ export function serveInTurn(server: Server, handle: RequestListener): void {
   }
 }
 
-/** Stops the parsing of data already read once the connection is over: each request or piece takes time. */
+/**
+ * Stops the parsing of data that was already read, once the connection is over. Each request or piece takes
+ * time.
+ */
 function stopParser({ parser }: Parsed, connection: Connection): void {
   if (!parser) return
   const { onIncoming } = parser
@@ -85,14 +88,17 @@ function stopParser({ parser }: Parsed, connection: Connection): void {
   }
 }
 
-/** Its pieces would wait too, each at a hundred times its size; no client sends one after another request. */
+/**
+ * A chunked body may not wait: its pieces would take a hundred times its size. No client sends such a body
+ * behind another request.
+ */
 const isChunked = ({ headers }: IncomingMessage): boolean => headers['transfer-encoding'] !== undefined
 
 /**
- * A client that has closed its side may wait for its answer, or be gone; only a write shows which. Before the
- * answer begins, that is an interim response (RFC 9110, 15.2), which costs nothing and which clients skip. In
- * the middle of an answer, and with HTTP/1.0, which has none, such a client counts as gone: a call costs
- * money.
+ * Finds out if a half-closed client is waiting for its answer or has left, which only a write shows. Before
+ * the answer, this write is an interim response (RFC 9110, 15.2), which costs nothing and which clients skip.
+ * During an answer, or with HTTP/1.0, no interim response is possible. Then the client counts as gone,
+ * because a call costs money.
  */
 function stayWhileThere({ request, response }: Turn): void {
   const isRead = request.method === 'GET' || request.method === 'HEAD'
@@ -111,5 +117,5 @@ function stayWhileThere({ request, response }: Turn): void {
   }
   const timer = setInterval(probe, PROBE_MS)
   response.once('close', () => clearInterval(timer))
-  if (!isRead) probe() // a read of our own is answered before the first
+  if (!isRead) probe() // our own read is answered before the first request
 }

@@ -1,5 +1,5 @@
-// Types of endpoints. A read endpoint gets the routing table and the store, but no way to reach a provider,
-// so reading cannot spend by construction.
+// Types of endpoints. A read endpoint receives the routing table and the store, but nothing that reaches a
+// provider. So by construction, reading cannot spend.
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { z } from 'zod'
 import type { GatewayError } from '../core/errors.ts'
@@ -11,7 +11,7 @@ import type { Caller } from './caller.ts'
 export interface AdmittedRead {
   readonly request: IncomingMessage
   readonly caller: Caller
-  /** Made when the request arrived; becomes the record's id if it becomes a call. */
+  /** Id made when the request arrived. A call's record uses it too. */
   readonly requestId: string
   /** Decoded part of the path at the endpoint's `*`. */
   readonly rest: string
@@ -19,40 +19,40 @@ export interface AdmittedRead {
   readonly query: string
 }
 
-/** An admitted call. Exactly one of its two ends is reported, once. */
+/** An admitted call. Ends by exactly one call of `refuse` or `over`. */
 export interface Admitted extends AdmittedRead {
   /** Path of the endpoint. */
   readonly path: string
-  /** Its slot among the open calls, released at its end. */
+  /** The call's slot among the open calls, released at its end. */
   readonly slot: CallSlot
   /** Refuses the call before it is on record. */
   refuse(thrown: unknown): void
-  /** The call has been answered, or its client has gone. */
+  /** Ends a call that was answered, or whose client has left. */
   over(): void
 }
 
-/** Answer of an endpoint: of the type of its response schema. */
+/** Answer of an endpoint, typed by its response schema. */
 export type AnswerOf<Response extends z.ZodType> = Readable<z.output<Response>>
 type Readable<T> = T extends object ? { readonly [Name in keyof T]: Readable<T[Name]> } : T
 
 export interface ReadEndpoint<Context, Query extends z.ZodType, Response extends z.ZodType> {
-  /** In polka's syntax; the text at `*` is passed on as `rest`. */
+  /** Path in polka's syntax; the text at `*` is passed as `rest`. */
   readonly path: string
   /** A line for the table of endpoints in the documentation. */
   readonly summary: string
-  /** Answers without a key and under any Host; for probes only. */
+  /** True for probes only: answers without a key and under any Host. */
   readonly open?: boolean
-  /** Strict: an unknown parameter is an error. */
+  /** Schema of the query. Strict: an unknown parameter is an error. */
   readonly query: Query
   /** Schema of the answer, for the OpenAPI document and the tests; strict, except for foreign content. */
   readonly response: Response
   /** See `CallEndpoint`. */
   readonly keyParameter?: string
-  /** Names the answer by an `ETag`; a client that has it already gets 304. */
+  /** True if the answer has an `ETag`. A client that already has this version receives 304. */
   readonly hasEtag?: boolean
-  /** Media type of a text answer, which `answer` returns. JSON by default. */
+  /** Media type of the text that `answer` returns; JSON by default. */
   readonly mediaType?: string
-  /** Returns a value to send as JSON, or that JSON itself, or throws a GatewayError. */
+  /** Returns a value to send as JSON, or its JSON text. Throws a GatewayError. */
   answer(
     query: z.output<Query>,
     admitted: AdmittedRead,
@@ -62,12 +62,12 @@ export interface ReadEndpoint<Context, Query extends z.ZodType, Response extends
 
 export type AnyReadEndpoint<Context> = ReadEndpoint<Context, z.ZodType, z.ZodType>
 
-/** An endpoint that is neither a JSON read nor a call: the files of the page, its sign-in, live events. */
+/** An endpoint that is neither a JSON read nor a call: page files, the page's sign-in, live events. */
 export interface OtherEndpoint<Context> {
   readonly method: 'GET' | 'POST'
   readonly path: string
   readonly summary: string
-  /** Answers without a key; the Host guard stays. */
+  /** True if it answers without a key; the Host is still checked. */
   readonly keyless?: boolean
   /** Media type of its answer, for the OpenAPI document. */
   readonly mediaType: string
@@ -76,7 +76,9 @@ export interface OtherEndpoint<Context> {
 }
 
 export interface AdmittedOther extends AdmittedRead {
-  /** Authenticates the caller again, for a lasting answer; throws if the key or token is no longer valid. */
+  /**
+   * Authenticates the caller again, for a long-lived answer. Throws if the key or token is no longer valid.
+   */
   readonly authenticate: () => Caller
 }
 
@@ -88,16 +90,16 @@ export interface ErrorWording {
 }
 
 export interface CallEndpoint<Context> extends ErrorWording {
-  /** As in `ReadEndpoint`; `:` and a word may follow a `*` at the end. */
+  /** Path as in `ReadEndpoint`; a `*` at the end may be followed by `:` and a word. */
   readonly path: string
-  /** Query parameter that may hold the caller's key; none by default. */
+  /** Query parameter that may contain the caller's key; none by default. */
   readonly keyParameter?: string | undefined
   readonly summary: string
   /** POST by default. */
   readonly methods?: readonly ('GET' | 'POST' | 'PUT' | 'DELETE')[]
-  /** Returns false if the configuration has no such endpoint; always open by default. */
+  /** Returns false if the configuration has no such endpoint; by default, it always exists. */
   isOpen?(context: Context): boolean
-  /** Returns the wording for the client of a request, at a path that several dialects share. */
+  /** Returns the wording for the client of a request, at a path shared by several dialects. */
   wordingFor?(headers: IncomingHttpHeaders): ErrorWording
   /** True if its calls may also come over a WebSocket at its path. */
   readonly hasWebSocket?: boolean | undefined
@@ -105,6 +107,9 @@ export interface CallEndpoint<Context> extends ErrorWording {
   readonly request: z.ZodType
   /** Schema of an error, for the OpenAPI document. */
   readonly errorSchema: z.ZodType
-  /** Reports one of the call's two ends, or throws to refuse it. A recorded call handles its own errors. */
+  /**
+   * Handles the call, and ends it by `refuse` or `over`. May throw to refuse it. A recorded call handles its
+   * own errors.
+   */
   handle(admitted: Admitted, response: ServerResponse, context: Context): void
 }

@@ -1,5 +1,5 @@
-// Headers that keep clients safe: no answer is taken for another type, no request goes to two hosts, and no provider makes an
-// answer unreadable by the size of its headers.
+// Headers that protect clients. No answer is interpreted as another type, no request names two hosts, and no
+// provider's headers make an answer too large to read.
 import assert from 'node:assert/strict'
 import { request as ask } from 'node:http'
 import { connect } from 'node:net'
@@ -8,7 +8,7 @@ import { answer, chunk, DONE, type Script, stream } from '../../mocks/test-upstr
 import { csvCell } from '../endpoints/export.ts'
 import { testGateway } from '../test/test-gateway.ts'
 
-/** Everything that comes back for these bytes. */
+/** Sends these bytes and returns everything received. */
 const send = (url: string, bytes: string): Promise<string> =>
   new Promise((resolve, reject) => {
     const { port, hostname } = new URL(url)
@@ -116,7 +116,7 @@ const call = (
     asked.end(JSON.stringify({ model: `alpha/${'語'.repeat(200)}`, messages: [], ...more }))
   })
 
-test('an answer with large headers from the provider stays readable, and keeps the small headers (TELL-01)', async (t) => {
+test('an answer with large provider headers stays readable and includes the small headers (TELL-01)', async (t) => {
   const large: Record<string, string> = {
     'x-request-id': 'r'.repeat(7_000),
     'x-ratelimit-a': 'a'.repeat(7_000),

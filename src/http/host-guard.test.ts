@@ -1,4 +1,4 @@
-// The guard alone: a table of request headers, and who is let in.
+// Tests the guard alone with a table of request headers and its decisions.
 import assert from 'node:assert/strict'
 import type { IncomingMessage } from 'node:http'
 import { test } from 'node:test'
@@ -21,7 +21,7 @@ test('a gateway on one address serves only that address, localhost and the allow
     assert.equal(isRefused('127.0.0.1', { host }), true, host)
 })
 
-test('a gateway on all addresses accepts any address as Host, but no foreign name, and no address as Origin', () => {
+test('a gateway on all addresses accepts any address as Host, but no foreign names, and no address as Origin', () => {
   for (const everywhere of ['0.0.0.0', '::']) {
     for (const host of ['172.17.0.1:32768', '[fe80::1]:4949', 'localhost'])
       assert.equal(isRefused(everywhere, { host }), false, host)

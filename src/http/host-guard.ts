@@ -5,14 +5,14 @@ import { isIP } from 'node:net'
 import { GatewayError } from '../core/errors.ts'
 
 /**
- * Returns a guard. The gateway may be called by the address that it listens on, as `localhost`, by a loopback
- * address, or by a name in `allowedHosts`. If it listens on every address (`0.0.0.0` or `::`), any IP address
- * is a valid Host: rebinding needs a name.
+ * Returns a guard. Clients may call the gateway by the address that it listens on, as `localhost`, by a
+ * loopback address, or by a name in `allowedHosts`. If it listens on every address (`0.0.0.0` or `::`), any
+ * IP address is a valid Host, because rebinding needs a name.
  *
- * A page may call it from the very origin that it calls: scheme, name and port, because any other port of
- * this machine may belong to any user. So may pages of an allowed host, by http or https, on the called port
- * or the scheme's default (a proxy in front may have another one), and those of `allowedOrigins`, exactly as
- * written.
+ * A page may call the gateway from the origin that it calls, with the same scheme, name and port. Any other
+ * port of this machine may belong to any user. Pages of an allowed host may also call, by http or https, on
+ * the called port or the scheme's default port, because a proxy in front may use another port. Origins in
+ * `allowedOrigins` must match exactly.
  */
 export function createHostGuard(
   bind: string,
@@ -40,7 +40,7 @@ export function createHostGuard(
         'This Host is not allowed here; the operator can add it to server.allowed_hosts.',
       )
     const { origin } = headers
-    // A link that a user follows may come from anywhere; a subresource without an Origin may not.
+    // A link may be followed from any site, but a subresource without an Origin is refused.
     const isLoaded = headers['sec-fetch-site'] === 'cross-site' && headers['sec-fetch-mode'] !== 'navigate'
     if (origin === undefined ? isLoaded : !mayCall(origin.toLowerCase(), host))
       throw new GatewayError(
@@ -50,5 +50,5 @@ export function createHostGuard(
   }
 }
 
-/** Returns the name in a Host header, without port and without the brackets of IPv6. */
+/** Returns the name in a Host header without the port and IPv6 brackets. */
 const hostName = (host: string): string => /^\[(.+)\](:\d+)?$/.exec(host)?.[1] ?? host.replace(/:\d+$/, '')

@@ -1,4 +1,5 @@
-// A key of the gateway in a URL, or in a header that is passed on, is refused wherever it stands and however it is encoded, and goes nowhere from there.
+// A gateway key in a URL or in a forwarded header is refused, wherever it appears and however it is encoded.
+// It is never passed on.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -36,7 +37,7 @@ const NAMES =
     ' ',
   )
 
-/** Requests of every dialect at every path, without a query of their own. */
+/** Requests of every dialect at every path, without a query. */
 const CALLS = callsFor((dialect) => `${dialect}/m`).filter(({ query }) => query === '')
 
 const TRACE = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
@@ -60,7 +61,7 @@ async function start(t: TestContext, more = '') {
   return { ...gateway, call, log }
 }
 
-test('a call with a key in its URL is refused whatever the parameter is called, and goes nowhere (KEEP-01, KEEP-02)', async (t) => {
+test('a call with a key in its URL is refused for any parameter name and is not passed on (KEEP-01, KEEP-02)', async (t) => {
   const { call, get, data, received, log } = await start(t)
   const refused = async (path: string, body: string) => {
     const { status, text } = await call(path, body)
@@ -78,7 +79,7 @@ test('a call with a key in its URL is refused whatever the parameter is called, 
     for (const model of [`gemini/${key}`, key, `gemini/x/${key}/y`, `x@${key}`])
       for (const verb of ['generateContent', 'streamGenerateContent', 'countTokens'])
         await refused(`/v1beta/models/${encodeURIComponent(model)}:${verb}`, '{"contents":[]}')
-  // Where Google's clients send it, it is a key; a second one is not.
+  // At the place where Google's clients send it, the key is accepted; a second one is refused.
   await refused(`/v1beta/models/gemini%2Fm:generateContent?key=${MINE}&x=${MINE}`, '{"contents":[]}')
   assert.equal(received(), 0)
 
@@ -98,7 +99,7 @@ test('a call with a key in its URL is refused whatever the parameter is called, 
         assert.ok(!text.includes(form), text.slice(0, 500))
 })
 
-test('a key in a header that would be passed on is refused whatever the header is called; other headers with it go nowhere (KEEP-02)', async (t) => {
+test('a key in a forwarded header is refused for any header name, and the other headers are not passed on either (KEEP-02)', async (t) => {
   const { call, received, upstream } = await start(t, 'telemetry: { endpoint: "http://127.0.0.1:9" }')
   for (const { path, body, counts, forwarded } of CALLS)
     for (const key of [MINE, OTHERS])
@@ -160,7 +161,7 @@ test('a value that is not a key is passed on unchanged (DIAL-02, GEM-02)', async
   }
 })
 
-test('the search for a key in a URL or a header is bounded, whatever it holds (FAIL-06)', () => {
+test('the search for a key in a URL or a header is bounded for any content (FAIL-06)', () => {
   const guard = createKeyGuard([{ name: 'k', role: 'client', digest: `sha256:${'0'.repeat(64)}` }], {
     find: () => null,
   })

@@ -1,5 +1,5 @@
-// Refuses a gateway key in a URL, where it would end up in histories and logs, and in a header that goes to a
-// provider: by the name of its parameter, and by its value anywhere. Knows keys only as digests.
+// Refuses a gateway key in a URL, because URLs end up in histories and logs, and in a header that goes to a
+// provider. Recognizes a key by its parameter's name, and by its value anywhere. Knows keys only as digests.
 import { hash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { KeyConfig } from '../config/load.ts'
@@ -8,29 +8,35 @@ import { GATEWAY_KEY_HEADER } from '../credentials/caller-credential.ts'
 import { type PageTokens, TOKEN_PREFIX } from './page-tokens.ts'
 
 export interface KeyGuard {
-  /** `places`: path and query, or the sender's parts; `allowed`: the parameter that may hold the key. */
+  /**
+   * Checks a URL. `places`: path and query, or the sender's parts; `allowed`: the parameter that may contain
+   * the key.
+   */
   url(places: string, headers: IncomingHttpHeaders, allowed?: string): void
-  /** `forwarded`: names and values in turn. */
+  /** Checks forwarded headers. `forwarded`: alternating names and values. */
   forwarded(forwarded: readonly string[], headers: IncomingHttpHeaders): void
 }
 
-/** Maximum parameters, and words to compare with the digests, a microsecond each. More are refused. */
+/**
+ * Maximum parameters, and maximum words to compare with the digests, about a microsecond each. More are
+ * refused.
+ */
 const MAX_PARAMETERS = 100
 const MAX_WORDS = 500
 /** Lengths of texts that may be a key. */
 const [MIN_LENGTH, MAX_LENGTH] = [8, 512]
 /** Maximum segments of a path that are joined. */
 const MAX_SEGMENTS = 8
-/** Maximum number of times that a text may be encoded. */
+/** Maximum levels of encoding that are decoded. */
 const MAX_DEPTH = 3
-/** Maximum remembered texts without a key, so that the usual ones are not searched for every call. */
+/** Maximum remembered texts without a key, so that common texts are not searched for every call. */
 const MAX_HARMLESS = 1_000
 
 const NAMES = /^(api[-_]?key|key|(access[-_]?)?token)$/i
-/** Character sets of keys, from narrow to wide: other characters around them are ignored. */
+/** Character sets of keys, from narrow to wide. Characters outside the set are ignored. */
 const WORDS = [/[\w-]+/g, /[\w.~-]+/g, /[\w.~+/=-]+/g]
 
-/** Returns the guard for the configured keys, and for the page tokens issued for them. */
+/** Returns the guard for the configured keys and the page tokens issued for them. */
 export function createKeyGuard(keys: readonly KeyConfig[], tokens: Pick<PageTokens, 'find'>): KeyGuard {
   const isKey = keyTest(keys, tokens)
   const harmless = new Set<string>()
@@ -91,7 +97,10 @@ export function createKeyFinder(
   return (text) => wordsOf(text).some((word) => isKey(word) || insideOf(word).some(isKey))
 }
 
-/** Returns the path, and names and values of the parameters. Throws for a name that only keys have. */
+/**
+ * Returns the path, and the names and values of the parameters. Throws for a parameter name that only keys
+ * have.
+ */
 function textsOf(places: string, allowed: string | undefined): string[] {
   const parameters = places.split(/[?&;#]/, MAX_PARAMETERS + 1)
   if (parameters.length > MAX_PARAMETERS) throw tooMuch('URL')
@@ -104,7 +113,7 @@ function textsOf(places: string, allowed: string | undefined): string[] {
   })
 }
 
-/** Returns a header's text, and the values after names, as in `a=KEY, b=2`. */
+/** Returns a header's text and its named values, as in `a=KEY, b=2`. */
 const partsOf = (text: string): string[] => [
   text,
   ...text.split(/[\s,;&]+/).flatMap((part) => (/^[^=]*=(.+)$/s.exec(part) ?? []).slice(1)),
@@ -124,7 +133,7 @@ const REASONS: Readonly<Record<Refused, string>> = {
 
 const refusal = (refused: Refused) => new GatewayError('invalid_request', REASONS[refused])
 
-/** Returns the caller's own keys, without a scheme. */
+/** Returns the caller's own keys, without an authentication scheme. */
 const ownKeys = ({ authorization, ...headers }: IncomingHttpHeaders): string[] =>
   [
     authorization?.replace(/^\w+ +/, ''),
@@ -133,7 +142,7 @@ const ownKeys = ({ authorization, ...headers }: IncomingHttpHeaders): string[] =
     headers[GATEWAY_KEY_HEADER],
   ].flatMap((key) => (typeof key === 'string' && key.length >= MIN_LENGTH ? [key] : []))
 
-/** Returns a text as it is and decoded, as often as it was encoded. */
+/** Returns a text unchanged and at each level of decoding. */
 function decodings(text: string): string[] {
   const all = [text]
   for (let depth = 0; depth < MAX_DEPTH; depth++) {
@@ -144,7 +153,10 @@ function decodings(text: string): string[] {
   return all
 }
 
-/** Returns texts that could be a key: the whole, its words, and joined segments, as keys may have slashes. */
+/**
+ * Returns texts that could be a key: the whole text, its words, and joined segments, because keys may contain
+ * slashes.
+ */
 function wordsOf(text: string): string[] {
   const words = WORDS.flatMap((words) => text.match(words) ?? [])
   const segments = text.split('/', MAX_SEGMENTS)
@@ -162,6 +174,6 @@ function insideOf(word: string): string[] {
 
 const isOfLength = ({ length }: string): boolean => length >= MIN_LENGTH && length <= MAX_LENGTH
 
-/** Decodes each byte separately: keys are ASCII, and invalid UTF-8 must not end the search. */
+/** Decodes each byte separately: keys are ASCII, and invalid UTF-8 must not stop the search. */
 const decoded = (text: string): string =>
   text.replace(/%([\da-f]{2})/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16)))

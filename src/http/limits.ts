@@ -1,6 +1,6 @@
-// Limits of a key: calls in a window of time, dollars in a period. Checked before a call is read, so that a
-// refused one costs nothing, and again when its possible cost is known. Knows neither digests nor the store;
-// receives the spent and reserved amounts.
+// Limits of a key: calls in a window of time, dollars in a period. They are checked before a call is read, so
+// that a refused call costs nothing, and again when its possible cost is known. Knows neither digests nor the
+// store; receives the spent and reserved amounts.
 import { createRequire } from 'node:module'
 import type { RateLimiterMemory as Limiter, RateLimiterRes } from 'rate-limiter-flexible'
 import type { KeyConfig } from '../config/load.ts'
@@ -10,13 +10,13 @@ import { GatewayError } from '../core/errors.ts'
 import { type Account, endOf, type Period, periodOf } from '../core/period.ts'
 import type { Pricer } from '../pricing/pricing.ts'
 
-/** Imported directly: the package's other stores take 7 MiB more. */
+/** Imported directly, because the package's other stores take 7 MiB more. */
 const RateLimiterMemory = createRequire(import.meta.url)(
   'rate-limiter-flexible/lib/RateLimiterMemory.js',
 ) as typeof Limiter
 
 export interface LimitsDeps {
-  /** Returns US dollars that count. */
+  /** Returns the US dollars that count as spent. */
   readonly spent: (account: Account) => number
   /** Returns US dollars reserved for open calls. */
   readonly reserved: (account: Account) => number
@@ -24,7 +24,7 @@ export interface LimitsDeps {
   readonly reserve: (claim: Claim) => void
   /** Milliseconds since the epoch. */
   readonly now: () => number
-  /** Limits that several gateways share; absent for a single one. */
+  /** Limits that several gateways share; absent for a single gateway. */
   readonly shared?: SharedLimits | undefined
 }
 
@@ -36,7 +36,7 @@ export interface CallBudget extends Account {
 
 /** Limits that several gateways enforce together, so that a check can take a moment. */
 export interface SharedLimits {
-  /** Returns null if one more call passes, else the time to wait, ms. */
+  /** Returns null if one more call is within the rate, otherwise the time to wait, ms. */
   consume(rate: { keyName: string; requests: number; per: number }): Promise<number | null>
   /** Returns the amount to reserve for a call of at most `usd` (null: unknown). */
   claimed(usd: number | null, budgets: readonly CallBudget[]): number
@@ -47,7 +47,7 @@ export interface SharedLimits {
     admit: () => void,
   ): Uncovered | null | Promise<Uncovered | null>
 }
-/** Nothing is left, or it is not known if anything is. */
+/** Reason why a budget does not cover a call: nothing is left, or the rest is unknown. */
 export interface Uncovered {
   readonly why: 'spent' | 'unreachable'
   readonly budget: Account
@@ -57,20 +57,23 @@ export interface Uncovered {
 export interface RoutedCall extends Pick<ClaimOptions, 'callId' | 'body' | 'sessionId'> {
   readonly keyName: string | null
   readonly route: Route
-  /** Estimates its texts; only read for a key with a budget, because it reads them all. */
+  /**
+   * Traits of the call. Their getter estimates its texts, and runs only for a key with a budget, because it
+   * reads them all.
+   */
   readonly traits: { readonly inputTokens: number }
 }
 
 export interface KeyLimits {
   /**
-   * Admits one more call of a key, or throws `rate_limited` or `budget_exceeded`. If the key has a rate, the
-   * result is known only when the promise settles; null if there is nothing to wait for.
+   * Admits one more call of a key, or throws `rate_limited` or `budget_exceeded`. If the key has a rate,
+   * returns a promise of the result; otherwise null.
    */
   admit(keyName: string | null): Promise<void> | null
   /**
-   * Reserves the possible cost of a call if its key has a budget. Returns its route without the targets of
-   * unknown price, which the key may not call. Throws `budget_exceeded` or `price_unknown`. A promise only if
-   * other gateways have to be asked.
+   * Reserves the possible cost of a call if its key has a budget. Returns the call's route without targets of
+   * unknown price if the key may not call them. Throws `budget_exceeded` or `price_unknown`. Returns a
+   * promise only if other gateways must be consulted.
    */
   reserve(call: RoutedCall): Route | Promise<Route>
 }
@@ -79,9 +82,9 @@ export interface KeyLimits {
 type LimitsOf = (keys: readonly KeyConfig[], price: Pricer, outputOf?: ClaimOptions['outputOf']) => KeyLimits
 
 /**
- * Returns a factory for the limits of a configuration's keys. A window begins with its first call; refused
- * calls do not extend it, and a rate that stays the same in the next configuration keeps its window. A call
- * passes while anything of each of its budgets is left after the spent and reserved amounts.
+ * Returns a factory for the limits of a configuration's keys. A window begins with its first call, and
+ * refused calls do not extend it. A rate that is unchanged in the next configuration keeps its window. A call
+ * is admitted while each budget has something left after the spent and reserved amounts.
  */
 export function createLimits(deps: LimitsDeps): LimitsOf {
   const { reserve, now, shared } = deps
@@ -105,7 +108,7 @@ export function createLimits(deps: LimitsDeps): LimitsOf {
         const limit = keyName === null ? undefined : limited.get(keyName)
         if (!limit) return null
         const { rate, limiter, budget } = limit
-        // The session is known only when the call has been read.
+        // The session is known only after the call has been read.
         const budgets = budgetsOf(budget, { keyName: keyName!, sessionId: null, at: now() })
         if (shared && (budgets.length > 0 || rate)) return admitShared(shared, keyName!, budgets, rate)
         for (const each of budgets) within(each, deps)
@@ -120,7 +123,7 @@ export function createLimits(deps: LimitsDeps): LimitsOf {
         if (!budget || budget.length === 0) return route
         const at = now()
         const budgets = budgetsOf(budget, { keyName: keyName!, sessionId, at })
-        if (!shared) for (const each of budgets) within(each, deps) // others may have passed meanwhile
+        if (!shared) for (const each of budgets) within(each, deps) // other calls may have been admitted meanwhile
         const isPricedOnly = budget.some(({ unpriced }) => unpriced === 'refuse')
         const allowed = isPricedOnly ? pricedOnly(keyName!, route, price, at) : route
         const targets = allowed.candidates
@@ -147,7 +150,7 @@ export function createLimits(deps: LimitsDeps): LimitsOf {
     if (wait !== null) throw tooMany(keyName, rate!, wait)
   }
 
-  /** Does the same for shared budgets: the call waits if a part of one has to be requested. */
+  /** Does the same for shared budgets. The call waits if part of a budget must be requested. */
   function cover(
     shared: SharedLimits,
     claim: Claim,
@@ -176,7 +179,7 @@ function budgetsOf(
   })
 }
 
-/** Throws if a call was not covered. */
+/** Throws if the budgets do not cover a call. */
 function refuse(short: Uncovered | null, budgets: readonly CallBudget[], deps: LimitsDeps): void {
   if (short === null) return
   const { keyName } = short.budget
@@ -253,6 +256,6 @@ function pricedOnly(keyName: string, route: Route, price: Pricer, at: number): R
   return { ...route, candidates: [first, ...more], decision: { ...route.decision, skipped } }
 }
 
-/** Formats cents and all further digits: the sums of a small budget are far below a cent. */
+/** Formats cents and all further digits, because sums of a small budget are far below a cent. */
 const dollars = (usd: number): string =>
   `$${usd.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 9, useGrouping: false })}`

@@ -1,5 +1,5 @@
-// Builds the OpenAPI 3.1 document from the endpoints themselves, so it describes what is actually checked.
-// Pure; knows the type of an endpoint, but no single one.
+// Builds the OpenAPI 3.1 document from the endpoints themselves, so it describes the checks that really
+// happen. Pure; knows the type of an endpoint, but no single endpoint.
 import { z } from 'zod'
 import { errorSchema } from '../core/error-schema.ts'
 import type { AnyReadEndpoint, CallEndpoint, OtherEndpoint } from './endpoint.ts'
@@ -11,7 +11,7 @@ export interface Described {
   readonly others?: readonly OtherEndpoint<never>[]
 }
 
-/** Headers of a live answer: name -> description. */
+/** Descriptions of the headers of a live answer, by name. */
 const LIVE_HEADERS = {
   'X-Gateway-Request-Id': 'id of the record',
   'X-Gateway-Provider': 'provider that served, or was tried last',
@@ -47,7 +47,7 @@ const relayed = (
   },
 })
 
-/** A plain JSON object, served as it is. */
+/** A plain JSON object, served unchanged. */
 export type OpenApi = Json & { readonly openapi: '3.1.0'; readonly info: Json & { readonly version: string } }
 
 export function openApi({ version, reads, calls, others = [] }: Described): OpenApi {

@@ -1,6 +1,7 @@
-// Tokens that the page in the browser sends instead of a key: random, with the read rights of their key, and
-// refused for calls. Issued for a key, or for a code that works once, within a minute, so that `waybill ui`
-// can open a signed-in page. Stored as digests, in memory only. Knows no HTTP.
+// Tokens that the page in the browser sends instead of a key. They are random, have the read rights of their
+// key, and are refused for calls. A token is issued for a key, or for a code that works once, within a
+// minute; with such a code, `waybill ui` opens a signed-in page. Stored only in memory, as digests. Knows no
+// HTTP.
 import { hash, randomBytes } from 'node:crypto'
 import type { Caller } from './caller.ts'
 
@@ -9,7 +10,10 @@ export const CODE_PREFIX = 'wbc-'
 
 const TOKEN_MS = 12 * 3_600_000
 const CODE_MS = 60_000
-/** Maximum tokens, and codes, per key; its oldest go first, so that no key signs out another's pages. */
+/**
+ * Maximum tokens, and codes, per key. The key's oldest go first, so that no key signs out another key's
+ * pages.
+ */
 const MAX_TOKENS_PER_KEY = 100
 
 export interface Granted {
@@ -24,16 +28,16 @@ export interface PageTokens {
   code(caller: Caller): Granted
   /** Returns the owner of a token; null if it is unknown or no longer valid. */
   find(token: string): Caller | null
-  /** Returns the owner of a code, which becomes invalid. */
+  /** Returns the owner of a code, and invalidates the code. */
   redeem(code: string): Caller | null
   forget(token: string): void
-  /** The configured keys have changed: all pages must sign in again. */
+  /** Signs all pages out after the configured keys have changed. */
   clear(): void
 }
 
 export function createPageTokens(now: () => number): PageTokens {
   const holders = new Map<string, { readonly caller: Caller; readonly expiresAt: number }>()
-  /** Digests issued for a key, tokens and codes separately; some may have expired. */
+  /** Digests issued for a key, separately for tokens and codes; some may have expired. */
   const given = new Map<string, string[]>()
   const digestOf = (text: string) => hash('sha256', text, 'hex')
 

@@ -1,5 +1,5 @@
-// Detects a body in tiny pieces: each costs as much as a large one, and 20 MiB of them block the gateway for
-// minutes.
+// Detects a body in tiny pieces. Each piece costs as much as a large one, and 20 MiB of them block the
+// gateway for minutes.
 import type { IncomingMessage } from 'node:http'
 
 /** Number of pieces accepted from any client; an encoder may write each token separately. */
@@ -9,11 +9,11 @@ const MIN_AVERAGE_BYTES = 64
 /** Maximum bytes of an unwanted body that are read and dropped. */
 const MAX_UNWANTED_BYTES = 2 ** 20
 
-/** Returns true if a body arrives in pieces that are too small: its connection is to be cut. */
+/** Returns true if a body arrives in pieces that are too small, so that its connection must be cut. */
 export const areTiny = (pieces: number, bytes: number): boolean =>
   pieces > FREE_PIECES && bytes < pieces * MIN_AVERAGE_BYTES
 
-/** Reads and drops an unwanted body, which would take memory. A large one ends the connection. */
+/** Reads and drops an unwanted body, which would otherwise take memory. A large body ends the connection. */
 export function dropBody(request: IncomingMessage): void {
   const { headers } = request
   if (headers['transfer-encoding'] === undefined && headers['content-length'] === undefined) return

@@ -9,7 +9,7 @@ const turn = (fields: object): IncomingHttpHeaders => ({ 'x-codex-turn-metadata'
 const CLAUDE = { 'x-claude-code-session-id': 's' }
 const CHILD = { 'thread-id': 'child', 'x-openai-subagent': 'collab_spawn' }
 
-/** What a client sends, whether it offers tools, and what the call is for (DIAL-10). */
+/** A client's request, if it offers tools, and the expected purpose of the call (DIAL-10). */
 const ROWS: readonly [string, IncomingHttpHeaders, boolean, Purpose][] = [
   ['a plain call', {}, false, 'main'],
   ['a client that no rule knows, with tools', {}, true, 'main'],
@@ -44,7 +44,7 @@ const ROWS: readonly [string, IncomingHttpHeaders, boolean, Purpose][] = [
 for (const [name, headers, tools, expected] of ROWS)
   test(`purpose: ${name}`, () => assert.equal(purposeOf(headers, { tools }), expected))
 
-test('agent id: a thread of Codex counts as an agent only if it is a subagent’s', () => {
+test('agent id: a Codex thread counts as an agent only if it belongs to a subagent', () => {
   assert.equal(agentOf({ 'thread-id': 'root' }), null)
   assert.equal(agentOf(CHILD), 'child')
   assert.equal(agentOf({ 'x-claude-code-agent-id': 'a', ...CHILD }), 'a')

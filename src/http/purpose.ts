@@ -1,9 +1,9 @@
-// Reads the purpose of a call from its client's headers; nothing is guessed from the text. Contract DIAL-10.
+// Reads the purpose of a call from its client's headers; infers nothing from the text. Contract DIAL-10.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Purpose } from '../core/call.ts'
 import type { RequestTraits } from '../core/request-traits.ts'
 
-/** Headers that state a purpose, with their parsers (null: none). The first purpose found counts. */
+/** Headers that state a purpose, with their parsers (null: none). The first purpose found is used. */
 const TOLD: readonly (readonly [header: string, says: (value: string) => Purpose | null])[] = [
   ['x-codex-turn-metadata', turnOf], // Codex
   ['x-openai-subagent', () => 'subagent'], // Codex
@@ -11,15 +11,15 @@ const TOLD: readonly (readonly [header: string, says: (value: string) => Purpose
   ['x-parent-session-id', () => 'subagent'], // opencode
 ]
 
-/** Clients whose conversations always offer tools: without any, a call is a title or the like. */
+/** Clients whose conversations always offer tools. A call without tools is a title or a similar task. */
 const ALWAYS_WITH_TOOLS = [
   'x-claude-code-session-id',
   'x-session-affinity', // opencode
   'x-initiator', // GitHub Copilot
-  'x-gemini-api-privileged-user-id', // Gemini CLI, while its statistics are on
+  'x-gemini-api-privileged-user-id', // from Gemini CLI, while its statistics are enabled
 ]
 
-/** Without any sign, a call is a turn of a main conversation. */
+/** A call without any such header is a turn of a main conversation. */
 export function purposeOf(headers: IncomingHttpHeaders, { tools }: Pick<RequestTraits, 'tools'>): Purpose {
   for (const [header, says] of TOLD) {
     const value = headers[header]
@@ -35,7 +35,7 @@ function turnOf(value: string): Purpose | null {
     const { request_kind: kind, thread_source: source } = JSON.parse(value)
     if (kind === 'compaction') return 'compaction'
     if (source === 'subagent') return 'subagent'
-    // `user`: a turn; `thread_title` and the like are tasks of its own.
+    // `user` is a turn; `thread_title` and others are separate tasks.
     return source === undefined || source === 'user' ? null : 'background'
   } catch {
     return null

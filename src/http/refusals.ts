@@ -1,13 +1,13 @@
-// Calls that were refused before they had a record: they must not push records out, but operators need to see
-// them. Keeps the newest of each key in memory; those without a known key are separate and push out only each
-// other.
+// Calls that were refused before they had a record. Operators need to see them, but they must not displace
+// records. Stores the newest of each key in memory. Calls without a known key are separate, and displace only
+// each other.
 import type { ErrorCode } from '../core/errors.ts'
 
 export interface Refusal {
   readonly id: string
   /** Milliseconds since the epoch. */
   readonly createdAt: number
-  /** Null if no key was accepted, or none is configured. */
+  /** Null if no key was accepted or none is configured. */
   readonly keyName: string | null
   readonly endpoint: string
   readonly status: number
@@ -22,9 +22,9 @@ const MAX_REFUSALS = 100
 const MAX_MESSAGE_LENGTH = 500
 
 export interface Refusals {
-  /** `known`: the caller was authenticated. */
+  /** Adds a refusal. `known`: true if the caller was authenticated. */
   add(refusal: Refusal, known: boolean): void
-  /** Newest first: of one key, or of all. */
+  /** Refusals of one key or of all, newest first. */
   list(keyName: string | undefined, limit: number): Refusal[]
 }
 

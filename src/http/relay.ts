@@ -1,5 +1,5 @@
-// Relays a provider's stream to the client byte for byte, and observes its events on the way. Withholds usage
-// that only the gateway asked for; reports a truncated stream as an error.
+// Relays a provider's stream to the client byte for byte, and observes its events. Withholds usage that only
+// the gateway requested; reports a truncated stream as an error.
 import type { ServerResponse } from 'node:http'
 import type {
   EventStream,
@@ -15,25 +15,28 @@ import { delivered } from './reply.ts'
 import { UNTAKEN } from './untaken.ts'
 
 export interface RelayOptions {
-  /** True if the client did not ask for usage: events that hold nothing else are not passed on. */
+  /** True if the client did not request usage. Then events that contain only usage are not passed on. */
   readonly withholdUsage: boolean
   /** Returns the bytes to send for a part. */
   readonly show: (part: StreamPart) => Buffer
   /** Makes the error event for a stream that has sent `events` others. */
   readonly errorEvent: (error: GatewayError, events: number) => string
-  /** Bytes to write during a silence, so that the client does not give up; null for none. */
+  /** Bytes to write during a silence, so that the client keeps waiting; null for none. */
   readonly ping: string | null
-  /** Maximum time for which a client may read nothing before it is given up, ms. */
+  /** Maximum time for which a client may read nothing before it is disconnected, ms. */
   readonly idle: number
-  /** Key of the call. */
+  /** Name of the call's key. */
   readonly keyName: string | null
-  /** Receives every event of the stream as sent, including withheld ones. */
+  /** Receives every event of the stream unchanged, including withheld events. */
   readonly onPart: (bytes: Buffer, parsed: ParsedEvent | null) => void
-  /** Called with the last event: the client gets it when the promise resolves; at once for null. */
+  /**
+   * Called with the last event. The client receives the event when the promise resolves, or immediately for
+   * null.
+   */
   readonly beforeEnd: (parsed: ParsedEvent) => Promise<void> | null
 }
 
-/** Content and end of the stream. */
+/** Content of the stream, and how it ended. */
 export interface RelayResult {
   readonly state: 'completed' | 'failed' | 'aborted'
   readonly errorCode: string | null
@@ -43,7 +46,10 @@ export interface RelayResult {
   readonly tokens: Tokens | null
 }
 
-/** Agents retry on words such as "connection reset", "terminated", "premature end" or "timed out". */
+/**
+ * Error messages. Agents retry on words such as "connection reset", "terminated", "premature end" or "timed
+ * out".
+ */
 const BROKEN: Record<Exclude<StreamEnd, 'aborted'>, [ErrorCode, string]> = {
   ended: ['upstream_invalid', "Premature end: the provider's stream ended without finishing the answer."],
   cut: [
@@ -57,8 +63,8 @@ const BROKEN: Record<Exclude<StreamEnd, 'aborted'>, [ErrorCode, string]> = {
 }
 
 /**
- * Requires that the response headers are set. Reports when the client has the whole stream or has gone, and
- * as soon as a stream has failed.
+ * Relays the stream after the response headers were set. Reports when the client has the whole stream or has
+ * left, and as soon as a stream has failed.
  */
 export function relayStream(
   response: ServerResponse,
@@ -89,7 +95,7 @@ class Pump implements StreamSink {
   #over = false
   #isQuiet = false
   #isWaiting = false
-  /** What has arrived while the end is held back; null if it is not. */
+  /** Bytes that have arrived while the end is held back; null if it is not held back. */
   #held: { readonly parts: StreamPart[]; end: StreamEnd | null } | null = null
 
   constructor(
@@ -105,9 +111,9 @@ class Pump implements StreamSink {
     this.#pings = options.ping === null ? null : setInterval(() => this.#ping(), PING_INTERVAL_MS)
   }
 
-  /** Writes once for all events that a chunk completes. */
+  /** Writes all events that a chunk completes in one write. */
   parts(parts: readonly StreamPart[]): boolean {
-    if (this.#over) return true // nothing follows the end mark
+    if (this.#over) return true // nothing may follow the end mark
     if (this.#held) {
       this.#held.parts.push(...parts)
       return false
@@ -130,7 +136,7 @@ class Pump implements StreamSink {
     return this.#write(shown)
   }
 
-  /** Adds a part to what is written; ends the answer if it is the end mark, and then returns true. */
+  /** Adds a part to the pending write. Ends the answer at the end mark, and then returns true. */
   #add(shown: Shown, bytes: Buffer, parsed: ParsedEvent | null): boolean {
     if (bytes.length > 0 && (!parsed?.usageOnly || !this.#options.withholdUsage)) shown.add(bytes)
     if (!parsed?.done) return false
@@ -140,7 +146,7 @@ class Pump implements StreamSink {
     return true
   }
 
-  /** Returns false if the stream has to wait for the client. */
+  /** Returns false if the stream must wait for the client. */
   #write(shown: Shown): boolean {
     if (shown.isEmpty) return true
     this.#isQuiet = false
@@ -149,7 +155,7 @@ class Pump implements StreamSink {
     return false
   }
 
-  /** Holds an event and everything after it back. */
+  /** Holds back an event and everything after it. */
   #hold(bytes: Buffer, parsed: ParsedEvent | null, later: readonly StreamPart[], ready: Promise<void>): void {
     const held = { parts: [...later], end: null as StreamEnd | null }
     this.#held = held
@@ -164,7 +170,7 @@ class Pump implements StreamSink {
     })
   }
 
-  /** Sends a ping if nothing was sent since the last one. */
+  /** Sends a ping if nothing has been sent since the last ping. */
   #ping(): void {
     const { ping } = this.#options
     if (this.#isQuiet && ping !== null && !this.#over && !this.#response.writableNeedDrain)
@@ -186,7 +192,7 @@ class Pump implements StreamSink {
   }
 
   #breakOff(code: ErrorCode, message: string): void {
-    // The event informs clients that read errors, the missing end of the body all others.
+    // The event informs clients that handle errors; the missing end of the body informs all others.
     this.#response.once('timeout', this.#giveUp)
     this.#response.setTimeout(this.#options.idle)
     this.#response.write(
@@ -197,7 +203,7 @@ class Pump implements StreamSink {
     this.#settle('failed', code)
   }
 
-  /** Waits until the client has read what was written; more may arrive meanwhile, from a compressed chunk. */
+  /** Waits until the client has read the written bytes. A compressed chunk may deliver more meanwhile. */
   #wait(): void {
     UNTAKEN.count(this.#response, this.#options.keyName)
     if (this.#isWaiting) return
@@ -220,7 +226,7 @@ class Pump implements StreamSink {
   #note(parsed: ParsedEvent): void {
     const { model, tokens, error, finished, complete = false, responseId, containerId } = parsed
     this.#events += countEvents(parsed)
-    this.#model = model ?? this.#model // a call may fall back to another model half-way
+    this.#model = model ?? this.#model // a call may fall back to another model during the stream
     this.#responseId ??= responseId ?? null
     this.#containerId ??= containerId ?? null
     this.#tokens = tokens ?? this.#tokens
@@ -247,7 +253,7 @@ class Pump implements StreamSink {
   }
 }
 
-/** Returns the number of events that the client gets for one of the provider's. */
+/** Returns the number of events that the client receives for one event of the provider. */
 export function countEvents({ sent }: ParsedEvent): number {
   if (sent === undefined) return 1
   let events = 0
@@ -255,10 +261,10 @@ export function countEvents({ sent }: ParsedEvent): number {
   return events
 }
 
-/** Bytes for one write. Those of one chunk are adjacent in memory and are not copied. */
+/** Bytes for one write. Bytes of one chunk are adjacent in memory and are not copied. */
 class Shown {
   readonly #pieces: Buffer[] = []
-  /** The last piece: its start, and its length so far. */
+  /** The last piece: its start and its current length. */
   #last: Buffer | null = null
   #length = 0
 

@@ -5,7 +5,7 @@ import { type AddressInfo, connect } from 'node:net'
 import { test } from 'node:test'
 import { delivered } from './reply.ts'
 
-/** What `delivered` says of an answer that is given like this. */
+/** Returns the report of `delivered` for an answer that is sent in this way. */
 async function saidOf(give: (response: ServerResponse) => void): Promise<boolean> {
   const said = Promise.withResolvers<boolean>()
   const server = createServer((_, response) => {
@@ -26,7 +26,7 @@ async function saidOf(give: (response: ServerResponse) => void): Promise<boolean
   }
 }
 
-test('an answer that the operating system has taken is delivered', async () => {
+test('an answer is delivered once the operating system has accepted it', async () => {
   assert.equal(await saidOf((response) => response.end('all of it')), true)
 })
 

@@ -7,10 +7,10 @@ import type { Mask } from '../shared/redact.ts'
 import type { ErrorWording } from './endpoint.ts'
 import { UNTAKEN } from './untaken.ts'
 
-/** A header of every answer: a browser must not guess another type. */
+/** A header of every answer: a browser must not guess a different type. */
 export const NOSNIFF = { 'x-content-type-options': 'nosniff' } as const
 
-/** Sends JSON; without a body if the method is HEAD. */
+/** Sends JSON; for HEAD, without a body. */
 export function replyJson(
   response: ServerResponse,
   status: number,
@@ -27,7 +27,7 @@ export function replyJson(
   response.end(response.req.method === 'HEAD' ? undefined : json)
 }
 
-/** Sends JSON with a name for it, or 304 if the client has it under this name. */
+/** Sends JSON with an ETag, or 304 if the client already has this version. */
 export function replyTagged(request: IncomingMessage, response: ServerResponse, json: string): void {
   const etag = `"${createHash('sha256').update(json).digest('base64url').slice(0, 22)}"`
   if (request.headers['if-none-match'] === etag)
@@ -35,7 +35,7 @@ export function replyTagged(request: IncomingMessage, response: ServerResponse, 
   else replyJson(response, 200, json, { etag })
 }
 
-/** Maximum bytes of a body written together with its headers, which saves 9 µs of some 100. */
+/** Maximum bytes of a body written together with its headers. This saves 9 µs of about 100. */
 const MAX_JOINED_BYTES = 2 ** 16
 
 /** Sends a provider's whole answer, its bytes unchanged. */
@@ -48,14 +48,15 @@ export function replyRelayed(
   headers['content-length'] = body.length
   headers['cache-control'] = 'no-store'
   response.writeHead(status, headers)
-  // Latin-1 has a character for each byte, and Node joins a text, but not a buffer, with the headers.
+  // Latin-1 has a character for each byte. Node joins a text with the headers, but not a buffer.
   if (body.length <= MAX_JOINED_BYTES) response.end(body.toString('latin1'), 'latin1')
   else response.end(body)
 }
 
 /**
- * Reports when the client has read a whole answer (true), or has gone (false): mostly at once. A client that
- * reads nothing for `idle` ms is given up; Node's socket timer sees progress inside one large write.
+ * Reports if the client has read a whole answer (true) or has left (false), usually immediately. A client
+ * that reads nothing for `idle` ms is disconnected; Node's socket timer detects progress within one large
+ * write.
  */
 export function delivered(
   response: ServerResponse,
@@ -64,7 +65,7 @@ export function delivered(
   tell: (whole: boolean) => void,
 ): void {
   const { socket } = response
-  // Node counts unwritable data as written: only the socket's error reveals it.
+  // Node counts unwritable data as written. Only the socket's error reveals the failure.
   if (response.destroyed || socket?.errored || socket?.destroyed) {
     tell(response.writableFinished && !socket?.errored)
     return
@@ -83,7 +84,7 @@ export function delivered(
   UNTAKEN.count(response, keyName)
 }
 
-/** For paths that belong to no dialect. */
+/** Wording for paths that belong to no dialect. */
 export const PLAIN_WORDING: ErrorWording = {
   errorBody: (error, requestId) => error.body(requestId),
   requestIdHeader: 'x-request-id',
@@ -103,21 +104,24 @@ export function replyError(
   }
   const own: OutgoingHttpHeaders = { [requestIdHeader]: requestId }
   if (error.retryAfter !== null) own['retry-after'] = String(error.retryAfter)
-  // OpenAI's and Anthropic's clients heed it; without it they try a 429 again.
+  // OpenAI's and Anthropic's clients obey this header. Without it, they retry a 429.
   if (error.mayRetry !== null) own['x-should-retry'] = String(error.mayRetry)
   replyJson(response, error.status, errorBody(error, requestId), { ...own, ...headers })
 }
 
-/** Headers of a provider's answer for every client; its dialect names further ones. */
+/** Provider headers that every client receives; a dialect adds further ones. */
 const RELAYED = /^(content-type|retry-after|retry-after-ms|x-should-retry)$/
 
 /**
  * Maximum characters of a provider's headers that are relayed. Node's clients read 16 KiB of headers, and
- * ours may take 6 KiB of them: a header beyond the limit is dropped, because a part of it could be wrong.
+ * ours may use 6 KiB of that. A header beyond the limit is dropped, because a part of it could be wrong.
  */
 const MAX_RELAYED = 8_192
 
-/** Returns the headers of a live answer, contract "Headers": the provider's, and the call's route. */
+/**
+ * Returns the headers of a live answer: the provider's, and the call's route. See the contract's section
+ * "Headers".
+ */
 export function routeHeaders(
   call: Call,
   route: Route,
@@ -147,12 +151,12 @@ export function routeHeaders(
   return headers
 }
 
-/** Adds the losses of translating the answer, contract "Headers". */
+/** Adds the losses of translating the answer, as in the contract's section "Headers". */
 export function withLosses(headers: OutgoingHttpHeaders, losses: readonly string[]): OutgoingHttpHeaders {
   if (losses.length > 0) headers['x-gateway-lossy'] = losses.join(', ')
   return headers
 }
 
-/** Keeps printable ASCII; `%`, controls and everything else become percent-encoded UTF-8. */
+/** Keeps printable ASCII except `%`. All other characters become percent-encoded UTF-8. */
 export const encodeHeader = (value: string): string =>
   value.replace(/[^\x20-\x24\x26-\x7e]+/g, (part) => encodeURIComponent(part.toWellFormed()))

@@ -1,4 +1,4 @@
-// The only file that knows polka: mounts endpoints, admits requests, turns all errors into one format.
+// The only file that knows polka. Mounts endpoints, admits requests, and formats all errors in the same way.
 import {
   createServer,
   type IncomingHttpHeaders,
@@ -39,26 +39,28 @@ export interface ServerOptions<Read, Live> {
   readonly others: readonly OtherEndpoint<Read>[]
   /** Answers a browser at an address without a page. */
   readonly nowhere: OtherEndpoint<Read>['handle']
-  /** Returns the context of the configuration in force; called once per request, which keeps it. */
+  /**
+   * Returns the context of the current configuration. Called once per request, which uses it until the end.
+   */
   readonly context: () => RequestContext<Read, Live>
   /** Returns the wording of errors for a request to a path of no dialect. */
   readonly wordingOf: (headers: IncomingHttpHeaders) => ErrorWording
   /** Milliseconds since the epoch. */
   readonly now: () => number
-  /** Maximum time for the headers of a request, and for the whole of it, ms. */
+  /** Maximum time for the headers of a request and for the whole request, ms. */
   readonly headersTimeout: number
   readonly requestTimeout: number
   /** Slots for open calls and their bodies. */
   readonly slots: CallSlots
-  /** Sockets of clients, at the paths of endpoints that have them. */
+  /** WebSockets of clients, at the paths of endpoints that accept them. */
   readonly webSockets: WebSockets
-  /** Slots for reads: each may keep the reading thread busy for a while. */
+  /** Slots for reads, because each may occupy the reading thread for a while. */
   readonly readSlots: CallSlots
-  /** A call was refused before it was on record; `caller` is null if no key was accepted. */
+  /** Reports a call that was refused before it was on record; `caller` is null if no key was accepted. */
   readonly onRefused: (error: GatewayError, refused: RefusedCall) => void
-  /** A call has ended, with any result. */
+  /** Reports that a call has ended, with any result. */
   readonly onCallOver: (requestId: string) => void
-  /** A failure that is not the client's, with its cause: for the process log. */
+  /** Reports a failure that the client did not cause, with its cause, for the process log. */
   readonly onInternalError: (error: unknown, requestId: string) => void
 }
 
@@ -71,7 +73,7 @@ export interface RefusedCall {
 export interface RequestContext<Read, Live> {
   /** Context for read endpoints. */
   readonly readContext: Read
-  /** Context of call endpoints. */
+  /** Context for call endpoints. */
   readonly callContext: Live
   /** Returns the caller; throws for an unknown key. */
   readonly authenticate: Authenticate
@@ -79,7 +81,7 @@ export interface RequestContext<Read, Live> {
   readonly guard: (request: IncomingMessage) => void
   /** Throws for a key in the URL. */
   readonly keyGuard: Pick<KeyGuard, 'url'>
-  /** Maximum time for which a client may read nothing of its answer before it is given up, ms. */
+  /** Maximum time for which a client may read nothing of its answer before it is disconnected, ms. */
   readonly idle: number
 }
 
@@ -90,19 +92,19 @@ type Handler<Read, Live> = (
 ) => void | Promise<void>
 
 interface Admission {
-  /** Answers without a key and under any Host. */
+  /** True to answer without a key and under any Host. */
   readonly open?: boolean
-  /** Answers without a key. */
+  /** True to answer without a key. */
   readonly keyless?: boolean
-  /** By default, the wording for the client of the request. */
+  /** Wording of errors; by default, the one for the request's client. */
   readonly wording?: ErrorWording
-  /** Query parameter that may hold the key. */
+  /** Query parameter that may contain the key. */
   readonly keyParameter?: string | undefined
 }
 
 const ANYBODY: Caller = { name: null, role: 'client' }
 
-/** Builds the server; it does not listen yet. */
+/** Builds the server without listening. */
 export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>): Server {
   const { headersTimeout, requestTimeout } = options
   const callerOf = upgradesOf(options)
@@ -112,7 +114,7 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
     keepAliveTimeout: 75_000,
     headersTimeout,
     requestTimeout,
-    // Interval of the check for slow clients; Node's default is twice a minute.
+    // Interval of the check for slow clients; Node's default is 30 s.
     connectionsCheckingInterval: Math.min(1_000, headersTimeout, requestTimeout),
     requireHostHeader: false, // Node's own refusal has no body
   })
@@ -124,7 +126,7 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
   return server
 }
 
-/** Returns a function that finds the caller of an upgrade; null for one that cannot be accepted. */
+/** Returns a function that finds the caller of an upgrade; null for an upgrade that cannot be accepted. */
 function upgradesOf<Read, Live>({ calls, context, webSockets }: ServerOptions<Read, Live>) {
   const paths = calls.filter(({ hasWebSocket }) => hasWebSocket).map(({ path }) => path)
   return (request: IncomingMessage): Caller | null => {
@@ -136,15 +138,15 @@ function upgradesOf<Read, Live>({ calls, context, webSockets }: ServerOptions<Re
       const caller = current.authenticate(request, 'call')
       return webSockets.hasRoom(caller.name) ? caller : null
     } catch {
-      return null // the handler of requests words the refusal
+      return null // the request handler words the refusal
     }
   }
 }
 
-/** Returns the listener for all requests. A call to the path of an endpoint itself needs no search for it. */
+/** Returns the listener for all requests. A call to an endpoint's exact path needs no search. */
 function createHandler<Read, Live>(options: ServerOptions<Read, Live>): RequestListener {
   const ArrivedCall = arrivedCallsOf(options)
-  // Without the third argument polka handles the request to its end, unlike in its types.
+  // Without the third argument, polka handles the request to its end, contrary to its types.
   const search = createApp(options, ArrivedCall).handler as unknown as RequestListener
   const endpoints = new Map(options.calls.map((endpoint) => [endpoint.path, endpoint]))
   return (request, response) => {
@@ -155,7 +157,7 @@ function createHandler<Read, Live>(options: ServerOptions<Read, Live>): RequestL
   }
 }
 
-/** Returns true if the configuration in force has an endpoint. */
+/** Returns true if the current configuration has an endpoint. */
 const isOpen = <Read, Live>(
   { isOpen }: CallEndpoint<Live>,
   { context }: Pick<ServerOptions<Read, Live>, 'context'>,
@@ -181,7 +183,7 @@ function createApp<Read, Live>(options: ServerOptions<Read, Live>, ArrivedCall: 
   const app = polka({
     onNoMatch: (request, response) => (isReader(request) ? lostReader : nothingHere)(request, response),
   })
-  // Calls first: polka tries paths in order.
+  // Calls are added first, because polka tries paths in order.
   mountCalls(app, options, doors, ArrivedCall, nothingHere)
   mountReads(app, options, doors)
   mountOthers(app, options, doors)
@@ -258,7 +260,7 @@ function mountOthers<Read, Live>(
   }
 }
 
-/** Throws if a request is not admitted, whatever its caller. `places`: its sender's parts of the URL. */
+/** Throws if a request is not admitted, for any caller. `places`: the sender's parts of the URL. */
 function look<Read, Live>(
   request: IncomingMessage,
   places: string,
@@ -270,7 +272,7 @@ function look<Read, Live>(
   keyGuard.url(places, request.headers, keyParameter)
 }
 
-/** Returns an error as the client gets it; logs one that is not the client's fault. */
+/** Returns an error in the form that the client receives. Logs an error that the client did not cause. */
 function asError(
   thrown: unknown,
   requestId: string,
@@ -283,11 +285,11 @@ function asError(
 
 type Doors<Read, Live> = ReturnType<typeof createDoors<Read, Live>>
 
-/** Makes the functions that admit requests: for an endpoint, and for other methods of its path. */
+/** Makes the functions that admit requests, for an endpoint and for other methods of its path. */
 function createDoors<Read, Live>(options: ServerOptions<Read, Live>) {
   const { context, wordingOf, now } = options
 
-  /** Wraps a handler: admits the request, runs it, answers its exceptions. */
+  /** Wraps a handler: admits the request, runs it, and answers its exceptions. */
   const admit = (
     { open = false, keyless = open, wording, keyParameter }: Admission,
     handler: Handler<Read, Live>,
@@ -300,7 +302,7 @@ function createDoors<Read, Live>(options: ServerOptions<Read, Live>) {
         dropBody(request)
         if (open) refuseWithoutHost(request)
         else look(request, request.url, current, keyParameter)
-        // Paths under /v1 belong to clients of models, so tokens of the page are not accepted there.
+        // Paths under /v1 are for clients of models, so they accept no page tokens.
         const use = request.path.startsWith('/v1/') ? 'call' : 'read'
         const keyInQuery = keyIn(request, keyParameter)
         if (!keyless) caller = current.authenticate(request, use, keyInQuery)
@@ -316,7 +318,7 @@ function createDoors<Read, Live>(options: ServerOptions<Read, Live>) {
 
   const notAllowed = (admission: Admission, allow: string) =>
     admit(admission, ({ request, requestId }, response) => {
-      // Codex tries a WebSocket first, and continues at once with POST only after this status.
+      // Codex tries a WebSocket first. Only after this status, it continues immediately with POST.
       if (request.headers.upgrade?.toLowerCase() === 'websocket') {
         const error = new GatewayError('upgrade_refused', `WebSocket is not supported here; send ${allow}.`)
         const wording = admission.wording ?? wordingOf(request.headers)
@@ -337,7 +339,7 @@ function createDoors<Read, Live>(options: ServerOptions<Read, Live>) {
   return { admit, notAllowed }
 }
 
-/** Makes the class for calls of a server. */
+/** Makes the class that represents a server's calls. */
 function arrivedCallsOf<Read, Live>(options: ServerOptions<Read, Live>) {
   const { context, now, slots, onRefused, onCallOver } = options
 
@@ -404,19 +406,19 @@ function arrivedCallsOf<Read, Live>(options: ServerOptions<Read, Live>) {
   }
 }
 
-/** Returns true for a person with a browser, at an address that is not one for programs. */
+/** Returns true for a person with a browser, at an address that is not for programs. */
 const isReader = ({ method, path, headers }: Request): boolean =>
   (method === 'GET' || method === 'HEAD') &&
   /\btext\/html\b/.test(headers.accept ?? '') &&
   !/^\/(api|page|v1\w*)(\/|$)/.test(path)
 
-/** Returns the parts of the URL beyond the path of the endpoint. */
+/** Returns the parts of the URL after the path of the endpoint. */
 const placesOf = ({ params, search }: Request): Pick<AdmittedRead, 'rest' | 'query'> => ({
   rest: params.rest ?? params['*'] ?? '',
   query: search?.slice(1) ?? '',
 })
 
-/** Parts of a call's URL that its sender chose. */
+/** Parts of a call's URL that the sender chose. */
 interface CallPlaces extends Pick<AdmittedRead, 'rest' | 'query'> {
   readonly keyInQuery: unknown
 }
@@ -441,7 +443,7 @@ function parseQuery<Query extends z.ZodType>(schema: Query, query: unknown): z.o
   throw new GatewayError('invalid_request', `${JSON.stringify(param)}: ${message}`, { param })
 }
 
-/** RFC 9112, 3.2; an HTTP/1.0 client may omit it, and then addresses none of our names. */
+/** RFC 9112, 3.2 requires a Host. An HTTP/1.0 client may omit it, but then it names none of our hosts. */
 function refuseWithoutHost({ headers, rawHeaders, httpVersionMinor }: IncomingMessage): void {
   if (headers.host === undefined && httpVersionMinor > 0)
     throw new GatewayError('invalid_request', 'The request has no Host header.')

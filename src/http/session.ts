@@ -1,7 +1,8 @@
-// Reads the session and the agent of a call from the client's own data; invents nothing. Contract "Headers".
+// Reads the session and the agent of a call from the client's own data; invents nothing. See the contract's
+// section "Headers".
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** The first valid one wins; each is sent by one or more coding clients. */
+/** Headers with a session id, each sent by one or more coding clients. The first valid value is used. */
 const SESSION_HEADERS = [
   'x-gateway-session-id',
   'x-claude-code-session-id',
@@ -12,7 +13,7 @@ const SESSION_HEADERS = [
   'x-session-affinity',
 ]
 
-/** Returns the session id of a call, or null. `hints`: values of its body, in order of precedence. */
+/** Returns the session id of a call, or null. `hints`: values from its body, in order of precedence. */
 export function sessionOf(headers: IncomingHttpHeaders, hints: readonly unknown[]): string | null {
   for (const name of SESSION_HEADERS) {
     const id = valid(headers[name])
@@ -25,7 +26,7 @@ export function sessionOf(headers: IncomingHttpHeaders, hints: readonly unknown[
   return null
 }
 
-/** Codex names the thread in every call; only that of a subagent counts as an agent. */
+/** Codex names the thread in every call. Only a subagent's thread counts as an agent. */
 export const agentOf = (headers: IncomingHttpHeaders): string | null =>
   valid(headers['x-claude-code-agent-id']) ??
   (headers['x-openai-subagent'] ? valid(headers['thread-id']) : null)

@@ -9,10 +9,10 @@ import { Untaken, type UntakenLimits, untilRead } from './untaken.ts'
 
 const MIB = 2 ** 20
 const PATIENCE = 500 * slowness()
-/** More than the operating system takes for a client that reads nothing. */
+/** More bytes than the operating system buffers for a client that reads nothing. */
 const SIZE = 16 * MIB
 
-/** A server whose answers of 16 MiB are counted for the key that the path names. */
+/** A server with answers of 16 MiB that count for the key in the path. */
 async function start(t: TestContext, limits: UntakenLimits) {
   const untaken = new Untaken(limits)
   const server = createServer((request, response) => {
@@ -26,7 +26,7 @@ async function start(t: TestContext, limits: UntakenLimits) {
     server.close()
   })
   const { port } = server.address() as AddressInfo
-  /** A client whose answer is there, and which does not read it. */
+  /** A client that does not read its answer, although the answer has arrived. */
   return async (keyName: string): Promise<Socket> => {
     const socket = connect(port, '127.0.0.1').on('error', () => {})
     socket.pause()
@@ -38,19 +38,19 @@ async function start(t: TestContext, limits: UntakenLimits) {
   }
 }
 
-/** Bytes that a client still gets. */
+/** Returns the number of bytes that a client can still read. */
 async function rest(socket: Socket): Promise<number> {
   let bytes = 0
   socket.on('data', (chunk) => {
     bytes += chunk.length
-    if (bytes > SIZE) socket.destroy() // the head, too: it is whole
+    if (bytes > SIZE) socket.destroy() // includes the response headers, which are complete
   })
   socket.resume()
   await once(socket, 'close')
   return bytes
 }
 
-test('the connection that has waited longest is closed, of the key that holds most', async (t) => {
+test('the longest-waiting connection of the key with the most unread bytes is closed', async (t) => {
   const ask = await start(t, { most: 3.5 * SIZE, mostAtOnce: 3.5 * SIZE, patience: 0 })
   const bob = await ask('bob')
   const ann = [await ask('ann'), await ask('ann'), await ask('ann')]
@@ -58,7 +58,7 @@ test('the connection that has waited longest is closed, of the key that holds mo
   for (const socket of [bob, ann[1]!, ann[2]!]) assert.ok((await rest(socket)) > SIZE)
 })
 
-test('many unread answers are given a short time, then those that do not fit are closed', async (t) => {
+test('many unread answers are tolerated for a short time, then the ones that do not fit are closed', async (t) => {
   const ask = await start(t, { most: 1.5 * SIZE, mostAtOnce: 10 * SIZE, patience: PATIENCE })
   const sockets = [await ask('ann'), await ask('ann'), await ask('ann')]
   assert.ok((await rest(sockets[0]!)) > SIZE, 'a client that reads in time gets all of it')
@@ -74,7 +74,7 @@ test('one answer alone may have any size', async (t) => {
   assert.ok((await rest(socket)) > SIZE)
 })
 
-test('while many clients are given time, another part of a stream does not cost a look at each of them', () => {
+test('during this time, a further part of a stream does not cause a check of every client', () => {
   const untaken = new Untaken({ most: 1, mostAtOnce: 2 ** 30, patience: 60_000 })
   const clients = Array.from(
     { length: 20_000 },
@@ -86,7 +86,7 @@ test('while many clients are given time, another part of a stream does not cost 
   assert.ok(took < 1_000 * slowness(), `${took} ms`)
 })
 
-test('a file that is written piece by piece leaves no listener behind, and a client that takes nothing is given up', async (t) => {
+test('a file written in pieces leaves no listener behind, and a client that reads nothing is disconnected', async (t) => {
   const listeners: number[] = []
   const closed = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   let answers = 0

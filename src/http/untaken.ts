@@ -1,23 +1,25 @@
-// Counts the bytes written to all connections and not yet read by their clients: whole answers, parts of
-// streams, lists, exports, errors. Their sum is bounded; a client that reads a byte now and then counts like
-// one that reads nothing, because the memory behind a write is freed only when all of it has been read. Knows
-// no endpoint.
+// Counts the bytes written to all connections but not yet read by clients: whole answers, parts of streams,
+// lists, exports, errors. Their sum is bounded. A very slow reader counts like a client that reads nothing,
+// because the memory of a write is freed only when all of it has been read. Knows no endpoint.
 import type { ServerResponse } from 'node:http'
 import { getHeapStatistics } from 'node:v8'
 
 export interface UntakenLimits {
   /** Maximum bytes that wait. */
   readonly most: number
-  /** Maximum bytes that wait while all are still within `patience`. */
+  /** Maximum bytes that wait while no client has waited longer than `patience`. */
   readonly mostAtOnce: number
-  /** Time in which a reading client gets its answer without being cut off because many came at once, ms. */
+  /**
+   * Time in which a reading client is not disconnected merely because many answers arrived at the same time,
+   * ms.
+   */
   readonly patience: number
 }
 
 interface Waiting {
   readonly response: ServerResponse
   readonly key: Key
-  /** In ms of the `performance` clock. */
+  /** Start of the wait, ms of the `performance` clock. */
   readonly since: number
   bytes: number
 }
@@ -42,7 +44,7 @@ export class Untaken {
     this.#limits = limits
   }
 
-  /** Updates the count for a response. Call after every write that may wait, and when it was read. */
+  /** Updates the count for a response. Call after every write that may wait, and after the data was read. */
   count(response: ServerResponse, keyName: string | null): void {
     const bytes = response.writableLength
     const before = this.#waiting.get(response)
@@ -52,7 +54,7 @@ export class Untaken {
     }
     const waiting = before ?? this.#begin(response, keyName)
     this.#add(waiting, bytes - waiting.bytes)
-    // Runs for every part of a stream. While all are within `patience`, no search is needed.
+    // Runs for every part of a stream. While all waits are within `patience`, no search is needed.
     const { most, mostAtOnce } = this.#limits
     if (this.#bytes > most && (this.#timer === null || this.#bytes > mostAtOnce)) this.#makeRoom()
   }
@@ -90,7 +92,10 @@ export class Untaken {
     if (key.waiting.size === 0) this.#keys.delete(key.name)
   }
 
-  /** Cuts off the longest waiting client of the key that holds most; a single answer may have any size. */
+  /**
+   * Disconnects the longest-waiting client of the key with the most unread bytes. A single answer may have
+   * any size.
+   */
   #makeRoom(): void {
     const { most, mostAtOnce, patience } = this.#limits
     while (this.#bytes > most && this.#waiting.size > 1) {
@@ -119,14 +124,16 @@ export const UNTAKEN = new Untaken({
   patience: 1_000,
 })
 
-/** Gives up a client that reads nothing of its answer for `idle` ms, and counts the waiting bytes. */
+/** Disconnects a client that reads nothing of its answer for `idle` ms, and counts the waiting bytes. */
 export function giveUpUntaken(response: ServerResponse, keyName: string | null, idle: number): void {
   if (!response.writableEnded || response.writableLength === 0) return
-  response.setTimeout(idle, () => response.destroy()) // Node's timer sees progress in a large write
+  response.setTimeout(idle, () => response.destroy()) // Node's timer detects progress within a large write
   UNTAKEN.count(response, keyName)
 }
 
-/** Waits until the client has read everything, or has gone; gives it up after `idle` ms without progress. */
+/**
+ * Waits until the client has read everything or has left. Disconnects it after `idle` ms without progress.
+ */
 export function untilRead(response: ServerResponse, keyName: string | null, idle: number): Promise<void> {
   UNTAKEN.count(response, keyName)
   return new Promise((done) => {

@@ -1,5 +1,6 @@
-// Clients' WebSockets: who may open one and how many there are. Each message that asks for an answer is sent to
-// the server as a request of its own, with the headers of the upgrade: the same keys, limits and record.
+// Clients' WebSockets: decides who may open one, and limits their number. Each message that requests an
+// answer is sent to the server as a separate request with the headers of the upgrade. So the same keys,
+// limits and record apply.
 import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { holdsMoreValues } from '../shared/bounded-json.ts'
@@ -10,7 +11,7 @@ import { MAX_VALUES } from './body.ts'
 import { answerBrokenRequest } from './broken-request.ts'
 
 export interface WebSocketLimits {
-  /** Maximum open sockets; with several keys, one gets at most half. */
+  /** Maximum open sockets; with several keys, each key has at most half. */
   readonly sockets: number
   readonly idle: number
   readonly life: number
@@ -22,11 +23,14 @@ export interface WebSocketLimits {
 
 export interface WebSockets {
   configure(limits: WebSocketLimits | null): void
-  /** Returns true if there is room for another socket of the key; false also if none may be opened. */
+  /**
+   * Returns true if there is room for another socket of the key. Returns false also if no sockets are
+   * allowed.
+   */
   hasRoom(keyName: string | null): boolean
-  /** Completes an admitted upgrade. `server` gets its requests. */
+  /** Completes an admitted upgrade. `server` receives the socket's requests. */
   open(server: Server, request: IncomingMessage, socket: Duplex, head: Buffer, keyName: string | null): void
-  /** Lets running responses end for up to `graceMs`, and closes all sockets. */
+  /** Waits up to `graceMs` for running responses, then closes all sockets. */
   close(graceMs: number): Promise<void>
 }
 
@@ -95,15 +99,15 @@ export function createWebSockets(): WebSockets {
 
 const CLOSING = 'the gateway is stopping'
 
-/** Headers of an upgrade that concern only the connection. */
+/** Headers of an upgrade that apply only to the connection. */
 const OF_THE_UPGRADE =
   /^(connection|upgrade|sec-websocket-.+|content-length|transfer-encoding|expect|keep-alive|te|trailer)$/
 
-/** Returns the headers of an upgrade that each of its requests has. */
+/** Returns the headers of an upgrade that are copied to each of its requests. */
 function callHeaders(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
   const kept = Object.entries(headers).filter(([name]) => !OF_THE_UPGRADE.test(name))
   const own: OutgoingHttpHeaders = { ...Object.fromEntries(kept), 'content-type': 'application/json' }
-  // One of the betas names the protocol of the socket, which ends here.
+  // One beta names the protocol of the socket, which ends at the gateway.
   const betas = String(own['openai-beta'] ?? '')
     .split(',')
     .filter((beta) => !/^\s*responses_websockets=/.test(beta))

@@ -1,5 +1,6 @@
-// Leaves out of a request, or replaces, what its model refuses: what was learned before, and what it has just refused, once for each
-// target. A refusal is remembered if the same request without the member was accepted. Knows no dialect and no provider.
+// Omits or replaces members of a request that its model refuses: members refused earlier and, once for each
+// target, a member that was just refused. A refusal is remembered if the same request was accepted without
+// the member. Knows no dialect and no provider.
 import { type Target, targetId } from '../core/call.ts'
 import type { Translation, UpstreamDialect } from '../dialects/dialect.ts'
 import { type RefusedMember, refusedMember, withoutRefusedMembers } from '../dialects/optional-members.ts'
@@ -7,12 +8,14 @@ import type { LearnedRefusals } from '../models/learned.ts'
 import { type Failure, failure, providerErrorIn, type Whole } from './attempt-result.ts'
 
 export interface AdjusterOptions {
-  /** `on_refused` of the route; by default, a translated request is adjusted and a relayed one is not. */
+  /**
+   * Setting `on_refused` of the route. By default, a translated request is adjusted and a relayed one is not.
+   */
   readonly onRefused: 'relay' | 'adjust' | undefined
   readonly learned: LearnedRefusals
 }
 
-/** Statuses with which providers refuse content that they do not accept. */
+/** Statuses with which providers refuse content. */
 const REFUSALS = [400, 422]
 
 export class Adjuster {
@@ -20,13 +23,13 @@ export class Adjuster {
   #target: Target | null = null
   #upstream: UpstreamDialect | null = null
   #isOn = false
-  /** The body that was sent, as long as its refusal may be learned from. */
+  /** The sent body, while its refusal may still be learned from. */
   #body: string | null = null
   /** Member that the target has just refused. */
   #refused: ReturnType<typeof refusedMember> = null
-  /** True once the target was asked again because of a refusal. */
+  /** True once the request was repeated for this target because of a refusal. */
   #wasAskedAgain = false
-  /** Members that the present attempt leaves out. */
+  /** Members that the current attempt leaves out. */
   leftOut: readonly string[] = []
 
   constructor(options: AdjusterOptions) {
@@ -59,7 +62,7 @@ export class Adjuster {
     return fitting
   }
 
-  /** Returns the record of this attempt if the target is to be asked again; null if its answer is final. */
+  /** Returns the record of this attempt if the request should be repeated; null if its answer is final. */
   askAgain(answer: Whole): Failure | null {
     const body = this.#body
     this.#body = null
@@ -73,7 +76,7 @@ export class Adjuster {
     return { ...failure('failed', 'upstream_error', message, answer), body: answer.body, error }
   }
 
-  /** The target accepted the request: what it refused before is remembered. */
+  /** Remembers the earlier refusal, because the target has now accepted the request. */
   accepted(): void {
     const { provider, model } = this.#target!
     if (this.#refused?.isAlone) this.#options.learned.add({ provider, model, ...this.#refused.refused })

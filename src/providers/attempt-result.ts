@@ -11,7 +11,7 @@ export interface StatusAndHeaders {
   readonly headers: IncomingHttpHeaders
 }
 
-/** A stream that has begun: its first event has arrived and is not an error. */
+/** A stream whose first event has arrived and is not an error. */
 export interface Streaming extends StatusAndHeaders {
   readonly kind: 'stream'
 }
@@ -33,7 +33,7 @@ export interface Failure {
   /** The provider's HTTP status and headers, if it answered. */
   readonly status: number | null
   readonly headers: IncomingHttpHeaders
-  /** The provider's error, as bytes to relay and parsed. */
+  /** The provider's error, both as bytes to relay and parsed. */
   readonly body: Buffer | null
   readonly error: ProviderError | null
   /** True if the gateway or the client aborted the attempt, which says nothing about the target. */
@@ -42,7 +42,7 @@ export interface Failure {
 
 export type AttemptResult = Streaming | Whole | Failure
 
-/** Makes a failure in the gateway's own words. */
+/** Makes a failure with the gateway's own message. */
 export function failure(
   outcome: Failure['outcome'],
   code: ErrorCode,
@@ -62,12 +62,12 @@ export function failure(
   }
 }
 
-/** Makes a failure from an error inside a 200, in an answer or in the first event of a stream. */
+/** Makes a failure from an error in an answer with status 200, or in the first event of a stream. */
 export function reported(error: ProviderError, body: Buffer, response: StatusAndHeaders): Failure {
   return { ...failure('failed', 'upstream_error', error.message, response), body, error }
 }
 
-/** Maximum JSON values of an answer: a long one with log probabilities has some hundred thousand. */
+/** Maximum JSON values of an answer. A long answer with log probabilities has some hundred thousand. */
 const MAX_VALUES = 1_000_000
 
 /** Classifies an answer that is not a stream. */
@@ -97,6 +97,6 @@ export function judgeWhole(
 /** Maximum bytes of an error that is parsed. */
 export const MAX_ERROR_BYTES = 2 ** 20
 
-/** Parses the body of an error status; null if it is not of the dialect. */
+/** Parses the body of an error status; returns null if it is not of the dialect. */
 export const providerErrorIn = (body: Buffer, dialect: UpstreamDialect): ProviderError | null =>
   body.length > MAX_ERROR_BYTES ? null : dialect.readError(body.toString('utf8'))

@@ -1,5 +1,5 @@
-// Connections to providers, kept alive and shared. A call may outlive its configuration, so none is closed
-// early; idle ones end by themselves.
+// Connections to providers, kept alive and shared. A call may outlive its configuration, so no connection is
+// closed early; idle connections end by themselves.
 import type { Socket } from 'node:net'
 import type { Dispatcher } from 'undici'
 import { openTunnel } from './proxy.ts'
@@ -7,25 +7,28 @@ import { SocketDispatcher } from './socket-dispatcher.ts'
 import { trustedWith } from './trusted-certificates.ts'
 import { buildConnector, Pool } from './undici.ts'
 
-/** How an origin is reached. */
+/** Settings of the connections to an origin. */
 export interface ConnectionSettings {
   /** Timeout for connecting, ms. */
   readonly connectMs: number
-  /** Certificates to trust in addition to the usual ones, in PEM; null without any. */
+  /** Certificates to trust in addition to the default ones, in PEM; null for none. */
   readonly ca: string | null
-  /** Null: it is reached directly. */
+  /** Proxy for the origin; null to connect directly. */
   readonly proxy: URL | null
 }
 
 export interface Connections {
   /** Returns the connections to an origin. */
   to(origin: string, way: ConnectionSettings): Dispatcher
-  /** Returns the WebSockets to an origin; null if its exchanges are observed or it has a proxy, which both take HTTP. */
+  /**
+   * Returns the WebSockets to an origin. Returns null for observed exchanges or with a proxy, which both use
+   * HTTP.
+   */
   socketsTo(origin: string, way: ConnectionSettings): SocketDispatcher | null
   destroy(): Promise<void>
 }
 
-/** `wire` observes the bytes of each exchange with a provider. */
+/** Creates the connections. `wire` observes the bytes of each exchange with a provider. */
 export function createConnections(wire?: Dispatcher.DispatcherComposeInterceptor): Connections {
   const dispatchers = new Map<string, Dispatcher>()
   const sockets = new Map<string, SocketDispatcher>()
@@ -77,12 +80,12 @@ function createDispatcher(
   return wire ? pool.compose(wire) : pool
 }
 
-/** Maximum bytes of a body that is written together with its headers; a larger one is not copied. */
+/** Maximum bytes of a body written together with its headers; a larger body is not copied. */
 const MAX_JOINED_BYTES = 2 ** 16
 
 /**
- * Undici writes headers and body separately, corked. Joined into one text, with a character for each byte,
- * they go out as one piece: 4 µs of 160 when measured alone.
+ * Joins headers and body, which undici writes separately while corked. As one text with a character per byte,
+ * they are sent as one piece. This saves 4 µs of 160, measured alone.
  */
 function joinWrites<S extends Socket>(socket: S): S {
   const write = socket.write.bind(socket) as (
@@ -90,10 +93,10 @@ function joinWrites<S extends Socket>(socket: S): S {
     encoding?: BufferEncoding,
   ) => boolean
   const [cork, uncork] = [socket.cork.bind(socket), socket.uncork.bind(socket)]
-  /** Headers that wait for their body. */
+  /** Headers that wait for the body. */
   let headers: string | null = null
   let corked = false
-  /** The socket itself is corked: once, however many writes there are. */
+  /** Corks the socket itself only once, for any number of writes. */
   let isHeld = false
   const hold = () => {
     if (!isHeld) cork()

@@ -4,14 +4,14 @@ import fc from 'fast-check'
 import { EventFramer } from './event-framer.ts'
 
 interface Framed {
-  /** Texts of the parts with data, each with the LF that came in the chunk after its CR. */
+  /** Texts of the parts with data. If the LF after a CR arrived in the next chunk, it is included. */
   readonly events: string[]
-  /** All that came out, in order. */
+  /** All returned bytes, in order. */
   readonly all: string
   readonly parts: number
 }
 
-/** Frames a text that arrives in pieces of the given lengths. */
+/** Frames a text that arrives in pieces with the given lengths. */
 function frame(text: string, lengths: readonly number[] = []): Framed {
   const framer = new EventFramer()
   const bytes = Buffer.from(text)
@@ -19,7 +19,7 @@ function frame(text: string, lengths: readonly number[] = []): Framed {
   const all: Buffer[] = []
   let at = 0
   for (const length of [...lengths, bytes.length]) {
-    // A copy: nothing may rely on the chunk outliving the call.
+    // A copy, because nothing may rely on the chunk after the call returns.
     for (const part of framer.push(Buffer.from(bytes.subarray(at, at + length)))) {
       if (part.hasData) events.push(part.bytes.toString('utf8'))
       else if (part.bytes[0] === 0x0a && events.at(-1)?.endsWith('\r')) events.push(`${events.pop()}\n`)
@@ -32,7 +32,7 @@ function frame(text: string, lengths: readonly number[] = []): Framed {
   return { events, all: Buffer.concat(all).toString('utf8'), parts: all.length }
 }
 
-test('any chunk boundaries give the same events, and no byte is lost (FLOW-02)', () => {
+test('all chunk boundaries give the same events, and no byte is lost (FLOW-02)', () => {
   const line = fc.constantFrom('data: {"a":1}', 'data: ü👋', ': comment', 'event: ping', 'data:', 'id: 7')
   const end = fc.constantFrom('\n', '\r\n')
   const block = fc
@@ -51,7 +51,7 @@ test('any chunk boundaries give the same events, and no byte is lost (FLOW-02)',
   )
 })
 
-test('each event is passed on as soon as its blank line has arrived, and so are comments (FLOW-03, FLOW-04)', () => {
+test('each event is passed on as soon as its blank line arrives, and comments immediately (FLOW-03, FLOW-04)', () => {
   const framer = new EventFramer()
   assert.equal(framer.push(Buffer.from('data: 1\n')).length, 0)
   assert.equal(framer.push(Buffer.from('\nda')).length, 1)
@@ -61,13 +61,13 @@ test('each event is passed on as soon as its blank line has arrived, and so are 
   assert.equal(framer.push(Buffer.from('ng\n\n')).length, 1)
 })
 
-/** Processor time of this process so far, ms: what other programs do beside it does not count. */
+/** Processor time of this process so far, ms. Unlike elapsed time, it excludes other programs. */
 function cpuMs(): number {
   const { user, system } = process.cpuUsage()
   return (user + system) / 1_000
 }
 
-test('any number of comments and blank lines in a row are one part, and take no time', () => {
+test('any number of successive comments and blank lines form one part, and take no time', () => {
   for (const filler of ['\n', '\r\n', ':\n\n', ': x\r\r', 'id: 7\n\n']) {
     const text = filler.repeat(2_000_000)
     const before = cpuMs()
@@ -77,12 +77,12 @@ test('any number of comments and blank lines in a row are one part, and take no 
   }
 })
 
-test('a stream that ends early hands over its unfinished rest', () => {
+test('a stream that ends early returns its unfinished rest', () => {
   const { events, all } = frame('data: 1\n\ndata: 2')
   assert.deepEqual([events, all], [['data: 1\n\n'], 'data: 1\n\ndata: 2'])
 })
 
-test('an event of 8 MB in chunks of 1 kB takes time in proportion to its size', () => {
+test('the time for an event of 8 MB in chunks of 1 kB is proportional to its size', () => {
   const framer = new EventFramer()
   const line = Buffer.alloc(1024, 'd')
   const before = cpuMs()

@@ -7,7 +7,7 @@ const chunk = (content: string) =>
   `data: ${JSON.stringify({ model: 'm', choices: [{ index: 0, delta: { content }, finish_reason: null }] })}`
 
 for (const [name, end] of Object.entries({ LF: '\n', 'CR LF': '\r\n', CR: '\r' }))
-  test(`lines that end in ${name} are read wherever the chunks end, even between CR and LF (FLOW-02)`, () => {
+  test(`lines that end in ${name} are read with any chunk boundary, even between CR and LF (FLOW-02)`, () => {
     const bytes = Buffer.from(
       [chunk('one'), chunk('two'), 'data: [DONE]'].map((line) => line + end + end).join(''),
     )

@@ -1,4 +1,4 @@
-// Converts bytes of a stream into its parts, each as received and parsed. Knows how Server-Sent Events are
+// Converts bytes of a stream into parts, each both as received and parsed. Knows how Server-Sent Events are
 // split and parsed; the dialect interprets their data.
 
 import { EMPTY_EVENT, type ParsedEvent, type StreamPart } from '../core/call.ts'
@@ -7,10 +7,10 @@ import { StreamEvent } from '../dialects/stream-event.ts'
 import { holdsMoreValues } from '../shared/bounded-json.ts'
 import { EventFramer } from './event-framer.ts'
 
-/** Maximum JSON values of one event; part of a streamed answer has some hundred at most. */
+/** Maximum JSON values of one event; an event of a streamed answer has some hundred at most. */
 const MAX_VALUES = 250_000
 
-/** Maximum lines of one event. An answer needs one; millions, read one by one, would fill the heap. */
+/** Maximum lines of one event. An answer needs one line; millions of lines would fill the heap. */
 const MAX_LINES = 10_000
 
 export class EventReader {
@@ -29,12 +29,14 @@ export class EventReader {
       .map(({ bytes, hasData }) => (hasData ? this.#read(bytes) : { bytes, parsed: null }))
   }
 
-  /** Bytes it retains: of an incomplete event, and of a translation. */
+  /** Bytes retained for an incomplete event and for a translation. */
   get held(): number {
     return this.#framer.unfinished + (this.#stream.held ?? 0)
   }
 
-  /** Returns the last parts of the stream: a whole event without its blank line, and a translation's end. */
+  /**
+   * Returns the last parts of the stream: a whole event without its blank line, and the end of a translation.
+   */
   rest(): StreamPart[] {
     const bytes = this.#framer.rest()
     const part = bytes && this.#read(bytes)
@@ -73,9 +75,9 @@ const UNREADABLE: ParsedEvent = {
 
 const LINE_END = /\r\n|\n|\r/
 
-/** Parses an event from its lines; null if none is data. */
+/** Parses an event from its lines; returns null if no line is data. */
 function parseEvent(text: string): StreamEvent | null {
-  // Nearly all events are one line of data and the blank one.
+  // Nearly all events have one data line and the blank line.
   if (text.startsWith('data: ') && text.endsWith('\n\n') && text.indexOf('\n') === text.length - 2)
     if (!text.includes('\r')) return new StreamEvent('', text.slice(6, -2))
   let name = ''
@@ -100,9 +102,9 @@ function parseEvent(text: string): StreamEvent | null {
 export const dataOf = (bytes: Buffer): string =>
   hasMoreLines(bytes, MAX_LINES) ? '' : (parseEvent(bytes.toString('utf8'))?.data ?? '')
 
-/** CR LF counts twice. */
+/** Counts CR LF twice. */
 function hasMoreLines(bytes: Buffer, most: number): boolean {
-  if (bytes.length <= most) return false // a line takes at least a byte
+  if (bytes.length <= most) return false // a line has at least one byte
   let lines = 0
   for (const end of [LF, CR])
     for (let at = bytes.indexOf(end); at >= 0; at = bytes.indexOf(end, at + 1))

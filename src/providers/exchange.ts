@@ -1,6 +1,6 @@
-// One HTTP exchange with one provider, as undici drives it: holds everything back until the answer is worth
-// sending to a client (the response start), then passes on the parts that each chunk completes. Knows no
-// client, no store, no other attempt.
+// One HTTP exchange with one provider, driven by undici. Holds everything back until the answer is fit for a
+// client (the response start). Then passes on the parts that each chunk completes. Knows no client, no store
+// and no other attempt.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import type { AnswerTrace } from '../core/artifact.ts'
@@ -21,9 +21,9 @@ import { type Holder, heldFor, UNCOUNTED_BYTES } from './held-bytes.ts'
 
 /** Timeouts in milliseconds. */
 export interface TimeLimits {
-  /** To the response start: the first event of a stream, or the end of a whole answer. */
+  /** Maximum time until the response start: the first event of a stream, or the end of a whole answer. */
   readonly responseStart: number
-  /** Between two chunks after that. */
+  /** Maximum time between two later chunks. */
   readonly idle: number
 }
 
@@ -33,7 +33,7 @@ const MAX_ANSWER = 128 * 2 ** 20
 /** Bytes retained by all exchanges of this process. */
 const HELD = heldFor(MAX_ANSWER)
 
-/** Maximum bytes of comments before the first event that are kept; a client does not need the rest. */
+/** Maximum bytes of comments stored before the first event; a client does not need more. */
 const MAX_HELD_BYTES = 2 ** 16
 
 const TIMED_OUT = new Error('timed out')
@@ -43,7 +43,7 @@ type Controller = Dispatcher.DispatchController
 
 export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream, Holder {
   readonly keyName: string | null
-  /** How its request is sent. */
+  /** Transport of the request. */
   transport: Transport = 'http'
   readonly #settled: (result: AttemptResult) => void
   readonly #dialect: UpstreamDialect
@@ -52,12 +52,12 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
   readonly #trace: AnswerTrace
   readonly #all: typeof HELD
   #isCounted = false
-  /** No more bytes will arrive. */
+  /** True if no more bytes will arrive. */
   #isOver = false
   #timer: NodeJS.Timeout
   /** Set when the request is written to a connection. */
   #controller: Controller | null = null
-  /** Reason why the gateway ended it itself. */
+  /** Reason why the gateway itself ended the exchange. */
   #stopped: Error | null = null
   #response: StatusAndHeaders | null = null
   #chunks: Buffer[] = []
@@ -68,12 +68,12 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
   #held: StreamPart[] = []
   #heldBytes = 0
   #decided = false
-  /** The first event has arrived. */
+  /** True once the first event has arrived. */
   #started = false
   #sink: StreamSink | null = null
   #ended: StreamEnd | null = null
 
-  /** `settled` is called once: when the response can start, for a complete answer, or for a failure. */
+  /** Calls `settled` once: when the response can start, for a complete answer, or for a failure. */
   constructor(
     dialect: UpstreamDialect,
     limits: TimeLimits,
@@ -93,7 +93,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
     this.#timer = this.#arm(limits.responseStart)
   }
 
-  /** The client has gone: stops the provider too. */
+  /** Stops the provider, because the client has left. */
   abort(): void {
     this.#stop(ABORTED)
   }
@@ -122,7 +122,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
     this.#stop(reason)
   }
 
-  /** Reports the bytes it retains, if they are many; none once it is over. */
+  /** Reports the number of retained bytes if it is large; 0 once the exchange is over. */
   #count(bytes: number): void {
     if (this.#isOver) bytes = 0
     if (bytes <= UNCOUNTED_BYTES && !this.#isCounted) return
@@ -139,7 +139,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
     if (this.#stopped) controller.abort(this.#stopped)
   }
 
-  /** Pauses and aborts use this controller from now on. */
+  /** Pauses and aborts use this controller from here on. */
   steerBy(controller: Controller): void {
     this.#controller = controller
   }
@@ -155,7 +155,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
     this.responseStarted(status, headers)
   }
 
-  /** Handles the response headers as they are after decompression, like all that follows. */
+  /** Handles the response headers after decompression, which applies to all later data too. */
   responseStarted(status: number, headers: IncomingHttpHeaders): void {
     this.#response = { status, headers }
     this.#trace.responseStarted(status, headers)
@@ -201,9 +201,9 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
     this.#reader = null
   }
 
-  /** Returns the whole body, which its receiver counts from now on. */
+  /** Returns the whole body. From now on, its receiver counts the bytes. */
   #body(): Buffer {
-    // The part of an error beyond this is not read.
+    // An error is not read beyond this length.
     const size = this.#response!.status < 400 ? this.#size : Math.min(this.#size, MAX_ERROR_BYTES + 1)
     const body = Buffer.concat(this.#chunks, size)
     this.#chunks = []
@@ -225,11 +225,11 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
     this.#reader = null
   }
 
-  /** Explains why there is no answer, and decides if the request may have arrived. */
+  /** Explains why there is no answer, and decides if the request may have reached the provider. */
   #explain(error: Error): Failure {
     const response = this.#response
     const wasSent = this.#controller !== null
-    const reason = (error as NodeJS.ErrnoException).code ?? error.message // no address, no secret
+    const reason = (error as NodeJS.ErrnoException).code ?? error.message // contains no address and no secret
     if (this.#stopped === ABORTED) {
       const outcome = wasSent ? 'aborted' : 'not_sent'
       return { ...failure(outcome, 'client_closed', 'the client disconnected', response), isGivenUp: true }
@@ -259,14 +259,14 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
       else if (!this.#ended) this.#timer.refresh()
       return
     }
-    if (this.#decided) return // it has failed already; anything else does not count
+    if (this.#decided) return // it has failed already, and later events do not count
     for (const part of parts) if (!this.#hold(part)) return
     if (!this.#started) return
     const { status, headers } = this.#response!
     this.#decide({ kind: 'stream', status, headers })
   }
 
-  /** Keeps a part while the stream is not being read yet. Returns false if the stream has failed. */
+  /** Holds a part while the stream is not being read yet. Returns false if the stream has failed. */
   #hold(part: StreamPart): boolean {
     const { bytes, parsed } = part
     if (this.#started || (parsed?.opens && !parsed.error)) {
@@ -279,7 +279,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
       this.#controller?.abort(ABORTED)
       return false
     }
-    // Comments wait for an event, because a fallback must leave no trace; an end mark alone is no answer.
+    // Comments wait for an event, because a fallback must leave no trace. An end mark alone is no answer.
     this.#heldBytes += bytes.length
     if (!parsed?.done && this.#heldBytes <= MAX_HELD_BYTES) this.#held.push(part)
     return true
@@ -293,7 +293,8 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
     if (this.#stopped || this.#ended) return
     this.#stopped = reason
     if (this.#controller) this.#controller.abort(reason)
-    // Still in undici's queue, where it cannot be aborted: answers now, and stops it when its turn comes.
+    // Ends an exchange that waits in undici's queue, where it cannot be aborted. Answers now, and stops the
+    // request when it leaves the queue.
     else this.failed(reason)
   }
 
@@ -318,10 +319,10 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
   }
 }
 
-/** Returns true if the connection failed, as opposed to bytes that cannot be read as an answer. */
+/** Returns true if the connection failed, as opposed to bytes that are not a valid answer. */
 const isConnectionError = (code: string): boolean => /^(E[A-Z]+|UND_ERR_SOCKET)$/.test(code)
 
-/** Feeds a decompressed answer to an exchange. */
+/** Passes a decompressed answer to an exchange. */
 class Decoded implements Dispatcher.DispatchHandler {
   readonly #exchange: UpstreamExchange
 

@@ -1,4 +1,5 @@
-// Only what the provider did may cool a target down: not a client that left, nor a gateway without room for the answer.
+// Only the provider's behaviour may cool a target down. A client that left or a gateway without room for the
+// answer must not.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Dispatcher } from 'undici'
@@ -13,7 +14,7 @@ const TRACE = { responseStarted() {}, chunk() {}, end() {} } as unknown as Answe
 const REQUEST = { model: 'alpha/m', stream: false, text: '{}', wantsUsage: true, forwarded: [], query: '' }
 const TARGET = { provider: 'alpha', model: 'm', tier: null }
 
-/** Sends a call to one provider, and does something to its exchange once a part of the answer is there. */
+/** Sends a call to one provider, and runs `act` on its exchange once part of the answer has arrived. */
 async function cooledBy(act: (exchange: UpstreamExchange, fail: (reason: Error) => void) => void) {
   const dispatch: Dispatcher['dispatch'] = (_, handler) => {
     const exchange = handler as unknown as UpstreamExchange
@@ -68,14 +69,14 @@ async function cooledBy(act: (exchange: UpstreamExchange, fail: (reason: Error) 
   return { code: answer.code, cooled }
 }
 
-test('an answer that the client left, or that the gateway has no room for, does not cool its target down', async () => {
+test("an answer abandoned by the client, or too large for the gateway's memory, does not cool its target down", async () => {
   const left = await cooledBy((exchange) => exchange.abort())
   assert.deepEqual(left, { code: 'client_closed', cooled: [] })
   const letGo = await cooledBy((exchange) => exchange.letGo(new Error('too much memory')))
   assert.deepEqual(letGo, { code: 'upstream_invalid', cooled: [] })
 })
 
-test('an answer that the provider cuts off, or that is not a valid answer, cools its target down', async () => {
+test('an answer that is cut off by the provider or is invalid cools its target down', async () => {
   const reset = Object.assign(new Error('reset'), { code: 'ECONNRESET' })
   const cut = await cooledBy((_, fail) => fail(reset))
   assert.deepEqual(cut, { code: 'upstream_unreachable', cooled: [30_000] })

@@ -1,4 +1,4 @@
-// Answers that are held for their clients: many large ones at the same time must not take all memory (FAIL-06).
+// Answers held for their clients. Many large ones at the same time must not use all memory (FAIL-06).
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -14,7 +14,7 @@ import { HeldBytes } from './held-bytes.ts'
 
 const MIB = 2 ** 20
 
-test('if too many bytes are held, the largest answers are given up, as many as it takes', () => {
+test('if too many bytes are held, as many of the largest answers as necessary are dropped', () => {
   const gone: string[] = []
   const holders = ['a', 'b', 'c'].map((name) => ({ keyName: null, letGo: () => void gone.push(name) }))
   const held = new HeldBytes(100)
@@ -38,7 +38,7 @@ for (const [what, type, before] of [
   ['first events', 'text/event-stream', 'data: {"pad":"'],
   ['error bodies', 'text/plain', ''],
 ] as const)
-  test(`${what}: of twelve answers of 25 MiB at a time, those that do not fit are given up`, async (t) => {
+  test(`${what}: of twelve answers of 25 MiB at the same time, the ones that do not fit are dropped`, async (t) => {
     const piece = Buffer.alloc(MIB, 'x')
     const provider = createServer(async (request, response) => {
       request.resume()
@@ -46,7 +46,7 @@ for (const [what, type, before] of [
       response.write(before)
       for (let mib = 0; mib < 25 && !response.destroyed; mib++)
         await new Promise((taken) => response.write(piece, taken))
-      // It never ends: what has come stays held.
+      // The answer never ends, so its bytes stay held.
     })
     provider.listen(0, '127.0.0.1')
     await once(provider, 'listening')
@@ -58,7 +58,7 @@ for (const [what, type, before] of [
     })
     const origin = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`
     const held = new HeldBytes(64 * MIB)
-    // Long enough for all bytes to have come, however busy the machine is.
+    // Long enough for all bytes to arrive, even on a busy machine.
     const limits = { responseStart: 4_000 * slowness(), idle: 4_000 * slowness() }
     const results = Array.from({ length: 12 }, () => {
       const { promise, resolve } = Promise.withResolvers<AttemptResult>()
@@ -69,7 +69,7 @@ for (const [what, type, before] of [
     const codes = (await Promise.all(results)).map((result) =>
       result.kind === 'failure' ? result.code : result.kind,
     )
-    // Two of 25 MiB have room and are waited for; a third does not.
+    // Two answers of 25 MiB fit and are waited for; a third does not fit.
     const refused = codes.filter((code) => code === 'upstream_invalid').length
     assert.ok(refused >= 9 && refused <= 11, codes.join(', '))
     assert.ok(

@@ -1,17 +1,21 @@
 // Counts the bytes that all open exchanges retain of answers that no client has received yet: whole answers
-// in transit, and incomplete events. Each has its own limit, but many together could still take all memory.
+// in transit, and incomplete events. Each exchange has its own limit, but many together could still use all
+// memory.
 import { getHeapStatistics } from 'node:v8'
 import { type HolderShare, ofGreediest } from '../core/largest-holder.ts'
 
 /** A holder of bytes that can release them. */
 export interface Holder {
-  /** Key of the call. */
+  /** Name of the call's key. */
   readonly keyName: string | null
-  /** Ends the exchange; its bytes no longer count. */
+  /** Ends the exchange and releases its bytes. */
   letGo(reason: Error): void
 }
 
-/** Bytes below which an exchange is not counted: nearly all answers, and thousands of them take little. */
+/**
+ * Bytes below which an exchange is not counted. Nearly all answers are smaller, and thousands of them use
+ * little memory.
+ */
 export const UNCOUNTED_BYTES = 2 ** 18
 
 interface Held extends HolderShare {
@@ -28,8 +32,8 @@ export class HeldBytes {
   }
 
   /**
-   * Sets the bytes that a holder retains; 0 when it is over. If the sum is too large, the largest holder of
-   * the key that holds most is ended.
+   * Sets the number of bytes that a holder retains; 0 when it is over. If the sum is too large, ends the
+   * largest holder of the key that holds the most.
    */
   set(holder: Holder, bytes: number): void {
     const { keyName } = holder
@@ -46,6 +50,9 @@ export class HeldBytes {
   }
 }
 
-/** Returns the limit of this process: a quarter of its heap, and room for the largest possible answer. */
+/**
+ * Returns the limit of this process: a quarter of its heap, and at least enough for the largest possible
+ * answer.
+ */
 export const heldFor = (largest: number): HeldBytes =>
   new HeldBytes(Math.max(getHeapStatistics().heap_size_limit / 4, largest))

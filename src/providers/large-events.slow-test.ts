@@ -1,4 +1,4 @@
-// Events that are larger than any answer: they must neither delay other calls nor stay in memory while a
+// Events that are larger than any answer. They must neither delay other calls nor stay in memory while a
 // client reads.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -25,7 +25,7 @@ for (const line of LINES)
     assert.equal(dataOf(said[0]!.bytes), '')
   })
 
-test('an event of many lines is read like one with few', () => {
+test('an event of many lines is read in the same way as one with few', () => {
   const bytes = Buffer.from(`${': x\n'.repeat(2_000)}${'data: \r\n'.repeat(2_000)}data: {"model":"m"}\n\n`)
   const [part] = new EventReader(upstream.openStream()).push(bytes)
   assert.deepEqual([part!.parsed!.model, part!.parsed!.error], ['m', null])
@@ -35,7 +35,7 @@ for (const [where, before, code] of [
   ['the first event', '', 'upstream_error'],
   ['a later event', chunk({ content: 'here' }), 'upstream_invalid'],
 ] as const)
-  test(`${where} has five million lines: the call fails, the next one is answered (FLOW-03)`, async (t) => {
+  test(`${where} has five million lines: the call fails, and the next call is answered (FLOW-03)`, async (t) => {
     let calls = 0
     const gateway = await testGateway(t, {
       providers: {
@@ -54,7 +54,7 @@ for (const [where, before, code] of [
     assert.equal((await gateway.chat(ask('alpha/model-a', { stream: true }))).status, 200)
   })
 
-test('transcripts keep only the beginning of large events', () => {
+test('transcripts contain only the beginning of large events', () => {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
   collect()

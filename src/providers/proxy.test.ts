@@ -1,5 +1,5 @@
-// Providers behind a proxy, and with certificates of one's own, over real sockets: a proxy that opens tunnels, one
-// that asks for a password, one that does not answer, and a provider with TLS.
+// Providers behind a proxy or with private certificates, over real sockets. The proxies open tunnels, require
+// a password, or do not answer; one provider uses TLS.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
@@ -32,7 +32,7 @@ async function listening<S extends Server>(t: TestContext, server: S): Promise<n
   return (server.address() as AddressInfo).port
 }
 
-/** Opens every tunnel to `port`, whatever its name; with `credentials` only for those who have them. */
+/** Opens a tunnel to `port` for every host name. With `credentials`, requires them. */
 async function startProxy(t: TestContext, port: number, credentials?: string) {
   const asked: { target: string; authorization: string | undefined }[] = []
   const sockets = new Set<Socket>()
@@ -76,7 +76,7 @@ resilience: { connect: 500ms, retries: 0, cooldown: 0s }`
   return { call }
 }
 
-/** A provider with TLS whose certificate is signed by an authority of its own. */
+/** A TLS provider with a certificate from a private authority. */
 async function startTls(t: TestContext, directory: string) {
   const { ca, cert, key } = certify(['provider.example', 'localhost'])
   const file = join(directory, 'ca.pem')
@@ -89,7 +89,7 @@ async function startTls(t: TestContext, directory: string) {
   return { port: await listening(t, server), ca: file }
 }
 
-test('a provider is reached through a tunnel of the proxy, with the user and password of its URL', async (t) => {
+test("a provider is reached through a tunnel of the proxy, with the user name and password from the proxy's URL", async (t) => {
   const mock = await startMockServer()
   t.after(() => mock.close())
   const port = Number(new URL(mock.baseUrl).port)
@@ -105,7 +105,7 @@ test('a provider is reached through a tunnel of the proxy, with the user and pas
   assert.equal(mock.ledger[0]!.headers['proxy-authorization'], undefined)
 })
 
-test('a provider with TLS is reached through the proxy, and its own certificate authority is trusted if it is configured', async (t) => {
+test('a TLS provider is reached through the proxy, and a configured private certificate authority is trusted', async (t) => {
   const directory = temporaryDirectory(t)
   const { port, ca } = await startTls(t, directory)
   const proxy = await startProxy(t, port)
@@ -124,7 +124,7 @@ test('a provider with TLS is reached through the proxy, and its own certificate 
   assert.equal(proxy.asked.length, 2)
 })
 
-test('a proxy that refuses, is absent or does not answer is named in the error, without its password', async (t) => {
+test('a proxy that refuses, is absent or does not answer is named in the error without its password', async (t) => {
   const strict = await startProxy(t, 1, 'user:another')
   const silent = await listening(t, createPlainServer().on('connect', () => {}) as Server)
   const cases: [string, RegExp][] = [
@@ -170,7 +170,7 @@ test('NO_PROXY and loopback addresses are reached directly', () => {
   assert.equal(proxyFor('https://api.example', {}), null)
 })
 
-test('a proxy that is not a URL, or a file without certificates, is a mistake in the configuration', (t) => {
+test('a proxy that is not a URL, or a certificate file without certificates, is a configuration error', (t) => {
   const directory = temporaryDirectory(t)
   const file = join(directory, 'waybill.yaml')
   writeFileSync(join(directory, 'key.pem'), 'no certificate')

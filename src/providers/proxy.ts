@@ -1,10 +1,10 @@
-// Reaches providers through a proxy (`HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`): decides which origins go through
-// it, and opens tunnels with CONNECT. Knows no provider.
+// Reaches providers through a proxy (`HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`). Decides which origins use it,
+// and opens tunnels with CONNECT. Knows no provider.
 import { request as overHttp } from 'node:http'
 import { request as overHttps } from 'node:https'
 import type { Socket } from 'node:net'
 
-/** Values of the environment variables; a proxy's URL may hold a password. */
+/** Values of the environment variables. A proxy's URL may contain a password. */
 export interface ProxySettings {
   readonly http?: string | undefined
   readonly https?: string | undefined
@@ -12,12 +12,14 @@ export interface ProxySettings {
   readonly except?: string | undefined
 }
 
-/** The proxy did not open a tunnel. The message holds no address and no password. */
+/** Error if the proxy did not open a tunnel. The message contains no address and no password. */
 class ProxyError extends Error {
   override readonly name = 'ProxyError'
 }
 
-/** Returns the proxy for an origin; null if it is reached directly, as every loopback address is. */
+/**
+ * Returns the proxy for an origin. Returns null for direct connections, which include every loopback address.
+ */
 export function proxyFor(origin: string, { http, https, except = '' }: ProxySettings): URL | null {
   const { protocol, hostname, port } = new URL(origin)
   const proxy = protocol === 'https:' ? https : http
@@ -32,7 +34,7 @@ export function proxyFor(origin: string, { http, https, except = '' }: ProxySett
 const isLoopback = (hostname: string): boolean =>
   hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname)
 
-/** Entries are `*`, a host, or a domain with all that is below it; each may have a port. */
+/** Entries of the list are `*`, a host, or a domain with its subdomains; each may have a port. */
 function isExcepted(entry: string, host: string, port: string): boolean {
   if (entry === '') return false
   if (entry === '*') return true

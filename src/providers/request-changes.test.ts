@@ -1,11 +1,12 @@
-// `request` of a target over real sockets: what the provider gets, through this route and otherwise.
+// The setting `request` of a target over real sockets: the provider's requests through this route and through
+// others.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { answer, fail, type Received } from '../../mocks/test-upstream.ts'
 import { parseConfig } from '../config/load.ts'
 import { ask, providerKey, testGateway } from '../test/test-gateway.ts'
 
-test('a target gets the headers and members that are set for it; its route’s other targets and direct calls do not', async (t) => {
+test('a target receives its configured headers and members; other targets of the route and direct calls do not', async (t) => {
   const { chat, upstream } = await testGateway(t, {
     providers: { alpha: fail(503), beta: answer() },
     config: `routes:
@@ -34,7 +35,7 @@ test('a target gets the headers and members that are set for it; its route’s o
   assert.equal(direct.headers['x-team'], undefined)
 })
 
-test('a target cannot change what the gateway itself decides', () => {
+test('a target cannot change members that the gateway itself sets', () => {
   const cases: [string, RegExp][] = [
     ['headers: { Authorization: Bearer x }', /is written by the gateway, or holds a credential/],
     ['headers: { x-gateway-key: x }', /is written by the gateway/],
@@ -57,7 +58,10 @@ routes: { r: { targets: [ { model: p/m, request: { ${request} } } ] } }`,
     )
 })
 
-/** Effort low, at most 4000 tokens: dialect, facts of the model, what the client asked for, and what the provider gets. */
+/**
+ * Effort low, at most 4000 tokens. Cases: dialect, facts of the model, the client's request, and the
+ * provider's request.
+ */
 const TUNED: [what: string, dialect: string, accepts: string, asked: object, got: object][] = [
   [
     'chat with facts',
@@ -136,7 +140,7 @@ const SAID: Readonly<Record<string, object>> = {
 }
 
 for (const [what, dialect, accepts, asked, got] of TUNED)
-  test(`effort and output limit of a target are written as its model takes them: ${what}`, async (t) => {
+  test(`effort and output limit of a target are written in the model's own form: ${what}`, async (t) => {
     const { get, upstream } = await testGateway(t, {
       providers: { alpha: fail(400) },
       dialects: { alpha: [dialect] },

@@ -1,9 +1,13 @@
-// Applies what a route configures for the requests to one of its targets: headers, and members of the body.
+// Applies the changes that a route configures for requests to one of its targets: headers and members of the
+// body.
 import type { RequestChanges } from '../core/call.ts'
 import type { ProviderRequest } from '../dialects/dialect.ts'
 import { omitMembers, spliceMembers } from '../json/splice.ts'
 
-/** Replaces headers of the same name; a member that is both omitted and set is set. */
+/**
+ * Returns the changed request. Replaces headers of the same name; a member that is both omitted and set is
+ * set.
+ */
 export function changed(request: ProviderRequest, { headers, set, omit }: RequestChanges): ProviderRequest {
   const names = new Set(Object.keys(headers).map((name) => name.toLowerCase()))
   const kept = request.headers.filter((_, at) => !names.has(request.headers[at - (at % 2)]!.toLowerCase()))

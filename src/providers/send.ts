@@ -1,5 +1,5 @@
-// Tries the candidates of a route until one answers; decides which failure moves on, which is final, and
-// which one cools a target down. Knows no client and no store; reports to its listener what to record.
+// Tries the candidates of a route until one answers. Decides which failure moves the call on, which is final,
+// and which cools a target down. Knows no client and no store; reports the facts to record to its listener.
 import type { Dispatcher } from 'undici'
 import type { AnswerTrace } from '../core/artifact.ts'
 import {
@@ -36,21 +36,21 @@ import { isUnknownModel } from './unknown-model.ts'
 
 /** A provider, ready for requests. */
 export interface Provider {
-  /** By name: dialects that it speaks, and those that are translated for it. */
+  /** Dialects by name: those that the provider speaks, and those that are translated for it. */
   readonly dialects: ReadonlyMap<string, UpstreamDialect>
   readonly dispatcher: Dispatcher
-  /** Its WebSockets; null if it is reached over HTTP alone. */
+  /** WebSockets of the provider; null if it is reached only over HTTP. */
   readonly sockets: Pick<Dispatcher, 'dispatch'> | null
   readonly origin: string
   /** Path of the base URL, without a trailing slash. */
   readonly basePath: string
   readonly credentials: Credentials
-  /** Cloud whose paths its requests take; its connections turn the answers back. */
+  /** Cloud that determines the paths of requests. Its connections convert the answers back. */
   readonly platform: Platform | null
   readonly factsOf: NonNullable<ProviderAccess['factsOf']>
-  /** Returns the known window of one of its models, in tokens. */
+  /** Returns the known context window of a model, in tokens. */
   readonly windowOf: (model: string) => number | null
-  /** True if it gets the headers of the call's trace. */
+  /** True if the provider receives the trace headers of the call. */
   readonly trace: boolean
 }
 
@@ -60,39 +60,45 @@ export interface SendOptions {
   readonly providers: ReadonlyMap<string, Provider>
   /** Timeouts for this call. */
   readonly limits: TimeLimits
-  /** Further tries of a target that could not be connected to. */
+  /** Number of retries for a target to which no connection could be made. */
   readonly retries: number
-  /** Default time for which a failed target is passed over, ms. */
+  /** Default time for which a failed target is skipped, ms. */
   readonly cooldown: number
   readonly listener: SendListener
-  /** Key of the call. */
+  /** Name of the call's key. */
   readonly keyName: string | null
   readonly adjusting: AdjusterOptions
-  /** Credential of the caller's own. */
+  /** The caller's own credential. */
   readonly caller: CallerCredential | null
   /** Gateway key and session, as one text; null without a session. */
   readonly session: string | null
 }
 
-/** Receives the events of a call on its way. */
+/** Receives the events of a call while it is sent. */
 export interface SendListener {
-  /** A request is made; the returned trace observes its answer. */
+  /** Reports that a request was built. The returned trace observes its answer. */
   trace(target: Target, path: string, headers: readonly string[], body: string): AnswerTrace
-  /** Returns the n-th attempt's trace headers, names and values in turn; for providers that get them. */
+  /**
+   * Returns the trace headers of the n-th attempt, as alternating names and values, for providers that
+   * receive them.
+   */
   traceHeaders(n: number): readonly string[]
-  /** The request is about to be sent; aborting the exchange stops it. False if the client has gone. */
+  /**
+   * Reports a request that is about to be sent; aborting the exchange stops it. Returns false if the client
+   * has left.
+   */
   sending(target: Target, exchange: UpstreamExchange): boolean
-  /** The target failed and is to be passed over for `ms`. */
+  /** Reports a failed target, to be skipped for `ms`. */
   failed(target: Target, ms: number): void
-  /** Called before each further attempt. False forbids it: nothing more is tried. */
+  /** Called before each further attempt. If it resolves with false, no further attempt is made. */
   next(attempt: NextAttempt): Promise<boolean>
-  /** The final result; no further call follows. */
+  /** Reports the final result; no further call follows. */
   sent(result: SendResult): void
-  /** A request could not be made at all; no further call follows. */
+  /** Reports that a request could not be built; no further call follows. */
   fault(thrown: unknown): void
 }
 
-/** An attempt that is about to be sent, after the previous one failed. */
+/** The next attempt, about to be sent because the previous one failed. */
 export interface NextAttempt {
   readonly n: number
   readonly target: Target
@@ -105,20 +111,20 @@ export interface NextAttempt {
 
 /** Result of a call. */
 export interface SendResult {
-  /** The last attempt, and its target. */
+  /** The last attempt and its target. */
   readonly n: number
   readonly target: Target
-  /** Attempts whose request was sent, as far as is known. */
+  /** Number of attempts whose request was sent, as far as known. */
   readonly requestsSent: number
   /** Changes of target. */
   readonly fallbacks: number
-  /** The answer; or, if every target failed, the last answer of a provider. */
+  /** The answer or, if every target failed, the last answer of a provider. */
   readonly answer: Whole | (Streaming & { readonly exchange: UpstreamExchange }) | Failure
-  /** Target of the answer: not always the last one. */
+  /** Target that gave the answer, which may not be the last target. */
   readonly from: Target
   /** Failure of the last attempt; null if it succeeded. */
   readonly failed: AttemptEnd | null
-  /** How the request of the last attempt went out; null if it was not sent. */
+  /** Transport of the last attempt's request; null if it was not sent. */
   readonly transport: Transport | null
   /** Translation of the last attempt; null if client and provider speak the same dialect. */
   readonly translation: Translation | null
@@ -128,28 +134,28 @@ export interface SendResult {
   readonly adjusted: readonly string[]
   /** Name of the last attempt's credential; null if its provider has only one. */
   readonly credential: string | null
-  /** What the session lost because another key of the provider served it before. */
+  /** Losses of the session because a different key of the provider served it before. */
   readonly moveLosses: readonly string[]
 }
 
-/** Tries the candidates in order. Throws only if a request cannot be made at all, before it is sent. */
+/** Tries the candidates in order. Throws only if a request cannot be built, before anything is sent. */
 export function sendToProvider(clientRequest: ClientRequest, route: Route, options: SendOptions): void {
   new Walk(clientRequest, route, options).attempt()
 }
 
-/** The sequence of candidates; for most calls one attempt. */
+/** The sequence of candidates. Most calls need one attempt. */
 class Walk {
   #clientRequest: ClientRequest
   readonly #candidates: Route['candidates']
   readonly #readsReasoning: NonNullable<Route['readsReasoning']>
   readonly #options: SendOptions
   #index = 0
-  /** Remaining tries of this target. */
+  /** Remaining retries for this target. */
   #retries: number
   #exchange: UpstreamExchange | null = null
-  /** Credential of this attempt; null until there is one. */
+  /** Credential of this attempt; null until it is known. */
   #credential: Credential | null = null
-  /** Names of the credentials that were tried for this target. */
+  /** Names of the credentials already tried for this target. */
   #triedCredentials = NONE
   /** Dialect of this attempt; a translation has state. */
   #dialect: UpstreamDialect | null = null
@@ -164,7 +170,7 @@ class Walk {
     readonly translation: Translation | null
   } | null = null
   readonly #adjuster: Adjuster
-  /** Reasons of the failed targets, by id; null until one has failed. */
+  /** Reasons for failures, by target id; null until a target has failed. */
   #reasons: Map<string, string> | null = null
 
   constructor(clientRequest: ClientRequest, route: Route, options: SendOptions) {
@@ -205,7 +211,7 @@ class Walk {
     }
   }
 
-  /** Makes the request with its credential, and sends it. */
+  /** Builds the request with its credential, and sends it. */
   #request(provider: Provider, credential: Credential): void {
     const { basePath, factsOf } = provider
     this.#credential = credential
@@ -229,7 +235,7 @@ class Walk {
     else this.#send(provider, complete)
   }
 
-  /** Applies what the route configures for requests to this target. */
+  /** Applies the route's configured changes for requests to this target. */
   #changed(plain: ProviderRequest, changes: RequestChanges, { factsOf }: Provider): ProviderRequest {
     const { model } = this.#tried
     const facts = (dialect: string) => factsOf(model, dialect)
@@ -237,7 +243,7 @@ class Walk {
     return changed({ ...plain, body }, changes)
   }
 
-  /** Nothing was sent, because there is no credential for it. */
+  /** Nothing was sent, because no credential was available. */
   #unsent(error: unknown): void {
     if (!(error instanceof CredentialError)) throw error
     const { message, waitMs } = error
@@ -247,7 +253,7 @@ class Walk {
     )
   }
 
-  /** Wraps a step that runs later: an exception ends the call. */
+  /** Wraps a step that runs later, so that an exception ends the call. */
   #step<Given>(step: (given: Given) => void): (given: Given) => void {
     return (given) => {
       try {
@@ -305,7 +311,7 @@ class Walk {
     else {
       this.#reasons ??= new Map()
       this.#reasons.set(targetId(target), answer.message.slice(0, MAX_REASON))
-      // A provider's answer helps a client more than the gateway's words about a lost connection.
+      // A provider's answer helps a client more than the gateway's message about a lost connection.
       if (answer.status !== null || this.#best?.answer.status == null)
         this.#best = { answer, from: target, translation: this.#translation }
       if (again || tooLong) this.#tryAgain(answer)
@@ -319,7 +325,10 @@ class Walk {
     }
   }
 
-  /** Turns to the next target with a larger window if the provider finds the request too long; null if there is none. */
+  /**
+   * Switches to the next target with a larger window if the provider finds the request too long. Returns null
+   * if there is none.
+   */
   #tooLong(answer: Whole): Failure | null {
     const error = REFUSALS.includes(answer.status) ? providerErrorIn(answer.body, this.#dialect!) : null
     if (!error || !this.#dialect!.isTooLong?.(error)) return null
@@ -334,7 +343,7 @@ class Walk {
     return { ...failure('failed', 'upstream_error', message, answer), body: answer.body, error }
   }
 
-  /** Tries the same target again if nothing was sent to it, otherwise the next one. */
+  /** Retries the same target if nothing was sent to it; otherwise tries the next one. */
   #moveOn(last: Failure): void {
     if (last.outcome === 'not_sent' && !WITHOUT_CREDENTIAL.includes(last.code) && this.#retries > 0)
       this.#retries--
@@ -372,9 +381,7 @@ class Walk {
     this.#end(this.#withReasons(answer), from, this.#endOf(last), translation)
   }
 
-  /**
-   * Names every tried target in a failure of the gateway's own; a provider's own error is relayed unchanged.
-   */
+  /** Names every tried target in one of the gateway's own errors; a provider's error is relayed unchanged. */
   #withReasons(answer: Failure): Failure {
     const reasons = [...(this.#reasons?.values() ?? [])]
     if (answer.body !== null || answer.code === 'client_closed' || reasons.length < 2) return answer
@@ -404,7 +411,10 @@ class Walk {
     })
   }
 
-  /** Returns what the session loses because another of the provider's keys, or another account, served it before. */
+  /**
+   * Returns the session's losses because a different key of the provider, or a different account, served it
+   * before.
+   */
   #moveLosses(): readonly string[] {
     const isElsewhere = !this.#translation && !this.#readsReasoning(this.#tried)
     if (!this.#credential?.moved && !isElsewhere) return []
@@ -426,14 +436,14 @@ class Walk {
   }
 }
 
-/** Returns the request for a provider that does not have the conversation before it. */
+/** Returns the request for a provider that does not store the earlier conversation. */
 const writtenOut = ({ continues, ...request }: ClientRequest): ClientRequest =>
   continues ? { ...request, text: continues.text } : request
 
-/** Codes of attempts for which there was no credential. */
+/** Error codes of attempts that found no credential. */
 const WITHOUT_CREDENTIAL = ['upstream_refused', 'rate_limited']
 
-/** No credential has a name. */
+/** Default for attempts without named credentials. */
 const NONE: Set<string> = new Set()
 
 /** Returns all losses of the last attempt; null if nothing was translated and nothing was lost. */
@@ -443,13 +453,13 @@ export const lossesOf = ({
 }: Pick<SendResult, 'translation' | 'moveLosses'>): readonly string[] | null =>
   translation || moveLosses.length > 0 ? [...(translation?.losses ?? []), ...moveLosses] : null
 
-/** Maximum characters of a failure's text if several are named. */
+/** Maximum characters of a failure's message if several are listed. */
 const MAX_REASON = 300
 
-/** Statuses with which providers refuse content that they do not accept. */
+/** Statuses with which providers refuse content. */
 const REFUSALS = [400, 422]
 
-/** Returns the next request if the provider refused an optional part, and the record of this try. */
+/** Returns the next request and the record of this try, if the provider refused an optional part. */
 function withoutRefused(
   clientRequest: ClientRequest,
   answer: AttemptResult,
@@ -467,12 +477,15 @@ function withoutRefused(
   }
 }
 
-/** The operator's fault, not the client's: never reported in the provider's words. Contract "Errors". */
+/**
+ * This is the operator's fault, not the client's, so the provider's message is never shown. See the
+ * contract's section "Errors".
+ */
 const OPERATORS_FAULT = [401, 402, 403]
 const CALLERS_FAULT = [401, 403]
 const MOVES_ON = [408, 409, 425, 429]
 
-/** Turns an error status that another target may not have into a failure; any other answer is final. */
+/** Turns an error status into a failure if another target may succeed; any other answer is final. */
 function judge(
   result: AttemptResult,
   target: Target,
@@ -484,10 +497,10 @@ function judge(
   if (result.parsed) return result
   const { status, body } = result
   const { credentials, platform } = providers.get(target.provider)!
-  // Only the caller can renew its own credential: it gets the provider's own words.
+  // Only the caller can renew its own credential, so it receives the provider's own message.
   if (credentials.areCallers && CALLERS_FAULT.includes(status)) return result
   const error = () => providerErrorIn(body, upstream)
-  // Google answers a wrong key with 400 and names the error inside.
+  // Google answers a wrong key with status 400 and names the error in the body.
   if ([status, error()?.status].some((each) => OPERATORS_FAULT.includes(each ?? 0))) {
     const message = `${targetId(target)}: denied the gateway access with status ${status}; check the key that the gateway has for it`
     return { ...failure('failed', 'upstream_refused', message, result), error: error() }
@@ -501,32 +514,32 @@ function judge(
   return { ...failure('failed', 'upstream_error', message, result), body, error: error() }
 }
 
-/** Maximum bytes of an error that is kept while another target is tried: many calls may wait. */
+/** Maximum bytes of an error that is stored while another target is tried, because many calls may wait. */
 const MAX_STORED_ERROR_BYTES = 2 ** 16
 
-/** Shortens a failure with a long error to its beginning, which is quoted. */
+/** Shortens a failure with a long error to the beginning, which is quoted. */
 function shortened(answer: Failure): Failure {
   const { body, error } = answer
   if (body === null || body.length <= MAX_STORED_ERROR_BYTES) return answer
   return {
     ...answer,
-    message: Buffer.from(answer.message.slice(0, 2_000)).toString(), // a slice would keep the whole text
+    message: Buffer.from(answer.message.slice(0, 2_000)).toString(), // a slice would retain the whole text
     body: Buffer.from(body.subarray(0, MAX_STORED_ERROR_BYTES)),
     error: error && { ...error, message: '' },
   }
 }
 
-/** Returns true for a limit of the caller's own account, which says nothing about the target for others. */
+/** Returns true for a limit on the caller's own account, which does not affect the target for others. */
 const isOfOneCaller = ({ status }: Failure, { provider }: Target, { providers }: SendOptions): boolean =>
   providers.get(provider)!.credentials.areCallers && (status === 429 || status === 402)
 
-/** Words a refusal according to what is known about its credential. */
+/** Words a refusal by the facts known about its credential. */
 const explained = (answer: Failure, target: Target, why: string): Failure => ({
   ...answer,
   message: `${targetId(target)}: denied the gateway access: ${why}`,
 })
 
-/** Returns what an answer means for its credential; null if none came. */
+/** Returns the meaning of an answer for its credential; null if no answer came. */
 function answeredOf(answer: AttemptResult): CredentialAnswer | null {
   if (answer.status === null) return null
   const { headers } = answer

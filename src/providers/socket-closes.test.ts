@@ -1,5 +1,5 @@
-// A provider's WebSocket that closes, with each code and at each moment: over real sockets, with a provider that does
-// it on purpose. Whatever happens, what the provider received is on record exactly once.
+// A provider's WebSocket closes, with each code and at each moment. Uses real sockets and a provider that
+// closes on purpose. In every case, each request that the provider received is on record exactly once.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
@@ -23,7 +23,7 @@ function answer() {
   ]
 }
 
-/** Starts a provider with a WebSocket that answers each message with `script`, and counts what it receives. */
+/** Starts a provider with a WebSocket that answers each message with `script`, and counts the requests. */
 async function startProvider(t: TestContext) {
   const provider = {
     script: (ws: WebSocket) => sendAll(ws, answer()),
@@ -72,7 +72,7 @@ routes: { auto: { targets: [ { model: one/m } ] } }
 resilience: { cooldown: 1ms, retries: 0 }`,
   })
   const socket = await openSocket(t, gateway.url)
-  /** Makes a call; returns its last event, whether its text arrived, and its closed record. */
+  /** Makes a call. Returns its last event, true if its text arrived, and its closed record. */
   const call = async (): Promise<{ last: any; hasText: boolean; record: any }> => {
     const events = await socket.response({ type: 'response.create', model: 'auto', input: 'hello' })
     const { json } = await gateway.get('/api/usage/request-logs?limit=1')
@@ -86,11 +86,11 @@ resilience: { cooldown: 1ms, retries: 0 }`,
   return { ...gateway, call, records }
 }
 
-/** Every code that an endpoint may send; null: the connection is cut, which is seen as 1006. */
+/** Every code that an endpoint may send. null: the connection is cut, which clients see as 1006. */
 const CODES = [null, 1000, 1001, 1002, 1003, 1007, 1008, 1009, 1010, 1011, 1012, 1013, 1014, 3000, 4000, 4999]
 const close = (ws: WebSocket, code: number | null) => (code === null ? ws.terminate() : ws.close(code))
 
-test('a socket that closes before, during or after a response leads to an error or a new connection, and each request is recorded once', async (t) => {
+test('a socket that closes before, during or after a response causes an error or a new connection, and each request is recorded once', async (t) => {
   const provider = await startProvider(t)
   const { call, records } = await start(t, provider.base)
   let calls = 0
@@ -98,7 +98,7 @@ test('a socket that closes before, during or after a response leads to an error 
     const said = `closed with ${code ?? 1006}`
     provider.script = (ws) => close(ws, code)
     const before = await call()
-    // Too large for a message: the provider has read nothing of it, so that it may be sent over HTTP.
+    // 1009, too large for a message: the provider has read nothing, so the request may be sent over HTTP.
     assert.equal(before.last.status ?? 200, code === 1009 ? 200 : 502, `${said} before`)
     assert.equal(before.record.state, code === 1009 ? 'completed' : 'failed', `${said} before`)
 
@@ -127,12 +127,12 @@ test('a socket that closes before, during or after a response leads to an error 
   assert.equal(all.length, calls)
   assert.equal(new Set(all.map(({ id }) => id)).size, calls)
   const attempts = all.flatMap(({ attempt_log }) => attempt_log)
-  // The message of 1009 and its request over HTTP are one attempt: the first was not read.
+  // The message closed with 1009 and its request over HTTP are one attempt, because the message was not read.
   assert.equal(attempts.length, provider.overSocket)
   assert.equal(provider.overHttp, 1)
 })
 
-test('a connection that was closed while it was idle is not used again', async (t) => {
+test('a connection that closed while idle is not used again', async (t) => {
   const provider = await startProvider(t)
   const { call, records } = await start(t, provider.base)
   for (const code of CODES) {
@@ -147,10 +147,10 @@ test('a connection that was closed while it was idle is not used again', async (
   assert.equal((await records()).length, CODES.length)
 })
 
-test('a proxy that cuts each connection after a while costs one response, never a second inference', async (t) => {
+test('a proxy that cuts each connection after a while costs one response, but never a second inference', async (t) => {
   const provider = await startProvider(t)
   const { port } = new URL(provider.base)
-  // A proxy that knows nothing of WebSockets: it cuts after 300 ms, whatever goes over the connection.
+  // A proxy without WebSocket support. It cuts every connection after 300 ms, even a busy one.
   const proxy = createTcpServer((client) => {
     const upstream = connect(Number(port), '127.0.0.1')
     for (const socket of [client, upstream]) socket.on('error', () => {})

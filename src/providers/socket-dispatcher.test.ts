@@ -1,4 +1,4 @@
-// Responses towards a provider's WebSocket, over real sockets: mock providers, the gateway, and a client.
+// Responses over a provider's WebSocket, with real sockets: mock providers, the gateway, and a client.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -41,7 +41,7 @@ const create = (more: object = {}) => ({ type: 'response.create', model: 'auto',
 const transports = ({ attempt_log }: any) => attempt_log.map((each: any) => each.transport)
 const typesIn = (text: string) => [...text.matchAll(/^event: (.*)$/gm)].map(([, type]) => type)
 
-test('a stream goes over the socket of the provider, and the record says so', async (t) => {
+test("a stream uses the provider's socket, and the record says so", async (t) => {
   const { mock, send } = await start(t)
   const over = await send({ stream: true })
   assert.equal(over.record.transport, 'http')
@@ -79,7 +79,7 @@ test('in a conversation on a socket, only the new part is sent to the provider',
   assert.deepEqual(transports(record), ['websocket'])
 })
 
-test('a conversation that the provider has forgotten is sent again in full, without the client noticing', async (t) => {
+test('a conversation that the provider has forgotten is sent again in full, invisibly to the client', async (t) => {
   const { mock, url } = await start(t)
   const socket = await openSocket(t, url)
   const first = await socket.response(create({ store: false }))
@@ -94,7 +94,7 @@ test('a conversation that the provider has forgotten is sent again in full, with
   assert.equal(whole.body.input.length, 3)
 })
 
-test('a provider without sockets, or one that refuses them all, is reached over HTTP', async (t) => {
+test('a provider without sockets, or one that refuses all of them, is reached over HTTP', async (t) => {
   const asked: string[] = []
   const plain = createServer((request, response) => {
     asked.push(request.method!)
@@ -114,7 +114,7 @@ test('a provider without sockets, or one that refuses them all, is reached over 
   assert.deepEqual(asked, ['GET', 'POST', 'POST'], 'a refused handshake is not tried again for a while')
 })
 
-test('a refusal keeps its status, and a cut stream ends with a failure', async (t) => {
+test('a refusal preserves its status, and a cut stream ends with a failure', async (t) => {
   const { url, send, last } = await start(t)
   const socket = await openSocket(t, url)
   const [refusal] = await socket.response(create({ model: 'mock/scenario-429-no-retry-after' }))

@@ -1,6 +1,6 @@
-// Requests over a provider's WebSocket: an exchange sees what it would see over HTTP. If the connection
-// already has the beginning of a conversation, only the new part is sent, after `previous_response_id`. If no
-// socket can be had, the request goes over HTTP. Knows no call and no record.
+// Sends requests over a provider's WebSocket. An exchange receives the same data as over HTTP. If the
+// connection already has the beginning of a conversation, only the new part is sent, with
+// `previous_response_id`. If no socket is available, the request uses HTTP. Knows no call and no record.
 import { hash } from 'node:crypto'
 import type { Dispatcher } from 'undici'
 import type { WebSocket } from 'ws'
@@ -9,7 +9,7 @@ import { inputItems, OutputCollector } from '../websocket/continuation.ts'
 import { eventOf, isEnd, typeOf } from '../websocket/frames.ts'
 import { trustedWith } from './trusted-certificates.ts'
 
-/** A handler that wants to know that its request went over a socket. */
+/** A handler that is notified when its request uses a socket. */
 export interface SocketHandler extends Dispatcher.DispatchHandler {
   overSocket?(): void
 }
@@ -19,26 +19,26 @@ export interface SocketDispatcherOptions {
   readonly origin: string
   /** Timeout for connecting, ms. */
   readonly connectMs: number
-  /** Certificates to trust in addition to the usual ones, in PEM; null without any. */
+  /** Certificates to trust in addition to the default ones, in PEM; null for none. */
   readonly ca: string | null
 }
 
-/** Maximum connections to one origin; with all of them busy, requests go over HTTP. */
+/** Maximum connections to one origin. While all are busy, requests use HTTP. */
 const MAX_CONNECTIONS = 64
 
 /** Time after which an unused connection is closed, ms. */
 const IDLE_MS = 5 * 60_000
 
-/** Age at which a connection gets no more requests; providers end it after 60 minutes, ms. */
+/** Age from which a connection accepts no more requests, ms. Providers end it after 60 minutes. */
 const MAX_AGE_MS = 55 * 60_000
 
-/** Time for which requests go over HTTP after a handshake was refused, ms. */
+/** Time for which requests use HTTP after a refused handshake, ms. */
 const REFUSED_MS = 5 * 60_000
 
-/** Statuses of a handshake which mean that there is no socket at this address. */
+/** Statuses of a handshake that mean that this address has no socket. */
 const NO_SOCKET = [404, 405, 426, 501]
 
-/** Headers of a single request: they go into the message, or belong to HTTP alone. */
+/** Headers of a single request. They become part of the message, or belong to HTTP alone. */
 const PER_REQUEST =
   /^(x-codex-turn-.+|x-openai-internal-.+|x-client-request-id|traceparent|tracestate|content-type|content-length|accept|accept-encoding)$/
 
@@ -51,9 +51,9 @@ interface Job {
   readonly body: string
   /** Headers of the handshake, in a fixed order. */
   readonly handshake: readonly (readonly [string, string])[]
-  /** Connections with this name are interchangeable for it. */
+  /** Name of the connections that can serve the request. They are interchangeable. */
   readonly name: string
-  /** True if it is sent for the second time, in full. */
+  /** True if the request is sent for the second time, in full. */
   readonly isAgain: boolean
 }
 
@@ -61,7 +61,7 @@ export class SocketDispatcher {
   readonly #options: SocketDispatcherOptions
   readonly #connections = new Set<Connection>()
   #opening = 0
-  /** In ms of the `performance` clock. */
+  /** Time on the `performance` clock, ms. */
   #refusedUntil = 0
 
   constructor(options: SocketDispatcherOptions) {
@@ -95,7 +95,7 @@ export class SocketDispatcher {
     else void this.#open(job)
   }
 
-  /** Opens a connection for a request, which goes over HTTP if there can be none. */
+  /** Opens a connection for a request. If none can be opened, the request uses HTTP. */
   async #open(job: Job): Promise<void> {
     const { options, handler } = job
     if (this.#connections.size + this.#opening >= MAX_CONNECTIONS && !this.#dropOne()) {
@@ -118,7 +118,7 @@ export class SocketDispatcher {
     connection.send(job, [])
   }
 
-  /** Closes the connection that has been unused longest. */
+  /** Closes the connection that has been idle longest. */
   #dropOne(): boolean {
     const free = [...this.#connections].filter((each) => each.isFree)
     const oldest = free.sort((a, b) => a.usedAt - b.usedAt)[0]
@@ -130,7 +130,7 @@ export class SocketDispatcher {
 
 type Opened = { readonly socket: WebSocket; readonly headers: Record<string, string | string[] | undefined> }
 
-/** Opens a socket; returns the status of a refusal, 0 without one. */
+/** Opens a socket. If that fails, returns the status of the refusal, or 0 without one. */
 async function connect(
   { origin, connectMs, ca }: SocketDispatcherOptions,
   { options, handshake }: Job,
@@ -163,12 +163,12 @@ const MAX_MESSAGE_BYTES = 32 * 2 ** 20
 
 interface ConnectionEvents {
   closed(): void
-  /** The request has to be sent once more, on a new connection. */
+  /** The request must be sent again on a new connection. */
   again(job: Job): void
   overHttp(job: Job): void
 }
 
-/** One connection; it has one response at a time. */
+/** One connection; has one response at a time. */
 class Connection {
   readonly name: string
   usedAt = performance.now()
@@ -177,7 +177,7 @@ class Connection {
   readonly #headers: Opened['headers']
   readonly #events: ConnectionEvents
   #running: Running | null = null
-  /** Conversation after the last response: its id, how many items, and their digest. */
+  /** Conversation after the last response: its id, its number of items, and their digest. */
   #known: { readonly id: string; readonly count: number; readonly digest: string } | null = null
   #timer: NodeJS.Timeout | null = null
   #isClosed = false
@@ -198,7 +198,7 @@ class Connection {
     return !this.#isClosed && !this.#running && performance.now() - this.#openedAt < MAX_AGE_MS
   }
 
-  /** Returns true if it has the beginning of a conversation, or the response that is continued. */
+  /** Returns true if the connection has the beginning of a conversation, or the continued response. */
   continues(items: readonly string[], previous: string | undefined): boolean {
     if (!this.#known) return false
     const { id, count, digest } = this.#known
@@ -207,8 +207,8 @@ class Connection {
   }
 
   /**
-   * Sends a request. `items`: those of its input, if the part that the connection already has may be left
-   * out.
+   * Sends a request. `items`: items of its input. They are given if the part already on the connection may be
+   * left out.
    */
   send(job: Job, items: readonly string[]): void {
     if (this.#timer) clearTimeout(this.#timer)
@@ -243,7 +243,7 @@ class Connection {
 
   #message(json: string): void {
     const running = this.#running
-    if (!running) return // after its end, or a note that belongs to no response
+    if (!running) return // after the end, or a message that belongs to no response
     const { job, controller } = running
     const type = typeOf(json)
     if (!running.hasBegun) {
@@ -261,12 +261,12 @@ class Connection {
     job.handler.onResponseData?.(controller, Buffer.from(eventOf(json)))
     if (!isEnd(type) || this.#running !== running) return
     this.#remember(running)
-    this.#ws.resume() // the end of this response may wait for something; the next one must not
+    this.#ws.resume() // the end of this response may be delayed; the next response must not be
     this.#free()
     job.handler.onResponseEnd?.(controller, {})
   }
 
-  /** Passes on a refusal as an answer with its status, unless the request can be sent again in full. */
+  /** Passes a refusal on as an answer with its status, unless the request can be sent again in full. */
   #refused(running: Running, json: string): void {
     const { job, controller, isShort } = running
     const { error, status, status_code, headers = {} } = JSON.parse(json)
@@ -288,7 +288,7 @@ class Connection {
   #remember({ job, output }: Running): void {
     const { id, isComplete, items } = output
     if (!isComplete || id === null) return
-    // A conversation that begins at the provider has items that are not known here.
+    // Items of a conversation that begins at the provider are unknown here.
     const isWhole = previousIn(job.body) === undefined
     const all = isWhole ? [...inputItems(job.body), ...items] : []
     this.#known = { id, count: all.length, digest: digestOf(all) }
@@ -300,7 +300,7 @@ class Connection {
     this.#timer = setTimeout(() => this.close(), IDLE_MS).unref()
   }
 
-  /** The connection has ended. */
+  /** Handles the end of the connection. */
   #over(code: number): void {
     this.#isClosed = true
     if (this.#timer) clearTimeout(this.#timer)
@@ -309,7 +309,7 @@ class Connection {
     this.#running = null
     if (!running) return
     const { job, controller, hasBegun } = running
-    // Too large for a message: nothing of it was read.
+    // The request was too large for a message, so none of it was read.
     if (code === 1009 && !hasBegun) this.#events.overHttp(job)
     else {
       const error = Object.assign(new Error(`the socket was closed (${code})`), { code: 'UND_ERR_SOCKET' })
@@ -322,7 +322,7 @@ class Connection {
       const running = this.#running
       if (!running) return
       this.#running = null
-      this.close() // nothing else stops the provider
+      this.close() // only this stops the provider
       running.job.handler.onResponseError?.(running.controller, reason)
     }
     return { abort, pause: () => this.#ws.pause(), resume: () => this.#ws.resume() } as Controller
@@ -332,14 +332,14 @@ class Connection {
 /** A request that has been sent. */
 interface Running {
   readonly job: Job
-  /** True if the beginning of its conversation was left out. */
+  /** True if the beginning of the conversation was left out. */
   readonly isShort: boolean
   readonly output: OutputCollector
   readonly controller: Controller
   hasBegun: boolean
 }
 
-/** Returns the JSON text of the response that a request continues; undefined if it continues none. */
+/** Returns the JSON text of the response id that a request continues; undefined if there is none. */
 function previousIn(body: string): string | undefined {
   const previous = memberText(body, 'previous_response_id')
   return previous === 'null' ? undefined : previous
@@ -354,7 +354,7 @@ function pairs(headers: readonly string[]): [string, string][] {
   return found
 }
 
-/** Name of the protocol, as OpenAI has it. */
+/** Name of the protocol, as OpenAI writes it. */
 const BETA = 'responses_websockets=2026-02-06'
 
 function handshakeOf(headers: readonly [string, string][]): [string, string][] {
@@ -363,7 +363,7 @@ function handshakeOf(headers: readonly [string, string][]): [string, string][] {
   return [...kept, ['openai-beta', [...betas, BETA].join(',')]]
 }
 
-/** Returns the body with the headers that a message has in its `client_metadata`. */
+/** Returns the body, with the message's headers in its `client_metadata`. */
 function withMetadata(body: string, headers: readonly [string, string][]): string {
   const own = headers.flatMap(([name, value]): [string, string][] => {
     if (name.startsWith('x-codex-turn-')) return [[name, value]]

@@ -2,8 +2,8 @@
 import { rootCertificates } from 'node:tls'
 
 /**
- * Returns them as an option of TLS. `ca`: certificates in addition to the usual ones, in PEM; null without
- * any.
+ * Returns the trusted certificates as a TLS option. `ca`: certificates in addition to the default ones, in
+ * PEM; null for none.
  */
 export const trustedWith = (ca: string | null): { ca?: string[] } =>
   ca === null ? {} : { ca: [...rootCertificates, ca] }

@@ -1,10 +1,11 @@
-// The mock providers as a container, for a gateway in another one. Knows the image and the control port.
+// The mock providers as a container, for a gateway in another container. Knows the image and the control
+// port.
 import { AbstractStartedContainer, type StartedTestContainer, Wait } from 'testcontainers'
 import type { LedgerPage } from '../../mocks/ledger.ts'
 import type { ScriptedAnswer } from '../../mocks/server/script.ts'
 import { IMAGE, OwnContainer } from './own-container.ts'
 
-/** Port of its providers inside the container; the control port is for that container only. */
+/** Port of the providers inside the container. The control port is reachable only within that container. */
 const PORT = 4950
 const CONTROL_PORT = 4951
 
@@ -19,7 +20,7 @@ const COMMAND = [
   '--json',
 ]
 
-/** The output line that lists its providers. */
+/** The output line that lists the providers. */
 const TOLD = /\{"url".*\}/
 
 /**
@@ -52,7 +53,7 @@ export class MockContainer extends OwnContainer {
     return this.withCopyDirectoriesToContainer([{ source: directory, target }]).#with('--recordings', target)
   }
 
-  /** Answers at the pace of the recorded provider instead of at once. */
+  /** Answers at the recorded provider's pace instead of immediately. */
   withRecordedPace(): this {
     return this.#with('--pace', 'recorded')
   }
@@ -105,27 +106,30 @@ export class StartedMockContainer extends AbstractStartedContainer {
     return this.#find(provider).key
   }
 
-  /** Returns the ledger of arrived requests, in order: the entries after number `since`. */
+  /** Returns the ledger of received requests in order: the entries after number `since`. */
   async ledger(since = 0): Promise<LedgerPage> {
     return JSON.parse(await this.#control('GET', `/ledger?since=${since}`))
   }
 
-  /** Scripts the answers to the call that carries this nonce, 16 hex digits. */
+  /** Scripts the answers to the call that contains this nonce, 16 hex digits. */
   async script(nonce: string, answers: readonly ScriptedAnswer[]): Promise<void> {
     await this.#control('PUT', `/script/${nonce}`, JSON.stringify(answers))
   }
 
-  /** Answers the next calls, whatever they say; with `when` or `times: 'every'` others. */
+  /**
+   * Scripts the answers to the next calls, whatever their content. `when` and `times: 'every'` select other
+   * calls.
+   */
   async answer(answers: ScriptedAnswer | readonly ScriptedAnswer[]): Promise<void> {
     await this.#control('POST', '/answers', JSON.stringify(answers))
   }
 
-  /** Releases everything that a script holds at this gate. */
+  /** Releases all answers that a script holds at this gate. */
   async release(gate: string): Promise<void> {
     await this.#control('POST', `/release/${encodeURIComponent(gate)}`)
   }
 
-  /** Requests run inside the container, because the control port answers only its own machine. */
+  /** Sends requests inside the container, because the control port answers only there. */
   async #control(method: string, path: string, body?: string): Promise<string> {
     const request = `
       const [method, path, body] = process.argv.slice(1)

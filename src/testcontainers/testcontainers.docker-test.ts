@@ -1,4 +1,4 @@
-// `waybill/testcontainers` as its users meet it: containers of the real image on the real engine.
+// `waybill/testcontainers` as users run it: containers of the real image on a real engine.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
@@ -15,7 +15,7 @@ import { WaybillContainer } from './waybill-container.ts'
 
 const question = { model: 'auto', messages: [{ role: 'user' as const, content: 'where to?' }] }
 
-test('a container answers from recordings without key or configuration, and reports where calls went', {
+test('a container answers from recordings without a key or configuration, and reports where calls went', {
   skip: noEngine,
 }, async (t) => {
   const waybill = await new WaybillContainer(image).start()
@@ -31,7 +31,7 @@ test('a container answers from recordings without key or configuration, and repo
   await assert.rejects(waybill.requestLogs({ nonsense: '1' }), /The request log answered 400: .*nonsense/)
 })
 
-test('withKeys, withConfig, withRecordings: the container asks for a key, and uses the given routes and recordings', {
+test('a container with keys, configuration and recordings requires a key and uses the given routes and recordings', {
   skip: noEngine,
 }, async (t) => {
   const recordings = temporaryDirectory(t)
@@ -59,7 +59,7 @@ test('withKeys, withConfig, withRecordings: the container asks for a key, and us
   assert.equal(call!.key_name, 'test')
 })
 
-test('a container that cannot start reports what the gateway printed, and is removed', {
+test("a container that cannot start reports the gateway's output and is removed", {
   skip: noEngine,
 }, async () => {
   const [name, value] = ['waybill.test', randomUUID()]
@@ -70,7 +70,7 @@ test('a container that cannot start reports what the gateway printed, and is rem
   assert.equal(await docker('ps', '--all', '--quiet', '--filter', `label=${name}=${value}`), '')
 })
 
-test('a gateway and a mock on one network: the record matches the requests that arrived (LOG-07)', {
+test('with a gateway and a mock on one network, the record matches the received requests (LOG-07)', {
   skip: noEngine,
 }, async () => {
   await using network = await new Network().start()
@@ -121,7 +121,7 @@ test('a gateway and a mock on one network: the record matches the requests that 
   assert.equal((await direct.chat.completions.create({ ...question, model: 'x' })).object, 'chat.completion')
 })
 
-/** One event of a stream, as OpenAI writes them. */
+/** One event of a stream, in OpenAI's format. */
 const spoken = (content: string) => ({
   id: 'chatcmpl-1',
   object: 'chat.completion.chunk',

@@ -1,5 +1,5 @@
-// Waybill as a container, for the tests of programs that use a gateway: it answers from recordings by
-// default, so they need no key and no network. Knows the image and, of the gateway, only the format of a
+// Waybill as a container, for tests of programs that use a gateway. It answers from recordings by default, so
+// these tests need no key and no network. Knows the image; of the gateway, it knows only the format of a
 // record.
 
 import { createHash, randomBytes } from 'node:crypto'
@@ -16,10 +16,10 @@ import { IMAGE, OwnContainer } from './own-container.ts'
 /** Port of the gateway inside its container. */
 const PORT = 4949
 
-/** Placeholder for clients that insist on a key although none is required. */
+/** Placeholder for clients that require a key although the gateway does not. */
 const ANY_KEY = 'waybill-asks-for-no-key'
 
-/** Maximum delay from an answer to its final record, contract LOG-04, ms. */
+/** Maximum delay from an answer until its record is final, contract LOG-04, ms. */
 const MAX_LAG_MS = 1_000
 
 /**
@@ -56,7 +56,7 @@ export class WaybillContainer extends OwnContainer {
     ])
   }
 
-  /** Requires a key, which is generated here: `apiKey` of the started container. */
+  /** Requires a key, which is generated here. The started container has it as `apiKey`. */
   withKeys(): this {
     this.#key = `waybill-${randomBytes(24).toString('base64url')}`
     const digest = createHash('sha256').update(this.#key).digest('hex')
@@ -64,9 +64,9 @@ export class WaybillContainer extends OwnContainer {
   }
 
   /**
-   * Reaches the providers of the configuration instead of recordings; for mock providers on a network of the
-   * test. `keys`: the environment variables that the configuration names. A gateway that can spend requires a
-   * key by itself.
+   * Reaches the configured providers instead of recordings, for mock providers on a network of the test.
+   * `keys`: values of the environment variables in the configuration. A gateway that can spend always
+   * requires a key.
    */
   withLiveProviders(keys: Readonly<Record<string, string>> = {}): this {
     return this.withKeys()
@@ -79,7 +79,7 @@ export class WaybillContainer extends OwnContainer {
     return new StartedWaybillContainer(await this.startOrTell(), this.#key ?? ANY_KEY)
   }
 
-  /** Sets the names under which tests and neighbours reach the gateway; it refuses every other Host. */
+  /** Sets the names by which tests and neighbours reach the gateway; every other Host is refused. */
   protected override async beforeContainerCreated(): Promise<void> {
     const { info } = await getContainerRuntimeClient()
     const names = [info.containerRuntime.host, ...this.networkAliases]

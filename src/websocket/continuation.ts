@@ -1,16 +1,16 @@
-// Conversations without a provider's memory: the items of a response and of everything before it, as JSON
-// texts, and a request that continues it written out in full. Knows no socket and no store.
+// Conversations that do not depend on a provider's memory. Stores the items of a response and of its
+// predecessors as JSON texts, and writes a continuing request out in full. Knows no socket and no store.
 import { elementsOf, memberText, omitMembers, spliceMembers } from '../json/splice.ts'
 
 /** Conversation up to the end of a response. */
 export interface Conversation {
-  /** Response of which only its provider knows the items, and which comes before `items`; null for none. */
+  /** Response that comes before `items` and whose items only its provider knows; null for none. */
   readonly base: string | null
   /** JSON texts of the items. */
   readonly items: readonly string[]
 }
 
-/** Returns the items of a request's `input`: a text is a message of the user. */
+/** Returns the items of a request's `input`; a text becomes a message of the user. */
 export function inputItems(body: string): string[] {
   const input = memberText(body, 'input')
   if (input === undefined || input === 'null') return []
@@ -18,7 +18,7 @@ export function inputItems(body: string): string[] {
   return [`{"type":"message","role":"user","content":${input}}`]
 }
 
-/** Returns the conversation up to and with a request that continues `before`, or nothing. */
+/** Returns the conversation up to and including a request that continues `before`, or nothing. */
 export function continued(request: string, before: Conversation | undefined): Conversation {
   const previous = JSON.parse(memberText(request, 'previous_response_id') ?? 'null') as string | null
   return {
@@ -27,7 +27,10 @@ export function continued(request: string, before: Conversation | undefined): Co
   }
 }
 
-/** Returns a request with a whole conversation instead of its own input; its other members keep their bytes. */
+/**
+ * Returns a request with a whole conversation instead of its own input. Its other members stay unchanged,
+ * byte for byte.
+ */
 export function writtenOut(request: string, { base, items }: Conversation): string {
   const input = `[${items.join()}]`
   return base === null
@@ -40,7 +43,7 @@ export class OutputCollector {
   readonly #items: string[] = []
   /** Id of the response; null until it is known. */
   id: string | null = null
-  /** True if the last event says that the provider keeps the response. */
+  /** True if the last event says that the provider stores the response. */
   isKept = false
   isComplete = false
   bytes = 0
@@ -60,7 +63,7 @@ export class OutputCollector {
     }
   }
 
-  /** JSON texts of the items in their order. */
+  /** JSON texts of the items, in order. */
   get items(): readonly string[] {
     return this.#items.filter((item) => item !== undefined)
   }

@@ -1,11 +1,12 @@
-// Messages of responses over a WebSocket, and the events and errors of HTTP that they stand for. Format:
-// `response.create` with the members of a POST; each event as one text message; an error with its status.
+// Converts between WebSocket messages of the Responses API and events and errors of HTTP. A request is
+// `response.create` with the members of a POST. Each event is one text message, and an error includes its
+// status.
 import { createParser } from 'eventsource-parser'
 
-/** Event types after which nothing more of a response follows. */
+/** Event types that end a response. */
 const ENDS = ['response.completed', 'response.incomplete', 'response.failed', 'response.cancelled', 'error']
 
-/** Returns the type of an event from its JSON text; empty if it has none. */
+/** Returns the type of an event from its JSON text; empty if there is none. */
 export function typeOf(json: string): string {
   const [, type] = /^\s*\{\s*"type"\s*:\s*"([\w.]+)"/.exec(json) ?? []
   if (type !== undefined) return type
@@ -19,17 +20,20 @@ export function typeOf(json: string): string {
 /** Returns true if an event of this type is the last one of its response. */
 export const isEnd = (type: string): boolean => ENDS.includes(type)
 
-/** Reads a stream of events in any pieces; `onEvent` gets the JSON of each. Comments and end marks are left out. */
+/**
+ * Reads a stream of events in pieces of any size. `onEvent` receives the JSON of each event. Comments and end
+ * marks are skipped.
+ */
 export function eventReader(onEvent: (json: string) => void): (text: string) => void {
   const parser = createParser({
     onEvent({ data }) {
-      if (/^\s*\{/.test(data)) onEvent(data) // an end mark is no message
+      if (/^\s*\{/.test(data)) onEvent(data) // an end mark is not a message
     },
   })
   return (text) => parser.feed(text)
 }
 
-/** Returns an event of a stream for a message. */
+/** Returns the stream event for a message. */
 export const eventOf = (json: string): string =>
   `event: ${typeOf(json)}\n${json
     .split(/\r\n|\r|\n/)
@@ -40,7 +44,7 @@ export const eventOf = (json: string): string =>
 export const inLane = (json: string, lane: string | null): string =>
   lane === null ? json : `{"stream_id":${JSON.stringify(lane)},${json.slice(json.indexOf('{') + 1)}`
 
-/** Response headers of an error that a client of the socket reads. */
+/** Response headers of an error that WebSocket clients read. */
 const SHOWN = /^(retry-after(-ms)?|x-request-id|x-should-retry|x-ratelimit-.+|x-codex-.+|x-gateway-.+)$/
 
 /** Returns the message for an answer with an error status. `body`: JSON with an `error`, or any text. */

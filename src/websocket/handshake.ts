@@ -1,4 +1,4 @@
-// Completes handshakes. Loads the library only when the first upgrade arrives.
+// Completes handshakes. Loads the library when the first upgrade arrives.
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { WebSocket, WebSocketServer } from 'ws'

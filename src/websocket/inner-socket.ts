@@ -1,5 +1,5 @@
-// A connection inside this process: a request is sent to the gateway's server without the operating system,
-// and is handled like one that arrives over a network. Knows no dialect.
+// A connection inside this process. Sends a request to the gateway's server without the operating system; the
+// server handles it like a request over a network. Knows no dialect.
 import {
   type ClientRequest,
   type IncomingMessage,
@@ -9,12 +9,15 @@ import {
 } from 'node:http'
 import { Duplex } from 'node:stream'
 
-/** One end of a connection. What one end writes, the other reads; a reader that stops holds the writer back. */
+/**
+ * One end of a connection. The other end reads the data that this end writes, and a reader that stops makes
+ * the writer wait.
+ */
 class InnerSocket extends Duplex {
-  /** WebSocket whose message made the request. */
+  /** WebSocket whose message caused the request. */
   readonly origin: object
   #peer: InnerSocket | null = null
-  /** Completes the peer's write that waits for this end to read. */
+  /** Completes the peer's write, which waits until this end reads. */
   #taken: (() => void) | null = null
   #timer: NodeJS.Timeout | null = null
 
@@ -47,7 +50,8 @@ class InnerSocket extends Duplex {
       this.#timer?.refresh()
       done()
     }
-    // Later, as over a network: a writer is notified of its write before the reader's reaction to it.
+    // Deferred, as over a network: a writer learns that its write is done before it sees the reader's
+    // reaction.
     process.nextTick(() => {
       if (peer.destroyed || peer.push(chunk)) taken()
       else peer.#taken = taken
@@ -62,11 +66,11 @@ class InnerSocket extends Duplex {
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
     if (this.#timer) clearTimeout(this.#timer)
     done(error)
-    // Once everything that this turn began has run, as over a network.
+    // Runs after all work that this turn began, as over a network.
     setImmediate(() => this.#peer!.destroy())
   }
 
-  /** Ends it once everything is written, as a network's socket does. */
+  /** Ends the socket once everything is written, as a network socket does. */
   destroySoon(): void {
     this.end(() => this.destroy())
   }
@@ -89,7 +93,7 @@ export interface InnerRequest {
   readonly path: string
   readonly headers: OutgoingHttpHeaders
   readonly body: string
-  /** WebSocket whose message it is. */
+  /** WebSocket whose message caused the request. */
   readonly origin: object
 }
 
@@ -105,6 +109,6 @@ export function requestInside(
   return outgoing
 }
 
-/** Returns the WebSocket whose message made a request; null for one that came over a network. */
+/** Returns the WebSocket whose message caused a request; null for a request over a network. */
 export const originOf = ({ socket }: IncomingMessage): object | null =>
   (socket as unknown) instanceof InnerSocket ? (socket as unknown as InnerSocket).origin : null

@@ -1,6 +1,6 @@
-// One WebSocket of a client: each `response.create` is sent on as a request of its own, and its events go
-// back as messages. Lanes, order, limits, and readers that are slowed down. Knows no gateway and no provider:
-// `post` sends the request.
+// One WebSocket of a client. Forwards each `response.create` as a separate request, and returns its events as
+// messages. Handles lanes, order, limits and slow readers. Knows no gateway and no provider: `post` sends the
+// request.
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import type { RawData, WebSocket } from 'ws'
 import { memberText, omitMembers, spliceMembers } from '../json/splice.ts'
@@ -9,31 +9,31 @@ import { errorMessage, eventReader, inLane, isEnd, typeOf } from './frames.ts'
 import { SocketState } from './socket-state.ts'
 
 export interface SocketSettings {
-  /** Sends a request and returns it. `headers`: those that the message itself carries. */
+  /** Sends a request and returns it. `headers`: headers carried by the message itself. */
   readonly post: (body: string, headers: Readonly<Record<string, string>>) => ClientRequest
-  /** Maximum time without a response under way, ms. */
+  /** Maximum time without a response in progress, ms. */
   readonly idle: number
-  /** Maximum time of the connection, ms. */
+  /** Maximum lifetime of the connection, ms. */
   readonly life: number
   /** Maximum JSON values of a message; an empty list or object counts twice. */
   readonly holdsTooMuch: (bytes: Buffer) => boolean
   /**
-   * True if responses that no provider stores can be continued here: their conversations are kept in memory.
+   * True if responses that no provider stores can be continued here. Then their conversations stay in memory.
    */
   readonly hasState: boolean
-  /** True if the connection is cut when a response breaks off, as a provider's would be. */
+  /** True if the connection is cut when a response is cut off, as a provider would do. */
   readonly breaksWithResponse: boolean
   /** Called once, when the socket has closed. */
   readonly onClose: () => void
 }
 
-/** Limits of OpenAI's sockets, which its clients know. */
+/** Limits of OpenAI's sockets, which clients expect. */
 const MAX_LANES = 32
 const MAX_RUNNING = 16
 /** Maximum responses that wait for their turn. */
 const MAX_WAITING = 64
 
-/** Interval of pings: keeps proxies from closing the connection, and finds out if the client is gone. */
+/** Interval of pings. They prevent proxies from closing the connection, and detect a client that has left. */
 const PING_INTERVAL_MS = 30_000
 
 /** A `response.create` as it was received. */
@@ -49,16 +49,16 @@ export class ResponsesSocket {
   readonly #ws: WebSocket
   readonly #settings: SocketSettings
   readonly #state = new SocketState()
-  /** Requests under way, by lane. */
+  /** Requests in progress, by lane. */
   readonly #running = new Map<string | null, ClientRequest>()
   readonly #lanes = new Set<string | null>()
   #waiting: Create[] = []
-  /** Answers that are not read until the client has taken what was sent. */
+  /** Answers that are paused until the client has read the sent messages. */
   readonly #held = new Set<IncomingMessage>()
   readonly #timers: NodeJS.Timeout[]
   #idle: NodeJS.Timeout
   #isAlive = true
-  /** Reason to close once nothing runs any more. */
+  /** Reason to close once no response is running. */
   #ending: readonly [code: number, reason: string] | null = null
   #warmUps = 0
 
@@ -78,7 +78,7 @@ export class ResponsesSocket {
     ws.on('close', () => this.#closed())
   }
 
-  /** Lets the responses under way end, then closes. */
+  /** Waits for responses in progress, then closes. */
   end(code: number, reason: string): void {
     this.#ending ??= [code, reason]
     this.#waiting = []
@@ -136,7 +136,7 @@ export class ResponsesSocket {
     const { type, stream_id } = message
     const lane = typeof stream_id === 'string' ? stream_id : null
     if (type === 'response.create') this.#create({ lane, text }, message)
-    // Other types are ignored: Codex sends notes of its own, which ask for nothing.
+    // Other types are ignored: Codex sends its own notes, which need no answer.
     else if (type === undefined || UNSUPPORTED.includes(String(type)))
       this.#refuse(
         ...([lane, 400, 'invalid_request'] as const),
@@ -188,7 +188,7 @@ export class ResponsesSocket {
       ...{ isUnkept: memberText(own, 'store') === 'false', output: new OutputCollector(), hasEnded: false },
     }
     request.on('response', (response) => this.#relay(answer, response))
-    // Cut before its headers: the gateway is stopping.
+    // Cut off before its headers, because the gateway is stopping.
     request.on('error', () => this.#over(answer))
   }
 
@@ -237,7 +237,7 @@ export class ResponsesSocket {
     this.#send(json, answer.lane)
   }
 
-  /** Keeps the conversation if the provider does not. */
+  /** Stores the conversation if the provider does not. */
   #remember({ output, conversation, continued, isUnkept, added }: Answer): void {
     const { id, isComplete, isKept, items, bytes } = output
     if (!isComplete || id === null) {
@@ -286,7 +286,7 @@ export class ResponsesSocket {
     this.#ws.send(inLane(json, lane), () => this.#goOn())
   }
 
-  /** True if the client has not yet read what was sent. */
+  /** True if the client has not yet read all sent messages. */
   get #isFull(): boolean {
     return this.#ws.bufferedAmount > MAX_UNSENT_BYTES
   }
@@ -303,27 +303,27 @@ export class ResponsesSocket {
   }
 }
 
-/** Bytes that wait in a socket before its answers are held back, where they are counted. */
+/** Bytes that may wait in a socket before its answers are paused. The paused bytes are counted elsewhere. */
 const MAX_UNSENT_BYTES = 2 ** 14
 
-/** A response under way. */
+/** A response in progress. */
 interface Answer {
   readonly lane: string | null
   readonly request: ClientRequest
-  /** Conversation up to and with its request. */
+  /** Conversation up to and including the request. */
   readonly conversation: Conversation
-  /** Characters of its message. */
+  /** Length of the message, characters. */
   readonly added: number
-  /** Response of this socket's state that it continues; null for none. */
+  /** Response in this socket's state that this one continues; null for none. */
   readonly continued: string | null
-  /** True if its request says that it must not be kept. */
+  /** True if the request says that the response must not be stored. */
   readonly isUnkept: boolean
   readonly output: OutputCollector
-  /** Its last event has been sent. */
+  /** True if the last event has been sent. */
   hasEnded: boolean
 }
 
-/** Types of messages that ask for features that are not offered. */
+/** Types of messages for features that are not supported. */
 const UNSUPPORTED = ['response.steer', 'response.inject']
 
 /** Parses a message; undefined if it is not a JSON object. */
@@ -341,7 +341,7 @@ function stringIn(text: string, name: string): string | null {
   return typeof value === 'string' ? value : null
 }
 
-/** Members of `client_metadata` that stand for a header of a POST. */
+/** Members of `client_metadata` that replace a header of a POST. */
 const HEADER_MEMBER = /^ws_request_header_([a-z0-9_]+)$/
 
 /** Returns the headers that Codex sends inside a message. */

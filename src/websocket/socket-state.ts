@@ -1,5 +1,5 @@
-// Responses that live only as long as a socket (`store: false`, `generate: false`): their conversations, within
-// a limit for the socket and one for all sockets together.
+// Responses that exist only as long as a socket (`store: false`, `generate: false`). Their conversations have
+// a limit per socket and one for all sockets together.
 import { getHeapStatistics } from 'node:v8'
 import type { Conversation } from './continuation.ts'
 
@@ -9,7 +9,7 @@ const MAX_RESPONSES = 16
 /** Maximum bytes of the conversations of all sockets. */
 const MAX_BYTES = getHeapStatistics().heap_size_limit / 8
 
-/** States with something in them, the one that was used last at the end. */
+/** States that are not empty; the most recently used one is last. */
 const states = new Set<SocketState>()
 let bytes = 0
 
@@ -21,7 +21,10 @@ export class SocketState {
     return this.#responses.get(id)
   }
 
-  /** `added`: number of characters that the conversation does not share with an earlier one on this socket. */
+  /**
+   * Adds a response. `added`: number of characters that its conversation does not share with an earlier one
+   * on this socket.
+   */
   keep(id: string, conversation: Conversation, added: number): void {
     this.#responses.set(id, conversation)
     if (this.#responses.size > MAX_RESPONSES) this.#responses.delete(this.#responses.keys().next().value!)
@@ -32,7 +35,7 @@ export class SocketState {
     while (bytes > MAX_BYTES) states.values().next().value!.clear()
   }
 
-  /** Forgets a response whose continuation failed, as providers do. */
+  /** Removes a response whose continuation failed, as providers do. */
   forget(id: string): void {
     this.#responses.delete(id)
   }
