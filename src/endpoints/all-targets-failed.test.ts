@@ -1,4 +1,4 @@
-// When no target answers, the client hears about each of them, and `waybill doctor` reports it.
+// When no target answers, the error lists the failure of each target, and `waybill doctor` reports it.
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { answer, fail } from '../../mocks/test-upstream.ts'
 import { runCli } from '../test/test-cli.ts'
 import { ask, providerKey, TWO_TARGETS, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
 
-test('the error names every target that was tried, with its reason and no key', async (t) => {
+test('the error names every tried target and its reason, but no key', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: fail(401), beta: answer() },
     config: TWO_TARGETS,
@@ -22,7 +22,7 @@ test('the error names every target that was tried, with its reason and no key', 
   assert.ok(!JSON.stringify(json).includes(providerKey('alpha')))
 })
 
-test('the failure of a route’s only target keeps its usual words', async (t) => {
+test('if the only target of a route fails, the error message is the usual one', async (t) => {
   const gateway = await testGateway(t)
   await gateway.upstream.alpha!.close()
   const { json } = await gateway.chat(ask('auto'))

@@ -1,5 +1,4 @@
-// Artifacts over a real socket: what they contain, what they do not, who may see them, and when they are
-// deleted.
+// Artifacts over a real socket: their contents, their omissions, who may see them, and when they are deleted.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
@@ -23,7 +22,7 @@ async function read(gateway: TestGateway, id: string | null, headers = {}) {
   return { status, json, text }
 }
 
-test('an artifact lists the names of a request’s first hundred fields, and skips any that is too long (LIFE-03)', async (t) => {
+test('an artifact lists the names of a request’s first hundred fields and skips any name that is too long (LIFE-03)', async (t) => {
   const gateway = await testGateway(t)
   const many = Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [`field-${n}`, n]))
   const { headers } = await gateway.chat(ask('auto', { ['long'.repeat(100)]: 1, ...many }))
@@ -32,7 +31,7 @@ test('an artifact lists the names of a request’s first hundred fields, and ski
   assert.equal(fields.length, 100)
 })
 
-test('an artifact holds every exchange with sizes and times, and neither bodies nor keys (KEEP-01)', async (t) => {
+test('an artifact contains every exchange with sizes and times, but no bodies or keys (KEEP-01)', async (t) => {
   const gateway = await testGateway(t, {
     providers: {
       alpha: fail(429, { 'retry-after': '7', 'set-cookie': 'COOKIE-CANARY', 'x-request-id': 'r-1' }),
@@ -74,7 +73,7 @@ test('an artifact holds every exchange with sizes and times, and neither bodies 
 
   const record = await gateway.record(id)
   assert.deepEqual(record.artifact, { available: true, bytes: Buffer.byteLength(text) })
-  await gateway.gateway.close() // it goes to the database
+  await gateway.gateway.close() // the artifact is written to the database
   const again = await testGateway(t, {
     config: TWO_TARGETS,
     providers: { alpha: answer(), beta: answer() },
@@ -84,7 +83,7 @@ test('an artifact holds every exchange with sizes and times, and neither bodies 
   assert.deepEqual((await again.record(id)).artifact, record.artifact)
 })
 
-test('bodies are kept if the configuration asks for it, without the keys that a provider repeats', async (t) => {
+test('bodies are stored only if configured, without keys that a provider repeats', async (t) => {
   const echo = `you sent ${providerKey('alpha')} and key-of-boss`
   const gateway = await testGateway(t, {
     providers: { alpha: answer(echo) },
@@ -105,7 +104,7 @@ keys: [ { name: boss, role: admin, digest: "${digest('key-of-boss')}" } ]`,
   }
 })
 
-test('only the newest artifacts are kept, and a client sees only its own (KEEP-04, LIFE-03)', async (t) => {
+test('only the newest artifacts are stored, and a client sees only its own (KEEP-04, LIFE-03)', async (t) => {
   const keys = ['ann', 'bob'].map((name) => `{ name: ${name}, digest: "${digest(`key-of-${name}`)}" }`)
   const config = `routes: { auto: { targets: [ { model: alpha/model-a } ] } }
 artifacts: { keep: 3 }
@@ -117,7 +116,7 @@ keys: [ ${keys} ]`
   for (let round = 0; round < 2; round++) {
     for (let call = 0; call < 4; call++)
       ids.push((await gateway.chat(ask('auto'), as('ann'))).headers.get('x-gateway-request-id')!)
-    await gateway.gateway.close() // artifacts go to the database
+    await gateway.gateway.close() // artifacts are written to the database
     gateway = await testGateway(t, { config, data })
   }
   const found = async (name: string) =>
@@ -131,7 +130,7 @@ keys: [ ${keys} ]`
   assert.deepEqual(json.artifact, { available: false, bytes: 0 })
 })
 
-test('a call without any answer has an artifact too', async (t) => {
+test('a call without an answer also has an artifact', async (t) => {
   const gateway = await testGateway(t, { providers: { alpha: (response) => response.destroy() } })
   const { headers } = await gateway.chat(ask('auto'))
   const { json } = await read(gateway, headers.get('x-gateway-request-id'))

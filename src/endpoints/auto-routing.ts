@@ -1,4 +1,4 @@
-// GET /api/analytics/auto-routing: sums of how calls were routed; no single request or session (LOG-13).
+// GET /api/analytics/auto-routing: totals of routing results, without single requests or sessions (LOG-13).
 import { z } from 'zod'
 import { timeOfId } from '../core/call.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'

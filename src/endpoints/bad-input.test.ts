@@ -1,6 +1,5 @@
-// Every way in which a request or a provider can be broken, one per row: the status, the error shape, how
-// many requests reached the provider, and that the next call still works. Over 250 lines, because it is a
-// table.
+// Broken requests and broken providers, one per row. Each row checks the status, the error shape, the number
+// of requests at the provider, and that the next call still works. Over 250 lines, because it is a table.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
@@ -113,7 +112,7 @@ const REFUSED: readonly Refused[] = [
   },
 ]
 
-test('a refused request reaches no provider, leaves no record, and gets the usual error shape (PURE-07, ROUTE-03, FAIL-01, FAIL-02, FAIL-03)', async (t) => {
+test('a refused request reaches no provider, leaves no record, and is answered in the usual error shape (PURE-07, ROUTE-03, FAIL-01, FAIL-02, FAIL-03)', async (t) => {
   const gateway = await testGateway(t)
   for (const { name, body, headers, path = '/v1/chat/completions', status, code } of REFUSED)
     await t.test(name, async () => {
@@ -131,7 +130,7 @@ test('a refused request reaches no provider, leaves no record, and gets the usua
   await stillServes(gateway)
 })
 
-test('a chunked body of 30 MB of unannounced size gets a 413 before all of it has arrived (FAIL-03)', async (t) => {
+test('a chunked body of 30 MB without an announced size is refused with 413 before all of it has arrived (FAIL-03)', async (t) => {
   const gateway = await testGateway(t)
   let pulled = 0
   const body = new ReadableStream({
@@ -164,7 +163,7 @@ const GARBAGE = [
   ],
 ] as const
 
-test('bytes that are not a request get the usual error shape too (FAIL-01)', async (t) => {
+test('bytes that are not a request are also answered in the usual error shape (FAIL-01)', async (t) => {
   const gateway = await testGateway(t)
   for (const [name, bytes, status] of GARBAGE)
     await t.test(name, async () => {
@@ -220,7 +219,7 @@ interface Broken {
   readonly stream?: boolean
   readonly status: number
   readonly code?: string
-  /** The outcome of the attempt on record. */
+  /** Recorded outcome of the attempt. */
   readonly outcome: string
 }
 
@@ -426,10 +425,10 @@ const BROKEN: readonly Broken[] = [
 const LIMITS =
   'resilience: { stream_first_event: 300ms, answer: 300ms, retries: 0 }\nroutes: { auto: { targets: [ { model: alpha/model-a } ] } }'
 
-test('a provider that breaks its answer gets one request, and the record is closed (FAIL-05)', async (t) => {
+test('a provider that breaks its answer receives one request, and the record is closed (FAIL-05)', async (t) => {
   const gateway = await testGateway(t, { config: LIMITS })
   for (const { name, script, stream = false, status, code, outcome } of BROKEN)
-    await t.test(`a provider that ${name} gives ${status}${code ? ` ${code}` : ''}`, async () => {
+    await t.test(`a provider that ${name} causes ${status}${code ? ` ${code}` : ''}`, async () => {
       gateway.upstream.alpha!.script = script
       const before = gateway.received()
       const got = await gateway.chat(ask('auto', { stream }))
@@ -445,7 +444,7 @@ test('a provider that breaks its answer gets one request, and the record is clos
     })
 })
 
-test('if a provider is down, the client gets 502 upstream_unreachable, and the record says that nothing was sent (FAIL-05)', async (t) => {
+test('if a provider is down, the client receives 502 upstream_unreachable, and the record says that nothing was sent (FAIL-05)', async (t) => {
   const gateway = await testGateway(t, { config: LIMITS })
   await gateway.upstream.alpha!.close()
   const got = await gateway.chat(ask('auto'))
@@ -456,7 +455,7 @@ test('if a provider is down, the client gets 502 upstream_unreachable, and the r
   assert.equal((await gateway.get('/healthz')).status, 200)
 })
 
-test('after an answer of garbage, the next target is tried', async (t) => {
+test('after an unreadable answer, the next target is tried', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: plain(200, 'text/html', '<h1>Login</h1>'), beta: answer() },
     config: TWO_TARGETS,
@@ -465,7 +464,7 @@ test('after an answer of garbage, the next target is tried', async (t) => {
   assert.equal(headers.get('x-gateway-provider'), 'beta')
 })
 
-test('a stream that falls silent after its first event ends in a time-out that the client can see', async (t) => {
+test('a stream that falls silent after its first event ends in a timeout that the client can see', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: stream(chunk({ content: 'a' }), 60_000) },
     config: LIMITS.replace('answer', 'idle: 200ms, answer'),
@@ -487,7 +486,7 @@ test('a stream that falls silent after its first event ends in a time-out that t
   )
 })
 
-test('an error event cut off without its blank line is still the provider’s error (FLOW-09)', async (t) => {
+test('an error event that is cut off before its blank line is still the provider’s error (FLOW-09)', async (t) => {
   const last = event({ error: { message: 'quota', code: 'insufficient_quota' } }).trimEnd()
   const gateway = await testGateway(t, { providers: { alpha: stream(chunk({ content: 'a' }), last) } })
   const { headers, text } = await gateway.chat(ask('auto', { stream: true }))
@@ -495,7 +494,7 @@ test('an error event cut off without its blank line is still the provider’s er
   assert.equal((await gateway.record(headers.get('x-gateway-request-id'))).error_code, 'insufficient_quota')
 })
 
-test('garbage sent after a request does not disturb the answer that is still streaming', async (t) => {
+test('garbage after a request does not disturb the answer that is still streaming', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: stream(chunk({ content: 'a' }), 100, chunk({ content: 'b' }), 60_000) },
   })

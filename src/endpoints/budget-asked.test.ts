@@ -1,5 +1,5 @@
-// A request may state its output limit twice, and providers differ in which one they obey. A budget reserves
-// the larger one.
+// A request may state its output limit twice, and providers differ in which limit they obey. A budget
+// reserves the larger limit.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
@@ -23,7 +23,7 @@ const ASKED: readonly object[] = [
 ]
 
 for (const asked of ASKED)
-  test(`20 calls at once with a budget for one, each asking for ${JSON.stringify(asked)}`, async (t) => {
+  test(`of 20 concurrent calls, each with ${JSON.stringify(asked)}, a budget for one call admits only one`, async (t) => {
     const use = { prompt_tokens: 1, completion_tokens: 100, total_tokens: 101 }
     const slow: Script = (response, received) =>
       void setTimeout(() => answer('.', use)(response, received), 200)
@@ -44,7 +44,7 @@ keys: [ { name: ann, digest: "sha256:${digest}", budget: { usd: 0.9 } } ]`,
     assert.equal(await reserved(), 0)
   })
 
-/** Requested options -> the sum set aside, US dollars; at the listed price it would be 1. */
+/** Requested options, and the sum reserved for each, US dollars. At the listed price, the sum would be 1. */
 const SERVED: readonly (readonly [asked: object, usd: number])[] = [
   [{}, 1],
   [{ service_tier: 'priority' }, 3],
@@ -60,7 +60,7 @@ const SERVED: readonly (readonly [asked: object, usd: number])[] = [
 ]
 
 for (const [asked, usd] of SERVED)
-  test(`$${usd} are set aside for a call that asks for ${JSON.stringify(asked)}`, async (t) => {
+  test(`$${usd} are reserved for a call with ${JSON.stringify(asked)}`, async (t) => {
     let reserved = 0
     const gateway = await testGateway(t, {
       providers: {
@@ -81,7 +81,7 @@ keys: [ { name: ann, digest: "sha256:${digest}", budget: { usd: 100 } } ]`,
     assert.ok(Math.abs(reserved - usd) < 1e-9, String(reserved))
   })
 
-test('calls to a flat-rate provider are recorded at the list price and do not count against the budget', async (t) => {
+test('calls to a flat-rate provider are recorded at the list price, but do not count against the budget', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: answer() },
     config: `
@@ -106,7 +106,7 @@ keys: [ { name: ann, digest: "sha256:${digest}", budget: { usd: 0.1 } } ]`,
   assert.deepEqual([totals.cost_usd, totals.flat_usd], [0.81, 0.81])
 })
 
-test('a call without a maximum reserves the output that its translated request asks for', async (t) => {
+test('a call without a maximum reserves the output limit of its translated request', async (t) => {
   for (const [dialect, tokens] of [
     ['messages', 32_000],
     ['gemini', 4_096],

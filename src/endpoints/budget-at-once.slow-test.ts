@@ -1,5 +1,5 @@
-// 1,000 calls at once against a budget for ten of them, for each period and each tier: the budget is exceeded by
-// no more than one call and what open calls cost beyond what was set aside for them (docs/billing.md).
+// 1,000 concurrent calls with a budget for ten of them, for each period and each tier. The budget is exceeded
+// by at most one call, plus the cost of open calls beyond their reservations (docs/billing.md).
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
@@ -16,16 +16,16 @@ const SESSION = 'one'
 
 interface Case {
   readonly budget: string
-  /** Price of a token of output, US dollars per million, with its factors. */
+  /** Price of an output token, US dollars per million, with its factors. */
   readonly price: string
   readonly asked?: object
   readonly served?: string
-  /** Cost of a call, and the sum set aside for it, US dollars. */
+  /** Cost of a call, and the sum reserved for it, US dollars. */
   readonly cost: number
   readonly reserved: number
 }
 
-/** Makes the calls, and returns how many passed and what they cost. */
+/** Makes the calls. Returns the number of admitted calls and their cost. */
 async function makeCalls(t: TestContext, { budget, price, asked = {}, served, reserved }: Case) {
   const body = JSON.stringify({
     ...{ id: 'chatcmpl-1', object: 'chat.completion', created: 0, model: 'model-a' },
@@ -68,7 +68,7 @@ keys: [ { name: ann, digest: "sha256:${DIGEST}", budget: ${budget} } ]`,
   return { passed, spent: now.budgets[0].spent_usd as number }
 }
 
-/** The budget covers ten calls at the sum that is set aside for each. */
+/** The budget covers ten calls at the sum reserved for each. */
 async function holds(t: TestContext, each: Case) {
   const { passed, spent } = await makeCalls(t, each)
   const bound = 10 * each.reserved + each.reserved + passed * Math.max(0, each.cost - each.reserved)
@@ -78,13 +78,13 @@ async function holds(t: TestContext, each: Case) {
 }
 
 for (const per of PERIODS)
-  test(`1,000 calls at once, with a budget per ${per} for ten of them`, (t) =>
+  test(`1,000 concurrent calls stay within a budget per ${per} for ten of them`, (t) =>
     holds(t, {
       budget: `{ usd: 1, per: ${per} }`,
       ...{ price: '{ input: 0, output: 10000 }', cost: 0.1, reserved: 0.1 },
     }))
 
-test('1,000 calls at once, with four budgets: the smallest is not exceeded', (t) =>
+test('1,000 concurrent calls with four budgets do not exceed the smallest', (t) =>
   holds(t, {
     budget:
       '[ { usd: 1, per: day }, { usd: 4, per: week }, { usd: 9, per: month }, { usd: 2, per: session } ]',
@@ -93,8 +93,8 @@ test('1,000 calls at once, with four budgets: the smallest is not exceeded', (t)
 
 const TIERED = '{ input: 0, output: 10000, service_tier: { priority: 2, flex: 0.5, ultrafast: 6 } }'
 /**
- * Requested tier, served tier, factor of the cost, factor of the sum set aside: never less than the listed
- * price.
+ * Requested tier, served tier, factor of the cost, factor of the reserved sum. The reserved sum is never
+ * below the listed price.
  */
 const TIERS = [
   ['default', 'default', 1, 1],
@@ -106,7 +106,7 @@ const TIERS = [
 ] as const
 
 for (const [asked, served, cost, reserved] of TIERS)
-  test(`1,000 calls at once that ask for tier ${asked} and are served at ${served}, a budget for ten`, (t) =>
+  test(`1,000 concurrent calls that request tier ${asked} and are served at ${served} stay within a budget for ten`, (t) =>
     holds(t, {
       budget: `{ usd: ${reserved} }`,
       ...{ price: TIERED, asked: { service_tier: asked }, served },

@@ -1,5 +1,5 @@
-// A spent budget, and official clients with their own retries: they try once and stop, because a retry does
-// not help.
+// Official clients and a spent budget. In spite of their own retries, they try once and stop, because a retry
+// would not help.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
@@ -13,7 +13,7 @@ const digest = createHash('sha256').update(KEY).digest('hex')
 const headers = { authorization: `Bearer ${KEY}` }
 const messages = [{ role: 'user' as const, content: 'more' }]
 
-/** Each makes one call with the client's default settings. */
+/** Functions that each make one call with a client's default settings. */
 const CLIENTS: Readonly<Record<string, (url: string) => Promise<unknown>>> = {
   'OpenAI, chat': (url) =>
     new OpenAI({ baseURL: `${url}/v1`, apiKey: KEY }).chat.completions.create({ model: 'auto', messages }),
@@ -28,7 +28,7 @@ const CLIENTS: Readonly<Record<string, (url: string) => Promise<unknown>>> = {
 }
 
 for (const [name, call] of Object.entries(CLIENTS))
-  test(`${name}: the client tries only once when the budget is spent`, async (t) => {
+  test(`the client ${name} tries only once when the budget is spent`, async (t) => {
     const gateway = await testGateway(t, {
       providers: { alpha: answer() },
       config: `models: { alpha/model-a: { price: { input: 10000, output: 10000 } } }

@@ -1,5 +1,5 @@
-// Budgets by day, week, month and session, alone and together: what each counts, when it starts again, and
-// what a spent one answers.
+// Budgets by day, week, month and session, alone and together: which calls count, when the period restarts,
+// and the error when a budget is spent.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
@@ -9,7 +9,7 @@ import { ask, type TestGateway, temporaryDirectory, testGateway } from '../test/
 
 const DIGEST = createHash('sha256').update('key-of-ann').digest('hex')
 const KEY = { authorization: 'Bearer key-of-ann' }
-/** Each call costs a dollar: 100 tokens at a cent. */
+/** Price of a call: 100 tokens at a cent make one dollar. */
 const DOLLAR = answer('.', { prompt_tokens: 0, completion_tokens: 100, total_tokens: 100 })
 
 interface Clock {
@@ -44,7 +44,7 @@ for (const [per, from, reset] of [
   ['week', '2026-11-29T23:59:00Z', '2026-11-30T00:00:00.000Z'],
   ['month', '2026-11-30T23:59:00Z', '2026-12-01T00:00:00.000Z'],
 ] as const)
-  test(`a budget of a ${per} refuses calls until the ${per} ends`, async (t) => {
+  test(`a spent budget of a ${per} refuses calls until the ${per} ends`, async (t) => {
     const clock = { now: at(from) }
     const gateway = await start(t, `{ usd: 2, per: ${per} }`, clock)
     for (let n = 0; n < 2; n++) assert.equal((await spend(gateway)).status, 200)
@@ -66,7 +66,7 @@ for (const [per, from, reset] of [
     assert.equal((await own(gateway)).budgets[0].spent_usd, 1)
   })
 
-test('a session has a budget of its own, which no other session and no call without a session uses up', async (t) => {
+test('each session has a separate budget, which other sessions and calls without a session do not use up', async (t) => {
   const clock = { now: at('2026-11-25T12:00:00Z') }
   const data = temporaryDirectory(t)
   const first = await start(t, '{ usd: 2, per: session }', clock, data)
@@ -91,7 +91,7 @@ test('a session has a budget of its own, which no other session and no call with
   assert.equal((await spend(next, 'two')).status, 200)
 })
 
-test('if there are several budgets, all must hold, and the error names the one that is spent', async (t) => {
+test('with several budgets, all must allow a call, and the error names the spent budget', async (t) => {
   const clock = { now: at('2026-11-25T12:00:00Z') }
   const gateway = await start(
     t,
@@ -118,7 +118,7 @@ test('if there are several budgets, all must hold, and the error names the one t
   assert.deepEqual([json.budget.per, json.spent_usd], ['month', 3])
 })
 
-test('a budget that is set later counts what the day or the week has cost so far', async (t) => {
+test('a new budget includes the cost of the day or the week so far', async (t) => {
   const clock = { now: at('2026-11-25T12:00:00Z') }
   const data = temporaryDirectory(t)
   const before = await start(t, '{ usd: 100 }', clock, data)
@@ -128,7 +128,7 @@ test('a budget that is set later counts what the day or the week has cost so far
   assert.equal((await spend(after)).status, 429)
 })
 
-test('an unpriced target must be allowed by each budget', async (t) => {
+test('an unpriced target must be allowed by every budget', async (t) => {
   const clock = { now: at('2026-11-25T12:00:00Z') }
   const some = await start(t, '[ { usd: 2, per: day, unpriced: allow }, { usd: 3, per: week } ]', clock)
   assert.equal((await spend(some, undefined, 'free')).json.error.code, 'price_unknown')

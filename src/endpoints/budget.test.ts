@@ -1,5 +1,5 @@
-// A budget is a bound: what open calls may cost is set aside, cost that was never reported is charged as an
-// estimate, and a target without a price is refused. `limits.test.ts` has what happens when a budget is
+// A budget is a bound. The possible cost of open calls is reserved, unreported cost is charged as an
+// estimate, and a target without a price is refused. `limits.test.ts` tests what happens when a budget is
 // spent. Over 250 lines, because all tests use the same keys and prices.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
@@ -10,7 +10,7 @@ import { Agent, request } from 'undici'
 import { answer, chunk, type Script, stream, streamed } from '../../mocks/test-upstream.ts'
 import { ask, type Setup, type TestGateway, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
 
-/** A cent a token, read or written. */
+/** Price of a cent per token, input or output. */
 const CENT = 'price: { input: 10000, output: 10000 }'
 const ROUTES = `
 resilience: { retries: 0, cooldown: 0ms }
@@ -34,7 +34,7 @@ const me = async ({ get }: TestGateway, who = 'ann') => {
   assert.equal(status, 200)
   return json
 }
-/** Waits until the key has no open call any more. */
+/** Waits until the key has no open calls. */
 async function settled(gateway: TestGateway, who = 'ann') {
   for (const until = performance.now() + 2_000; performance.now() < until; await sleep(10)) {
     const now = await me(gateway, who)
@@ -45,10 +45,10 @@ async function settled(gateway: TestGateway, who = 'ann') {
 const near = (actual: number, expected: number) =>
   assert.ok(Math.abs(actual - expected) < 1e-6, `${actual}, expected ${expected}`)
 
-/** Reports this usage, which is no more than the sum set aside for it. */
+/** Reports this usage, which is at most the reserved sum. */
 const cheap = answer('.', { prompt_tokens: 3, completion_tokens: 7, total_tokens: 10 })
 
-test('1,000 calls at once with a budget for ten: not more than one goes beyond it', async (t) => {
+test('1,000 concurrent calls exceed a budget for ten by at most one call', async (t) => {
   const slow: Script = (response, received) => void setTimeout(() => cheap(response, received), 200)
   const gateway = await start(t, key('ann', 'budget: { usd: 1 }'), {
     providers: { alpha: slow },
@@ -75,7 +75,7 @@ test('1,000 calls at once with a budget for ten: not more than one goes beyond i
   near((await settled(gateway)).spent_usd, went * 0.1)
 })
 
-test('the possible cost of an open call is set aside, and given back when it ends', async (t) => {
+test('the possible cost of an open call is reserved, and released when it ends', async (t) => {
   const slow = stream(chunk({ content: 'a' }), 300, chunk({}, { finish_reason: 'stop' }), 'data: [DONE]\n\n')
   const gateway = await start(t, key('ann', 'budget: { usd: 1000 }'), {
     providers: { alpha: slow, beta: answer() },
@@ -98,7 +98,7 @@ test('the possible cost of an open call is set aside, and given back when it end
   }
 })
 
-test('calls whose client leaves before the answer count with their estimated input', async (t) => {
+test('calls whose client leaves before the answer are charged their estimated input', async (t) => {
   const gateway = await start(t, key('ann', 'budget: { usd: 5 }'), {
     providers: { alpha: () => {}, beta: answer() },
   })
@@ -154,7 +154,7 @@ for (const [name, script, expected] of [
   ['an error status', (response) => response.writeHead(500).end('{}'), 'nothing'],
   ['a refusal', (response) => response.writeHead(400).end('{}'), 'nothing'],
 ] as readonly [string, Script, string][])
-  test(`an attempt whose cost nothing reported: ${name}`, async (t) => {
+  test(`an attempt without a reported cost is charged correctly: ${name}`, async (t) => {
     const gateway = await start(t, key('ann', 'budget: { usd: 100 }'), {
       providers: { alpha: script, beta: answer() },
     })
@@ -167,7 +167,7 @@ for (const [name, script, expected] of [
     else assert.ok(cents > 100 && cents < 140, `${cents}`)
   })
 
-test('after a fallback, the broken attempt counts as an estimate, and the one that served as reported', async (t) => {
+test('after a fallback, the failed attempt is charged as an estimate, and the successful one as reported', async (t) => {
   const gateway = await start(t, key('ann', 'budget: { usd: 100 }'), {
     providers: { alpha: (response) => response.destroy(), beta: cheap },
   })
@@ -177,7 +177,7 @@ test('after a fallback, the broken attempt counts as an estimate, and the one th
   near(spent_usd, estimated_usd + 0.1)
 })
 
-test('a key with a budget cannot use a target without a known price, unless the budget allows it', async (t) => {
+test('a key with a budget cannot use a target without a known price unless the budget allows it', async (t) => {
   const keys = [
     key('ann', 'budget: { usd: 5 }'),
     key('bob', 'budget: { usd: 5, unpriced: allow }'),
@@ -202,7 +202,7 @@ test('a key with a budget cannot use a target without a known price, unless the 
   assert.equal((await gateway.chat(ask('mixed'), as('bob'))).headers.get('x-gateway-provider'), 'alpha')
 })
 
-test('the sums reserved for open calls of a killed gateway are charged at the next start (LIFE-01)', async (t) => {
+test('sums reserved for open calls of a killed gateway are charged at the next start (LIFE-01)', async (t) => {
   const gateway = await start(t, key('ann', 'budget: { usd: 100 }'), {
     providers: { alpha: () => {}, beta: answer() },
   })
@@ -210,7 +210,7 @@ test('the sums reserved for open calls of a killed gateway are charged at the ne
   while (gateway.received() < 2) await sleep(5)
   const { reserved_usd } = await me(gateway)
   const data = temporaryDirectory(t)
-  cpSync(gateway.data, data, { recursive: true }) // what a kill would leave
+  cpSync(gateway.data, data, { recursive: true }) // the state that a kill would leave
   const next = await start(t, key('ann', 'budget: { usd: 100 }'), { data })
   const after = await me(next)
   near(after.spent_usd, reserved_usd)
@@ -223,7 +223,7 @@ test('the sums reserved for open calls of a killed gateway are charged at the ne
   await Promise.all(calls)
 })
 
-test('a key can see its own limits and how much of its budget is spent, but no other key’s', async (t) => {
+test('a key can see its own limits and the spent part of its budget, but not those of other keys', async (t) => {
   const keys = [
     key('ann', 'budget: { usd: 3 }, rate: { requests: 60, per: 1m }'),
     key('root', '', 'admin').replace(', }', ' }'),
@@ -260,7 +260,7 @@ test('a key can see its own limits and how much of its budget is spent, but no o
   assert.doesNotMatch(text, /key="root"/)
 })
 
-test('without keys the operator sees that there is no limit', async (t) => {
+test('without keys, the operator sees that there is no limit', async (t) => {
   const gateway = await testGateway(t)
   const { json } = await gateway.get('/api/keys/me')
   assert.deepEqual(
@@ -269,7 +269,7 @@ test('without keys the operator sees that there is no limit', async (t) => {
   )
 })
 
-test('a stream that the client leaves counts with the part that has arrived', async (t) => {
+test('if the client leaves a stream, the part that has arrived is charged', async (t) => {
   const gateway = await start(t, key('ann', 'budget: { usd: 100 }'), {
     providers: {
       alpha: streamed('so many words'),
@@ -289,7 +289,7 @@ test('a stream that the client leaves counts with the part that has arrived', as
   assert.ok(spent_usd > 0.4 && spent_usd < 1.2, `$${spent_usd}`)
 })
 
-test('spending begins anew each month, is counted for each key separately, and a cache hit costs nothing', async (t) => {
+test('spending restarts each month and is counted separately for each key, and a cache hit costs nothing', async (t) => {
   let now = Date.UTC(2026, 10, 30, 23, 59, 50)
   const keys = [key('ann', 'budget: { usd: 1 }'), key('ben', 'budget: { usd: 1 }')]
   const gateway = await start(t, '', {

@@ -1,5 +1,5 @@
-// The response cache (USE-08): what is a hit and what is not, how a hit looks to a client, and what is on
-// record. Over 250 lines, because it is a list of cases.
+// The response cache (USE-08): hits and misses, the client's view of a hit, and its record. Over 250 lines,
+// because it is a list of cases.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
@@ -26,13 +26,13 @@ const ON = `cache: { enabled: true }\n${PRICED}\n${ROUTES}`
 const wholeOrStream: Script = (response, received) =>
   (received.json.stream ? streamed('once ', 'upon') : answer('once upon'))(response, received)
 
-/** Makes a call and returns where the answer came from. */
+/** Makes a call and returns the source of the answer. */
 async function use(gateway: TestGateway, body: unknown, headers = {}) {
   const got = await gateway.chat(body, headers)
   return { ...got, id: got.headers.get('x-gateway-request-id'), cache: got.headers.get('x-gateway-cache') }
 }
 
-test('a cache hit gives the same answer, reaches no provider, costs 0, and is recorded with the cost that it saved (USE-08, LOG-01)', async (t) => {
+test('a cache hit gives the same answer, reaches no provider, costs 0, and is recorded with the saved cost (USE-08, LOG-01)', async (t) => {
   const gateway = await testGateway(t, { providers: { alpha: wholeOrStream }, config: ON })
   for (const stream of [false, true]) {
     const before = gateway.received()
@@ -64,7 +64,7 @@ test('a cache hit gives the same answer, reaches no provider, costs 0, and is re
   assert.equal(json.data.length, 4, 'one record each')
 })
 
-test('an answer without a content type comes from the cache without one (USE-08)', async (t) => {
+test('an answer without a content type is returned from the cache without one (USE-08)', async (t) => {
   const gateway = await testGateway(t, {
     config: ON,
     providers: {
@@ -80,7 +80,7 @@ test('an answer without a content type comes from the cache without one (USE-08)
   }
 })
 
-test('a streamed hit has usage if its client asked for it, whoever made the stored call (USE-03, USE-08)', async (t) => {
+test('a streamed hit includes usage if its client requested it, regardless of the stored call (USE-03, USE-08)', async (t) => {
   for (const asksFirst of [true, false]) {
     const gateway = await testGateway(t, { providers: { alpha: streamed('a', 'b') }, config: ON })
     const call = async (include_usage: boolean) => {
@@ -100,7 +100,7 @@ test('a streamed hit has usage if its client asked for it, whoever made the stor
   }
 })
 
-test('a hit may differ only in the order of members; whole and streamed answers, keys and targets are cached separately (USE-08, KEEP-04)', async (t) => {
+test('a request with only its members in a different order is a hit; whole and streamed answers, keys and targets are cached separately (USE-08, KEEP-04)', async (t) => {
   const digest = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`
   const keys = `keys: [ { name: ann, digest: "${digest('key-of-ann')}" }, { name: bob, digest: "${digest('key-of-bob')}" } ]`
   const gateway = await testGateway(t, { providers: { alpha: wholeOrStream }, config: `${ON}\n${keys}` })
@@ -130,7 +130,7 @@ test('a hit may differ only in the order of members; whole and streamed answers,
   assert.deepEqual([await call(doubled), await call(doubled)], ['BYPASS', 'BYPASS'])
 })
 
-test('no-store neither reads nor writes the cache; a route may opt out, and so may the default (USE-08)', async (t) => {
+test('no-store neither reads nor writes the cache; a route or the default can disable the cache (USE-08)', async (t) => {
   const routes =
     'routes: { auto: { targets: [ { model: alpha/model-a } ] }, fresh: { cache: false, targets: [ { model: alpha/model-a } ] } }'
   const gateway = await testGateway(t, { config: `cache: { enabled: true }\n${routes}` })
@@ -176,7 +176,7 @@ const NOT_KEPT: readonly [string, Script, boolean][] = [
     false,
   ],
 ]
-test('an answer that might differ next time, or that is too large, is not cached (USE-08)', async (t) => {
+test('an answer that may differ next time, or is too large, is not cached (USE-08)', async (t) => {
   const gateway = await testGateway(t, {
     config: `cache: { enabled: true, max_bytes: 1MiB }\nresilience: { cooldown: 1ms }\n${ROUTES}`,
   })
@@ -191,7 +191,7 @@ test('an answer that might differ next time, or that is too large, is not cached
           headers: { 'content-type': 'application/json' },
           body,
         })
-        await response.text().catch(() => {}) // a cut stream cannot be read to its end
+        await response.text().catch(() => {}) // a cut stream cannot be read to the end
         assert.equal(response.headers.get('x-gateway-cache'), 'MISS')
         assert.equal(gateway.received() - before, n)
       }
@@ -223,7 +223,7 @@ test('an answer whose client left is not cached (USE-08)', async (t) => {
   assert.deepEqual([next.cache, next.text.includes('"b"')], ['MISS', true])
 })
 
-test('after a fallback the answer is cached for the target that gave it (USE-08)', async (t) => {
+test('after a fallback, the answer is cached for the target that gave it (USE-08)', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: fail(503), beta: answer('from beta') },
     config:
@@ -273,7 +273,7 @@ test('an answer stays in the cache only until it expires, and the size of the ca
   assert.deepEqual([await call(29), await call(0)], ['HIT', 'MISS'], '20 of them fit')
 })
 
-test('a cache hit whose client leaves in the middle is recorded as aborted, and costs 0 (LOG-06)', async (t) => {
+test('a cache hit whose client leaves midway is recorded as aborted, and costs 0 (LOG-06)', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: answer('x'.repeat(30 * 2 ** 20)) },
     config: `cache: { enabled: true, max_bytes: 1GiB }\nresilience: { idle: 300ms }\n${ROUTES}`,
@@ -302,7 +302,7 @@ test('a cache hit that cannot be recorded is refused like any call (LOG-01)', as
   assert.deepEqual([status, json.error.code], [503, 'log_unavailable'])
   other.exec('DROP TRIGGER full')
   other.close()
-  // After a failed write, writing is tried again before calls are accepted again.
+  // After a failed write, writing is retried before calls are accepted again.
   for (const end = Date.now() + 5_000; (await gateway.get('/readyz')).status !== 200; await sleep(20))
     assert.ok(Date.now() < end, 'ready again')
   assert.equal((await use(gateway, ask('auto'))).cache, 'HIT')

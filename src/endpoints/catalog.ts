@@ -1,5 +1,5 @@
-// The models and routes that the configuration names, as values. Pure: the same configuration gives the same
-// bytes for every client, whatever was called before (CAT-03).
+// The models and routes in the configuration, as values. Pure: the same configuration gives the same bytes
+// for every client, regardless of earlier calls (CAT-03).
 
 import type { Config } from '../config/load.ts'
 import { MODEL_TYPES } from '../config/schema.ts'
@@ -8,14 +8,14 @@ import { MODEL_TYPES } from '../config/schema.ts'
 export interface CatalogEntry {
   readonly id: string
   readonly object: 'model'
-  /** OpenAI's clients require a number; a configuration has no creation date, so it is always 0. */
+  /** Always 0: OpenAI's clients require a number, but a configuration has no creation date. */
   readonly created: 0
-  /** The provider; `waybill` for a route. */
+  /** The provider, or `waybill` for a route. */
   readonly owned_by: string
   readonly type: (typeof MODEL_TYPES)[number] | 'route'
 }
 
-/** Returns routes first, then every model that a route or `models` names; a pattern names none. */
+/** Returns routes first, then every model that a route or `models` names. A pattern contributes no model. */
 export function catalog({ routes, models }: Config): CatalogEntry[] {
   const targets = Object.values(routes).flatMap((route) => route.targets.map((target) => target.model))
   const ids = new Set([...Object.keys(models).filter((id) => !id.includes('*')), ...targets])

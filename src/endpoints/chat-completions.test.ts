@@ -1,5 +1,5 @@
-// The call path over real sockets: what the client gets, what the provider sees, what is on record, case by case.
-// Over 250 lines, because it is a list: every case stands alone and is read by its name.
+// The call path over real sockets. Each case checks the client's answer, the provider's request and the
+// record. Over 250 lines, because it is a list of independent cases.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
@@ -29,7 +29,7 @@ const TOKENS = {
   source: 'reported',
 }
 
-test('a call to a logical id reaches its target, the answer is relayed unchanged, and the record names both (ROUTE-01, TELL-01, TELL-03, LOG-01, LOG-02, USE-02)', async (t) => {
+test('a call to a logical id reaches its target, the answer is relayed unchanged, and the record names both ids (ROUTE-01, TELL-01, TELL-03, LOG-01, LOG-02, USE-02)', async (t) => {
   const gateway = await testGateway(t)
   const { status, headers, json } = await gateway.chat(ask('auto'), { 'x-session-id': ' s-1 ' })
   assert.equal(status, 200)
@@ -119,7 +119,7 @@ test('a call to a logical id reaches its target, the answer is relayed unchanged
   assert.equal(attempt_log.length, 1)
 })
 
-test('a stream has the provider’s bytes, without a usage event that the client did not ask for (FLOW-01, USE-03, FLOW-07)', async (t) => {
+test('a stream has the provider’s bytes, without a usage event that the client did not request (FLOW-01, USE-03, FLOW-07)', async (t) => {
   const sent = [
     ': hold on\n\n',
     chunk({ role: 'assistant' }),
@@ -144,7 +144,7 @@ test('a stream has the provider’s bytes, without a usage event that the client
     assert.deepEqual(json.stream_options, { include_usage: true })
 })
 
-test('an event reaches the client before the next one exists (FLOW-03), and the record is readable meanwhile (LOG-03)', async (t) => {
+test('an event reaches the client before the next event exists (FLOW-03), and the record is readable meanwhile (LOG-03)', async (t) => {
   const release = Promise.withResolvers<void>()
   const gateway = await testGateway(t, {
     providers: {
@@ -181,7 +181,7 @@ test('spelling of numbers, unknown fields and the order of keys reach the provid
   assert.equal(gateway.upstream.alpha!.ledger[0]!.text, body.replace('"auto"', '"model-a"'))
 })
 
-test('a direct provider/model id goes there and nowhere else (ROUTE-02)', async (t) => {
+test('a direct provider/model id reaches only that model (ROUTE-02)', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: fail(500), beta: answer() },
     config: TWO_TARGETS,
@@ -193,13 +193,13 @@ test('a direct provider/model id goes there and nowhere else (ROUTE-02)', async 
   assert.deepEqual([record.route, record.strategy, record.resolved_model], [null, 'direct', 'some/thing'])
 })
 
-test('a failed target moves the call on to the next one, and the answer names the one that served (ROUTE-07, TELL-02)', async (t) => {
+test('a failed target moves the call on to the next one, and the answer names the target that served (ROUTE-07, TELL-02)', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: answer(), beta: answer() },
     config: `${TWO_TARGETS}\nresilience: { cooldown: 1ms }`,
   })
   for (const status of [401, 402, 403, 408, 409, 425, 429, 500, 502, 503, 529])
-    await t.test(`after a ${status}`, async () => {
+    await t.test(`a call moves on after a ${status}`, async () => {
       gateway.upstream.alpha!.script = fail(status)
       const { headers, status: got } = await gateway.chat(ask('auto'))
       assert.equal(got, 200)
@@ -228,7 +228,7 @@ test("a refusal of the request is final and keeps the provider's words (ROUTE-07
     config: TWO_TARGETS,
   })
   for (const status of [400, 404, 413, 422])
-    await t.test(`a ${status}`, async () => {
+    await t.test(`a ${status} is final`, async () => {
       gateway.upstream.alpha!.script = fail(status, { 'retry-after': '7' })
       const { headers, json, status: got } = await gateway.chat(ask('auto'))
       assert.equal(got, status)
@@ -254,7 +254,7 @@ test('when every target has failed, the last answer is relayed and every attempt
   assert.equal(gateway.received(), 2)
 })
 
-test('a provider’s refusal of the gateway’s own key is reported only in the gateway’s words', async (t) => {
+test('a provider’s refusal of the gateway’s own key is reported only with the gateway’s message', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: fail(401, {}, { message: 'bad key, organisation 42' }) },
   })
@@ -275,7 +275,7 @@ test('a key that a provider repeats is masked, in an error and in an error event
   assert.doesNotMatch(plain.text + streamedAnswer.text, /sk-alpha-secret/)
 })
 
-test('an error event before the response start counts as a 5xx; a later one goes to the client and into the record (FLOW-09, ROUTE-08)', async (t) => {
+test('an error event before the response start counts as a 5xx; a later one is relayed to the client and recorded (FLOW-09, ROUTE-08)', async (t) => {
   const trouble = event({ error: { message: 'quota', code: 'insufficient_quota' } })
   const gateway = await testGateway(t, {
     providers: { alpha: stream(': wait\n\n', trouble), beta: streamed('hi') },
@@ -302,7 +302,7 @@ test('an error event before the response start counts as a 5xx; a later one goes
   )
 })
 
-// Agents decide by these words whether to try again (docs/agents.md).
+// Agents decide by these words whether to retry (docs/agents.md).
 for (const [name, script, code, words] of [
   [
     'closes its connection',
@@ -378,7 +378,7 @@ test('when a client leaves before the answer, the provider’s request is aborte
   assert.equal(gateway.upstream.beta!.ledger.length, 0)
 })
 
-test('a slow client slows the provider down and does not fill the memory (FLOW-10)', async (t) => {
+test('a slow client slows the provider down without filling the memory (FLOW-10)', async (t) => {
   const big = chunk({ content: 'x'.repeat(64 * 1024) })
   let written = 0
   const gateway = await testGateway(t, {
@@ -406,7 +406,7 @@ test('a slow client slows the provider down and does not fill the memory (FLOW-1
   assert.equal(bytes, 2_000 * big.length + (chunk({}, { finish_reason: 'stop' }) + DONE).length)
 })
 
-test('a refused connection is tried again and recorded as not sent; no key is charged for it', async (t) => {
+test('a refused connection is retried and recorded as not sent; no key is charged for it', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: answer(), beta: answer() },
     config: TWO_TARGETS,
@@ -426,7 +426,7 @@ test('a refused connection is tried again and recorded as not sent; no key is ch
   assert.equal(headers.get('x-gateway-attempts'), '1')
 })
 
-test('a target that failed is passed over while it cools down, and Retry-After decides for how long (ROUTE-09)', async (t) => {
+test('a failed target is skipped while it cools down, and Retry-After sets the duration (ROUTE-09)', async (t) => {
   let time = Date.now()
   const gateway = await testGateway(t, {
     providers: { alpha: fail(429, { 'retry-after': '5' }), beta: answer() },
@@ -446,7 +446,7 @@ test('a target that failed is passed over while it cools down, and Retry-After d
   assert.equal(gateway.upstream.alpha!.ledger.length, 2)
 })
 
-test('a known price gives a cost with a snapshot of the price, an unknown one gives null; cached tokens have their own rate (USE-05, USE-06)', async (t) => {
+test('a known price gives a cost with a snapshot of the price, an unknown price gives null; cached tokens have their own rate (USE-05, USE-06)', async (t) => {
   const usage = {
     prompt_tokens: 1_000_000,
     completion_tokens: 500_000,
@@ -479,7 +479,7 @@ test('a known price gives a cost with a snapshot of the price, an unknown one gi
   assert.deepEqual([unknown.cost_usd, unknown.price], [null, null])
 })
 
-test('usage that was not reported is null, and a reported zero is 0 (USE-04)', async (t) => {
+test('unreported usage is null, and a reported zero is 0 (USE-04)', async (t) => {
   const gateway = await testGateway(t, { providers: { alpha: answer('x', null) } })
   const none = await gateway.record((await gateway.chat(ask('auto'))).headers.get('x-gateway-request-id'))
   assert.deepEqual(none.tokens, {
@@ -495,7 +495,7 @@ test('usage that was not reported is null, and a reported zero is 0 (USE-04)', a
   assert.deepEqual([zero.tokens.input, zero.tokens.output, zero.tokens.source], [0, 0, 'reported'])
 })
 
-test('a key that a provider repeats in a code, behind escapes or in a header reaches neither the client nor the record (KEEP-01, KEEP-02)', async (t) => {
+test('a key that a provider repeats in a code, in escapes or in a header reaches neither the client nor the record (KEEP-01, KEEP-02)', async (t) => {
   const key = providerKey('alpha')
   const escaped = `{"error":{"message":"key \\u0073${key.slice(1)}","type":"t","param":null,"code":"${key}"}}`
   const gateway = await testGateway(t, {
@@ -531,7 +531,7 @@ test('an error names the provider that sent it', async (t) => {
   assert.equal(headers.get('x-gateway-provider'), 'beta', 'the last one tried')
 })
 
-/** A raw client that asks for a whole answer and reads only its first bytes. */
+/** A raw client that requests a whole answer and reads only its first bytes. */
 async function halfReader(gateway: TestGateway) {
   const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1')
   const body = JSON.stringify(ask('auto'))
@@ -545,7 +545,7 @@ async function halfReader(gateway: TestGateway) {
 
 const HUGE = 'x'.repeat(30_000_000)
 
-test('a call whose client leaves in the middle of a whole answer is not recorded as served (LOG-06)', async (t) => {
+test('a call whose client leaves midway through a whole answer is not recorded as served (LOG-06)', async (t) => {
   const gateway = await testGateway(t, { providers: { alpha: answer(HUGE) } })
   const { socket, id } = await halfReader(gateway)
   socket.destroy()
@@ -565,7 +565,7 @@ test('a client that reads nothing is disconnected after the idle time', async (t
   socket.destroy()
 })
 
-test('a stream that fails at once leaves no timer behind', async (t) => {
+test('a stream that fails immediately leaves no timer behind', async (t) => {
   const trouble = event({ error: { message: 'no', code: 'no' } })
   const gateway = await testGateway(t, {
     providers: { alpha: stream(trouble + chunk({ content: 'x' }) + DONE) },

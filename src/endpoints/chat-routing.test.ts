@@ -1,4 +1,4 @@
-// Where calls go, over real sockets: how the strategies react to live traffic, sessions, rules, capabilities.
+// Routing over real sockets: reactions of the strategies to live traffic, sessions, rules and capabilities.
 // Over 250 lines, because it is a list of cases.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -11,7 +11,7 @@ import { ask, type TestGateway, temporaryDirectory, testGateway } from '../test/
 const TARGETS = 'targets: [ { model: alpha/model-a }, { model: beta/model-b } ]'
 const auto = (settings: string): string => `routes: { auto: { ${settings}, ${TARGETS} } }`
 
-/** How many calls each provider got. */
+/** Returns the number of calls that each provider received. */
 const counts = (gateway: TestGateway): number[] =>
   Object.values(gateway.upstream).map(({ ledger }) => ledger.length)
 
@@ -29,7 +29,7 @@ const after =
     then(response, received)
   }
 
-test('cheapest: calls go to the lowest price, and to the next one when it fails (ROUTE-10)', async (t) => {
+test('cheapest: calls use the target with the lowest price, and the next one when it fails (ROUTE-10)', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: answer(), beta: answer() },
     config: `models: { alpha/model-a: { price: { input: 2, output: 8 } }, beta/model-b: { price: { input: 1, output: 4 } } }\n${auto('strategy: cheapest')}`,
@@ -40,7 +40,7 @@ test('cheapest: calls go to the lowest price, and to the next one when it fails 
   assert.deepEqual(counts(gateway), [1, 4])
 })
 
-test('fastest: each target is measured by one live call, then the quickest gets the calls (ROUTE-10)', async (t) => {
+test('fastest: each target is measured by one live call, then the quickest receives the calls (ROUTE-10)', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: after(1_000, answer()), beta: answer() },
     config: auto('strategy: fastest'),
@@ -62,7 +62,7 @@ test('fastest: a stream is measured to its first event, not to its end (ROUTE-10
   assert.deepEqual(counts(gateway), [2, 1])
 })
 
-test('fastest: a provider that is quick to refuse is not the fastest (ROUTE-10)', async (t) => {
+test('fastest: a provider that refuses quickly is not the fastest (ROUTE-10)', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: fail(404), beta: after(50, answer()) },
     config: auto('strategy: fastest'),
@@ -71,7 +71,7 @@ test('fastest: a provider that is quick to refuse is not the fastest (ROUTE-10)'
   assert.deepEqual(counts(gateway), [1, 4])
 })
 
-test('least-busy: calls that are open at the same time are spread out, and no longer count once they are over (ROUTE-10)', async (t) => {
+test('least-busy: concurrent calls are distributed, and no longer count once they are over (ROUTE-10)', async (t) => {
   const gate = Promise.withResolvers<void>()
   const held: Script = async (response, received) => {
     await gate.promise
@@ -114,7 +114,7 @@ test('a call whose client leaves, or that cannot be recorded, no longer counts a
   const gateway = await testGateway(t, {
     providers: { alpha: stream(chunk({ content: 'x' }), 60_000), beta: answer() },
     config: auto('strategy: least-busy'),
-    options: { random: () => 0 }, // of two equal targets the first
+    options: { random: () => 0 }, // the first of two equal targets
   })
   const leave = new AbortController()
   const response = await fetch(`${gateway.url}/v1/chat/completions`, {
@@ -139,7 +139,7 @@ test('a call whose client leaves, or that cannot be recorded, no longer counts a
   assert.equal(await probability(), 0.5)
 })
 
-test('sticky: the calls of a session stay at the target that served the first; a fallback moves them, a restart forgets them (ROUTE-10)', async (t) => {
+test('sticky: a session stays with the target of its first call; a fallback moves it, and a restart forgets it (ROUTE-10)', async (t) => {
   const data = temporaryDirectory(t)
   const setup = {
     providers: { alpha: answer(), beta: answer() },
@@ -217,7 +217,7 @@ test('a rule sends a call to its target, and the record says why (ROUTE-10)', as
     })
 })
 
-test('a call that needs tools, images or a long context goes only to targets that have them; if no target does, it is refused (ROUTE-12, PURE-07)', async (t) => {
+test('a call that needs tools, images or a long context uses only targets that have them; without such a target, it is refused (ROUTE-12, PURE-07)', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: answer(), beta: answer() },
     config: `
@@ -258,7 +258,7 @@ ${auto('strategy: priority')}`,
   )
 })
 
-test('answer_model: requested writes the requested id into the answer and into each event, and changes nothing else', async (t) => {
+test('answer_model: requested writes the requested id into the answer and each event, and changes nothing else', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: streamed('Grüße'), beta: answer() },
     config: `routes:
@@ -284,7 +284,7 @@ test('answer_model: requested writes the requested id into the answer and into e
   assert.equal(failed.text, `${chunk({ content: 'x' }, { model: 'as/asked' })}: ping\n\n${trouble}`)
 })
 
-test('a target that cooled down is tried again by the next call, and by nothing else (ROUTE-09, PURE-01)', async (t) => {
+test('a target that has cooled down is retried by the next call, and by nothing else (ROUTE-09, PURE-01)', async (t) => {
   let time = Date.now()
   const gateway = await testGateway(t, {
     providers: { alpha: fail(503), beta: answer() },

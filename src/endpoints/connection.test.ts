@@ -1,5 +1,5 @@
-// Things that a client may do with its connection besides sending and reading: many requests at once, a
-// half-closed socket, no Host, an answer that it does not read.
+// Unusual connections of clients: many requests at the same time, a half-closed socket, no Host, an answer
+// that is never read.
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
@@ -18,7 +18,7 @@ function open(t: TestContext, { url }: TestGateway): Socket {
   return socket
 }
 
-/** Everything that arrives until the other side closes. */
+/** Collects everything that arrives until the other side closes. */
 async function all(socket: Socket): Promise<string> {
   let text = ''
   socket.setEncoding('utf8')
@@ -28,7 +28,7 @@ async function all(socket: Socket): Promise<string> {
 
 const statuses = (text: string): string[] => [...text.matchAll(/HTTP\/1\.1 ([2-5]\d\d) /g)].map(([, s]) => s!)
 
-test('requests that come together are answered one after the other, in their order', async (t) => {
+test('requests that arrive together are answered one after the other, in order', async (t) => {
   let atOnce = 0
   let most = 0
   const slow: Script = async (response, received) => {
@@ -53,7 +53,7 @@ test('requests that come together are answered one after the other, in their ord
   assert.equal(most, 1)
 })
 
-test('a connection with too many waiting requests is closed, and its calls are given up', async (t) => {
+test('a connection with too many waiting requests is closed, and its calls end', async (t) => {
   const gateway = await testGateway(t, { providers: { alpha: () => {} } })
   const socket = open(t, gateway)
   socket.write(CALL)
@@ -74,7 +74,7 @@ for (const [name, bytes, expected] of [
   ['two calls', CALL + CALL, ['200', '200']],
   ['a path that is not there', read('/nothing'), ['404']],
 ] as const)
-  test(`a client that closes its side after ${name} gets its answer`, async (t) => {
+  test(`a client that closes its sending side after ${name} still receives its answer`, async (t) => {
     const slow: Script = (response, received) => void setTimeout(() => answer()(response, received), 100)
     const gateway = await testGateway(t, { providers: { alpha: slow } })
     const socket = open(t, gateway)
@@ -82,7 +82,7 @@ for (const [name, bytes, expected] of [
     assert.deepEqual(statuses(await all(socket)), expected)
   })
 
-test('a client that has really left is noticed even while its call waits for an answer (FLOW-05)', async (t) => {
+test('a client that has left is noticed even while its call waits for an answer (FLOW-05)', async (t) => {
   const gateway = await testGateway(t, { providers: { alpha: () => {} } })
   const socket = open(t, gateway)
   socket.write(CALL)
@@ -103,7 +103,7 @@ for (const [name, bytes, status] of [
   ['a call without Host', CALL.replace('host: localhost\r\n', ''), 400],
   ['HTTP/1.0 without Host', 'GET /v1/models HTTP/1.0\r\n\r\n', 403],
 ] as const)
-  test(`${name} gets a ${status} in the usual error shape (FAIL-01)`, async (t) => {
+  test(`${name} is refused with ${status} in the usual error shape (FAIL-01)`, async (t) => {
     const gateway = await testGateway(t)
     const socket = open(t, gateway)
     socket.end(bytes)
@@ -116,11 +116,11 @@ for (const [name, bytes, status] of [
     assert.equal(gateway.received(), 0)
   })
 
-test('a client that does not read an answer is cut off after the idle time, and others are answered', async (t) => {
+test('a client that does not read its answer is disconnected after the idle time, and others are served', async (t) => {
   const gateway = await testGateway(t, {
     config: 'resilience: { idle: 300ms }\nroutes: { auto: { targets: [ { model: alpha/model-a } ] } }',
   })
-  // Models with names of this length make a list that fits into no socket buffer.
+  // With this many characters, the names of the models make a list that exceeds any socket buffer.
   for (let calls = 0; calls < 40; calls++)
     await gateway.chat(ask(`alpha/${'m'.repeat(240)}`, { prompt_cache_key: 's'.repeat(250) }))
   const socket = open(t, gateway)

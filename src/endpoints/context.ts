@@ -1,4 +1,4 @@
-// Everything that read endpoints work with. It holds no way to reach a provider. For calls: call/context.ts.
+// Dependencies of read endpoints. They contain nothing that reaches a provider. For calls: call/context.ts.
 
 import type { Config } from '../config/load.ts'
 import type { Target } from '../core/call.ts'
@@ -13,30 +13,30 @@ import type { Reads } from '../store/reads.ts'
 import type { FactsOf } from './model-limits.ts'
 import type { RecordingSummary } from './schemas.ts'
 
-/** True if the configuration in the file is in force, and since when that is known. */
+/** State of the configuration file, current or rejected, and the time since which it applies. */
 export interface ConfigurationState {
   readonly state: 'current' | 'rejected'
   /** Milliseconds since the epoch. */
   readonly since: number
 }
 
-/** Returns the spending of a key in the present period, or in a session. */
+/** Returns the spending of a key in the current period, or in a session. */
 export type BudgetUse = (keyName: string | null, per: Period, sessionId?: string | null) => PeriodUse
 
-/** Amounts in US dollars; null without a key, or without a session to look at. */
+/** Amounts in US dollars; null without a key, or without a session. */
 export interface PeriodUse {
   /** Spending that counts against the budget, and the part of it that was not reported. */
   readonly usd: number | null
   readonly estimatedUsd: number | null
   /** Attempts whose cost is neither known nor estimated. */
   readonly unknownAttempts: number | null
-  /** Reserved for open calls. */
+  /** Amount reserved for open calls. */
   readonly reservedUsd: number | null
   /** End of the period, ms since the epoch; null for a session. */
   readonly resetsAt: number | null
 }
 
-/** Recordings that a replaying gateway answers from, and lines about them for a person. */
+/** Recordings from which a replaying gateway answers, and lines about them for a person. */
 export interface Recordings {
   readonly list: readonly RecordingSummary[]
   readonly notes: readonly string[]
@@ -55,7 +55,7 @@ export interface FleetStanding {
   readonly instances: number
   /** Calls that the shared log has not stored yet. */
   readonly backlog: number
-  /** Why it does not accept them at present; null if it does. */
+  /** Reason why the shared log does not accept them at present; null if it does. */
   readonly failure: string | null
 }
 
@@ -68,28 +68,28 @@ export interface ReadContext {
   ) => Readonly<Record<string, readonly string[]>>
   /** Facts about a configured model, `provider/model`. */
   readonly factsOf: FactsOf
-  /** What providers were seen to refuse. */
+  /** Parameters that providers have refused. */
   readonly learned: () => readonly LearnedRefusal[]
   /** Calls of all gateways that share a log. */
   readonly calls: Reads
-  /** Calls of this gateway; the same reads if there is no fleet. */
+  /** Calls of this gateway; the same reads as above without a fleet. */
   readonly instanceCalls: Reads
   /** Absent for a single gateway. */
   readonly fleet: (() => FleetStanding) | undefined
-  /** Why calls cannot be recorded at present; null if they can. */
+  /** Reason why calls cannot be recorded at present; null if they can. */
   readonly storeFailure: () => string | null
-  /** Why the request log cannot be read at present; null if it can. */
+  /** Reason why the request log cannot be read at present; null if it can. */
   readonly readFailure: () => string | null
   readonly configuration: () => ConfigurationState
-  /** Providers answer from recordings. */
+  /** True if providers answer from recordings. */
   readonly replay: boolean
-  /** Recordings that they answer from. */
+  /** Recordings from which they answer. */
   readonly recordings: Recordings
-  /** The gateway itself; `directory` holds its record; times in ms since the epoch. */
+  /** The gateway itself. `directory` contains its record; times are in ms since the epoch. */
   readonly about: { readonly version: string; readonly startedAt: number; readonly directory: string }
-  /** Throws `log_unavailable` if the log cannot be read. */
+  /** Returns the spending. Throws `log_unavailable` if the log cannot be read. */
   readonly budgetUse: BudgetUse
-  /** Newest calls that were refused before they had a record: of one key, or of all. */
+  /** Newest calls that were refused before they had a record, of one key or of all. */
   readonly refusals: Refusals['list']
   /** Returns all metrics in Prometheus' text format. */
   readonly metrics: () => string
@@ -98,6 +98,6 @@ export interface ReadContext {
   /** Live events of calls. */
   readonly feed: Pick<Feed, 'listen'>
   readonly pageTokens: PageTokens
-  /** Files of the page by name; null if they were not built. */
+  /** Files of the page by name; null if the page was not built. */
   readonly pageFiles: () => ReadonlyMap<string, PageFile> | null
 }

@@ -1,4 +1,4 @@
-// Errors of the gateway in places where other makers' clients look at their words and headers.
+// Errors of the gateway in the words and headers that other makers' clients look for.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ask, testGateway } from '../test/test-gateway.ts'
@@ -12,7 +12,7 @@ for (const [name, headers] of [
   ['an unknown one', as('nobody')],
   ['an empty one', { authorization: 'Bearer ' }],
 ] as const)
-  test(`a call with a wrong key (${name}) gets an error in the words that clients look for`, async (t) => {
+  test(`a call with a wrong key (${name}) is refused in the words that clients look for`, async (t) => {
     const gateway = await testGateway(t, { config: CONFIG })
     const got = await gateway.chat(ask('auto'), headers)
     assert.equal(got.status, 401)
@@ -26,7 +26,7 @@ test('an error of the gateway has its id in x-request-id, where SDKs look for it
     assert.equal(got.headers.get('x-request-id'), got.json.request_id)
 })
 
-test('a path of another dialect gets an error that says where calls go', async (t) => {
+test('a path of another dialect is refused with a message that names the path for calls', async (t) => {
   const gateway = await testGateway(t)
   const got = await gateway.get('/v1/no-such-dialect', { method: 'POST', body: '{}' })
   assert.equal(got.status, 404)

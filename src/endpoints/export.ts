@@ -1,5 +1,5 @@
-// GET /api/usage/export: every call that matches the filters, newest first, as a file: whole records as JSON,
-// or columns as CSV. Streamed from the store, so that a million calls take no memory.
+// GET /api/usage/export: every call that matches the filters, newest first, as a file. JSON contains whole
+// records, CSV contains columns. The file is streamed from the store, so that a million calls take no memory.
 import { z } from 'zod'
 import { GatewayError } from '../core/errors.ts'
 import { CALL_FIELDS, type CallRecord, type Field } from '../core/record.ts'
@@ -12,10 +12,10 @@ import { callList, invalid, listArguments, readsOf } from './query.ts'
 
 /** Rows per read. */
 const ROWS_PER_READ = 500
-/** Maximum concurrent exports: each keeps the reading thread busy. */
+/** Maximum concurrent exports, because each occupies the reading thread. */
 const MAX_EXPORTS = 2
 
-/** Columns of a table: fields of the record, and tokens after a dot. */
+/** Columns of a table: fields of the record, and token counts after a dot. */
 const COLUMNS = Object.entries<Field>(CALL_FIELDS).flatMap(([name, { kind }]) =>
   kind === 'tokens' ? TOKEN_PARTS.map((part) => `${name}.${part}`) : [name],
 )
@@ -55,7 +55,7 @@ export const exported = {
       )
     open++
     try {
-      let page = await calls.list(filter, { limit: ROWS_PER_READ }) // before the headers, because it may fail
+      let page = await calls.list(filter, { limit: ROWS_PER_READ }) // started before the headers, because it may fail
       response.writeHead(200, {
         'content-type': form === 'csv' ? 'text/csv; charset=utf-8' : 'application/json',
         'content-disposition': `attachment; filename="calls.${form}"`,
@@ -93,12 +93,12 @@ function cell(record: CallRecord, name: string): string {
 }
 
 /**
- * Beginnings that some spreadsheet takes for a formula, even after invisible characters, and in the
+ * Prefixes that some spreadsheet interprets as a formula, even after invisible characters, and in the
  * full-width forms of Chinese and Japanese keyboards.
  */
 const FORMULA = /^([\p{Z}\p{C}]*[=+\-@＝＋－＠﹦﹢﹣﹫]|[\t\r])/u
 
-/** Puts an apostrophe before a text that looks like a formula: clients choose their model ids. */
+/** Puts an apostrophe before a text that looks like a formula, because clients choose their model ids. */
 export function csvCell(value: string | number | boolean): string {
   if (typeof value !== 'string') return String(value)
   const harmless = FORMULA.test(value) ? `'${value}` : value

@@ -1,12 +1,12 @@
-// Providers that send more than an answer: floods of comments, blank lines or brackets; and deeply nested
-// requests. Memory must be bounded, no other call may wait, and the record must say what the client got.
+// Providers that send floods of comments, blank lines or brackets, and requests with deep nesting. Memory
+// must be bounded, no other call may wait, and the record must match the client's answer.
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { answer, chunk, DONE } from '../../mocks/test-upstream.ts'
 import { ask, testGateway } from '../test/test-gateway.ts'
 
-/** Writes a text again and again, as fast as it is accepted. */
+/** Writes a text repeatedly, as fast as it is accepted. */
 async function flood(response: ServerResponse, text: string, times: number): Promise<void> {
   for (let time = 0; time < times && !response.destroyed; time++)
     if (!response.write(text)) await room(response)
@@ -23,7 +23,7 @@ const room = (response: ServerResponse): Promise<void> =>
 
 const END = chunk({ content: 'here' }) + chunk({}, { finish_reason: 'stop' }) + DONE
 
-/** Longest time for which nothing else could run during an action, ms. */
+/** Returns the longest time for which nothing else could run during an action, ms. */
 async function longestWait(during: () => Promise<unknown>): Promise<number> {
   let longest = 0
   let last = performance.now()
@@ -70,7 +70,7 @@ for (const [what, text] of [
   ['blank lines', '\n'],
   ['empty comments', ':\n\n'],
 ] as const)
-  test(`5 MB of ${what} do not delay other calls, and the client gets the answer that follows`, async (t) => {
+  test(`5 MB of ${what} do not delay other calls, and the client receives the answer that follows`, async (t) => {
     const gateway = await testGateway(t, {
       providers: {
         alpha: async (response) => {
@@ -112,7 +112,7 @@ for (const [what, text] of [
     })
 
 for (const cached of [false, true])
-  test(`a request with deeply nested stream_options is answered like any other (cache ${cached ? 'on' : 'off'})`, async (t) => {
+  test(`a request with deeply nested stream_options is answered normally (cache ${cached ? 'on' : 'off'})`, async (t) => {
     const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`
     const gateway = await testGateway(t, {
       providers: { alpha: answer() },

@@ -1,10 +1,10 @@
-// The catalog in the format of Google's Gemini, and the test for Google's clients.
+// The catalog in Google Gemini's format, and the test that recognizes Google's clients.
 import { z } from 'zod'
 import type { AdmittedRead } from '../http/endpoint.ts'
 import type { ReadContext } from './context.ts'
 import { limitsOf } from './model-limits.ts'
 
-/** Parameters that such a client sends; the list is short, so it is always complete. */
+/** Parameters that a Google client sends. The list is short, so it is always complete. */
 export const googleQuery = {
   pageSize: z.string().optional().describe("Sent by Google's clients; the list is always complete."),
   pageToken: z.string().optional().describe("Sent by Google's clients; the list is always complete."),

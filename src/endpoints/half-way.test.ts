@@ -18,10 +18,10 @@ const QUESTION = 'Tell me a very long story about a gateway, please. '.repeat(20
 interface Row {
   readonly name: string
   readonly script: Script
-  /** The client leaves after the first bytes. */
+  /** True if the client leaves after the first bytes. */
   readonly leaves?: boolean
   readonly state: string
-  /** Source of `tokens`, and true if the counts are the mock's 20 and 7. */
+  /** Source of `tokens`. If reported, the counts are the mock's 20 and 7. */
   readonly source: 'reported' | 'estimated' | null
 }
 
@@ -92,7 +92,7 @@ for (const { name, script, leaves = false, state, source } of ROWS)
         got += Buffer.from(part).toString().split('goes on').length - 1
         if (leaves && got === TEXT.length) setTimeout(() => leave.abort(), 50)
       }
-    })().catch(() => {}) // a stream that is cut cannot be read to its end
+    })().catch(() => {}) // a cut stream cannot be read to the end
     const record = await gateway.record(response.headers.get('x-gateway-request-id'))
     assert.equal(record.state, state)
     assert.equal(record.tokens.source, source)
@@ -101,7 +101,8 @@ for (const { name, script, leaves = false, state, source } of ROWS)
     if (source === null) assert.deepEqual([input, output, record.cost_usd], [null, null, null])
     if (source === 'reported') assert.deepEqual([input, output], [20, 7])
     if (source === 'estimated') {
-      // 11 words and 2 marks, twenty times; 6 words, fifty times. A third off is still an estimate.
+      // The text has 11 words and 2 marks, twenty times, or 6 words, fifty times. An estimate may be off by a
+      // third.
       assert.ok(input > 160 && input < 340, `input ${input}`)
       assert.ok(output > 200 && output < 400, `output ${output}`)
       assert.equal(record.tokens.cached_input, null)

@@ -1,5 +1,5 @@
-// GET /api/health: the findings of `waybill doctor` that a running gateway can make itself; how full the
-// record is; how old the prices are. For admins, because it covers all keys.
+// GET /api/health: the findings of `waybill doctor` that a running gateway can make itself, including how
+// full the record is and how old the prices are. For admins, because it covers all keys.
 import { z } from 'zod'
 import { timeOfId } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
@@ -123,7 +123,7 @@ const sharedLogFinding = ({ failure, instances, backlog }: FleetStanding): Findi
     ? { verdict: 'ok', text: `the shared log answers; ${instances} gateways are alive` }
     : { verdict: 'BAD', text: `the shared log is unavailable, and ${backlog} calls wait for it: ${failure}` }
 
-/** Share of a budget from which its end is reported. */
+/** Used share of a budget from which a finding warns that it will run out. */
 const BUDGET_WARNING_SHARE = 0.8
 
 function budgetFindings({ config, budgetUse }: ReadContext): Finding[] {

@@ -1,4 +1,4 @@
-// Reports that the process is alive: no key, no Host guard, no database.
+// Reports that the process is alive. Needs no key and no database, and accepts any Host.
 import { z } from 'zod'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import type { ReadContext } from './context.ts'

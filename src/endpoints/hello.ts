@@ -1,4 +1,5 @@
-// HEAD /api/hello: Claude Code's request before its first call, without a key, to see if a server is running.
+// HEAD /api/hello: Claude Code sends this request before its first call, without a key, to check that a
+// server is running.
 import { z } from 'zod'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import type { ReadContext } from './context.ts'

@@ -1,6 +1,6 @@
-// Requests of an attacker, one per row, as bytes on a socket: the status, the error shape, no request to a
-// provider, and that others are served meanwhile and afterwards. Requests that are merely broken are in
-// bad-input.test.ts.
+// Requests of an attacker, one per row, as bytes on a socket. Each row checks the status, the error shape,
+// that no provider is reached, and that others are served during and after the attack. bad-input.test.ts
+// covers requests that are merely broken.
 import assert from 'node:assert/strict'
 import { chmodSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
@@ -86,7 +86,7 @@ test('an attacker’s requests are refused in the usual error shape, reach no pr
 })
 
 const MANY = 2 ** 20
-/** Bodies within the byte limit that would delay every other call for seconds while they are parsed. */
+/** Bodies within the byte limit. Parsing them would delay every other call for seconds. */
 const INTRICATE: readonly (readonly [string, string])[] = [
   ['nested lists', `${'['.repeat(9 * MANY)}${']'.repeat(9 * MANY)}`],
   ['nested objects', `${'{"a":'.repeat(3 * MANY)}1${'}'.repeat(3 * MANY)}`],
@@ -94,7 +94,7 @@ const INTRICATE: readonly (readonly [string, string])[] = [
   ['names', `{${Array.from({ length: MANY }, (_, n) => `"${n.toString(36)}":1`).join()}}`],
 ]
 
-test('a body of a million values gets a 413 before it is parsed; a body of long texts does not (PURE-07, FAIL-06)', async (t) => {
+test('a body of a million values is refused with 413 before it is parsed; a body of long texts is not (PURE-07, FAIL-06)', async (t) => {
   const gateway = await testGateway(t)
   const holding = (value: string) =>
     `{"model":"auto","messages":[{"role":"user","content":"x"}],"x":${value}}`
@@ -124,11 +124,11 @@ const SLOW: readonly (readonly [string, string, string])[] = [
 ]
 
 for (const [name, first, then] of SLOW)
-  test(`fifty clients ${name} are cut off with 408, and others are served meanwhile (FAIL-01, FAIL-06)`, async (t) => {
+  test(`fifty clients ${name} are disconnected with 408, and others are served meanwhile (FAIL-01, FAIL-06)`, async (t) => {
     const gateway = await testGateway(t, { server: 'headers_timeout: 1s, request_timeout: 1500ms' })
     const cutOff = Array.from({ length: 50 }, async () => {
       const socket = open(gateway)
-      socket.on('error', () => {}) // it is cut off while it writes
+      socket.on('error', () => {}) // the client is disconnected while it writes
       socket.write(first)
       const dribble = setInterval(() => socket.write(then), 50)
       const answer = await firstAnswer(socket)
@@ -141,7 +141,7 @@ for (const [name, first, then] of SLOW)
     await stillServes(gateway)
   })
 
-test('a slow client that stays within the time limit is served, and its answer may take longer than the limit for requests (FAIL-06)', async (t) => {
+test('a slow client within the time limit is served, and its answer may take longer than the limit for requests (FAIL-06)', async (t) => {
   const gateway = await testGateway(t, {
     server: 'headers_timeout: 2s, request_timeout: 2s',
     providers: {
@@ -174,7 +174,7 @@ test('a key file that other users may read or write is refused in one line (KEEP
 
 const open = (gateway: TestGateway): Socket => connect(Number(new URL(gateway.url).port), '127.0.0.1')
 
-/** The first complete answer on a connection, headers and body. */
+/** Returns the first complete answer on a connection, headers and body. */
 async function firstAnswer(socket: Socket): Promise<string> {
   let text = ''
   for await (const part of socket) {

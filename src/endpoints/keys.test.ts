@@ -1,5 +1,5 @@
-// Keys, at every endpoint: who is let in (KEEP-03), and that no key sees another key's rows (KEEP-04). A new
-// endpoint is requested by its path; if that is not enough, the test fails until it has a row here.
+// Keys at every endpoint: who is admitted (KEEP-03), and that no key sees another key's rows (KEEP-04). A new
+// endpoint is requested by its path. If that is not enough, the test fails until the endpoint has a row here.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
@@ -18,7 +18,7 @@ keys:
   - { name: boss, role: admin, digest: "${digest('key-of-boss')}" }`
 const as = (name: string) => ({ authorization: `Bearer key-of-${name}` })
 
-/** A call of Bob's, with everything by which another key might ask for it. */
+/** A call by Bob, with everything that another key might use to find it. */
 interface Others {
   readonly id: string
   readonly session: string
@@ -26,7 +26,7 @@ interface Others {
 }
 
 /**
- * Parameters of an endpoint whose bare path is not a valid request: in place of the `*`, or after the path.
+ * Parameters of endpoints whose bare path is not a valid request. They replace the `*`, or follow the path.
  */
 const ASKED: Readonly<Record<string, (others: Others) => string[]>> = {
   '/v1/models/*': () => ['auto'],
@@ -69,7 +69,7 @@ const NO_KEY: readonly (readonly [string, Record<string, string>])[] = [
   ['another and a right key', { authorization: 'Bearer nope', 'x-api-key': 'key-of-ann' }],
 ]
 
-test('without a valid key every endpoint but the probes gives a 401, and no provider is reached (KEEP-03, PURE-07)', async (t) => {
+test('without a valid key, every endpoint except the probes answers with 401, and no provider is reached (KEEP-03, PURE-07)', async (t) => {
   const gateway = await testGateway(t, { config: CONFIG })
   const others = { id: '01900000-0000-7000-8000-000000000001', session: 's', model: 'auto' }
   const reads = READS.flatMap((endpoint) =>
@@ -104,11 +104,11 @@ test('without a valid key every endpoint but the probes gives a 401, and no prov
 
 interface Seen {
   readonly url: string
-  /** Without the id, which is new in each answer. */
+  /** Leaves out the id, which is new in each answer. */
   readonly text: string
 }
 
-/** Everything that a key is shown. */
+/** Returns everything that is shown to a key. */
 async function view(gateway: TestGateway, who: string, others: Others): Promise<Seen[]> {
   const seen: Seen[] = []
   for (const { path } of READS)
@@ -124,7 +124,7 @@ async function view(gateway: TestGateway, who: string, others: Others): Promise<
   return seen
 }
 
-test('one key’s view does not change with another key’s calls, in any list, sum, line or single record (KEEP-04)', async (t) => {
+test('another key’s calls do not change a key’s view, in any list, sum, line or single record (KEEP-04)', async (t) => {
   const at = Date.now()
   const gateway = await testGateway(t, { config: CONFIG, options: { now: () => at } })
   const closed = async (who: string, id: string | null) => {
@@ -142,7 +142,7 @@ test('one key’s view does not change with another key’s calls, in any list, 
   }
   const mine = await call('ann')
   const others = { id: idOf(at), session: 'session-of-bob', model: 'alpha/bobs-model' }
-  const before = await view(gateway, 'ann', others) // when Bob had not called at all
+  const before = await view(gateway, 'ann', others) // before any call by Bob
   others.id = await call('bob')
   gateway.upstream.alpha!.script = answer('longer', { prompt_tokens: 9_000, completion_tokens: 9_000 })
   await call('bob', { 'x-claude-code-agent-id': 'agent-of-bob' })

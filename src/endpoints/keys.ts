@@ -1,5 +1,5 @@
 // GET /api/keys/me: the caller's name, rights and spent budgets. GET /api/keys: the same for every key if the
-// caller is an admin, for its own if it is a client.
+// caller is an admin, otherwise only for the caller's key.
 import { z } from 'zod'
 import type { KeyConfig } from '../config/load.ts'
 import { roundUsd } from '../core/money.ts'

@@ -1,4 +1,4 @@
-// U2: the known part of a call's cost stays on record and in every sum, and what is missing is named.
+// U2: the known part of a call's cost is in the record and in every sum, and the missing parts are named.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
@@ -13,14 +13,14 @@ models:
 routes: { auto: { targets: [ { model: alpha/model-a }, { model: beta/model-b } ] } }
 resilience: { stream_first_event: 200ms, answer: 200ms, cooldown: 1ms, retries: 0 }`
 
-/** 20 tokens in and 7 out, as the mock reports them, at the price of model-b. */
+/** Cost of 20 input and 7 output tokens, as the mock reports them, at the price of model-b. */
 const KNOWN = (20 * 1 + 7 * 10) / 1e6
 
 const html: Script = (response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<p>')
 const refused: Script = (response) =>
   void response.writeHead(429, { 'content-type': 'application/json' }).end('{"error":{"message":"no"}}')
 
-/** Failures of the first target, and what is then missing from the cost. */
+/** Failures of the first target, and the parts that are then missing from the cost. */
 const FIRST: readonly (readonly [name: string, script: Script, missing: readonly string[]])[] = [
   ['resets the connection', (response) => void response.destroy(), ['attempt']],
   ['answers with a page', html, ['attempt']],
@@ -37,7 +37,7 @@ const closed = async (gateway: TestGateway, body: object) =>
 
 for (const [name, script, missing] of FIRST)
   for (const isStream of [false, true])
-    test(`a first target that ${name} leaves the cost of the ${isStream ? 'stream' : 'answer'} of the second on record (USE-06)`, async (t) => {
+    test(`a first target that ${name} leaves the cost of the second target’s ${isStream ? 'stream' : 'answer'} on record (USE-06)`, async (t) => {
       const gateway = await testGateway(t, {
         providers: { alpha: script, beta: isStream ? streamed : whole },
         config: CONFIG,
@@ -70,7 +70,7 @@ for (const [name, script, missing] of FIRST)
       assert.equal(/^waybill_calls_without_cost_total\{.*\} 1$/m.test(metrics), isMinimum)
     })
 
-test('with unknown costs, a key’s spending is shown as a minimum, or as an estimate if the key has a budget', async (t) => {
+test('unknown costs make a key’s spending a minimum, or an estimate if the key has a budget', async (t) => {
   const digest = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`
   const gateway = await testGateway(t, {
     providers: { alpha: html, beta: whole },
@@ -82,8 +82,8 @@ keys:
   const of = async (name: string, model: string) => {
     const headers = { authorization: `Bearer key-of-${name}` }
     await gateway.chat(ask(model), headers)
-    await sleep(50) // the answer may be there before its end is noted
-    await gateway.get('/api/usage/request-logs', { headers }) // waits for what is being written
+    await sleep(50) // the answer may arrive before its end is recorded
+    await gateway.get('/api/usage/request-logs', { headers }) // waits for pending writes
     return (await gateway.get('/api/keys/me', { headers })).json
   }
   const direct = await of('ann', 'beta/model-b')
@@ -95,7 +95,7 @@ keys:
   assert.ok(estimated.estimated_usd > 0 && estimated.spent_usd > KNOWN)
 })
 
-test('a call that cannot be priced, or whose provider reports no usage, says so', async (t) => {
+test('a call that cannot be priced, or whose provider reports no usage, is marked as such', async (t) => {
   const gateway = await testGateway(t, {
     providers: { beta: whole },
     config: CONFIG.replace(/.*alpha.*\n/, '').replace('{ model: alpha/model-a }, ', ''),

@@ -1,10 +1,10 @@
-// GET /api/models/refusals: what a gateway learned, as soon as it has.
+// GET /api/models/refusals: refusals that a gateway has learned, immediately after it learns them.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { answer } from '../../mocks/test-upstream.ts'
 import { testGateway } from '../test/test-gateway.ts'
 
-test('a learned refusal is listed in /api/models/refusals, with the end of its seven days (FIT-03)', async (t) => {
+test('a learned refusal is listed in /api/models/refusals until it expires after seven days (FIT-03)', async (t) => {
   const error = { message: "Unsupported parameter: 'seed'", type: 'invalid_request_error', param: 'seed' }
   const gateway = await testGateway(t, {
     providers: {

@@ -1,4 +1,5 @@
-// GET /api/models/refusals: parameters that providers were seen to refuse, and that requests go without (FIT-03).
+// GET /api/models/refusals: parameters that providers have refused and that requests therefore leave out
+// (FIT-03).
 import { z } from 'zod'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import { learnedUntil } from '../models/learned.ts'

@@ -1,5 +1,5 @@
-// Rate limits and budgets of keys: what is refused, what the error says, and that a refused call leaves
-// nothing behind.
+// Rate limits and budgets of keys: refused calls, their errors, and that a refused call leaves nothing
+// behind.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
@@ -17,7 +17,7 @@ const key = (name: string, limits = '') =>
   `{ name: ${name}, digest: "sha256:${createHash('sha256').update(`key-of-${name}`).digest('hex')}"${limits} }`
 const as = (name: string) => ({ authorization: `Bearer key-of-${name}` })
 
-/** USAGE has 20 input tokens: $2 a call. */
+/** USAGE has 20 input tokens, which makes $2 per call. */
 const keys = (...list: string[]) => `${ROUTES}\nkeys: [ ${list.join(', ')} ]`
 
 const start = (t: TestContext, setup: Setup) =>
@@ -32,11 +32,11 @@ async function spend(gateway: TestGateway, who: string, model = 'auto') {
   return got
 }
 
-test('when a key has made the calls that its window allows, the next one gets a 429 with Retry-After, and causes no record and no inference (PURE-07)', async (t) => {
+test('after the calls that a key’s window allows, the next call is refused with 429 and Retry-After, and causes no record and no inference (PURE-07)', async (t) => {
   const gateway = await start(t, {
     config: keys(key('ann', ', rate: { requests: 3, per: 3s }'), key('bob')),
   })
-  // All at once, so that they fall within one window however slow the machine is.
+  // Sent concurrently, so that they are within one window even on a slow machine.
   const calls = await Promise.all([1, 2, 3, 4].map(() => gateway.chat(ask('auto'), as('ann'))))
   assert.deepEqual(calls.map(({ status }) => status).sort(), [200, 200, 200, 429])
   const refused = calls.find(({ status }) => status === 429)!
@@ -53,7 +53,7 @@ test('when a key has made the calls that its window allows, the next one gets a 
   assert.equal((await gateway.chat(ask('auto'), as('ann'))).status, 200)
 })
 
-test('a spent budget refuses calls, says when it starts again, and starts again then', async (t) => {
+test('a spent budget refuses calls, reports when it restarts, and restarts then', async (t) => {
   let time = Date.UTC(2026, 10, 30, 23, 59)
   const gateway = await start(t, {
     config: keys(key('ann', ', budget: { usd: 3, unpriced: allow }'), key('bob', ', budget: { usd: 3 }')),
@@ -80,7 +80,7 @@ test('a spent budget refuses calls, says when it starts again, and starts again 
   assert.equal((await spend(gateway, 'ann')).status, 200, 'December')
 })
 
-test('spending survives a restart, the deletion of old rows, and a budget that is set later', async (t) => {
+test('spending survives a restart, the deletion of old rows, and the later introduction of a budget', async (t) => {
   const data = temporaryDirectory(t)
   const before = await start(t, { data, config: keys(key('ann')) })
   assert.equal((await spend(before, 'ann')).status, 200)
@@ -93,7 +93,7 @@ test('spending survives a restart, the deletion of old rows, and a budget that i
   assert.equal(after.received(), 0)
 })
 
-test('a fallback counts the known cost of each attempt, even if the cost of the whole call is only a minimum', async (t) => {
+test('a fallback counts the known cost of each attempt, even if the total is only a minimum', async (t) => {
   const gateway = await start(t, {
     providers: { alpha: (response) => response.destroy(), beta: answer() },
     config: `${ROUTES.replace('{ model: alpha/model-a }', '{ model: alpha/model-a }, { model: beta/model-b }')}\nkeys: [ ${key('ann', ', budget: { usd: 2 }')} ]`,
@@ -105,7 +105,7 @@ test('a fallback counts the known cost of each attempt, even if the cost of the 
   assert.equal((await spend(gateway, 'ann')).json.error.code, 'budget_exceeded')
 })
 
-test('open calls are not cut off when the budget is spent', async (t) => {
+test('open calls continue when the budget is spent', async (t) => {
   const slow = stream(chunk({ content: 'a' }), 300, chunk({}, { finish_reason: 'stop' }), 'data: [DONE]\n\n')
   const gateway = await start(t, {
     providers: { alpha: answer(), beta: slow },

@@ -1,5 +1,5 @@
-// A reader of the feed that reads nothing for a while learns that it lost calls, even if no further call
-// follows.
+// If a reader of the feed reads nothing for a while, it is notified of lost calls, even without a further
+// call.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { live } from './live.ts'
 
-test('a slow reader learns that changes were lost, and how to go on (PAGE-05)', async (t) => {
+test('a slow reader is notified that changes were lost, and how to continue (PAGE-05)', async (t) => {
   let tell: ((told: { json: string }) => void) | undefined
   const feed = {
     listen: (_key: string | undefined, listener: typeof tell) => {
@@ -32,7 +32,7 @@ test('a slow reader learns that changes were lost, and how to go on (PAGE-05)', 
   socket.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n')
   await once(socket, 'data')
   socket.pause()
-  // More than both ends of the connection and the gateway can hold; then the last call, which is lost.
+  // Sends more than both ends of the connection and the gateway can buffer. The last call is lost.
   const json = JSON.stringify({ id: 'x'.repeat(500_000) })
   for (let n = 0; n < 100 && response.writableLength <= 2 ** 20; n++) {
     tell!({ json })

@@ -1,5 +1,6 @@
-// GET /api/usage/live: server-sent events, one for each change of a call, as in its record; a client's key
-// sees only its own calls. A reader that is too slow loses events, is notified, and reads the list again.
+// GET /api/usage/live: server-sent events, one for each change of a call, with the fields of its record. A
+// client's key sees only its own calls. A reader that is too slow loses events, is notified, and must read
+// the list again.
 import type { ServerResponse } from 'node:http'
 import { GatewayError } from '../core/errors.ts'
 import type { OtherEndpoint } from '../http/endpoint.ts'
@@ -8,13 +9,13 @@ import { UNTAKEN } from '../http/untaken.ts'
 import type { ReadContext } from './context.ts'
 import { noQuery, ownKey } from './query.ts'
 
-/** Maximum concurrent readers: each holds a connection. */
+/** Maximum concurrent readers, because each occupies a connection. */
 const MAX_READERS = 64
-/** Maximum bytes that wait for one of them. */
+/** Maximum bytes that wait for one reader. */
 const MAX_WAITING_BYTES = 2 ** 20
-/** Interval at which events are sent together, ms. */
+/** Interval at which events are sent in batches, ms. */
 const TOGETHER_MS = 100
-/** Interval of a keep-alive comment, at which the key is checked again, ms. */
+/** Interval of a keep-alive comment, at which the key is also checked again, ms. */
 const ALIVE_MS = 15_000
 
 const readers = new WeakMap<object, Set<ServerResponse>>()
@@ -60,7 +61,7 @@ export const live = {
       UNTAKEN.count(response, caller.name)
       waiting = []
       size = 0
-      // Reports a loss even if no further call follows.
+      // Reports a loss even if no further call happens.
       timer = isSlow ? setTimeout(flush, TOGETHER_MS) : null
     }
     const ignore = feed.listen(ownKey(caller), ({ json }) => {
@@ -78,7 +79,7 @@ export const live = {
         response.end()
       }
     }, ALIVE_MS)
-    response.setTimeout(4 * ALIVE_MS, () => response.destroy()) // it reads nothing any more
+    response.setTimeout(4 * ALIVE_MS, () => response.destroy()) // the client has stopped reading
     response.once('close', () => {
       ignore()
       clearInterval(alive)

@@ -1,5 +1,4 @@
-// Limits on what all clients together may request at the same time (open calls, bytes of their bodies), and
-// on what one key may.
+// Limits on concurrent use, for all clients together and for one key: open calls, and bytes of their bodies.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { connect } from 'node:net'
@@ -14,7 +13,7 @@ const as = (name: string) => ({ authorization: `Bearer key-of-${name}` })
 const AUTO = 'routes: { auto: { targets: [ { model: alpha/model-a } ] } }'
 const MIB = 2 ** 20
 
-/** A provider that answers when the test tells it to. */
+/** A provider that answers when the test releases the answer. */
 function held() {
   let release = () => {}
   const released = new Promise<void>((done) => (release = done))
@@ -29,7 +28,7 @@ const until = async (isSo: () => boolean) => {
   for (const end = performance.now() + 2_000; !isSo(); await sleep(5)) assert.ok(performance.now() < end)
 }
 
-test('a call beyond the limit of open calls gets a 503 with Retry-After, reaches no provider, and has no record', async (t) => {
+test('a call beyond the limit of open calls is refused with 503 and Retry-After, reaches no provider, and has no record', async (t) => {
   const { script, release } = held()
   const gateway = await testGateway(t, { providers: { alpha: script }, server: 'max_calls: 2' })
   const open = [gateway.chat(ask('auto')), gateway.chat(ask('auto'))]
@@ -44,7 +43,7 @@ test('a call beyond the limit of open calls gets a 503 with Retry-After, reaches
   assert.equal(gateway.received(), 3)
 })
 
-test('if there are several keys, one key may have at most half of the open calls', async (t) => {
+test('with several keys, one key may have at most half of the open calls', async (t) => {
   const { script, release } = held()
   const gateway = await testGateway(t, {
     providers: { alpha: script },
@@ -62,7 +61,7 @@ test('if there are several keys, one key may have at most half of the open calls
   for (const call of [...open, other]) assert.equal((await call).status, 200)
 })
 
-/** Begins a call and sends this much of a body whose announced size is `announced`. */
+/** Begins a call, and sends this many bytes of a body whose announced size is `announced`. */
 function begin(t: TestContext, { url }: TestGateway, sent: number, announced: number) {
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   t.after(() => socket.destroy())
@@ -75,7 +74,7 @@ function begin(t: TestContext, { url }: TestGateway, sent: number, announced: nu
   return { socket, text: () => text }
 }
 
-test('if unfinished bodies take too much memory, the largest is refused, and small calls pass', async (t) => {
+test('if unfinished bodies take too much memory, the largest is refused, and small calls are served', async (t) => {
   const gateway = await testGateway(t, { server: 'body_limit: 1MiB, max_body_bytes: 2MiB' })
   const bodies = [0.9, 0.7, 0.6].map((part) => begin(t, gateway, part * MIB, MIB))
   await until(() => bodies.some(({ text }) => text() !== ''))
@@ -87,7 +86,7 @@ test('if unfinished bodies take too much memory, the largest is refused, and sma
   assert.equal((await gateway.chat(ask('auto'))).status, 200)
 })
 
-test('a call gives back everything that it holds when it is over, however it ends', async (t) => {
+test('at its end, a call releases everything that it held, however it ends', async (t) => {
   const gateway = await testGateway(t, { server: 'body_limit: 1MiB, max_body_bytes: 1MiB, max_calls: 1' })
   const large = ask('auto', { user: 'x'.repeat(0.9 * MIB) })
   for (const body of [large, '{'.repeat(0.9 * MIB), ask('nowhere', { user: 'x'.repeat(0.9 * MIB) }), large])

@@ -1,4 +1,4 @@
-// GET /metrics: metrics for Prometheus. Totals over all keys, so with keys it is for admins only.
+// GET /metrics: metrics for Prometheus. The totals cover all keys, so with keys they are for admins only.
 import { z } from 'zod'
 import { GatewayError } from '../core/errors.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'

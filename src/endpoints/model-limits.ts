@@ -1,12 +1,15 @@
-// Limits and capabilities that lists of models state: a model's own, and for a route what holds for all of its targets.
-// What is not known of each is null.
+// Limits and capabilities in lists of models. For a route, they are those that all targets share. Unknown
+// values are null.
 import type { Config } from '../config/load.ts'
 import type { Facts } from '../models/facts.ts'
 
 export interface ModelLimits {
-  /** Longest input, tokens: for a route the longest window, because calls that are too long for one target go to others. */
+  /**
+   * Longest input, tokens. For a route, this is the longest window of its targets, because calls that are too
+   * long for one target use others.
+   */
   readonly context: number | null
-  /** Largest output that may be asked, tokens. */
+  /** Largest output that may be requested, tokens. */
   readonly output: number | null
   readonly efforts: NonNullable<Facts['efforts']> | null
   readonly thinking: NonNullable<Facts['thinking']> | null
@@ -32,11 +35,11 @@ export function limitsOf(id: string, { routes, models }: Config, factsOf: FactsO
   }
 }
 
-/** Returns the values if all are known and there are any. */
+/** Returns the values if there are any and all are known. */
 const known = <Value>(values: readonly (Value | undefined)[]): readonly Value[] | null =>
   values.length > 0 && values.every((value) => value !== undefined) ? values : null
 
-/** Returns what all lists contain, in the order of the first; null if one of them is unknown. */
+/** Returns the words that all lists contain, in the order of the first list; null if one list is unknown. */
 function common<Word>(lists: readonly (readonly Word[] | undefined)[]): Word[] | null {
   const all = known(lists)
   return all && all[0]!.filter((word) => all.every((list) => list.includes(word)))

@@ -1,5 +1,6 @@
-// The catalog in OpenAI's list format, in Anthropic's for a caller that sends `anthropic-version`, or in
-// Google's for a client of Google's: GET /v1/models, and one entry, whose id may hold slashes, even encoded.
+// GET /v1/models, and one entry of it, whose id may contain slashes, even encoded. The catalog is in OpenAI's
+// list format. A caller that sends `anthropic-version` receives Anthropic's format, and a Google client
+// receives Google's.
 import { z } from 'zod'
 import { GatewayError } from '../core/errors.ts'
 import type { AdmittedRead, ReadEndpoint } from '../http/endpoint.ts'
@@ -34,8 +35,9 @@ const anthropicEntry = z.strictObject({
 })
 const id = z.string().nullable()
 /**
- * Codex's own list, which it asks for with its version if it has a ChatGPT login. An entry would replace what Codex knows of a
- * model, its instructions and the form of its tools with it; an empty list leaves all of that as it is.
+ * Codex's own list, which it requests with its version if it has a ChatGPT login. An entry would replace
+ * everything that Codex knows of a model, including its instructions and the form of its tools. An empty list
+ * leaves all of that unchanged.
  */
 const CODEX_LIST = z.strictObject({ models: z.tuple([]) })
 
@@ -74,7 +76,7 @@ const toAnthropic = ({ id, created }: CatalogEntry, { config, factsOf }: Known) 
   }
 }
 
-/** Anthropic's types of thinking, by our words for them. */
+/** Anthropic's types of thinking, by the gateway's names for them. */
 const TYPES = {
   adaptive: 'adaptive',
   between_tools: 'between_tools',

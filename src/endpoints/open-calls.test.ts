@@ -1,5 +1,5 @@
-// Memory of an open call while its provider works: the text that may have to be sent again, and nothing
-// twice.
+// Memory of an open call while its provider works. It holds the text that may have to be sent again, and
+// nothing twice.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -11,20 +11,20 @@ setFlagsFromString('--expose-gc')
 const gc = runInNewContext('gc') as () => void
 
 const OPEN = 16
-/** 6 MB in 60,000 different texts. */
+/** A text of 6 MB with 60,000 different parts. */
 const MESSAGES = Array.from({ length: 60_000 }, (_, n) => ({
   role: 'user',
   content: `${n} `.padEnd(80, 'x'),
 }))
 const BODY = JSON.stringify({ model: 'auto', messages: MESSAGES })
 
-test('a parsed body is released when the call has been routed, and no copy of it stays in memory', async (t) => {
+test('a parsed body is released once the call has been routed, and no copy of it stays in memory', async (t) => {
   const release = Promise.withResolvers<void>()
   let waiting = 0
   const gateway = await testGateway(t, {
     providers: {
       alpha: async (response, received) => {
-        // The mock of this test is in the same process and keeps what it received.
+        // The mock runs in the same process and stores the received requests.
         Object.assign(received, { text: '', json: {} })
         waiting++
         await release.promise
@@ -45,6 +45,7 @@ test('a parsed body is released when the call has been routed, and no copy of it
   const each = held() - before
   release.resolve()
   await Promise.all(calls)
-  // The text, the bytes that its connection has until the provider answers, and those of the client of this test.
+  // The limit covers the text, the bytes that its connection holds until the provider answers, and the bytes
+  // of this test's client.
   assert.ok(each < 3.8, `each open call holds ${each.toFixed(1)} times its body`)
 })

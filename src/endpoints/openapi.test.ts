@@ -1,5 +1,5 @@
-// The OpenAPI document: valid, whole, and served under the same rules as everything else. Every test checks
-// that answers have the documented shapes: `test-gateway.ts` compares each answer that it reads.
+// The OpenAPI document is valid, complete, and served under the same rules as other endpoints. In all tests,
+// `test-gateway.ts` compares each answer that it reads with the documented shape.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
@@ -8,7 +8,7 @@ import { errorSchema } from '../core/error-schema.ts'
 import { CALLS, OTHERS, READS } from '../gateway/endpoints.ts'
 import { AUTO, ask, testGateway } from '../test/test-gateway.ts'
 
-test('/openapi.json is valid OpenAPI 3.1 and names every endpoint, every parameter and how to be let in', async (t) => {
+test('/openapi.json is valid OpenAPI 3.1 and names every endpoint, every parameter and the authentication', async (t) => {
   const gateway = await testGateway(t)
   const { json } = await gateway.get('/openapi.json')
   const { valid, errors } = await new Validator().validate(structuredClone(json))

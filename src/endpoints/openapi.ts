@@ -1,4 +1,4 @@
-// GET /openapi.json: the interface as an OpenAPI 3.1 document.
+// GET /openapi.json: the API as an OpenAPI 3.1 document.
 import { z } from 'zod'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import type { ReadContext } from './context.ts'

@@ -1,5 +1,5 @@
-// KEEP-06: which web pages may use a gateway without keys. A browser names the page's origin in Origin, and
-// sends a POST without Content-Type without a preflight request; so the page's scheme, name and port all
+// KEEP-06: web pages that may use a gateway without keys. A browser names the page's origin in Origin, and
+// sends a POST without Content-Type without a preflight request. So the page's scheme, name and port all
 // matter.
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
@@ -8,7 +8,7 @@ import { ask, type TestGateway, testGateway } from '../test/test-gateway.ts'
 
 const BODY = JSON.stringify(ask('auto'))
 
-/** `PORT` in an Origin or Host is the gateway's. */
+/** `PORT` in an Origin or Host is replaced by the gateway's port. */
 function call(gateway: TestGateway, origin: string, host?: string, type: string | null = 'application/json') {
   const { port } = new URL(gateway.url)
   const headers = {
@@ -42,7 +42,7 @@ const ORIGINS = [
   ['http://localhost', 'localhost:PORT', 403],
   ['https://localhost:PORT', 'localhost:PORT', 403],
   ['http://127.0.0.1:PORT', 'localhost:PORT', 403],
-  ['http://localhost:3000', 'localhost:3000', 200], // a published port of a container: a page cannot choose its Host
+  ['http://localhost:3000', 'localhost:3000', 200], // published port of a container: a page cannot choose its Host
   ['http://localhost', 'localhost', 200],
   ['tauri://localhost', 'localhost:PORT', 403],
   ['tauri://localhost:PORT', 'localhost:PORT', 403],
@@ -58,7 +58,7 @@ const ORIGINS = [
 test('a web page can call only from the gateway’s own address, with the Origin that its browser sends', async (t) => {
   const gateway = await testGateway(t)
   for (const [origin, host, status] of ORIGINS)
-    await t.test(`${origin || 'an empty Origin'} that calls ${host} gets ${status}`, async () => {
+    await t.test(`${origin || 'an empty Origin'} that calls ${host} is answered with ${status}`, async () => {
       const before = gateway.received()
       const got = await call(gateway, origin, host)
       assert.equal(got.status, status, JSON.stringify(got.json))
@@ -83,15 +83,15 @@ const ALLOWED_ORIGINS = [
   ['tauri://waybill.lan', 'waybill.lan:PORT', 403],
 ] as const
 
-test('only allowed names and origins may call', async (t) => {
+test('only allowed names and origins may make calls', async (t) => {
   const gateway = await testGateway(t, { server: ALLOWED })
   for (const [origin, host, status] of ALLOWED_ORIGINS)
-    await t.test(`${origin} that calls ${host} gets ${status}`, async () => {
+    await t.test(`${origin} that calls ${host} is answered with ${status}`, async () => {
       assert.equal((await call(gateway, origin, host)).status, status)
     })
 })
 
-test('a web page that does not send JSON gets a 415, and nothing is spent', async (t) => {
+test('a web page that does not send JSON is refused with 415, and nothing is spent', async (t) => {
   const gateway = await testGateway(t)
   for (const type of [null, 'text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data'])
     await t.test(type ?? 'no Content-Type', async () => {

@@ -1,10 +1,10 @@
-// Errors of the gateway itself, as clients that read headers see them; and keys that a provider repeats in an answer.
+// Errors of the gateway itself, for clients that read headers, and keys that a provider repeats in an answer.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { chunk, DONE, stream } from '../../mocks/test-upstream.ts'
 import { ask, providerKey, testGateway } from '../test/test-gateway.ts'
 
-test('every error of the gateway has the request’s id in x-request-id as well as in its body', async (t) => {
+test('every error of the gateway has the request’s id both in x-request-id and in its body', async (t) => {
   const gateway = await testGateway(t)
   for (const path of ['/v1/chat/completions', '/nowhere', '/api/sessions?limit=x', '/v1/models/none']) {
     const { status, headers, json } = await gateway.get(path)

@@ -1,5 +1,5 @@
-// The page as it is served, how a user signs in, its live feed, and the files that it can export. How it
-// looks in a browser is tested in `src/page`.
+// The served page, signing in, its live feed, and the files that it can export. Tests of the page in a
+// browser are in `src/page`.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -21,7 +21,7 @@ keys:
 const as = (key: string) => ({ authorization: `Bearer ${key}` })
 const post = (headers: Record<string, string>) => ({ method: 'POST', headers })
 
-/** Files as the bundler makes them. */
+/** Files as the bundler writes them. */
 function files(t: TestContext): URL {
   const directory = mkdtempSync(join(tmpdir(), 'waybill-files-'))
   t.after(() => rmSync(directory, { recursive: true }))
@@ -42,7 +42,7 @@ const VIEWS = [
   '/health',
 ]
 
-test('every view is the same document, under a policy that lets nothing else in (PAGE-02)', async (t) => {
+test('every view is the same document, with a policy that allows only its own files (PAGE-02)', async (t) => {
   const gateway = await testGateway(t, { config: KEYS, options: { page: files(t) } })
   for (const path of VIEWS) {
     const { status, headers, text } = await gateway.get(path, {
@@ -70,7 +70,7 @@ test('every view is the same document, under a policy that lets nothing else in 
   assert.deepEqual([posted.status, posted.headers.get('allow')], [405, 'GET, HEAD, OPTIONS'])
 })
 
-test('a browser at an unknown address gets the page, a program an error in JSON', async (t) => {
+test('at an unknown address, a browser receives the page, and a program an error in JSON', async (t) => {
   const gateway = await testGateway(t, { config: KEYS, options: { page: files(t) } })
   const html = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
   for (const path of ['/nosuch', '/call']) {
@@ -92,12 +92,12 @@ test('a browser at an unknown address gets the page, a program an error in JSON'
     assert.ok((await gateway.get(path, { headers: { ...html, ...as('key-of-boss') } })).json.error, path)
 })
 
-test('a gateway whose page was not built says so', async (t) => {
+test('a gateway whose page was not built reports that', async (t) => {
   const gateway = await testGateway(t, { options: { page: pathToFileURL('/nowhere/') } })
   assert.match((await gateway.get('/')).text, /npm run build/)
 })
 
-test('a token of the page can read what its key can, but can make neither calls nor tokens (PAGE-03)', async (t) => {
+test('a page token can read what its key can read, but can create neither calls nor tokens (PAGE-03)', async (t) => {
   const gateway = await testGateway(t, { config: KEYS })
   for (const key of ['ann', 'bob']) await gateway.chat(ask('auto'), as(`key-of-${key}`))
   const { status, json } = await gateway.get('/page/sign-in', post(as('key-of-ann')))
@@ -167,7 +167,7 @@ test('signing in from another site’s page, or without a key, is refused', asyn
       )
 })
 
-/** The events of the live feed, from now on. */
+/** Reads the events of the live feed from now on. */
 async function follow(t: TestContext, gateway: TestGateway, key: string | null) {
   const stop = new AbortController()
   t.after(() => stop.abort())

@@ -1,5 +1,5 @@
 // The page in the browser: the same document at the address of every view, and the two files that it loads.
-// They hold no data and need no key. Knows their names and headers; their content is made in `src/page`.
+// They contain no data and need no key. Knows the files' names and headers; `src/page` makes their content.
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
@@ -14,7 +14,7 @@ const TYPES = {
   'icon.svg': 'image/svg+xml',
 } as const
 
-/** Allows only the page's own files, and no way from text to markup or code. */
+/** Allows only the page's own files, and prevents text from becoming markup or code. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -37,7 +37,7 @@ const HEADERS = {
   'cache-control': 'no-cache',
 }
 
-/** Reads the files on the first request, and keeps them. */
+/** Reads the files on the first request, and caches them. */
 export function readPage(directory: URL): ReadContext['pageFiles'] {
   let files: ReadonlyMap<string, PageFile> | null = null
   return () => {
@@ -62,7 +62,7 @@ const served = (path: string, summary: string): OtherEndpoint<ReadContext> => ({
   summary,
   keyless: true,
   mediaType: 'text/html',
-  query: z.looseObject({}), // the page reads it to choose what to show
+  query: z.looseObject({}), // the page reads this header to choose what to show
   handle({ rest, request }, response, { pageFiles }) {
     const { bytes, type, etag } = fileOf(pageFiles(), path === '/page/*' ? rest : 'index.html')
     const headers = { ...HEADERS, etag }
@@ -83,7 +83,7 @@ function fileOf(files: ReturnType<ReadContext['pageFiles']>, name: string): Page
   return file
 }
 
-/** Answers a browser at an address without a view: the page reports it. */
+/** Answers a browser at an address without a view; the page shows the error. */
 export const nowhere: OtherEndpoint<ReadContext>['handle'] = ({ request }, response, { pageFiles }) => {
   const { bytes, type } = fileOf(pageFiles(), 'index.html')
   response.writeHead(404, { ...HEADERS, 'content-type': type, 'content-length': bytes.length })

@@ -1,5 +1,5 @@
-// GET /v1beta/models: public facts about the models, and nothing else (KEEP-05): no weights, tiers or prices.
-// A client of Google's gets it in Google's format, and a single entry under its name.
+// GET /v1beta/models: only public facts about the models (KEEP-05), without weights, tiers or prices. A
+// Google client receives them in Google's format, and can request a single entry by its name.
 import { z } from 'zod'
 import { GatewayError } from '../core/errors.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'

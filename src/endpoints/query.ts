@@ -8,7 +8,7 @@ import type { CallFilter, Page } from '../store/filters.ts'
 import type { Reads, Span } from '../store/reads.ts'
 import type { ReadContext } from './context.ts'
 
-/** For an endpoint without parameters. */
+/** Schema for an endpoint without parameters. */
 export const noQuery = z.strictObject({})
 
 /** Selects the calls of all gateways that share a log, or only those of this one. */
@@ -39,7 +39,7 @@ const status = z
   )
   .optional()
 
-/** Keyset pages: number of rows, and the row to start after. */
+/** Parameters of keyset pages: the number of rows, and the row after which to start. */
 export const pageQuery = {
   limit: z
     .string()
@@ -60,10 +60,10 @@ const filters = Object.fromEntries<z.ZodType>(
   ),
 ) as { [Name in keyof FieldFilter]-?: z.ZodType<FieldFilter[Name]> }
 
-/** A page of calls and its filters. Contract "Lists". */
+/** Parameters of a page of calls, with filters. See the contract's section "Lists". */
 export const callList = z.strictObject({ ...pageQuery, ...filters, ...scope, since: time, until: time })
 
-/** Returns the arguments of a list of calls, from its query and its caller. */
+/** Returns the arguments for a list of calls, based on its query and its caller. */
 export function listArguments(
   { limit, cursor, scope: _, ...filter }: z.output<typeof callList>,
   caller: Caller,
@@ -77,21 +77,21 @@ export function listArguments(
   ]
 }
 
-/** Returns the gateway key to whose rows this caller is limited; undefined: all rows. */
+/** Returns the gateway key whose rows this caller may see; undefined for all rows. */
 export const ownKey = ({ role, name }: Caller): string | undefined =>
   role === 'client' ? (name ?? undefined) : undefined
 
 const HOUR = 3_600_000
 const WINDOWS = { '24h': 24 * HOUR, '7d': 7 * 24 * HOUR, '30d': 30 * 24 * HOUR }
 
-/** A span of time: a `window` that ends now, or since and until. */
+/** Parameters of a span of time: a `window` that ends now, or `since` and `until`. */
 export const spanQuery = {
   window: z.enum(Object.keys(WINDOWS) as (keyof typeof WINDOWS)[]).optional(),
   since: time,
   until: time,
 }
 
-/** Returns the requested span; the last 24 hours by default, including the current millisecond. */
+/** Returns the requested span. The default is the last 24 hours, including the current millisecond. */
 export function spanOf(
   {
     window,

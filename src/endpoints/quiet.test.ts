@@ -1,5 +1,5 @@
-// What does not happen: no provider is called without a call, nothing is written while reading, and nothing
-// is added to a provider's words.
+// Things that must not happen. No provider is called without a call, reads write nothing, and nothing is
+// added to a provider's words.
 import assert from 'node:assert/strict'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,12 +18,12 @@ const PATHS = READS.map(({ path }) =>
 ).filter((path) => !path.includes('*'))
 
 /**
- * The contract's 60 s are left to the conformance suite; anything that starts by itself would start within
- * this time, or hide from both.
+ * The conformance suite tests the contract's 60 s. A request that starts by itself would start within this
+ * time, or be missed by both tests.
  */
 const IDLE_MS = 3_000
 
-test('a gateway that starts or idles contacts no provider, and opens no connection to one (PURE-02)', async (t) => {
+test('a starting or idle gateway contacts no provider and opens no connection to one (PURE-02)', async (t) => {
   const gateway = await testGateway(t)
   let connections = 0
   gateway.upstream.alpha!.onConnection(() => connections++)
@@ -33,11 +33,11 @@ test('a gateway that starts or idles contacts no provider, and opens no connecti
   assert.deepEqual([gateway.received(), connections], [1, 1], 'and the way was open')
 })
 
-test('reads write nothing: neither the database nor its write-ahead log changes (PURE-05)', async (t) => {
+test('reads change neither the database nor its write-ahead log (PURE-05)', async (t) => {
   const before = await testGateway(t)
   const { headers } = await before.chat(ask('auto'), { 'x-session-id': 's' })
   const id = headers.get('x-gateway-request-id')!
-  await before.gateway.close() // nothing of the call waits to be written any more
+  await before.gateway.close() // no write for the call is pending any more
   const gateway = await testGateway(t, { data: before.data })
   const file = join(gateway.data, 'waybill.db')
   const db = new Database(file, { readonly: true })
@@ -88,7 +88,7 @@ const USAGE = {
   prompt_tokens_details: { cached_tokens: 4 },
 }
 
-test('an answer is the provider’s word for word, and so is its usage (TELL-05, USE-01)', async (t) => {
+test('both an answer and its usage are the provider’s, word for word (TELL-05, USE-01)', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: answer('Seven words, and not one of ours.', USAGE) },
   })

@@ -1,11 +1,11 @@
-// The read endpoints: methods, shapes, filters, pages, keys; and that none of them reaches a provider.
+// The read endpoints: methods, shapes, filters, pages and keys. None of them reaches a provider.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { answer, fail } from '../../mocks/test-upstream.ts'
 import { READS } from '../gateway/endpoints.ts'
 import { ask, TWO_TARGETS, testGateway } from '../test/test-gateway.ts'
 
-/** Replacements for `*`, and the query without which there is no answer. */
+/** Replacements for `*`, and required queries. */
 const SAMPLES: Readonly<Record<string, (call: { id: string; session: string }) => string>> = {
   '/v1/models/*': () => '/v1/models/auto',
   '/v1beta/models/*': () => '/v1beta/models/auto',
@@ -15,7 +15,7 @@ const SAMPLES: Readonly<Record<string, (call: { id: string; session: string }) =
   '/api/sessions/*': ({ session }) => `/api/sessions/${session}`,
 }
 
-/** A gateway with one call on record, and a path that is answered for every read endpoint there is. */
+/** Creates a gateway with one recorded call, and lists a valid path for every read endpoint. */
 async function gatewayWithReads(t: TestContext) {
   const gateway = await testGateway(t)
   const session = 's-1'
@@ -25,7 +25,7 @@ async function gatewayWithReads(t: TestContext) {
   return { gateway, paths }
 }
 
-test('no read causes a request to a provider, whatever its method and however often it is repeated (PURE-01, PURE-03, PURE-04)', async (t) => {
+test('no read causes a request to a provider, for any method and any number of repetitions (PURE-01, PURE-03, PURE-04)', async (t) => {
   const { gateway, paths } = await gatewayWithReads(t)
   assert.equal(gateway.received(), 1)
   for (let round = 0; round < 5; round++)
@@ -36,7 +36,7 @@ test('no read causes a request to a provider, whatever its method and however of
   assert.equal(gateway.received(), 2, 'and the way to the provider was open all the time')
 })
 
-test('every read answers GET, HEAD and OPTIONS and nothing else (PURE-06)', async (t) => {
+test('every read answers only GET, HEAD and OPTIONS (PURE-06)', async (t) => {
   const { gateway, paths } = await gatewayWithReads(t)
   for (const [index, { path: name }] of READS.entries())
     await t.test(name, async () => {
@@ -68,7 +68,7 @@ routes:
   auto/cheap: { strategy: weighted, targets: [ { model: beta/model-b, weight: 3 }, { model: alpha/org/model-a, weight: 1 } ] }
 `
 
-test('the catalog names every route and model with its type, and is always the same, byte for byte (CAT-01, CAT-02, CAT-03)', async (t) => {
+test('the catalog names every route and model with its type, and is always identical, byte for byte (CAT-01, CAT-02, CAT-03)', async (t) => {
   const gateway = await testGateway(t, { providers: { alpha: answer(), beta: answer() }, config: CONFIG })
   const first = await gateway.get('/v1/models')
   assert.deepEqual(
@@ -163,7 +163,7 @@ test('pages of the list neither skip nor repeat a call while calls are added (LO
   assert.deepEqual(seen, before)
 })
 
-test('each filter narrows the log, and the log contains no prompt and no answer (LOG-08, LOG-12)', async (t) => {
+test('each filter narrows the log, and the log contains neither prompts nor answers (LOG-08, LOG-12)', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: answer('the-answer-text'), beta: fail(400) },
     config: TWO_TARGETS,

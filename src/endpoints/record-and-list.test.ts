@@ -1,4 +1,4 @@
-// The list equals the table; and if the table cannot be read, the list says so.
+// The list equals the table. If the table cannot be read, the list reports an error.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -38,7 +38,7 @@ test('the list has exactly the rows of call_logs, with the same values (LOG-13)'
   }
 })
 
-test('a table that cannot be read gives a 503 in the usual error shape, never an empty list (LOG-11)', async (t) => {
+test('a table that cannot be read is reported as a 503 in the usual error shape, never as an empty list (LOG-11)', async (t) => {
   const said: string[] = []
   const gateway = await testGateway(t, {
     options: { log: { error: (_, text) => void said.push(text), warn() {}, info() {}, debug() {} } },
@@ -61,7 +61,7 @@ test('a table that cannot be read gives a 503 in the usual error shape, never an
   assert.deepEqual(said, Array(3).fill('the request log failed'))
 })
 
-test('the list can be filtered by the purpose of calls, with other filters or without (DIAL-10)', async (t) => {
+test('the list can be filtered by the purpose of calls, with or without other filters (DIAL-10)', async (t) => {
   const gateway = await testGateway(t)
   const tools = [{ type: 'function', function: { name: 'read' } }]
   const session = { 'x-claude-code-session-id': 's' }

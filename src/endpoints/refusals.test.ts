@@ -1,5 +1,5 @@
-// Calls that were refused before they had a record can be seen: who, what, why; in a short list from which
-// strangers cannot push others out.
+// Calls that were refused before they had a record are listed with the caller, the request and the reason.
+// The list is short, and strangers cannot displace the entries of others.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
@@ -59,7 +59,7 @@ test('refused calls are listed with their reason; a client sees its own, an admi
   assert.equal(log.json.data.length, 1, 'none of them is a record')
 })
 
-test('refused strangers push out neither rows of the log nor the refusals of known keys', async (t) => {
+test('refused strangers displace neither rows of the log nor refusals of known keys', async (t) => {
   const gateway = await testGateway(t, { config: CONFIG })
   await gateway.chat(ask('nowhere'), as('ann'))
   for (let n = 0; n < 300; n++) await gateway.chat(ask('auto'), as(`stranger-${n}`))
@@ -72,7 +72,7 @@ test('refused strangers push out neither rows of the log nor the refusals of kno
   )
 })
 
-test('a call that is refused because of its Origin is in the list too', async (t) => {
+test('a call refused because of its Origin is also listed', async (t) => {
   const gateway = await testGateway(t)
   await gateway.chat(ask('auto'), { origin: 'http://evil.example' })
   const { json } = await gateway.get(PATH)

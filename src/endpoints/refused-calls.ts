@@ -1,4 +1,5 @@
-// GET /api/usage/refused-calls: the newest calls refused before they had a record, with the reasons.
+// GET /api/usage/refused-calls: the newest calls that were refused before they had a record, with the
+// reasons.
 import { z } from 'zod'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import type { ReadContext } from './context.ts'

@@ -1,5 +1,6 @@
-// The request log: GET /api/usage/request-logs, newest first, in pages that neither skip nor repeat a row;
-// one call with all its attempts (/{id}); and its whole exchange (/{id}/artifact) while the ring holds it.
+// The request log. GET /api/usage/request-logs lists calls, newest first, in pages that neither skip nor
+// repeat a row. /{id} returns one call with all its attempts. /{id}/artifact returns its whole exchange while
+// the ring contains it.
 
 import { z } from 'zod'
 import { GatewayError } from '../core/errors.ts'
@@ -40,7 +41,7 @@ export const requestLog = {
   },
 } satisfies ReadEndpoint<ReadContext, typeof scopeOnly, typeof requestLogResponse>
 
-/** Value by name; null if the value is hidden. */
+/** Values by name; null for a hidden value. */
 const headers = z.record(z.string(), z.string().nullable())
 const ms = z.number().nonnegative()
 const request = z.strictObject({
@@ -48,7 +49,7 @@ const request = z.strictObject({
   path: z.string(),
   headers,
   bytes: count,
-  /** Only if `artifacts.bodies` is true. */
+  /** Present only if `artifacts.bodies` is true. */
   body: z.string().optional(),
 })
 
@@ -91,7 +92,7 @@ export const artifact = {
   query: noQuery,
   response: artifactResponse,
   async answer(_query, { rest, caller }, { calls }) {
-    // polka also matches the path of one call here, and passes the text in place of `*`.
+    // Polka also matches the path of one call here, and passes the text that replaces `*`.
     const json = await calls.artifact(rest.replace(/\/artifact$/, ''), ownKey(caller))
     if (json === null)
       throw new GatewayError('not_found', 'There is no artifact of this call any more, or it is not yours.')

@@ -1,5 +1,5 @@
-// GET /api/cloud/model/resolve?model=: the route of a hypothetical call at present, without making it
-// (PURE-04). Parameters can describe the call; the default is a few words of plain text.
+// GET /api/cloud/model/resolve?model=: the current route of a hypothetical call, without making it (PURE-04).
+// Parameters can describe the call; the default is a few words of plain text.
 import { z } from 'zod'
 import { DIALECT_NAMES } from '../config/schema.ts'
 import { GatewayError } from '../core/errors.ts'

@@ -1,5 +1,5 @@
-// GET /api/routes: every route with its targets: intended and actual share of the calls, cooldown, and cost.
-// Calls to a direct id, without a route, are listed separately.
+// GET /api/routes: every route with its targets. A target has its intended and actual share of the calls, its
+// cooldown, and its cost. Calls to a direct id, without a route, are listed separately.
 import { z } from 'zod'
 import type { Config } from '../config/load.ts'
 import { timeOfId } from '../core/call.ts'
@@ -67,7 +67,7 @@ export const routes = {
   },
 } satisfies ReadEndpoint<ReadContext, typeof query, typeof response>
 
-/** `ideal`: a router with every target ready. */
+/** `ideal`: a router whose targets are all ready. */
 function routeOf(
   name: string,
   config: Config,

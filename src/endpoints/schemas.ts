@@ -1,5 +1,5 @@
-// Schemas that several answers share, contract "Fields". The OpenAPI document is built from them, and the
-// tests check every answer against them.
+// Schemas that several answers share; see the contract's section "Fields". The OpenAPI document is built from
+// them, and the tests check every answer against them.
 import { z } from 'zod'
 import { MODEL_TYPES } from '../config/schema.ts'
 import { ATTEMPT_FIELDS, CALL_FIELDS, type Field, type Kind, type RecordOf } from '../core/record.ts'
@@ -57,7 +57,7 @@ const KINDS: Readonly<Record<Kind, (field: Field) => z.ZodType>> = {
     }),
 }
 
-/** Returns the schema of a row, see `src/core/record.ts`. */
+/** Returns the schema of a row; see `src/core/record.ts`. */
 function schemaOf<Fields extends Readonly<Record<string, Field>>>(fields: Fields) {
   const shape = Object.entries(fields).map(([name, field]) => {
     const schema = field.nullable ? KINDS[field.kind](field).nullable() : KINDS[field.kind](field)
@@ -98,7 +98,7 @@ export const usage = z.strictObject({
   saved_usd: usd,
 })
 
-/** Usage of a session: of all its calls, or of a part of them. */
+/** Usage of a session, for all its calls or a part of them. */
 export const sessionAmounts = {
   calls: count,
   failed: count,
@@ -130,7 +130,7 @@ export const catalogEntry = z.strictObject({
     .describe('largest output that may be asked, tokens; absent: not known'),
 })
 
-/** One recording that a replaying gateway answers from. */
+/** One recording from which a replaying gateway answers. */
 export const recordingSummary = z.strictObject({
   name: z.string(),
   provider: z.string(),

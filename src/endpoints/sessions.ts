@@ -1,4 +1,5 @@
-// GET /api/sessions: the sessions, newest first, with their sums; and one of them, with its usage per model.
+// GET /api/sessions: the sessions with their sums, newest first, and a single session with its usage per
+// model.
 import { z } from 'zod'
 import { PURPOSES } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'

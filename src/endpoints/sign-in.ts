@@ -1,6 +1,6 @@
-// Signs in the page: POST /page/sign-in takes a gateway key, or a code that `waybill ui` got for one at
-// /page/code, and returns a read token that expires after some hours; /page/sign-out revokes it. All are sent
-// in `Authorization`, so nothing is stored in a cookie or in a URL that reaches a server.
+// Signs in the page. POST /page/sign-in accepts a gateway key, or a code that `waybill ui` obtained with a
+// key at /page/code. It returns a read token that expires after some hours; /page/sign-out revokes the token.
+// All are sent in `Authorization`, so nothing is stored in a cookie or in a URL that reaches a server.
 import type { ServerResponse } from 'node:http'
 import { GatewayError } from '../core/errors.ts'
 import type { AdmittedOther, OtherEndpoint } from '../http/endpoint.ts'
@@ -13,8 +13,8 @@ const bearer = ({ request }: AdmittedOther): string =>
   /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? ''
 
 /**
- * On trusted addresses (https, or this machine) browsers send `sec-fetch-site`. Elsewhere the Origin, which
- * the guard has checked, identifies the page.
+ * On trusted addresses (https, or this machine), browsers send `sec-fetch-site`. Elsewhere, the Origin
+ * identifies the page, and the guard has checked it.
  */
 function refuseOtherPages({ request }: AdmittedOther): void {
   const site = request.headers['sec-fetch-site']
@@ -22,7 +22,7 @@ function refuseOtherPages({ request }: AdmittedOther): void {
     throw new GatewayError('host_not_allowed', 'Only the page of this gateway may sign in here.')
 }
 
-/** Accepts a key as every other endpoint does; a token of the page cannot create another one. */
+/** Accepts a key in the same way as other endpoints. A page token cannot create another token. */
 function holderOfKey(admitted: AdmittedOther) {
   refuseOtherPages(admitted)
   if (bearer(admitted).startsWith(TOKEN_PREFIX))

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { ask, testGateway } from '../test/test-gateway.ts'
 
-test('the endpoint returns as plain text where the session’s calls went, and reaches no provider (LINE-03, LINE-04, DIAL-10)', async (t) => {
+test('the endpoint returns the destinations of the session’s calls as plain text, and reaches no provider (LINE-03, LINE-04, DIAL-10)', async (t) => {
   const gateway = await testGateway(t)
   const line = async (query: string) => {
     const { status, headers, text } = await gateway.get(`/api/statusline?theme=none&${query}`)
@@ -14,7 +14,7 @@ test('the endpoint returns as plain text where the session’s calls went, and r
   const { headers } = await gateway.chat(ask('auto'), { 'x-session-id': 's' })
   await gateway.chat(ask('alpha/other'), { 'x-session-id': 's' })
   await gateway.chat(ask('auto'), { 'x-session-id': 's', 'x-claude-code-agent-id': 'a' })
-  await gateway.chat(ask('auto'), { 'x-session-id': 's', 'x-claude-code-session-id': 's' }) // a title: no tools
+  await gateway.chat(ask('auto'), { 'x-session-id': 's', 'x-claude-code-session-id': 's' }) // a title, because it has no tools
   const { latency_ms } = await gateway.record(headers.get('x-gateway-request-id'))
   const went = `auto → alpha/model-a · priority · ${Math.round(latency_ms)} ms\n`
   assert.equal(await line('session_id=s&model=auto'), went)
@@ -39,7 +39,7 @@ test('the endpoint returns as plain text where the session’s calls went, and r
     assert.equal((await gateway.get(`/api/statusline?${query}`)).status, 400, query)
 })
 
-test('the line has a forecast even for a model that only goes to the default provider of its dialect (LINE-03)', async (t) => {
+test('the line has a forecast even for a model that only the default provider of its dialect serves (LINE-03)', async (t) => {
   const gateway = await testGateway(t, {
     config: 'defaults: { messages: auto }\nroutes: { auto: { targets: [ { model: alpha/model-a } ] } }',
   })
@@ -56,7 +56,7 @@ test('the line has a forecast even for a model that only goes to the default pro
   )
 })
 
-test('a key is shown only its own sessions (KEEP-04)', async (t) => {
+test('a key sees only its own sessions (KEEP-04)', async (t) => {
   const digest = (key: string) => createHash('sha256').update(key).digest('hex')
   const keys = ['ann', 'bob'].map(
     (name) => `{ name: ${name}, role: client, digest: "sha256:${digest(name)}" }`,

@@ -20,13 +20,13 @@ const query = z.strictObject({
   model: z.string().optional(),
   /** The client's name of the model, or of a subagent. */
   label: z.string().optional(),
-  /** Id of a subagent: the line is about its newest call, and empty if there is none. */
+  /** Id of a subagent. The line is about its newest call, or empty without one. */
   agent_id: z.string().min(1).optional(),
-  /** Used share of the context window, per cent. */
+  /** Used share of the context window, percent. */
   context: z.coerce.number('expected a number').min(0).optional(),
   /** Directory and branch. */
   place: z.string().optional(),
-  /** Address of this gateway as the client knows it, for a link to the record. */
+  /** Address of this gateway as known to the client, for a link to the record. */
   link: z.url({ protocol: /^https?$/, error: 'expected an http(s) URL' }).optional(),
   columns: z.coerce.number('expected a number').int().min(0).max(99_999).default(0),
   segments: z
@@ -35,7 +35,10 @@ const query = z.strictObject({
     .pipe(z.array(z.enum(SEGMENT_NAMES, `expected a list of ${SEGMENT_NAMES.join(', ')}`)))
     .default([...DEFAULT_SEGMENTS]),
   theme: z.enum([...THEME_NAMES, 'none']).default('default'),
-  /** Adds two lines: the line to show once aged, and the start of its age, in seconds since the epoch. */
+  /**
+   * Adds two lines: the line to show once this one is old, and the time from which it counts as old, in
+   * seconds since the epoch.
+   */
   aged: z.enum(['0', '1']).default('0'),
 })
 
@@ -71,7 +74,7 @@ export const statusline = {
 const recordAt = (gateway: string, id: string): string =>
   new URL(`/api/usage/request-logs/${encodeURIComponent(id)}`, gateway).href
 
-/** Returns the known facts about the session, or one of its subagents, under the caller's key. */
+/** Returns the known facts about the session or one of its subagents, limited to the caller's key. */
 async function factsFor(
   { session_id, agent_id, label, model = '', segments }: z.output<typeof query>,
   key_name: string | undefined,
@@ -89,7 +92,7 @@ async function factsFor(
       try {
         return router.resolve(id) ?? (isClaude(id) ? router.resolve(id, undefined, 'messages') : null)
       } catch (error) {
-        if (error instanceof GatewayError) return null // a call would be refused, so there is no forecast
+        if (error instanceof GatewayError) return null // a call would be refused, so no forecast is possible
         throw error
       }
     },

@@ -1,4 +1,4 @@
-// `sticky: prefix` over real sockets: clients without sessions, a move, its cost, and where that is added up.
+// `sticky: prefix` over real sockets: clients without sessions, a move, its cost, and the sum of such costs.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { answer, fail } from '../../mocks/test-upstream.ts'
@@ -29,7 +29,7 @@ async function call({ chat, record }: TestGateway, body: object) {
   return record(headers.get('x-gateway-request-id'))
 }
 
-test('sticky: prefix over HTTP: calls that begin alike stay at one target; a move records the cached tokens that it lost, and the routes add them up (ROUTE-14)', async (t) => {
+test('with sticky: prefix, calls that begin alike stay with one target; a move records its lost cached tokens, and the routes sum them (ROUTE-14)', async (t) => {
   let time = Date.now()
   const gateway = await testGateway(t, {
     providers: { alpha: answer('a', usage(2_100, 1_900)), beta: answer('b', usage(2_200, 200)) },

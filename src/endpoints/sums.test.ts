@@ -22,7 +22,7 @@ keys:
 ${KEYS.map((name) => `  - { name: ${name}, role: ${name === 'boss' ? 'admin' : 'client'}, digest: "${digest(`key-of-${name}`)}" }`).join('\n')}
 `
 
-/** Answers that differ from call to call, by the number that is in the prompt. */
+/** Answers that differ by the number in the prompt. */
 const moody: Script = (response, received) => {
   const number = Number(/number (\d+)/.exec(received.text)![1])
   const script =
@@ -49,7 +49,7 @@ async function get(gateway: TestGateway, path: string, key: string) {
   return json
 }
 
-/** All pages of a list. */
+/** Returns all pages of a list. */
 async function all(gateway: TestGateway, path: string, key: string): Promise<any[]> {
   const items: any[] = []
   let cursor = ''
@@ -61,7 +61,7 @@ async function all(gateway: TestGateway, path: string, key: string): Promise<any
   return items
 }
 
-/** Filters of the request log, and what they mean. */
+/** Filters of the request log, and the rows that each selects. */
 const FILTERS: [query: string, holds: (record: any) => boolean][] = [
   ['provider=alpha', (record) => record.resolved_provider === 'alpha'],
   ['model=model-b', (record) => record.resolved_model === 'model-b'],
@@ -84,10 +84,13 @@ const FILTERS: [query: string, holds: (record: any) => boolean][] = [
 
 const isFailed = ({ state }: any) => ['failed', 'interrupted'].includes(state)
 const isAborted = ({ state }: any) => state === 'aborted'
-/** Partly known: a target failed before the one that answered. */
+/** Partly known, because a target failed before another answered. */
 const isPartial = ({ cost_usd, cost_missing }: any) => cost_usd !== null && cost_missing.length > 0
 
-/** The contract's sum: of what is known; null if calls were made and nothing is known of any of them. */
+/**
+ * Computes a sum as in the contract: the total of the known values, or null if there were calls but no known
+ * value.
+ */
 function sum(records: any[], value: (record: any) => number | null): number | null {
   const known = records.map(value).filter((each) => each !== null)
   return records.length > 0 && known.length === 0 ? null : known.reduce((a, b) => a + b, 0)
@@ -144,7 +147,10 @@ function equalSession(said: any, records: any[], what: string): void {
   )
 }
 
-/** The hour in which every second of the calls counts for one of these hours apart. */
+/**
+ * Returns a clock that starts at 22:58 and advances 37 s at each reading, so that the calls fall into
+ * different hours.
+ */
 function clock(): () => number {
   let now = Date.parse('2026-11-20T22:58:00Z')
   return () => {
@@ -331,10 +337,10 @@ test('history, usage logs, sessions and analytics add up to the request log (LOG
         )
     }
   }
-  await open.body?.cancel() // held until here, or it would be collected, and closed
+  await open.body?.cancel() // held until here, otherwise it would be collected and closed
 })
 
-test('the median latency of the analytics is within a fifth of the true one', async (t) => {
+test('the median latency in the analytics is within a fifth of the true median', async (t) => {
   const gateway = await testGateway(t)
   const latencies: number[] = []
   for (let call = 0; call < 30; call++) {
@@ -348,7 +354,7 @@ test('the median latency of the analytics is within a fifth of the true one', as
   assert.ok(Math.abs(provider.p50_latency_ms / median - 1) < 0.2, `${provider.p50_latency_ms} for ${median}`)
 })
 
-test('a session is found whatever its id is made of, and only by its owner; invalid queries get a 400', async (t) => {
+test('a session is found with any characters in its id, and only by its owner; invalid queries are refused with 400', async (t) => {
   const gateway = await testGateway(t)
   await gateway.chat(ask('auto'), { 'x-session-id': 'a/b c' })
   assert.equal((await gateway.get('/api/sessions/a%2Fb%20c')).json.session_id, 'a/b c')

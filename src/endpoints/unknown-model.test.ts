@@ -1,5 +1,4 @@
-// ROUTE-07: if a provider does not know a target's model any more, the next target is tried; any other 404 is
-// final.
+// ROUTE-07: if a provider no longer knows a target's model, the next target is tried. Any other 404 is final.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { answer, type Script } from '../../mocks/test-upstream.ts'
@@ -12,7 +11,7 @@ const notFound =
       .writeHead(status, { 'content-type': typeof body === 'string' ? 'text/html' : 'application/json' })
       .end(typeof body === 'string' ? body : JSON.stringify(body))
 
-/** Provider -> its answer for a model that it does not have, in its own shape. */
+/** Each provider's answer for an unknown model, in its own format. */
 const UNKNOWN: Readonly<Record<string, unknown>> = {
   OpenAI: {
     error: {
@@ -41,7 +40,7 @@ const UNKNOWN: Readonly<Record<string, unknown>> = {
   Azure: { error: { code: 'DeploymentNotFound', message: 'The API deployment does not exist.' } },
 }
 
-/** 404s that say nothing about the model. */
+/** 404 answers that do not mention the model. */
 const OTHER: Readonly<Record<string, unknown>> = {
   'a wrong base URL': '<html><h1>404 Not Found</h1></html>',
   'a file that is gone': {
@@ -59,7 +58,7 @@ const withTwoTargets = (t: TestContext) =>
     config: `${TWO_TARGETS}\nresilience: { cooldown: 1ms }`,
   })
 
-test('a 404 for an unknown model moves the call on to the next target', async (t) => {
+test('a 404 for an unknown model moves the call to the next target', async (t) => {
   const gateway = await withTwoTargets(t)
   for (const [name, body] of Object.entries(UNKNOWN))
     await t.test(name, async () => {
@@ -91,7 +90,7 @@ test('any other 404 is final', async (t) => {
     })
 })
 
-test('when no target knows its model, the client gets the last 404 in its own words', async (t) => {
+test('if no target knows its model, the client receives the last 404 unchanged', async (t) => {
   const gateway = await testGateway(t, {
     providers: {
       alpha: notFound(UNKNOWN.OpenAI),

@@ -1,5 +1,5 @@
-// Usage and cost of calls. GET /api/usage/logs: each call, with fewer fields than the request log. GET
-// /api/usage/history: the calls of a span, in buckets of time.
+// Usage and cost of calls. GET /api/usage/logs lists each call, with fewer fields than the request log. GET
+// /api/usage/history returns the calls of a span in buckets of time.
 
 import { z } from 'zod'
 import { timeOfId } from '../core/call.ts'
