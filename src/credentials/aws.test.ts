@@ -1,5 +1,5 @@
-// `auth: aws` and `platform: bedrock` over real sockets: what Bedrock verifies, what a client gets, what is
-// on record, and what happens with credentials that are wrong or expire.
+// `auth: aws` and `platform: bedrock` over real sockets: Bedrock's checks, the client's answer, the record,
+// and wrong or expired credentials.
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -51,7 +51,7 @@ artifacts: { bodies: true }
   return { ...gateway, bedrock, send }
 }
 
-test('InvokeModel gets a signed request with model in the path and betas in the body; usage and cost are on record (KEEP-09)', async (t) => {
+test('InvokeModel receives a signed request with the model in the path and betas in the body; usage and cost are on record (KEEP-09)', async (t) => {
   useAccount(t, ACCOUNT)
   const { send, bedrock, record } = await start(t)
   const { status, json, headers } = await send(
@@ -73,14 +73,14 @@ test('InvokeModel gets a signed request with model in the path and betas in the 
   assert.equal(attempt_log[0].provider_key, 'aws')
 })
 
-test('a later version of Anthropic’s API than the first is sent in the body unchanged', async (t) => {
+test('an API version of Anthropic later than the first is sent unchanged in the body', async (t) => {
   useAccount(t, ACCOUNT)
   const { send, bedrock } = await start(t)
   await send(`invoke/${MODEL}`, {}, { 'anthropic-version': '2026-10-21' })
   assert.equal(bedrock.ledger[0]!.json.anthropic_version, '2026-10-21')
 })
 
-test('an event stream reaches a client as server-sent events, and a client of another dialect in its own', async (t) => {
+test('an event stream reaches a client as server-sent events, and a client of another dialect in that dialect', async (t) => {
   useAccount(t, ACCOUNT)
   const { send, bedrock, chat, record } = await start(t)
   const { text, headers } = await send(`invoke/${MODEL}`, { stream: true })
@@ -103,7 +103,7 @@ test('an event stream reaches a client as server-sent events, and a client of an
   assert.match(translated.text, /\[DONE\]/)
 })
 
-test('the paths of Anthropic and OpenAI are signed too, with a query and a session token', async (t) => {
+test('requests to the paths of Anthropic and OpenAI are also signed, with a query and a session token', async (t) => {
   const temporary = { ...ACCOUNT, sessionToken: 'IQoJb3JpZ2luX2VjEXAMPLEtoken/with+signs==' }
   useAccount(t, temporary)
   const { send, chat, bedrock } = await start(t, { script: bedrockScript({ accounts: [temporary] }) })
@@ -118,7 +118,7 @@ test('the paths of Anthropic and OpenAI are signed too, with a query and a sessi
   assert.equal(bedrock.ledger[0]!.headers['x-amz-security-token'], temporary.sessionToken)
 })
 
-test('Bedrock counts tokens', async (t) => {
+test('a request to count tokens is answered by Bedrock', async (t) => {
   useAccount(t, ACCOUNT)
   const { send, bedrock } = await start(t)
   const { json } = await send(`invoke/${MODEL}`, { max_tokens: undefined }, {}, '/v1/messages/count_tokens')
@@ -149,7 +149,7 @@ for (const { what, account, says } of [
     says: /have expired; renew/,
   },
 ] as const)
-  test(`a ${what} ends in one line that says what to do, without AWS's words and without a secret`, async (t) => {
+  test(`a ${what} causes one line with the remedy, without AWS's words or a secret`, async (t) => {
     useAccount(t, account)
     const known = what === 'wrong secret' || what === 'unknown access key' ? ACCOUNT : account
     const { send, bedrock } = await start(t, { script: bedrockScript({ accounts: [known] }) })
@@ -158,11 +158,11 @@ for (const { what, account, says } of [
     assert.match(json.error.message, says)
     assert.doesNotMatch(text, /arn:|123456789012|calculated/)
     for (const secret of [account.secretAccessKey, 'expired-token']) assert.ok(!text.includes(secret))
-    // Only credentials that may have been renewed meanwhile get another try, and only one.
+    // Only credentials that may have been renewed meanwhile cause a retry, and only one.
     assert.equal(bedrock.ledger.length, what === 'expired session' ? 2 : 1)
   })
 
-test('without any credentials a call gets an error, and nothing is sent', async (t) => {
+test('without credentials a call is answered with an error, and nothing is sent', async (t) => {
   useAccount(t, null)
   const { send, bedrock } = await start(t)
   const { status, json } = await send(`invoke/${MODEL}`)
@@ -172,7 +172,7 @@ test('without any credentials a call gets an error, and nothing is sent', async 
 })
 
 for (const minutes of [-11, 11])
-  test(`a clock that is ${minutes} minutes off costs one refused request, and then AWS's clock counts`, async (t) => {
+  test(`a clock that is ${minutes} minutes off costs one refused request; then AWS's clock is used`, async (t) => {
     useAccount(t, ACCOUNT)
     const { send, bedrock } = await start(t, { now: () => Date.now() + minutes * 60_000 })
     for (const requests of [2, 3]) {
@@ -181,7 +181,7 @@ for (const minutes of [-11, 11])
     }
   })
 
-test('files are read again: credentials that another program renewed are used for the next try', async (t) => {
+test('files are read again, so that credentials renewed by another program are used for the next try', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'waybill-aws-'))
   t.after(() => rmSync(directory, { recursive: true, force: true }))
   const file = join(directory, 'credentials')
@@ -200,7 +200,7 @@ test('files are read again: credentials that another program renewed are used fo
   write(second)
   accounts[0] = { ...first, expiresAt: 0 }
   accounts.push(second)
-  // The mock distinguishes the two tokens of the one key by the token that arrives.
+  // The mock distinguishes the two tokens of its one key by the received token.
   bedrock.script = (response, received) =>
     bedrockScript({
       accounts: accounts.filter(
@@ -212,7 +212,7 @@ test('files are read again: credentials that another program renewed are used fo
   assert.equal(bedrock.ledger.length, 3)
 })
 
-test('a stream whose session expires in the middle ends with an error there, and the call is recorded as broken', async (t) => {
+test('a stream whose session expires midway ends with an error, and the call is recorded as failed', async (t) => {
   useAccount(t, ACCOUNT)
   const failsAfter = { messages: 3, type: 'expiredTokenException' }
   const { send, record } = await start(t, { script: bedrockScript({ failsAfter }) })
@@ -223,7 +223,7 @@ test('a stream whose session expires in the middle ends with an error there, and
   assert.deepEqual([state, error_code], ['failed', 'authentication_error'])
 })
 
-test('an event stream that is damaged, or that announces a message of gigabytes, does not count as an answer', async (t) => {
+test('a damaged event stream, or one that announces a message of gigabytes, does not count as an answer', async (t) => {
   useAccount(t, ACCOUNT)
   for (const damaged of [
     Buffer.alloc(64, 7),
@@ -239,7 +239,7 @@ test('an event stream that is damaged, or that announces a message of gigabytes,
   }
 })
 
-test('auth: aws without a region, together with a key, or with a platform for another dialect is refused', () => {
+test('auth: aws is refused without a region, together with a key, or with a platform for another dialect', () => {
   const problems = (provider: string) => {
     try {
       parseConfig(`providers: { p: { ${provider} } }\nroutes: {}`, 'test.yaml', {

@@ -1,5 +1,5 @@
-// `auth: aws`: signs requests with AWS Signature Version 4. AWS's own libraries find the credentials and sign;
-// they are loaded with the first call.
+// `auth: aws`: signs requests with AWS Signature Version 4. AWS's own libraries find the credentials and sign
+// requests; they are loaded with the first call.
 import type { AwsCredentialIdentity } from '@smithy/types'
 import type { ProviderRequest } from '../dialects/dialect.ts'
 import { regionIn } from '../shared/aws-region.ts'
@@ -9,24 +9,26 @@ import { Renewed } from './renewed.ts'
 
 export interface AwsOptions {
   readonly provider: string
-  /** Origin of its base URL. */
+  /** Origin of the provider's base URL. */
   readonly origin: string
   readonly region?: string | undefined
   readonly service?: string | undefined
   readonly profile?: string | undefined
-  /** Called with each secret as it is read, so that it can be masked. */
+  /** Called with each secret when it is read, so that it can be masked. */
   readonly learn: (secret: string) => void
   readonly now: () => number
 }
 
-/** Returns the name for which requests to an address of AWS are signed. */
+/** Returns the service name for which requests to an AWS address are signed. */
 const serviceIn = (hostname: string): string =>
   /^(bedrock-mantle|aws-external-anthropic)\./.exec(hostname)?.[1] ?? 'bedrock'
 
 /** Name of the credential in the record. */
 const NAME = 'aws'
 
-/** Difference to AWS's clock above which a refusal is put down to it, ms; AWS itself allows 5 minutes. */
+/**
+ * Clock difference above which it is considered the reason for a refusal, ms. AWS itself allows 5 minutes.
+ */
 const MAX_CLOCK_ERROR_MS = 4 * 60_000
 
 export const awsCredentials = (options: AwsOptions): Credentials => new AwsCredentials(options)
@@ -40,7 +42,7 @@ class AwsCredentials implements Credentials {
   readonly #options: AwsOptions
   readonly #identities: Renewed<Identity>
   #current: Identity | null = null
-  /** AWS's clock minus ours, ms, as far as it matters. */
+  /** AWS's clock minus ours, ms; 0 unless it matters. */
   #clockOffset = 0
 
   constructor(options: AwsOptions) {
@@ -73,8 +75,8 @@ class AwsCredentials implements Credentials {
   }
 
   /**
-   * Renews credentials that have expired, and corrects the clock to AWS's; either is followed by one more try
-   * at once.
+   * Renews expired credentials, or corrects the clock to AWS's. After either, the request is retried
+   * immediately.
    */
   #settled(answer: CredentialAnswer, identity: Identity, isSecond: boolean): 'another' | null {
     if (answer.status !== 401 && answer.status !== 403) return null
@@ -121,7 +123,7 @@ class AwsCredentials implements Credentials {
       sha256: Hash.bind(null, 'sha256'),
     })
     const [path = '', query = ''] = request.path.split('?')
-    // Headers that a proxy on the way may change are not signed.
+    // Headers that a proxy may change on the way are not signed.
     const own = { host, 'content-type': 'application/json' }
     const { headers } = await signer.sign(
       {
@@ -135,7 +137,7 @@ class AwsCredentials implements Credentials {
   }
 }
 
-/** Returns AWS's name for an error, from its header or the provider's code; empty if it names none. */
+/** Returns AWS's name for an error, from its header or the provider's code; empty if there is none. */
 const errorType = ({ headers, code }: CredentialAnswer): string =>
   String(headers['x-amzn-errortype'] ?? code ?? '').replace(/[:#].*$/, '')
 
@@ -143,13 +145,13 @@ const isExpired = (answer: CredentialAnswer): boolean =>
   /^ExpiredToken/.test(errorType(answer)) ||
   /(token|credentials)\b.* (is|are|has|have) expired/i.test(answer.message ?? '')
 
-/** Returns how far AWS's clock is ahead of `now`, ms; 0 if an error has nothing to do with it. */
+/** Returns how far AWS's clock is ahead of `now`, ms; 0 if the error has a different cause. */
 function clockError(answer: CredentialAnswer, now: number): number {
   const difference = Date.parse(String(answer.headers.date ?? '')) - now
   return Math.abs(difference) > MAX_CLOCK_ERROR_MS ? difference : 0
 }
 
-/** Explains why AWS refuses credentials. AWS's own words name the account, so they stay out. */
+/** Explains why AWS refuses credentials. AWS's own message names the account, so it is not included. */
 function refusalOf(answer: CredentialAnswer, now: number): string | null {
   const type = errorType(answer)
   const behind = clockError(answer, now)
@@ -166,7 +168,10 @@ function refusalOf(answer: CredentialAnswer, now: number): string | null {
   return null
 }
 
-/** Words why there are no credentials; messages of AWS's libraries may hold the output of a program. */
+/**
+ * Explains why there are no credentials. Messages of AWS's libraries are left out, because they may contain a
+ * program's output.
+ */
 function explain(error: unknown): string {
   const { name = 'Error', code } = error as NodeJS.ErrnoException
   if (code === 'ERR_MODULE_NOT_FOUND') return 'the libraries of AWS are not installed; install Waybill again'

@@ -1,5 +1,5 @@
-// Promises of credentials, each tried on the real ones and on ones that break the promise in one way: a
-// promise that no broken one fails would prove nothing.
+// Promises of credentials. Each is tested with the real credentials, and with broken ones that violate the
+// promise in one way. A test that no broken version fails would prove nothing.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { callersOwn } from './caller.ts'
@@ -37,12 +37,12 @@ const pool: Pool = () =>
 const taken = (credentials: Credentials, session: string, tried: ReadonlySet<string> = new Set()) =>
   credentials.take(use({ session, tried })) as Credential
 
-/** A session stays with its key, and sessions are spread over the keys. */
+/** Checks that a session stays with its key, and that sessions are spread over the keys. */
 function sessionsStay(make: Pool): void {
   const credentials = make()
   const first = ['s1', 's2', 's3'].map((session) => taken(credentials, session).name)
   assert.ok(new Set(first).size > 1, 'sessions are spread')
-  // In a different order each time, so that taking turns does not look like staying.
+  // Uses a different order each time, so that round-robin cannot pass for stickiness.
   for (const order of [
     [2, 0, 1],
     [1, 1, 0],
@@ -52,7 +52,7 @@ function sessionsStay(make: Pool): void {
     for (const at of order) assert.equal(taken(credentials, `s${at + 1}`).name, first[at])
 }
 
-/** A session that had to move stays where it is, and its move is named once. */
+/** Checks that a session that had to move then stays with its new key, and that its move is named once. */
 function movesOnce(make: Pool): void {
   const credentials = make()
   const first = taken(credentials, 's1')
@@ -64,7 +64,7 @@ function movesOnce(make: Pool): void {
   assert.deepEqual([third.name, third.moved], [second.name, false])
 }
 
-/** A key whose headers say that nothing is left gets no call. */
+/** Checks that a key whose headers report no remaining capacity receives no call. */
 function limitsAreRead(make: Pool): void {
   const credentials = make()
   const first = taken(credentials, 's1')
@@ -102,7 +102,7 @@ for (const [promise, check, broken] of [
 ] as const) {
   test(`${promise} (KEEP-08)`, () => check(pool))
   for (const [name, make] of Object.entries(broken))
-    test(`${promise}: fails with a key pool that ${name}`, () =>
+    test(`the test of "${promise}" fails with a key pool that ${name}`, () =>
       assert.throws(() => check(make), assert.AssertionError))
 }
 
@@ -110,7 +110,10 @@ type Pair = () => { readonly login: Credentials; readonly paid: Credentials }
 
 const pair: Pair = () => ({ login: callersOwn('login'), paid: singleKey('key-of-paid-0123456789') })
 
-/** The caller's credential goes unchanged to its own provider and to no other, and stays with its call. */
+/**
+ * Checks that the caller's credential goes unchanged to its own provider and no other, and is used only for
+ * its call.
+ */
 async function callersStay(make: Pair): Promise<void> {
   const { login, paid } = make()
   const own = await sentBy(login, { caller: CALLER })
@@ -155,5 +158,5 @@ for (const [name, make] of Object.entries({
   changesItsHeader: () => ({ ...pair(), login: asAKey() }),
   lendsItToTheNextCaller: () => ({ ...pair(), login: pooling() }),
 } satisfies Record<string, Pair>))
-  test(`a caller’s credential stays: fails with credentials that ${name}`, () =>
+  test(`the test of the caller’s credential fails with credentials that ${name}`, () =>
     assert.rejects(() => callersStay(make), assert.AssertionError))

@@ -1,30 +1,36 @@
-// A credential of the caller's own, such as the login of a subscription. It exists for one call, in memory;
-// nothing that is written or sent elsewhere may hold it.
+// The caller's own credential, such as the login of a subscription. It exists for one call, in memory. It
+// must not be stored or sent to any other destination.
 import type { IncomingHttpHeaders } from 'node:http'
 import { createMask, type Mask } from '../shared/redact.ts'
 
-/** Header for the gateway's key, which leaves `Authorization` and `x-api-key` to the caller's own. */
+/**
+ * Header for the gateway's key. It leaves `Authorization` and `x-api-key` free for the caller's own
+ * credential.
+ */
 export const GATEWAY_KEY_HEADER = 'x-gateway-key'
 
-/** Headers with a credential of the caller's own, and the form of a single credential in each. */
+/** Headers for a caller's own credential, and the form of a single credential in each. */
 const FORMS = { authorization: /^[\w-]+ +[^\s,]+$/, 'x-api-key': /^[^\s,]+$/ } as const
 
-/** Its secrets are private members, so that no text and no JSON made of this object holds them. */
+/**
+ * A caller's credential. Its secrets are private members, so that no text or JSON made from this object
+ * contains them.
+ */
 export class CallerCredential {
   readonly #headers: readonly string[]
   #mask: Mask | null = null
 
-  /** `headers`: names and values in turn. */
+  /** `headers`: alternating names and values. */
   constructor(headers: readonly string[]) {
     this.#headers = headers
   }
 
-  /** Returns names and values in turn, only for the provider of the call. */
+  /** Returns alternating names and values, only for the provider of the call. */
   forProvider(): readonly string[] {
     return this.#headers
   }
 
-  /** Returns a text without it. */
+  /** Returns a text without the credential. */
   masked(text: string): string {
     this.#mask ??= createMask(
       this.#headers.filter((_, at) => at % 2 === 1).map((value) => value.replace(/^.* /, '')),
@@ -34,9 +40,9 @@ export class CallerCredential {
 }
 
 /**
- * Returns the caller's own credential from the headers of a call; null if there is none. A header that
- * contains a gateway key is not a credential, and neither is one with several credentials, which `several`
- * may refuse.
+ * Returns the caller's own credential from the headers of a call; null if there is none. A header with a
+ * gateway key is not a credential. A header with several credentials is not one either, and `several` may
+ * refuse it.
  */
 export function callerCredential(
   headers: IncomingHttpHeaders,

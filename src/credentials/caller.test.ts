@@ -1,4 +1,5 @@
-// `auth: caller` over real sockets: who gets the caller's own credential, and where it must never be found.
+// `auth: caller` over real sockets: the recipients of the caller's own credential, and the places where it
+// must never appear.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -32,7 +33,7 @@ const message: Script = (response, { json }) =>
       }),
     )
 
-/** Answers only with a subscription's token, as Anthropic does. */
+/** Answers only requests with a subscription's token, as Anthropic does. */
 const subscription: Script = (response, received) =>
   received.headers.authorization === `Bearer ${TOKEN}` && received.headers['x-api-key'] === undefined
     ? message(response, received)
@@ -71,7 +72,7 @@ const OWN = { 'x-gateway-key': KEY, authorization: `Bearer ${TOKEN}` }
 const asAdmin = { headers: { 'x-gateway-key': KEY } }
 const MANY = `${TOKEN}, Bearer ${KEY}`
 
-test('the caller’s credential reaches its provider as it was sent; the gateway’s key does not (KEEP-07)', async (t) => {
+test('the caller’s credential reaches its provider unchanged, but the gateway’s key does not (KEEP-07)', async (t) => {
   const { send, login, upstream } = await start(t)
   for (const path of ['/v1/messages', '/v1/messages?beta=true']) {
     const { status, headers } = await send(OWN, 'auto', path)
@@ -88,7 +89,7 @@ test('the caller’s credential reaches its provider as it was sent; the gateway
   assert.equal(upstream.paid!.ledger.length, 0)
 })
 
-test('the limits that a subscription reports are in the record and in the status line', async (t) => {
+test('the limits that a subscription reports appear in the record and in the status line', async (t) => {
   const { send, get } = await start(t)
   await send({ ...OWN, 'x-gateway-session-id': 's1' })
   const newest = async () => (await get('/api/usage/request-logs?limit=1', asAdmin)).json.data[0]
@@ -98,7 +99,7 @@ test('the limits that a subscription reports are in the record and in the status
   assert.match(line.text, /login\/m.*plan 5h 83 %/)
 })
 
-test('the caller’s own x-api-key is passed on in the same way, and to count tokens too', async (t) => {
+test('the caller’s own x-api-key is passed on in the same way, also to count tokens', async (t) => {
   const { send, login } = await start(t, {
     script: (response, { path }) =>
       path.endsWith('/count_tokens')
@@ -118,7 +119,7 @@ for (const [reason, status] of [
   ['busy', 529],
   ['at its limit', 429],
 ] as const)
-  test(`a fallback from a provider that is ${reason} does not carry the caller’s credential`, async (t) => {
+  test(`a fallback from a provider that is ${reason} does not include the caller’s credential`, async (t) => {
     const { send, login, upstream, get } = await start(t, { script: fail(status) })
     const { headers, status: got } = await send(OWN)
     assert.equal(got, 200)
@@ -129,12 +130,12 @@ for (const [reason, status] of [
     assert.ok(!JSON.stringify(paid).includes(TOKEN))
     const { json } = await get(`/api/usage/request-logs/${headers.get('x-gateway-request-id')}`, asAdmin)
     assert.equal(json.fallbacks, 1)
-    // A limit applies to one account; a provider that is down is down for all.
+    // A limit applies to one account, but an outage of a provider affects everybody.
     await send(OWN)
     assert.equal(login.ledger.length, status === 429 ? 2 : 1)
   })
 
-test('a 401 for the caller’s credential is relayed to the caller: there is no fallback, and nothing cools down', async (t) => {
+test('a 401 for the caller’s credential is relayed to the caller, without a fallback or a cooldown', async (t) => {
   const { send, login, upstream, get } = await start(t)
   const wrong = { ...OWN, authorization: `Bearer ${TOKEN}-expired` }
   for (let n = 1; n <= 2; n++) {
@@ -151,7 +152,7 @@ test('a 401 for the caller’s credential is relayed to the caller: there is no 
   assert.equal(upstream.paid!.ledger.length, 0)
 })
 
-test('without X-Gateway-Key no credential of the caller is passed on, and the provider is left out', async (t) => {
+test('without X-Gateway-Key, no credential of the caller is passed on, and the provider is skipped', async (t) => {
   const { send, login, get, received } = await start(t)
   for (const headers of [{ authorization: `Bearer ${KEY}` }, { 'x-gateway-key': KEY }] as Record<
     string,
@@ -195,7 +196,7 @@ test('a gateway key is never passed on as a caller’s credential, and two in on
   assert.equal(login.ledger.length, 0)
 })
 
-test('a gateway without keys passes on whatever credential the caller sends', async (t) => {
+test('a gateway without keys passes on any credential that the caller sends', async (t) => {
   const { send, login } = await start(t, { keys: '' })
   assert.equal((await send({ authorization: `Bearer ${TOKEN}` })).status, 200)
   assert.equal((await send({ authorization: `Bearer ${TOKEN}`, 'x-gateway-key': 'any' })).status, 200)
@@ -238,7 +239,7 @@ test('the caller’s credential is in no record, artifact, read or file, even if
     assert.ok(!readFileSync(join(file.parentPath, file.name)).includes('callers+own'), file.name)
 })
 
-test('a key together with auth: caller, or a route with two such providers, is refused when the configuration is read', () => {
+test('a configuration with a key together with auth: caller, or a route with two such providers, is refused', () => {
   const problems = (text: string) => {
     try {
       parseConfig(text, 'w.yaml', { env: { K: 'sk-1' } })

@@ -1,7 +1,7 @@
-// `auth: caller`: a provider that gets the caller's own credential, and never anybody else's.
+// `auth: caller`: a provider that receives the caller's own credential, and never another caller's.
 import { CredentialError, type Credentials } from './credentials.ts'
 
-/** Says what a call without a credential of its own has to send. */
+/** Describes the credential that a call must send. */
 export const callerCredentialMissing = (provider: string): string =>
   `${provider} takes the caller's own credential: send the gateway's key as X-Gateway-Key, and your own as \`Authorization\` or \`x-api-key\``
 
@@ -14,5 +14,5 @@ export const callersOwn = (provider: string): Credentials => ({
       complete: (request) => ({ ...request, headers: [...request.headers, ...caller.forProvider()] }),
     }
   },
-  holdsSecret: () => false, // from its own sender it is no secret
+  holdsSecret: () => false, // not a secret to the caller who sent it
 })

@@ -1,26 +1,26 @@
-// How a provider is spoken to: with a key, the caller's own credential, or a signature. One file for each
-// kind; registry.ts makes them from the configuration. Knows no client, no store and no route.
+// Authentication towards a provider: a key, the caller's own credential, or a signature. Each kind has its
+// own file; registry.ts creates them from the configuration. Knows no client, no store and no route.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ProviderRequest } from '../dialects/dialect.ts'
 import type { CallerCredential } from './caller-credential.ts'
 
-/** An attempt, as far as its credential depends on it. */
+/** Properties of an attempt on which its credential depends. */
 export interface CredentialUse {
-  /** The caller's own credential; null if it sent none. */
+  /** The caller's own credential; null if none was sent. */
   readonly caller: CallerCredential | null
   /** Gateway key and session of the call, as one text; null without a session. */
   readonly session: string | null
-  /** Names of the credentials that this call has tried for its target. */
+  /** Names of the credentials that this call has already tried for its target. */
   readonly tried: ReadonlySet<string>
 }
 
 /** Credentials of one provider. */
 export interface Credentials {
-  /** True if each call brings its own credential: an error 401 or 403 then concerns only its caller. */
+  /** True if each call brings its own credential. Then an error 401 or 403 concerns only its caller. */
   readonly areCallers: boolean
-  /** Returns the credential for an attempt; a promise if it has to be fetched. Throws CredentialError. */
+  /** Returns the credential for an attempt, or a promise if it must be fetched. Throws CredentialError. */
   take(use: CredentialUse): Credential | Promise<Credential>
-  /** Returns true if bytes of an answer repeat a secret of the operator. */
+  /** Returns true if bytes of an answer contain a secret of the operator. */
   holdsSecret(bytes: Buffer): boolean
 }
 
@@ -28,18 +28,18 @@ export interface Credentials {
 export interface Credential {
   /** Key that the dialect writes into its own header; null if there is none. */
   readonly key: string | null
-  /** Its name, for the record; absent if the provider has only one. */
+  /** Name of the credential for the record; absent if the provider has only one. */
   readonly name?: string
-  /** True if another one served the session before. */
+  /** True if a different credential served the session before. */
   readonly moved?: boolean
-  /** Returns the request with further headers or a signature. */
+  /** Returns the request with additional headers or a signature. */
   complete?(request: ProviderRequest): ProviderRequest | Promise<ProviderRequest>
   /**
-   * Called once, with the start of the answer or null. For an answer that concerns only this credential, it
-   * returns `another` if one can be used at once, or the time until one can.
+   * Called once, with the start of the answer or null. If the answer concerns only this credential, returns
+   * `another` if a credential is usable immediately, or the time until one is.
    */
   settled?(answer: CredentialAnswer | null): 'another' | { readonly waitMs: number } | null
-  /** Explains why the provider refused it, in our own words; null if that is not known. */
+  /** Explains in our own words why the provider refused the credential; null if the reason is unknown. */
   refusal?(answer: CredentialAnswer): string | null
 }
 
@@ -48,16 +48,18 @@ export interface CredentialAnswer {
   readonly headers: IncomingHttpHeaders
   /** Code of the provider's error. */
   readonly code: string | null
-  /** The provider's own words; they may name its customer, so they are only looked at. */
+  /**
+   * The provider's own message. It may name the provider's customer, so it is only inspected, never shown.
+   */
   readonly message: string | null
-  /** From `Retry-After`; null if absent. */
+  /** Value of `Retry-After`; null if absent. */
   readonly retryAfterMs: number | null
 }
 
-/** There is no credential for a request. The message is for the client and contains no secret. */
+/** Error if there is no credential for a request. The message is for the client and contains no secret. */
 export class CredentialError extends Error {
   override readonly name = 'CredentialError'
-  /** Time after which there may be one, ms; null if that is not known. */
+  /** Time after which a credential may be available, ms; null if unknown. */
   readonly waitMs: number | null
 
   constructor(message: string, waitMs: number | null = null) {

@@ -1,6 +1,6 @@
-// `auth: entra`: tokens of Microsoft Entra, for Azure. Microsoft's own library fetches them; it is loaded with
-// the first call. The identity comes from the variables that all of Microsoft's programs read; without them it
-// is the managed identity of the machine.
+// `auth: entra`: tokens of Microsoft Entra, for Azure. Microsoft's own library fetches them; it is loaded
+// with the first call. The identity comes from the variables that all of Microsoft's programs read. Without
+// these variables, the machine's managed identity is used.
 import { readBounded } from '../shared/bounded-file.ts'
 import type { CredentialAnswer, Credentials } from './credentials.ts'
 import type { Expiring } from './renewed.ts'
@@ -9,7 +9,7 @@ import { type Token, type TokenOptions, tokenCredentials } from './token.ts'
 /** Maximum size of a file with a federated token, bytes. */
 const MAX_ASSERTION_BYTES = 2 ** 16
 
-/** Time for which a token counts if the library does not say how long it is valid, ms. */
+/** Assumed validity of a token if the library does not report it, ms. */
 const UNKNOWN_LIFE_MS = 10 * 60_000
 
 export const entraCredentials = (
@@ -45,7 +45,7 @@ async function fetchToken(scope: string, now: () => number): Promise<Expiring<To
           managedIdentityIdParams: clientId ? { userAssignedClientId: clientId } : {},
         }).acquireToken({
           resource: scope.replace(/\/\.default$/, ''),
-          forceRefresh: true, // its cache would return a token that was refused
+          forceRefresh: true, // the library's cache would return the refused token again
         })
   if (!made) throw new Error('no token')
   return {

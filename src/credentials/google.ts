@@ -6,7 +6,7 @@ import { type Token, type TokenOptions, tokenCredentials } from './token.ts'
 
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform'
 
-/** Time for which a token counts if the library does not say how long it is valid, ms. */
+/** Assumed validity of a token if the library does not report it, ms. */
 const UNKNOWN_LIFE_MS = 10 * 60_000
 
 export const googleCredentials = (
@@ -20,7 +20,7 @@ export const googleCredentials = (
 
 async function fetchToken(now: () => number): Promise<Expiring<Token>> {
   const { GoogleAuth } = await import('google-auth-library')
-  // Without a project, the library asks for one, which nothing here needs.
+  // Without a project, the library would request one, which nothing here needs.
   const client = await new GoogleAuth({ scopes: SCOPE, projectId: 'none' }).getClient()
   const { token } = await client.getAccessToken()
   if (!token) throw new Error('no token')

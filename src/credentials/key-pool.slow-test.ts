@@ -1,4 +1,4 @@
-// 10,000 calls over three keys with limits: reading the headers avoids every 429.
+// 10,000 calls over three keys with limits. Reading the headers avoids every 429.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -11,7 +11,7 @@ const WORKERS = 24
 const SESSIONS = 60
 
 test('10,000 calls over three keys with limits cause no 429 that the headers would have avoided (KEEP-08)', async (t) => {
-  // In each window, more calls arrive than a key may serve.
+  // In each window, more calls arrive than one key may serve.
   const limited = limitedProvider(60, 1_000)
   const pool = await startMockServer(limited.script)
   t.after(() => pool.close())

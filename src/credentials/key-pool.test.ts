@@ -1,5 +1,5 @@
-// Several keys of one provider over real sockets: who gets which key, when a session moves, what is on record, and
-// where keys come from.
+// Several keys of one provider over real sockets: which call uses which key, when a session moves, the
+// record, and the sources of keys.
 import assert from 'node:assert/strict'
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -68,14 +68,14 @@ for (const [what, status, error] of [
     assert.notEqual(served.provider_key, refusing)
     assert.deepEqual(served.losses, ['key.cache', 'key.reasoning'])
     assert.equal(moved.headers.get('x-gateway-attempts'), '2')
-    // The session stays with its new key, and no one uses the old one meanwhile.
+    // The session stays with its new key, and meanwhile no call uses the old one.
     const before = pool.ledger.length
     assert.equal((await call('s1')).headers.get('x-gateway-lossy'), null)
     for (const session of ['s2', 's3', 's4', 's5']) await call(session)
     assert.ok(!keysSeen().slice(before).includes(refusing))
   })
 
-test('if every key is refused, the next target serves the call; the provider rests until a key is ready', async (t) => {
+test('if every key is refused, the next target serves the call, and the provider cools down until a key is ready', async (t) => {
   const { call, pool, attempts } = await start(t, fail(429, { 'retry-after': '30' }))
   const first = await call('s1', 'two')
   assert.equal(first.headers.get('x-gateway-provider'), 'alpha')
@@ -88,7 +88,7 @@ test('if every key is refused, the next target serves the call; the provider res
   assert.equal(pool.ledger.length, 3)
 })
 
-test('limits in headers are obeyed before a 429 happens: calls go to other keys, and if none is left, are refused with Retry-After', async (t) => {
+test('limits in headers are obeyed before a 429 happens: calls use other keys, and without one are refused with Retry-After', async (t) => {
   const limited = limitedProvider(5, 60_000)
   const { call, record, pool } = await start(t, limited.script, '{ name: a, key: $A }, { name: b, key: $B }')
   for (let n = 0; n < 10; n++) assert.equal((await call('s1')).status, 200)
@@ -104,7 +104,7 @@ test('limits in headers are obeyed before a 429 happens: calls go to other keys,
   assert.deepEqual([...limited.keysOf.get('s1')!.map((key) => key.at(-1))].length, 2)
 })
 
-test('a key in a file is read again when the file changes; a key of a command when the provider refuses it', async (t) => {
+test('a key in a file is read again when the file changes, and a key from a command when the provider refuses it', async (t) => {
   const directory = temporaryDirectory(t)
   const [file, script, current] = ['key', 'print.sh', 'current'].map((name) => join(directory, name)) as [
     string,
@@ -136,7 +136,7 @@ test('a key in a file is read again when the file changes; a key of a command wh
     sent.some((value) => /second-of-file$/.test(value)),
     sent.join(),
   )
-  // A key that was read while the gateway ran is masked like any other.
+  // A key that was read while the gateway is running is masked like any other key.
   right.clear()
   const failed = await call('s9')
   assert.ok(failed.status >= 400)
@@ -145,7 +145,7 @@ test('a key in a file is read again when the file changes; a key of a command wh
   assert.ok(!failed.text.includes('sk-second'), failed.text)
 })
 
-test('a key that cannot be read is left out, with a reason that names it', async (t) => {
+test('a key that cannot be read is skipped, with a reason that names it', async (t) => {
   const directory = temporaryDirectory(t)
   const two = join(directory, 'two')
   writeFileSync(two, 'sk-one-line\nsk-another-line\n')
@@ -169,7 +169,7 @@ test('a key that cannot be read is left out, with a reason that names it', async
   }
 })
 
-test('mistakes in `keys` are found when the configuration is read', () => {
+test('mistakes in `keys` are reported when the configuration is read', () => {
   const cases: [string, RegExp][] = [
     ['key: $A, keys: [ { name: b, key: $B } ]', /providers\.p\.key: cannot stand beside `keys`/],
     ['keys: [ { name: a } ]', /providers\.p\.keys\.0: must have exactly one of `key`, `file` and `command`/],

@@ -1,6 +1,6 @@
 // Several keys for one provider. A session stays with its key, because its prompt cache and sealed reasoning
-// may belong to the key's account; it moves only if that key cannot be used. Limits are read from the headers
-// of every answer, so that a key is left alone before the provider refuses it.
+// may belong to the key's account. It moves only if that key cannot be used. Limits are read from the headers
+// of every answer, so that a key is not used any more before the provider refuses it.
 import { createKeySearch } from '../shared/redact.ts'
 import {
   type Credential,
@@ -16,7 +16,7 @@ export interface PoolOptions {
   readonly provider: string
   readonly sources: ReadonlyMap<string, KeySource>
   readonly state: PoolState
-  /** Called with each key as it is read, so that it can be masked. */
+  /** Called with each key when it is read, so that it can be masked. */
   readonly learn: (secret: string) => void
   readonly now: () => number
 }
@@ -29,9 +29,9 @@ interface Member {
 
 interface Choice {
   readonly member: Member
-  /** True if the session had another key. */
+  /** True if the session had a different key. */
   readonly moved: boolean
-  /** Number of the request at the key. */
+  /** Sequence number of the request among the key's requests. */
   readonly n: number
 }
 
@@ -42,7 +42,7 @@ class KeyPool implements Credentials {
   readonly areCallers = false
   readonly #options: PoolOptions
   readonly #members: readonly Member[]
-  /** Number of the last choice, for turns among equal keys. */
+  /** Number of the last choice, used to take turns among equal keys. */
   #turn = 0
 
   constructor(options: PoolOptions) {
@@ -72,7 +72,7 @@ class KeyPool implements Credentials {
     return this.#members.some(({ search }) => search?.holds(bytes))
   }
 
-  /** Returns the key for an attempt, which counts from now on. Throws if none can be used. */
+  /** Returns the key for an attempt, which counts from now on. Throws if no key can be used. */
   #choose({ session, tried }: CredentialUse): Choice {
     const { state, provider, now } = this.#options
     const before = session === null ? undefined : state.sessions.get(session)
@@ -112,7 +112,7 @@ class KeyPool implements Credentials {
     standing.answered(n, answer?.headers ?? null, at)
     const reason = answer && restFor(answer)
     if (!reason) return null
-    // A key that was renewed may be right again at once.
+    // A renewed key may be valid again immediately.
     if (reason === 'denied') source.refused()
     standing.rest(reason, answer.retryAfterMs, at)
     const isAnother = this.#members.some(
@@ -121,7 +121,7 @@ class KeyPool implements Credentials {
     return isAnother ? 'another' : { waitMs: Math.max(this.#earliest(at) - at, 0) }
   }
 
-  /** Takes another key if one cannot be read. */
+  /** Tries another key if one cannot be read. */
   #withoutKey({ member: { standing }, n }: Choice, error: unknown, use: CredentialUse) {
     if (!(error instanceof CredentialError)) throw error
     const at = this.#options.now()
@@ -136,16 +136,16 @@ class KeyPool implements Credentials {
   }
 }
 
-/** Returns more than 0 if `a` is to be preferred: with more room, then with fewer open requests. */
+/** Returns more than 0 if `a` is better: it has more remaining capacity or, if equal, fewer open requests. */
 function compare(a: PoolKey, b: PoolKey, now: number): number {
   const [roomA, roomB] = [a.room(now), b.room(now)]
   return roomA === roomB ? b.open - a.open : roomA - roomB
 }
 
-/** Codes of a 429 for money that is used up, which no waiting helps. */
+/** Error codes of a 429 for spent money, which waiting cannot fix. */
 const SPENT = /^(insufficient_quota|billing_hard_limit_reached|billing_error|credit_balance_too_low)$/
 
-/** Returns why a key has to rest after an answer; null if it need not. */
+/** Returns the reason why a key must rest after an answer; null if it may be used. */
 function restFor({ status, code }: CredentialAnswer): Rest | null {
   if (status === 402 || (code !== null && SPENT.test(code))) return 'spent'
   if (status === 401 || status === 403) return 'denied'

@@ -1,9 +1,9 @@
-// A key command that hangs: it gets ten seconds, and one run serves all calls.
+// A key command that hangs is ended after ten seconds, and one run serves all calls.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { keyOfCommand } from './key-source.ts'
 
-test('a key command that hangs fails after ten seconds, for all calls that wait for it', async () => {
+test('a key command that hangs fails after ten seconds, for all waiting calls', async () => {
   const source = keyOfCommand(['sleep', '60'], 3_600_000, 'pool: key third', Date.now)
   const start = performance.now()
   const calls = await Promise.allSettled(Array.from({ length: 100 }, async () => source.get()))

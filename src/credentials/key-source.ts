@@ -1,26 +1,26 @@
-// Where a key comes from: an environment variable, a file, or a command such as that of a secret manager. A
-// changed file and an aged command are read again while the gateway runs.
+// Sources of a key: an environment variable, a file, or a command such as that of a secret manager. While the
+// gateway runs, a changed file is read again and an old command result is renewed.
 import { execFile } from 'node:child_process'
 import { statSync } from 'node:fs'
 import { readBounded } from '../shared/bounded-file.ts'
 import { CredentialError } from './credentials.ts'
 
 export interface KeySource {
-  /** Returns the key; a promise if it has to be fetched. Throws CredentialError. */
+  /** Returns the key, or a promise if it must be fetched. Throws CredentialError. */
   get(): string | Promise<string>
-  /** The provider refused the key: fetches it again when it is next needed. */
+  /** Notes that the provider refused the key, so that it is fetched again when next needed. */
   refused(): void
 }
 
 /** Maximum size of a key's file and of a command's output, bytes. */
 const MAX_BYTES = 2 ** 14
 const COMMAND_TIMEOUT_MS = 10_000
-/** Time between two looks at a file, ms. */
+/** Interval of checks of a file, ms. */
 const FILE_CHECK_MS = 1_000
 
 export const fixedKey = (key: string): KeySource => ({ get: () => key, refused() {} })
 
-/** `what`: how errors name the key. */
+/** Reads a key from a file. `what`: name of the key in errors. */
 export function keyInFile(path: string, what: string, now: () => number): KeySource {
   let known: { readonly key: string; readonly version: string } | null = null
   let lookedAt = Number.NEGATIVE_INFINITY
@@ -34,7 +34,7 @@ export function keyInFile(path: string, what: string, now: () => number): KeySou
         if (known?.version !== version)
           known = { key: singleKeyIn(readBounded(path, MAX_BYTES).toString('utf8'), what, 'file'), version }
       } catch (error) {
-        if (known) return known.key // the last one may still be valid, and the file may be replaced right now
+        if (known) return known.key // the previous key may still be valid while the file is replaced
         if (error instanceof CredentialError) throw error
         throw new CredentialError(
           `${what}: its file cannot be read (${(error as NodeJS.ErrnoException).code})`,
@@ -48,7 +48,7 @@ export function keyInFile(path: string, what: string, now: () => number): KeySou
   }
 }
 
-/** Many calls wait for one run of the command. A key that is in use is renewed while calls go on with it. */
+/** All waiting calls share one run of the command. A key in use is renewed while calls continue with it. */
 export function keyOfCommand(
   [program, ...args]: readonly [string, ...string[]],
   renewMs: number,
@@ -75,7 +75,7 @@ export function keyOfCommand(
       if (known === null) return run()
       if (now() >= renewAt)
         run().catch(() => {
-          renewAt = now() + FILE_CHECK_MS // the old key serves until then
+          renewAt = now() + FILE_CHECK_MS // the old key is used until then
         })
       return known
     },
@@ -89,7 +89,7 @@ const output = (program: string, args: readonly string[], what: string): Promise
   new Promise((resolve, reject) => {
     const options = { timeout: COMMAND_TIMEOUT_MS, maxBuffer: MAX_BYTES, encoding: 'utf8' as const }
     execFile(program, args, options, (error, stdout) => {
-      // Its standard error may contain anything, even the key.
+      // The command's standard error may contain anything, even the key.
       if (error?.killed)
         reject(new CredentialError(`${what}: its command did not end within ${COMMAND_TIMEOUT_MS} ms`))
       else if (error)
@@ -103,7 +103,7 @@ const output = (program: string, args: readonly string[], what: string): Promise
     }).stdin?.end()
   })
 
-/** Returns the only line of a text. Throws CredentialError if it is no key. */
+/** Returns the only line of a text. Throws CredentialError if it is not a key. */
 function singleKeyIn(text: string, what: string, source: 'file' | 'command'): string {
   const key = text.trim()
   const lines = key === '' ? 0 : key.split(/\r?\n/).length

@@ -1,4 +1,4 @@
-// Libraries of the clouds are loaded only by a call that needs them.
+// Cloud libraries are loaded only by a call that needs them.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
@@ -29,7 +29,7 @@ const PARTS = `
   const of = (auth) => credentialsOf('p', { auth, base_url: 'https://bedrock-runtime.us-east-1.amazonaws.com' }, {
     secrets: new Map(), memory: {}, learn() {}, now: Date.now })`
 
-test('a gateway loads no library of a cloud, even if a provider is configured for one', () => {
+test('a gateway loads no cloud library, even if a provider is configured for a cloud', () => {
   const loaded = loadedBy(`${PARTS}
     for (const auth of ['aws', 'google', 'entra', undefined]) of(auth)`)
   assert.ok(loaded.some((url) => url.endsWith('/credentials/aws.ts')))
@@ -39,7 +39,7 @@ test('a gateway loads no library of a cloud, even if a provider is configured fo
   )
 })
 
-test('a call that has to be signed loads the libraries of AWS and no others', () => {
+test('a call that must be signed loads the libraries of AWS and no others', () => {
   const loaded = loadedBy(`${PARTS}
     Object.assign(process.env, { AWS_ACCESS_KEY_ID: 'AKIAEXAMPLE', AWS_SECRET_ACCESS_KEY: 'secret-0123456789' })
     const credential = await of('aws').take({ caller: null, session: null, tried: new Set() })

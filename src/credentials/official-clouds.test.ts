@@ -1,6 +1,5 @@
-// Requests that the official clients of Google and of Azure send to their clouds, compared with those of a
-// gateway with the same identity: the exchange for a token, and each call. The hosts that issue tokens are
-// intercepted in this process.
+// Compares a gateway's requests with those of the official clients of Google and Azure with the same
+// identity: the token exchange, and each call. The hosts that issue tokens are intercepted in this process.
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, verify } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
@@ -23,7 +22,7 @@ interface Exchange {
   readonly form: Readonly<Record<string, string>>
 }
 
-/** Answers at the hosts that issue tokens, with a token or with this error, and notes each request. */
+/** Answers at the hosts that issue tokens with a token or with this error, and stores each request. */
 function tokenHosts(t: TestContext, error: object | null = null): Exchange[] {
   const exchanges: Exchange[] = []
   const issuer = 'https://login.microsoftonline.com/tenant-1'
@@ -56,7 +55,7 @@ function tokenHosts(t: TestContext, error: object | null = null): Exchange[] {
 const claimsOf = (jwt: string) => JSON.parse(Buffer.from(jwt.split('.')[1]!, 'base64url').toString())
 
 /**
- * Removes what differs between any two exchanges: times and ids. The times of an assertion become its
+ * Removes the parts that differ between any two exchanges: times and ids. An assertion's times become its
  * lifetime.
  */
 function comparable({ url, form }: Exchange): Exchange {
@@ -104,7 +103,7 @@ const gemini: Script = (response, { path }) => {
       .end(JSON.stringify(path.includes(':countTokens') ? { totalTokens: 4 } : json))
 }
 
-/** Makes the same calls with a client of Google's. */
+/** Makes the same calls with a Google client. */
 async function callGoogle(client: GoogleGenAI, model: string): Promise<void> {
   const tools = [
     { functionDeclarations: [{ name: 'weather', parametersJsonSchema: { type: 'object', properties: {} } }] },
@@ -130,7 +129,7 @@ const judged = ({ path, headers, json }: Received) => ({
 })
 
 for (const [what, identity] of Object.entries(IDENTITIES))
-  test(`Vertex AI with ${what}: the exchange and the calls equal those of Google’s client's own client (KEEP-09)`, async (t) => {
+  test(`with ${what} for Vertex AI, the exchange and the calls equal those of Google’s own client (KEEP-09)`, async (t) => {
     const directory = temporaryDirectory(t)
     const file = join(directory, 'adc.json')
     writeFileSync(file, JSON.stringify(identity(directory)))
@@ -145,7 +144,7 @@ for (const [what, identity] of Object.entries(IDENTITIES))
     const theirs = new GoogleGenAI({
       ...{ vertexai: true, project: 'acme', location: 'europe-west1', apiVersion: 'v1' },
       httpOptions: { baseUrl: origin },
-      // Otherwise the client asks Google for the project before its first call.
+      // Without it, the client requests the project from Google before its first call.
       googleAuthOptions: { projectId: 'acme' },
     })
     await callGoogle(theirs, MODEL)
@@ -189,7 +188,7 @@ const NO_IDENTITY = {
   ...{ AZURE_FEDERATED_TOKEN_FILE: undefined, AZURE_AUTHORITY_HOST: undefined },
 }
 
-test('Azure with a client secret: one exchange, and the same calls with the same token as the official client (KEEP-09)', async (t) => {
+test('with a client secret for Azure, one exchange happens, and the calls have the same token as the official client’s (KEEP-09)', async (t) => {
   setEnvironment(t, { ...NO_IDENTITY, AZURE_CLIENT_SECRET: 'secret-of-an-application' })
   const exchanges = tokenHosts(t)
   const { base, call, through } = await onAzure(t)
@@ -212,7 +211,7 @@ test('Azure with a client secret: one exchange, and the same calls with the same
   )
   const token = async () => TOKEN
   assert.deepEqual(ours, await call(new OpenAI({ baseURL: base, apiKey: token }), 'gpt-5-mini'))
-  // The older interface has the deployment in the path, and a version; the rest is the same.
+  // The older API has the deployment in the path, and a version; the rest is the same.
   const older = new AzureOpenAI({
     ...{ endpoint: base.replace('/openai/v1', ''), apiVersion: '2024-10-21' },
     azureADTokenProvider: token,
@@ -222,7 +221,7 @@ test('Azure with a client secret: one exchange, and the same calls with the same
   assert.deepEqual({ ...rest, path: ours.path }, ours)
 })
 
-test('Azure with a federated token in a file: the token is the assertion of the exchange, and the next exchange reads a new file', async (t) => {
+test('with a federated token in a file for Azure, the token is the assertion of the exchange, and the next exchange reads a new file', async (t) => {
   const file = join(temporaryDirectory(t), 'federated')
   writeFileSync(file, 'federated-token-of-a-pod-1\n')
   setEnvironment(t, { ...NO_IDENTITY, AZURE_FEDERATED_TOKEN_FILE: file })
@@ -274,7 +273,7 @@ for (const [what, cloud, description, says] of [
     /no token of Microsoft Entra: the client secret is wrong or has expired \(AADSTS7000222\)/,
   ],
 ] as const)
-  test(`${what} ends at ${cloud} in an error that says so, and nothing is sent (KEEP-09)`, async (t) => {
+  test(`${what} causes an error from ${cloud} that says so, and nothing is sent (KEEP-09)`, async (t) => {
     const directory = temporaryDirectory(t)
     const file = join(directory, 'adc.json')
     writeFileSync(file, JSON.stringify(IDENTITIES['a service account']!(directory)))

@@ -37,6 +37,6 @@ for (const [what, headers, said] of [
     '5h 12 %, 7d 4 %',
   ],
 ] as const)
-  test(`${what}: ${said ?? 'no limits'}`, () => {
+  test(`${what} reports these plan limits: ${said ?? 'none'}`, () => {
     assert.equal(planLimitsIn(headers), said)
   })

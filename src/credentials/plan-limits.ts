@@ -1,14 +1,15 @@
-// Reads how much of a subscription is used, as its provider says in the headers of an answer. Pure.
+// Reads the used share of a subscription from the provider's response headers. Pure.
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** Windows of Anthropic's plans: five hours and seven days, some of them for one family of models. */
+/** Windows of Anthropic's plans: five hours and seven days. Some apply to only one family of models. */
 const ANTHROPIC = ['5h', '7d', '7d_opus', '7d_sonnet'] as const
 
 /** Names of ChatGPT's windows. */
 const CODEX = ['primary', 'secondary'] as const
 
 /**
- * Returns a text such as `5h 83 % (until 2026-11-26T03:00Z), 7d 41 %`; null if the answer says nothing of a plan.
+ * Returns a text such as `5h 83 % (until 2026-11-26T03:00Z), 7d 41 %`; null if the answer does not mention a
+ * plan.
  */
 export function planLimitsIn(headers: IncomingHttpHeaders): string | null {
   const windows =
@@ -36,7 +37,7 @@ function codexWindow(headers: IncomingHttpHeaders, name: string): string[] {
   return [text(window, percent, numberIn(headers, `x-codex-${name}-reset-at`))]
 }
 
-/** `resetsAt`: seconds since the epoch; null if it is not known. */
+/** `resetsAt`: seconds since the epoch; null if unknown. */
 function text(window: string, percent: number, resetsAt: number | null): string {
   const used = `${window} ${Math.round(percent)} %`
   return resetsAt === null || resetsAt > MAX_SECONDS

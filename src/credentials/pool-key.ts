@@ -1,4 +1,4 @@
-// One key of several: what its provider has reported about its limits, and whether it may be used now.
+// One key of several: the limits that its provider has reported, and if it may be used now.
 import type { IncomingHttpHeaders } from 'node:http'
 import { LRUCache } from 'lru-cache'
 import { type Remaining, rateLimitsIn } from './rate-limits.ts'
@@ -6,12 +6,12 @@ import { type Remaining, rateLimitsIn } from './rate-limits.ts'
 /** Reason why a key is not used for a while. */
 export type Rest = 'limit' | 'denied' | 'spent'
 
-/** Times for which a key rests if the provider does not say how long, ms. */
+/** Rest of a key if the provider does not report a duration, ms. */
 const REST_MS: Readonly<Record<Rest, number>> = { limit: 30_000, denied: 300_000, spent: 600_000 }
 
-/** A limit as the newest answer reported it. */
+/** A limit as reported by the newest answer. */
 interface Report extends Remaining {
-  /** Number of the request that it answered, and number of older requests that were open when it came. */
+  /** Sequence number of the answered request, and the number of older requests that were then open. */
   readonly n: number
   readonly older: number
 }
@@ -22,7 +22,7 @@ export class PoolKey {
   readonly #open = new Set<number>()
   #requests: Report | null = null
   #tokens: Report | null = null
-  /** Most tokens that a request has used. */
+  /** Maximum number of tokens that a request has used. */
   #tokensEach = 0
   #restsUntil = 0
 
@@ -35,13 +35,16 @@ export class PoolKey {
     return this.#open.size
   }
 
-  /** Returns when it may be used, in ms since the epoch; `now` or earlier: at once. */
+  /**
+   * Returns the time from which the key may be used, ms since the epoch. It may be used immediately if this
+   * is `now` or earlier.
+   */
   readyAt(now: number): number {
     const limits = [this.#wait(this.#requests, 1, now), this.#wait(this.#tokens, this.#tokensEach, now)]
     return Math.max(this.#restsUntil, ...limits)
   }
 
-  /** Returns what is left of its requests; infinite if that is not known. */
+  /** Returns the remaining number of requests; infinite if unknown. */
   room(now: number): number {
     return this.#requests && this.#requests.resetsAt > now
       ? this.#left(this.#requests, 1)
@@ -54,13 +57,13 @@ export class PoolKey {
     return this.#sent
   }
 
-  /** Takes up what an answer says; `headers` are null if there was none. */
+  /** Updates the limits from an answer; `headers` are null without an answer. */
   answered(n: number, headers: IncomingHttpHeaders | null, now: number): void {
     this.#open.delete(n)
     if (!headers) return
     const { requests, tokens } = rateLimitsIn(headers, now)
     const older = [...this.#open].filter((each) => each < n).length
-    // An answer to an earlier request knows less.
+    // An answer to an earlier request is older.
     if (requests && n >= (this.#requests?.n ?? 0)) this.#requests = { ...requests, n, older }
     if (tokens && n >= (this.#tokens?.n ?? 0)) {
       const before = this.#tokens
@@ -79,19 +82,19 @@ export class PoolKey {
     return this.#left(report, each) >= Math.max(each, 1) ? 0 : report.resetsAt
   }
 
-  /** Returns what is left after the requests that the report does not include. */
+  /** Returns the remaining capacity after the requests that the report does not include. */
   #left({ left, n, older }: Report, each: number): number {
     return left - (this.#sent - n + older) * each
   }
 }
 
-/** Maximum sessions whose key is remembered. */
+/** Maximum number of sessions whose key is remembered. */
 const MAX_SESSIONS = 10_000
 
-/** What outlasts a configuration: how each key stands, and which session has which. */
+/** State that survives a replaced configuration: the state of each key, and the key of each session. */
 export class PoolState {
   readonly #keys = new Map<string, PoolKey>()
-  /** Session -> name of its key. */
+  /** Name of each session's key. */
   readonly sessions = new LRUCache<string, string>({ max: MAX_SESSIONS })
 
   key(name: string): PoolKey {

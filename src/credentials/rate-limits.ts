@@ -1,7 +1,7 @@
-// Reads a provider's limits from the headers of an answer, whatever the headers are called. Pure.
+// Reads a provider's limits from the headers of an answer, under any of their names. Pure.
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** What is left of one limit, and when it resets, in ms since the epoch. */
+/** Remaining capacity of one limit, and the time of its reset, ms since the epoch. */
 export interface Remaining {
   readonly left: number
   readonly resetsAt: number
@@ -12,10 +12,10 @@ export interface RateLimits {
   readonly tokens: Remaining | null
 }
 
-/** Time for which a limit counts if the provider does not say when it resets, ms. */
+/** Validity of a limit if the provider does not report its reset, ms. */
 const UNKNOWN_RESET_MS = 60_000
 
-/** Names of the headers for what is left, each with that for its reset. */
+/** Header names for the remaining capacity, each with the header for its reset. */
 const REQUESTS = [
   ['x-ratelimit-remaining-requests', 'x-ratelimit-reset-requests'],
   ['anthropic-ratelimit-requests-remaining', 'anthropic-ratelimit-requests-reset'],
@@ -32,7 +32,7 @@ export const rateLimitsIn = (headers: IncomingHttpHeaders, now: number): RateLim
   tokens: least(TOKENS, headers, now),
 })
 
-/** Returns the limit of which least is left; null if none is named. */
+/** Returns the limit with the least remaining capacity; null if there is none. */
 function least(
   names: readonly (readonly [string, string])[],
   headers: IncomingHttpHeaders,
@@ -48,7 +48,7 @@ function least(
 }
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
-/** Above this, a bare number of seconds is a time and not a duration. */
+/** Above this number of seconds, a bare number is a time instead of a duration. */
 const FIRST_EPOCH_SECOND = 1_000_000_000
 
 /** Parses `6m0s`, `20ms`, seconds, a Unix time or an ISO time; null for anything else. */

@@ -1,4 +1,4 @@
-// Makes the credentials of a provider from its configuration.
+// Creates the credentials of a provider from its configuration.
 import type { ProviderConfig } from '../config/load.ts'
 import { ENTRA_SCOPE } from '../config/schema.ts'
 import { awsCredentials } from './aws.ts'
@@ -12,10 +12,10 @@ import type { CredentialMemory } from './memory.ts'
 import { singleKey } from './single-key.ts'
 
 export interface CredentialContext {
-  /** Secrets from the environment, by provider or `provider/name of a key`. */
+  /** Secrets from the environment, by provider or by `provider/name of a key`. */
   readonly secrets: ReadonlyMap<string, string>
   readonly memory: CredentialMemory
-  /** Called with each secret as it is read, so that it can be masked. */
+  /** Called with each secret when it is read, so that it can be masked. */
   readonly learn: (secret: string) => void
   readonly now: () => number
 }

@@ -1,4 +1,4 @@
-// Renewal of a credential that expires: one fetch for many calls, in time, and what happens when it fails.
+// Renewal of a credential that expires: one fetch for many calls, in time, and handling of failures.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -33,7 +33,7 @@ function setup({ life = 60 * MINUTE, timeoutMs = 1_000 } = {}) {
   }
 }
 
-test('a thousand calls at once wait for one fetch from a slow endpoint (KEEP-09)', async () => {
+test('a thousand concurrent calls wait for one fetch from a slow endpoint (KEEP-09)', async () => {
   const { renewed, fetched, answerBy } = setup()
   const slow = Promise.withResolvers<void>()
   answerBy(() => slow.promise)
@@ -45,7 +45,7 @@ test('a thousand calls at once wait for one fetch from a slow endpoint (KEEP-09)
   assert.equal(fetched(), 1)
 })
 
-test('a token is renewed once, five minutes before its end, while calls go on', async () => {
+test('a token is renewed once, five minutes before its end, while calls continue', async () => {
   const { renewed, fetched, pass } = setup()
   await renewed.get()
   pass(54 * MINUTE)
@@ -58,7 +58,7 @@ test('a token is renewed once, five minutes before its end, while calls go on', 
   assert.equal(renewed.get(), 'token-2')
 })
 
-test('calls wait once the token has expired; if its renewal fails, the old token is used as long as it is valid', async () => {
+test('calls wait once the token has expired; if an early renewal fails, the old token is used while it is valid', async () => {
   const { renewed, fetched, pass, answerBy } = setup()
   await renewed.get()
   answerBy(async () => {
@@ -68,14 +68,14 @@ test('calls wait once the token has expired; if its renewal fails, the old token
   assert.equal(renewed.get(), 'token-1')
   await turn()
   assert.equal(renewed.get(), 'token-1')
-  assert.equal(fetched(), 2) // and not for every call
+  assert.equal(fetched(), 2) // but not for every call
   pass(2 * MINUTE)
   assert.equal(renewed.get(), 'token-1')
   await turn()
   assert.equal(fetched(), 3)
   pass(2 * MINUTE)
   await assert.rejects(async () => renewed.get(), /^CredentialError: cloud: no token: it failed \(503\)$/)
-  // A failure answers the calls of the next second.
+  // A failure also answers the calls of the next second.
   assert.throws(() => renewed.get(), /503/)
   assert.equal(fetched(), 4)
   pass(1_001)
@@ -83,7 +83,7 @@ test('calls wait once the token has expired; if its renewal fails, the old token
   assert.equal(await renewed.get(), 'token-5')
 })
 
-test('an endpoint that hangs leads to an error after its time-out, and not to another request for each call', async () => {
+test('an endpoint that hangs causes an error after its timeout, instead of another request for each call', async () => {
   const { renewed, fetched, answerBy } = setup({ timeoutMs: 20 })
   answerBy(() => new Promise(() => {}))
   const calls = Array.from({ length: 50 }, async () => renewed.get())
@@ -92,7 +92,7 @@ test('an endpoint that hangs leads to an error after its time-out, and not to an
   assert.equal(fetched(), 1)
 })
 
-test('a token that was refused is fetched again, unless a newer one is there already', async () => {
+test('a refused token is fetched again, unless a newer one is already available', async () => {
   const { renewed, fetched } = setup()
   await renewed.get()
   renewed.refused('token-0')
@@ -102,7 +102,7 @@ test('a token that was refused is fetched again, unless a newer one is there alr
   assert.equal(fetched(), 2)
 })
 
-test('a token with little time left is not fetched anew for every call', async () => {
+test('a token with little time left is not fetched again for every call', async () => {
   const { renewed, fetched } = setup({ life: MINUTE })
   await renewed.get()
   for (let n = 0; n < 100; n++) await renewed.get()

@@ -1,17 +1,17 @@
-// A credential that expires, such as a token: fetched when it is first needed and renewed in time. One fetch
-// serves all calls that wait for it. Knows no cloud.
+// A credential that expires, such as a token. It is fetched when first needed, and renewed in time. One fetch
+// serves all waiting calls. Knows no cloud.
 import { CredentialError } from './credentials.ts'
 
 export interface Expiring<Value> {
   readonly value: Value
-  /** In ms since the epoch; infinite if it does not expire. */
+  /** Time of expiry, ms since the epoch; infinite if it does not expire. */
   readonly expiresAt: number
 }
 
 export interface RenewalOptions<Value> {
-  /** Fetches a new one. What it throws ends in the error of the calls that wait. */
+  /** Fetches a new credential. Its exceptions become errors of the waiting calls. */
   readonly fetch: () => Promise<Expiring<Value>>
-  /** Words an error of `fetch`, without a secret. */
+  /** Returns the message for an error of `fetch`, without a secret. */
   readonly explain: (error: unknown) => string
   /** Name in errors. */
   readonly what: string
@@ -21,13 +21,13 @@ export interface RenewalOptions<Value> {
 }
 
 const FETCH_TIMEOUT_MS = 10_000
-/** Time left at which it is renewed, while calls go on with it, ms. */
+/** Remaining time at which it is renewed, while calls continue with it, ms. */
 const RENEW_BEFORE_MS = 5 * 60_000
-/** Time left at which calls wait for the new one, ms. */
+/** Remaining time at which calls wait for the new one, ms. */
 const MIN_LEFT_MS = 20_000
-/** Time between two renewals, ms: some are handed out with little time left. */
+/** Minimum time between two renewals, ms. Some credentials are issued with little time left. */
 const MIN_AGE_MS = 10_000
-/** Time for which a failure answers further calls, ms. */
+/** Time for which a failure also answers further calls, ms. */
 const FAILED_MS = 1_000
 
 export class Renewed<Value> {
@@ -41,18 +41,21 @@ export class Renewed<Value> {
     this.#options = options
   }
 
-  /** Returns a valid one; a promise if calls have to wait for it. Throws or rejects with CredentialError. */
+  /**
+   * Returns a valid credential, or a promise if calls must wait for it. Throws or rejects with
+   * CredentialError.
+   */
   get(): Value | Promise<Value> {
     const now = this.#options.now()
     if (this.#current && now < this.#current.expiresAt - MIN_LEFT_MS) {
-      if (now >= this.#renewAt) this.#fetch().catch(() => {}) // the old one serves until it ends
+      if (now >= this.#renewAt) this.#fetch().catch(() => {}) // the old credential is used until it expires
       return this.#current.value
     }
     if (this.#failure && now < this.#failure.until) throw this.#failure.error
     return this.#fetch()
   }
 
-  /** The provider refused this one: the next call fetches another. */
+  /** Notes that the provider refused this credential, so that the next call fetches another. */
   refused(value: Value): void {
     if (this.#current?.value === value) this.#current = null
   }

@@ -1,4 +1,4 @@
-// The usual case: one key from the environment, or none.
+// The most common case: one key from the environment, or no key.
 import { createKeySearch } from '../shared/redact.ts'
 import type { Credential, Credentials } from './credentials.ts'
 

@@ -1,5 +1,5 @@
-// Bedrock for tests: verifies each signature, and answers at its three paths. Environment variables and files
-// of AWS are set for the test, so that nothing on this machine is used.
+// Bedrock for tests. It verifies each signature, and answers at its three paths. Environment variables and
+// files of AWS are set for the test, so that those of this machine are not used.
 import type { ServerResponse } from 'node:http'
 import type { TestContext } from 'node:test'
 import { chunkMessage, exceptionMessage } from '../../mocks/dialects/aws-event-stream.ts'
@@ -23,7 +23,7 @@ export function setEnvironment(t: TestContext, values: Readonly<Record<string, s
   t.after(() => set(before))
 }
 
-/** Sets AWS's variables to an account, and its files to ones that do not exist. */
+/** Sets AWS's variables for an account, and its file paths to files that do not exist. */
 export const useAccount = (t: TestContext, account: AwsAccount | null, more = {}): void =>
   setEnvironment(t, {
     AWS_ACCESS_KEY_ID: account?.accessKeyId,
@@ -104,7 +104,7 @@ export function bedrockScript({
   }
 }
 
-/** Writes bytes in pieces that end nowhere near the ends of the messages. */
+/** Writes bytes in pieces whose ends do not match the ends of the messages. */
 function writeInPieces(response: ServerResponse, bytes: Buffer, pieces: number): void {
   const size = Math.ceil(bytes.length / pieces)
   const write = (from: number) => {

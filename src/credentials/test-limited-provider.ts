@@ -1,5 +1,5 @@
-// A provider for tests whose keys each have a limit of requests in a window, which it reports in the headers
-// of every answer as OpenAI does. It counts the requests of each key, and every 429.
+// A provider for tests with a request limit for each key in a window. It reports the limits in the headers of
+// every answer, as OpenAI does. It counts the requests of each key, and every 429.
 import type { Script } from '../../mocks/test-upstream.ts'
 import { answer, fail } from '../../mocks/test-upstream.ts'
 
@@ -8,7 +8,7 @@ export interface Limited {
   /** Requests by key, including refused ones. */
   readonly requests: ReadonlyMap<string, number>
   readonly refused: () => number
-  /** Session of the call -> its keys, in order and without repetition. */
+  /** Keys of each session, in order and without repetition. */
   readonly keysOf: ReadonlyMap<string, readonly string[]>
 }
 

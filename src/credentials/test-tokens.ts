@@ -1,5 +1,5 @@
-// Endpoints at which clouds issue tokens, for tests: Google's metadata server and its exchange of federated
-// tokens, Microsoft's managed identity. Each checks what its cloud checks, and counts requests.
+// Endpoints where clouds issue tokens, for tests: Google's metadata server and its exchange of federated
+// tokens, and Microsoft's managed identity. Each makes the same checks as its cloud, and counts requests.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
@@ -10,7 +10,7 @@ export interface TokenEndpoint {
   readonly issued: string[]
   /** Requests, including refused ones. */
   readonly requests: () => number
-  /** Answer that is sent instead of a token, until it is null again. */
+  /** Answer that is sent instead of a token; null to send tokens again. */
   fails: { readonly status: number; readonly body: object } | null
   /** Delay of each answer, ms. */
   delayMs: number
@@ -21,7 +21,7 @@ export interface TokenEndpoint {
 export const FEDERATED_TOKEN = 'federated-subject-token-0123456789'
 export const IDENTITY_HEADER = 'identity-header-0123456789'
 
-/** Starts on a free port of 127.0.0.1. */
+/** Starts the endpoints on a free port of 127.0.0.1. */
 export async function startTokenEndpoint(t: TestContext): Promise<TokenEndpoint> {
   let requests = 0
   const endpoint = {

@@ -1,5 +1,5 @@
-// `auth: google` and `auth: entra` over real sockets, with the clouds' own libraries: where tokens come from,
-// who gets them, how they are renewed, and which errors wrong ones cause.
+// `auth: google` and `auth: entra` over real sockets, with the clouds' own libraries: the sources of tokens,
+// their recipients, their renewal, and the errors caused by wrong ones.
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,7 +12,7 @@ import { FEDERATED_TOKEN, IDENTITY_HEADER, startTokenEndpoint, type TokenEndpoin
 
 const PROJECT = '/v1/projects/acme/locations/europe-west1/publishers'
 
-/** Answers only requests that carry the newest token, as Google and Azure do. */
+/** Answers only requests with the newest token, as Google and Azure do. */
 function cloud(tokens: TokenEndpoint, answer: Script, refused: object): Script {
   return (response, received) =>
     received.headers.authorization === `Bearer ${tokens.issued.at(-1)}` &&
@@ -67,7 +67,7 @@ async function start(t: TestContext, tokens: TokenEndpoint, script: Script) {
   return { ...gateway, provider, send, chat, tokens }
 }
 
-/** Google's metadata server, as on a machine of theirs. */
+/** Google's metadata server, as on one of Google's machines. */
 async function onGoogle(t: TestContext, answer: Script = claude) {
   const tokens = await startTokenEndpoint(t)
   setEnvironment(t, {
@@ -80,7 +80,7 @@ async function onGoogle(t: TestContext, answer: Script = claude) {
   return start(t, tokens, cloud(tokens, answer, UNAUTHENTICATED))
 }
 
-test('Claude on Vertex AI: rawPredict, streams and counts carry the machine’s own token', async (t) => {
+test('Claude on Vertex AI: rawPredict, streams and token counts use the machine’s own token', async (t) => {
   const { send, provider, tokens, record } = await onGoogle(t)
   const whole = await send('claude/claude-sonnet-4-5@20250929')
   assert.deepEqual(whole.json, MESSAGE)
@@ -142,7 +142,7 @@ test('a federated token in a file is exchanged, and the quota project is sent wi
   const sent = await send('claude/c')
   assert.equal(sent.status, 200, sent.text)
   assert.equal(provider.ledger[0]!.headers['x-goog-user-project'], 'acme-billing')
-  // Another gateway, and a subject token that is wrong.
+  // A different gateway, and a wrong subject token.
   writeFileSync(subject, 'wrong')
   const other = await start(t, tokens, cloud(tokens, claude, UNAUTHENTICATED))
   const { status, json } = await other.send('claude/c')
@@ -151,7 +151,7 @@ test('a federated token in a file is exchanged, and the quota project is sent wi
   assert.equal(other.provider.ledger.length, 0)
 })
 
-test('without application-default credentials the error says what to do', async (t) => {
+test('without application-default credentials, the error names the remedy', async (t) => {
   setEnvironment(t, {
     ...{ GOOGLE_APPLICATION_CREDENTIALS: undefined, HOME: '/nowhere', CLOUDSDK_CONFIG: '/nowhere' },
     METADATA_SERVER_DETECTION: 'none',
@@ -163,7 +163,7 @@ test('without application-default credentials the error says what to do', async 
   assert.equal(provider.ledger.length, 0)
 })
 
-test('a token that is revoked early is replaced and the call tried once more; a second refusal is explained', async (t) => {
+test('a token that is revoked early is replaced and the call retried once; a second refusal is explained', async (t) => {
   const { send, tokens, provider } = await onGoogle(t)
   await send('claude/c')
   tokens.issued.push('revoked: another one is the newest')
@@ -187,7 +187,7 @@ test('a hundred calls cause only one request to a slow metadata server, and no t
   assert.ok(!text.includes(tokens.issued[0]!))
 })
 
-test('Azure with a managed identity: the token is for the scope of the provider, and refusals are explained', async (t) => {
+test('Azure with a managed identity: the token has the provider’s scope, and refusals are explained', async (t) => {
   const tokens = await startTokenEndpoint(t)
   setEnvironment(t, {
     IDENTITY_ENDPOINT: `${tokens.origin}/msi/token`,
@@ -212,7 +212,7 @@ test('Azure with a managed identity: the token is for the scope of the provider,
   assert.match(refused.json.error.message, /needs the role Cognitive Services OpenAI User/)
 })
 
-test('an identity that Azure does not know leads to an error that says what to set', async (t) => {
+test('an identity that Azure does not know causes an error that names the setting', async (t) => {
   const tokens = await startTokenEndpoint(t)
   setEnvironment(t, {
     IDENTITY_ENDPOINT: `${tokens.origin}/msi/token`,

@@ -1,11 +1,11 @@
-// An access token of a cloud, as a bearer token in every request; how it is fetched is the cloud's own.
+// An access token of a cloud, sent as a bearer token in every request. Each cloud fetches it in its own way.
 import { createKeySearch } from '../shared/redact.ts'
 import type { Credential, CredentialAnswer, Credentials, CredentialUse } from './credentials.ts'
 import { type Expiring, Renewed } from './renewed.ts'
 
 export interface Token {
   readonly token: string
-  /** Headers that belong to it, names and values in turn. */
+  /** Headers that belong to the token, as alternating names and values. */
   readonly headers?: readonly string[]
 }
 
@@ -15,11 +15,11 @@ export interface TokenOptions {
   /** Name in errors. */
   readonly what: string
   readonly fetch: () => Promise<Expiring<Token>>
-  /** Words an error of `fetch`, without a secret. */
+  /** Returns the message for an error of `fetch`, without a secret. */
   readonly explain: (error: unknown) => string
-  /** Explains why the provider refused a token; null if that is not known. */
+  /** Explains why the provider refused a token; null if the reason is unknown. */
   readonly refusal: (answer: CredentialAnswer) => string | null
-  /** Called with each token as it is fetched, so that it can be masked. */
+  /** Called with each token when it is fetched, so that it can be masked. */
   readonly learn: (secret: string) => void
   readonly now: () => number
 }

@@ -42,9 +42,9 @@ const ROWS: readonly [string, IncomingHttpHeaders, boolean, Purpose][] = [
 ]
 
 for (const [name, headers, tools, expected] of ROWS)
-  test(`purpose: ${name}`, () => assert.equal(purposeOf(headers, { tools }), expected))
+  test(`the purpose of a call is read: ${name}`, () => assert.equal(purposeOf(headers, { tools }), expected))
 
-test('agent id: a Codex thread counts as an agent only if it belongs to a subagent', () => {
+test('a Codex thread counts as an agent only if it belongs to a subagent', () => {
   assert.equal(agentOf({ 'thread-id': 'root' }), null)
   assert.equal(agentOf(CHILD), 'child')
   assert.equal(agentOf({ 'x-claude-code-agent-id': 'a', ...CHILD }), 'a')

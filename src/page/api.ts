@@ -1,5 +1,5 @@
-// Requests the gateway's read endpoints. Old data stays on screen while newer data is fetched, so that
-// nothing jumps.
+// Requests the gateway's read endpoints. Old data stays on screen while newer data is fetched, so that the
+// layout does not jump.
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { ownOnly } from './place.ts'
@@ -13,11 +13,11 @@ export class ReadError extends Error {
   }
 }
 
-/** Reads that cover a fleet. */
+/** Reads that can cover a fleet. */
 const SHARED =
   /^\/api\/(sessions|routes|analytics\/auto-routing|usage\/(history|logs|request-logs|export))\b(?!.*\/artifact)/
 
-/** Returns the path to request if the reader looks at one gateway of a fleet. */
+/** Returns the path to request if the reader views a single gateway of a fleet. */
 export const scoped = (path: string): string =>
   ownOnly.value && SHARED.test(path) ? `${path}${path.includes('?') ? '&' : '?'}scope=instance` : path
 
@@ -34,7 +34,7 @@ async function ask(path: string, signal?: AbortSignal): Promise<Response> {
   throw new ReadError(response.status, body?.error?.message ?? `The gateway answered ${response.status}.`)
 }
 
-/** Rejects with ReadError, or when `signal` aborts. */
+/** Reads a path. Rejects with ReadError, or when `signal` aborts. */
 export const fetchRead = async <T>(path: string, signal?: AbortSignal): Promise<T> =>
   (await ask(path, signal)).json()
 
@@ -50,7 +50,9 @@ export interface ReadState<T> {
   reload(): void
 }
 
-/** Reads a path, again when it changes and every `every` ms while the page is visible; null reads nothing. */
+/**
+ * Reads a path, again when it changes and every `every` ms while the page is visible. Reads nothing for null.
+ */
 export function useRead<T>(path: string | null, every?: number): ReadState<T> {
   const state = useSignal<{ path: string | null; data: T | null; error: ReadError | null }>({
     path: null,

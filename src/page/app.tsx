@@ -1,4 +1,4 @@
-// Frame of the page: navigation, the signed-in key, and the current view. Knows the views by their paths.
+// Frame of the page: navigation, the signed-in key, and the current view. Knows the views by path.
 import { useEffect } from 'preact/hooks'
 import { useRead } from './api.ts'
 import { Help, HelpButton, useKeys } from './keys.tsx'
@@ -21,7 +21,7 @@ interface View {
   readonly title: string
   readonly key: string
   readonly component: () => preact.ComponentChild
-  /** A single item, if the path continues. */
+  /** View of a single item, if the path has another part. */
   readonly one?: () => preact.ComponentChild
 }
 

@@ -1,4 +1,4 @@
-// The page in a real browser: signing in, the list of calls, its filters, and calls as they come.
+// The page in a real browser: signing in, the list of calls, its filters, and calls as they arrive.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
@@ -43,7 +43,7 @@ test('an empty list explains how to make a call; a call appears while it runs, a
   assert.equal(gateway.received(), 1)
 })
 
-test('a click on a value filters the list, new calls included; Back undoes it (PAGE-06, PAGE-07)', {
+test('a click on a value filters the list, including new calls; Back undoes the filter (PAGE-06, PAGE-07)', {
   skip,
 }, async (t) => {
   const gateway = await testGateway(t, {
@@ -110,7 +110,7 @@ test('a typed filter reports mistakes, and can find a call by its error', { skip
   assert.deepEqual(await page.locator('td[data-column=state]').allInnerTexts(), ['failed 400'])
 })
 
-test('a list whose address has a mistake shows no calls, and links to the corrected address', {
+test('a list with a mistake in its address shows no calls, and links to the corrected address', {
   skip,
 }, async (t) => {
   const gateway = await testGateway(t, {
@@ -179,7 +179,7 @@ test('a key signs in; a client sees only its own calls, and the page’s token c
   )
 })
 
-test('`waybill ui` signs a page in by a code that is good once', { skip }, async (t) => {
+test('`waybill ui` signs a page in with a code that works once', { skip }, async (t) => {
   const gateway = await testGateway(t, {
     config: `routes: { auto: { targets: [ { model: alpha/model-a } ] } }${KEYS}`,
     options: { page: await pageFiles() },
@@ -221,7 +221,7 @@ test('a page that missed changes reads the list again (PAGE-05)', { skip }, asyn
     tell = resolve
   })
   let asked = 0
-  // The feed says nothing but that something was lost; the one after it never begins.
+  // The feed only reports that something was lost. The next feed never begins.
   await page.route('**/api/usage/live', async (route) => {
     if (++asked > 1) return
     await told
@@ -235,7 +235,7 @@ test('a page that missed changes reads the list again (PAGE-05)', { skip }, asyn
   await page.locator('tbody tr').nth(1).waitFor()
 })
 
-/** A tab that takes the gateway for one of two that share a log. */
+/** A tab that treats the gateway as one of two that share a log. */
 async function tabOfFleet(t: TestContext, gateway: TestGateway, shared_log: 'ready' | 'unavailable') {
   const { page } = await openTab(t, `${gateway.url}/health`)
   const ready = (await gateway.get('/readyz')).json
@@ -244,13 +244,13 @@ async function tabOfFleet(t: TestContext, gateway: TestGateway, shared_log: 'rea
   return page
 }
 
-test('in a fleet the page says that other gateways share the log, and reads it again to show their calls', {
+test('in a fleet, the page says that other gateways share the log, and reads it again to show their calls', {
   skip,
 }, async (t) => {
   const gateway = await testGateway(t, { options: { page: await pageFiles() } })
   await gateway.chat(ask('auto'))
   const page = await tabOfFleet(t, gateway, 'ready')
-  await page.route('**/api/usage/live', () => {}) // of the others nothing is heard
+  await page.route('**/api/usage/live', () => {}) // no events come from the other gateways
   await page.goto(`${gateway.url}/calls`)
   await page.getByText('gateway-1, one of 2').waitFor()
   await page.locator('tbody tr').first().waitFor()
@@ -258,7 +258,7 @@ test('in a fleet the page says that other gateways share the log, and reads it a
   await page.locator('tbody tr').nth(1).waitFor()
 })
 
-test('a cost that is not known is not $0', { skip }, async (t) => {
+test('an unknown cost is not shown as $0', { skip }, async (t) => {
   const gateway = await testGateway(t, { options: { page: await pageFiles() } })
   await gateway.chat(ask('auto'))
   const { page } = await openTab(t, gateway.url)

@@ -1,2 +1,2 @@
-// Style sheets are bundled separately from the code, which imports nothing of them by name.
+// Style sheets are bundled separately from the code, which imports no names from them.
 declare module '*.css'

@@ -1,10 +1,10 @@
-// Filters of the list of calls: those of the read endpoint, applied to a live call; and the line of text in
-// which they are typed. Derived from the definition of the record alone. Pure.
+// Filters of the list of calls. They are those of the read endpoint, applied to a live call, and typed as a
+// line of text. Derived only from the definition of the record. Pure.
 
 import { CALL_FIELDS, type CallRecord, type Field } from '../core/record.ts'
 import { nearest } from '../yaml/nearest.ts'
 
-/** Query parameter -> its field. */
+/** Fields by query parameter. */
 export const FILTERS: ReadonlyMap<string, { readonly name: string; readonly field: Field }> = new Map(
   Object.entries<Field>(CALL_FIELDS).flatMap(([name, field]) =>
     field.filter ? [[field.filter, { name, field }] as const] : [],
@@ -35,7 +35,7 @@ export function matches(filter: Filter, record: CallRecord): boolean {
   })
 }
 
-/** A mistake in a filter, in words for the reader, and the probable intended one. */
+/** A mistake in a filter, as a message for the reader, and the probable intended filter. */
 export interface Mistake {
   readonly text: string
   readonly meant: Filter | null
@@ -53,7 +53,7 @@ export function mistakeIn(params: URLSearchParams): Mistake | null {
   return null
 }
 
-/** Returns the mistake in a filter, by the definition of the record. */
+/** Returns the mistake in a filter, based on the definition of the record. */
 function mistakeOf(name: string, value: string): Mistake | null {
   if (TIMES.includes(name as 'since'))
     return Number.isNaN(Date.parse(value)) ? { text: `${quoted(value)} is not a time.`, meant: null } : null
@@ -87,7 +87,7 @@ function wordsOf({ kind, values }: Field): readonly string[] | null {
   return kind === 'count' ? ['some'] : null
 }
 
-/** Parses `provider:groq model:"a b"` into filters. Throws words for the reader. */
+/** Parses `provider:groq model:"a b"` into filters. Throws a message for the reader. */
 export function parseTerms(text: string): Filter {
   const terms = text.match(/[^\s:]+:(?:"[^"]*"|\S*)|\S+/g) ?? []
   return Object.fromEntries(
@@ -104,6 +104,6 @@ export function parseTerms(text: string): Filter {
   )
 }
 
-/** Asks `Did you mean provider:groq?` */
+/** Returns the question `Did you mean provider:groq?` */
 export const question = (meant: Filter): string =>
   `Did you mean ${Object.entries(meant).map(([name, value]) => `${name}:${value}`)}?`

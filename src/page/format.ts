@@ -10,13 +10,13 @@ export const count = (value: number | null | undefined): string =>
 export const compact = (value: number | null | undefined): string =>
   value == null ? NONE : value < 10_000 ? plain.format(value) : short.format(value)
 
-/** Says how many calls a cost leaves out. */
+/** Describes the number of calls that a cost leaves out. */
 export const withoutCost = ({ calls_without_cost: calls }: { calls_without_cost: number }): string =>
   calls === 0 ? '' : `${count(calls)} ${calls === 1 ? 'call' : 'calls'} not fully known`
 
 export const usd = (value: number | null | undefined): string => (value == null ? NONE : dollars(value))
 
-/** Formats a cost, or a sum of costs, with a mark if it is incomplete. */
+/** Formats a cost, or a sum of costs, with a mark for an incomplete one. */
 export const cost = ({
   cost_usd: value,
   cost_missing: missing = null,
@@ -49,7 +49,7 @@ export function bytes(value: number | null | undefined): string {
 export const percent = (share: number | null | undefined): string =>
   share == null ? NONE : `${(share * 100).toFixed(share > 0 && share < 0.1 ? 1 : 0)} %`
 
-/** Formats a time in the reader's zone; the date only if it is not today. */
+/** Formats a time in the reader's zone, with the date only if it is not today. */
 export function time(iso: string, now = Date.now(), withSeconds = true): string {
   const at = new Date(iso)
   const clock = at.toLocaleTimeString('en-GB', {
@@ -71,7 +71,7 @@ export function day(iso: string, now = Date.now()): string {
   })
 }
 
-/** Formats the same moment in UTC, for a hover. */
+/** Formats the same time in UTC, for a tooltip. */
 export const utc = (iso: string): string => `${iso.slice(0, 10)} ${iso.slice(11, 23)} UTC`
 
 /** Returns the last part of an id, which distinguishes neighbours. */

@@ -1,4 +1,5 @@
-// The keyboard: the keys that work anywhere on the page, and the help that lists them. A view adds its own.
+// Keyboard shortcuts that work anywhere on the page, and the help that lists them. A view adds its own
+// shortcuts.
 import { signal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { go } from './place.ts'
@@ -9,12 +10,12 @@ interface Named {
   readonly key: string
 }
 
-/** Keys of the current view -> their actions. */
+/** Actions of the current view, by key. */
 const viewKeys = signal<ReadonlyMap<string, { readonly does: string; run(): void }>>(new Map())
 const isHelpOpen = signal(false)
 let isGoing = false
 
-/** Registers keys of a view while it is shown. Not registered again while `on` stays the same. */
+/** Registers shortcuts of a view while it is shown. Registers only once while `on` stays the same. */
 export function useViewKeys(
   keys: Readonly<Record<string, readonly [does: string, run: () => void]>>,
   on: readonly unknown[],
@@ -50,7 +51,7 @@ export function useKeys(views: readonly Named[]): void {
   }, [])
 }
 
-/** Opens the help with the mouse; a phone has no keys. */
+/** Opens the help with the mouse. A phone does not show it, because it has no keyboard. */
 export function HelpButton() {
   return (
     <button

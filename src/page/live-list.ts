@@ -1,4 +1,4 @@
-// A list of calls that stays current: the read list merged with live events. New calls wait while the
+// A list of calls that stays current by merging the read list with live events. New calls wait while the
 // reader's pointer or focus is in the list, so that nothing moves under the pointer. Bounded; knows no
 // markup.
 import { useSignal } from '@preact/signals'
@@ -10,7 +10,7 @@ export interface LiveList {
   readonly rows: readonly CallRecord[]
   /** Number of new calls that wait. */
   readonly waiting: number
-  /** Adds them to the list. */
+  /** Adds the waiting calls to the list. */
   show(): void
 }
 
@@ -22,13 +22,13 @@ const NONE: ReadonlyMap<string, CallRecord> = new Map()
 export interface LiveOptions {
   /** The read list, newest first; null until it has loaded. */
   readonly read: readonly CallRecord[] | null
-  /** True if it belongs to the current filter; until then no live event does. */
+  /** True if the read list belongs to the current filter. Until then, live events are not added. */
   readonly isFresh: boolean
   readonly most: number
-  /** True if new calls belong in it; those already in it are updated in any case. */
+  /** True if new calls may be added to the list. Calls already in it are updated in any case. */
   readonly takesNew: boolean
   readonly matches: (record: CallRecord) => boolean
-  /** Returns true while the reader is using it. */
+  /** Returns true while the reader is using the list. */
   readonly isHeld: () => boolean
   readonly missed: () => void
 }
@@ -43,7 +43,7 @@ export function useLiveList(options: LiveOptions): LiveList {
   const count = useSignal(0)
   const mergedRead = useRef(read)
 
-  // Events that arrived during the read may be newer than its result.
+  // Events that arrived during the read may be newer than the read list.
   useEffect(() => {
     if (!read || !isFresh) return
     waiting.current.clear()
@@ -99,14 +99,17 @@ export function useLiveList(options: LiveOptions): LiveList {
     return () => clearInterval(timer)
   }, [hasOthers.value])
 
-  // Shows the read list at once: an empty list would flash up before the merge.
+  // Shows the read list immediately, so that no empty list flashes up before the merge.
   const isMerged = !read || !isFresh || mergedRead.current === read
-  const live = rows.value // always read: a signal that was not read does not redraw on change
+  const live = rows.value // always read, because a signal that is not read does not redraw on change
   const shown = isMerged ? live : merged(read, NONE, NONE, options)
   return { rows: shown, waiting: count.value, show: () => draw(true) }
 }
 
-/** Returns `old` with `added`, each in its latest state, newest first, without calls that no longer match. */
+/**
+ * Returns `old` with `added`, newest first. Each call is in its latest state, and calls that no longer match
+ * are left out.
+ */
 function merged(
   old: readonly CallRecord[],
   added: ReadonlyMap<string, CallRecord>,

@@ -1,18 +1,21 @@
-// Live events of calls: one connection for the page, open while a view listens and the page is visible. After
-// a gap, listeners must read again. A browser has six connections to a host, so a hidden page holds none.
+// Live events of calls. The page has one connection, open while a view listens and the page is visible. After
+// a gap, listeners must read again. A browser allows six connections to a host, so a hidden page holds none.
 import { signal } from '@preact/signals'
 import type { CallRecord } from '../core/record.ts'
 import { authorization, signedOut } from './who.ts'
 
 export interface Listener {
   call(record: CallRecord): void
-  /** Events were missed: the shown data may be old. */
+  /** Reports missed events, so the shown data may be old. */
   missed(): void
 }
 
 export const connection = signal<'off' | 'on' | 'lost'>('off')
 
-/** True if other gateways share the log: lists are read every `OTHERS_MS`, as their calls send no events. */
+/**
+ * True if other gateways share the log. Then lists are read every `OTHERS_MS`, because the other gateways'
+ * calls send no events.
+ */
 export const hasOthers = signal(false)
 export const OTHERS_MS = 3_000
 
@@ -28,7 +31,7 @@ export function subscribe(listener: Listener): () => void {
   adjust()
   return () => {
     listeners.delete(listener)
-    // The next view may listen as well: its effect runs a moment after this one ends.
+    // The next view may also listen; its effect runs shortly after this one ends.
     setTimeout(adjust, 50)
   }
 }
@@ -59,13 +62,13 @@ async function connect(): Promise<void> {
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
     let text = ''
     for (let part = await reader.read(); !part.done; part = await reader.read()) {
-      // The gateway writes each event in the same form: a name, one line of data, an empty line.
+      // The gateway writes each event in the same form: a name, one line of data, and an empty line.
       const events = (text + part.value).split('\n\n')
       text = events.pop()!
       for (const event of events) hear(event)
     }
   } catch {
-    // It ended, or never began; the code below retries.
+    // The connection ended or never began; the code below retries.
   }
   if (open !== stop) return
   open = null

@@ -1,4 +1,4 @@
-// Entry point of the page: signs in with the code in the address, if any, and draws.
+// Entry point of the page. Signs in with the code in the address, if there is one, and draws the page.
 import './style.css'
 import { render } from 'preact'
 import { fetchRead } from './api.ts'

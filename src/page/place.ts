@@ -1,5 +1,5 @@
-// The reader's location: the path selects the view, the query its content. The URL is the only stored state,
-// so every view can be linked, and back and forward work. Knows no view.
+// The reader's location. The path selects the view, and the query its content. The URL is the only stored
+// state, so every view can be linked, and back and forward work. Knows no view.
 import { computed, signal } from '@preact/signals'
 
 const here = () => ({ path: location.pathname, query: location.search })
@@ -15,7 +15,7 @@ addEventListener('popstate', () => {
   place.value = here()
 })
 
-/** Goes to an address of the page. `replace`: without a step in the history. */
+/** Opens an address of the page. `replace`: adds no entry to the history. */
 export function go(href: string, replace = false): void {
   if (href === location.pathname + location.search) return
   history[replace ? 'replaceState' : 'pushState'](null, '', href)
@@ -25,7 +25,7 @@ export function go(href: string, replace = false): void {
   if (isOther) scrollTo(0, 0)
 }
 
-/** Returns the address of the same view with some of its state changed; null removes a parameter. */
+/** Returns the address of the same view with changes to its state; null removes a parameter. */
 export function hrefWith(changes: Readonly<Record<string, string | null>>, base = params.value): string {
   const next = new URLSearchParams(base)
   for (const [name, value] of Object.entries(changes))
@@ -53,7 +53,10 @@ export function rest(view: string): string {
   }
 }
 
-/** Keeps a click on a link of the page inside the page; with a modifier key the browser handles it. */
+/**
+ * Handles a click on one of the page's links inside the page. With a modifier key, the browser handles the
+ * click.
+ */
 export function followLink(event: MouseEvent): void {
   const link = (event.target as Element).closest?.('a')
   if (!link || event.defaultPrevented || event.button !== 0) return

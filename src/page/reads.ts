@@ -1,4 +1,5 @@
-// Answers of the read endpoints, as the endpoints define them. Types only: nothing of this is in the bundle.
+// Answers of the read endpoints, as the endpoints define them. Contains only types, none of which is in the
+// bundle.
 import type { z } from 'zod'
 import type { CallRecord } from '../core/record.ts'
 import type { health } from '../endpoints/health.ts'

@@ -2,7 +2,7 @@
 import { signal, useSignal } from '@preact/signals'
 import { signIn } from './who.ts'
 
-/** Why the link of `waybill ui` failed to sign in. */
+/** Reason why the link of `waybill ui` failed to sign in. */
 export const signInTrouble = signal<string | null>(null)
 
 export function SignIn() {

@@ -1,5 +1,5 @@
-// A real browser for the tests of the page, and what must never happen in it: an error on its console, a report against
-// the policy, a request to another host. A machine without Chromium skips these tests and says so; with
+// A real browser for the tests of the page. Fails on an error on its console, a report of a policy violation,
+// or a request to another host. A machine without Chromium skips these tests and says so; with
 // WAYBILL_BROWSER=required, as in CI, it fails.
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
@@ -20,7 +20,7 @@ const FLAGS = [
   '--disable-sync',
 ]
 
-/** Why there is no browser to test with; false where there is one. To be given to a test as `skip`. */
+/** Value for a test's `skip`: the reason why there is no browser, or false. */
 export const withoutBrowser: string | false =
   existsSync(EXECUTABLE) || process.env.WAYBILL_BROWSER === 'required'
     ? false
@@ -35,7 +35,7 @@ after(async () => {
   if (directory !== undefined) rmSync(directory, { recursive: true, force: true })
 })
 
-/** The page as the sources have it now, built once for a file of tests. */
+/** The page, built from the current sources once for a test file. */
 export function pageFiles(): Promise<URL> {
   files ??= (async () => {
     directory = mkdtempSync(join(tmpdir(), 'waybill-page-'))
@@ -50,7 +50,7 @@ export interface Tab {
   readonly complaints: string[]
 }
 
-/** Opens an address in a fresh profile. When the test ends, no error may have been reported. */
+/** Opens an address in a fresh profile. When the test ends, checks that no error was reported. */
 export async function openTab(
   t: TestContext,
   url: string,
@@ -62,8 +62,8 @@ export async function openTab(
   const complaints: string[] = []
   const { origin } = new URL(url)
   page.on('console', (message) => {
-    // The browser itself prints a line for each answer that is an error or does not come; whether one is expected, the
-    // test knows, and at its end the gateway may be gone before the page.
+    // The browser itself prints a line for each failed answer. Only the test knows if one is expected, and at
+    // the test's end, the gateway may stop before the page.
     const isAnswer = /^Failed to load resource: (the server responded with a status of|net::ERR_)/.test(
       message.text(),
     )

@@ -1,6 +1,6 @@
-// Every view of the page in a real browser: what it says, in both schemes without a finding of axe, with the keyboard
-// alone, on a phone; and that nothing on it, whatever is clicked, makes a call. Over 250 lines, because most tests look
-// at the same busy gateway.
+// Every view of the page in a real browser: its text, accessibility by axe in both schemes, keyboard use, and
+// a phone. Also checks that no click on the page makes a call. Over 250 lines, because most tests use the
+// same busy gateway.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
@@ -29,7 +29,10 @@ routes:
 
 const HOSTILE = '</script><img src=x onerror=alert(1)>'
 
-/** A gateway with calls of each kind on record: a fallback, failures, streams, a cache hit, agents, hostile texts. */
+/**
+ * A gateway with recorded calls of each kind: a fallback, failures, streams, a cache hit, agents, hostile
+ * texts.
+ */
 async function busyGateway(t: TestContext) {
   const gateway = await testGateway(t, {
     providers: { alpha: fail(503), beta: streamed('to', ' the', ' sea') },
@@ -74,7 +77,7 @@ async function busyGateway(t: TestContext) {
   return { gateway, id }
 }
 
-/** Each view, and something that it says when it is there. */
+/** Each view, with a text that it shows once loaded. */
 const VIEWS = (id: string): readonly (readonly [path: string, text: string])[] => [
   ['/', 'Just ended'],
   ['/calls', 'beta/model-b'],
@@ -92,7 +95,7 @@ async function goTo(page: Page, url: string, text: string): Promise<void> {
   await page.getByText(text).first().waitFor()
 }
 
-/** Findings of axe, each with its first element. */
+/** Returns the findings of axe, each with its first element. */
 async function findings(page: Page, axe: string, rules: readonly string[]): Promise<string[]> {
   await page.evaluate(axe)
   return page.evaluate(async (rules) => {
@@ -104,7 +107,7 @@ async function findings(page: Page, axe: string, rules: readonly string[]): Prom
   }, rules)
 }
 
-test('a list of calls never says that it is empty before it has loaded', { skip }, async (t) => {
+test('a list of calls never appears empty before it has loaded', { skip }, async (t) => {
   const { gateway } = await busyGateway(t)
   const { page } = await openTab(t, gateway.url)
   await page.addInitScript(() => {
@@ -118,9 +121,9 @@ test('a list of calls never says that it is empty before it has loaded', { skip 
   }
 })
 
-// What does not depend on the scheme is looked for in one of them.
+// Checks that do not depend on the scheme run in only one of them.
 for (const colorScheme of ['light', 'dark'] as const)
-  test(`axe finds nothing on any view, wide or on a phone, ${colorScheme} (PAGE-09)`, {
+  test(`axe finds no problem in any view, in a wide window or on a phone, ${colorScheme} (PAGE-09)`, {
     skip,
     timeout: 120_000,
   }, async (t) => {
@@ -138,7 +141,7 @@ for (const colorScheme of ['light', 'dark'] as const)
     }
   })
 
-test('nothing is cut or covered: tables at 1280 px, tabs and names of values on a phone', {
+test('nothing is cut off or covered: tables at 1280 px, tabs and names of values on a phone', {
   skip,
 }, async (t) => {
   const { gateway, id } = await busyGateway(t)
@@ -173,7 +176,7 @@ test('nothing is cut or covered: tables at 1280 px, tabs and names of values on 
   assert.match(before, /asked for/)
 })
 
-/** All that can be pressed and does not only lead to another view. */
+/** Elements that can be clicked, except plain links to another view. */
 const CLICKED = 'main :is(button, summary, input[type=checkbox])'
 
 test('no click makes a call or adds a record (PAGE-01)', {
@@ -193,7 +196,7 @@ test('no click makes a call or adds a record (PAGE-01)', {
       let count = 0
       for (; count < all().length && count < 80; count++) {
         for (const details of document.querySelectorAll('details')) details.open = true
-        // Clicks as a person would, even if something covers it just now.
+        // Clicks like a person would, even if something covers the element at the moment.
         all()[count]!.click()
         await settle()
         if (location.href === address) continue
@@ -203,7 +206,7 @@ test('no click makes a call or adds a record (PAGE-01)', {
       }
       return count
     }, CLICKED)
-    await page.waitForTimeout(100) // what the last one asked for
+    await page.waitForTimeout(100) // waits for the requests of the last click
   }
   assert.ok(clicks > 60, `${clicks} clicks`)
   assert.deepEqual(
@@ -212,7 +215,7 @@ test('no click makes a call or adds a record (PAGE-01)', {
   )
 })
 
-test('the view of a call shows its fallback, price and exchange, and markup as text (PAGE-02)', {
+test('the view of a call shows its fallback, price and exchange, and shows markup as text (PAGE-02)', {
   skip,
 }, async (t) => {
   const { gateway, id } = await busyGateway(t)
@@ -259,7 +262,7 @@ test('a session is a tree of its agents; routes and costs add up to the record',
     .waitFor()
 })
 
-test('the routes view lists, at its end, what providers were seen to refuse (FIT-03)', {
+test('the routes view ends with a list of parameters that providers have refused (FIT-03)', {
   skip,
 }, async (t) => {
   const data = temporaryDirectory(t)
@@ -281,7 +284,7 @@ test('the routes view lists, at its end, what providers were seen to refuse (FIT
   assert.deepEqual(await findings(page, await readFile(AXE, 'utf8'), []), [])
 })
 
-test('with the keyboard alone: help, another view, a filter, a call, and back (PAGE-09)', {
+test('help, another view, a filter, a call and the way back work with the keyboard alone (PAGE-09)', {
   skip,
 }, async (t) => {
   const { gateway } = await busyGateway(t)
@@ -373,15 +376,15 @@ test('the files of the page are under 160 kB, and contain no address of another 
     Buffer.concat(files)
       .toString()
       .match(/https?:\/\/[\w.-]+/g) ?? []
-  // Names of markup languages, which nobody asks for.
+  // Names of markup languages, which are never requested.
   assert.deepEqual(
     [...new Set(addresses)].filter((each) => each !== 'http://www.w3.org'),
     [],
   )
 })
 
-/** The budget of a client, and what another key may not see. */
-test('a client sees its own budget, an admin sees all of them; only an admin sees health (PAGE-04)', {
+/** The budget of a client, and the data hidden from another key. */
+test('a client sees its own budget, and an admin sees all budgets; only an admin sees health (PAGE-04)', {
   skip,
 }, async (t) => {
   const digest = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`

@@ -1,5 +1,5 @@
-// The reader's identity: not known yet, the owner of the key or code, or anyone if no keys are configured.
-// Stores only a read token that expires after some hours, in this tab; the key itself is stored nowhere.
+// The reader's identity: unknown so far, the owner of the key or code, or anyone if no keys are configured.
+// Stores only a read token in this tab, which expires after some hours. The key itself is not stored.
 import { signal } from '@preact/signals'
 
 export interface Who {
@@ -10,7 +10,7 @@ export interface Who {
 /** Null until known. */
 export const who = signal<Who | 'signed out' | null>(null)
 
-/** Returns true if this gateway has keys, so that callers from elsewhere need one. */
+/** Returns true if this gateway has keys and callers from elsewhere need one. */
 export const hasKeys = (): boolean =>
   who.value === 'signed out' || (who.value !== null && who.value.name !== null)
 
@@ -21,13 +21,13 @@ export const authorization = (): Record<string, string> => {
   return token === null ? {} : { authorization: `Bearer ${token}` }
 }
 
-/** Handles a refused read: the token has expired, or there was none. */
+/** Handles a refused read: the token is missing or has expired. */
 export function signedOut(): void {
   sessionStorage.removeItem(NAME)
   who.value = 'signed out'
 }
 
-/** Exchanges a key or a code. Rejects with words for the reader. */
+/** Exchanges a key or a code for a token. Rejects with a message for the reader. */
 export async function signIn(keyOrCode: string): Promise<void> {
   const headers = { authorization: `Bearer ${keyOrCode}` }
   const response = await fetch('/page/sign-in', { method: 'POST', headers }).catch(() => null)
@@ -44,7 +44,10 @@ export async function signOut(): Promise<void> {
 
 export const canSignOut = (): boolean => sessionStorage.getItem(NAME) !== null
 
-/** Signs in with the code of `waybill ui` after the `#`, which is never sent; removes it from the address. */
+/**
+ * Signs in with the code of `waybill ui` after the `#`, which is never sent. Removes the code from the
+ * address.
+ */
 export async function redeemCode(): Promise<void> {
   const code = /^#code=(wbc-[\w-]+)$/.exec(location.hash)?.[1]
   if (code === undefined) return

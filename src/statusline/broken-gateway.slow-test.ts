@@ -1,4 +1,4 @@
-// LINE-05 as a table: whatever listens where the gateway should be, both variants say what they know.
+// LINE-05 as a table: with any kind of server in the gateway's place, both variants show what they know.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { slowness, testGateway } from '../test/test-gateway.ts'
@@ -42,13 +42,13 @@ const BROKEN: Readonly<Record<string, Treatment>> = {
   },
 }
 
-test('at a gateway in trouble, the line shows the label, or the last known route with its age (LINE-05, LINE-08)', async (t) => {
+test('with a broken gateway, the line shows the label, or the last known route with its age (LINE-05, LINE-08)', async (t) => {
   const gateway = await testGateway(t)
   const variants = await commands(t)
   await recorded(gateway, 'auto', { 'x-session-id': 'main' })
   for (const [name, treatment] of Object.entries(BROKEN))
     for (const variant of VARIANTS)
-      await t.test(`${variant}: a gateway that ${name}`, async (t) => {
+      await t.test(`${variant} variant: the gateway ${name}`, async (t) => {
         const { url, become } = await front(t, gateway.url)
         const env = surroundings(t, { WAYBILL_URL: url, WAYBILL_KEY: 'wb-secret-0123456789', COLUMNS: '80' })
         const draw = async (session_id: string) => {

@@ -1,5 +1,5 @@
-// What the line takes from its client's environment: the gateway that Claude Code itself calls, and the session that
-// `waybill run` ties. In both variants.
+// Values that the line reads from its client's environment, in both variants: the gateway that Claude Code
+// itself calls, and the session set by `waybill run`.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
@@ -21,7 +21,7 @@ import {
 
 const KEY = 'wb-a-key-of-tests'
 
-test('the client’s own gateway is asked with the client’s key; a session given by name takes precedence (LINE-03)', async (t) => {
+test('the client’s own gateway is queried with the client’s key; a session given by name takes precedence (LINE-03)', async (t) => {
   const gateway = await testGateway(t, {
     config: `routes: { auto: { targets: [ { model: alpha/model-a } ] } }
 keys: [ { name: k, role: client, digest: "sha256:${createHash('sha256').update(KEY).digest('hex')}" } ]`,

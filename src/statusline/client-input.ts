@@ -1,8 +1,9 @@
-// Reads the first JSON object from stdin and no further: the client does not always close it (LINE-01).
+// Reads the first JSON object from stdin and nothing after it, because the client does not always close stdin
+// (LINE-01).
 import type { Readable } from 'node:stream'
 
 export interface ClientInput {
-  /** The object as received; '' if there was none. */
+  /** The object as received; '' without one. */
   readonly text: string
   /** The parsed object; undefined if it was not JSON. */
   readonly json: unknown
@@ -38,8 +39,8 @@ export function firstObject(stdin: Readable): Promise<ClientInput> {
 }
 
 /**
- * Returns a function that takes chunks and returns the index at which the object ends, or -1. Works on bytes:
- * all structural characters of JSON are ASCII, and no byte of a longer character is.
+ * Returns a function that receives chunks and returns the index at which the object ends, or -1. It works on
+ * bytes: all structural characters of JSON are ASCII, and longer characters contain no ASCII bytes.
  */
 function createScanner(): (chunk: Buffer) => number {
   let depth = 0

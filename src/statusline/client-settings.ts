@@ -1,18 +1,18 @@
-// Edits the client's settings file as text: inserts and removes our entry without touching another byte.
+// Edits the client's settings file as text. Inserts and removes our entry without changing any other byte.
 // Pure; the caller reads and writes the file.
 import { parseDocument } from 'yaml'
 import { isObject } from './payload.ts'
 
-/** Place in the settings; a dot leads into an object. */
+/** Path of the entry in the settings; a dot separates an object from its member. */
 export type Key = 'statusLine' | 'subagentStatusLine' | 'ui.statusLine'
 
-/** One edit: `after` replaced `before`. */
+/** One edit, which replaced `before` with `after`. */
 export interface Edit {
   readonly before: string
   readonly after: string
 }
 
-/** Parses the settings; throws if the text is not a JSON object, because an edit would harm it. */
+/** Parses the settings. Throws if the text is not a JSON object, because an edit would damage it. */
 export function readSettings(text: string): Readonly<Record<string, unknown>> {
   let settings: unknown
   try {
@@ -24,7 +24,7 @@ export function readSettings(text: string): Readonly<Record<string, unknown>> {
   return settings
 }
 
-/** Writes `key` with a command into the settings, in place of its entry or at the end of its object. */
+/** Writes `key` with a command into the settings, either replacing its entry or at the end of its object. */
 export function putCommand(text: string, key: Key, command: string): { text: string; edit: Edit } {
   return putEntry(text, key.split('.'), { type: 'command', command }, '  ')
 }
@@ -36,7 +36,7 @@ function putEntry(
   indent: string,
 ): { text: string; edit: Edit } {
   if (name in readSettings(text)) {
-    // JSON is YAML: this parser is used for its positions.
+    // JSON is also YAML; this parser is used because it reports positions.
     const { range } = parseDocument(text, { uniqueKeys: false }).get(name, true) as {
       range: [number, number, number]
     }
@@ -60,7 +60,7 @@ function putEntry(
   return { text: text.slice(0, end) + after + text.slice(end), edit: { before: '', after } }
 }
 
-/** Reverts the edit; null if our text is no longer there exactly once. */
+/** Reverts the edit. Returns null if our text is not there exactly once. */
 export function takeBack(text: string, { before, after }: Edit): string | null {
   const at = text.indexOf(after)
   if (at < 0 || text.indexOf(after, at + 1) >= 0) return null
@@ -79,7 +79,7 @@ export function commandOf(settings: Settings, key: Key): string | null {
   return isObject(entry) && typeof entry.command === 'string' ? entry.command : null
 }
 
-/** Returns the settings without the entry; an object that held nothing else goes too. */
+/** Returns the settings without the entry. An object with no other entry is removed too. */
 export function withoutEntry(settings: Settings, key: string): Settings {
   const [name = '', ...rest] = key.split('.')
   const { [name]: inner, ...others } = settings

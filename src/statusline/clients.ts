@@ -1,11 +1,15 @@
-// The coding clients whose settings accept a status line: the places of the settings, and its name in them.
+// The coding clients whose settings accept a status line: the location of the settings, and the name of the
+// entry.
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { Key } from './client-settings.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
-/** `user`: for all projects. `project`: shared with the project. `local`: for me in this project. */
+/**
+ * Scopes of settings. `user`: all projects of the user. `project`: shared with the project. `local`: this
+ * user in this project.
+ */
 export const SETTINGS_SCOPES = ['user', 'project', 'local'] as const
 export type Scope = (typeof SETTINGS_SCOPES)[number]
 
@@ -14,10 +18,10 @@ export interface Client {
   readonly key: Key
   /** Returns the directory of the user's settings. */
   readonly home: (env: Env) => string
-  /** Path below the project; absent if the client has no such settings. */
+  /** Path below the project's directory; absent if the client has no such settings. */
   readonly project: string
   readonly local?: string
-  /** Further step for the user so that the line shows the session; absent if none is needed. */
+  /** Additional step for the user so that the line shows the session; absent if none is needed. */
   readonly tie?: string
 }
 

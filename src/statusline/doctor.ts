@@ -1,4 +1,5 @@
-// `doctor`: finds out why there is no line. Reads the settings, runs the command, and asks the gateway.
+// `doctor`: finds the reason for a missing line. Reads the settings, runs the command, and queries the
+// gateway.
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { createMask } from '../shared/redact.ts'
@@ -19,7 +20,7 @@ type Env = Readonly<Record<string, string | undefined>>
 
 export interface LineFinding {
   readonly ok: boolean
-  /** The finding and, if something is wrong, what to do. */
+  /** The finding and, if something is wrong, the remedy. */
   readonly text: string
 }
 
@@ -27,11 +28,13 @@ export interface DiagnoseOptions {
   readonly client: Client
   readonly env: Env
   readonly cwd: string
-  /** Null: from the installed command, else the environment, else the usual address. */
+  /**
+   * Address of the gateway. If null, it comes from the installed command, the environment, or the default.
+   */
   readonly url: URL | null
-  /** Null: from the installed command, else the environment. */
+  /** File with the key. If null, it comes from the installed command or the environment. */
   readonly keyFile: string | null
-  /** A session whose line is missing; null checks any. */
+  /** Session whose line is missing; null to check any session. */
   readonly sessionId: string | null
 }
 
@@ -53,14 +56,14 @@ export async function diagnose(examined: DiagnoseOptions): Promise<LineFinding[]
   return [...settings.findings, ...ran, ...gateway]
 }
 
-/** Returns the options of the configured command if Waybill installed it, else null. */
+/** Returns the options of the configured command if Waybill installed it, otherwise null. */
 function flagsOf(command: string): Flags | null {
   const words = wordsOf(command)
   const at = words.findIndex((word) => /(^|\/)statusline\.(cjs|sh)$/.test(word))
   return at < 0 ? null : readFlags(words.slice(at + 1)).flags
 }
 
-/** Splits a command into words and removes quotes as a POSIX shell does; expands nothing. */
+/** Splits a command into words and removes quotes in the same way as a POSIX shell; expands nothing. */
 const wordsOf = (command: string): string[] =>
   (command.match(/(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s'"\\])+/gs) ?? []).map((word) =>
     word.replaceAll(
@@ -160,7 +163,7 @@ async function gatewayFindings(
   return findings
 }
 
-/** Returns undefined for a session without one. Rejects with NoAnswerError. */
+/** Returns the session's newest main call; undefined if there is none. Rejects with NoAnswerError. */
 async function newestMainCall(url: URL, key: string | null, session_id: string): Promise<unknown> {
   const query = new URLSearchParams({ session_id, purpose: 'main', limit: '1' })
   const target = `${url.pathname.replace(/\/+$/, '')}/api/usage/request-logs?${query}`

@@ -1,7 +1,10 @@
 // Facts about a route for the line, parsed from a record or a resolution.
 import { amount, isObject, textOrNull } from './payload.ts'
 
-/** Target of the session's newest main call, or a forecast: part of contract "Record", labels as received. */
+/**
+ * Target of the session's newest main call, or a forecast. The fields are part of the contract's "Record",
+ * with labels as received.
+ */
 export interface Facts {
   /** `logged`: from a record. `forecast`: from `resolve`, before any call. */
   readonly kind: 'logged' | 'forecast'
@@ -23,15 +26,15 @@ export interface Facts {
     readonly output: number | null
     readonly source: string | null
   }
-  /** US dollars, and true if a part of it is unknown. */
+  /** Cost in US dollars, and true if part of it is unknown. */
   readonly cost_usd: number | null
   readonly cost_is_minimum: boolean
-  /** How much of a subscription is used, in the words of the record. */
+  /** Used share of a subscription, in the words of the record. */
   readonly plan_limits: string | null
   readonly cache: string | null
   /** US dollars saved by a cache hit. */
   readonly saved_usd: number | null
-  /** US dollars of the whole session; null if unknown or not requested. */
+  /** Cost of the whole session, US dollars; null if unknown or not requested. */
   readonly session_cost_usd: number | null
   readonly session_cost_is_minimum: boolean
 }

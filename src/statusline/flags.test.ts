@@ -1,4 +1,5 @@
-// What the status line says of options that it does not know: their name, and never what may be a key.
+// Messages of the status line about unknown options. They contain the option's name, but never a text that
+// may be a key.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readFlags } from './flags.ts'
@@ -9,6 +10,6 @@ for (const [args, problem] of [
   [['wb_secret'], 'unknown argument ignored'],
   [['--wb_SECRET\u001b[31m'], 'unknown argument ignored'],
 ] as const)
-  test(`${JSON.stringify(args)}: ${problem}`, () => {
+  test(`the options ${JSON.stringify(args)} report: ${problem}`, () => {
     assert.deepEqual(readFlags(args).problems, [problem])
   })

@@ -1,23 +1,25 @@
-// Options that follow the command in the client's settings. A mistake goes to stderr and never stops the
-// line.
+// Options that follow the command in the client's settings. A mistake is reported on stderr and never
+// prevents the line.
 import { DEFAULT_SEGMENTS, isSegmentName, SEGMENT_NAMES, type SegmentName } from './segment-names.ts'
 import { isThemeName, THEME_NAMES, type ThemeName } from './themes.ts'
 
 export interface Flags {
-  /** The gateway's address; null: from WAYBILL_URL. */
+  /** Address of the gateway; null to use WAYBILL_URL. */
   readonly url: string | null
-  /** A file that holds only the key; null: from WAYBILL_KEY_FILE. */
+  /** File that contains only the key; null to use WAYBILL_KEY_FILE. */
   readonly keyFile: string | null
   readonly segments: readonly SegmentName[]
   readonly theme: ThemeName
   readonly links: 'auto' | 'on' | 'off'
-  /** A shell command whose own line stays; null for none. */
+  /** Shell command whose own line is kept; null for none. */
   readonly wrap: string | null
   /** True to answer `subagentStatusLine` (LINE-10). */
   readonly subagents: boolean
 }
 
-/** Parses `--name value` and `--name=value`; a wrong one is added to `problems`, and its default holds. */
+/**
+ * Parses `--name value` and `--name=value`. A wrong option is added to `problems`, and its default is used.
+ */
 export function readFlags(args: readonly string[]): { flags: Flags; problems: string[] } {
   const problems: string[] = []
   const flags: { -readonly [Name in keyof Flags]: Flags[Name] } = {
@@ -52,7 +54,7 @@ export function readFlags(args: readonly string[]): { flags: Flags; problems: st
         problems.push(`--segments must be a list of ${SEGMENT_NAMES.join(', ')}, with commas`)
       if (known.length > 0) flags.segments = known
     }
-    // Only its name: the rest may be a key.
+    // Only the name is shown, because the rest may be a key.
     else
       problems.push(/^--[a-z-]+$/.test(name) ? `unknown option ignored: ${name}` : 'unknown argument ignored')
   }

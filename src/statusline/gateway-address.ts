@@ -11,11 +11,11 @@ export interface GatewayAddress {
   readonly key: string | null
   /** Name of the variable or file with the key; null without a key. */
   readonly keyFrom: string | null
-  /** Why a named key is missing; holds no secret. */
+  /** Reason why a given key is missing; contains no secret. */
   readonly problem: string | null
 }
 
-/** Prefers the option, then WAYBILL_URL, then the gateway that Claude Code itself calls, with its key. */
+/** Uses the option, then WAYBILL_URL, then the gateway that Claude Code itself calls, with its key. */
 export function gatewayAddress(
   url: string | null | undefined,
   keyFile: string | null | undefined,

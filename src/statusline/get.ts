@@ -1,18 +1,19 @@
-// Makes one GET over a bare socket, in HTTP/1.0: an answer is headers, a body and the end of the connection.
-// Node's own client would cost 3 ms of the 6 that the whole program may take over an empty one (LINE-09).
+// Makes one GET over a bare socket in HTTP/1.0: an answer is headers, a body, and the end of the connection.
+// The whole program may take only 6 ms more than an empty one, and Node's own client would cost 3 ms of that
+// (LINE-09).
 import { connect, type Socket } from 'node:net'
 
 const LIMIT_BYTES = 256 * 1024
 
-/** The gateway did not answer; the message is short, for the line itself, and holds no secret. */
+/** Error if the gateway did not answer. The message is short enough for the line, and contains no secret. */
 export class NoAnswerError extends Error {
   override name = 'NoAnswerError' as const
 }
 
-/** Starts a connection to `url`'s host; `get` reports a failure. */
+/** Opens a connection to the host of `url`; `get` reports a failure. */
 export function dial(url: URL): Socket {
   const host = url.hostname.replace(/^\[|\]$/g, '')
-  // `getBuiltinModule`, because a literal import would always load TLS.
+  // Uses `getBuiltinModule`, because a literal import would always load TLS.
   const socket =
     url.protocol === 'https:'
       ? process
@@ -22,7 +23,7 @@ export function dial(url: URL): Socket {
   return socket.on('error', () => {})
 }
 
-/** Requests `target` (path and query) from `host` over a connection of its own. Rejects with NoAnswerError. */
+/** Requests `target` (path and query) from `host` over a separate connection. Rejects with NoAnswerError. */
 export function get(
   socket: Socket,
   host: string,

@@ -1,5 +1,5 @@
-// The options of `statusline install` are checked before the settings are touched, and `doctor` examines what
-// is installed.
+// `statusline install` checks its options before it changes the settings, and `doctor` checks the installed
+// command.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -22,7 +22,7 @@ function home(t: TestContext) {
     waybill: (...args: string[]) =>
       run([process.execPath, CLI, 'statusline', ...args], { HOME: directory, NO_COLOR: '1' }, ''),
     command: () => JSON.parse(readFileSync(settings, 'utf8')).statusLine.command as string,
-    /** A file with a key; 0600 unless another mode is given. */
+    /** Creates a key file, with mode 0600 unless another is given. */
     keyFile(name: string, text = `${KEY}\n`, mode = 0o600): string {
       const file = join(directory, name)
       writeFileSync(file, text)
@@ -32,7 +32,7 @@ function home(t: TestContext) {
   }
 }
 
-test('an option that the status line cannot use gives a one-line error and exit code 2, and no settings are written', async (t) => {
+test('an option that the status line cannot use causes a one-line error and exit code 2, and no settings are written', async (t) => {
   const { directory, settings, waybill, keyFile } = home(t)
   const open = keyFile('open', KEY, 0o644)
   const words = keyFile('words', 'no key at all\n')
@@ -70,7 +70,7 @@ test('a key file is installed with its absolute path, because the client runs in
   assert.ok(command().endsWith(` --key-file ${here}`), command())
 })
 
-/** A path to `file` from where the command runs. */
+/** Path to `file`, relative to the directory where the command runs. */
 const relativeTo = (file: string): string =>
   join(
     ...process

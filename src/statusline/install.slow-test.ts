@@ -1,4 +1,4 @@
-// LINE-11 over real files and real shells: what is installed runs, and what is taken back leaves no byte.
+// LINE-11 with real files and real shells: the installed line runs, and uninstall restores every byte.
 import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ interface Home {
   waybill(...args: string[]): Promise<Run>
 }
 
-/** A home directory with settings; `text` null has none. */
+/** Creates a home directory with settings, or without them if `text` is null. */
 function home(t: TestContext, text: string | null, env: Record<string, string> = {}): Home {
   const directory = temporaryDirectory(t)
   const file = join(directory, '.claude', 'settings.json')
@@ -39,7 +39,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
 }
 
 for (const [name, text] of Object.entries(SETTINGS))
-  test(`install and uninstall leave settings with ${name} byte for byte (LINE-11)`, async (t) => {
+  test(`settings with ${name} are restored byte for byte after install and uninstall (LINE-11)`, async (t) => {
     const { file, waybill } = home(t, text)
     assert.equal((await waybill('install', '--sh')).code, 0)
     const settings = JSON.parse(readFileSync(file, 'utf8'))
@@ -73,7 +73,7 @@ test('the installed line runs in a shell as the client runs it, and uninstall re
   assert.match((await waybill('uninstall')).stdout, /does not have our line/)
 })
 
-test('another program’s line is left alone unless it is wrapped, and is restored unchanged (LINE-11)', async (t) => {
+test('another program’s line is unchanged unless it is wrapped, and is restored exactly (LINE-11)', async (t) => {
   const text = '{\n  "statusLine" : { "type":"command",  "command":"echo \'mine\'" }, "z": 1\n}\n'
   const { file, waybill, env } = home(t, text)
   const refused = await waybill('install', '--sh')
@@ -91,7 +91,7 @@ test('another program’s line is left alone unless it is wrapped, and is restor
   assert.equal(readFileSync(file, 'utf8'), text)
 })
 
-test('a line that the user edited is no longer ours to remove; other edits of the file stay (LINE-11)', async (t) => {
+test('a line that the user edited is not removed; other edits of the file stay (LINE-11)', async (t) => {
   const { file, waybill } = home(t, '{\n  "a": 1\n}\n')
   assert.equal((await waybill('install', '--sh')).code, 0)
   const edited = readFileSync(file, 'utf8').replace('/bin/sh', '/bin/dash')
@@ -152,7 +152,7 @@ for (const [name, text] of Object.entries(QWEN))
     assert.match(ui.statusLine.command, /statusline\.sh$/)
     assert.deepEqual({ ...others, ui: before.ui }, { ...before, ui: before.ui })
     assert.match((await waybill('install', '--sh')).stdout, /now runs/, 'twice is once')
-    writeFileSync(file, JSON.stringify(JSON.parse(readFileSync(file, 'utf8')))) // the user formats it
+    writeFileSync(file, JSON.stringify(JSON.parse(readFileSync(file, 'utf8')))) // formatted by the user
     assert.equal((await waybill('uninstall')).code, 0)
     const { ui: left = {}, ...rest } = JSON.parse(readFileSync(file, 'utf8'))
     assert.deepEqual({ ...rest, ui: left }, { ...before, ui: before.ui ?? {} })

@@ -1,5 +1,5 @@
-// `install` and `uninstall`: edit the client's settings, with an install record. A line of another program is
-// never replaced; with `wrap` it stays inside ours.
+// `install` and `uninstall`: edit the client's settings, with an install record. Another program's line is
+// never replaced; with `wrap` it becomes part of ours.
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { replaceFile } from '../shared/replace-file.ts'
 import {
@@ -14,18 +14,21 @@ import {
 import { dropReceipt, type Receipt, readReceipt, writeReceipt } from './receipt.ts'
 
 export interface InstallOptions {
-  /** The client's settings file, with links followed. */
+  /** The client's settings file, with links resolved. */
   readonly file: string
   readonly key: Key
   /** Directory of the install records. */
   readonly directory: string
-  /** Keeps an existing status line, and puts ours after it. */
+  /** True to keep an existing status line and append ours. */
   readonly wrap: boolean
-  /** The command: a program and its arguments, unquoted. */
+  /** The command as a program and its arguments, unquoted. */
   readonly words: readonly string[]
 }
 
-/** Returns the command that was written. Throws, with advice, if the settings are foreign or broken. */
+/**
+ * Installs the line. Returns the command that was written. Throws, with advice, if the settings are foreign
+ * or broken.
+ */
 export function installLine({ file, key, directory, wrap, words }: InstallOptions): string {
   if (readReceipt(directory, file, key)) uninstall({ file, key, directory })
   const existed = existsSync(file)
@@ -44,7 +47,7 @@ export function installLine({ file, key, directory, wrap, words }: InstallOption
 
 export type Uninstalled = 'restored' | 'nothing' | 'edited'
 
-/** `edited`: our entry was changed, so it belongs to the user now and stays. */
+/** Uninstalls the line. `edited`: our entry was changed, so it now belongs to the user and stays. */
 export function uninstall({
   file,
   key,
@@ -60,17 +63,17 @@ export function uninstall({
   return 'restored'
 }
 
-/** Returns the settings without our entry; null if it is no longer ours. */
+/** Returns the settings without our entry; null if the entry is no longer ours. */
 function restore(text: string, receipt: Receipt): string | null {
   const plain = takeBack(text, receipt.edit)
   if (plain !== null && isWhole(plain)) return plain
-  // A formatter may have moved our text: the same entry with other white space is still ours.
+  // A formatter may have changed white space. The entry is still ours if it is otherwise the same.
   const settings = settingsOf(receipt.file, text)
   if (commandOf(settings, receipt.key) !== receipt.command) return null
   return `${JSON.stringify(withoutEntry(settings, receipt.key), null, 2)}\n`
 }
 
-/** Returns true for valid settings: removing an entry from the middle may leave an extra comma. */
+/** Returns true for valid settings. Removal of an entry from the middle may leave an extra comma. */
 function isWhole(text: string): boolean {
   try {
     readSettings(text)

@@ -1,4 +1,4 @@
-// The renderer, which is pure: every width, every segment, every theme.
+// The renderer, which is pure, with every width, every segment and every theme.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { cleanLabel, cut } from '../terminal/clean.ts'
@@ -55,7 +55,7 @@ test('the line shows its segments in order and drops the least important first (
     assert.equal(render(view(), columns), line)
 })
 
-test('the line fits every width from 1 to 200 columns, whatever the labels are made of (LINE-06, LINE-07)', () => {
+test('the line fits every width from 1 to 200 columns, for any characters in the labels (LINE-06, LINE-07)', () => {
   const labels = [
     'auto',
     '模型',
@@ -98,7 +98,7 @@ test('a label loses terminal control codes and keeps its text (LINE-07)', () => 
   assert.equal(cut('模型模型', 5, cells), '模型…')
 })
 
-test('forecast, failure, running call and memory are marked (LINE-03, LINE-05)', () => {
+test('a forecast, a failure, a running call and a cached line are marked (LINE-03, LINE-05)', () => {
   const quiet = { fallbacks: 0, latency_ms: null, cost_usd: null }
   const short = ['route', 'fallback', 'strategy'] as const
   for (const [shown, line] of [
@@ -118,7 +118,7 @@ test('forecast, failure, running call and memory are marked (LINE-03, LINE-05)',
     assert.equal(render(shown, null, [...short]), line)
 })
 
-test('an incomplete cost is marked as a minimum, even when it comes from the kept state (USE-06)', () => {
+test('an incomplete cost is marked as a minimum, even if it comes from the cached state (USE-06)', () => {
   const cost = { cost_missing: ['attempt'], session_cost_is_minimum: true }
   const line = 'auto → groq/openai/gpt-oss-120b · ≥ $0.00042 · session ≥ $1.25'
   const once = view(cost)

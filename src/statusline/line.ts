@@ -1,5 +1,5 @@
-// Renders the line, for the program and for the gateway's endpoint alike. Pure: width, colours and facts are
-// parameters; no clock, no environment.
+// Renders the line, both for the program and for the gateway's endpoint. Pure: width, colours and facts are
+// parameters; uses no clock and no environment.
 import { cleanLabel, cut, type Measure } from '../terminal/clean.ts'
 import type { SegmentName } from './segment-names.ts'
 import { requestedSegment, SEGMENTS, type StyledText, target, type View } from './segments.ts'
@@ -7,9 +7,9 @@ import { THEMES, type Theme, type ThemeName } from './themes.ts'
 
 export interface LineStyle {
   readonly segments: readonly SegmentName[]
-  /** Terminal cells; null if unknown: nothing is left out. */
+  /** Width in terminal cells; null if unknown, and then nothing is left out. */
   readonly columns: number | null
-  /** Null prints no escape sequence at all (NO_COLOR). */
+  /** Theme; null to print no escape sequences (NO_COLOR). */
   readonly theme: ThemeName | null
   /** Address of the target's record, as an OSC 8 link; null for none. */
   readonly link: string | null
@@ -18,7 +18,7 @@ export interface LineStyle {
 
 type Part = SegmentName | 'label' | 'note' | 'age'
 
-/** Segments to drop from a long line, first to last, except `route`, which is cut last (LINE-06). */
+/** Segments to drop from a long line, in order. `route` is not dropped, but shortened last (LINE-06). */
 const DROPPED_FIRST: readonly Part[] = [
   'place',
   'context',
@@ -37,7 +37,10 @@ const DROPPED_FIRST: readonly Part[] = [
 
 const SEPARATOR: StyledText = { text: ' · ', tone: 'quiet' }
 
-/** Returns one non-empty line of at most `columns` cells, without line feed; dimmed if old (LINE-05). */
+/**
+ * Returns one non-empty line of at most `columns` cells, without a line feed. An old line is dimmed
+ * (LINE-05).
+ */
 export function renderLine(view: View, { segments, columns, theme, link, cells }: LineStyle): string {
   const limit = columns ?? Number.POSITIVE_INFINITY
   const parts = partsOf(view, segments)
@@ -46,7 +49,7 @@ export function renderLine(view: View, { segments, columns, theme, link, cells }
     if (width() <= limit) break
     if (parts.size > 1) parts.delete(part)
   }
-  // Then the requested model goes, so that the target stays.
+  // Next, the requested model is dropped, so that the target stays.
   if (width() > limit && view.facts && parts.has('route'))
     parts.set('route', parts.get('route')!.slice(requestedSegment(view.facts).length))
   const spans = shorten(join(parts), limit, cells)

@@ -1,4 +1,4 @@
-// The status line while the gateway behind it is busy with chats. The gateway has a process of its own.
+// The status line while the gateway is busy with chats. The gateway runs in a separate process.
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ const CHATS_AT_ONCE = 16
 const LINES_AT_ONCE = 2
 const LINES = 30
 
-test('while the gateway is busy with chats, every line has text, and none costs anything (LINE-04, LINE-05)', async (t) => {
+test('while the gateway is busy with chats, every line has text and costs nothing (LINE-04, LINE-05)', async (t) => {
   const directory = temporaryDirectory(t)
   const provider = await startMockServer(answer())
   t.after(() => provider.close())

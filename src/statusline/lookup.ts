@@ -1,21 +1,26 @@
-// Finds the record that represents the session (LINE-03). Does not know where records come from.
+// Finds the record that represents the session (LINE-03). Does not know the source of records.
 import { type Facts, factsOf, factsOfResolution, isIncomplete } from './facts.ts'
 import { amount, isObject, type Payload } from './payload.ts'
 import type { SegmentName } from './segment-names.ts'
 
-/** All may throw; then nothing is known. */
+/** Reads that the lookup needs. Each may throw; then nothing is known. */
 export interface RouteSource {
-  /** Returns the newest record of the main conversation with exactly this model, or any; null if none. */
+  /**
+   * Returns the newest record of the main conversation, with exactly this model or with any; null if there is
+   * none.
+   */
   newest(sessionId: string, model: string | null): unknown
-  /** Returns the route of a call at present, contract "Resolve"; null for an unknown model. */
+  /** Returns the current route of a call; null for an unknown model. See the contract's section "Resolve". */
   resolve(model: string): unknown
-  /** Returns the sums over a session's calls, contract "Session"; null if there is none. */
+  /**
+   * Returns the sums over a session's calls; null if there are none. See the contract's section "Session".
+   */
   session(sessionId: string): unknown
 }
 
 type Subject = Pick<Payload, 'sessionId' | 'model' | 'modelAsGiven'>
 
-/** Returns the route and, if wanted, the cost of the session, requested in parallel. */
+/** Returns the route and, if requested, the cost of the session. Both are requested in parallel. */
 export async function findFacts(
   subject: Subject,
   source: RouteSource,
@@ -33,7 +38,7 @@ type SessionCost = Pick<Facts, 'session_cost_usd' | 'session_cost_is_minimum'>
 
 const UNKNOWN: SessionCost = { session_cost_usd: null, session_cost_is_minimum: false }
 
-/** Returns the known cost of a session. A failure here does not prevent showing the route. */
+/** Returns the known cost of a session. A failure here does not hide the route. */
 async function costOf(sessionId: string, source: RouteSource): Promise<SessionCost> {
   try {
     const session = await source.session(sessionId)
@@ -47,13 +52,15 @@ async function costOf(sessionId: string, source: RouteSource): Promise<SessionCo
   }
 }
 
-/** Returns the session's newest main call, else the forecast, else null. Throws the source's errors. */
+/**
+ * Returns the session's newest main call, otherwise the forecast, otherwise null. Throws the source's errors.
+ */
 async function findRoute(
   { sessionId, model, modelAsGiven }: Subject,
   source: RouteSource,
 ): Promise<Facts | null> {
   if (sessionId !== null) {
-    // The request may have carried the client's suffix or not. Any other model was chosen later.
+    // The request may contain the client's suffix. A different model was chosen later.
     const ids = model === modelAsGiven ? [model] : [model, modelAsGiven]
     const records = await Promise.all(ids.map((id) => source.newest(sessionId, id)))
     const found = records.filter((record) => record !== null).map((record) => known(factsOf(record)))

@@ -1,5 +1,6 @@
-// The bundle's entry: the one file of the status line that touches the process. Ends with exit code 0 and a
-// line even if everything else is broken, because the client blanks its row otherwise (LINE-01).
+// The bundle's entry, and the only file of the status line that touches the process. Always ends with exit
+// code 0 and a line, even if everything else is broken, because the client would otherwise blank its row
+// (LINE-01).
 import { statusLine } from './program.ts'
 
 void statusLine(process.argv.slice(2), { stdin: process.stdin, env: process.env, now: Date.now })

@@ -1,5 +1,6 @@
-// A cache of each session's last line, in a private directory, for when the gateway does not answer. Holds no
-// key and no prompt. A killed process leaves the old file or the new one, never a part (LINE-12).
+// A cache of each session's last line in a private directory, used when the gateway does not answer. Contains
+// no key and no prompt. If the process is killed, either the old file or the new one remains, never a part of
+// one (LINE-12).
 import {
   existsSync,
   lstatSync,
@@ -14,13 +15,13 @@ import {
 import { join } from 'node:path'
 import { isObject } from './payload.ts'
 
-/** Key of a line: the address of the gateway, the session, the model, and the line's appearance. */
+/** Cache key of a line: the gateway's address, the session, the model, and the line's appearance. */
 export type Subject = readonly (string | null)[]
 
 export interface Memory {
-  /** Returns the line of a subject, and the start of its age (ms since the epoch), or null. Never throws. */
+  /** Returns the line of a cache key and the start of its age (ms since the epoch), or null. Never throws. */
   recall(subject: Subject): { aged: string; at: number } | null
-  /** Writes only a new line. Throws if the directory is not private or cannot be written. */
+  /** Writes the line if it is new. Throws if the directory is not private or cannot be written. */
   keep(subject: Subject, aged: string, at: number): void
 }
 
@@ -28,7 +29,7 @@ type Env = Readonly<Record<string, string | undefined>>
 
 const FORGOTTEN_AFTER_MS = 7 * 86_400_000
 
-/** Opens a cache in `directory`, created with mode 0700 on the first write. */
+/** Opens a cache in `directory`. The first write creates it with mode 0700. */
 export function openMemory(directory: string): Memory {
   const fileOf = (subject: Subject) => join(directory, `${fingerprint(subject)}.json`)
   return {
@@ -58,7 +59,7 @@ export function openMemory(directory: string): Memory {
   }
 }
 
-/** Returns `$XDG_CACHE_HOME/waybill`, else `~/.cache/waybill`. */
+/** Returns `$XDG_CACHE_HOME/waybill`, or `~/.cache/waybill` if it is not set. */
 export function memoryDirectory(env: Env): string {
   const home = () => env.HOME || process.getBuiltinModule('node:os').homedir()
   return join(env.XDG_CACHE_HOME || join(home(), '.cache'), 'waybill', 'statusline')
@@ -66,7 +67,7 @@ export function memoryDirectory(env: Env): string {
 
 function refuseUnlessPrivate(directory: string): void {
   if (process.getuid === undefined) return
-  const { mode, uid } = lstatSync(directory) // a symbolic link is refused: its mode is 0777
+  const { mode, uid } = lstatSync(directory) // a symbolic link is refused because its mode is 0777
   if (uid !== process.getuid() || (mode & 0o077) !== 0)
     throw new Error(`${directory} is not private; nothing is kept there`)
 }
@@ -82,8 +83,8 @@ function forget(directory: string): void {
 }
 
 /**
- * FNV-1a, 32 bits: a short file name. The subject is in the file, so nothing depends on its strength; a
- * cryptographic hash would cost 4 ms of start-up.
+ * Returns a short file name: FNV-1a, 32 bits. The subject is in the file, so the hash need not be strong; a
+ * cryptographic hash would add 4 ms to the start.
  */
 function fingerprint(subject: Subject): string {
   let hash = 0x811c9dc5

@@ -1,8 +1,11 @@
-// The line without one from the gateway: the client's own label, the reason, and the client's own facts.
+// The line when the gateway supplies none: the client's own label, the reason, and the client's own facts.
 import { cut, type Measure } from '../terminal/clean.ts'
 import { THEMES, type ThemeName } from './themes.ts'
 
-/** Returns one line of at most `columns` cells. The first part stays, the last is dropped first (LINE-06). */
+/**
+ * Returns one line of at most `columns` cells. The first part always stays, and the last is dropped first
+ * (LINE-06).
+ */
 export function ownLine(
   parts: readonly string[],
   columns: number | null,

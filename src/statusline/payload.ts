@@ -4,11 +4,11 @@ type Json = Readonly<Record<string, unknown>>
 export const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Returns a non-empty string, else null. */
+/** Returns a non-empty string, or null. */
 export const textOrNull = (value: unknown): string | null =>
   typeof value === 'string' && value ? value : null
 
-/** Returns a finite number of at least 0, else null. */
+/** Returns a finite number of at least 0, or null. */
 export const amount = (value: unknown): number | null =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null
 
@@ -16,13 +16,13 @@ export interface Payload {
   readonly sessionId: string | null
   /** The client's model id, without a suffix such as `[1m]`; null if unknown. */
   readonly model: string | null
-  /** The same with its suffix. */
+  /** The client's model id, including the suffix. */
   readonly modelAsGiven: string | null
   /** The client's own name of the model. */
   readonly label: string | null
   /** The client's working directory. */
   readonly directory: string | null
-  /** Used share of the context window, per cent. */
+  /** Used share of the context window, percent. */
   readonly contextUsed: number | null
 }
 
@@ -46,5 +46,5 @@ export function readPayload(json: unknown): Payload {
 /** Claude Code requests its models in the messages dialect, which may have a default route. */
 export const isClaude = (model: string): boolean => model.startsWith('claude')
 
-/** Returns `auto` for `auto[1m]`: the suffix is the client's own and not part of the id (LINE-03). */
+/** Returns `auto` for `auto[1m]`, because the suffix is the client's own and not part of the id (LINE-03). */
 export const withoutSuffix = (model: string): string => model.replace(/(?<=.)\[[^\][]*\]$/, '')

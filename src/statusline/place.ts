@@ -1,8 +1,11 @@
-// `directory (branch)`, read from the files of git; starts no process.
+// Returns `directory (branch)`, read from Git's files without starting a process.
 import { readFileSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 
-/** Null for no directory; without a branch outside a repository. Never throws. */
+/**
+ * Returns the name of a directory, with its branch inside a repository; null without a directory. Never
+ * throws.
+ */
 export function directoryLabel(directory: string | null): string | null {
   if (directory === null) return null
   const branch = branchOf(directory)
@@ -22,7 +25,7 @@ function branchOf(directory: string): string | null {
   }
 }
 
-/** A worktree's `.git` is a file that names its directory. */
+/** In a worktree, `.git` is a file that contains the path of its directory. */
 const linked = (file: string): string =>
   resolve(
     dirname(file),

@@ -1,4 +1,4 @@
-// Paths of a client's settings, of our data about them, and of the two variants.
+// Paths of a client's settings, of our install data, and of the two variants.
 import { copyFileSync, existsSync, mkdirSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -6,7 +6,10 @@ import { type Client, homeDirectory, type Scope } from './clients.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
-/** Returns a client's settings file in a scope, links followed, even if missing. Null: no such scope. */
+/**
+ * Returns a client's settings file in a scope, even if it is missing, with links resolved. Returns null if
+ * there is no such scope.
+ */
 export function settingsFile(client: Client, scope: Scope, env: Env, cwd: string): string | null {
   const below = scope === 'user' ? null : client[scope]
   if (below === undefined) return null
@@ -14,13 +17,13 @@ export function settingsFile(client: Client, scope: Scope, env: Env, cwd: string
   return existsSync(file) ? realpathSync(file) : file
 }
 
-/** Install records and the sh variant: `$XDG_DATA_HOME/waybill`, else `~/.local/share/waybill`. */
+/** Directory of install records and the sh variant: `$XDG_DATA_HOME/waybill`, or `~/.local/share/waybill`. */
 export const dataDirectory = (env: Env): string =>
   join(env.XDG_DATA_HOME || join(homeDirectory(env), '.local', 'share'), 'waybill')
 
 /**
- * Returns this Node and the bundle beside `from`, as absolute paths: the client's PATH may have another Node
- * or none. Throws if the bundle is in npx's cache.
+ * Returns this Node and the bundle beside `from`, as absolute paths, because the client's PATH may contain a
+ * different Node or none. Throws if the bundle is in npx's cache.
  */
 export function program(from: string = import.meta.url): string[] {
   const bundle = fileURLToPath(new URL('statusline.cjs', from))
@@ -33,7 +36,7 @@ export function program(from: string = import.meta.url): string[] {
   return [process.execPath, built]
 }
 
-/** Copies the script, so that it outlives this package. */
+/** Copies the script, so that it remains after this package is removed. */
 export function installScript(directory: string): string[] {
   const copy = join(directory, 'statusline.sh')
   mkdirSync(directory, { recursive: true, mode: 0o700 })

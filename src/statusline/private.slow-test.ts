@@ -1,4 +1,4 @@
-// LINE-08 and LINE-12: where the key goes, and what is left on disk.
+// LINE-08 and LINE-12: destinations of the key, and files left on disk.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -67,7 +67,7 @@ test('the cache file is private, and complete even if the process is killed at a
   for (const variant of VARIANTS) {
     const env = surroundings(t, { WAYBILL_URL: gateway.url })
     for (let ms = 0; ms < 60; ms += 3) {
-      await recorded(gateway, 'auto', { 'x-session-id': 'main' }) // so that there is something new to keep
+      await recorded(gateway, 'auto', { 'x-session-id': 'main' }) // so that there is a new line to cache
       const drawn = drawOnce(variants[variant], env)
       await sleep(ms)
       if (drawn.child.exitCode === null) process.kill(-drawn.child.pid!, 'SIGKILL')
@@ -94,8 +94,9 @@ test('the cache file is private, and complete even if the process is killed at a
 })
 
 /**
- * Starts it once, in a process group of its own. `settled` waits for whatever it left behind as well: the script keeps
- * its line after it has gone, and what still holds descriptor 4 has not ended. The script uses 3 itself.
+ * Starts the program once, in a separate process group. `settled` also waits for its remaining processes: the
+ * script caches its line after it has exited, and a process with descriptor 4 open has not ended. The script
+ * itself uses descriptor 3.
  */
 function drawOnce([file, ...args]: readonly [string, ...string[]], env: Record<string, string>) {
   const child = spawn(file, args, {

@@ -1,4 +1,5 @@
-// What the program adds to the gateway's line: the terminal's links, what only the client knows, and distrust.
+// Additions of the program to the gateway's line: terminal links and facts that only the client knows. The
+// gateway's answer is not trusted.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -45,7 +46,7 @@ test('the line contains the client’s directory and context, and a link to the 
   assert.match(none.stdout, /^Auto · the gateway has no address.* · context 42 % · dir\n$/)
 })
 
-test('a kept line is cut to fit if the terminal has become narrower (LINE-05, LINE-06)', async (t) => {
+test('a cached line is shortened if the terminal has become narrower (LINE-05, LINE-06)', async (t) => {
   const gateway = await testGateway(t)
   await gateway.chat(ask('auto'), { 'x-session-id': 's' })
   const { url, become } = await front(t, gateway.url)
@@ -56,7 +57,7 @@ test('a kept line is cut to fit if the terminal has become narrower (LINE-05, LI
   assert.equal(bare(stdout), 'auto → alpha/mode…\n')
 })
 
-test('only colours and links of the gateway’s answer reach the terminal, and no more than fits (LINE-06, LINE-07)', async (t) => {
+test('of the gateway’s answer, only colours and links reach the terminal, and no more than fits (LINE-06, LINE-07)', async (t) => {
   const line = '\u001b[31mred\u001b[0m\u001b[2J\u202e \u001b]0;title\u0007模型模型'
   const server = createServer((_, response) =>
     response.setHeader('content-type', 'text/plain; charset=utf-8').end(`${line}\n${line}\n0\n`),

@@ -1,6 +1,6 @@
-// The status-line program: one object in, one line out, whatever fails on the way. The gateway renders the
-// line; this program sends the facts it needs, and caches the line for when the gateway does not answer.
-// Loads only what it needs.
+// The status-line program. It reads one object and prints one line, whatever fails. The gateway renders the
+// line. This program sends the required facts, and caches the line for when the gateway does not answer.
+// Loads only the modules that it needs.
 import type { Readable } from 'node:stream'
 import { cleanLabel, isOrdinary, type Measure } from '../terminal/clean.ts'
 import { isColourless, showsLinks, terminalColumns } from '../terminal/environment.ts'
@@ -17,7 +17,7 @@ import { askForLine, type RemoteGateway, sound } from './remote-line.ts'
 import { AGE_PLACEHOLDER } from './segment-names.ts'
 
 const GATEWAY_MS = 150
-/** Maximum that the gateway accepts. */
+/** Maximum length that the gateway accepts. */
 const MAX_COLUMNS = 99_999
 
 export interface LineEnvironment {
@@ -29,11 +29,11 @@ export interface LineEnvironment {
 
 export interface Printed {
   readonly stdout: string
-  /** Reasons without secrets, one per line; the client shows them in its debug mode. */
+  /** Reasons without secrets, one per line. The client shows them in its debug mode. */
   readonly stderr: string
 }
 
-/** Runs it once. Rejects only if the program itself is broken. */
+/** Runs the program once. Rejects only if the program itself is broken. */
 export async function statusLine(args: readonly string[], surroundings: LineEnvironment): Promise<Printed> {
   const { stdin, env } = surroundings
   const { flags, problems } = readFlags(args)
@@ -59,7 +59,10 @@ export async function statusLine(args: readonly string[], surroundings: LineEnvi
   return printed([append(theirs, line, terminalColumns(env))], problems)
 }
 
-/** Returns the gateway's line, else the cached one with its age, else the client's own label (LINE-05). */
+/**
+ * Returns the gateway's line, otherwise the cached line with its age, otherwise the client's own label
+ * (LINE-05).
+ */
 async function drawLine(
   payload: Payload,
   gateway: RemoteGateway | null,
@@ -106,7 +109,7 @@ async function drawLine(
   return ownLine(parts, columns, theme, await measureOf(parts.join('')))
 }
 
-/** Returns a row for each subagent whose calls are on record; the others keep the client's own row. */
+/** Returns a row for each subagent with a recorded call. Other subagents keep the client's own row. */
 async function subagentRows(
   json: unknown,
   gateway: Omit<RemoteGateway, 'socket'> | null,
@@ -128,7 +131,7 @@ async function subagentRows(
   }
 }
 
-/** Returns the parameters of a request, without unknown ones. */
+/** Returns the query parameters of a request, except unknown ones. */
 function given({
   columns,
   ...texts
@@ -143,7 +146,7 @@ function given({
   }
 }
 
-/** A failing cache is no reason to hide current facts. */
+/** A failing cache must not hide current facts. */
 function keep(write: () => void, problems: string[]): void {
   try {
     write()
@@ -152,13 +155,13 @@ function keep(write: () => void, problems: string[]): void {
   }
 }
 
-/** Loads the tables of wide characters only for a text that may have some. */
+/** Loads the tables of wide characters only for a text that may contain some. */
 const measureOf = async (text: string): Promise<Measure> =>
   isOrdinary(text.replaceAll('\u001b', '').replaceAll('\u0007', ''))
     ? ({ length }) => length
     : (await import('../terminal/width.ts')).cells
 
-/** `waybill run` gives the client's session to this program if the client cannot send one of its own. */
+/** `waybill run` passes the client's session to this program if the client cannot send its own. */
 const withSession = (payload: Payload, session: string | undefined): Payload =>
   session ? { ...payload, sessionId: session } : payload
 

@@ -1,4 +1,4 @@
-// Record of an `install` in a settings file, so that `uninstall` can undo exactly that (LINE-11).
+// Record of an `install` in a settings file, so that `uninstall` can undo exactly that change (LINE-11).
 import { createHash } from 'node:crypto'
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ export interface Receipt {
   readonly command: string
   /** True if the file and the directory did not exist before. */
   readonly created: boolean
-  /** Only the changed text: the rest of the file may hold tokens. */
+  /** Only the changed text, because the rest of the file may contain tokens. */
   readonly edit: Edit
 }
 
@@ -22,7 +22,7 @@ const receiptFile = (directory: string, file: string, key: Key): string =>
     `${createHash('sha256').update(`${key} ${file}`).digest('hex').slice(0, 16)}.json`,
   )
 
-/** Null if we did not install. */
+/** Returns null if we did not install the line. */
 export function readReceipt(directory: string, file: string, key: Key): Receipt | null {
   try {
     return JSON.parse(readFileSync(receiptFile(directory, file, key), 'utf8'))

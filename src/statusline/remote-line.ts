@@ -1,17 +1,17 @@
-// Requests the finished line from the gateway. Knows only this read endpoint, so it cannot cause an inference
-// (LINE-04). Trusts nothing: another program may be listening at that address.
+// Requests the finished line from the gateway. Uses only this read endpoint, so it cannot cause an inference
+// (LINE-04). Trusts nothing, because another program may be listening on that address.
 import type { Socket } from 'node:net'
 import { clean, cut, type Measure } from '../terminal/clean.ts'
 import { get, NoAnswerError } from './get.ts'
 
-/** Reasons of a gateway that refuses a missing key, and an unknown one. */
+/** Error codes of a gateway that requires a key, or does not know the given one. */
 export const KEYLESS = 'requires a key'
 export const WRONG_KEY = 'does not accept this key'
 
 export interface RemoteLine {
-  /** Empty if the gateway knows no call of this subagent. */
+  /** The line; empty if the gateway knows no call of this subagent. */
   readonly line: string
-  /** The line to show later, with AGE_PLACEHOLDER for its age. */
+  /** The line to show later, with AGE_PLACEHOLDER instead of its age. */
   readonly aged: string
   /** Start of its age, ms since the epoch. */
   readonly at: number

@@ -1,4 +1,4 @@
-// Names of a line's segments; the gateway knows how each is shown (segments.ts).
+// Names of a line's segments. segments.ts, in the gateway, formats each of them.
 
 export const SEGMENT_NAMES = [
   'route',
@@ -20,5 +20,5 @@ export const DEFAULT_SEGMENTS: readonly SegmentName[] = ['route', 'fallback', 's
 export const isSegmentName = (name: string): name is SegmentName =>
   (SEGMENT_NAMES as readonly string[]).includes(name)
 
-/** Placeholder for an age that is not known yet, as wide as the widest. */
+/** Placeholder for an unknown age, as wide as the widest age. */
 export const AGE_PLACEHOLDER = '{___age___}'

@@ -1,4 +1,5 @@
-// One entry per segment: its text from the known facts, null to show nothing. Pure; no width, no colours.
+// One entry per segment. It makes the text from the known facts, or null to show nothing. Pure; knows no
+// width and no colours.
 
 import { cleanLabel } from '../terminal/clean.ts'
 import { dollars, duration, formatCount } from '../terminal/numbers.ts'
@@ -6,15 +7,15 @@ import type { Facts } from './facts.ts'
 import type { SegmentName } from './segment-names.ts'
 import type { Tone } from './themes.ts'
 
-/** Everything that a line may show. */
+/** Facts that a line may show. */
 export interface View {
   /** The client's name of its model; null if it sent none. */
   readonly label: string | null
   /** Null if nothing is known about the route. */
   readonly facts: Facts | null
-  /** Age of the facts, as `ago` formats it, if the gateway did not answer this time; else null. */
+  /** Age of the facts, as formatted by `ago`, if the gateway did not answer this time; otherwise null. */
   readonly age: string | null
-  /** Why there are no newer facts, in a few words. */
+  /** Brief reason why there are no newer facts. */
   readonly note: string | null
   /** Per cent. */
   readonly contextUsed: number | null
@@ -29,17 +30,17 @@ export interface StyledText {
 
 const quiet = (text: string): StyledText[] => [{ text, tone: 'quiet' }]
 
-/** Marks figures that the gateway estimated, because the provider did not report them. */
+/** Marks figures that the gateway estimated because the provider did not report them. */
 const estimate = (facts: Facts | null): string => (facts?.tokens.source === 'estimated' ? '~' : '')
 
-/** Returns true if the call ended without an answer; one that the user aborted did not fail. */
+/** Returns true if the call ended without an answer. A call aborted by the user did not fail. */
 const failed = ({ state }: Facts): boolean => state === 'failed' || state === 'interrupted'
 
 /** `provider/model`, marked `~` as a forecast and `⚠` as the last target of a failed call (LINE-03). */
 export const target = (facts: Facts): string =>
   `${failed(facts) ? '⚠ ' : ''}${facts.kind === 'forecast' ? '~' : ''}${cleanLabel(facts.resolved_provider)}/${cleanLabel(facts.resolved_model)}`
 
-/** Returns the requested model if it says more than the target does. */
+/** Returns the requested model if it adds information to the target. */
 export function requestedSegment({
   requested_model,
   resolved_provider,
@@ -99,7 +100,7 @@ export const SEGMENTS = {
     if (facts?.cache !== 'HIT') return null
     return quiet(facts.saved_usd === null ? 'cache hit' : `cache hit, saved ${dollars(facts.saved_usd)}`)
   },
-  // The time of the reset is in the record.
+  // The record contains the reset time.
   limits: ({ facts }) =>
     facts?.plan_limits
       ? quiet(`plan ${cleanLabel(facts.plan_limits.replace(/ \(until [^)]*\)/g, ''))}`)

@@ -1,5 +1,5 @@
-// The cost of the session, and what the line says of a cache hit and of an estimate, in both variants. A gateway that
-// cannot say what the session cost takes nothing else from the line (LINE-02, LINE-05).
+// The cost of the session, a cache hit and an estimate, as shown by both variants. If the gateway cannot
+// report the session's cost, the rest of the line stays complete (LINE-02, LINE-05).
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
@@ -20,14 +20,14 @@ import {
   VARIANTS,
 } from './test-statusline.ts'
 
-// 20 input tokens of each answer cost two dollars; model-a has no price.
+// The 20 input tokens of each answer cost two dollars; model-a has no price.
 const CONFIG = `models: { alpha/dear: { price: { input: 100000, output: 0 } } }
 routes:
   auto: { targets: [ { model: alpha/model-a } ] }
   paid: { targets: [ { model: alpha/dear } ] }
   cached: { cache: true, targets: [ { model: alpha/dear } ] }`
 const AGENT = { 'x-claude-code-agent-id': 'agent-1' }
-/** Ends a whole answer without its usage half-way: what it took is estimated. */
+/** Cuts a whole answer off before its usage, so that the usage is estimated. */
 const cutShort: Script = (response) => {
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   response.write('data: {"choices":[{"index":0,"delta":{"content":"half a sentence"}}]}\n\n')
@@ -92,7 +92,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   },
 }
 
-/** Draws again where a busy machine lets the line's own deadline of 150 ms pass: on a quiet one the first line is right. */
+/** Renders again if the line misses its deadline of 150 ms. On a quiet machine, the first line is right. */
 async function inTime<Ran extends { readonly stderr: string }>(draw: () => Promise<Ran>): Promise<Ran> {
   for (let tries = 1; ; tries++) {
     const ran = await draw()
@@ -108,7 +108,7 @@ test('the line shows the cost of the session, of a cache hit and of an estimate 
     for (const [name, { id, model = 'auto', segments = 'route,session', env = {}, shows }] of Object.entries(
       ROWS,
     ))
-      await t.test(`${variant}: ${name}`, async () => {
+      await t.test(`${variant} variant: ${name}`, async () => {
         const ran = await inTime(() =>
           run(
             [...variants[variant], '--segments', segments],
@@ -122,7 +122,7 @@ test('the line shows the cost of the session, of a cache hit and of an estimate 
   assert.equal(gateway.received(), spent, 'LINE-04: no inference')
 })
 
-test('when the gateway is away, the last known cost of the session is shown with the age of the route (LINE-05)', async (t) => {
+test('without the gateway, the last known cost of the session is shown with the age of the route (LINE-05)', async (t) => {
   const gateway = await seeded(t)
   const variants = await commands(t)
   for (const variant of VARIANTS) {
@@ -159,7 +159,7 @@ test('a key sees only the cost of its own calls (KEEP-04)', async (t) => {
     ] as const) {
       const env = surroundings(t, { WAYBILL_URL: gateway.url, WAYBILL_KEY: key })
       const args = [...variants[variant], '--segments', 'route,session'] as const
-      // The line has 150 ms for two questions, which a busy machine does not always give it.
+      // The line has 150 ms for two requests, which may not be enough on a busy machine.
       const { stdout } = await patiently(
         () => run([...args], env, JSON.stringify(session('s', { id: 'paid' }))),
         (ran) => bare(ran.stdout) === shows,
@@ -168,7 +168,7 @@ test('a key sees only the cost of its own calls (KEEP-04)', async (t) => {
     }
 })
 
-/** Calls of every kind, in sessions named after them. */
+/** Makes calls of every kind, in sessions named after them. */
 async function seeded(t: TestContext): Promise<TestGateway> {
   const gateway = await testGateway(t, { config: CONFIG, providers: { alpha: answer() } })
   const call = (id: string, model: string, more = {}) =>

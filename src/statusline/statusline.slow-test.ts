@@ -1,5 +1,5 @@
-// LINE-01, 02, 03, 06 and 07 as a table: each row runs in both variants, the bundled program and the sh script, as a
-// process against a real gateway. Over 250 lines, because it is a table.
+// LINE-01, 02, 03, 06 and 07 as a table. Each row runs in both variants, the bundled program and the sh
+// script, as a process with a real gateway. Over 250 lines, because it is a table.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { answer, fail } from '../../mocks/test-upstream.ts'
@@ -21,7 +21,7 @@ import {
 
 interface Row {
   readonly name: string
-  /** The client's object, or what is written to stdin. */
+  /** The client's object, or other data for stdin. */
   readonly input: object | string | Feed
   readonly shows: RegExp | Readonly<Record<Variant, RegExp>>
   readonly env?: Record<string, string>
@@ -199,13 +199,13 @@ const WELL: readonly Row[] = [
   },
 ]
 
-test('the line at a healthy gateway (LINE-01, LINE-02, LINE-03, LINE-06, LINE-07)', async (t) => {
+test('the line of a healthy gateway is complete (LINE-01, LINE-02, LINE-03, LINE-06, LINE-07)', async (t) => {
   const gateway = await seeded(t)
   const variants = await commands(t)
   const spent = gateway.received()
   for (const variant of VARIANTS)
     for (const { name, input, shows, env = {}, args = [] } of WELL)
-      await t.test(`${variant}: ${name}`, async () => {
+      await t.test(`${variant} variant: ${name}`, async () => {
         const expected = 'test' in shows ? shows : shows[variant]
         const ran = await patiently(
           () =>
@@ -223,7 +223,7 @@ test('the line at a healthy gateway (LINE-01, LINE-02, LINE-03, LINE-06, LINE-07
   assert.equal(gateway.received(), spent, 'LINE-04: no inference')
 })
 
-/** Calls of every kind, in sessions named after them. */
+/** Makes calls of every kind, in sessions named after them. */
 async function seeded(t: TestContext): Promise<TestGateway> {
   const gateway = await testGateway(t, {
     providers: { alpha: answer(), beta: answer() },

@@ -1,10 +1,10 @@
-// LINE-10: rows of subagents, as the client asks for them.
+// LINE-10: rows of subagents, in the format that the client requests.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ask, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
 import { bundle, patiently, run } from './test-statusline.ts'
 
-test('each task with a known route gets a JSON line; the others keep the client’s own row (LINE-10)', async (t) => {
+test('each task with a known route is answered with a JSON line; the others keep the client’s own row (LINE-10)', async (t) => {
   const gateway = await testGateway(t)
   const program = [process.execPath, await bundle(t), '--subagents', '--segments', 'route,strategy'] as const
   const call = (agent: string, session = 's') =>

@@ -1,5 +1,5 @@
-// `subagentStatusLine` (LINE-10): takes one object with tasks and prints one JSON line per task of known
-// route. A task that is left out keeps the client's own row.
+// `subagentStatusLine` (LINE-10): reads one object with tasks and prints one JSON line for each task with a
+// known route. A task without a line keeps the client's own row.
 import { isObject, textOrNull } from './payload.ts'
 
 export interface Subagent {
@@ -8,10 +8,10 @@ export interface Subagent {
   readonly label: string | null
 }
 
-/** Maximum tasks: more rows than a terminal shows; also bounds the requests to the gateway. */
+/** Maximum tasks. This is more than the rows of a terminal, and bounds the requests to the gateway. */
 const MAX_TASKS = 24
 
-/** Parses the session and its tasks; skips anything invalid. Never throws. */
+/** Parses the session and its tasks; skips invalid ones. Never throws. */
 export function readTasks(json: unknown): {
   sessionId: string | null
   columns: number | null
@@ -30,7 +30,9 @@ export function readTasks(json: unknown): {
   return { sessionId: textOrNull(input.session_id), columns, tasks: tasks.slice(0, MAX_TASKS) }
 }
 
-/** Returns one JSON line per task whose newest call is on record; `lineOf` returns '' for any other. */
+/**
+ * Returns one JSON line for each task whose newest call is on record. `lineOf` returns '' for other tasks.
+ */
 export async function subagentLines(
   tasks: readonly Subagent[],
   lineOf: (task: Subagent) => Promise<string>,

@@ -1,5 +1,5 @@
-// Runs both variants of the status line as the client would: a process, its stdin, its two outputs, its exit code.
-// For the tests beside this file.
+// Runs both variants of the status line as a client would: a process with its stdin, its two outputs and its
+// exit code. For the tests beside this file.
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -23,7 +23,7 @@ export interface Run {
   readonly took: number
 }
 
-/** Writes to the child's stdin; what it does not end stays open. */
+/** Writes to the child's stdin, which stays open unless it is ended here. */
 export type Feed = (stdin: NonNullable<ChildProcess['stdin']>) => void
 
 export const SCRIPT = join(import.meta.dirname, 'statusline.sh')
@@ -36,7 +36,7 @@ export async function bundle(t: TestContext): Promise<string> {
   return join(outDir, 'statusline.cjs')
 }
 
-/** Runs a program to its end. `env` is all the environment it gets beside PATH. */
+/** Runs a program to its end. Its environment is `env` and PATH. */
 export async function run(
   command: readonly [string, ...string[]],
   env: Record<string, string>,
@@ -49,7 +49,7 @@ export async function run(
   let stderr = ''
   child.stdout.setEncoding('utf8').on('data', (part) => (stdout += part))
   child.stderr.setEncoding('utf8').on('data', (part) => (stderr += part))
-  child.stdin.on('error', () => {}) // it may stop reading whenever it likes
+  child.stdin.on('error', () => {}) // the program may stop reading at any time
   if (typeof feed === 'string') child.stdin.end(feed)
   else feed(child.stdin)
   const [code] = await once(child, 'close')
@@ -57,18 +57,22 @@ export async function run(
   return { stdout, stderr, code, took: performance.now() - began }
 }
 
-/** Runs it until it says what it should: on a busy machine even a gateway that is well may miss the deadline. */
+/**
+ * Repeats the run until the line is as expected, because on a busy machine even a healthy gateway may miss
+ * the deadline.
+ */
 export async function patiently<Ran>(once: () => Promise<Ran>, well: (ran: Ran) => boolean): Promise<Ran> {
   let ran = await once()
   for (let tries = 1; tries < 10 && !well(ran); tries++) ran = await once()
   return ran
 }
 
-/** How a connection is treated once it has sent something; null refuses it. */
+/** Handling of a connection after its first data; null to refuse it. */
 export type Treatment = ((socket: Socket) => void) | null
 
 /**
- * A server in front of a gateway that passes everything on, until it is told to treat connections otherwise.
+ * A server in front of a gateway. It forwards everything until the test selects another handling of
+ * connections.
  */
 export async function front(
   t: TestContext,
@@ -117,7 +121,7 @@ export const session = (
   ...more,
 })
 
-/** The line of a session whose one route went well, without colours. */
+/** The line of a session with a single successful route, without colours. */
 export const WENT = /^auto → alpha\/model-a · priority · .+ ms$/
 
 /** Makes a call and waits until its record is closed. */
@@ -131,7 +135,7 @@ export async function recorded(
   await gateway.record(answered.get('x-gateway-request-id'))
 }
 
-/** The two variants as commands. */
+/** Commands of the two variants. */
 export async function commands(t: TestContext): Promise<Record<Variant, [string, ...string[]]>> {
   return { program: [process.execPath, await bundle(t)], sh: ['/bin/sh', SCRIPT] }
 }
@@ -145,10 +149,13 @@ export const surroundings = (t: TestContext, env: Record<string, string>): Recor
 const ESCAPE = String.fromCharCode(0x1b)
 const COLOUR = new RegExp(`${ESCAPE}\\[[\\d;]*m`, 'g')
 
-/** The text without the escape sequences that the line itself makes. */
+/** Returns the text without the escape sequences that the line itself uses. */
 export const bare = (text: string): string => text.replaceAll(COLOUR, '')
 
-/** What holds in every row: exit 0, one line that is not blank, and no control character but the line's own colours. */
+/**
+ * Checks every row: exit code 0, one line that is not blank, and no control characters except the line's own
+ * colours.
+ */
 export function assertSound({ code, stdout }: Run, env: Record<string, string> = {}): void {
   assert.equal(code, 0)
   assert.match(stdout, /^[^\n]*\S[^\n]*\n$/)
@@ -158,7 +165,7 @@ export function assertSound({ code, stdout }: Run, env: Record<string, string> =
   if (columns > 0) assert.ok(cells(bare(stdout).trimEnd()) <= columns, stdout)
 }
 
-/** The script keeps its last line after it has gone. */
+/** The script caches its last line after it has exited. */
 export async function kept(env: Record<string, string>): Promise<void> {
   const directory = join(env.XDG_CACHE_HOME!, 'waybill', 'statusline')
   for (let tries = 0; tries < 100; tries++) {

@@ -1,7 +1,8 @@
-// Colours by meaning. `default` uses fixed colours of middle lightness, readable on light and on dark (a test
-// computes the contrast); `ansi` uses the terminal's palette; `mono` has weight only.
+// Colours by meaning. `default` has fixed colours of medium lightness that are readable on light and dark
+// backgrounds; a test computes the contrast. `ansi` uses the terminal's palette. `mono` uses only font
+// weight.
 
-/** Meaning of a piece of the line. */
+/** Meaning of a part of the line. */
 export type Tone = 'target' | 'label' | 'quiet' | 'plain' | 'money' | 'warning'
 
 /** Parameters of the SGR sequence for each tone; empty for none. */

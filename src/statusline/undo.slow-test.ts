@@ -1,4 +1,4 @@
-// The line that `install` prints to undo it does undo it, for each client and each place.
+// The undo command printed by `install` undoes the installation, for each client and each place.
 import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,7 +20,7 @@ const PLACES: readonly (readonly [options: string, file: string])[] = [
 ]
 
 for (const [options, file] of PLACES)
-  test(`the undo command that install ${options} prints removes the line`, async (t) => {
+  test(`the undo command printed by install ${options} removes the line`, async (t) => {
     const directory = temporaryDirectory(t)
     const [home, cwd, path] = ['home', 'project', file].map((name) => join(directory, name)) as [
       string,

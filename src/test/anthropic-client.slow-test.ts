@@ -1,4 +1,5 @@
-// The official Anthropic client, pointed at a gateway whose provider is the mock: it must not be able to tell.
+// The official Anthropic client calls a gateway whose provider is the mock. It must not notice a difference
+// from the real API.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -49,7 +50,7 @@ const tools = [
   },
 ]
 
-/** The newest record, once it is closed. */
+/** Returns the newest record, once it is closed. */
 async function newestRecord(): Promise<any> {
   for (;;) {
     const response = await fetch(`${gateway.url}/api/usage/request-logs?limit=1`, {
@@ -63,7 +64,7 @@ async function newestRecord(): Promise<any> {
   }
 }
 
-test('messages.create: the answer, its usage on record, and one inference that the provider found in order', async () => {
+test('messages.create receives the answer, its usage is on record, and the provider accepts one valid inference', async () => {
   const message = await client.messages.create(asked)
   assert.deepEqual([message.type, message.stop_reason], ['message', 'end_turn'])
   const [block] = message.content
@@ -79,7 +80,7 @@ test('messages.create: the answer, its usage on record, and one inference that t
   assert.deepEqual([more.length, entry!.kind, entry!.problems], [0, 'inference', []])
 })
 
-test('messages.stream: events in order, tool calls whose input is whole JSON, thinking with its signature (MSG-05)', async () => {
+test('messages.stream receives events in order, tool calls with whole JSON, and signed thinking (MSG-05)', async () => {
   for (const [model, expected] of [
     ['auto', 'end_turn'],
     ['anthropic/scenario-tools', 'tool_use'],
@@ -110,7 +111,7 @@ test('messages.stream: events in order, tool calls whose input is whole JSON, th
   }
 })
 
-test('errors arrive as the client’s own classes, with their type and request id', async () => {
+test('errors arrive as the client’s own classes, with type and request id', async () => {
   const rows = [
     ['anthropic/scenario-400', Anthropic.BadRequestError, 'invalid_request_error'],
     ['anthropic/scenario-404', Anthropic.NotFoundError, 'not_found_error'],
@@ -131,7 +132,7 @@ test('errors arrive as the client’s own classes, with their type and request i
   await assert.rejects(client.messages.create({ model: 'auto' } as never), Anthropic.BadRequestError)
 })
 
-test('an error in mid-stream or a broken stream is an error for the client, never a normal end (MSG-14)', async () => {
+test('an error during a stream or a broken stream is an error for the client, never a normal end (MSG-14)', async () => {
   for (const scenario of ['error-in-stream', 'cut-after-4', 'cut-in-utf8', 'reset', 'silent-midway']) {
     let events = 0
     const stream = client.messages
@@ -144,7 +145,7 @@ test('an error in mid-stream or a broken stream is an error for the client, neve
   }
 })
 
-test('however the bytes of a stream arrive, the client reads all of it and its usage is recorded', async () => {
+test('the client reads all of a stream, however its bytes are split, and its usage is recorded', async () => {
   for (const scenario of [
     'per-byte',
     'split-utf8',
@@ -171,7 +172,7 @@ test('however the bytes of a stream arrive, the client reads all of it and its u
   }
 })
 
-test('a client can abort in mid-stream, and the call is recorded as aborted', async () => {
+test('a client can abort during a stream, and the call is recorded as aborted', async () => {
   const stream = await client.messages.create({
     ...asked,
     model: 'anthropic/scenario-lasts-3',
@@ -182,7 +183,7 @@ test('a client can abort in mid-stream, and the call is recorded as aborted', as
   assert.deepEqual([record.state, record.error_code], ['aborted', 'client_closed'])
 })
 
-test('system turns among the messages, as Claude Code sends them, reach the provider in their place', async () => {
+test('system turns among the messages, as Claude Code sends them, keep their places in the provider’s request', async () => {
   const turns = [
     ...messages,
     { role: 'system' as const, content: [{ type: 'text' as const, text: 'be brief' }] },
@@ -193,7 +194,7 @@ test('system turns among the messages, as Claude Code sends them, reach the prov
   assert.deepEqual(entry!.problems, [])
 })
 
-test('countTokens is relayed, and is no inference for the provider (CNT-01, CNT-02)', async () => {
+test('countTokens is relayed, and the provider counts no inference (CNT-01, CNT-02)', async () => {
   const { input_tokens } = await client.messages.countTokens({ model: 'claude-of-tomorrow', messages, tools })
   assert.ok(input_tokens > 0)
   assert.deepEqual(
@@ -202,7 +203,7 @@ test('countTokens is relayed, and is no inference for the provider (CNT-01, CNT-
   )
 })
 
-test('models.list and models.retrieve', async () => {
+test('models.list and models.retrieve return the models', async () => {
   const ids = []
   for await (const { id } of client.models.list()) ids.push(id)
   assert.deepEqual(ids, ['auto', 'anthropic/claude-sonnet-5'])

@@ -1,5 +1,6 @@
-// Threads: conversations that Anthropic holds between turns. The official client uses them in its tool runner by default; on
-// every kind of route its loop has to end with the whole conversation at one model, or with a refusal that it recovers from.
+// Threads: conversations that Anthropic stores between turns. The official client's tool runner uses them by
+// default. On every kind of route, its loop must end with the whole conversation at one model, or with a
+// refusal from which the client recovers.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -15,7 +16,7 @@ import { SILENT } from '../core/process-log.ts'
 import { createGateway, type Gateway } from '../gateway/create-gateway.ts'
 
 const data = mkdtempSync(join(tmpdir(), 'waybill-'))
-/** Two accounts at Anthropic; the first also stands for all other providers. */
+/** Two accounts at Anthropic. The first also represents all other providers. */
 let one: MockProviders
 let two: MockProviders
 let gateway: Gateway
@@ -87,7 +88,7 @@ const inferences = () =>
     .sort((a, b) => a.at - b.at)
 
 const call = (id: string, city: string) => ({ id, name: 'get_weather', arguments: { city } })
-/** Two turns with tools and an answer, from whichever account is asked. */
+/** Answers of every account: two turns with tools, then a text. */
 function scriptLoop(): string {
   const nonce = randomBytes(8).toString('hex')
   for (const mock of [one, two])
@@ -101,7 +102,7 @@ function scriptLoop(): string {
 
 for (const [model, [, ...targets]] of Object.entries(ROUTES))
   for (const stream of [false, true])
-    test(`the tool runner of the official client ends its loop: route ${model}, stream ${stream} (STATE-01, STATE-02)`, async () => {
+    test(`the official client’s tool runner ends its loop: route ${model}, stream ${stream} (STATE-01, STATE-02)`, async () => {
       const nonce = scriptLoop()
       const cities: string[] = []
       const weather = betaTool({

@@ -1,5 +1,5 @@
-// The record equals the bill: usages of every dialect through a gateway process, whole and streamed, in their own
-// dialect and translated, against costs that were computed without it.
+// The record equals the bill. Sends usages of every dialect through a gateway process, whole and streamed,
+// native and translated. Compares the recorded costs with independently computed ones.
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -40,7 +40,7 @@ function callIn(dialect: string, model: string, text: string, stream: boolean): 
 const at = (record: unknown, path: string): unknown =>
   path.split('.').reduce((value: any, name) => value?.[name], record)
 
-test(`${USAGE_ROWS.length} kinds of usage, whole and streamed, native and translated, cost what the provider bills`, async (t) => {
+test(`${USAGE_ROWS.length} kinds of usage, whole and streamed, native and translated, are recorded with the billed cost`, async (t) => {
   const directory = temporaryDirectory(t)
   const rows = new Map(USAGE_ROWS.map((row) => [row.name, row]))
   assert.ok(rows.size >= 60 && rows.size === USAGE_ROWS.length)

@@ -1,6 +1,6 @@
-// Real provider traffic, recorded by other projects, served by a mock through the gateway to a client of the same dialect:
-// what the provider receives, what the client gets and what is recorded must be what was captured. The captures are optional and
-// are read where they lie.
+// Real provider traffic that other projects recorded. A mock serves it through the gateway to a client of the
+// same dialect. The provider's request, the client's answer and the record must match the capture. The
+// captures are optional, and are not copied into this project.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createParser } from 'eventsource-parser'
@@ -12,17 +12,20 @@ import { testGateway } from './test-gateway.ts'
 
 interface Kind {
   readonly path: RegExp
-  /** How many there are in all captures, roughly. */
+  /** Approximate number of them in all captures. */
   readonly all: number
-  /** Where the same is asked for, with which body, and what the provider is to receive. */
+  /** Returns the path and body of a similar request, and the expected request at the provider. */
   ask(interaction: Interaction): { path: string; body: string; received: unknown }
-  /** Many who speak it have errors of their own, which are quoted in one of the dialect. */
+  /**
+   * True if many providers of the dialect have their own error format. Such errors are quoted in an error of
+   * the dialect.
+   */
   readonly wordsErrors?: true
-  /** What a provider reported: of all events of a stream, or of the one whole answer. */
+  /** Returns the usage that a provider reported in all events of a stream, or in a whole answer. */
   usage(said: readonly any[]): Partial<Record<keyof Tokens, number | null | undefined>>
 }
 
-/** The body names the model. */
+/** Makes requests whose body names the model. */
 const at =
   (pathOf: (captured: string) => string): Kind['ask'] =>
   ({ path, requestBody }) => {
@@ -31,7 +34,7 @@ const at =
     return { path: pathOf(path), body, received: { ...rest, model } }
   }
 
-/** The last count of this name. */
+/** Returns the last count with this name. */
 const told = (usages: readonly any[], name: string): number | null =>
   usages.map((usage) => usage?.[name]).findLast((count) => count != null) ?? null
 
@@ -46,8 +49,8 @@ const KINDS: Readonly<Record<string, Kind>> = {
     usage(said) {
       const usage = said.map((json) => json.usage ?? json.x_groq?.usage).findLast((each) => each)
       const reasoning = usage?.completion_tokens_details?.reasoning_tokens
-      // xAI counts reasoning in addition to `completion_tokens`, all others as a part of it; the total shows
-      // which.
+      // xAI counts reasoning in addition to `completion_tokens`; all others include it. The total shows which
+      // applies.
       const beside = usage?.total_tokens === usage?.prompt_tokens + usage?.completion_tokens + reasoning
       return {
         input: usage?.prompt_tokens,
@@ -91,7 +94,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
     all: 100,
     ask({ path, responseHeaders, requestBody }) {
       const [, model, verb] = /\/models\/([^/]+):(\w+)$/.exec(path)!
-      // The query is not recorded everywhere; only `alt=sse` makes events.
+      // Some captures lack the query. Only `alt=sse` makes events.
       const query = responseHeaders['content-type']?.startsWith('text/event-stream') ? '?alt=sse' : ''
       const body = requestBody ?? '{}'
       return { path: `/v1beta/models/alpha/${model}:${verb}${query}`, body, received: JSON.parse(body) }
@@ -150,7 +153,7 @@ for (const [dialect, kind] of Object.entries(KINDS))
       const answer = await gateway.get(path, { method: 'POST', headers, body })
       const { stream_options: asked, ...arrived } = gateway.upstream.alpha!.ledger.at(-1)!.json as any
       const { stream_options: wanted, ...expected } = received as any
-      // A stream of chat always asks for usage.
+      // The gateway always requests usage in a chat stream.
       assert.deepEqual(arrived, expected, `${name}: what was sent`)
       if (dialect !== 'chat') assert.deepEqual(asked, wanted, `${name}: what was sent`)
       const isCount = /count_?tokens/i.test(path)
@@ -168,7 +171,7 @@ for (const [dialect, kind] of Object.entries(KINDS))
     assert.deepEqual(differing, [])
   })
 
-/** Says in what the gateway's answer or record differs from the capture; null where it does not. */
+/** Describes how the gateway's answer or record differs from the capture; returns null if they match. */
 function differenceOf(
   { usage, wordsErrors }: Kind,
   interaction: Interaction,
@@ -194,7 +197,7 @@ function differenceOf(
     : `tokens ${JSON.stringify(record.tokens)}, reported ${JSON.stringify(reported)}`
 }
 
-/** What should reach a client that did not ask for usage: everything but the event that holds nothing else. */
+/** Returns the bytes for a client that did not request usage: everything except an event with usage alone. */
 const withoutUsage = (body: string): string =>
   isWhole(body)
     ? body
@@ -205,7 +208,7 @@ const withoutUsage = (body: string): string =>
 
 const isWhole = (body: string): boolean => /^\s*[[{]/.test(body)
 
-/** The JSON of a whole answer, or of the events of a stream, in their order. */
+/** Returns the JSON of a whole answer, or of the events of a stream in order. */
 function saidIn(body: string): any[] {
   if (isWhole(body)) return [JSON.parse(body)].flat()
   const found: any[] = []

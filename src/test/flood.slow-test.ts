@@ -1,5 +1,6 @@
-// What one client can do to the others: a gateway with a small heap is flooded by one key, over real sockets, for a
-// few seconds a time, while another key calls and reads. The process must live, and the other must be answered.
+// Effects of one client on others. One key floods a gateway with a small heap over real sockets, a few
+// seconds at a time, while another key sends calls and reads. The process must survive, and the other key
+// must receive its answers.
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -12,12 +13,12 @@ import { answer, type Script, startMockServer } from '../../mocks/test-upstream.
 import { ask, slowness, temporaryDirectory } from './test-gateway.ts'
 import { IS_FULL } from './test-size.ts'
 
-/** How large the heap of the gateway may become, MB. */
+/** Heap limit of the gateway, MB. */
 const HEAP = 256
-/** All floods, and long ones; else every third for a moment. */
-/** How long each flood lasts, ms. */
+/** The full run includes all floods and longer ones; otherwise every third flood runs briefly. */
+/** Duration of each flood, ms. */
 const FLOOD_MS = IS_FULL ? 3_000 : 1_000
-/** In which the other client must have each of its answers, ms: longer only where the machine is busy with other things. */
+/** Timeout for each answer to the other client, ms. It is longer only on a machine busy with other work. */
 const ANSWER_MS = Math.round(10_000 * Math.min(slowness(), 5))
 const MIB = 2 ** 20
 
@@ -31,7 +32,7 @@ const LIST = head('GET /api/usage/request-logs?limit=200')
 interface Flood {
   readonly name: string
   readonly sockets: number
-  /** What a socket sends; it reads nothing of what comes back. */
+  /** Sends the flood on a socket, which reads no answers. */
   send(socket: Socket): void | Promise<void>
 }
 
@@ -128,7 +129,7 @@ const FLOODS: readonly Flood[] = [
   },
 ]
 
-/** A call that the provider leaves without an answer. */
+/** A call that the provider never answers. */
 const SILENT = JSON.stringify(ask('auto', { user: 'silent' }))
 
 test(`a gateway with a heap of ${HEAP} MB survives floods by one key, and answers another key meanwhile (FAIL-06)`, async (t) => {
@@ -156,7 +157,7 @@ test(`a gateway with a heap of ${HEAP} MB survives floods by one key, and answer
       }
       t.diagnostic(`${rounds} rounds, the slowest answer after ${Math.round(slowest)} ms`)
       for (const socket of open) socket.destroy()
-      // What the flood left behind is over soon: then its own key is served again.
+      // The remains of the flood disappear soon, and then its own key is served again.
       for (const until = performance.now() + ANSWER_MS; (await gateway.call('ann')).status !== 200; )
         assert.ok(performance.now() < until, 'the key that flooded is not served again')
     })
@@ -223,7 +224,7 @@ keys: [ ${key('ann')}, ${key('bob')} ]`,
   }
 }
 
-/** A socket that takes nothing. */
+/** Opens a socket that reads nothing. */
 function flooding(port: number): Socket {
   const socket = connect(port, '127.0.0.1')
   socket.pause()
@@ -231,7 +232,7 @@ function flooding(port: number): Socket {
   return socket
 }
 
-/** Also resolves when nothing drains for a while: whoever takes nothing may be left alone for good. */
+/** Also resolves if nothing drains for a while, because a socket that reads nothing may never drain. */
 const drained = (socket: Socket): Promise<void> =>
   new Promise((done) => {
     const go = () => {

@@ -1,5 +1,6 @@
-// FAIL-06, LOG-07: throws whatever a socket can carry at one gateway, then compares what providers received with what
-// is on record. WAYBILL_FUZZ sets the number of cases, WAYBILL_FUZZ_SEED repeats them (not their timing).
+// FAIL-06, LOG-07: sends random data over sockets to one gateway, then compares the requests that providers
+// received with the record. WAYBILL_FUZZ sets the number of cases. WAYBILL_FUZZ_SEED repeats the cases, but
+// not their timing.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -14,11 +15,11 @@ import { exchange, type Raw, raw } from './test-fuzz-requests.ts'
 import { ask, type TestGateway, testGateway } from './test-gateway.ts'
 import { IS_FULL } from './test-size.ts'
 
-/** A tenth in `npm test`, all of them in `.ci/run`. */
+/** Number of cases: a tenth in `npm test`, all in `.ci/run`. */
 const CASES = Number(process.env.WAYBILL_FUZZ ?? (IS_FULL ? 5_000 : 500))
 const SEED = Number(process.env.WAYBILL_FUZZ_SEED ?? Date.now() % 2 ** 31)
 
-/** How providers answer, in turn; `number` of the request decides, so that a seed repeats it. */
+/** Answers of the providers in turn. The `number` of the request selects one, so that a seed repeats it. */
 const MOODS: readonly Script[] = [
   (response, received) => (received.json.stream ? streamed('a', 'b') : answer())(response, received),
   answer(),
@@ -40,7 +41,7 @@ routes:
 resilience: { answer: 2s, stream_first_event: 2s, idle: 2s, cooldown: 1ms }
 `
 
-test('whatever bytes arrive on a socket, the gateway survives, errors keep their shape, and every inference is on record (FAIL-06, FAIL-01, LOG-07)', async (t) => {
+test('the gateway survives any bytes on a socket, errors keep their shape, and every inference is on record (FAIL-06, FAIL-01, LOG-07)', async (t) => {
   t.diagnostic(`seed ${SEED}, ${CASES} cases (WAYBILL_FUZZ_SEED=${SEED} repeats them)`)
   let requests = 0
   const moody: Script = (response, received) => MOODS[(requests++ * 7) % MOODS.length]!(response, received)
@@ -77,7 +78,7 @@ test('whatever bytes arrive on a socket, the gateway survives, errors keep their
   assert.ok(received > CASES / 20, 'many requests were good enough to reach a provider')
 })
 
-/** Throws if an answer is not one of the gateway's; returns its kind. */
+/** Returns the kind of an answer. Throws if it is not an answer of the gateway. */
 function check({ method, framing }: Raw, bytes: Buffer | null): string {
   if (bytes === null) return 'client left'
   const text = bytes.toString('utf8').replace(/^HTTP\/1\.1 1\d\d [^\r]*\r\n(.+\r\n)*\r\n/, '')
@@ -89,7 +90,8 @@ function check({ method, framing }: Raw, bytes: Buffer | null): string {
   const at = text.indexOf('\r\n\r\n')
   const [head, said] = [text.slice(0, at), text.slice(at + 4)]
   const error = JSON.parse(said)
-  // A live answer may be the provider's own error, relayed; everything else must be exactly the gateway's.
+  // A live answer may be a relayed error of the provider. All other answers must be exactly the gateway's
+  // own.
   if (/^x-gateway-attempts:/im.test(head) && !('request_id' in error))
     assert.equal(typeof error.error.message, 'string')
   else {
@@ -99,7 +101,10 @@ function check({ method, framing }: Raw, bytes: Buffer | null): string {
   return String(status)
 }
 
-/** Promise 2 for each provider and model: what is certain on record was received, and what was received is on record. */
+/**
+ * Checks promise 2 for each provider and model: every certain entry of the record was received, and every
+ * received request is on record.
+ */
 async function compare(gateway: TestGateway): Promise<{ attempts: number; received: number }> {
   const db = new Database(join(gateway.data, 'waybill.db'), { readonly: true })
   try {

@@ -1,4 +1,5 @@
-// Google's official client, pointed at a gateway whose provider is the mock: it must not be able to tell.
+// Google's official client calls a gateway whose provider is the mock. It must not notice a difference from
+// the real API.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -62,7 +63,7 @@ async function streamed(request: Parameters<typeof models.generateContentStream>
   return chunks
 }
 
-/** The newest record, once it is closed. */
+/** Returns the newest record, once it is closed. */
 async function newestRecord(): Promise<any> {
   for (;;) {
     const response = await fetch(`${gateway.url}/api/usage/request-logs?limit=1`, {
@@ -76,7 +77,7 @@ async function newestRecord(): Promise<any> {
   }
 }
 
-test('generateContent: the answer, its usage on record, and one inference that the provider found in order', async () => {
+test('generateContent receives the answer, its usage is on record, and the provider accepts one valid inference', async () => {
   const { text, usageMetadata, candidates } = await models.generateContent(ask)
   assert.match(text!, /recorded answer/)
   assert.equal(candidates![0]!.finishReason, 'STOP')
@@ -91,7 +92,7 @@ test('generateContent: the answer, its usage on record, and one inference that t
   assert.deepEqual([more.length, entry!.kind, entry!.problems], [0, 'inference', []])
 })
 
-test('generateContentStream: texts, parallel calls, separate thoughts, signatures byte for byte', async () => {
+test('generateContentStream receives texts, parallel calls, separate thoughts, and signatures byte for byte', async () => {
   const texts = await streamed(ask)
   assert.match(texts.map(({ text }) => text).join(''), /Viele Grüße/)
   const record = await newestRecord()
@@ -125,9 +126,9 @@ test('generateContentStream: texts, parallel calls, separate thoughts, signature
   assert.deepEqual(mock.entries().at(-1)!.problems, [])
 })
 
-test('errors arrive as the client’s own class, with status and words, whole and before a stream', async () => {
+test('errors arrive as the client’s own class with status and message, both whole and before a stream', async () => {
   for (const [scenario, status, name] of [
-    ['400', 502, 'UNAVAILABLE'], // it says that the key is wrong: the gateway's own
+    ['400', 502, 'UNAVAILABLE'], // this message about a wrong key is the gateway's own
     ['404', 404, 'NOT_FOUND'],
     ['429', 429, 'RESOURCE_EXHAUSTED'],
     ['500', 500, 'INTERNAL'],
@@ -148,7 +149,7 @@ test('errors arrive as the client’s own class, with status and words, whole an
     await assert.rejects(attempt(), (error) => error instanceof ApiError && error.status === status)
 })
 
-test('an error in mid-stream or a broken stream is an error for the client, never a normal end (GEM-04)', async () => {
+test('an error during a stream or a broken stream is an error for the client, never a normal end (GEM-04)', async () => {
   for (const scenario of ['error-in-stream', 'cut-after-3', 'cut-in-utf8', 'reset', 'silent-midway']) {
     let chunks = 0
     await assert.rejects(async () => {
@@ -161,7 +162,7 @@ test('an error in mid-stream or a broken stream is an error for the client, neve
   }
 })
 
-test('however a stream is cut into pieces, the client reads all of it, and its usage is on record', async () => {
+test('the client reads all of a stream, however it is split, and its usage is on record', async () => {
   for (const scenario of ['per-byte', 'split-utf8', 'split-data', 'comments', 'gzip', 'usage-cached']) {
     const chunks = await streamed({ ...ask, model: `gemini/scenario-${scenario}` })
     const last = chunks.at(-1)!
@@ -181,7 +182,7 @@ test('however a stream is cut into pieces, the client reads all of it, and its u
   }
 })
 
-test('a client can abort in mid-stream, and the call is recorded as aborted', async () => {
+test('a client can abort during a stream, and the call is recorded as aborted', async () => {
   const left = new AbortController()
   const stream = await models.generateContentStream({
     ...ask,
@@ -195,7 +196,7 @@ test('a client can abort in mid-stream, and the call is recorded as aborted', as
   assert.deepEqual([record.state, record.error_code], ['aborted', 'client_closed'])
 })
 
-test('countTokens is relayed, and is no inference for the provider (GEM-08)', async () => {
+test('countTokens is relayed, and the provider counts no inference (GEM-08)', async () => {
   const { totalTokens } = await models.countTokens({ ...ask, model: 'gemini-of-tomorrow' })
   assert.ok(totalTokens! > 0)
   assert.deepEqual(
@@ -204,7 +205,7 @@ test('countTokens is relayed, and is no inference for the provider (GEM-08)', as
   )
 })
 
-test('models.list and models.get (GEM-09)', async () => {
+test('models.list and models.get return the models (GEM-09)', async () => {
   const names = []
   for await (const { name } of await models.list()) names.push(name)
   assert.deepEqual(names, ['models/auto', 'models/gemini/gemini-2.5-flash'])

@@ -1,5 +1,5 @@
-// The conformance suite out of the image: it has all that it needs in there, and it tests a gateway in another
-// container, which reaches the mock by the name of the suite's.
+// Runs the conformance suite from the image. The image contains everything that the suite needs. The suite
+// tests a gateway in another container, which reaches the mock by the name of the suite's container.
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { temporaryDirectory } from './test-gateway.ts'
 import { docker, image, key, networkAndVolume, noEngine, startGateway } from './test-image.ts'
 
-test('the suite runs in the image, also on a read-only file system', { skip: noEngine }, async () => {
+test('the suite runs in the image, even on a read-only file system', { skip: noEngine }, async () => {
   const inImage = (...command: string[]) =>
     docker('run', '--rm', '--no-healthcheck', '--read-only', '--tmpfs', '/tmp', image, 'conform', ...command)
   assert.match(await inImage('--list'), /^FLOW-06 +MUST +every gateway +/m)
@@ -17,7 +17,7 @@ test('the suite runs in the image, also on a read-only file system', { skip: noE
   assert.match(out, /✓ FLOW-06/)
 })
 
-test('the suite in the image tests a gateway in another container, and leaves a report', {
+test('the suite in the image tests a gateway in another container, and writes a report', {
   skip: noEngine,
 }, async (t) => {
   const place = await networkAndVolume(t)

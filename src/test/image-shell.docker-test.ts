@@ -1,16 +1,18 @@
-// What a user does inside a running container: `docker exec`, with the commands that the documentation names.
+// Commands that a user runs inside a running container with `docker exec`, as the documentation lists them.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { docker, networkAndVolume, noEngine, startGateway } from './test-image.ts'
 
-test('waybill is on the path in the image: doctor, config check, routes', { skip: noEngine }, async (t) => {
+test('doctor, config check and routes run in the image, with waybill on its path', {
+  skip: noEngine,
+}, async (t) => {
   const gateway = await startGateway(t, { place: await networkAndVolume(t) }, 'serve', '--replay')
   const example = '/app/examples/waybill.yaml'
   assert.match(await docker('exec', gateway.id, 'waybill', '--version'), /^\d+\.\d+\.\d+(-rc\.\d+)?$/)
   assert.match(await docker('exec', gateway.id, 'waybill', 'routes', '-c', example), /^auto {2}\(priority\)/)
 })
 
-test('key new makes a key in the volume that only the image’s user can read', {
+test('key new creates a key in the volume that only the image’s user can read', {
   skip: noEngine,
 }, async (t) => {
   const gateway = await startGateway(t, { place: await networkAndVolume(t) }, 'serve', '--replay')

@@ -1,4 +1,4 @@
-// The image on a real engine: who it runs as, what it survives, what it says when it cannot start.
+// The image on a real engine: its user, the events that it survives, and its messages when it cannot start.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
@@ -18,7 +18,7 @@ providers: { openai: { dialect: openai, base_url: "http://mock:4950/openai/v1", 
 routes: { auto: { targets: [ { model: openai/gpt-5-mini } ] } }
 `
 
-test('the image answers as an unprivileged user that can write nothing but the volume (LIFE-06)', {
+test('the image answers as an unprivileged user that can write only to the volume (LIFE-06)', {
   skip: noEngine,
 }, async (t) => {
   const gateway = await startGateway(t, { place: await networkAndVolume(t) }, 'serve', '--replay')
@@ -62,7 +62,7 @@ test('records survive a restart and a new container on the same volume (LIFE-06)
   ])
 })
 
-test('docker stop lets an open stream end within the grace time, and the exit code is 0 (LIFE-02)', {
+test('docker stop lets an open stream finish within the grace time, and the exit code is 0 (LIFE-02)', {
   skip: noEngine,
 }, async (t) => {
   const place = await networkAndVolume(t)
@@ -86,7 +86,7 @@ test('docker stop lets an open stream end within the grace time, and the exit co
   assert.equal(record.session_id, nonce)
 })
 
-test('a killed container loses no record of a request that the provider saw (LIFE-01)', {
+test('a killed container loses no record of a request that the provider received (LIFE-01)', {
   skip: noEngine,
 }, async (t) => {
   const [ANSWERS, KILLS, WORKERS] = [120, 4, 24]
@@ -103,7 +103,7 @@ test('a killed container loses no record of a request that the provider saw (LIF
         const text = await response.text()
         if (response.status === 200 && /"finish_reason": ?"stop"/.test(text)) whole.add(nonce)
       } catch {
-        await sleep(50) // killed under it, or not up again yet
+        await sleep(50) // the gateway was killed, or has not restarted yet
       }
     }
   }
@@ -153,7 +153,7 @@ test('HEALTHCHECK reports a healthy gateway', { skip: noEngine }, async (t) => {
   )
 })
 
-test('an image without a configuration or without keys says in one line what to do', {
+test('an image without a configuration or without keys prints the remedy in one line', {
   skip: noEngine,
 }, () => {
   const run = (...args: string[]) => spawnSync('docker', ['run', '--rm', ...args], { encoding: 'utf8' })
@@ -170,7 +170,7 @@ test('an image without a configuration or without keys says in one line what to 
 
 const nonceOf = (n: number): string => n.toString(16).padStart(16, '0')
 
-/** One event of a stream, as OpenAI writes them. */
+/** One event of a stream, in OpenAI's format. */
 const said = (content: string, finish_reason: string | null = null) => ({
   id: 'chatcmpl-1',
   object: 'chat.completion.chunk',

@@ -1,4 +1,4 @@
-// A digest that was copied under a second name would make one key two people.
+// A digest copied under a second name would give one key two owners.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ConfigError, parseConfig } from '../config/load.ts'
@@ -16,7 +16,7 @@ const problems = (text: string, env = {}): readonly string[] => {
   }
 }
 
-test('one digest under two names is refused, and both are named', () => {
+test('one digest under two names is refused, and the error contains both names', () => {
   const [problem, ...more] = problems(
     `keys:\n  - { name: guest, digest: "${A}" }\n  - { name: other, digest: "${B}" }\n  - { name: boss, role: admin, digest: "${A}" }`,
   )
@@ -32,6 +32,6 @@ test('one digest under two names is refused even if it comes from the environmen
   assert.match(found[0]!, /"guest".*"boss"|"boss".*"guest"/)
 })
 
-test('two digests under two names are fine', () => {
+test('two digests under two names are accepted', () => {
   assert.deepEqual(problems(`keys: [ { name: a, digest: "${A}" }, { name: b, digest: "${B}" } ]`), [])
 })

@@ -1,4 +1,4 @@
-// Our own gateway with the mock behind it: what it forwards is valid, what it records is what the ledger saw.
+// Our own gateway in front of the mock. Its forwarded requests are valid, and its record matches the ledger.
 import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -36,7 +36,7 @@ async function gatewayBefore(
 
 const messages = [{ role: 'user' as const, content: `Hello. ${writeNonce(NONCE)}` }]
 
-/** The closed record of the only call. */
+/** Returns the closed record of the only call. */
 async function record(gateway: Gateway): Promise<any> {
   for (let tries = 0; tries < 100; tries++) {
     const { data } = (await (await fetch(`${gateway.url}/api/usage/request-logs`)).json()) as any
@@ -74,7 +74,7 @@ test('a fallback is two inferences in the ledger and two attempts on record (ROU
   for (const { problems, credential } of entries) assert.deepEqual([problems, credential], [[], 'match'])
 })
 
-test('reads cause no request at all to the mock (PURE-01, PURE-03)', async (t) => {
+test('reads cause no requests to the mock (PURE-01, PURE-03)', async (t) => {
   const { gateway, mock } = await gatewayBefore(t)
   for (const path of [
     '/v1/models',
@@ -86,7 +86,7 @@ test('reads cause no request at all to the mock (PURE-01, PURE-03)', async (t) =
   assert.deepEqual([mock.entries(), mock.connections], [[], 0])
 })
 
-test('when the client leaves, the mock sees it go (FLOW-05)', async (t) => {
+test('when the client leaves, the gateway closes its connection to the mock (FLOW-05)', async (t) => {
   const { mock, client } = await gatewayBefore(t)
   mock.script(NONCE, [{ scenario: 'silent-midway' }])
   const stream = await client.chat.completions.create({ model: 'auto', messages, stream: true })

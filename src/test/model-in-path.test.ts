@@ -1,5 +1,5 @@
-// Names of models that would leave their place in a path are refused, with every client and every provider; names that
-// providers really give are not.
+// Model names that would change a request's path are refused, for every client and every provider. Names that
+// providers really use are accepted.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { connect } from 'node:net'
@@ -74,7 +74,7 @@ const REAL = [
   '"quotes"; x=1',
 ]
 
-test('a deployment that is appended to a model’s name with "#" is accepted', () => {
+test('a deployment appended to a model’s name with "#" is accepted', () => {
   const model = 'accounts/fireworks/models/m#accounts/me/deployments/d'
   assert.equal(misplacement(model), null)
   const { pathname, hash } = new URL(
@@ -83,7 +83,7 @@ test('a deployment that is appended to a model’s name with "#" is accepted', (
   assert.deepEqual([decodeURIComponent(pathname), hash], [`/v1/models/${model}`, ''])
 })
 
-test('every name that would change the path in a URL counts as misplaced, and no name that providers use does', () => {
+test('every name that would change the path of a URL counts as misplaced, and no name that providers use does', () => {
   for (const model of MISPLACED) assert.notEqual(misplacement(model), null, JSON.stringify(model))
   for (const model of REAL) {
     assert.equal(misplacement(model), null, model)
@@ -99,7 +99,7 @@ test('every name that would change the path in a URL counts as misplaced, and no
 const KEY = 'wb_the-key-of-the-test'
 const digest = createHash('sha256').update(KEY).digest('hex')
 const CONTENTS = { contents: [{ role: 'user', parts: [{ text: 'x' }] }] }
-test('a misplaced name is refused in every dialect with a 400, without an inference or a record (ROUTE-04)', async (t) => {
+test('a misplaced name is refused with 400 in every dialect, without an inference or a record (ROUTE-04)', async (t) => {
   const names = Object.keys(DIALECTS)
   const crossing = Object.entries<Dialect>(DIALECTS).flatMap(([name, { blocks }]) => (blocks ? [name] : []))
   const { url, get, received } = await testGateway(t, {
@@ -128,7 +128,10 @@ keys: [ { name: k, role: admin, digest: "sha256:${digest}" } ]`,
   assert.deepEqual([line.status, line.text.includes('does not know this model')], [200, true])
 })
 
-/** Requests for a model in every dialect; in a path encoded, and as it is if a path can be written so. */
+/**
+ * Requests for a model in every dialect. In a path, the name is encoded, and also unencoded where a path
+ * allows it.
+ */
 function spellings(id: string): SampleCall[] {
   const encoded = id.isWellFormed()
     ? callsFor(() => id)
@@ -175,7 +178,7 @@ test('names that providers use arrive unchanged, in a path and in a body (ROUTE-
   }
 })
 
-test('a configuration with a misplaced model name is refused, wherever the name stands (ROUTE-04)', () => {
+test('a configuration with a misplaced model name is refused, wherever the name appears (ROUTE-04)', () => {
   for (const model of MISPLACED.filter((model) => !/[\p{Cc}\p{Cs}]/u.test(model))) {
     const id = JSON.stringify(`alpha/${model}`)
     for (const text of [
@@ -197,7 +200,7 @@ test('a configuration with a misplaced model name is refused, wherever the name 
   }
 })
 
-/** Sends a POST whose path is not touched on its way, as `fetch` would. */
+/** Sends a POST without normalizing its path, unlike `fetch`. */
 function post(
   url: string,
   path: string,

@@ -1,4 +1,4 @@
-// Paths that a user gives and that lead to something else than a small file: each is refused at once, in one line.
+// Paths given by a user that are not small regular files. Each is refused immediately, in one line.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ import { loadConfig, parseConfig } from '../config/load.ts'
 import { findKey } from '../terminal/key.ts'
 import { temporaryDirectory } from './test-gateway.ts'
 
-/** Things that are not regular files, each in a directory of its own: name -> how it is made. */
+/** Functions that make things other than regular files, each in a separate directory, by name. */
 const ODD: Readonly<Record<string, readonly [make: (file: string) => void, said: RegExp]>> = {
   'a device without end': [
     (file) => symlinkSync('/dev/zero', file),
@@ -58,7 +58,7 @@ const PLAIN = `${PROVIDER}routes: { a: { targets: [ { model: p/m } ] } }\n`
 
 for (const [name, read] of Object.entries(READERS))
   for (const [what, [make, said]] of Object.entries(ODD))
-    test(`${name} that is ${what} is refused at once`, (t) => {
+    test(`${name} that is ${what} is refused immediately`, (t) => {
       const file = join(temporaryDirectory(t), name)
       make(file)
       const begin = process.cpuUsage()

@@ -1,4 +1,5 @@
-// The official OpenAI client, pointed at a gateway that runs on recordings: it must not be able to tell.
+// The official OpenAI client calls a gateway that answers from recordings. It must not notice a difference
+// from the real API.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -43,7 +44,7 @@ const tools = [
   },
 ]
 
-/** The newest record, once it is closed. */
+/** Returns the newest record, once it is closed. */
 async function newestRecord(): Promise<any> {
   for (;;) {
     const response = await fetch(`${gateway.url}/api/usage/request-logs?limit=1`, {
@@ -57,7 +58,7 @@ async function newestRecord(): Promise<any> {
   }
 }
 
-test('models.list and models.retrieve', async () => {
+test('models.list and models.retrieve return the models', async () => {
   const ids = []
   for await (const { id } of client.models.list()) ids.push(id)
   assert.deepEqual(ids.slice(0, 2), ['auto', 'auto/cheap'])
@@ -87,7 +88,7 @@ test('a chat answer arrives, and its record is complete', async () => {
 })
 
 for (const include_usage of [true, false])
-  test(`a stream ${include_usage ? 'with' : 'without'} include_usage`, async () => {
+  test(`a chat stream is complete ${include_usage ? 'with' : 'without'} include_usage`, async () => {
     const stream = await client.chat.completions.create({
       model: 'auto',
       messages,
@@ -111,7 +112,7 @@ for (const include_usage of [true, false])
     assert.deepEqual([record.state, record.stream], ['completed', true])
   })
 
-test('a stream of tool calls: names, indexes and arguments as they were sent (FLOW-08)', async () => {
+test('a stream of tool calls keeps names, indexes and arguments as they were sent (FLOW-08)', async () => {
   for (const model of [
     'openai/gpt-6-luna',
     'openai/scenario-tools-parallel',
@@ -132,7 +133,7 @@ test('a stream of tool calls: names, indexes and arguments as they were sent (FL
   }
 })
 
-test('a client can abort in mid-stream, and the call is recorded as aborted', async () => {
+test('a client can abort during a stream, and the call is recorded as aborted', async () => {
   const stream = await client.chat.completions.create({ model: 'auto', messages, stream: true })
   for await (const _ of stream) break // leaving the loop aborts the request
   const record = await newestRecord()
@@ -166,7 +167,7 @@ test('a provider’s refusal is raised as the client’s error class for its sta
     await assert.rejects(client.chat.completions.create({ model, messages }), error, model)
 })
 
-test('embeddings arrive, and invalid requests for them are refused', async () => {
+test('embeddings arrive, and invalid embedding requests are refused', async () => {
   const model = 'openai/text-embedding-3-small'
   const { data, usage } = await client.embeddings.create({
     model,
@@ -192,7 +193,7 @@ test('embeddings arrive, and invalid requests for them are refused', async () =>
   )
 })
 
-test('images are priced by their usage, and have no price without it (IMG-01)', async () => {
+test('images are priced by their usage, and have no price without usage (IMG-01)', async () => {
   const picture = await client.images.generate({ model: 'openai/gpt-image-1', prompt: 'A waybill.' })
   assert.ok(picture.data![0]!.b64_json!.length > 0)
   const priced = await newestRecord()
@@ -211,7 +212,7 @@ test('images are priced by their usage, and have no price without it (IMG-01)', 
   )
 })
 
-test('a request without a recording gets a clear 400 that names the request and the nearest recording', async () => {
+test('a request without a recording is refused with a clear 400 that names the request and the nearest recording', async () => {
   await assert.rejects(
     client.chat.completions.create({ model: 'openai/scenario-nonsense', messages }),
     (error: unknown) => {

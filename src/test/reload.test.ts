@@ -1,4 +1,5 @@
-// What a reloaded configuration changes, and what it leaves as it was (LIFE-07). Files and signals: `serve`.
+// Effects of a reloaded configuration, and the things that it leaves unchanged (LIFE-07). `serve` tests files
+// and signals.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
@@ -6,7 +7,9 @@ import { answer, chunk, DONE, fail, usageChunk } from '../../mocks/test-upstream
 import { parseConfig } from '../config/load.ts'
 import { ask, providerKey, type Setup, testGateway } from './test-gateway.ts'
 
-/** A gateway, and how to give it another configuration for these of its providers. */
+/**
+ * Starts a gateway. Returns a function that gives it a different configuration with these of its providers.
+ */
 async function reloading(t: TestContext, setup: Setup) {
   const gateway = await testGateway(t, setup)
   const reload = (config: string, providers = Object.keys(gateway.upstream)) => {
@@ -21,7 +24,7 @@ async function reloading(t: TestContext, setup: Setup) {
   return { ...gateway, reload }
 }
 
-test('a reload that changes answer_model keeps cached answers with the other model name from being served, but does not delete them (USE-08, LIFE-07)', async (t) => {
+test('after a reload changes answer_model, cached answers with the other model name are not served, but not deleted either (USE-08, LIFE-07)', async (t) => {
   const route = (more: string) =>
     `cache: { enabled: true }\nroutes: { auto: { targets: [ { model: alpha/model-a } ] ${more} } }`
   const gateway = await reloading(t, { config: route('') })
@@ -34,7 +37,7 @@ test('a reload that changes answer_model keeps cached answers with the other mod
   assert.equal(gateway.received(), 2)
 })
 
-test('a key keeps its rate window when other keys change, and a removed key is unknown at once (LIFE-07)', async (t) => {
+test('a key keeps its rate window when other keys change, and a removed key is unknown immediately (LIFE-07)', async (t) => {
   const key = (name: string, more = '') =>
     `{ name: ${name}, digest: "sha256:${createHash('sha256').update(name).digest('hex')}" ${more} }`
   const ann = key('ann', ', rate: { requests: 1, per: 1h }')
@@ -50,7 +53,7 @@ test('a key keeps its rate window when other keys change, and a removed key is u
   assert.equal(await status('ann'), 200, 'another rate, another window')
 })
 
-test('a call can fall back to a provider that two reloads have removed meanwhile, and leaves nothing open (LIFE-07)', async (t) => {
+test('a call can fall back to a provider that two reloads have meanwhile removed, and leaves nothing open (LIFE-07)', async (t) => {
   const both = 'routes: { auto: { targets: [ { model: alpha/model-a }, { model: beta/model-b } ] } }'
   const one = 'routes: { auto: { targets: [ { model: alpha/model-a } ] } }'
   const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>()
@@ -81,10 +84,10 @@ test('a call can fall back to a provider that two reloads have removed meanwhile
 const ANN = (more = '') =>
   `keys: [ { name: ann, role: admin, digest: "sha256:${createHash('sha256').update('ann').digest('hex')}" ${more} } ]`
 const ROUTE = 'routes: { auto: { targets: [ { model: alpha/model-a } ] } }'
-/** The mock reports 20 input tokens: $2 a call. */
+/** The mock reports 20 input tokens, which cost $2 per call. */
 const PRICED = 'models: { alpha/model-a: { price: { input: 100000, output: 0 } } }'
 
-/** What a reload in the middle of a call may take away from it. */
+/** Parts that a reload may remove during a call. */
 const TAKEN: readonly (readonly [string, string, string[]])[] = [
   ['the price is taken out', `${ROUTE}\n${ANN()}`, ['alpha']],
   ['the price is ten times as high', `${ROUTE}\n${PRICED.replace('100000', '1000000')}\n${ANN()}`, ['alpha']],
@@ -94,7 +97,7 @@ const TAKEN: readonly (readonly [string, string, string[]])[] = [
 ]
 for (const stream of [false, true])
   for (const [what, config, providers] of TAKEN)
-    test(`a call keeps the price that applied when it began: ${what} while it is ${stream ? 'streamed' : 'open'} (USE-06, LIFE-07)`, async (t) => {
+    test(`a call keeps the price that applied at its start: ${what} while it is ${stream ? 'streamed' : 'open'} (USE-06, LIFE-07)`, async (t) => {
       const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>()
       const { promise: changed, resolve: change } = Promise.withResolvers<void>()
       const budgeted = `${ROUTE}\n${PRICED}\n${ANN(', budget: { usd: 2 }')}`

@@ -1,4 +1,5 @@
-// The official OpenAI client speaks responses to a gateway whose provider is the mock: it must not be able to tell.
+// The official OpenAI client uses the Responses API of a gateway whose provider is the mock. It must not
+// notice a difference from the real API.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -57,7 +58,7 @@ const tools: FunctionTool[] = [
   },
 ]
 
-/** The newest record, once it is closed. */
+/** Returns the newest record, once it is closed. */
 async function newestRecord(): Promise<any> {
   for (;;) {
     const response = await fetch(`${gateway.url}/api/usage/request-logs?limit=1`, {
@@ -71,7 +72,7 @@ async function newestRecord(): Promise<any> {
   }
 }
 
-test('responses.create: the answer, its usage on record, and one inference that the provider found in order', async () => {
+test('responses.create receives the answer, its usage is on record, and the provider accepts one valid inference', async () => {
   const response = await client.responses.create({ model: 'auto', input })
   assert.deepEqual([response.object, response.status], ['response', 'completed'])
   assert.ok(response.output_text.length > 0)
@@ -92,7 +93,7 @@ test('responses.create: the answer, its usage on record, and one inference that 
   assert.deepEqual([more.length, entry!.kind, entry!.problems], [0, 'inference', []])
 })
 
-test('responses.stream: events in order and numbered, tool calls whole, reasoning; the usage on record (RSP-13)', async () => {
+test('responses.stream receives numbered events in order, whole tool calls and reasoning, and its usage is on record (RSP-13)', async () => {
   for (const [model, calls] of [
     ['gpt-of-tomorrow', 0],
     ['openai/scenario-tools', 1],
@@ -134,7 +135,7 @@ test('responses.stream: events in order and numbered, tool calls whole, reasonin
   }
 })
 
-test('a second turn continues the first; a response that nobody stored is the client’s own error (RSP-06)', async () => {
+test('a second turn continues the first; a response that was not stored is the client’s own error (RSP-06)', async () => {
   const first = await client.responses.create({ model: 'auto', input })
   const second = await client.responses.create({ model: 'auto', input, previous_response_id: first.id })
   assert.equal(second.status, 'completed')
@@ -172,7 +173,7 @@ test('errors arrive as the client’s own classes, with their request id', async
   await assert.rejects(client.responses.create({ input } as never), OpenAI.BadRequestError)
 })
 
-test('an error in mid-stream or a broken stream is an error for the client, never a normal end (RSP-03)', async () => {
+test('an error during a stream or a broken stream is an error for the client, never a normal end (RSP-03)', async () => {
   for (const scenario of ['cut-after-4', 'cut-in-utf8', 'reset', 'silent-midway']) {
     let last = ''
     const stream = await client.responses.create({
@@ -198,7 +199,7 @@ test('an error in mid-stream or a broken stream is an error for the client, neve
   assert.equal((await newestRecord()).state, 'failed')
 })
 
-test('however the bytes of a stream arrive, the client reads all of it', async () => {
+test('the client reads all of a stream, however its bytes are split', async () => {
   for (const scenario of ['per-byte', 'split-utf8', 'split-data', 'crlf', 'comments', 'gzip', 'huge-event']) {
     const final = await client.responses
       .stream({ model: `openai/scenario-${scenario}`, input })
@@ -209,7 +210,7 @@ test('however the bytes of a stream arrive, the client reads all of it', async (
   }
 })
 
-test('a client can abort in mid-stream, and the call is recorded as aborted', async () => {
+test('a client can abort during a stream, and the call is recorded as aborted', async () => {
   const stream = await client.responses.create({
     model: 'openai/scenario-lasts-3',
     input,
@@ -220,7 +221,10 @@ test('a client can abort in mid-stream, and the call is recorded as aborted', as
   assert.deepEqual([record.state, record.error_code], ['aborted', 'client_closed'])
 })
 
-/** Sends a call over the client's WebSocket. Resolves with the events up to the end; rejects with the client's error. */
+/**
+ * Sends a call over the client's WebSocket. Resolves with the events until the end; rejects with the client's
+ * error.
+ */
 async function overSocket(socket: ResponsesWS, call: object): Promise<ResponsesServerEvent[]> {
   const events: ResponsesServerEvent[] = []
   const { promise, resolve, reject } = Promise.withResolvers<void>()
@@ -246,7 +250,7 @@ const openSocket = (t: TestContext): ResponsesWS => {
   return socket
 }
 
-test('ResponsesWS: the events of responses.stream, and a record that says that it was a WebSocket', async (t) => {
+test('ResponsesWS receives the events of responses.stream, and the record says that the call used a WebSocket', async (t) => {
   const socket = openSocket(t)
   for (const model of ['auto', 'openai/scenario-tools', 'openai/scenario-reasoning']) {
     const seen = await overSocket(socket, { model, tools })
@@ -262,7 +266,7 @@ test('ResponsesWS: the events of responses.stream, and a record that says that i
   assert.equal(mock.entries().length, 6)
 })
 
-test('ResponsesWS: turns with and without store can follow each other, and a stored one can be continued over HTTP', async (t) => {
+test('ResponsesWS can alternate turns with and without store, and a stored response can be continued over HTTP', async (t) => {
   const socket = openSocket(t)
   for (const store of [true, false]) {
     let previous_response_id: string | undefined
@@ -280,7 +284,7 @@ test('ResponsesWS: turns with and without store can follow each other, and a sto
   }
 })
 
-test('ResponsesWS: a refusal is the client’s error with its code, and the connection goes on', async (t) => {
+test('ResponsesWS reports a refusal as the client’s error with its code, and the connection stays open', async (t) => {
   const socket = openSocket(t)
   await assert.rejects(
     overSocket(socket, { previous_response_id: 'resp_of_nobody' }),

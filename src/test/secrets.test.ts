@@ -1,5 +1,5 @@
-// KEEP-01 and KEEP-02 from outside: a real process with planted secrets, everything that it can be made to say, and
-// everything that it leaves on disk.
+// KEEP-01 and KEEP-02 from outside: a real process with planted secrets. Checks everything that it outputs
+// and everything that it leaves on disk.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -18,7 +18,7 @@ const WRONG = 'wb_wrong-secret+/0123456789'
 const PROVIDER = 'sk-provider-secret+/0123456789'
 const IN_URL = 'sk-in-url-secret0123456789'
 
-/** A secret in each form in which it could get out. */
+/** A secret in each form in which it could leak. */
 const forms = [CLIENT, WRONG, PROVIDER, IN_URL].flatMap((secret) => [
   secret,
   encodeURIComponent(secret),
@@ -30,7 +30,7 @@ const assertClean = (text: string, where: string) => {
   for (const form of forms) assert.ok(!text.includes(form), `${where} holds ${form}`)
 }
 
-/** Ways in which a provider gives back the key that it was sent. */
+/** Ways in which a provider may return the key that it received. */
 const ECHOES: readonly (readonly [string, Script, object])[] = [
   ['answer', answer(), {}],
   [
@@ -91,7 +91,7 @@ keys: [ { name: ann, role: admin, digest: "sha256:${digest}" } ]`,
   const url = listening.exec(printed)![1]!
 
   let heard = 0
-  /** Asks, holds all of the answer against the secrets, and returns its body. */
+  /** Sends a request, checks that the whole answer contains no secret, and returns its body. */
   const say = async (where: string, path: string, headers: Record<string, string>, body?: object) => {
     const response = await fetch(url + path, {
       headers: { 'content-type': 'application/json', ...headers },

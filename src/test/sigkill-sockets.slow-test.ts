@@ -1,5 +1,6 @@
-// Kills the gateway while responses run on open WebSockets, again and again. Compares what the provider received
-// with what is on record, call by call, and goes on from every answer that a client had before a kill.
+// Repeatedly kills the gateway while responses run on open WebSockets. Compares the requests that the
+// provider received with the record, call by call. Continues from every answer that a client had before a
+// kill.
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -32,14 +33,17 @@ async function serve(t: TestContext, config: string): Promise<{ child: ChildProc
   throw new Error('the gateway ended while it started')
 }
 
-/** Answers seen by clients, and calls made by them; each call has a session of its own. */
+/** Answers received by clients, and calls made by them; each call has its own session. */
 interface Seen {
   calls: number
   answers: number
   refused: string[]
 }
 
-/** Makes one call after the other on one socket until it breaks; returns the last answer, to go on from. */
+/**
+ * Makes one call after the other on one socket until it breaks. Returns the last answer, from which to
+ * continue.
+ */
 async function converse(
   url: string,
   lane: number,
@@ -70,7 +74,7 @@ async function converse(
   }
 }
 
-test(`${KILLS} kills with open sockets: every inference is on record once, and every answer can be continued (LIFE-01, RSP-06)`, {
+test(`after ${KILLS} kills with open sockets, every inference is on record once, and every answer can be continued (LIFE-01, RSP-06)`, {
   timeout: 600_000,
 }, async (t) => {
   const directory = temporaryDirectory(t)
@@ -91,7 +95,7 @@ routes: { auto: { targets: [ { model: alpha/m } ] } }
     const { child, url } = await serve(t, config)
     const talking = previous.map((before, lane) => converse(url, lane, before, seen))
     await sleep(300 + Math.random() * 700)
-    // A busy machine may have answered nothing yet.
+    // On a busy machine, nothing may have been answered yet.
     const enough = (kill + 1) * SOCKETS
     for (const end = Date.now() + 10_000; seen.answers < enough && Date.now() < end; ) await sleep(20)
     child.kill('SIGKILL')

@@ -1,5 +1,5 @@
-// Starts the command line from its sources, as a process of its own. From the environment it gets only PATH,
-// the variables that the test names, and the place of the compile cache, which halves the time of a start.
+// Starts the command line from its sources as a separate process. Its environment contains only PATH, the
+// variables that the test names, and the location of the compile cache, which halves the start time.
 import assert from 'node:assert/strict'
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,12 +15,12 @@ const { PATH, NODE_COMPILE_CACHE } = process.env
 export const ENVIRONMENT: Readonly<Record<string, string>> = {
   PATH: PATH!,
   NO_COLOR: '1',
-  // Its own directory may be another one.
+  // Absolute, because the process may run in another directory.
   ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE: resolve(NODE_COMPILE_CACHE) }),
 }
 
 export interface Ended {
-  /** Null when a signal ended it. */
+  /** Exit code; null if a signal ended the process. */
   readonly code: number | null
   readonly stdout: string
   readonly stderr: string
@@ -28,7 +28,7 @@ export interface Ended {
 
 export interface Started {
   readonly child: ChildProcessWithoutNullStreams
-  /** What it has printed so far. */
+  /** Returns the output so far. */
   readonly said: { stdout: string; stderr: string }
   readonly ended: Promise<Ended>
 }
@@ -47,14 +47,14 @@ export function startCli(args: readonly string[], { env, cwd }: Options = {}): S
   return { child, said, ended }
 }
 
-/** Runs it to its end; nothing can be read from its stdin. */
+/** Runs a command to its end, with an empty stdin. */
 export function runCli(args: readonly string[], options?: Options): Promise<Ended> {
   const { child, ended } = startCli(args, options)
   child.stdin.end()
   return ended
 }
 
-/** Starts one that serves, ends it with the test, and waits for its address. */
+/** Starts a command that serves, and waits for its address. It ends with the test. */
 export async function startServer(t: TestContext, args: readonly string[], options?: Options) {
   const started = startCli(args, options)
   const { child, said } = started

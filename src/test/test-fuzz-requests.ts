@@ -1,23 +1,23 @@
-// What a socket can carry, well-formed and not: how requests are made up, and how they are sent. Judges nothing.
-// Over 250 lines: the list of what may go wrong is the point.
+// Generates well-formed and malformed requests, and sends them over a socket. Checks no results. Over 250
+// lines, because it lists many things that may go wrong.
 import { connect } from 'node:net'
 import fc from 'fast-check'
 import { READS } from '../gateway/endpoints.ts'
 
 const CHAT = '/v1/chat/completions'
 
-/** What goes over one connection. */
+/** Data sent over one connection. */
 export interface Raw {
   readonly method: string
   readonly path: string
   readonly headers: readonly (readonly [string, string])[]
   readonly body: Buffer
   readonly framing: 'length' | 'chunked' | 'short' | 'long'
-  /** After how much of all bytes the client goes away, 0 to 1; null when it stays. */
+  /** Share of all bytes after which the client leaves, 0 to 1; null if it stays. */
   readonly leaves: number | null
-  /** Number of bytes of the answer after which it leaves; null if it reads all of it. */
+  /** Number of answer bytes after which the client leaves; null if it reads the whole answer. */
   readonly stopsReading: number | null
-  /** In how many pieces the bytes are sent. */
+  /** Number of pieces in which the bytes are sent. */
   readonly pieces: number
 }
 
@@ -75,7 +75,7 @@ const mutated = fc
     for (const [where, byte] of changes) bytes[Math.floor(where * (bytes.length - 1))] = byte
     return bytes
   })
-/** Spelt out, because JSON.stringify would put them right. */
+/** Written out, because JSON.stringify would correct them. */
 const spelt = fc.constantFrom(
   '1e999',
   '-1e-999',
@@ -179,7 +179,7 @@ const method = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom('GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'PATCH', 'TRACE') },
   { weight: 1, arbitrary: fc.constantFrom('BREW', 'post', 'CONNECT', 'PROPFIND') },
 )
-/** A value in one of eight, null otherwise. */
+/** Returns a value in one of eight cases, otherwise null. */
 const seldom = <Value>(value: fc.Arbitrary<Value>) =>
   fc.oneof({ weight: 7, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: value })
 
@@ -198,7 +198,7 @@ export const raw: fc.Arbitrary<Raw> = fc.record({
   pieces: fc.integer({ min: 1, max: 4 }),
 })
 
-/** Sends a request and returns all bytes of the answer, or null when the client went away first. */
+/** Sends a request. Returns all bytes of the answer, or null if the client left first. */
 export function exchange(url: string, request: Raw): Promise<Buffer | null> {
   const { hostname, port, host } = new URL(url)
   const bytes = bytesOf(request, host)
@@ -223,7 +223,7 @@ export function exchange(url: string, request: Raw): Promise<Buffer | null> {
       size += part.length
       if (request.stopsReading !== null && size > request.stopsReading) leave()
     })
-    socket.on('error', () => {}) // what was received until then counts
+    socket.on('error', () => {}) // the data received so far counts
     socket.on('close', () => {
       clearTimeout(timer)
       resolve(left ? null : Buffer.concat(chunks))
@@ -231,7 +231,7 @@ export function exchange(url: string, request: Raw): Promise<Buffer | null> {
     const step = Math.max(1, Math.ceil(end / request.pieces))
     for (let at = 0; at < end; at += step) socket.write(bytes.subarray(at, Math.min(at + step, end)))
     if (request.leaves !== null) socket.write('', leave)
-    // A body that is shorter than announced ends with its connection.
+    // A body that is shorter than announced ends when its connection closes.
     else if (request.framing === 'short') socket.end()
   })
 }

@@ -1,5 +1,5 @@
-// A gateway on a free port with mock providers behind it, for the tests beside this file. Everything is real
-// but the providers; what was started is stopped when the test ends.
+// A gateway on a free port with mock providers, for the tests beside this file. Everything except the
+// providers is real, and stops when the test ends.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,20 +14,20 @@ import { READS } from '../gateway/endpoints.ts'
 import { claim, databaseFile } from '../store/sqlite/open.ts'
 
 export interface Setup {
-  /** Provider name -> how it answers; `alpha` with a plain answer by default. */
+  /** Answers of each provider; by default, `alpha` gives a plain answer. */
   readonly providers?: Readonly<Record<string, Script>>
   /** Further members of `server`, as YAML. */
   readonly server?: string
-  /** YAML that comes after server, data and providers. */
+  /** YAML that is added after server, data and providers. */
   readonly config?: string
   readonly options?: Partial<GatewayOptions>
-  /** Provider name -> the dialects that it speaks; chat by default. Of `options.dialects`. */
+  /** Dialects of each provider, among `options.dialects`; chat by default. */
   readonly dialects?: Readonly<Record<string, readonly string[]>>
-  /** Providers for which a subscription pays. */
+  /** Providers that are paid for by a subscription. */
   readonly flat?: readonly string[]
   /** A data directory that outlives the test's gateway. */
   readonly data?: string
-  /** Environment variables that the configuration names, beside the providers' keys. */
+  /** Environment variables that the configuration uses, in addition to the providers' keys. */
   readonly env?: Readonly<Record<string, string>>
 }
 
@@ -36,7 +36,7 @@ export interface TestGateway {
   readonly gateway: Gateway
   readonly data: string
   readonly upstream: Readonly<Record<string, MockServer>>
-  /** Inference requests that all providers together received. */
+  /** Returns the number of inference requests that all providers together received. */
   received(): number
   get(
     path: string,
@@ -46,20 +46,23 @@ export interface TestGateway {
     body: unknown,
     headers?: Record<string, string>,
   ): Promise<{ status: number; headers: Headers; text: string; json: any }>
-  /** The closed record of a live answer, with its attempts; waits for it up to a second (LOG-04). */
+  /** Returns the closed record of a live answer, with its attempts. Waits up to a second for it (LOG-04). */
   record(id: string | null): Promise<any>
 }
 
-/** Keys of the mock providers: `sk-<provider>-secret`. */
+/** Returns the key of a mock provider: `sk-<provider>-secret`. */
 export const providerKey = (provider: string): string => `sk-${provider}-secret`
 
 /**
- * How many times longer something takes here than on a quiet machine, roughly: tests that measure a time share it with
- * the tests beside them, and with whatever else runs.
+ * Returns roughly how many times longer work takes now than on a quiet machine. Tests that measure time share
+ * the machine with other tests and programs.
  */
 export const slowness = (): number => Math.max(1, loadavg()[0]! / availableParallelism())
 
-/** The gateways of a test, which close before its directories go: a gateway that lost its record says so, and tries again. */
+/**
+ * Gateways of each test. They close before its directories are removed, because a gateway without its record
+ * reports errors and retries.
+ */
 const gateways = new WeakMap<TestContext, Set<Gateway>>()
 
 async function closeGateways(t: TestContext): Promise<void> {
@@ -76,7 +79,7 @@ export const temporaryDirectory = (t: TestContext): string => {
 }
 
 let blank: Buffer | undefined
-/** Makes a data directory with an empty database, which is copied: to migrate one takes ten times as long. */
+/** Makes a data directory with a copy of an empty database, because a migration takes ten times as long. */
 function dataDirectory(t: TestContext): string {
   const directory = temporaryDirectory(t)
   if (blank) writeFileSync(databaseFile(directory), blank, { mode: 0o600 })
@@ -93,7 +96,7 @@ export async function testGateway(t: TestContext, setup: Setup = {}): Promise<Te
     server = '',
     config = AUTO,
     options = {},
-    // A copied database has the instance id of its original, and a fleet refuses that.
+    // A copied database would have the original's instance id, which a fleet refuses.
     data = config.includes('fleet:') ? temporaryDirectory(t) : dataDirectory(t),
   } = setup
   const upstream: Record<string, MockServer> = {}
@@ -149,7 +152,7 @@ export async function testGateway(t: TestContext, setup: Setup = {}): Promise<Te
   }
 }
 
-/** One route over one provider. */
+/** One route with one provider. */
 /** `auto` is alpha/model-a. */
 export const AUTO = 'routes: { auto: { targets: [ { model: alpha/model-a, tier: balanced } ] } }'
 
@@ -163,14 +166,14 @@ export const ask = (model: string, more: object = {}): object => ({
   ...more,
 })
 
-/** Every answer of every test has the shape that the OpenAPI document tells. Throws where it has not. */
+/** Checks that an answer has the shape described by the OpenAPI document; throws if it does not. */
 function holdAgainstSchema(target: string, text: string): void {
   const path = target.replace(/\?.*/s, '')
   const endpoint = READS.find((each) => {
     const [begin, end] = each.path.split('*')
     return end === undefined ? path === begin : path.startsWith(begin!) && path.endsWith(end)
   })
-  if (!endpoint) return // a file of the page, or one that is exported
+  if (!endpoint) return // a file of the page, or an exported file
   const answer = 'mediaType' in endpoint ? text : JSON.parse(text)
   const checked = (endpoint.response as ZodType).safeParse(answer)
   if (!checked.success)

@@ -1,5 +1,5 @@
-// The image under test and the engine to run it on, for the container tests; all through the docker command, as a
-// user would, but for the mock. Gateways run as tightly as the documentation advises. Knows no test.
+// The image under test and its engine, for the container tests. Everything except the mock uses the docker
+// command, as a user would. Gateways run with the restrictions that the documentation advises. Knows no test.
 import { execFile, spawnSync } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
@@ -12,10 +12,13 @@ import manifest from '../../package.json' with { type: 'json' }
 import { MockContainer, type StartedMockContainer } from '../testcontainers/mock-container.ts'
 import { temporaryDirectory } from './test-gateway.ts'
 
-/** WAYBILL_IMAGE, or the one that `npm run release -- image` makes. */
+/** WAYBILL_IMAGE, or the image that `npm run release -- image` builds. */
 export const image = process.env.WAYBILL_IMAGE ?? `waybill:${manifest.version}`
 
-/** Why container tests are skipped here, false where they are not. With WAYBILL_CONTAINERS=required they never are. */
+/**
+ * Reason why container tests are skipped here, or false. With WAYBILL_CONTAINERS=required they are never
+ * skipped.
+ */
 export const noEngine = process.env.WAYBILL_CONTAINERS === 'required' ? false : reasonToSkip()
 
 function reasonToSkip(): string | false {
@@ -26,21 +29,24 @@ function reasonToSkip(): string | false {
 
 const run = promisify(execFile)
 
-/** Runs a docker command and resolves with what it printed. Rejects with what it complained about. */
+/** Runs a docker command. Resolves with its output; rejects with its error output. */
 export async function docker(...args: string[]): Promise<string> {
   const { stdout } = await run('docker', args, { encoding: 'utf8' })
   return stdout.trim()
 }
 
-/** The key that gateways here take. */
+/** Key that the gateways here accept. */
 export const key = 'the-key-of-the-test'
 const digest = createHash('sha256').update(key).digest('hex')
 const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
 
-/** No way to write outside the volume, no capability, no way to more rights. */
+/** Options that prevent writes outside the volume, capabilities and additional privileges. */
 const TIGHT = ['--read-only', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges']
 
-/** The name of a volume and of a network; both go when the test ends, with every container on that network. */
+/**
+ * Returns the name of a new volume and network. Both are removed when the test ends, with every container on
+ * that network.
+ */
 export async function networkAndVolume(t: TestContext): Promise<string> {
   const name = `waybill-test-${randomUUID().slice(0, 8)}`
   t.after(async () => {
@@ -54,12 +60,15 @@ export async function networkAndVolume(t: TestContext): Promise<string> {
   return name
 }
 
-/** The mock there, under the name `mock`; as slow as providers are, so that something can happen meanwhile. */
+/**
+ * Starts the mock in this network under the name `mock`. It is as slow as real providers, so that events can
+ * happen meanwhile.
+ */
 export function startMock(place: string): Promise<StartedMockContainer> {
   return new MockContainer(image).withRecordedPace().withNetworkMode(place).withNetworkAliases('mock').start()
 }
 
-/** A gateway in this place with this configuration, ready. */
+/** Starts a gateway in this network with this configuration. Resolves when it is ready. */
 export async function startGateway(
   t: TestContext,
   {
@@ -108,7 +117,7 @@ export class GatewayContainer {
     this.id = id
   }
 
-  /** Starts a container that stands still, and resolves when it is ready. */
+  /** Starts an idle container. Resolves when it is ready. */
   async start(): Promise<void> {
     await docker('start', this.id)
     await this.ready()
@@ -121,7 +130,7 @@ export class GatewayContainer {
     )
   }
 
-  /** A call of this session, which the mock's ledger and scripts know by the same nonce, 16 hex digits. */
+  /** Makes a call with this session. The mock's ledger and scripts use the same nonce, 16 hex digits. */
   ask(nonce: string, more: object = {}): Promise<Response> {
     return fetch(`${this.#url}/v1/chat/completions`, {
       method: 'POST',
@@ -134,12 +143,12 @@ export class GatewayContainer {
     })
   }
 
-  /** How a read is answered. */
+  /** Reads a path and returns the answer. */
   async status(path: string): Promise<number> {
     return (await fetch(this.#url + path, { headers })).status
   }
 
-  /** All records, newest first. */
+  /** Returns all records, newest first. */
   async records(): Promise<any[]> {
     const records: any[] = []
     for (let cursor: string | null = ''; cursor !== null; ) {
@@ -152,7 +161,7 @@ export class GatewayContainer {
   }
 }
 
-/** Tries again until it succeeds, for at most a minute; a minute, because the machine may be busy. */
+/** Retries until it succeeds, for at most a minute, because the machine may be busy. */
 export async function eventually<T>(attempt: () => Promise<T>): Promise<T> {
   const deadline = Date.now() + 60_000
   for (;;) {

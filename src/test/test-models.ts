@@ -1,4 +1,5 @@
-// A gateway in front of mock providers that refuse what their models refuse, for tests of translated calls.
+// A gateway in front of mock providers that refuse the same parameters as their models, for tests of
+// translated calls.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +8,7 @@ import { createMockProviders, type MockProviders } from '../../mocks/server/crea
 import { parseConfig } from '../config/load.ts'
 import { createGateway, type Gateway } from '../gateway/create-gateway.ts'
 
-/** Providers under names that the facts do not know: name, dialects, and the mock behind it. */
+/** Providers under names without known facts: name, dialects, and mock. */
 const MODEL_PROVIDERS = [
   ['claude', 'messages', 'anthropic'],
   ['chats', 'chat', 'openai'],

@@ -1,6 +1,6 @@
-// A PostgreSQL for one test: started from the machine's packages on a socket in a scratch directory, without
-// a container. Can be stopped, killed and frozen. If there is none on the machine, tests say so and are
-// skipped.
+// A PostgreSQL server for one test. It is started without a container from the machine's packages, on a
+// socket in a scratch directory. It can be stopped, killed and frozen. Without PostgreSQL on the machine,
+// tests report that and are skipped.
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { chownSync, existsSync, globSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,32 +16,32 @@ const BIN =
 
 const MISSING = 'there is no PostgreSQL on this machine: apt-get install postgresql'
 
-/** With WAYBILL_POSTGRES=required nothing is skipped, and what is missing makes tests fail. */
+/** With WAYBILL_POSTGRES=required, nothing is skipped, and missing parts make tests fail. */
 export const IS_REQUIRED = process.env.WAYBILL_POSTGRES === 'required'
 
-/** For a test's `skip`: false, or why it cannot run here. */
+/** Value for a test's `skip`: false, or the reason why the test cannot run here. */
 export const NO_POSTGRES: string | false = BIN === null && !IS_REQUIRED ? MISSING : false
 
 export interface TestPostgres {
-  /** The address of a fresh database; the server runs afterwards, whatever a test before did to it. */
+  /** Returns the address of a fresh database. Starts the server if an earlier test stopped it. */
   database(name: string, template?: string): Promise<string>
   readonly directory: string
   readonly pid: number
   start(): Promise<void>
-  /** SIGINT: stopped at once, cleanly. SIGKILL: as by a power cut of the server. */
+  /** Ends the server. SIGINT stops it immediately and cleanly; SIGKILL acts like a power failure. */
   stop(signal?: 'SIGINT' | 'SIGKILL'): Promise<void>
   freeze(): void
   thaw(): void
   end(): Promise<void>
 }
 
-/** It refuses to run as root. */
+/** PostgreSQL refuses to run as root. */
 function userId(): number | undefined {
   if (process.getuid?.() !== 0) return undefined
   return Number(execFileSync('id', ['-u', 'postgres'], { encoding: 'utf8' }))
 }
 
-/** `settings` as they stand in postgresql.conf. */
+/** Starts a server. `settings` are in the format of postgresql.conf. */
 export async function startPostgres(settings: Readonly<Record<string, string>> = {}): Promise<TestPostgres> {
   if (BIN === null) throw new Error(MISSING)
   const uid = userId()
@@ -66,7 +66,7 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
       return server.pid!
     },
     async database(name, template = 'template1') {
-      if (server.exitCode !== null || server.signalCode !== null) await postgres.start() // a test before this one failed
+      if (server.exitCode !== null || server.signalCode !== null) await postgres.start() // an earlier test failed
       signalAll('SIGCONT')
       const link = admin()
       await link.query(`CREATE DATABASE "${name}" TEMPLATE "${template}"`)
@@ -104,7 +104,7 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
     async stop(signal = 'SIGINT') {
       server.kill(signal)
       await exited
-      if (signal === 'SIGKILL') await sleep(300) // what it started notices that it is gone
+      if (signal === 'SIGKILL') await sleep(300) // its child processes notice that it is gone
     },
     freeze: () => signalAll('SIGSTOP'),
     thaw: () => signalAll('SIGCONT'),
@@ -114,7 +114,7 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
       if (existsSync(directory)) rmSync(directory, { recursive: true, force: true })
     },
   }
-  /** The server and the processes that it started. */
+  /** The server and its child processes. */
   function signalAll(signal: NodeJS.Signals): void {
     const { pid } = server
     const { stdout } = spawnSync('ps', ['-o', 'pid=', '--ppid', String(pid)], { encoding: 'utf8' })

@@ -1,6 +1,6 @@
-// Kills the gateway again and again under load, then compares by id what providers received with what is on
-// record. The ledger is kept in this process, so nothing that the gateway loses can be lost from it. Over 250
-// lines, because it is one test: its load, its kills, its comparison.
+// Repeatedly kills the gateway under load, then compares by id the requests that providers received with the
+// record. The ledger is in this process, so a kill of the gateway cannot lose it. Over 250 lines, because it
+// is one test: its load, its kills, its comparison.
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -20,19 +20,19 @@ import { ENVIRONMENT } from './test-cli.ts'
 
 const SEED = Number(process.env.WAYBILL_KILL_SEED ?? Date.now() % 2 ** 32)
 const WORKERS = 24
-/** A record is final within this time, contract LOG-04, ms. */
+/** Maximum time until a record is final, contract LOG-04, ms. */
 const LAG = 1_000
 
-/** One inference, as a provider received it. */
+/** One inference as received by a provider. */
 interface Inference {
   readonly provider: string
   readonly model: string
 }
 
-/** What a client saw of its call. */
+/** Result of a call as its client saw it. */
 interface Seen {
   readonly model: string
-  /** Which start of the gateway it spoke to. */
+  /** Number of the gateway's start that served the call. */
   readonly life: number
   readonly result: 'whole' | 'left' | 'broken' | `status ${number}`
   readonly requestId: string | null
@@ -56,9 +56,9 @@ interface AttemptRow extends Inference {
 export interface KillPlan {
   readonly calls: number
   readonly kills: number
-  /** Setting of the gateway. */
+  /** Durability setting of the gateway. */
   readonly durability?: 'process' | 'full'
-  /** Locks that another program holds on the database for a moment, spread over the calls. */
+  /** Number of short locks on the database by another program, spread over the calls. */
   readonly locks?: number
 }
 
@@ -78,7 +78,7 @@ export async function killUnderLoad(t: TestContext, plan: KillPlan): Promise<voi
   const locking = lockNowAndThen(join(directory, 'waybill.db'), locks, gateway, progress)
   const seen = await drive(gateway, kills, progress, random)
   const locked = await locking
-  await sleep(LAG) // the last closing writes, and what providers have not parsed yet
+  await sleep(LAG) // waits for the last closing writes, and for requests that providers have not parsed yet
   assert.equal(await gateway.end('SIGTERM'), 0, 'SIGTERM ends the gateway with exit code 0')
 
   const record = readRecord(join(directory, 'waybill.db'))
@@ -95,7 +95,7 @@ export async function killUnderLoad(t: TestContext, plan: KillPlan): Promise<voi
   assert.ok(locked >= locks / 2, `${locked} of ${locks} locks were taken`)
 }
 
-/** Time for which another program holds the lock; a gateway waits this long without refusing a call, ms. */
+/** Time for which another program holds the lock, ms. A gateway waits this long without refusing a call. */
 const LOCK_MS = 100
 
 interface Progress {
@@ -103,7 +103,7 @@ interface Progress {
   readonly calls: number
 }
 
-/** Takes the write lock like another program; returns how often. */
+/** Takes the write lock as another program would. Returns the number of locks. */
 async function lockNowAndThen(
   file: string,
   locks: number,
@@ -129,7 +129,7 @@ async function lockNowAndThen(
   return taken
 }
 
-/** Every promise about the record, checked; throws with all that was broken. */
+/** Checks every promise about the record. Throws with all violations. */
 function compare(
   ledger: ReadonlyMap<string, readonly Inference[]>,
   seen: ReadonlyMap<string, Seen>,
@@ -199,7 +199,7 @@ function compare(
   return counts
 }
 
-/** Makes all calls, and kills the gateway on the way; resolves with what the clients saw, by nonce. */
+/** Makes all calls and kills the gateway meanwhile. Resolves with the clients' results, by nonce. */
 async function drive(
   gateway: KillableGateway,
   kills: number,
@@ -224,7 +224,8 @@ async function drive(
   const kill = async () => {
     const moments = Array.from({ length: kills }, () => Math.floor(random() * progress.calls * 0.98))
     for (const moment of moments.sort((a, b) => a - b)) {
-      // One in five hits a gateway that is just starting, and may be cleaning up after the kill before.
+      // One kill in five hits a gateway that is starting, and may still be cleaning up after the previous
+      // kill.
       if (random() < 0.2) await Promise.race([gateway.ready, sleep(random() * 1_000)])
       else {
         await gateway.ready
@@ -240,16 +241,16 @@ async function drive(
   return seen
 }
 
-/** The dialects that a configuration may name. */
+/** The dialects that a configuration may contain. */
 const SPOKEN = ALL.filter(([name]) => name in DIALECTS)
 type Samples = (typeof ALL)[number][2]
 
 interface Plan {
-  /** Number of the dialect in SPOKEN. */
+  /** Index of the dialect in SPOKEN. */
   readonly dialect: number
   readonly model: string
   readonly stream: boolean
-  /** The client goes away at the first event. */
+  /** True if the client leaves at the first event. */
   readonly leaves: boolean
 }
 
@@ -261,7 +262,7 @@ function planOf(random: () => number): Plan {
   return { dialect, model, stream, leaves: stream && random() < 0.1 }
 }
 
-/** Where a call goes, and its body, which holds its nonce and its dialect for the provider. */
+/** Returns the path and body of a call. The body contains its nonce, and its dialect for the provider. */
 function requestOf({ dialect, model, stream }: Plan, nonce: string): { path: string; body: string } {
   const [, { client }, samples] = SPOKEN[dialect]!
   const { path, rest, query } = samples.arrival?.(model, stream) ?? { path: client.path, rest: '', query: '' }
@@ -300,12 +301,15 @@ async function call(
   }
 }
 
-/** The providers `alpha` and `beta` on one port; the ledger says by nonce what reached them, in order. */
+/**
+ * Starts the providers `alpha` and `beta` on one port. The ledger lists by nonce the requests that reached
+ * them, in order.
+ */
 async function startProviders(t: TestContext, random: () => number) {
   const ledger = new Map<string, Inference[]>()
   const server = createServer((incoming, response) => {
     const chunks: Buffer[] = []
-    incoming.on('error', () => {}) // killed in the middle of a request: nothing to infer from
+    incoming.on('error', () => {}) // killed during a request, so it is not an inference
     incoming.on('data', (bytes: Buffer) => chunks.push(bytes))
     incoming.on('end', () => {
       const text = Buffer.concat(chunks).toString('utf8')
@@ -331,7 +335,9 @@ async function startProviders(t: TestContext, random: () => number) {
   return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, ledger }
 }
 
-/** Answers in a dialect: event by event where it is streamed, else at once or after a while. */
+/**
+ * Answers in a dialect. A stream is sent event by event; a whole answer is sent immediately or after a while.
+ */
 const say = (
   samples: Samples,
   isStream: boolean,
@@ -342,11 +348,11 @@ const say = (
   else setTimeout(() => response.end(samples.answer('m', {})), pause() < 3 ? 0 : pause())
 }
 
-/** The gateway as a process of its own, which can be started again on the same data directory. */
+/** The gateway as a separate process that can be restarted on the same data directory. */
 class KillableGateway {
-  /** Where the current process listens; pending while it starts, also across kills. */
+  /** Address of the current process; pending while it starts, also across kills. */
   ready: Promise<{ url: string; life: number }>
-  /** When each life was ended by SIGKILL, ms since the epoch. */
+  /** Time of each SIGKILL, ms since the epoch. */
   readonly killedAt = new Map<number, number>()
   #becomeReady!: (value: { url: string; life: number }) => void
   #giveUp!: (error: Error) => void
@@ -403,7 +409,7 @@ resilience: { cooldown: 0ms }
     const exit = once(child, 'exit')
     if (signal === 'SIGKILL') this.killedAt.set(this.#life, Date.now())
     child.kill(signal)
-    // Whoever waits for a process that was killed while it started waits for the next one.
+    // Callers that wait for a process that was killed during its start then wait for the next one.
     if (this.#isReady) this.ready = this.#pending()
     const [code] = await exit
     return code
@@ -436,7 +442,7 @@ function readRecord(file: string) {
   }
 }
 
-/** Uniform numbers in [0, 1) from a seed (mulberry32). */
+/** Returns uniform numbers in [0, 1) from a seed (mulberry32). */
 function uniform(seed: number): () => number {
   let state = seed
   return () => {

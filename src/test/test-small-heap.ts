@@ -1,5 +1,6 @@
-// The real program with a small heap behind real sockets, for tests of what one client can do to the others: providers that
-// answer with large bodies in every dialect, clients that do not read them, and another key that goes on calling.
+// The real program with a small heap and real sockets, for tests of one client's effects on others. Providers
+// answer with large bodies in every dialect, clients do not read them, and another key continues to send
+// calls.
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -15,10 +16,15 @@ import { temporaryDirectory } from './test-gateway.ts'
 
 export const MIB = 2 ** 20
 
-/** Maximum wait of the other key for an answer, ms. Other tests may use the cores meanwhile: `served` tells the gateway's part. */
+/**
+ * Maximum wait of the other key for an answer, ms. Other tests may use the cores meanwhile; `served` measures
+ * the gateway's part.
+ */
 export const ANSWER_MS = 60_000
 
-/** Endpoint of a client -> the body that it sends. The size of the answer that is wanted is in the text of the request. */
+/**
+ * Request bodies by endpoint of the client. The text of a request contains the size of the requested answer.
+ */
 const REQUESTS = {
   chat: ['/v1/chat/completions', (model: string, text: string) => ({ model, messages: [user(text)] })],
   messages: [
@@ -38,7 +44,7 @@ const parts = (text: string) => ({ role: 'user', parts: [{ text }] })
 
 export interface LargeCall {
   readonly from: Endpoint
-  /** The provider: the name of a dialect. */
+  /** Name of the provider, which is a dialect. */
   readonly to: 'chat' | 'messages' | 'responses' | 'gemini'
   /** Size of the answer, bytes. */
   readonly size: number
@@ -48,7 +54,7 @@ export interface LargeCall {
   readonly headers?: readonly string[]
 }
 
-/** The bytes of a request for a large answer. */
+/** Returns the bytes of a request for a large answer. */
 export function requestOf({
   from,
   to,
@@ -73,7 +79,7 @@ export function requestOf({
   return `${lines.join('\r\n')}\r\n\r\n${body}`
 }
 
-/** Whole answers with a hole for the text. */
+/** Whole answers with a gap for the text. */
 const WHOLE: Readonly<Record<string, object>> = {
   chat: {
     id: 'c',
@@ -125,7 +131,7 @@ const WHOLE: Readonly<Record<string, object>> = {
 const event = (data: unknown, name?: string): string =>
   `${name ? `event: ${name}\n` : ''}data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`
 
-/** Streams: what comes first, a piece of the text, what comes last. */
+/** Streams: the beginning, a piece of the text, and the end. */
 const STREAMS: Readonly<Record<string, readonly [begin: string, piece: string, end: string]>> = {
   chat: [
     event({ model: 'm', choices: [{ index: 0, delta: { role: 'assistant', content: '' } }] }),
@@ -159,7 +165,7 @@ const STREAMS: Readonly<Record<string, readonly [begin: string, piece: string, e
   ],
 }
 
-/** A provider that speaks all dialects; answers whole or in pieces of 64 KiB. */
+/** Starts a provider for all dialects. It answers whole or in pieces of 64 KiB. */
 async function startLarge(t: TestContext): Promise<number> {
   const filled = new Map<string, Buffer>()
   const fill = (text: string, size: number) => {
@@ -191,7 +197,7 @@ async function startLarge(t: TestContext): Promise<number> {
   const provider = createServer((request, response) => {
     answer(request, response).catch(() => response.destroy())
   })
-  provider.keepAliveTimeout = 300_000 // longer than the gateway keeps a connection that is idle
+  provider.keepAliveTimeout = 300_000 // longer than the gateway keeps an idle connection
   provider.listen(0, '127.0.0.1')
   await once(provider, 'listening')
   t.after(() => {
@@ -204,7 +210,7 @@ async function startLarge(t: TestContext): Promise<number> {
 const keyOf = (name: string) =>
   `{ name: ${name}, role: admin, digest: "sha256:${createHash('sha256').update(`key-of-${name}`).digest('hex')}" }`
 
-/** `heap`: MB. `more`: YAML. */
+/** Starts the gateway. `heap`: MB. `more`: YAML. */
 export async function startSmallHeap(t: TestContext, heap: number, more = '') {
   const provider = await startLarge(t)
   const data = temporaryDirectory(t)
@@ -248,7 +254,9 @@ ${more}`,
   const port = Number(found[1])
   const rss = () =>
     Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1] ?? 0) / 1_024
-  /** Processor time of the thread that serves, ms: what others wait for, however busy the machine is. */
+  /**
+   * Processor time of the serving thread, ms. Other clients wait for this time, however busy the machine is.
+   */
   const served = () => {
     const fields = readFileSync(`/proc/${child.pid}/task/${child.pid}/stat`, 'utf8')
       .split(') ')[1]!
@@ -266,9 +274,9 @@ ${more}`,
     said: () => said,
     exited: () => exit,
     served,
-    /** The most resident memory so far, MiB. */
+    /** Maximum resident memory so far, MiB. */
     mostMemory: () => Math.round(most),
-    /** A socket that takes nothing. */
+    /** Opens a socket that reads nothing. */
     unread: (text: string): Socket => {
       const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
       socket.pause()
@@ -277,7 +285,7 @@ ${more}`,
       t.after(() => socket.destroy())
       return socket
     },
-    /** A small call of another key, or a large one that is read as it comes. */
+    /** Makes a small call with another key, or a large one that is read as it arrives. */
     async call(key: string, call: Partial<LargeCall> = {}) {
       const [path, bodyOf] = REQUESTS.chat
       const [begin, before] = [performance.now(), served()]

@@ -1,4 +1,4 @@
-// A client of responses over a WebSocket, for tests.
+// A client of the Responses API over a WebSocket, for tests.
 import { once } from 'node:events'
 import type { TestContext } from 'node:test'
 import { type ClientOptions, WebSocket } from 'ws'
@@ -8,9 +8,9 @@ export interface TestSocket {
   send(message: unknown): void
   /** Returns the next message. */
   next(): Promise<any>
-  /** Returns the messages up to the end of a response. */
+  /** Returns the messages until the end of a response. */
   response(message?: unknown): Promise<any[]>
-  /** Resolves with the code of its close. */
+  /** Resolves with the close code of the socket. */
   readonly closed: Promise<number>
 }
 

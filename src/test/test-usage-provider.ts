@@ -1,12 +1,12 @@
-// Provider for the rows of test-usages.ts: answers in each dialect with the usage of a row, whole and streamed, with
-// each member in the place where the providers themselves report it.
+// Provider for the rows of test-usages.ts. It answers in each dialect with the usage of a row, whole and
+// streamed. Each member is in the place where real providers report it.
 import type { Script } from '../../mocks/test-upstream.ts'
 import type { UsageRow } from './test-usages.ts'
 
 type Json = Readonly<Record<string, unknown>>
 type Said = readonly [name: string, data: object]
 
-/** Answers with the row that the request names in its text. */
+/** Answers with the row that the request's text names. */
 export const answering =
   (rows: ReadonlyMap<string, UsageRow>): Script =>
   (response, { path, text, json }) => {
@@ -38,7 +38,10 @@ interface Made {
   readonly end?: string
 }
 
-/** Anthropic: the axes only in the first event, uses of tools and the parts only in the last but one. */
+/**
+ * Anthropic reports the axes only in the first event. Tool uses and the parts are only in the second-to-last
+ * event.
+ */
 function messages({ model, served = model, usage, stopReason = 'end_turn' }: UsageRow): Made {
   const {
     iterations,
@@ -104,7 +107,7 @@ function chat({ model, usage, tier }: UsageRow): Made {
   }
 }
 
-/** OpenAI: the first event names the tier that was asked for. */
+/** In OpenAI's streams, the first event names the requested tier. */
 function responses({ model, usage, tier = 'default', items = [] }: UsageRow): Made {
   const said = {
     type: 'message',

@@ -1,7 +1,7 @@
-// Usages as providers report them, and what each costs: counts times rates, written by hand from the providers' price
-// lists. Shares no code and no price with the gateway.
+// Usages as providers report them, with the cost of each. A cost is counts times rates, written by hand from
+// the providers' price lists. Shares no code and no price with the gateway.
 
-/** A million tokens, in which rates are given. */
+/** A million tokens, the unit of the rates. */
 const M = 1_000_000
 
 export interface UsageRow {
@@ -19,20 +19,20 @@ export interface UsageRow {
     | 'mistral'
   readonly model: string
   readonly usage: Readonly<Record<string, unknown>>
-  /** Cost on record, US dollars; null: unknown. */
+  /** Cost on record, US dollars; null if unknown. */
   readonly usd: number | null
   /** Words of `cost_missing`. */
   readonly missing?: readonly string[]
-  /** Tier that the answer names beside its usage. */
+  /** Tier that the answer states beside its usage. */
   readonly tier?: string
   /** Response headers. */
   readonly headers?: Readonly<Record<string, string>>
-  /** Output items of a response beside its message. */
+  /** Output items of a response in addition to its message. */
   readonly items?: readonly object[]
   readonly stopReason?: string
-  /** Model in the answer, if another one served it; a stream begins with the one that was asked for. */
+  /** Model in the answer, if a different model served it. A stream begins with the requested model. */
   readonly served?: string
-  /** Members of the record that are checked as well. */
+  /** Members of the record that are also checked. */
   readonly record?: Readonly<Record<string, unknown>>
 }
 
@@ -305,7 +305,7 @@ const ANTHROPIC: readonly UsageRow[] = [
   ),
 ]
 
-/** Usage of OpenAI's chat and of providers like it. */
+/** Usage of OpenAI's chat API and similar providers. */
 const chat = (input: number, output: number, more: object = {}, details: object = {}) => ({
   prompt_tokens: input,
   completion_tokens: output,

@@ -1,5 +1,6 @@
-// Large answers that nobody reads, or that are read very slowly: one key asks for far more than the memory holds, in every
-// dialect and form, over real sockets. The gateway must live, hold a bounded part of them, and answer another key meanwhile.
+// Large answers that are not read or are read very slowly. One key requests far more than the memory can
+// hold, in every dialect and form, over real sockets. The gateway must survive, hold a bounded part of the
+// answers, and serve another key meanwhile.
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
@@ -7,17 +8,17 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { IS_FULL } from './test-size.ts'
 import { ANSWER_MS, type LargeCall, MIB, requestOf, startSmallHeap } from './test-small-heap.ts'
 
-/** How large the heap of the gateway may become, MB. */
+/** Heap limit of the gateway, MB. */
 const HEAP = 256
 const SIZE = 8 * MIB
 /** Maximum processor time of the gateway while another key waits for an answer, ms. */
 const MOST_SERVED_MS = 20_000
-/** V8 adds the room for short-lived objects to the heap that it was given. */
+/** V8 adds the room for short-lived objects to the given heap size. */
 const MOST_UNREAD = (1.5 * HEAP * MIB) / 8
 const DIALECTS = ['chat', 'messages', 'responses', 'gemini'] as const
 type Gateway = Awaited<ReturnType<typeof startSmallHeap>>
 
-/** As many calls as `count`, the n-th by each of the dialects in turn. */
+/** Makes `count` calls that use the dialects in turn. */
 const calls = (count: number, of: (from: (typeof DIALECTS)[number], n: number) => LargeCall): LargeCall[] =>
   Array.from({ length: IS_FULL ? count : count / 4 }, (_, n) => of(DIALECTS[n % 4]!, n))
 
@@ -111,18 +112,18 @@ const FLOODS: readonly Flood[] = [
   },
 ]
 
-/** Reads a byte now and then, as a very slow client does. */
+/** Reads a byte now and then, like a very slow client. */
 function trickle(socket: Socket): Socket {
   const timer = setInterval(() => socket.read(1), 100)
   return socket.on('close', () => clearInterval(timer))
 }
 
-/** Bytes of answers that the open calls of the flood may be waiting for, once what was too much is closed. */
+/** Returns the bytes of answers for which open calls of the flood may wait, after the excess is closed. */
 async function settled(t: TestContext, gateway: Gateway, name: string): Promise<void> {
   const end = performance.now() + ANSWER_MS
   for (;;) {
     const { json } = await gateway.get('bob', '/api/usage/request-logs?limit=200&key_name=ann')
-    // A stream that is open holds little of its answer.
+    // An open stream holds little of its answer.
     const open = json.data.filter(
       ({ completed_at, stream }: { completed_at: unknown; stream: boolean }) =>
         completed_at === null && !stream,
@@ -141,7 +142,7 @@ async function settled(t: TestContext, gateway: Gateway, name: string): Promise<
 }
 
 for (const { name, send } of FLOODS)
-  test(`a gateway with a heap of ${HEAP} MB keeps a bounded part of unread ${name} in memory (FAIL-06)`, async (t) => {
+  test(`a gateway with a heap of ${HEAP} MB holds a bounded part of unread ${name} in memory (FAIL-06)`, async (t) => {
     const gateway = await startSmallHeap(t, HEAP)
     const sockets = send(gateway)
     let slowest = 0

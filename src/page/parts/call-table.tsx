@@ -1,5 +1,5 @@
-// A table of calls. A click on a value narrows the list to it, any other click in the row opens the call; the
-// arrows move from cell to cell, and only one cell is a tab stop.
+// A table of calls. A click on a value filters the list by it; any other click in the row opens the call. The
+// arrow keys move from cell to cell, and only one cell is a tab stop.
 import { useRef } from 'preact/hooks'
 import type { CallRecord } from '../../core/record.ts'
 import { callHref, callsHref, change, go, path } from '../place.ts'
@@ -130,7 +130,7 @@ function Value({ column, record, isStop }: { column: PageColumn; record: CallRec
   )
 }
 
-/** Adds the filter on the list itself; elsewhere opens the list with it. */
+/** On the list itself, adds the filter; elsewhere, opens the list with it. */
 function narrow(parameter: string, value: string): void {
   if (path.value === '/calls') change({ [parameter]: value, cursor: null })
   else go(callsHref({ [parameter]: value }))

@@ -1,5 +1,5 @@
-// A chart of amounts over time, and a table with the same data. Colours come from the style sheet, so it is
-// redrawn when the scheme changes.
+// A chart of amounts over time, and a table with the same data. Colours come from the style sheet, so the
+// chart is redrawn when the scheme changes.
 import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
 import { type PlainColumn, Table } from './table.tsx'
@@ -7,15 +7,15 @@ import { Time } from './time.tsx'
 
 export interface Series {
   readonly name: string
-  /** One value for each time; null leaves a gap. */
+  /** Values, one for each time; null leaves a gap. */
   readonly values: readonly (number | null)[]
 }
 
 interface Props {
   readonly label: string
-  /** Milliseconds since the epoch, oldest first. */
+  /** Times, ms since the epoch, oldest first. */
   readonly times: readonly number[]
-  /** Stacked, the first at the bottom. */
+  /** Series, stacked with the first at the bottom. */
   readonly series: readonly Series[]
   readonly show: (value: number) => string
   readonly kind?: 'bars' | 'line'
@@ -96,7 +96,10 @@ const columnsOf = (
   })),
 ]
 
-/** Returns each series with those below it; drawn from the top one down, so that lower ones cover it. */
+/**
+ * Returns each series with the sum of those below it. They are drawn from top to bottom, so that lower series
+ * cover higher ones.
+ */
 function stacked(series: readonly Series[]): (number | null)[][] {
   const sums = new Array<number>(series[0]?.values.length ?? 0).fill(0)
   return series
@@ -117,7 +120,8 @@ function optionsOf(
   kind: 'bars' | 'line',
   height: number,
 ): uPlot.Options {
-  // A canvas knows no variables and no schemes: reads the current colour from the style sheet.
+  // Reads the current colour from the style sheet, because a canvas supports neither CSS variables nor
+  // schemes.
   const colour = (name: string): string => {
     element.style.color = `var(${name})`
     return getComputedStyle(element).color
@@ -132,7 +136,7 @@ function optionsOf(
     legend: { show: false },
     cursor: { show: false },
     scales: {
-      // Half a bar more on both sides, or the first and the last would be cut.
+      // Half a bar is added on both sides; otherwise the first and last bars would be cut.
       x: { range: (_, least, most) => [least - half, most + half] },
       y: { range: (_, __, most) => [0, most > 0 ? most * 1.08 : 1] },
     },

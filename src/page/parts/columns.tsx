@@ -1,5 +1,5 @@
-// Columns for a table of calls: one for each field of the record, by its definition, and the format of each
-// kind of value. A new field in `src/core/record.ts` gets a column here without a change.
+// Columns for a table of calls. Each field of the record has one, derived from its definition, with a format
+// for each kind of value. A new field in `src/core/record.ts` automatically becomes a column.
 import type { ComponentChild } from 'preact'
 import { CALL_FIELDS, type CallRecord, type Field, type Kind } from '../../core/record.ts'
 import { TOKEN_PARTS } from '../../core/token-parts.ts'
@@ -8,7 +8,7 @@ import { sessionHref } from '../place.ts'
 import { Time } from './time.tsx'
 
 export interface PageColumn {
-  /** As in the URL: the field, or a part of it after a dot. */
+  /** Name as in the URL: the field, or the field and a member after a dot. */
   readonly name: string
   readonly title: string
   readonly about: string
@@ -98,7 +98,7 @@ const SPECIAL: Readonly<Record<string, (record: CallRecord) => ComponentChild>> 
       {state === 'failed' && status !== null && ` ${status}`}
     </>
   ),
-  // A call that is passed through may name no model: its endpoint says what it was.
+  // A passed-through call may name no model; then its endpoint describes it.
   requested_model: (record) => record.requested_model || `${record.method} ${record.endpoint}`,
   resolved_model: ({ resolved_model }) => resolved_model || <span class="none">–</span>,
   cost_usd: (record) => (record.cost_usd === null ? null : format.cost(record)),

@@ -1,16 +1,16 @@
-// Describes a price in lines for people: the unit that is paid for, the amount, and the quantity. Knows the
-// formats of the price table (`genai-prices`) and of the configuration. Pure.
+// Describes a price in lines for people: the charged unit, the amount, and the quantity. Knows the formats of
+// the price table (`genai-prices`) and of the configuration. Pure.
 import type { CallRecord } from '../../core/record.ts'
 import * as format from '../format.ts'
 
 interface Rate {
   /** The billed unit. */
   readonly kind: string
-  /** The price, in words. */
+  /** The price as text. */
   readonly text: string
 }
 
-/** The end of a rate's name -> the unit it is charged for. */
+/** Charged units, by the end of a rate's name. */
 const UNITS: readonly (readonly [end: RegExp, unit: string])[] = [
   [/_mtok$/, 'per million tokens'],
   [/_kpages$/, 'per thousand pages'],
@@ -45,7 +45,7 @@ export function extrasOf({ factors = {}, fees = {} }: NonNullable<CallRecord['pr
 function textOf(rate: unknown, unit: string): string {
   if (typeof rate === 'number') return `${format.usd(rate)} ${unit}`.trim()
   const { base, tiers } = rate as { base?: unknown; tiers?: unknown }
-  if (typeof base !== 'number' || !Array.isArray(tiers)) return JSON.stringify(rate) // a later table's form
+  if (typeof base !== 'number' || !Array.isArray(tiers)) return JSON.stringify(rate) // format of a later price table
   const steps = (tiers as { start: number; price: number }[]).map(
     ({ start, price }) => `${format.usd(price)} if the input is longer than ${format.count(start)} tokens`,
   )

@@ -1,4 +1,4 @@
-// Messages around the data: an error, an empty list, a link to a view's JSON.
+// Messages around the data: an error, an empty list, and a link to the JSON of a view.
 import type { ComponentChildren } from 'preact'
 import { type ReadError, readBlob, scoped } from '../api.ts'
 import { canSignOut, hasKeys } from '../who.ts'
@@ -59,7 +59,7 @@ async function copy(button: HTMLButtonElement, text: string): Promise<void> {
   }, 1_500)
 }
 
-/** A link to a view's read endpoint. A token cannot go with a plain link, so the answer is fetched. */
+/** A link to a view's read endpoint. A plain link cannot send a token, so the answer is fetched. */
 export function JsonLink({ path, name }: { path: string; name: string }) {
   const follow = (event: MouseEvent) => {
     if (!canSignOut()) return

@@ -1,5 +1,5 @@
-// One call: its route and the reasons for it, its attempts as a waterfall, its usage, cost and price, and the
-// sizes and times of its exchange if stored.
+// One call: its route with the reasons, its attempts as a waterfall, its usage, cost and price. If its
+// exchange is stored, also shows the sizes and times of the exchange.
 import { useEffect } from 'preact/hooks'
 import {
   ATTEMPT_FIELDS,
@@ -114,7 +114,7 @@ function Found({ call }: { call: CallDetail }) {
   )
 }
 
-/** Shows the models that took part in the call, if the provider used several. */
+/** Shows the models that took part in the call if the provider used several. */
 function Parts({ call: { usage, response_model: model, resolved_model: asked } }: { call: CallDetail }) {
   if (!usage?.parts) return null
   return (
@@ -190,7 +190,7 @@ function Facts({ call }: { call: CallDetail }) {
   )
 }
 
-/** Parts missing from a cost, in words. */
+/** Parts missing from a cost, as text. */
 const MISSING: Readonly<Record<string, string>> = {
   attempt: 'an attempt that broke off',
   usage: 'usage that was not reported',
@@ -226,7 +226,10 @@ function Fact({ name, value, more = '' }: { name: string; value: string; more?: 
   )
 }
 
-/** Fields that the bar already shows; all others of the record appear as text, by its definition. */
+/**
+ * Fields that the bar already shows. All other fields of the record appear as text, derived from its
+ * definition.
+ */
 const SHOWN_BY_BAR = ['n', 'provider', 'model', 'started_at', 'ended_at', 'outcome', 'tokens', 'cost_usd']
 
 function Waterfall({ call }: { call: CallDetail }) {
@@ -297,7 +300,7 @@ function More({ attempt }: { attempt: AttemptRecord }) {
   })
 }
 
-/** Shows every field of the record by its definition; a value that can be filtered by links to the list. */
+/** Shows every field of the record, derived from its definition. A value with a filter links to the list. */
 function Fields({ call }: { call: CallDetail }) {
   return (
     <dl class="fields">
@@ -326,7 +329,7 @@ function Fields({ call }: { call: CallDetail }) {
   )
 }
 
-/** Never contains a key: if one is needed, it comes from the environment of the user who pastes this. */
+/** Never contains a key: a required key comes from the environment of the user who pastes the command. */
 function curlOf({ id }: CallDetail): string {
   return `curl -s${hasKeys() ? ' -H "authorization: Bearer $WAYBILL_KEY"' : ''} ${location.origin}/api/usage/request-logs/${id}`
 }

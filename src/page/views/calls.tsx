@@ -105,7 +105,7 @@ export function CallsView() {
   )
 }
 
-/** Says why there are no calls, and how to get some. */
+/** Explains why there are no calls, and how to make some. */
 function NoCalls({ filter, isFirstPage }: { filter: Filter; isFirstPage: boolean }) {
   if (Object.keys(filter).length > 0)
     return (
@@ -122,7 +122,7 @@ function NoCalls({ filter, isFirstPage }: { filter: Filter; isFirstPage: boolean
   )
 }
 
-/** Offers to show the calls that came in since the list was last shown. */
+/** Offers to show the calls that have arrived since the list was last shown. */
 function Waiting({ count, show }: { count: number; show: () => void }) {
   return (
     <p class="waiting" aria-live="polite">
@@ -135,7 +135,7 @@ function Waiting({ count, show }: { count: number; show: () => void }) {
   )
 }
 
-/** A filter that cannot be applied: shows nothing rather than every call. */
+/** With a filter that cannot be applied, shows no calls instead of all calls. */
 function Wrong({ mistake: { text, meant } }: { mistake: Mistake }) {
   const wrong = [...params.value].filter(([name, value]) => mistakeIn(new URLSearchParams({ [name]: value })))
   const without = { ...Object.fromEntries(wrong.slice(0, 1).map(([name]) => [name, null])), cursor: null }

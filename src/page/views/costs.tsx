@@ -1,5 +1,5 @@
-// Costs of calls: over time and by provider, model, route and key; the most expensive sessions; the savings
-// of the cache; the rest of the budgets.
+// Costs of calls over time and by provider, model, route and key. Also the most expensive sessions, the
+// savings of the cache, and the remaining budgets.
 import { useMemo } from 'preact/hooks'
 import { useRead } from '../api.ts'
 import * as format from '../format.ts'
@@ -26,7 +26,7 @@ const FILTER: Readonly<Record<By, string>> = {
 
 const HOUR = 3_600_000
 const SPANS = { '24h': 24 * HOUR, '7d': 7 * 24 * HOUR, '30d': 30 * 24 * HOUR }
-/** Maximum names with a colour of their own in the chart; the others share one. */
+/** Maximum names with a separate colour in the chart; the others share one. */
 const MOST = 5
 
 export function Costs() {
@@ -136,7 +136,7 @@ function Totals({ totals }: { totals: HistoryAnswer['totals'] }) {
   )
 }
 
-/** Shows the keys with a budget, and the rest of each. */
+/** Shows the keys with a budget, and their remaining amounts. */
 function Budgets({ keys }: { keys: Keys['data'] }) {
   return (
     <section class="panel">
@@ -198,7 +198,10 @@ function amountsBy(history: HistoryAnswer, by: By): AmountRow[] {
     .sort((a, b) => (b.cost.cost_usd ?? 0) - (a.cost.cost_usd ?? 0))
 }
 
-/** Draws the most expensive names in colours, the rest together; one bar for each bucket of the span. */
+/**
+ * Draws the most expensive names in separate colours and the others together, with one bar for each bucket of
+ * the span.
+ */
 function chartOf(history: HistoryAnswer, spanMs: number, bucketMs: number) {
   const until = Date.parse(history.window.until)
   const first = Math.floor((until - spanMs) / bucketMs) * bucketMs

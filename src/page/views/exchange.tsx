@@ -1,5 +1,5 @@
 // The exchange of a call from its artifact: request and answer at each hop, sizes and times of the chunks,
-// bodies if stored. Long bodies are cut here; the file has them in full.
+// and stored bodies. Long bodies are shortened here; the file contains them in full.
 import { useRead } from '../api.ts'
 import * as format from '../format.ts'
 import { Copyable, JsonLink, ReadTrouble } from '../parts/said.tsx'
@@ -104,7 +104,7 @@ function Download({ text, label }: { text: string; label: string }) {
   )
 }
 
-/** Draws each chunk at its arrival time, as high as it is large. */
+/** Draws each chunk at its arrival time, with a height proportional to its size. */
 function Chunks({ answer }: { answer: ArtifactAnswer['exchanges'][number]['answer'] }) {
   const { chunks, chunks_left_out, ended_at_ms, at_ms } = answer
   if (chunks.length < 2) return null
@@ -143,7 +143,7 @@ function Chunks({ answer }: { answer: ArtifactAnswer['exchanges'][number]['answe
   )
 }
 
-/** Returns the client's call as a command to paste, without its key; with its own body if stored. */
+/** Returns the client's call as a command to paste, without its key. Includes its body if stored. */
 function againOf({ request }: ArtifactAnswer): string {
   const body = request.body ?? `{ ${request.fields.map((name) => `"${name}": …`).join(', ')} }`
   const quoted = `'${body.length > SHOWN ? `${body.slice(0, SHOWN)}…` : body.replaceAll("'", "'\\''")}'`

@@ -1,5 +1,5 @@
-// Health: the gateway's findings about itself, how full its record is, how old its prices are, and the calls
-// that it refused before they had a record.
+// The gateway's findings about itself, how full its record is, how old its prices are, and the calls that it
+// refused before they had a record.
 import { useRead } from '../api.ts'
 import * as format from '../format.ts'
 import { State } from '../parts/columns.tsx'

@@ -1,4 +1,5 @@
-// What providers were seen to refuse, below the routes: requests go without it until it is forgotten.
+// Parameters that providers have refused, shown below the routes. Requests leave them out until they are
+// forgotten.
 import { useRead } from '../api.ts'
 import { JsonLink, ReadTrouble } from '../parts/said.tsx'
 import { type PlainColumn, Table } from '../parts/table.tsx'

@@ -1,5 +1,5 @@
-// Current activity: the last hour in five figures, open calls and those that have just ended, and targets in
-// cooldown. Updated by live events, and read again every minute.
+// Current activity: the last hour in five figures, open and recently ended calls, and targets in cooldown.
+// Updated by live events, and read again every minute.
 import { useSignal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
 import type { CallRecord } from '../../core/record.ts'
@@ -135,7 +135,7 @@ function LastHour({ heard, since }: { heard: ReturnType<typeof useHeard>; since:
   )
 }
 
-/** Keeps a list current; it is read once, and again after a gap. */
+/** Keeps a list current. The list is read once, and again after a gap. */
 function useCalls(path: string, matches: (record: CallRecord) => boolean, most: number) {
   const { data, isFresh, reload } = useRead<ListAnswer>(path)
   const { rows } = useLiveList({
@@ -150,7 +150,7 @@ function useCalls(path: string, matches: (record: CallRecord) => boolean, most: 
   return { rows, ids: new Set(rows.map(({ id }) => id)) }
 }
 
-/** Returns the sums of the hour, including calls that ended since they were read. */
+/** Returns the sums of the hour, including calls that have ended since the sums were read. */
 function useHeard(history: HistoryAnswer | null) {
   const none = {
     ...{ calls: 0, failed: 0, aborted: 0, fellBack: 0 },

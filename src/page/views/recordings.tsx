@@ -1,4 +1,5 @@
-// The recordings from which a replaying gateway answers: each with its origin, without its contents.
+// The recordings from which a replaying gateway answers. Shows each with its origin, but without its
+// contents.
 import { useRead } from '../api.ts'
 import * as format from '../format.ts'
 import { Copyable, Empty, JsonLink, ReadTrouble } from '../parts/said.tsx'

@@ -1,5 +1,5 @@
-// The routes: each with its targets, their intended and actual shares of the calls, and their cooldowns.
-// Below, a preview of the target of a call for any model id, with the reasons.
+// The routes with their targets, intended and actual shares of the calls, and cooldowns. Below, a preview of
+// the target for any model id, with the reasons.
 import { useSignal } from '@preact/signals'
 import { useRead } from '../api.ts'
 import * as format from '../format.ts'
@@ -204,7 +204,7 @@ const DEPENDS = {
 
 const TRAITS = ['tools', 'images'] as const
 
-/** Shows the target of a call at present. Nothing is called: the router is asked and does not move. */
+/** Shows the current target of a call without making one. The router is only queried, and does not change. */
 function Preview({ names }: { names: readonly string[] }) {
   const asked = params.value
   const model = asked.get('model') ?? names[0] ?? ''

@@ -1,4 +1,4 @@
-// The sessions: conversations as clients name them, each with its usage. One session: its agents and
+// The sessions: conversations as named by clients, with their usage. A single session shows its agents and
 // background calls as a tree, its cost over time, and its calls.
 
 import { useSignal } from '@preact/signals'
@@ -91,7 +91,7 @@ const COLUMNS: readonly PlainColumn<SessionRow>[] = [
   { title: 'cost', isNumber: true, cell: format.cost },
 ]
 
-/** Maximum calls of a session that are drawn; the sums cover all. */
+/** Maximum calls of a session that are drawn; the sums include all calls. */
 const MOST = 1_000
 
 export function SessionView() {
@@ -180,7 +180,7 @@ const share = ({ tokens }: SessionAnswer): string =>
     ? `${format.percent(tokens.cached_input / tokens.input)} of the input cached`
     : ''
 
-/** Shows the session with the purposes of its own calls, and its agents with theirs below it. */
+/** Shows the session with the purposes of its own calls, and its agents with those of theirs below. */
 function Tree({ session, id }: { session: SessionAnswer; id: string }) {
   const agents = Map.groupBy(session.parts, ({ agent_id }) => agent_id)
   const own = agents.get(null) ?? []
@@ -224,7 +224,7 @@ export interface AmountRow {
   readonly cost: Parameters<typeof format.cost>[0]
 }
 
-/** Shows names with their share of the cost as a bar. */
+/** Shows names, with their share of the cost as a bar. */
 export function Amounts({ rows }: { rows: readonly AmountRow[] }) {
   const most = Math.max(...rows.map(({ cost }) => cost.cost_usd ?? 0), 1e-12)
   return (
@@ -245,7 +245,7 @@ export function Amounts({ rows }: { rows: readonly AmountRow[] }) {
   )
 }
 
-/** Reads newest first, page by page. */
+/** Reads calls, newest first, page by page. */
 function useCallsOf(id: string, count: number): readonly CallRecord[] {
   const calls = useSignal<readonly CallRecord[]>([])
   useEffect(() => {
@@ -259,7 +259,7 @@ function useCallsOf(id: string, count: number): readonly CallRecord[] {
         cursor = page.next_cursor
       }
       calls.value = found
-    })().catch(() => {}) // the session itself reports the error
+    })().catch(() => {}) // the request for the session itself reports the error
     return () => stop.abort()
   }, [id, count])
   return calls.value
