@@ -6,11 +6,11 @@ import { USAGES, usdOf } from './cost.ts'
 
 const call = step<{ n: number }>('call')
 
-/** Calls that are made at once. */
+/** Number of concurrent calls. */
 const CALLS = 60
-/** Time for which the provider holds each of them, ms, so that all are open together. */
+/** Time for which the provider holds each call, ms, so that all calls are open at the same time. */
 const HELD_MS = 1_000
-/** Reports no more than the request allows, so that a gateway can know beforehand what a call costs at most. */
+/** Usage within the request's limits, so that a gateway can compute the maximum cost of a call in advance. */
 const PLAIN = USAGES['COST-01']![0]!
 
 export const budgetHolds = {

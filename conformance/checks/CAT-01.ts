@@ -54,7 +54,7 @@ export const catalogNamesModels = {
           { expected: 'none', actual: listed(missing) },
           [ref(exchange)],
         ),
-        // Other gateways may list two providers' models of the same name once for each.
+        // Other gateways may list a model name once for each provider that has it.
         ...(waybill
           ? [
               finding(

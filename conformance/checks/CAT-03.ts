@@ -16,7 +16,7 @@ const steps = {
 
 type Entry = Readonly<Record<string, unknown>>
 
-/** Sorts members and lists of an entry: their order, such as that of capabilities, has no meaning. */
+/** Sorts members and lists of an entry, because their order has no meaning, for example that of capabilities. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted).sort(byText)
   if (typeof value !== 'object' || value === null) return value
@@ -32,10 +32,7 @@ const byText = (a: unknown, b: unknown): number => (JSON.stringify(a) < JSON.str
 const entriesOf = (body: string): readonly Entry[] | null =>
   modelListSchema.safeParse(jsonOf(body)).data?.data.map((entry) => sorted(entry) as Entry) ?? null
 
-/**
- * Returns members that differ between two consecutive readings, such as a clock or creation time, to be
- * ignored.
- */
+/** Returns the members to ignore: they differ between two consecutive reads, as a clock or creation time does. */
 function restless([first, second]: readonly Exchange[]): ReadonlySet<string> {
   const [before, after] = [entriesOf(first?.body ?? ''), entriesOf(second?.body ?? '')]
   const names = new Set(['created'])
@@ -63,7 +60,7 @@ export const catalogIsConstant = {
   async exercise(session) {
     const path = session.target.capabilities.catalog!
     const header = session.target.capabilities.session?.header ?? 'x-session-id'
-    // Twice in a row: a difference between the two is not caused by anything in between.
+    // Reads twice in a row, so that no call causes a difference between the two.
     await session.ask(steps.catalog, path)
     await session.ask(steps.catalog, path)
     await session.ask(steps.catalog, path, { headers: { [header]: 'conformance-session' } })

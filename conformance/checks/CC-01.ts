@@ -8,7 +8,7 @@ import { type Check, finding } from '../runner/check.ts'
 
 const call = step('call with capabilities')
 
-/** Values of later releases, which no list can have; not in alphabetical order. */
+/** Values of later releases, which no gateway can have in a list; not in alphabetical order. */
 const VALUES = [
   'zebra-2031-02-03',
   'interleaved-thinking-2025-05-14',
@@ -34,7 +34,7 @@ export const capabilitiesArrive = {
     call.in(evidence).flatMap((exchange) => {
       const entry = servedBy(evidence, exchange)
       if (entry?.endpoint !== 'messages' && !entry?.endpoint.endsWith('/messages')) return []
-      // A gateway may add values of its own.
+      // A gateway may add its own values.
       const arrived = valuesIn(entry.headers['anthropic-beta']).filter((value) => VALUES.includes(value))
       const what = 'values of anthropic-beta at the provider'
       const compared = { expected: VALUES.join(', '), actual: listed(arrived) }
@@ -54,7 +54,7 @@ export const capabilitiesArrive = {
           compared,
           see,
         ),
-        // No value is more or less important because of its place.
+        // The place of a value does not affect its importance.
         { ...inOrder, advice: true },
       ]
     }),

@@ -16,7 +16,7 @@ export const discoveryIsQuick = {
   dialect: 'messages',
   async exercise(session) {
     const { client } = session.running.keys
-    // A gateway that gave out no key may refuse one that is made up.
+    // A gateway without keys may refuse an invented key.
     const credentials: Readonly<Record<string, Record<string, string>>> =
       client === null
         ? { 'no key': {} }

@@ -6,7 +6,7 @@ import { type Check, finding } from '../runner/check.ts'
 
 const call = step('call with a long prompt')
 
-/** A text with source files such as a session contains, which a firewall for web forms would refuse. */
+/** Text with source files, as sessions contain them. A firewall for web forms would refuse this text. */
 const LINES = [
   '<script>document.cookie</script>',
   "SELECT * FROM users WHERE id = 1 OR 1=1; -- '",

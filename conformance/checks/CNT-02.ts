@@ -11,7 +11,7 @@ import { type Check, finding } from '../runner/check.ts'
 const count = step<{ model: string; beside: string }>('count')
 
 const WORDS = 'many words of many kinds '.repeat(40)
-/** Long additions to a short prompt. */
+/** Long texts that are added to a short prompt. */
 const BESIDE: Readonly<Record<string, object>> = {
   nothing: {},
   'a system prompt': { system: WORDS },
@@ -23,9 +23,9 @@ const BESIDE: Readonly<Record<string, object>> = {
     ],
   },
 }
-/** Minimum number of tokens that an addition adds: each has at least as many words. */
+/** Minimum number of tokens in an addition, because each one has at least this many words. */
 const MIN_ADDED_TOKENS = 40
-/** Count reported by a provider that can count. */
+/** Count that the counting provider reports. */
 const PROVIDER_COUNT = 4711
 
 const numberIn = ({ body }: Exchange): number => Number(at(jsonOf(body), '/input_tokens'))

@@ -11,14 +11,14 @@ import { type AnyJson, jsonOf } from '../evidence/reading.ts'
 import { step, stepText } from '../evidence/step.ts'
 import { type Check, finding } from '../runner/check.ts'
 
-/** `with` is one of BODIES. */
+/** Step of a call; `with` is the name of a body in BODIES. */
 const call = step<{ with: string; stream: boolean }>('call')
 
 /** Integer that a double cannot hold, as JSON.stringify writes it. */
 const LONG = parseExact('9007199254740993')
 const LONG_SCHEMA = { type: 'object', properties: { order: { type: 'integer', maximum: LONG } } }
 
-/** Members that dialects have in common, in addition to those that each needs. */
+/** Members that dialects share, in addition to their required members. */
 const MORE = {
   metadata: { user_id: 'a-user' },
   temperature: 0.5,
@@ -29,7 +29,7 @@ const MORE = {
 const CACHED = { cache_control: { type: 'ephemeral' } }
 const LONGER = { cache_control: { type: 'ephemeral', ttl: '1h' } }
 
-/** Members that current clients send, above all agents. */
+/** Members that current clients send, especially agents. */
 const OF_MESSAGES = {
   'an agent’s turn': {
     max_tokens: 32_000,

@@ -11,16 +11,16 @@ import { type Check, finding } from '../runner/check.ts'
 
 const call = step('call')
 
-/** Dialect headers with values that no gateway can know. */
+/** Headers of the dialect with values that no gateway can know. */
 const HEADERS = {
   'anthropic-beta': 'waybill-probe-2026-01-01,waybill-other-2026-02-02',
   'anthropic-x-probe': 'one',
-  // Not the version that everyone sends.
+  // Version other than the usual one.
   'anthropic-version': '2023-01-01',
   'openai-x-probe': 'two',
   'x-codex-probe': 'three',
 }
-/** Two parameters that no gateway can know, one with characters that must be escaped. */
+/** Two query parameters that no gateway can know; one has characters that must be escaped. */
 const QUERY = { 'waybill-probe': 'five', other: 'a b&c' }
 
 /** Headers that belong to each dialect. */
@@ -46,7 +46,7 @@ export const unknownPartsArrive = {
     call.in(evidence).flatMap((exchange) => {
       const entry = servedBy(evidence, exchange)
       if (entry && isCrossed(exchange, entry)) return []
-      // Evidence of earlier runs has the usual version.
+      // Evidence of earlier runs contains the usual version.
       const sent = { ...HEADERS, 'anthropic-version': exchange.request.headers['anthropic-version'] ?? '' }
       const names = OWN[String(evidence.facts.dialect)]!
       const missing = names.filter((name) => {

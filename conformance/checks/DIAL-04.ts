@@ -15,7 +15,7 @@ const steps = {
   refused: step('a route that refuses losses'),
 }
 
-/** Member that chat has no equivalent for. */
+/** Member without an equivalent in chat. */
 const LOST = { top_k: 5 }
 const WORD = 'sampling.top_k'
 

@@ -13,7 +13,7 @@ const steps = {
   results: step<{ model: string }>('the client returns results'),
 }
 
-/** Calls numbered as some models number them; not every dialect allows `.` and `:` in an id. */
+/** Calls with ids in the style of some models; not every dialect allows `.` and `:` in an id. */
 const CALLS = ['functions.look:0', 'functions.look:1'].map((id) => ({ id, name: 'look', arguments: {} }))
 const FITS = /^[a-zA-Z0-9_-]{1,40}$/
 
@@ -23,7 +23,7 @@ const objects = (value: unknown): AnyJson[] =>
     ? []
     : [...(Array.isArray(value) ? [] : [value as AnyJson]), ...Object.values(value).flatMap(objects)]
 
-/** Returns the ids of calls, and those that results refer to, as each dialect writes them. */
+/** Returns the ids of calls, and the ids to which results refer, in the format of each dialect. */
 function idsIn(body: unknown): { calls: string[]; results: string[] } {
   const all = objects(body)
   return {

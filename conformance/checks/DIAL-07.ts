@@ -9,12 +9,12 @@ import { type Check, finding } from '../runner/check.ts'
 
 const call = step<{ model: string }>('a history with sealed reasoning')
 
-/** Blocks sealed by this dialect's provider family, and by one that no provider here belongs to. */
+/** Blocks sealed by this dialect's provider family, and blocks sealed by a family without a provider here. */
 const SEALS = {
   own: 'c2VhbGVkIGF0IGhvbWU=',
   foreign: Buffer.from('sealed elsewhere').toString('base64'),
 }
-/** Foreign seal as a client received it, wrapped by this gateway. */
+/** Foreign seal in the wrapped form in which this gateway sent it to a client. */
 const carried = `wb1:elsewhere:${SEALS.foreign}`
 
 const histories = {

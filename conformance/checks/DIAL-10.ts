@@ -7,15 +7,15 @@ import { step, stepText } from '../evidence/step.ts'
 import { type Check, finding } from '../runner/check.ts'
 import { pairs, recordAfter } from './use.ts'
 
-/** `by` is one of CALLS. */
+/** Step of a call; `by` is the name of a sender in CALLS. */
 const call = step<{ by: string }>('call')
 
 const TOOLS = [{ name: 'look', input_schema: { type: 'object' } }]
 const CODEX = 'x-codex-turn-metadata'
 
 /**
- * How agents identify themselves, and what the record must say about it; SESSION stands for an id unique to
- * the call.
+ * Headers with which agents identify themselves, and the expected record. SESSION stands for an id that is
+ * unique to the call.
  */
 const CALLS: Readonly<
   Record<string, { headers: Record<string, string>; tools: boolean; session: boolean; expect: object }>
@@ -74,7 +74,7 @@ export const purposeIsOnRecord = {
       const id = `session-${session.nonce()}`
       session.note(by, id)
       const own = Object.entries(headers).map(([name, value]) => [name, value.replace('SESSION', id)])
-      // Words in a prompt prove nothing.
+      // The words of a prompt must not identify an agent.
       await recordAfter(session, call.with({ by }), {
         ...{ headers: Object.fromEntries(own), prompt: 'Summarize this conversation as a title.' },
         body: tools ? { tools: TOOLS } : {},

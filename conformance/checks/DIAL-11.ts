@@ -19,12 +19,12 @@ const SCENARIOS = [
   ...['finish-length', 'usage-cached'],
 ]
 
-/** RFC 8259, section 6, promises no more digits than a double holds, so other gateways may round. */
+/** RFC 8259, section 6, only guarantees the digits that a double holds, so other gateways may round. */
 export const LONG_NUMBERS = 'tools-long-numbers'
 
 /**
- * Compares thoughts. They may be missing: not every dialect has them, not every client asks. Different
- * thoughts always fail.
+ * Compares thoughts. Thoughts may be missing, because not every dialect has them and not every client
+ * requests them. Different thoughts always fail.
  */
 function sameThoughts(evidence: Evidence, exchange: Exchange, waybill: boolean): Finding[] {
   const entry = servedBy(evidence, exchange)

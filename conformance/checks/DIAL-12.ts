@@ -28,7 +28,7 @@ export const saidTwiceAgrees = {
       const { name } = dialectOf(exchange)
       const entry = servedBy(evidence, exchange)
       const got = contradictions(name, exchange.body)
-      // A relayed answer is as the provider wrote it.
+      // The gateway is not responsible for the content of a relayed answer.
       const theirs =
         entry && !isCrossed(exchange, entry) ? contradictions(name, entry.answer.body ?? '') : null
       return (Object.keys(QUESTIONS) as (keyof Contradictions)[]).map((question) => {

@@ -12,14 +12,14 @@ import { step, stepText } from '../evidence/step.ts'
 import { type Check, doubt, finding } from '../runner/check.ts'
 import { type AskedFor, askedFor, namesLoss } from './asked.ts'
 
-/** `what` is one of WISHES. */
+/** Step of a call; `what` is the name of an option in WISHES. */
 const call = step<{ model: string; what: string; stream: boolean }>('call')
 
 const LIMIT = 1_234
 const STOP = ['<<end>>', '<<stop>>']
-/** Instructions in two parts: clients send several, and each must arrive. */
+/** Instructions in two parts: clients send several parts, and each part must arrive. */
 const RULES = ['You know the roads, and answer in one sentence.', 'Name no tolls.']
-/** Values that are not defaults, one fractional and one at a bound. */
+/** Values other than the defaults: one is fractional, one is at a bound. */
 const [TEMPERATURE, TOP_P] = [0.3, 0.85]
 
 const SCHEMA = {
@@ -35,7 +35,7 @@ const TOOLS = [
   { name: 'find_road', description: 'Finds a road.', schema: SCHEMA },
   { name: 'find_inn', description: 'Finds an inn.', schema: { type: 'object', properties: {} } },
 ]
-/** Member name that occurs nowhere else. */
+/** Unique member name. */
 const MEMBER = 'milestones_of_the_road'
 const FORMAT = {
   type: 'object',
@@ -47,7 +47,8 @@ const FORMAT = {
 const PIXEL =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=='
 /**
- * Tool calls. The first result has two parts if the dialect has parts; the gateway may join them as it likes.
+ * Tool calls. The first result has two parts if the dialect supports parts; the gateway may join them in any
+ * way.
  */
 const CALLS = [
   { id: 'call_1', name: 'find_road', arguments: { from: 'here' }, result: ['north,', 'by the ford'] },
@@ -250,7 +251,7 @@ function forResponses(): Partial<Record<Wish, AnyJson>> {
   }
 }
 
-/** Models that accept no sampling parameters: OpenAI's reasoning models. */
+/** Models that refuse sampling parameters: OpenAI's reasoning models. */
 const REASONING = /(^|\/)(o\d|gpt-5)/
 
 /** Returns true if a schema contains another: extra members and upper-case type names are allowed. */
@@ -263,7 +264,7 @@ function holds(got: unknown, wanted: unknown): boolean {
   return Object.entries(wanted).every(([name, each]) => holds((got as AnyJson)[name], each))
 }
 
-/** Each option: its finding, what arrived, and true if all of it arrived. */
+/** Options: for each, the finding, the part that arrived, and true if it arrived completely. */
 type Look = (
   asked: AskedFor,
   entry: { readonly model: string | null; readonly body: unknown },
@@ -275,7 +276,7 @@ const equal =
   (wanted: unknown, of: (asked: AskedFor) => unknown): Look =>
   (asked) => ({ seen: of(asked), ok: isDeepStrictEqual(of(asked), wanted) })
 
-/** Sampling may be left out for a reasoning model, which does not accept it, but not changed. */
+/** For a reasoning model, which refuses sampling parameters, they may be left out but not changed. */
 const sampled =
   (wanted: number, of: (asked: AskedFor) => unknown): Look =>
   (asked, { model }) => ({
@@ -312,7 +313,7 @@ const LOOKS: Readonly<Record<Wish, readonly [finding: string, expected: string, 
     RULES.join(' '),
     ({ instructions, turns }) => ({
       seen: instructions,
-      // For models without instructions they become the user's first words.
+      // For models without instructions, the gateway makes the instructions the user's first words.
       ok: RULES.every((rule) => instructions.includes(rule) || (turns[0] ?? '').includes(rule)),
     }),
   ],
@@ -399,7 +400,7 @@ const LOOKS: Readonly<Record<Wish, readonly [finding: string, expected: string, 
 /** Options that a dialect cannot express. */
 const WITHOUT: Readonly<Partial<Record<DialectName, readonly Wish[]>>> = { responses: ['stop'] }
 
-/** Returns true if the call is refused before anything is sent. */
+/** Returns true if the call is refused before a request is sent. */
 const isRefused = (evidence: Parameters<typeof requestsOf>[0], exchange: Exchange): boolean =>
   exchange.status !== null &&
   exchange.status >= 400 &&
@@ -411,7 +412,7 @@ export const wishesArrive = {
   timeout: 120_000,
   async exercise(session) {
     const models = modelsOf(session)
-    // One after the other: concurrency is not tested here.
+    // Calls run one after the other, because concurrency is not tested here.
     for (const [what, body] of Object.entries(WISHES[session.dialect.name] ?? {}))
       for (const model of models)
         for (const stream of [false, true])

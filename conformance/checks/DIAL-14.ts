@@ -14,7 +14,7 @@ import { response } from './responses.ts'
 
 const call = step<{ stream: boolean }>('call')
 
-/** Member that no gateway knows, at one place of an answer. */
+/** Member that no gateway can know, at one place of an answer. */
 const unknown = (place: string) => ({ x_waybill_probe: { place, deep: [1, null, 'two'] } })
 
 const TEXT = 'It begins at the ford.'
@@ -26,7 +26,7 @@ interface Answers {
   readonly events: readonly AnyJson[]
 }
 
-/** Provider's answer of each dialect, with a source that it cites. */
+/** Provider's answer in each dialect, with a cited source. */
 const ANSWERS: Readonly<Partial<Record<DialectName, Answers>>> = {
   chat: ofChat(),
   messages: ofMessages(),
@@ -147,7 +147,7 @@ const scriptOf = ({ whole, events }: Answers, stream: boolean, dialect: DialectN
   return [{ events: dialect === 'chat' ? [...steps, { data: '[DONE]' }] : steps }]
 }
 
-/** Members with one of these names, each with the names that lead to it. */
+/** Returns the members with one of these names, and their paths. */
 type Found = readonly (readonly [path: string, value: unknown])[]
 
 function membersIn(value: unknown, names: RegExp, path = ''): Found {
@@ -159,7 +159,7 @@ function membersIn(value: unknown, names: RegExp, path = ''): Found {
   })
 }
 
-/** Returns these members of a whole answer or of the events of a stream. */
+/** Returns the members with these names from a whole answer or from a stream's events. */
 function membersOf(body: string, names: RegExp): Found {
   const whole = jsonOf(body)
   const parts = whole === undefined ? readEvents(body).map(({ data }) => jsonOf(data)) : [whole]

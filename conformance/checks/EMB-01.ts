@@ -10,7 +10,7 @@ import { type Check, finding } from '../runner/check.ts'
 const call = step<{ input: string; format: string }>('call')
 
 const vector = (index: number, embedding: unknown) => ({ object: 'embedding', index, embedding })
-/** Deliberately out of order: sorting them changes the answer. */
+/** Vectors deliberately out of order, so that sorting them changes the answer. */
 const FLOATS = [vector(1, [0.25, -1, 1e-7]), vector(0, [-0.5, 0, 0.125])]
 const BASE64 = [vector(0, 'AACAPgAAgL8='), vector(1, 'AAAAvwAAAD4=')]
 
@@ -27,7 +27,7 @@ export const vectorsArrive = {
     const inputs = { text, texts: [text, 'two'], tokens: [1, 2, 3], 'lists of tokens': [[1, 2], [3]] }
     for (const [input, value] of Object.entries(inputs))
       for (const format of ['float', 'base64']) {
-        // Tokens hold no nonce, so no answer can be scripted for them.
+        // An input of tokens contains no nonce, so its answer cannot be scripted.
         const nonce = input.includes('tokens')
           ? {}
           : { script: [answer(format === 'float' ? FLOATS : BASE64)] }

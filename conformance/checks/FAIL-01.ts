@@ -36,7 +36,7 @@ export const errorShape = {
     for (const model of everyModel(session))
       await session.chat(steps.providerRefuses, { model, script: [{ scenario: '400' }] })
     if (session.target.capabilities.gateway_keys) await session.chat(steps.noKey, { key: null })
-    if (session.dialect.name !== 'chat') return // once is enough for a request that is no call
+    if (session.dialect.name !== 'chat') return // once is enough for a request that is not a call
     for (const path of session.target.capabilities.read_paths)
       await session.ask(
         steps.readPathWrongParameter,
@@ -59,7 +59,7 @@ export const errorShape = {
         const worded = waybill
           ? isError(body) && typeof at(jsonOf(body), '/request_id') === 'string'
           : isError(body)
-        // A relayed provider error carries no request id.
+        // A relayed provider error has no request id.
         const relayed =
           (step === steps.providerRefuses.step || step === steps.allTargetsFail.step) && isError(body)
         const ok = harmless || (failed && (worded || relayed))

@@ -19,16 +19,16 @@ const steps = {
   reachableAgain: step('reachable again'),
 }
 
-/** Script name for a provider that takes no connections; the others are scenarios of the mock. */
+/** Script name for a provider that refuses connections; the other names are scenarios of the mock. */
 const UNREACHABLE = 'unreachable'
 
 /** Time that a gateway may take beyond its declared time-out, ms. */
 const GRACE_MS = 5_000
 
-/** Variant of a target that sets the declared time-outs; a target without it always has them. */
+/** Variant of a target with the declared time-outs; a target without this variant always has them. */
 const VARIANT = 'time-outs'
 
-/** Returns the number of targets that the target file gives for the model of a call. */
+/** Returns the number of targets that the target file declares for a call's model. */
 function targetsOf({ models }: Target, { request }: Exchange): number {
   const id = askedModel({ request })
   return models.logical.find((table) => table.id === id)?.targets.length ?? 1
@@ -57,7 +57,7 @@ export const brokenProvider = {
         script: [{ events: [delta('one'), { gate: `never-${session.nonce()}` }] }],
         timeout: idle_ms + 2 * GRACE_MS,
       })
-    // One after the other: FAIL-06 tests several at once.
+    // Runs calls one after the other; FAIL-06 tests concurrent calls.
     for (const silent of [() => broken('silent'), () => broken('silent', true), () => silentMidway(limits)]) {
       await silent()
       await session.wait(session.target.capabilities.cooldown_ms)
@@ -75,7 +75,7 @@ export const brokenProvider = {
       await session.mock.setReachable(true)
     }
     await session.wait(session.target.capabilities.cooldown_ms)
-    // On a busy machine an ordinary call may run into such a short time-out.
+    // On a busy machine, an ordinary call may exceed such a short time-out.
     for (let tries = 0; tries < 3; tries++)
       if ((await session.chat(steps.reachableAgain)).status === 200) break
   },
@@ -120,7 +120,7 @@ export const brokenProvider = {
       const { time_outs, retry_delay_ms } = target.capabilities
       const { answer_ms = 0, first_event_ms = 0, connect_ms = 0 } = time_outs!
       const entries = requestsOf(evidence, exchange)
-      // Each target at most twice: a gateway that retries forever has no time-out.
+      // Allows two attempts per target: a gateway that retries forever has no time-out.
       const most = 2 * targetsOf(target, exchange)
       const { provider, stream } = exchange.details
       const unreachable = provider === UNREACHABLE

@@ -46,7 +46,7 @@ export const hostileSequence = {
     await session.wait(session.target.capabilities.cooldown_ms)
     await session.chat(steps.afterwards)
     await session.chat(steps.afterwards, { stream: true })
-    // Abandoned calls may reach the mock later; they belong to this check.
+    // Abandoned calls may reach the mock later, but they belong to this check.
     await session.drain()
   },
   judge: ({ evidence }) => [

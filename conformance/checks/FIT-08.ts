@@ -24,18 +24,18 @@ export const refusedParameter = {
       await session.chat(call.with({ stream }), {
         stream,
         body: { [PARAMETER]: 0.37 },
-        // A gateway that repeats the request as it is is refused again.
+        // A gateway that repeats the unchanged request is refused again.
         script: [{ status: 400, body: REFUSED }, { scenario: 'plain' }],
       })
   },
   judge: ({ evidence }) =>
     call.in(evidence).flatMap((exchange) => {
-      // With a wrong key, a request is refused before its parameters are looked at.
+      // A request with a wrong key is refused before its parameters are checked.
       const requests = requestsOf(evidence, exchange).filter(({ credential }) => credential !== 'mismatch')
       const sent = requests.map(({ body }) => JSON.stringify(body).includes(`"${PARAMETER}":`))
       const name = exchange.details.stream ? 'streamed' : 'whole'
       const evident = [exchange, ...requests].map(ref)
-      // Another target may accept the parameter, so it may get a request with it.
+      // Another target may accept the parameter, so a request with the parameter may go there.
       const places = [...new Set(requests.map(where))].map((place) =>
         sent.filter((_, n) => where(requests[n]!) === place),
       )
@@ -49,7 +49,7 @@ export const refusedParameter = {
         },
         evident,
       )
-      // Only an answer to a changed request has something to report.
+      // Only an answer to a changed request must name the left-out parameter.
       if (exchange.status !== 200 || requests.length === 0 || sent.at(-1)) return [once]
       const says = finding(
         'says-what-it-left-out',

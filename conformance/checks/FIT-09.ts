@@ -46,7 +46,7 @@ export const refusalsAreNotForgotten = {
     const refused = requests(first!).filter(({ entry, hasIt }) => hasIt && entry.answer.status === 400)
     if (refused.length === 0)
       return [absent('remembered', `No ${PARAMETER} reached the provider, so none was refused.`, refs(first))]
-    // Another model may accept it.
+    // Another model may accept the parameter.
     const places = new Set(refused.map(({ place }) => place))
     const judged = (id: string, calls: readonly Exchange[], when: string) =>
       calls.map((exchange) => {

@@ -12,11 +12,11 @@ import { readable, sameAnswer } from './flow.ts'
 
 const steps = {
   call: step<{ scenario: string; stream: boolean }>('call'),
-  /** `stream` is one of SCRIPTED. */
+  /** Step of a call; `stream` is the name of a stream in SCRIPTED. */
   scripted: step<{ stream: string }>('scripted stream'),
 }
 
-/** Compares the events of both sides, except a usage event that only the gateway asked for. */
+/** Compares the events of both sides, except a usage event that only the gateway requested. */
 function sameBytes(evidence: Evidence, exchange: Exchange): Finding {
   const entry = servedBy(evidence, exchange)
   const events = (body: string) => body.split(/\r?\n\r?\n/).filter((event) => /^data:/m.test(event))
@@ -38,7 +38,7 @@ function sameBytes(evidence: Evidence, exchange: Exchange): Finding {
   )
 }
 
-/** Maximum duration of an answer of ten thousand events, ms: a gateway may inspect each. */
+/** Maximum duration of an answer of ten thousand events, ms: a gateway may inspect each event. */
 const LONG_ANSWER_TIMEOUT_MS = 60_000
 
 /** Returns one chunk of a chat stream. */
@@ -53,7 +53,7 @@ const piece = (said: object, index = 0, finish_reason: string | null = null) => 
 })
 const DONE = { data: '[DONE]' }
 
-/** Chat streams that no scenario has: thoughts in providers' own forms, and two interleaved choices. */
+/** Chat streams other than the scenarios: thoughts in providers' own forms, and two interleaved choices. */
 const SCRIPTED: Readonly<Record<string, { events: ScriptStep[]; body?: object }>> = {
   thoughts: {
     events: [
@@ -81,7 +81,7 @@ const SCRIPTED: Readonly<Record<string, { events: ScriptStep[]; body?: object }>
 /** Number of events in the scenario. */
 const EVENT_COUNT = 10_000
 
-/** Checks that numbered events arrive once each, in order, up to the last. */
+/** Checks that each numbered event arrives once and in order, up to the last. */
 function inOrder(exchange: Exchange): Finding {
   const numbers = [...readAnswer(exchange).content.matchAll(/\d+/g)].map(Number)
   const broken = numbers.findIndex((number, index) => index > 0 && number !== numbers[index - 1]! + 1)
@@ -119,7 +119,7 @@ export const completeOnceInOrder = {
       .filter(({ status }) => status === 200)
       .map((exchange) => readable(evidence, exchange)),
     ...evidence.exchanges
-      // The mock keeps no copy of a body above 256 KiB.
+      // The mock does not store bodies above 256 KiB.
       .filter((exchange) => servedBy(evidence, exchange)?.answer.body !== null)
       .map((exchange) => sameAnswer(evidence, exchange)),
     ...steps.call
@@ -129,7 +129,7 @@ export const completeOnceInOrder = {
     ...steps.call
       .in(evidence)
       .filter(({ details }) => waybill && details.stream && ['plain', 'tools'].includes(details.scenario))
-      .filter((each) => dialectOf(each).name === 'chat') // DIAL-03 covers the others
+      .filter((each) => dialectOf(each).name === 'chat') // DIAL-03 covers the other answers
       .map((exchange) => sameBytes(evidence, exchange)),
   ],
 } satisfies Check

@@ -15,10 +15,10 @@ const steps = {
 const HELD = 4
 
 const held = (index: number): string => `held-${index};`
-/** Names the mark for the moment at which the gate behind an event was opened. */
+/** Returns the name of the mark for the opening of the gate behind an event. */
 const released = (model: string, index: number): string => `released_${index}_${model}`
 
-/** Returns the part of a body that had arrived by a moment. */
+/** Returns the part of a body that had arrived by the given time. */
 function bodyBy({ body, chunks }: Exchange, moment: number): string {
   const bytes = chunks.reduce((sum, [size, at]) => (at <= moment ? sum + size : sum), 0)
   return Buffer.from(body).subarray(0, bytes).toString('utf8')
@@ -38,7 +38,7 @@ export const eventsAreNotHeldBack = {
         timeout: 60_000,
       })
       for (const [index, gate] of gates.entries()) {
-        // By meaning: a gateway may split the text differently.
+        // Compares the meaning, because a gateway may split the text differently.
         await saysInTime(session, call, held(index))
         session.mark(released(model, index))
         await session.mock.release(gate)

@@ -10,7 +10,7 @@ const steps = {
   left: step<{ model: string }>('left'),
 }
 
-/** Maximum skew between the clocks of client and mock on one machine, ms. */
+/** Maximum difference between the clocks of client and mock on one machine, ms. */
 const MAX_CLOCK_SKEW_MS = 250
 
 export const leavingClosesUpstream = {
@@ -26,7 +26,7 @@ export const leavingClosesUpstream = {
       await call.says('one')
       call.leave()
       await call.done
-      // Waits for the ledger to report that the serving request was closed, up to the weaker limit.
+      // Waits until the ledger reports the end of the serving request, at most for the longer limit.
       for (let waited = 0; waited < 5_500; waited += 50) {
         if (servedBy(await session.soFar(), call)?.peer_left_at != null) break
         await session.wait(50)

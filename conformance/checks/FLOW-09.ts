@@ -19,7 +19,7 @@ export const lateErrorArrives = {
   async exercise(session) {
     for (const model of everyModel(session)) {
       const gate = session.nonce()
-      // The provider fails only after the client has the first event: until then a gateway may still fall
+      // The provider fails only after the client has the first event: before that, a gateway may still fall
       // back.
       const events = [delta('one'), { gate }, { failure: 'synthetic' }]
       const call = await session.openChat(steps.errorAfterTheResponseStart.with({ model }), {

@@ -9,11 +9,11 @@ const steps = {
   slow: step('slow'),
 }
 
-/** Bytes that may still move between two measurements although the provider is no longer read. */
+/** Bytes that may still move between two measurements after the gateway has stopped reading. */
 const MAX_STILL_BYTES = 2 ** 20
-/** Maximum time until the first byte, ms: the mock writes the whole flood before it arrives. */
+/** Maximum time until the first byte, ms: the mock writes the whole flood before this byte arrives. */
 const MAX_FIRST_BYTE_MS = 12_000
-/** Ms until the first measurement, ms between two, and their maximum number. */
+/** Time until the first measurement and between two measurements, ms, and the maximum number of measurements. */
 const FIRST_LOOK_MS = 500
 const LOOK_INTERVAL_MS = 2_000
 const MAX_LOOKS = 12
@@ -33,14 +33,15 @@ export const slowClientSlowsUpstream = {
       script: [{ scenario: 'flood' }],
       timeout: 45_000,
     })
-    // Pauses where the first byte is seen: one turn later, a busy machine may have read too much.
+    // Pauses in the callback of the first byte: one turn of the event loop later, a busy machine may have
+    // read too much.
     await call.until((body) => {
       if (body !== '') call.pause()
       return body !== ''
     }, MAX_FIRST_BYTE_MS)
     call.pause()
     const taken: (number | null)[] = []
-    // Buffers on the way fill first, slowly on a busy machine.
+    // Buffers on the way fill first, and slowly on a busy machine.
     for (let looks = 0; looks < MAX_LOOKS; looks++) {
       await session.wait(looks === 0 ? FIRST_LOOK_MS : LOOK_INTERVAL_MS)
       const entry = servedBy(await session.soFar(), call)

@@ -12,7 +12,7 @@ const wrong = step<{ place: string }>('a wrong key')
 
 const WRONG = 'AIza-wrong-key-of-the-suite'
 
-/** Returns the ways of Google's clients to show a key. */
+/** Returns the ways in which Google's clients send a key. */
 const places = (key: string) => ({
   'x-goog-api-key': { key: null, headers: { 'x-goog-api-key': key } },
   '?key=': { key: null, query: `?key=${encodeURIComponent(key)}` },
@@ -28,7 +28,7 @@ export const googleKeys = {
       return session.untestable('the target file declares gateway keys, but none is in use')
     for (const [place, shown] of Object.entries(places(WRONG)))
       await session.chat(wrong.with({ place }), shown)
-    // Keys of a gateway that runs elsewhere are real, and an address may end up in its logs.
+    // Keys of a gateway on another machine are real, and URLs may end up in its logs.
     for (const [place, shown] of Object.entries(places(client)))
       if (place !== '?key=' || declares(session.target, 'files'))
         await session.chat(right.with({ place }), shown)

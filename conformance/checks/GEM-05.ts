@@ -8,7 +8,7 @@ import { geminiAnswer, geminiEvent } from './gemini.ts'
 
 const call = step<{ stream: boolean }>('call')
 
-/** The last report, and an earlier one that it replaces. */
+/** Last usage report, and an earlier report that it replaces. */
 const LAST = {
   ...{ promptTokenCount: 900, cachedContentTokenCount: 700, candidatesTokenCount: 40 },
   ...{ thoughtsTokenCount: 60, totalTokenCount: 1000 },

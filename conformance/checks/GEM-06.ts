@@ -17,13 +17,13 @@ const FINISHED = [
 const BLOCKED = ['SAFETY', 'OTHER', 'BLOCKLIST', 'PROHIBITED_CONTENT']
 const PROMPT = 'prompt: '
 
-/** Returns the answer of a provider; without a candidate if the prompt was blocked. */
+/** Returns a provider's answer, without a candidate if the prompt was blocked. */
 const endedBy = (reason: string) =>
   reason.startsWith(PROMPT)
     ? { promptFeedback: { blockReason: reason.slice(PROMPT.length) }, usageMetadata: GEMINI_USAGE }
     : geminiAnswer([{ text: 'From here' }], reason)
 
-/** Returns the reason for which an answer ended, in the same words. */
+/** Returns the reason why an answer ended, in the format that `endedBy` accepts. */
 function endIn(body: string): string | null {
   const whole = jsonOf(body)
   const parts = whole === undefined ? readEvents(body).map(({ data }) => jsonOf(data)) : [whole]

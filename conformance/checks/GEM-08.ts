@@ -12,7 +12,7 @@ const count = step<{ about: string }>('count')
 
 const LONG = 'A way that is told at length. '.repeat(40)
 
-/** Requests with the same text, each with more of something; `little` has the least. */
+/** Requests with the same text. `little` is the smallest; each other request adds content. */
 const bodies = (model: string, text: string): Readonly<Record<string, object>> => {
   const contents = [{ role: 'user', parts: [{ text }] }]
   const all = (more: object) => ({ generateContentRequest: { model: `models/${model}`, contents, ...more } })
@@ -55,7 +55,7 @@ export const geminiCounts = {
     )
     if (asked.every(isNotOffered))
       return [absent('is-counted', 'It does not count tokens.', asked.map(ref)), ...(never.ok ? [] : [never])]
-    // A provider's count is its own affair.
+    // A gateway is not responsible for a provider's count.
     const isEstimated = evidence.ledger.every(({ kind }) => kind !== 'token_count')
     const tokensOf = (body: string) => at(jsonOf(body), '/totalTokens')
     const least = Number(tokensOf(asked[0]!.body))

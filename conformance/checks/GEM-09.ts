@@ -11,10 +11,10 @@ import { isNotOffered } from './server.ts'
 const steps = { list: step('the list'), one: step<{ model: string }>('one model') }
 
 const PREFIX = /^models\//
-/** Number of listed models that are read alone. */
+/** Number of listed models that are also read one by one. */
 const MAX_SINGLES = 3
 
-/** Returns the names in a list of Google's. */
+/** Returns the names in a list in Google's format. */
 function namesIn({ body }: Exchange): string[] {
   const models = at(jsonOf(body), '/models')
   return (Array.isArray(models) ? models : []).map((each) => String(at(each, '/name')))

@@ -19,7 +19,7 @@ const USAGE = {
   },
 }
 
-/** Members of a request, and the pictures with which the provider answers. */
+/** Members of a request, and the pictures in the provider's answer. */
 const CALLS: Readonly<Record<string, { ask: object; answer: object }>> = {
   'two pictures as bytes': {
     ask: { n: 2, size: '1024x1024', quality: 'low', background: 'transparent', output_format: 'webp' },

@@ -28,7 +28,7 @@ export const secretsStayInside = {
     await session.watchForSecret('key-in-query', inQuery)
     await session.chat(steps.call)
     await session.chat(steps.call, { stream: true })
-    // Providers echo a refused key: here it is the gateway's own.
+    // Providers repeat a refused key, which is the gateway's own key here.
     for (const [name, secret] of session.providerKeys())
       await session.chat(steps.echo.with({ of: name }), {
         script: [

@@ -17,7 +17,7 @@ const steps = {
   inQuery: step('right key in the query'),
 }
 
-/** Adds a key to the URL. It opens nothing, since URLs end up in logs and histories. */
+/** Adds a key to the URL. Such a key must give no access, because URLs end up in logs and histories. */
 const withKey = (path: string, key: string): string =>
   `${path}${path.includes('?') ? '&' : '?'}access_token=${encodeURIComponent(key)}`
 
@@ -27,7 +27,7 @@ const beside = (step: PlainStep, evidence: Evidence, { request: { path, method }
 
 const isAnswered = ({ status }: Pick<Exchange, 'status'>): boolean => status !== null && status < 400
 
-/** Checks that each path is answered with valid keys. The role of a single key is unknown. */
+/** Checks that each path answers valid keys. The role of a single key is unknown. */
 function withRightKeys(evidence: Evidence, waybill: boolean): Finding[] {
   const asked = steps.rightKey.in(evidence)
   const onAll = waybill && steps.otherRightKey.in(evidence).length > 0
@@ -35,7 +35,7 @@ function withRightKeys(evidence: Evidence, waybill: boolean): Finding[] {
     const other = beside(steps.otherRightKey, evidence, exchange)
     return !isAnswered(exchange) && other && isAnswered(other) ? other : exchange
   })
-  // A known key may lack a role. A key that is refused everywhere looks like an unknown one.
+  // A known key may lack a role. A key that is refused everywhere looks like an unknown key.
   const isKnown = best.some(isAnswered)
   return best.map((exchange) => {
     const lacksRole =
@@ -72,8 +72,8 @@ export const keysAreRequired = {
             body: JSON.stringify({ model: session.model, messages }),
           }
         : { method }
-      // Keys of a gateway that runs elsewhere are real and may end up in its logs. Google's clients request
-      // models this way.
+      // Keys of a gateway on another machine are real and may end up in its logs. Google's clients request
+      // models in this way.
       const inQuery = client !== null && declares(session.target, 'files') && !/\/models\b/.test(path)
       await Promise.all([
         session.ask(steps.noKey, path, { ...request, key: null }),

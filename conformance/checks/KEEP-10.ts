@@ -13,7 +13,7 @@ const steps = {
   other: step('another client without a credential'),
 }
 
-/** Names under which the mock looks for the credential, and for the gateway's key that is sent with it. */
+/** Names under which the mock searches for the credential, and for the gateway's key in the same call. */
 const CREDENTIAL = 'credential of the caller'
 const GATEWAY_KEY = 'gateway key beside a credential'
 

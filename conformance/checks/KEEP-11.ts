@@ -7,12 +7,12 @@ import { type Check, doubt, finding } from '../runner/check.ts'
 
 const call = step<{ session: number }>('call')
 
-/** Name under which the mock looks for the second key. */
+/** Name under which the mock searches for the second key. */
 const SECOND = 'second key of the provider'
 
 /**
- * Sessions that call in turns, each time in another order, so that taking keys in turn does not look like
- * keeping them.
+ * Sessions that call in a different order in each round, so that rotation of keys does not look like a fixed
+ * key per session.
  */
 const ORDERS = [
   [0, 1, 2, 3],

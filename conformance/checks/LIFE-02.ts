@@ -14,10 +14,10 @@ const steps = {
   new: step('new'),
 }
 
-/** Time after the last stream within which a gateway must end if it ends at once when idle. */
+/** Maximum time from the last stream to the end of a gateway that ends immediately when idle, ms. */
 const MAX_STOP_MS = 5_000
 
-/** Returns the time between two marks, ms; 0 in the evidence of a suite that did not set them. */
+/** Returns the time between two marks, ms; 0 if the evidence has no such marks. */
 const between = ({ marks }: Pick<Evidence, 'marks'>, from: string, to: string): number =>
   Math.round((marks[to] ?? 0) - (marks[from] ?? 0))
 
@@ -27,7 +27,7 @@ export const termDrains = {
   timeout: 60_000,
   async exercise(session) {
     const running = await session.another(null)
-    // The same without a stream: this gateway, on this machine, may need seconds for that alone.
+    // Measures a stop without streams, because this alone may take seconds with this gateway on this machine.
     session.mark('idle_stop')
     await running.stop('politely')
     session.mark('idle_stopped')
@@ -37,7 +37,7 @@ export const termDrains = {
     const call = await session.openChat(steps.open, { stream: true, script })
     await call.says('one')
     const stopped = running.stop('politely')
-    // A busy machine reports it late.
+    // A busy machine may report the change late.
     for (let tries = 0; tries < 20; tries++) {
       await session.wait(250)
       if ((await session.chat(steps.new, { timeout: 3_000 })).status !== 200) break

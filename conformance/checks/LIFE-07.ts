@@ -19,7 +19,7 @@ const steps = {
   readyz: step('readyz'),
 }
 
-/** Maximum number of times that a change is looked for. */
+/** Maximum number of reads that wait for a change. */
 const MAX_LOOKS = 30
 
 export const reload = {
@@ -32,7 +32,7 @@ export const reload = {
     const original = await read('waybill.yaml')
     if (original === null) return session.untestable('the target has no waybill.yaml')
     const gate = session.nonce()
-    // One word per look, so that the stream is never silent long enough for a provider time-out.
+    // Sends one word per read, so that the stream's silence never reaches a provider time-out.
     const words = Array.from({ length: 2 * MAX_LOOKS }, (_, n) => [{ gate: `${gate}-${n}` }, delta('.')])
     const script = [{ events: [delta('one'), ...words.flat(), delta('two'), END] }]
     const call = await session.openChat(steps.open, { stream: true, script, timeout: 60_000 })

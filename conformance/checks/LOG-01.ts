@@ -15,10 +15,13 @@ const steps = {
   after: step('after'),
 }
 
-/** Maximum number of readings until the log has settled. */
+/** Maximum number of reads until the log no longer changes. */
 const MAX_READINGS = 5
 
-/** Reads the log until waiting the declared lag adds nothing: on a busy machine a record may come later. */
+/**
+ * Reads the log until a wait of the declared lag adds no record, because a busy machine may write records
+ * late.
+ */
 async function settledLog(session: CheckContext, step: Step): Promise<void> {
   for (let n = 0, known = ''; n < MAX_READINGS; n++) {
     await session.wait(session.target.observability.log!.lag_ms)

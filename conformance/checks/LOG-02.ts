@@ -18,9 +18,9 @@ import { recordExchange, step, stepText } from '../evidence/step.ts'
 import { type Check, type Finding, finding, type Judging } from '../runner/check.ts'
 
 /**
- * Compares a record with what is known from outside: the request, where it went, and the usage that the
- * provider reported. Values unknown outside, such as a price or the name of a strategy, must only be present
- * and plausible. Fields that the target file does not map are skipped, except for Waybill, which has all.
+ * Compares a record with the facts known outside: the request, its target, and the usage that the provider
+ * reported. Other values, such as a price or the name of a strategy, must only be present and plausible.
+ * Fields that the target file does not map are skipped, except for Waybill, which has all fields.
  */
 function compare(
   record: unknown,
@@ -51,7 +51,7 @@ function compare(
       ),
     )
   }
-  // Waybill's own interface uses JSON numbers.
+  // Waybill's interface uses JSON numbers.
   const isAmount = (value: unknown) => (waybill ? typeof value === 'number' : true) && amountIn(value) >= 0
   const isName = (value: unknown) => typeof value === 'string' && value !== ''
 
@@ -67,12 +67,12 @@ function compare(
     JSON.stringify(entry?.model),
   )
   hold('latency', isAmount, 'a duration')
-  // A direct model has nothing to choose from; Waybill still records a word for it, other gateways need not.
+  // A direct model has only one target. Waybill still records a strategy for it, but other gateways need not.
   if (direct && waybill) hold('strategy', (value) => value === 'direct', '"direct"')
   else if (!direct && (waybill || (table && table.targets.length > 1))) hold('strategy', isName, 'a name')
   if (session !== undefined) hold('session', (value) => value === session, JSON.stringify(session))
   else if (waybill) hold('session', (value) => value === null, 'null, because none was sent')
-  // A provider that was not asked for usage reports none; the gateway may count by itself.
+  // A provider that was not asked for usage does not report it, and the gateway may count by itself.
   for (const [name, reported] of [
     ['input_tokens', at(usage, '/prompt_tokens')],
     ['output_tokens', at(usage, '/completion_tokens')],
@@ -99,7 +99,7 @@ export const recordNamesTheRoute = {
     const { session: declared } = session.target.capabilities
     for (const { id } of [...logical, ...direct])
       for (const stream of [false, true]) {
-        // Streamed calls belong to a session, the others do not.
+        // Only streamed calls belong to a session.
         const headers = declared && stream ? { [declared.header]: `session-${session.nonce()}` } : {}
         const exchange = await session.chat(call.with({ model: id, stream }), { model: id, stream, headers })
         await session.record(exchange)

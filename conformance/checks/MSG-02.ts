@@ -13,7 +13,7 @@ const ENDS = ['plain', 'finish-tool-calls', 'finish-length', 'finish-content-fil
 const ORDER =
   /^message_start (?:content_block_start (?:content_block_delta )*content_block_stop )*(?:message_delta )+message_stop $/
 
-/** Returns what makes a stream invalid, in a few words. */
+/** Returns the reason why a stream is invalid, in a few words. */
 function wrong(types: readonly string[], once: boolean): string | null {
   const times = (name: string) => types.filter((type) => type === name).length
   const single = ['message_start', 'message_stop', ...(once ? ['message_delta'] : [])].filter(
@@ -23,7 +23,7 @@ function wrong(types: readonly string[], once: boolean): string | null {
   return ORDER.test(`${types.join(' ')} `) ? null : `out of order: ${types.join(' ').slice(0, 200)}`
 }
 
-/** Returns true if the official clients can build on it: they keep these members and append the rest. */
+/** Returns true if the official clients can use this start: they keep its members and append the deltas. */
 const startsMessage = (message: AnyJson | undefined): boolean =>
   message?.type === 'message' &&
   message.role === 'assistant' &&

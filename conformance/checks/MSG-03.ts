@@ -7,7 +7,7 @@ import { stepText } from '../evidence/step.ts'
 import { type Check, finding } from '../runner/check.ts'
 import { messageEvents, messageStreams } from './messages.ts'
 
-/** Returns what is wrong with the indexes, in a few words. */
+/** Returns the problem with the indexes, in a few words. */
 function wrong(events: readonly AnyJson[]): string | null {
   let next = 0
   let open: number | null = null

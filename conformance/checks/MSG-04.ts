@@ -33,7 +33,7 @@ export const inputIsJson = {
       const { tools } = readAnswer(exchange)
       const got = tools.map((tool) => [tool.name, jsonOf(tool.arguments)])
       const see = refs(exchange, servedBy(evidence, exchange))
-      // Complete or empty: clients keep the member as it is until a delta comes.
+      // Input must be complete or empty: clients keep the member unchanged until a delta arrives.
       const inputs = blocksIn(exchange.body)
         .filter(({ type }) => type === 'tool_use')
         .map(({ input }) => input)

@@ -8,7 +8,7 @@ import { recordAfter, tokensOnRecord } from './use.ts'
 
 const call = step<{ usage: keyof typeof REPORTED }>('call')
 
-/** Usage that the provider reports, and that must be recorded. */
+/** Usage reported by the provider, and the expected record. */
 const REPORTED = {
   'with a cache': {
     usage: {

@@ -9,7 +9,7 @@ import { recordAfter, tokensOnRecord } from './use.ts'
 const call = step<{ last: keyof typeof LAST }>('stream')
 
 const FIRST = { input_tokens: 10, cache_read_input_tokens: 40, output_tokens: 1 }
-/** Usage in the last event, and what must be recorded. */
+/** Usage in the last event, and the expected record. */
 const LAST = {
   'tells the output': { usage: { output_tokens: 7 }, output: 7 },
   'tells all again': { usage: { ...FIRST, output_tokens: 7 }, output: 7 },

@@ -8,7 +8,7 @@ import { type Check, finding } from '../runner/check.ts'
 
 const call = step<{ stream: boolean }>('the provider is busy')
 
-/** Seconds that no gateway uses by itself. */
+/** Number of seconds that gateways do not use as a default. */
 const SECONDS = 7
 
 const SAID = { 'retry-after': String(SECONDS), 'x-should-retry': 'false' }

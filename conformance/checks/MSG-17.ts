@@ -11,7 +11,7 @@ const call = step<{ model: string; what: string }>('a tool returns a file')
 /** One white pixel. */
 const PIXEL =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=='
-/** Start of a document without pages. */
+/** First bytes of a PDF document without pages. */
 const PAGES = Buffer.from(
   '%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\ntrailer<</Root 1 0 R>>',
 ).toString('base64')
@@ -27,7 +27,7 @@ const FILES: Readonly<Record<string, { data: string; block: object }>> = {
   },
 }
 
-/** Returns every text in a request that a model reads as words, under each dialect's names. */
+/** Returns all texts in a request that a model reads as words, in each dialect. */
 function texts(value: unknown, name = ''): string[] {
   if (typeof value === 'string')
     return /^(text|content|output|arguments|instructions)$/.test(name) ? [value] : []

@@ -6,7 +6,7 @@ import { at } from '../evidence/reading.ts'
 import { step, stepText } from '../evidence/step.ts'
 import { type Check, finding } from '../runner/check.ts'
 
-/** One call per model; the prompt begins with a line that names the client, and has a part to be cached. */
+/** Step of one call per model. The prompt begins with a line that names the client, and has a part to cache. */
 export const callPerModel = step<{ model: string }>('call')
 
 export const LINE = 'x-anthropic-billing-header: cc_version=2.0.0; cc_entrypoint=cli;'

@@ -8,7 +8,7 @@ import { type Check, finding } from '../runner/check.ts'
 
 const list = step('list')
 
-/** Members that the official client needs to read and to page, each a string. */
+/** String members that the official client needs to read entries and pages. */
 const MEMBERS = ['id', 'type', 'display_name', 'created_at']
 
 export const modelsInItsShape = {
@@ -18,7 +18,7 @@ export const modelsInItsShape = {
   async exercise(session) {
     const { catalog } = session.target.capabilities
     const { client } = session.running.keys
-    // The official client's key header, and the target's own otherwise.
+    // Sends the key in the official client's header, or in the target's own header.
     const headers = { ...session.dialect.headers, ...(client !== null && { 'x-api-key': client }) }
     await session.ask(list, catalog!, { headers })
   },

@@ -16,7 +16,7 @@ const steps = {
   read: step('read of the file'),
 }
 
-/** Returns why the record of a relayed call cannot be found at this target; null if it can. */
+/** Returns the reason why this target's records of relayed calls cannot be found; null if they can. */
 function whyNoRecord({ observability: { headers, log } }: Target): string | null {
   if (headers.request_id === undefined)
     return 'its request ids are not in a header, and the body of a relayed answer is the provider’s'

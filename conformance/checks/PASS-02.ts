@@ -46,7 +46,7 @@ export const relayedIsUnchanged = {
       const entries = arrivedOf(evidence, nonce).filter(
         ({ method, endpoint }) => method === 'POST' && exchange.request.path.endsWith(endpoint),
       )
-      // A gateway may try another key, or another provider, after a refusal.
+      // A gateway may try another key or another provider after a refusal.
       const entry = entries.findLast((each) => !isRefused(each)) ?? entries[0]
       if (!entry)
         return [

@@ -5,7 +5,7 @@ import type { CheckContext } from '../runner/context.ts'
 import { readStep, readsSpentNothing } from './pure.ts'
 import { measuredWindow } from './window.ts'
 
-/** Calls each read path twice with every method, with its own query and with a foreign one. */
+/** Calls each read path twice with every method, with its own query and with a foreign query. */
 async function readEverything(session: CheckContext): Promise<void> {
   for (const path of session.target.capabilities.read_paths)
     for (const method of ['GET', 'HEAD', 'OPTIONS', 'GET']) {

@@ -2,7 +2,7 @@
 import { type Check, finding } from '../runner/check.ts'
 import { arrived, inferencesIn, names } from './window.ts'
 
-/** Minimum time that an idle gateway is watched, ms; the second for a quick run. */
+/** Minimum time for which an idle gateway is watched, ms: in a full run and in a quick run. */
 const IDLE_MS = 60_000
 const QUICK_IDLE_MS = 5_000
 
@@ -11,7 +11,7 @@ export const startAndIdle = {
   timeout: 180_000,
   async exercise(session) {
     const { capabilities, start } = session.target
-    // A start can only be watched if the suite may start an instance.
+    // Start-up can be watched only if the suite may start an instance.
     if (!('url' in start)) {
       session.mark('start_from')
       await session.another(null)

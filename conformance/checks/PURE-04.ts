@@ -12,13 +12,13 @@ const resolved = step<{ id: string }>('resolve')
 /** Number of times a route is resolved in a row, without a call in between. */
 const RESOLVES_IN_A_ROW = 54
 
-/** Longest cycle that is detected: weights 7 and 3 give ten steps. Longer ones are missed. */
+/** Longest cycle that is detected: weights 7 and 3 give ten steps. Longer cycles are missed. */
 const MAX_CYCLE = 10
 
 /**
- * Returns true if answers cycle, each one step after the one before. Random answers look like a cycle in
- * fewer than one of two million rows of this length, whatever their weights (the worst is about 9 to 1). A
- * constant answer is no cycle.
+ * Returns true if the answers are consecutive steps of a cycle. Random answers look like a cycle in fewer
+ * than one of two million rows of this length, whatever their weights (the worst is about 9 to 1). A constant
+ * answer is no cycle.
  */
 function areTurns(answers: readonly string[]): boolean {
   if (answers.length < RESOLVES_IN_A_ROW || new Set(answers).size === 1) return false

@@ -12,7 +12,7 @@ const steps = {
   read: step('read'),
 }
 
-/** Returns size and time of every file of a gateway, except SQLite's shared memory, which is no content. */
+/** Returns size and time of all files of a gateway, except SQLite's shared memory, which has no content. */
 async function factsOf(session: CheckContext): Promise<Record<string, string>> {
   const files = [...(await session.running.files!.list())].filter(([name]) => !name.endsWith('-shm'))
   return Object.fromEntries(
@@ -20,10 +20,10 @@ async function factsOf(session: CheckContext): Promise<Record<string, string>> {
   )
 }
 
-/** Time to wait for artifacts, ms: one is written within five seconds of its call's end. */
+/** Time to wait for artifacts, ms: an artifact is written within five seconds of its call's end. */
 const ARTIFACTS_WAIT_MS = 6_000
 
-/** Returns the files once earlier calls are written and none has changed for a second. */
+/** Returns the files once earlier calls are written and no file has changed for a second. */
 async function settledFiles(session: CheckContext): Promise<Record<string, string>> {
   await session.wait(ARTIFACTS_WAIT_MS - 1_000)
   let files = await factsOf(session)

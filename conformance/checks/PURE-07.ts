@@ -38,7 +38,7 @@ export const refusedCallsSpendNothing = {
   },
   judge({ evidence }) {
     const asked = refused.in(evidence)
-    // A call that its provider refused costs nothing, and one that was let through was not refused.
+    // A call that the provider refused costs nothing, and an accepted call was not refused.
     const spentIn = (entries: typeof evidence.ledger) =>
       inferencesIn(entries).filter(({ answer }) => (answer.status ?? 0) < 400)
     const each = asked.map((each) => {

@@ -11,7 +11,7 @@ const unknown = step<{ model: string }>('unknown model')
 export const unknownIds = {
   id: 'ROUTE-03',
   async exercise(session) {
-    // A gateway may leave unknown models to the provider, which then refuses.
+    // A gateway may pass unknown models to the provider, which then refuses them.
     const script = [{ scenario: '404' }]
     for (const model of ['no-such-route', 'no-such-provider/no-such-model'])
       await session.chat(unknown.with({ model }), { model, script })

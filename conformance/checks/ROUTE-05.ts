@@ -11,7 +11,7 @@ import { listed } from '../evidence/wording.ts'
 import { absent, type Check, finding } from '../runner/check.ts'
 import type { CheckContext } from '../runner/context.ts'
 
-/** Fields of OpenAI's chat request, with values that are not defaults. */
+/** Fields of OpenAI's chat request, with values other than the defaults. */
 const KNOWN = {
   temperature: 0.3,
   top_p: 0.9,
@@ -55,10 +55,10 @@ const FURTHER = {
   tools: KNOWN.tools,
 }
 
-/** Fields for reasoning models only: other models refuse them, and so may a gateway that knows this. */
+/** Fields for reasoning models only. Other models refuse these fields, so a gateway may refuse them, too. */
 const OF_REASONING = { reasoning_effort: 'low', verbosity: 'low' }
 
-/** Fields that a gateway may not know yet. Leaving one out shows that it is unknown; changing it is worse. */
+/** Fields that a gateway may not know yet. It may leave out an unknown field, but not change it. */
 const YOUNG = new Set([
   ...['metadata', 'store', 'service_tier', 'prompt_cache_key', 'safety_identifier'],
   ...Object.keys(OF_REASONING),
@@ -106,8 +106,8 @@ const KNOWN_MESSAGES = (nonce: string) => [
 ]
 
 /**
- * Returns the meaning of a value: a null member, an empty content and a tool that is not strict equal their
- * absence, one text part equals the text, and arguments are JSON.
+ * Returns the meaning of a value. Null members, empty content and `strict: false` equal their absence, one
+ * text part equals the text, and arguments are compared as JSON.
  */
 function meaningOf(value: unknown): unknown {
   if (Array.isArray(value)) {
@@ -127,18 +127,18 @@ function meaningOf(value: unknown): unknown {
   )
 }
 
-/** Renames the system role: newer models use developer. */
+/** Renames the system role, because newer models use `developer`. */
 const renamed = (key: string, value: unknown): unknown =>
   key === 'role' && value === 'developer' ? 'system' : value
 
-/** Returns the first model in the target file for this check's calls, otherwise the called id. */
+/** Returns the first model that the target file names for this check's calls, or else the called id. */
 function firstModel({ model: id, target }: Pick<CheckContext, 'model' | 'target'>): string {
   const { logical, direct } = target.models
   const route = logical.find((each) => each.id === id)
   return route?.targets[0]?.model ?? direct.find((each) => each.id === id)?.model ?? id
 }
 
-/** Endpoint of the mock at which a request has the fields of the client's. */
+/** Endpoint of the mock at which the provider's request has the same fields as the client's. */
 const HERE = 'chat/completions'
 
 const call = step<{ stream: boolean; further: boolean }>('call')
@@ -148,7 +148,7 @@ export const knownFields = {
   async exercise(session) {
     for (const stream of [false, true]) {
       const messages = KNOWN_MESSAGES(session.nonce())
-      // Once with values that are not defaults, and once with 0, which is a value too.
+      // Calls once with values other than the defaults, and once with 0, which is also a value.
       const more = stream ? { temperature: 0, stream_options: { include_usage: true } } : {}
       const body = { ...KNOWN, messages, ...more }
       await session.chat(call.with({ stream, further: false }), { stream, body })
@@ -174,7 +174,7 @@ export const knownFields = {
             [ref(exchange)],
           ),
         ]
-      // Some models take tools in responses only, and a gateway may know this.
+      // Some models accept tools in responses only, and a gateway may know this.
       if (entry.endpoint !== HERE)
         return [
           absent('fields-arrive', `The call was translated for ${where(entry)} (${entry.endpoint}).`, [
@@ -191,7 +191,7 @@ export const knownFields = {
       const LIMITS = ['max_tokens', 'max_completion_tokens']
       const renames = (name: string) =>
         LIMITS.includes(name) && LIMITS.some((other) => arrived(other) === asked[name])
-      // Reasoning models refuse these; a gateway that knows this may leave them out, not change them.
+      // Reasoning models refuse these fields; a gateway may leave them out, but not change them.
       const spared = (name: string) =>
         SAMPLING.includes(name) && arrived(name) === undefined && REASONING.test(entry.model ?? '')
       const isUnknown = (name: string) => YOUNG.has(name) && arrived(name) === undefined
@@ -201,7 +201,7 @@ export const knownFields = {
       )
       const changed = notAsAsked.filter((name) => !isUnknown(name))
       const young = notAsAsked.filter(isUnknown)
-      // Only Waybill must avoid unknown fields that the provider lets pass.
+      // Only Waybill must avoid unknown fields that the provider tolerates.
       const invalid = entry.problems.filter((problem) => waybill || !problem.startsWith('unknown field'))
       return [
         finding(

@@ -10,7 +10,7 @@ import { endText } from '../evidence/wording.ts'
 import { type Check, finding } from '../runner/check.ts'
 import type { CheckContext } from '../runner/context.ts'
 
-/** Statuses after which no gateway may fall back unless it declares so. */
+/** Statuses after which a gateway may fall back only if it declares this. */
 const FINAL = [400, 413, 422]
 
 const call = step<{ status: number; stream: boolean }>('the first target fails')
@@ -31,7 +31,7 @@ export const fallbackConditions = {
   async exercise(session) {
     const { fallback_statuses } = session.target.capabilities
     for (const status of fallback_statuses) await tryFallback(session, status)
-    // One is enough to show that streams fall back as well.
+    // One streamed call is enough to show that streams fall back as well.
     await tryFallback(session, aFallbackStatus(session.target), true)
     for (const status of FINAL.filter((each) => !fallback_statuses.includes(each)))
       await tryFallback(session, status)

@@ -19,7 +19,7 @@ export const nothingAfterCommit = {
       ['error event', { failure: 'synthetic' }],
     ]
     for (const [how, ending] of endings) {
-      // The provider fails after the client has the first event: until then a gateway may still fall back.
+      // The provider fails after the client has the first event: before that, a gateway may still fall back.
       const gate = session.nonce()
       const script = [{ events: [delta('one'), { gate }, ending] }]
       const call = await session.openChat(broken.with({ how }), { model, stream: true, script })
@@ -37,7 +37,7 @@ export const nothingAfterCommit = {
   judge: ({ evidence }) =>
     broken.in(evidence).map((exchange) => {
       const entries = requestsOf(evidence, exchange)
-      // Attempts before a provider began to answer do not retry the answer.
+      // Attempts before the start of an answer are not retries of the answer.
       const began = entries.findIndex(({ answer }) => answer.status === 200)
       const retries = entries.slice(began + 1)
       return finding(

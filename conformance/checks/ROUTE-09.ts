@@ -17,7 +17,7 @@ const steps = {
   again: step('again'),
 }
 
-/** Seconds for which the provider asks to be left alone: time for a few calls, longer on a busy machine. */
+/** Seconds in the provider's `Retry-After`: time for a few calls, longer on a busy machine. */
 const RETRY_AFTER = [3, 15, 45] as const
 
 async function coolDown(session: CheckContext, seconds: number): Promise<void> {
@@ -35,7 +35,7 @@ async function coolDown(session: CheckContext, seconds: number): Promise<void> {
 }
 
 /**
- * Returns calls made while the target cooled down in the last round. Calls that a slow machine makes too late
+ * Returns calls made while the target cooled down in the last round. Calls that a slow machine made too late
  * prove nothing.
  */
 function inTime({ exchanges, facts }: Pick<Evidence, 'exchanges' | 'facts'>) {
@@ -65,7 +65,7 @@ export const coolingIsHonoured = {
   judge({ evidence }) {
     const { cools, calls: meanwhile, resolved } = inTime(evidence)
     const again = steps.again.in(evidence).at(-1)!
-    // Entries that carry no nonce of the suite's calls.
+    // Entries without a nonce of the suite's calls.
     const ours = new Set(evidence.exchanges.map(({ nonce }) => nonce))
     const probes = evidence.ledger.filter(
       ({ at, nonce }) => at > cools.at && (nonce === null || !ours.has(nonce)),

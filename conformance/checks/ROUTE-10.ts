@@ -12,18 +12,18 @@ import { A, B, C, N, ofModel, repeat, repeatedCall, shares, targets } from './ro
 const holding = step('held')
 
 /**
- * Calls held open over three targets: one target then has at least four, well above what a call that has just
- * ended adds.
+ * Calls held open over three targets: one target then has at least four, clearly more than an ended call that
+ * is still counted.
  */
 const HELD_CALLS = 12
 
 /**
- * Short calls in addition. Ignoring load misses one of three targets with all of them once in ten million
- * times.
+ * Additional short calls. A gateway that ignores load avoids one of three targets with all of these calls
+ * once in ten million runs.
  */
 const SHORT_CALLS = 40
 
-/** Holds calls on all targets, then only those on one, and makes short calls one after the other. */
+/** Holds calls on all targets, releases those on two of them, and then makes short calls one after the other. */
 async function besideABusyOne(session: CheckContext): Promise<void> {
   const held: { gate: string; done: Promise<Exchange>; target: string }[] = []
   for (let n = 0; n < HELD_CALLS; n++) {
@@ -41,13 +41,13 @@ async function besideABusyOne(session: CheckContext): Promise<void> {
     await Promise.all(calls.map(({ done }) => done))
   }
   await letGo(held.filter(({ target }) => target !== busy))
-  // A gateway may count a call a moment longer than its client sees.
+  // A gateway may count a call for a moment after its client has seen the end.
   await session.drain()
   await repeat(session, SHORT_CALLS, 'least-busy')
   await letGo(on(busy))
 }
 
-/** Checks that no short call goes to the target with the held calls: another was always idle. */
+/** Checks that no short call goes to the target with the held calls: another target was always idle. */
 function leastBusyPicks(evidence: Evidence): Finding {
   const short = ofModel(repeatedCall.in(evidence), 'least-busy')
   const over = Math.max(...short.map(({ end_at }) => end_at))
@@ -107,8 +107,8 @@ export const strategyTests = {
   timeout: 90_000,
   async exercise(session) {
     await session.another('strategies')
-    // First, while no latency is known. The first target is slow; after each was measured, no call goes to
-    // it.
+    // Runs first, while no latency is known. The first target is slow: once every target is measured, no call
+    // may go there.
     const slow = [
       {
         provider: 'openai',

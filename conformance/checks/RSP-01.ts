@@ -13,7 +13,7 @@ export const responseStreams = step<{ model: string; scenario: string }>('stream
 
 const LAST = /^response\.(completed|incomplete)$/
 
-/** Returns every event with a type: those of the response, keepalives, and the gateway's own. */
+/** Returns all events with a type: the response's events, keepalives, and the gateway's own events. */
 const allIn = (body: string): AnyJson[] =>
   readEvents(body)
     .map(({ data }) => jsonOf(data) as AnyJson)
@@ -24,13 +24,13 @@ const isOfResponse = ({ type }: AnyJson): boolean => type.startsWith('response.'
 export const eventsOfResponse = (body: string): AnyJson[] => allIn(body).filter(isOfResponse)
 
 /**
- * Returns what is wrong with order or numbers, in a few words. `strictly`: numbered from 0, with in_progress
- * after created; clients need neither.
+ * Returns the problem with order or numbers, in a few words. `strictly` also requires numbers from 0, and
+ * in_progress after created, which clients do not need.
  */
 function wrong(all: readonly AnyJson[], strictly: boolean): string | null {
   const events = all.filter(isOfResponse)
   const types = events.map(({ type }) => String(type))
-  // A keepalive is numbered like the others; the gateway's own events may have no number.
+  // A keepalive has a number like other events; the gateway's own events may have none.
   const numbers = all
     .filter((event) => isOfResponse(event) || event.sequence_number !== undefined)
     .map(({ sequence_number }) => sequence_number)
@@ -55,9 +55,9 @@ function wrong(all: readonly AnyJson[], strictly: boolean): string | null {
 }
 
 /**
- * Returns the first text for a part that does not exist yet, in a few words. The official clients keep the
- * parts of a message in a list that the item begins and each `content_part.added` extends; they throw for any
- * other text.
+ * Describes the first text for a part that does not exist yet. The official clients store a message's parts
+ * in a list: the item starts it, and each `content_part.added` extends it. They throw for text without a part
+ * in the list.
  */
 function homeless(events: readonly AnyJson[]): string | null {
   const parts = new Map<unknown, number>()

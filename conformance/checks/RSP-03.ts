@@ -24,11 +24,11 @@ export const responsesEnd = {
   },
   judge: ({ evidence }) =>
     call.in(evidence).map((exchange) => {
-      // Keepalives and the gateway's own events may come anywhere.
+      // Keepalives and the gateway's own events may occur anywhere.
       const last = readEvents(exchange.body)
         .map(({ data }) => jsonOf(data) as AnyJson | undefined)
         .findLast((event) => /^(response\.|error$)/.test(event?.type ?? ''))
-      // Before the response starts an error is a status.
+      // Before the response starts, an error is a status.
       const refused = exchange.status === null || exchange.status >= 400
       const ok = refused || exchange.end === 'cut' || TERMINAL.includes(last?.type)
       return finding(

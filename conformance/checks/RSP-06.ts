@@ -41,14 +41,14 @@ export const previousResponse = {
       const entry = servedBy(evidence, exchange)
       const sent = at(entry?.body, '/previous_response_id')
       const native = made != null && !isCrossed(first!, made)
-      // A gateway may send the provider the whole history instead, but must not lose it.
+      // A gateway may send the whole history to the provider instead, but must not lose the history.
       const kept =
         entry !== null &&
         ((native && sent === at(jsonOf(made.answer.body ?? ''), '/id') && entry.provider === made.provider) ||
           holdsWords(entry, first!))
       return finding(
         'history-is-never-dropped',
-        // If the provider stores no answers, an id may be refused in the words for that.
+        // If the provider does not store answers, an id may be refused with the message for this case.
         kept || (!native && isRefused(evidence, exchange, waybill)),
         `what became of previous_response_id in "${stepText(exchange)}"`,
         {
@@ -77,7 +77,10 @@ export const previousResponse = {
   ],
 } satisfies Check
 
-/** Returns true if the call was refused for its id without spending: clients then send the whole history. */
+/**
+ * Returns true if the call was refused for its id without spending: clients then send the whole history
+ * instead.
+ */
 const isRefused = (evidence: Evidence, exchange: Exchange, waybill: boolean): boolean =>
   requestsOf(evidence, exchange).length === 0 &&
   dialectOf(exchange).isError(exchange.body) &&

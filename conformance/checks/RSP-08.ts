@@ -8,7 +8,7 @@ import { ordinaryCall, pace } from './pace.ts'
 
 const upgrade = step('upgrade')
 
-/** Maximum delay that counts as at once, ms. */
+/** Maximum delay that counts as immediate, ms. */
 const AT_ONCE_MS = 2_000
 
 export const upgradesAreAnswered = {

@@ -22,7 +22,7 @@ export const turnState = {
   async exercise(session) {
     const script = [{ headers: { [NAME]: STATE }, body: response() }]
     const { headers } = await session.chat(steps.told, { script })
-    // A client returns the value as it received it, however a gateway wraps it.
+    // A client returns the received value unchanged, even if a gateway wraps it.
     await session.chat(steps.returned, { headers: { [NAME]: headers[NAME] ?? STATE } })
   },
   judge: ({ evidence }) =>

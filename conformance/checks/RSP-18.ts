@@ -15,7 +15,7 @@ const steps = {
   good: step('an ordinary message'),
 }
 
-/** Texts that are sent instead of an ordinary message. */
+/** Texts that replace the ordinary message. */
 const BAD: Readonly<Record<string, (message: string) => string | Buffer>> = {
   'cut off': (message) => message.slice(0, -1),
   'a list': (message) => `[${message}]`,

@@ -21,11 +21,11 @@ const steps = {
   failure: step<{ model: string }>('a provider refuses, over a WebSocket'),
 }
 
-/** Events that every client of responses reads; a gateway may send further ones, when it likes. */
+/** Events that every client of responses reads; a gateway may send other events at any time. */
 const KNOWN =
   /^response\.(created|completed|incomplete|failed|(output_item|content_part)\.(added|done)|(output_text|function_call_arguments)\.(delta|done))$/
 
-/** Returns the known types of events, each once, in the order in which they first came. */
+/** Returns the known event types, each once, in order of first occurrence. */
 const typesIn = ({ body }: Exchange): string[] => [
   ...new Set(
     readEvents(body)

@@ -71,7 +71,7 @@ export const keptUntilDeleted = {
       const [read, deleted, gone] = [of(steps.read), of(steps.deleted), of(steps.gone)]
       const entry = servedBy(evidence, made)
       const isTranslated = entry !== null && isCrossed(made, entry)
-      // Only its provider keeps an answer for a gateway that keeps none itself.
+      // A gateway that stores no answers relies on the provider's copy.
       if (!read || !deleted || !gone || (isTranslated && read.status !== 200)) return []
       const isIt =
         read.status === 200 &&

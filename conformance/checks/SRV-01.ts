@@ -21,7 +21,7 @@ const just =
     value === wanted
 const textOrNull: Is = (value) => value === null || typeof value === 'string'
 
-/** JSON pointer -> what a client reads there, in each dialect. */
+/** JSON pointer -> test of the member that a client reads there, by dialect. */
 const MEMBERS: Readonly<Partial<Record<DialectName, Readonly<Record<string, Is>>>>> = {
   chat: {
     '/id': filled,

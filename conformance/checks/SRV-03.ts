@@ -15,7 +15,7 @@ const steps = {
   afterwards: step('afterwards'),
 }
 
-/** Returns a malformed body that can cost one token at most, should the server take it. */
+/** Returns a malformed body that costs at most one token if the server accepts it. */
 function withLimit(body: string, { dialect }: CheckContext): string {
   if (dialect.limit === null || !body.includes('"model":') || !body.endsWith('}')) return body
   return JSON.stringify({ ...JSON.parse(body), [dialect.limit]: 1 })
@@ -57,7 +57,7 @@ export const badRequestsAreRefused = {
         },
       ]
     }),
-    // A server of a single model may take any name for it.
+    // A server with a single model may accept any name for it.
     ...steps.unknown.in(evidence).map((exchange) => ({
       ...finding(
         'unknown-model-is-refused',

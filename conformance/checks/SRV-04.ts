@@ -8,7 +8,7 @@ import { ANSWER_TIMEOUT_MS, answered, FEW_TOKENS, isTokenCount, small, usageCoun
 
 const call = step<{ stream: boolean; long: boolean }>('call')
 
-/** Words that no server can read as the same number of tokens as nothing. */
+/** Words that must increase the number of tokens on every server. */
 const MANY_WORDS = Array.from({ length: 60 }, (_, index) => `Item ${index + 100} is here.`).join(' ')
 
 export const usageIsCounted = {

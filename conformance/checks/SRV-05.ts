@@ -25,7 +25,7 @@ export const theLimitIsReported = {
       const what = `the reason for the end of a ${exchange.details.stream ? 'streamed' : 'whole'} answer`
       const first = answered(exchange, 'a call with a small limit')
       if (!first.ok) return [first]
-      // The model may have ended by itself before the limit, or with its last token.
+      // The model may have ended by itself before the limit or with its last token.
       if (!isTokenCount(output) || (output >= FEW_TOKENS && reason === 'stop'))
         return [
           first,

@@ -7,7 +7,7 @@ import { ANSWER_TIMEOUT_MS, answered, small } from './server.ts'
 
 const call = step<{ stream: boolean }>('call')
 
-/** Letters that hardly any text avoids, whatever the model. */
+/** Letters that occur in almost every text of any model. */
 const STOPS = ['e', 'a', 'o', 'i']
 
 export const stopStringsStayOut = {

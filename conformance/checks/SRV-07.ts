@@ -23,7 +23,7 @@ const call = step<{ stream: boolean }>('call')
 const NAME = 'pick_a_city'
 const about = { name: NAME, description: 'Picks a city.' }
 
-/** Members of a body that force a call to the tool. */
+/** Members of a body that force a call of the tool. */
 const FORCED: Readonly<Partial<Record<DialectName, object>>> = {
   chat: {
     tools: [{ type: 'function', function: { ...about, parameters: FORM } }],

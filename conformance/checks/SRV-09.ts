@@ -30,7 +30,7 @@ export const theModelIsListed = {
           },
           [ref(exchange)],
         ),
-        // An alias, or a model that is loaded on demand, need not be listed.
+        // Aliases and models that are loaded on demand need not be listed.
         {
           ...finding(
             'called-model-is-listed',

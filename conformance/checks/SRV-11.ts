@@ -77,7 +77,7 @@ function findingsOf(
 const isVector = (value: unknown): value is number[] =>
   Array.isArray(value) && value.length > 0 && value.every((each) => Number.isFinite(each))
 
-/** Reads little-endian floats in base64; a list stays as it is. */
+/** Reads little-endian floats in base64; returns a list unchanged. */
 function floatsIn(value: unknown): unknown {
   if (typeof value !== 'string') return value
   const bytes = Buffer.from(value, 'base64')

@@ -8,7 +8,7 @@ import { ANSWER_TIMEOUT_MS, answered, small } from './server.ts'
 
 const steps = { hostile: step<{ body: string }>('hostile'), afterwards: step('afterwards') }
 
-/** Bodies that have crashed servers; none is a valid request. */
+/** Invalid bodies that have crashed servers. */
 const BODIES: Readonly<Record<string, string>> = {
   'nested 100,000 deep': `{"model":"MODEL","messages":${'['.repeat(100_000)}`,
   'a key 1 MB long': `{"${'x'.repeat(2 ** 20)}":1}`,

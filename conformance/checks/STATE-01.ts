@@ -18,10 +18,10 @@ export const threadSteps = {
   unknown: step('a thread of nobody goes on'),
 }
 
-/** As the official clients name this feature. */
+/** Headers with which the official clients request this feature. */
 const HEADERS = { 'anthropic-version': '2026-10-21', 'anthropic-beta': 'message-threads-2026-08-12' }
 
-/** Body of a turn that continues a thread: it contains nothing of the turns before. */
+/** Returns the body of a turn that continues a thread, without the earlier turns. */
 const continuing = (previous_message_id: string) => ({
   headers: HEADERS,
   body: { thread: { type: 'continue', previous_message_id } },
@@ -30,11 +30,11 @@ const continuing = (previous_message_id: string) => ({
 
 export const isAnswered = ({ answer }: LedgerEntry): boolean => answer.status === 200
 
-/** Returns the call that began the thread of a later one. */
+/** Returns the call that began the thread of a later call. */
 export const firstOf = (evidence: Evidence, { details }: Pick<Exchange, 'details'>): Exchange =>
   threadSteps.first.in(evidence).find((each) => each.details.model === details.model)!
 
-/** Returns true if the provider got the id of its own answer, or the whole conversation instead. */
+/** Returns true if the provider received the id of its own answer or the whole conversation. */
 export function keepsHistory(evidence: Evidence, first: Exchange, entry: LedgerEntry): boolean {
   const made = servedBy(evidence, first)
   const isMaker = made !== null && !isCrossed(first, made) && made.provider === entry.provider
@@ -45,7 +45,7 @@ export function keepsHistory(evidence: Evidence, first: Exchange, entry: LedgerE
   )
 }
 
-/** Returns true if a turn was refused in the client's dialect, and nothing was spent on it. */
+/** Returns true if a turn was refused in the client's dialect without any spending. */
 export const isRefused = (exchange: Exchange, entries: readonly LedgerEntry[]): boolean =>
   !entries.some(isAnswered) &&
   exchange.status !== null &&
@@ -53,7 +53,7 @@ export const isRefused = (exchange: Exchange, entries: readonly LedgerEntry[]): 
   exchange.status < 500 &&
   dialectOf(exchange).isError(exchange.body)
 
-/** Returns true if an error has this code, where the official clients look for it. */
+/** Returns true if an error has this code in the place that the official clients read. */
 export const hasCode = ({ body }: Exchange, code: string): boolean =>
   at(jsonOf(body), '/error/details/error_code') === code
 

@@ -12,16 +12,16 @@ import { type Check, finding } from '../runner/check.ts'
 import { namesLoss } from './asked.ts'
 import { isAnswered, isRefused } from './STATE-01.ts'
 
-/** `what` is one of OBJECTS. */
+/** Step of a call; `what` is the name of an object in OBJECTS. */
 const call = step<{ model: string; what: string }>('call')
 
-/** Mark within each id. */
+/** Mark that occurs in each id. */
 const MARK = 'of_nobody_waybill'
 
-/** The only object here that contains no part of the conversation. */
+/** Only object here that is not part of the conversation. */
 const CONTAINER = 'a container'
 
-/** Objects that only a provider of this dialect can have stored, as a request names them. */
+/** Objects that only a provider of this dialect can store, in the form in which a request names them. */
 const OBJECTS: Readonly<Partial<Record<DialectName, Readonly<Record<string, object>>>>> = {
   messages: { [CONTAINER]: { container: `container_${MARK}` } },
   responses: {

@@ -24,7 +24,7 @@ export const headersAfterFallback = {
     evidence.exchanges.map((exchange) => {
       const entries = requestsOf(evidence, exchange)
       const fellBack = movedOn(target, exchange, entries).length > 0 && exchange.status === 200
-      // ROUTE-07 checks that it falls back.
+      // ROUTE-07 checks that the gateway falls back.
       return fellBack
         ? headersName(evidence, target, exchange)
         : doubt(

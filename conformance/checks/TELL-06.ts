@@ -61,7 +61,7 @@ export const hostileNames = {
       ]
     }),
     ...steps.line.in(evidence).map((exchange) => {
-      // The line may have its own colours; a name may add nothing.
+      // The line may have its own colours, but a name must not add any.
       const { body } = exchange
       const rest = body.replaceAll(COLOUR, '').replaceAll('\n', '')
       const hostile = /\p{Cc}|[\u202a-\u202e\u2066-\u2069]/u.test(rest) || body.includes(`${ESC}[31mred`)

@@ -29,18 +29,19 @@ export const usageIsOnRecord = {
       const { fields } = target.observability.log!
       const record = recordIn(target, reading, requestIdOf(target, exchange) ?? '')
       const { entry, sent } = sides(evidence, exchange)
-      // Waybill's own interface uses JSON numbers.
+      // Waybill's interface uses JSON numbers.
       const recorded = [at(record, fields.input_tokens), at(record, fields.output_tokens)].map((count) =>
         waybill || count == null ? count : amountIn(count),
       )
       const reported = countsIn(sent).slice(0, 2)
-      // Anthropic's input tokens do not include cached ones; a log may do the same.
+      // Anthropic's input tokens exclude cached tokens, and a log may do the same.
       const fresh = amountIn(reported[0]) - amountIn(at(sent, CACHED) ?? 0)
       const said =
         !waybill && entry && providerDialectOf(entry).name === 'messages'
           ? [reported, [fresh, reported[1]]]
           : [reported]
-      // A provider that was not asked for usage reports none; other gateways may then count by themselves.
+      // A provider that was not asked for usage does not report it; other gateways may then count by
+      // themselves.
       const ok =
         sent === null
           ? entry !== null && (!waybill || !recorded.some((count) => typeof count === 'number' && count > 0))

@@ -9,7 +9,10 @@ import { pairs, recordAfter } from './use.ts'
 
 const call = step<{ scenario: string }>('call')
 
-/** US dollars per million tokens; with steps for long requests, their first, in which these calls stay. */
+/**
+ * Prices in US dollars per million tokens. If long requests have further price steps, this is the first step,
+ * which these calls do not leave.
+ */
 type Rate = number | { readonly base: number }
 type Rates = Readonly<Record<string, Rate | undefined>>
 

@@ -36,7 +36,7 @@ export const halfWay = {
         const [input, output, source] = ['input', 'output', 'source'].map((name) =>
           at(record, `/tokens/${name}`),
         )
-        // The output may be 0 tokens if the client left before any text arrived.
+        // Output may be 0 tokens if the client left before any text arrived.
         const least = readAnswer(exchange).content === '' ? 0 : 1
         const ok =
           source === 'estimated' &&

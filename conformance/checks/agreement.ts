@@ -1,19 +1,19 @@
-// Contradictions within an answer: values that occur several times (texts as deltas and whole, ids, indexes)
-// must agree. Pure.
+// Finds contradictions within an answer: values that occur several times must agree, such as texts (as deltas
+// and whole), ids and indexes. Pure.
 import { isDeepStrictEqual } from 'node:util'
 import type { DialectName } from '../dialects/dialect.ts'
 import { type AnyJson, jsonOf, readEvents } from '../evidence/reading.ts'
 
 /** Contradictions by kind, in a few words each. */
 export interface Contradictions {
-  /** Texts and arguments: the joined deltas against each complete copy. */
+  /** Contradictions of texts and arguments: joined deltas against each complete copy. */
   readonly texts: string[]
   readonly ids: string[]
-  /** Indexes, and what they refer to. */
+  /** Contradictions between indexes and the items to which they refer. */
   readonly places: string[]
-  /** `event:` lines against the types in the data. */
+  /** Contradictions between `event:` lines and the types in the data. */
   readonly names: string[]
-  /** Status of a response or item against the event that ends it. */
+  /** Contradictions between the status of a response or item and its last event. */
   readonly states: string[]
 }
 
@@ -49,7 +49,7 @@ function distinct(ids: readonly unknown[], of: string): string[] {
   ]
 }
 
-/** Compares chunks: each has the answer's id, and a tool call has its id from its first part on. */
+/** Compares chunks: each has the answer's id, and a tool call has its id from the first part on. */
 function inChat(body: string): Contradictions {
   const found = none()
   const whole = jsonOf(body) as AnyJson | undefined
@@ -101,8 +101,8 @@ const DELTAS: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * Events that need an `event:` line: clients skip those of messages without one, and read responses by the
- * data.
+ * Events that need an `event:` line. Clients of messages skip events without the line; clients of responses
+ * read the data.
  */
 const NAMED = /^(message_(start|delta|stop)|content_block_(start|delta|stop))$/
 
@@ -146,7 +146,7 @@ function messageEvent(
   const { type, index, delta, content_block, message } = json
   if (!NAMED.test(type)) return
   if (event !== type) names.push(`${type} is named ${event ?? 'by no line'}`)
-  // Clients append the blocks that follow to these.
+  // Clients append the following blocks to these blocks.
   if (type === 'message_start' && (message?.content ?? []).length > 0)
     texts.push('message_start holds content already')
   if (type === 'content_block_start')
@@ -232,7 +232,7 @@ function inResponses(body: string): Contradictions {
   const responses = new Set<unknown>()
   for (const { event, json } of parsed(body)) {
     if (typeof json.type !== 'string' || !json.type.startsWith('response.')) continue
-    // Not every client uses the line.
+    // Not every client uses the `event:` line.
     if (event !== null && event !== 'message' && event !== json.type)
       found.names.push(`${json.type} is named ${event}`)
     if (json.response !== undefined) responses.add(json.response?.id)

@@ -1,12 +1,12 @@
-// Reads a provider's request into a form that is the same for all dialects, so that a request and its
-// translation can be compared. Pure.
+// Reads a provider's request into one form for all dialects, so that a request and its translation can be
+// compared. Pure.
 
 import type { DialectName } from '../dialects/dialect.ts'
 import type { Exchange } from '../evidence/evidence.ts'
 import type { AnyJson } from '../evidence/reading.ts'
 
 export interface AskedFor {
-  /** Texts above the conversation. */
+  /** Instructions: texts before the conversation. */
   readonly instructions: string
   /** Role and text of each turn that has text. */
   readonly turns: readonly string[]
@@ -21,7 +21,7 @@ export interface AskedFor {
   readonly stop: readonly unknown[]
   /** Sources of images: URLs, including `data:`. */
   readonly images: readonly string[]
-  /** Calls in the history, and each result by its id. */
+  /** Calls in the history, and results by call id. */
   readonly calls: readonly { readonly id: string; readonly name: string; readonly arguments: string }[]
   readonly results: ReadonlyMap<string, string>
 }
@@ -29,7 +29,7 @@ export interface AskedFor {
 const listOf = (value: unknown): AnyJson[] =>
   (Array.isArray(value) ? value : []).filter((each) => typeof each === 'object' && each !== null)
 
-/** Returns a text, or the joined texts of parts. */
+/** Returns a text or the joined texts of parts. */
 const textOf = (content: unknown): string =>
   typeof content === 'string'
     ? content
@@ -46,7 +46,7 @@ const isAbove = (role: unknown): boolean => role === 'system' || role === 'devel
 
 const settings = ({ temperature, top_p }: AnyJson) => ({ temperature, top_p })
 
-/** Returns the choice as chat and responses write it; a forced tool is in `function`, or flat. */
+/** Reads the tool choice of chat and responses; a forced tool is in `function`, or flat. */
 const choiceOf = (choice: AnyJson | string | undefined): string | null =>
   typeof choice === 'string'
     ? choice === 'required'
@@ -154,6 +154,6 @@ const READERS: Readonly<Partial<Record<DialectName, (body: AnyJson) => AskedFor>
 export const askedFor = (dialect: DialectName, body: unknown): AskedFor | null =>
   READERS[dialect]?.((body ?? {}) as AnyJson) ?? null
 
-/** Returns true if a header of the answer names something that a translation left out. */
+/** Returns true if a header of the answer names a loss in translation. */
 export const namesLoss = ({ headers }: Exchange): boolean =>
   Object.entries(headers).some(([name, value]) => /loss|dropped|warning/.test(name) && value !== '')

@@ -1,4 +1,4 @@
-// Shared by the checks of CAT.
+// Parts that the CAT checks share.
 import { z } from 'zod'
 
 /** OpenAI's model list; gateways may add fields. */

@@ -1,4 +1,4 @@
-// The table of usages: each row bills what it reports, and prices are applied as they are declared.
+// Tests the table of usages: each row bills its reported tokens, and prices are applied as declared.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { USAGES, usdOf } from './cost.ts'

@@ -1,5 +1,5 @@
-// Shared by the checks of COST: makes a call for each usage of usages.yaml, and compares the cost on record with what the
-// provider bills for it at the prices that the target file declares. Knows no price itself.
+// Parts that the COST checks share. Makes a call for each usage in usages.yaml, and compares the recorded
+// cost with the provider's bill at the prices that the target file declares. Contains no prices.
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import { z } from 'zod'
@@ -28,7 +28,7 @@ const row = z
     usage: z.looseObject({ input: count, output: count }),
     bill: z.partialRecord(z.enum([...TOKENS, 'web_search']), count).optional(),
     by: factors.default({}),
-    /** Factors that the target must declare although they do not count. */
+    /** Factors that the target must declare although they do not affect the cost. */
     needs: factors.default({}),
     over: z.boolean().optional(),
     usd: z.number().nonnegative().optional(),
@@ -44,12 +44,12 @@ const call = step<{ row: string; stream: boolean }>('call')
 
 const costOf = ({ observability: { log } }: Target) => log!.cost!
 
-/** A list of the ten newest records still has all calls of so many rows. */
+/** Maximum number of rows of which a list of the ten newest records still has all calls. */
 const ROWS_AT_ONCE = 4
-/** Time that a record may take on a busy machine: LOG-04 tests the lag, ms. */
+/** Time that a record may take on a busy machine, ms; LOG-04 tests the lag. */
 const PATIENCE_MS = 20_000
 
-/** Makes the calls of a check, each row whole and streamed, and reads their records. */
+/** Makes a whole and a streamed call for each row of a check, and reads the records. */
 export async function makeCalls(session: CheckContext, id: string): Promise<void> {
   const { target, dialect } = session
   const { prices, reported } = costOf(target)
@@ -77,11 +77,11 @@ export async function makeCalls(session: CheckContext, id: string): Promise<void
   }
 }
 
-/** Some gateways fill in the cost of a record later than its end. */
+/** Some gateways add the cost after the end of the record. */
 const hasCost = (target: Target) => (record: unknown) =>
   !Number.isNaN(amountIn(at(record, target.observability.log!.fields.cost)))
 
-/** Compares the cost of each call with what its row bills. */
+/** Compares the cost of each call with the bill of its row. */
 export function judgeCosts({ evidence, target }: Judging, id: string): Finding[] {
   const calls = call.in(evidence)
   if (calls.length === 0)
@@ -110,7 +110,7 @@ export function judgeCosts({ evidence, target }: Judging, id: string): Finding[]
   })
 }
 
-/** Share of a cost that is due to floating-point numbers. */
+/** Relative error of a cost that floating-point numbers may cause. */
 const FLOAT_ERROR = 1e-9
 
 function compare(
@@ -135,7 +135,7 @@ function compare(
   )
 }
 
-/** Returns the cost of a row at a price, US dollars; null if the price does not include it. */
+/** Returns the cost of a row at a price, US dollars; null if the price does not cover the row. */
 export function usdOf(
   { bill = {}, by, needs, over }: UsageRow,
   price: ModelPrice | undefined,

@@ -1,4 +1,4 @@
-// Expectations of cases.yaml: each kind accepts and rejects evidence made by hand.
+// Tests the expectations of cases.yaml: each kind accepts and rejects handwritten evidence.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'

@@ -1,5 +1,5 @@
-// Expectations of a case: each kind is a field and a function that returns what was expected and what was
-// seen. Pure.
+// Expectations of a case: each kind is a field, and a function that returns the expected and the actual
+// value. Pure.
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import type { LedgerEntry } from '../../mocks/ledger.ts'
@@ -24,22 +24,22 @@ const WENT = [
 
 export const expectation = z.strictObject({
   finding: z.string(),
-  /** Steps whose exchanges are compared; default all. */
+  /** Steps with exchanges to compare; default: all. */
   of: z.array(z.string()).optional(),
   /** Status that the client receives. `error`: 400 or more. */
   status: z.union([z.int(), z.enum(['4xx', '5xx', 'error'])]).optional(),
   /** Text that the client's body contains. */
   holds: z.string().optional(),
-  /** Header that the client receives, and one that it does not. */
+  /** Header that the client must receive, and header that it must not receive. */
   header: z.string().optional(),
   no_header: z.string().optional(),
   /** Seconds of the provider's `Retry-After`. */
   retry_after: z.number().optional(),
   /** Applies to Waybill only. */
   waybill: z.boolean().optional(),
-  /** A SHOULD within a MUST, except for Waybill. */
+  /** True for a SHOULD within a MUST; for Waybill it is a MUST. */
   advice: z.literal(true).optional(),
-  /** Part of the client's answer that equals what the provider sent. */
+  /** Part of the client's answer that must equal the provider's. */
   same: z.enum(['answer', 'content', 'tools', 'end', 'usage']).optional(),
   /** True if a client must be able to parse the answer. */
   readable: z.literal(true).optional(),
@@ -47,15 +47,13 @@ export const expectation = z.strictObject({
   request: z
     .union([
       z.strictObject({ at: z.string(), equals: z.unknown() }),
-      /** Extra members are allowed. */
+      /** Members of the request; extra members are allowed. */
       z.strictObject({ at: z.string(), has: z.unknown() }),
     ])
     .optional(),
   went: z.enum(WENT).optional(),
   headers: z.literal('name the server').optional(),
-  /**
-   * Requires that the client can see that the answer is incomplete, and that no end mark contradicts that.
-   */
+  /** Requires that the client can see that the answer is incomplete, and that no end mark contradicts this. */
   ends: z.literal('in an error').optional(),
 })
 export type Expectation = z.output<typeof expectation>
@@ -144,7 +142,7 @@ function retryAfter(id: string, wanted: number, exchange: Exchange, { evidence, 
   )
 }
 
-/** Part of an answer: its value for comparison, whether it is present, and its words. */
+/** Part of an answer: its value for comparison, its presence, and its name in findings. */
 interface Part {
   readonly value: unknown
   readonly is: boolean
@@ -180,13 +178,13 @@ const PARTS: Readonly<
 
 const written = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
 
-/** Returns true if the provider was asked to report usage. */
+/** Returns true if the gateway asked the provider for usage. */
 const asksForUsage = (entry: LedgerEntry): boolean =>
   providerDialectOf(entry).name !== 'chat' ||
   at(entry.body, '/stream') !== true ||
   at(entry.body, '/stream_options/include_usage') === true
 
-/** Checks that a part of the client's answer equals what the provider sent, by meaning. */
+/** Checks that a part of the client's answer has the same meaning as the provider's. */
 export function sameAs(
   id: string,
   part: keyof typeof PARTS,
@@ -201,17 +199,17 @@ export function sameAs(
       `the ${part} of "${stepText(exchange)}" cannot be compared: ${exchange.error}`,
       refs(exchange, entry),
     )
-  // If a dialect requires usage in each answer, the gateway's own usage replaces that of a provider that was
-  // not asked for it.
+  // If a dialect requires usage in each answer, the gateway may report its own if the provider was not asked
+  // for usage.
   const meant = (reading: Reading) => meaningOf(reading, entry !== null && isCrossed(exchange, entry))
   const [got, sent] = [readAnswer(exchange), readSent(entry)].map((reading) =>
     PARTS[part](meant(reading), dialectOf(exchange).end),
   ) as [Part, Part]
   const isCrossedUsage = part === 'usage' && entry !== null && isCrossed(exchange, entry)
-  // Not every dialect has always reported reasoning tokens; the output tokens include them anyway.
+  // Some dialects did not always report reasoning tokens; the output tokens include them anyway.
   const counted = ({ value }: Part): unknown =>
     isCrossedUsage && (got.value as number[]).at(-1) === 0 ? (value as number[]).slice(0, -1) : value
-  // A stream without requested usage has none to compare; USE-03 covers that.
+  // A stream without requested usage has no usage to compare; USE-03 covers it.
   const wasNotAsked =
     part === 'usage' && entry !== null && !asksForUsage(entry) && isDeepStrictEqual(got.value, sent.value)
   return finding(
@@ -224,8 +222,8 @@ export function sameAs(
 }
 
 /**
- * Returns true if the first value contains the second: lists item by item, objects with extra members
- * allowed, arguments (a text) by meaning.
+ * Returns true if the first value contains the second. Compares lists item by item and arguments (a text) by
+ * meaning; objects may have extra members.
  */
 function isWithin(got: unknown, wanted: unknown, name = ''): boolean {
   if (name === 'arguments' && typeof got === 'string' && typeof wanted === 'string')

@@ -1,4 +1,4 @@
-// Shared by the checks of FAIL.
+// Parts that the FAIL checks share.
 
 import { refs, servedBy } from '../dialects/lookup.ts'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'
@@ -7,7 +7,7 @@ import { endText } from '../evidence/wording.ts'
 import { finding } from '../runner/check.ts'
 import type { CheckContext } from '../runner/context.ts'
 
-/** Bodies that are no request: for any dialect, and for the one under test. */
+/** Bodies that are not valid requests: in any dialect, and in the dialect under test. */
 export const malformed = ({ dialect }: CheckContext): Readonly<Record<string, string>> => ({
   empty: '',
   'no JSON': 'Where do you go?',
@@ -24,7 +24,7 @@ export const post = (session: CheckContext, step: Step, body: string) =>
     body: body.replace('MODEL', session.model),
   })
 
-/** Checks a proper call after the hostile ones. */
+/** Checks a proper call after the hostile requests. */
 export function isStillThere(evidence: Evidence, exchange: Exchange) {
   const { status, end } = exchange
   const { gone } = evidence.facts

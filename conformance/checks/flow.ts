@@ -1,4 +1,4 @@
-// Shared by the checks of FLOW.
+// Parts that the FLOW checks share.
 import { isDeepStrictEqual } from 'node:util'
 import type { Reading } from '../dialects/dialect.ts'
 import { refs, servedBy } from '../dialects/lookup.ts'
@@ -10,7 +10,10 @@ import { endText } from '../evidence/wording.ts'
 import { doubt, type Finding, finding } from '../runner/check.ts'
 import type { CheckContext } from '../runner/context.ts'
 
-/** Meaning of an answer: a call's arguments as a value, and the index of its id among the different ids. */
+/**
+ * Meaning of an answer: each call with its arguments as a value, and the index of its id among the distinct
+ * ids.
+ */
 export interface Meaning extends Omit<Reading, 'tools'> {
   readonly tools: readonly (Omit<Reading['tools'][number], 'arguments' | 'id'> & {
     readonly id: number | null
@@ -19,8 +22,8 @@ export interface Meaning extends Omit<Reading, 'tools'> {
 }
 
 /**
- * Returns the meaning of an answer. A gateway may write the JSON of arguments differently and use its own
- * call ids, as long as each call has one. In translation thoughts may be lost, and some ends share a word.
+ * Returns the meaning of an answer. A gateway may format the JSON of arguments differently, and use its own
+ * call ids if each call has one. In translations, thoughts may be lost, and some finish reasons share a word.
  */
 export function meaningOf(reading: Reading, crossed: boolean): Meaning {
   const ids = reading.tools.map(({ id }) => id)
@@ -37,7 +40,7 @@ export function meaningOf(reading: Reading, crossed: boolean): Meaning {
   return { ...reading, tools, finish, reasoning: '' }
 }
 
-/** Compares what the client read with what the provider sent, by meaning. */
+/** Compares the meaning of the client's answer with the provider's. */
 export function sameAnswer(
   evidence: Evidence,
   exchange: Exchange,
@@ -69,7 +72,7 @@ export function sameAnswer(
   )
 }
 
-/** Returns a few characters from where two values begin to differ. */
+/** Returns a few characters from the first difference between two values. */
 function firstDifference(one: unknown, other: unknown): readonly [string, string] {
   const texts = [one, other].map((value) => (typeof value === 'string' ? value : JSON.stringify(value))) as [
     string,
@@ -83,10 +86,10 @@ function firstDifference(one: unknown, other: unknown): readonly [string, string
   return [near(a), near(b)]
 }
 
-/** Returns true if something had arrived shortly before the suite gave up: slow is not wrong. */
+/** Returns true if data arrived shortly before the suite gave up, because slow is not wrong. */
 const isUnderWay = ({ chunks, end_at }: Exchange): boolean => end_at - (chunks.at(-1)?.[1] ?? 0) < 2_000
 
-/** Checks what a client needs to read an answer: its content type and parseable events. */
+/** Checks that a client can read an answer: its content type, and parseable events. */
 export function readable(evidence: Evidence, exchange: Exchange): Finding {
   const entry = servedBy(evidence, exchange)
   const streamed = entry?.stream ?? false
@@ -118,8 +121,8 @@ export const isVisible = (exchange: Exchange): boolean =>
   readEvents(exchange.body).some(({ event }) => event === 'error')
 
 /**
- * Returns a description of how an incomplete answer ended, for a finding; one that keeps the client waiting
- * has not ended.
+ * Describes the end of an incomplete answer for a finding. An answer that keeps the client waiting has not
+ * ended.
  */
 export const endSeen = (exchange: Exchange): string => {
   if (isVisible(exchange)) return 'an error'

@@ -1,5 +1,5 @@
-// Checks that are data: reads cases.yaml, makes the calls and compares the results. Knows no requirement;
-// expectations are evaluated in expectations.ts.
+// Checks that are data: reads cases.yaml, makes the calls and compares the results. Independent of single
+// requirements; expectations.ts evaluates expectations.
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import { z } from 'zod'
@@ -18,7 +18,7 @@ const scalar = z.union([z.string(), z.number(), z.boolean()])
 const call = z.strictObject({
   step: z.string(),
   each: z.record(z.string(), z.union([z.string(), z.array(scalar)])).default({}),
-  /** Runs only in this dialect, which the script is written in. */
+  /** Only dialect in which the case runs, because its script is written for it. */
   on: z.enum(TESTED_DIALECTS).optional(),
   stream: z.boolean().optional(),
   body: z.record(z.string(), z.unknown()).default({}),
@@ -26,7 +26,7 @@ const call = z.strictObject({
   script: z.array(z.record(z.string(), z.unknown())).optional(),
   /** Maximum duration of the call, ms. */
   timeout: z.int().optional(),
-  /** Waits until late requests of all calls have arrived. */
+  /** True to wait until late requests of all calls have arrived. */
   drain: z.boolean().default(false),
   cooldown: z.boolean().default(false),
   /** Minimum wait, ms. */
@@ -35,10 +35,10 @@ const call = z.strictObject({
 
 const caseSchema = z.strictObject({
   needs: z.array(z.custom<Capability>((value) => typeof value === 'string')).default([]),
-  /** Dialect of its calls; default chat. */
+  /** Dialect of the calls; default: chat. */
   dialect: z.enum(TESTED_DIALECTS).optional(),
   hostile: z.boolean().default(false),
-  /** Applies to relayed calls only; translated ones are skipped. */
+  /** True if the case applies to relayed calls only; translated calls are skipped. */
   relays: z.boolean().default(false),
   /** Maximum duration of the whole case, ms. */
   timeout: z.int().optional(),
@@ -133,7 +133,10 @@ function idsOf(value: string | number | boolean, session: CheckContext): (string
   return [value]
 }
 
-/** Replaces names with their values; a value alone keeps its type, such as a number. */
+/**
+ * Replaces names with their values. A name that is the whole text keeps the type of its value, such as a
+ * number.
+ */
 function filled(value: unknown, details: Details): unknown {
   if (Array.isArray(value)) return value.map((each) => filled(each, details))
   if (typeof value === 'string') {

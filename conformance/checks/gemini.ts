@@ -1,4 +1,4 @@
-// Shared by the checks of GEM: what the provider says, and how an error of Google's looks.
+// Parts that the GEM checks share: the provider's answers, and the format of Google's errors.
 import { refs, servedBy } from '../dialects/lookup.ts'
 import { dialectOf, isCrossed } from '../dialects/registry.ts'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'
@@ -8,7 +8,7 @@ import { type Finding, finding } from '../runner/check.ts'
 
 export const GEMINI_USAGE = { promptTokenCount: 9, candidatesTokenCount: 4, totalTokenCount: 13 }
 
-/** Returns an answer, or an event of a stream, with these parts. */
+/** Returns an answer or a stream event with these parts. */
 export const geminiAnswer = (parts: readonly object[], finishReason?: string) => ({
   candidates: [{ content: { parts, role: 'model' }, ...(finishReason && { finishReason }), index: 0 }],
   usageMetadata: GEMINI_USAGE,
@@ -19,7 +19,7 @@ export const geminiAnswer = (parts: readonly object[], finishReason?: string) =>
 /** Writes an event as Google does, with CR and LF. */
 export const geminiEvent = (json: object) => ({ raw: `data: ${JSON.stringify(json)}\r\n\r\n` })
 
-/** Compares the bytes of an answer with those that the provider sent; nothing if it was translated. */
+/** Compares the bytes of an answer with the provider's; returns nothing for translated answers. */
 export function sameBytes(id: string, evidence: Evidence, exchange: Exchange): Finding[] {
   const entry = servedBy(evidence, exchange)
   if (entry && isCrossed(exchange, entry)) return []
@@ -42,7 +42,7 @@ export function sameBytes(id: string, evidence: Evidence, exchange: Exchange): F
   ]
 }
 
-/** Requires a refusal in Google's shape. */
+/** Requires a refusal in Google's format. */
 export const refusedInShape = (id: string, evidence: Evidence, exchange: Exchange): Finding => {
   const { status, body } = exchange
   const isShaped = dialectOf(exchange).isError(body)

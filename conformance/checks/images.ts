@@ -1,4 +1,4 @@
-// Shared by the checks of IMG.
+// Parts that the IMG checks share.
 
 /** PNG of one pixel. */
 export const PIXEL =

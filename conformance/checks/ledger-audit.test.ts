@@ -1,5 +1,5 @@
-// The audit of the ledger, on evidence made by hand: how each kind of hidden spending looks, and what only
-// resembles it.
+// Tests the audit of the ledger on handwritten evidence: each kind of hidden spending, and cases that only
+// resemble it.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { LedgerEntry } from '../../mocks/ledger.ts'
@@ -56,7 +56,7 @@ const withTimeOuts: Target = {
   capabilities: { ...target.capabilities, time_outs: { answer_ms: 2_000 } },
 }
 
-/** A reading of the models. */
+/** Request for the list of models. */
 const reading = (over: Partial<Exchange>) =>
   exchange({
     nonce: null,
@@ -64,7 +64,7 @@ const reading = (over: Partial<Exchange>) =>
     ...over,
   })
 
-/** A call that lost its model, and what a gateway may do with it. */
+/** Call without its model, and the requests that a gateway may make for it. */
 const withoutModel = (over: Partial<Exchange> = {}) =>
   exchange({ status: 400, ...over }, { mode: 'auto', messages: [{ content: writeNonce(OTHER) }] })
 const EMPTY: Partial<LedgerEntry> = { nonce: null, body: { model: 'gpt-5-mini' } }

@@ -1,5 +1,5 @@
 // Audits the ledger of a run: each inference at the mock must be explained by a call of the suite. Reads the
-// whole ledger, not a window, so that spending between checks and slow spending also count. Pure.
+// whole ledger instead of a window, so that spending between checks and slow spending also count. Pure.
 import { isDeepStrictEqual } from 'node:util'
 import { type LedgerEntry, nonceIn } from '../../mocks/ledger.ts'
 import { WORDLESS } from '../dialects/dialect.ts'
@@ -11,7 +11,7 @@ import { stepText } from '../evidence/step.ts'
 import { type Finding, finding } from '../runner/check.ts'
 import type { Background, Target } from '../target/schema.ts'
 
-/** Call of the suite with the inferences that it explains, in order. */
+/** Call of the suite, with the inferences that it explains in order. */
 interface AuditedCall {
   readonly check: string
   readonly name: string
@@ -19,10 +19,10 @@ interface AuditedCall {
   readonly entries: LedgerEntry[]
 }
 
-/** Maximum delay of a request after the end of its call if it has no nonce, ms. */
+/** Maximum delay of a request without a nonce after the end of its call, ms. */
 const MAX_DELAY_MS = 2_000
 
-/** Returns the findings over a run, always at least three. */
+/** Returns the findings over a run, at least three. */
 export function auditLedger(all: ReadonlyMap<string, Evidence>, target: Target): Finding[] {
   const calls = new Map<string, AuditedCall>()
   for (const { check, exchanges } of all.values())
@@ -82,8 +82,8 @@ export function auditLedger(all: ReadonlyMap<string, Evidence>, target: Target):
 }
 
 /**
- * Returns true for a request that the provider refused, so that it cost nothing, and that the gateway may have made
- * for itself: it has no nonce, and what was open then was not one call alone.
+ * Returns true for a free request that the gateway may have made for itself: the provider refused it, it has
+ * no nonce, and not exactly one call was open at that time.
  */
 function isFreeProbe({ exchanges }: Evidence, entry: LedgerEntry): boolean {
   const open = exchanges.filter(({ at, end_at }) => at <= entry.at && entry.at <= end_at)
@@ -91,7 +91,7 @@ function isFreeProbe({ exchanges }: Evidence, entry: LedgerEntry): boolean {
   return entry.nonce === null && isRefused(entry) && !isOneCall
 }
 
-/** Returns the nonces that a request may carry: in its text, and the one made for it. */
+/** Returns the nonces that a request may have: those in its text, and the one made for it. */
 function noncesOf({ nonce, request }: Exchange): string[] {
   const written = nonceIn(request.body ?? '') ?? nonceIn(request.path)
   return [...new Set([nonce, written])].filter((each) => each !== null)
@@ -100,10 +100,10 @@ function noncesOf({ nonce, request }: Exchange): string[] {
 const nameOf = (check: string, exchange: Exchange): string => `${check}#${exchange.n} (${stepText(exchange)})`
 
 /**
- * Returns the POST of the same check that the entry may belong to and that has no answered inference yet:
- * without a nonce, or invalid, so that the gateway may forward something else. Prefers a call that was open
- * when the entry arrived. Among the open ones takes the first to end, which leaves the others for later
- * entries; among the ended ones the last.
+ * Returns a POST of the same check to which the entry may belong, and which has no answered inference yet.
+ * The POST has no nonce, or is invalid, so that the gateway may forward something else. Prefers calls that
+ * were open when the entry arrived: of these, the first to end, which leaves the others for later entries.
+ * Otherwise returns the call that ended last.
  */
 function withoutNonce(
   { check, exchanges }: Evidence,
@@ -133,21 +133,21 @@ function withoutNonce(
 function isAnswered(entry: LedgerEntry): boolean {
   const { status, complete, body } = entry.answer
   if (status === null || status < 200 || status >= 300 || !complete) return false
-  if (body === null) return true // longer than the mock keeps
+  if (body === null) return true // longer than the mock stores
   const { errors, finish, done, content } = readSent(entry)
   const ended =
     finish.length > 0 || done > 0 || (WORDLESS.includes(providerDialectOf(entry).name) && content !== '')
   return errors.length === 0 && ended
 }
 
-/** Returns false for a request that no gateway can route: no JSON, or no model. */
+/** Returns false for a request that no gateway can route, because it is not JSON or has no model. */
 const isRequest = (request: Exchange['request']): boolean =>
   jsonOf(request.body ?? '') !== undefined && typeof askedModel({ request }) === 'string'
 
 /**
- * Returns true if the gateway may not have received the answer within its declared time: the next request
- * came only after that time, and the client had no answer until then. On a busy machine data sent in time is
- * not always read in time.
+ * Returns true if the gateway may have missed the answer within its declared time: the next request came
+ * after that time, and the client had no answer before it. A busy machine may read data late that was sent in
+ * time.
  */
 function cameTooLate(
   { stream }: LedgerEntry,
@@ -160,7 +160,7 @@ function cameTooLate(
   return next.at - asked >= limit && (head_at === null || head_at >= next.at)
 }
 
-/** Returns, in words, why a call was sent again although nothing had failed, or null. */
+/** Describes a call that was sent again although nothing had failed; null for others. */
 function sentAgain({ name, exchange, entries }: AuditedCall, target: Target): string | null {
   const answered = entries.findIndex(
     (entry, index) => isAnswered(entry) && !cameTooLate(entry, entries[index + 1], exchange, target),
@@ -184,7 +184,7 @@ function sentAgain({ name, exchange, entries }: AuditedCall, target: Target): st
     : null
 }
 
-/** Returns true if an entry looks like background traffic that the target file declares. */
+/** Returns true if an entry looks like the background traffic in the target file. */
 export const isBackground = ({ capabilities }: Target, entry: LedgerEntry): boolean =>
   capabilities.background.some((declared) => looksLike(declared, entry))
 
@@ -193,7 +193,7 @@ const looksLike = ({ provider, endpoint, body }: Background, entry: LedgerEntry)
   entry.endpoint === endpoint &&
   Object.entries(body).every(([pointer, value]) => isDeepStrictEqual(at(entry.body, pointer), value))
 
-/** Returns a description of background traffic that is more frequent than declared, or null. */
+/** Describes background traffic that is more frequent than declared; null for others. */
 function excess(
   all: ReadonlyMap<string, Evidence>,
   target: Target,
@@ -203,8 +203,8 @@ function excess(
   const lasted = Math.max(...times) - Math.min(...times)
   for (const declared of target.capabilities.background) {
     const came = entries.filter((entry) => looksLike(declared, entry)).length
-    // One more at each start and end of the run, and half as many again because the gateway's clock differs
-    // from ours.
+    // Allows one more at each start and end of the run, and half as many again because the gateway's clock
+    // differs from ours.
     const allowed = target.instances * (2 + (1.5 * lasted) / declared.every_ms)
     if (came > allowed)
       return {
@@ -217,7 +217,7 @@ function excess(
 
 const describe = ({ n, provider, model }: LedgerEntry): string => `@${n} ${provider}/${model}`
 
-/** Returns the first few, so that the sentence stays short. */
+/** Returns the first few names, so that the sentence stays short. */
 const said = (all: readonly string[]): string =>
   all.length === 0
     ? ''

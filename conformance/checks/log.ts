@@ -1,4 +1,4 @@
-// Shared by the checks of LOG.
+// Parts that the LOG checks share.
 
 import { listRequest } from '../dialects/lookup.ts'
 import { delta, END } from '../dialects/scripted.ts'
@@ -17,8 +17,8 @@ export async function leaveStream(session: CheckContext, step: Step): Promise<Ex
   await call.says('one')
   call.leave()
   const exchange = await call.done
-  // A gateway may read the rest, which is paid for, so there must be a rest. It is held back until the
-  // gateway has noticed, or had plenty of time to.
+  // A gateway may read the rest, which is paid for, so the stream must have a rest. The mock holds it back
+  // until the gateway has noticed the disconnect, or had plenty of time for it.
   const noticed = async () =>
     (await session.soFar()).ledger.some(({ nonce, peer_left_at }) => nonce === call.nonce && peer_left_at)
   for (let waited = 0; waited < NOTICE_TIMEOUT_MS && !(await noticed()); waited += 50) await session.wait(50)
@@ -27,8 +27,8 @@ export async function leaveStream(session: CheckContext, step: Step): Promise<Ex
 }
 
 /**
- * Makes a call that must be recorded. Repeats it if the gateway refuses it (503), as it should while it
- * cannot record on a busy machine.
+ * Makes a call that must be recorded. Repeats the call if the gateway refuses it with 503, as a gateway
+ * should while a busy machine prevents recording.
  */
 export async function onRecord(session: CheckContext, step: Step, options: ChatOptions): Promise<void> {
   for (let tries = 0; tries < 20; tries++) {

@@ -1,4 +1,4 @@
-// Shared by the checks of messages: raw events of a stream, its blocks, and a provider's message.
+// Parts that the checks of messages share: a stream's raw events, its blocks, and a provider's message.
 import type { Exchange } from '../evidence/evidence.ts'
 import { type AnyJson, jsonOf, readEvents } from '../evidence/reading.ts'
 import { step } from '../evidence/step.ts'
@@ -13,10 +13,10 @@ export const message = (more: object = {}) => ({
 
 /** Streams of every kind, from each model. */
 export const messageStreams = step<{ model: string; scenario: string }>('stream')
-/** The same, not streamed. */
+/** Same calls, not streamed. */
 export const whole = step<{ model: string; scenario: string }>('whole answer')
 
-/** Events that the dialect numbers and orders; pings and unknown events may come anywhere. */
+/** Events that the dialect orders; pings and unknown events may occur anywhere. */
 const ORDERED = /^(message_(start|delta|stop)|content_block_(start|delta|stop))$/
 
 export const messageEvents = ({ body }: Pick<Exchange, 'body'>): AnyJson[] =>

@@ -1,5 +1,5 @@
-// Current speed of a gateway on this machine. A check with a limit in milliseconds adds the time of an
-// ordinary call to it, so that other work on the machine does not fail a correct gateway.
+// Measures the current speed of a gateway on this machine. A check with a limit in milliseconds adds the time
+// of an ordinary call to the limit, so that other work on the machine does not fail a correct gateway.
 import type { Evidence } from '../evidence/evidence.ts'
 import { step } from '../evidence/step.ts'
 import type { CheckContext, OpenCall } from '../runner/context.ts'
@@ -13,12 +13,12 @@ export const ordinaryCall = (session: CheckContext) => session.chat(ordinary)
 export const pace = (evidence: Pick<Evidence, 'exchanges'>): number =>
   Math.max(0, ...ordinary.in(evidence).map(({ at, end_at, status }) => (status === 200 ? end_at - at : 0)))
 
-/** Maximum delay of a stream's event while nothing else happens, ms. */
+/** Maximum delay of a stream's event on an idle machine, ms. */
 export const EVENT_TIMEOUT_MS = 3_000
-/** Calls that a gateway answers or fails while an event is due, before the event counts as held back. */
+/** Number of other calls that a gateway completes while an event is due, before the event counts as held back. */
 const CALLS_MEANWHILE = 5
 
-/** Returns false once the gateway holds an event back: it had the time, and answered other calls. */
+/** Returns false once the gateway holds an event back: it had enough time, and completed other calls. */
 export async function saysInTime(session: CheckContext, call: OpenCall, text: string): Promise<boolean> {
   if (await call.says(text, EVENT_TIMEOUT_MS)) return true
   for (let n = 0; n < CALLS_MEANWHILE; n++) {

@@ -1,4 +1,4 @@
-// Shared by the checks of PURE.
+// Parts that the PURE checks share.
 
 import { ref } from '../dialects/lookup.ts'
 import type { Evidence } from '../evidence/evidence.ts'
@@ -8,7 +8,10 @@ import { inferencesIn, noneArrived } from './window.ts'
 
 export const readStep = step('read')
 
-/** Returns the finding of a window of reads. They must be answered, or the window would prove nothing. */
+/**
+ * Returns the finding of a window of reads. The reads must be answered, because unanswered reads prove
+ * nothing.
+ */
 export function readsSpentNothing(evidence: Evidence, what: string): Finding[] {
   const reads = evidence.exchanges.filter(({ step }) => step === readStep.step)
   const paths = [...new Set(reads.map(({ request }) => request.path.split('?')[0]!))]

@@ -1,5 +1,4 @@
-// Every check by its id. A check is an entry of cases.yaml, or the file of that name in checks/ with two
-// lines here.
+// All checks by id. A check is an entry in cases.yaml, or a file of that name in checks/ and two lines here.
 
 import { furtherOf } from '../requirements/applicability.ts'
 import type { Check } from '../runner/check.ts'

@@ -1,4 +1,4 @@
-// Reads of Waybill's own interface: its request log, and any path, with the key that may see everything.
+// Reads Waybill's own interface with the administrator's key: its request log, and any path.
 import type { Exchange } from '../evidence/evidence.ts'
 import { type AnyJson, at, jsonOf } from '../evidence/reading.ts'
 import type { Step } from '../evidence/step.ts'
@@ -10,6 +10,6 @@ export const LOG = '/api/usage/request-logs'
 export const readAll = (session: CheckContext, step: Step, path: string): Promise<Exchange> =>
   session.ask(step, path, { key: session.running.keys.reader })
 
-/** Returns the items of a list; none if the answer is no list. */
+/** Returns the items of a list; an empty list if the answer has none. */
 export const rowsIn = (exchange: Exchange | undefined): AnyJson[] =>
   (at(jsonOf(exchange?.body ?? ''), '/data') ?? []) as AnyJson[]

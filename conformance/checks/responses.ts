@@ -1,4 +1,5 @@
-// Shared by the checks of responses: a provider's response, its sealed reasoning, and continued answers. Pure.
+// Parts that the checks of responses share: a provider's response, its sealed reasoning, and continued
+// answers. Pure.
 import type { LedgerEntry } from '../../mocks/ledger.ts'
 import { holdsWords, requestsOf, servedBy } from '../dialects/lookup.ts'
 import { isCrossed } from '../dialects/registry.ts'
@@ -22,7 +23,7 @@ export const response = (output: readonly object[] = []) => ({
   usage: { input_tokens: 5, output_tokens: 5, total_tokens: 10 },
 })
 
-/** Returns the id of an answer, whole or streamed; null for none. */
+/** Returns the id of an answer, whole or streamed; null if it has none. */
 export function responseIdIn({ body }: Pick<Exchange, 'body'>): string | null {
   const events = readEvents(body).map(({ data }) => at(jsonOf(data), '/response/id'))
   const id = at(jsonOf(body), '/id') ?? events.findLast((each) => each !== undefined)
@@ -34,8 +35,8 @@ export const answeredOf = (evidence: Evidence, exchange: Exchange): LedgerEntry[
   requestsOf(evidence, exchange).filter(({ answer }) => answer.status === 200)
 
 /**
- * Returns true if a turn continued an answer: the provider got the id of its own answer, or the words before
- * it. A gateway may refuse to continue an answer that it has translated.
+ * Returns true if a turn continued an answer: the provider received the id of its own answer or the earlier
+ * conversation. A gateway may refuse to continue a translated answer.
  */
 export function goesOn(evidence: Evidence, before: Exchange, exchange: Exchange): boolean {
   const [made, entry] = [servedBy(evidence, before), servedBy(evidence, exchange)]

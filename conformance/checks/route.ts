@@ -1,4 +1,4 @@
-// Shared by the checks of ROUTE.
+// Parts that the ROUTE checks share.
 
 import { ref, servedBy, where } from '../dialects/lookup.ts'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'
@@ -15,7 +15,7 @@ export const isIn = ({ targets }: LogicalModel, entry: { provider: string; model
 
 /** Repeated calls of a model. */
 export const repeatedCall = step<{ model: string }>('call')
-/** Resolving a route, without a call. */
+/** Step that resolves a route without a call. */
 export const resolveStep = step<{ model: string }>('resolve')
 
 export const ofModel = <E extends { details: { model: string } }>(
@@ -43,7 +43,7 @@ export const repeat = async (
 export const resolveOf = (session: CheckContext, model: string): Promise<Exchange> =>
   session.ask(resolveStep.with({ model }), `/api/cloud/model/resolve?model=${encodeURIComponent(model)}`)
 
-/** Number of picks whose share is checked; each share has a false alarm in ten million. */
+/** Number of picks from which shares are computed; each share has one false alarm in ten million runs. */
 export const N = 240
 
 export function shares(

@@ -1,5 +1,5 @@
-// Shared by the checks of SRV, for a model server without a mock behind it. Each call is small and has a limit,
-// because it may cost money; what the model says is never judged.
+// Parts that the SRV checks share, for a model server without a mock. Each call is small and limited, because
+// it may cost money. The content of answers is never judged.
 
 import { ref } from '../dialects/lookup.ts'
 import { dialectOf, readAnswer } from '../dialects/registry.ts'
@@ -11,31 +11,34 @@ import type { CheckContext } from '../runner/context.ts'
 
 /** Tokens that an ordinary answer may have; OpenAI's responses allow no fewer. */
 export const FEW_TOKENS = 16
-/** Tokens for an answer of a given form, so that a small model can complete it. */
+/** Tokens for an answer of a given form, enough for a small model to complete it. */
 export const FORM_TOKENS = 96
-/** Time for an answer from a model on a slow machine, ms. */
+/** Maximum time for an answer from a model on a slow machine, ms. */
 export const ANSWER_TIMEOUT_MS = 20_000
 
-/** Members of a body for a call of `tokens`, with usage at the end of a stream, as chat must be asked for it. */
+/**
+ * Returns the body's members for a call of `tokens`; requests usage for chat streams, which send it only on
+ * request.
+ */
 export const small = (session: CheckContext, stream: boolean, tokens = FEW_TOKENS): object => ({
   ...session.limit(tokens),
   ...(stream && session.dialect.name === 'chat' && { stream_options: { include_usage: true } }),
 })
 
-/** Returns true for a refusal that says in the dialect's form that something is not offered. */
+/** Returns true for a refusal in the dialect's format that says that a feature is not offered. */
 export const isNotOffered = (exchange: Exchange): boolean =>
   exchange.status !== null &&
   ((exchange.status >= 400 && exchange.status < 500) || exchange.status === 501) &&
   exchange.status !== 401 &&
   exchange.status !== 429
 
-/** Returns what an exchange is if it was refused: the feature is absent. */
+/** Returns an absent finding if the server refused the feature. */
 export const notOffered = (exchange: Exchange, what: string): Finding =>
   absent('is-offered', `the server refuses ${what}: ${endText(exchange)} ${exchange.body.slice(0, 200)}`, [
     ref(exchange),
   ])
 
-/** Judges that a call was answered with 200 and came to its end. */
+/** Checks that a call was answered with 200 and ended properly. */
 export const answered = (exchange: Exchange, what: string): Finding =>
   finding(
     'is-answered',
@@ -45,13 +48,13 @@ export const answered = (exchange: Exchange, what: string): Finding =>
     [ref(exchange)],
   )
 
-/** Returns an absent finding if the limit of tokens came before the end of what a model writes in a given form; null otherwise. */
+/** Returns an absent finding if the token limit ended an answer of a given form early; otherwise null. */
 export const cutByLimit = (exchange: Exchange, name: string, what: string): Finding | null =>
   readAnswer(exchange).finish.at(-1)?.reason === 'length'
     ? absent(name, `the limit of ${FORM_TOKENS} tokens came before the end of ${what}`, [ref(exchange)])
     : null
 
-/** Counts of an answer with the names of chat. */
+/** Token counts of an answer, with chat's names. */
 export interface Counts {
   readonly prompt_tokens?: unknown
   readonly completion_tokens?: unknown
@@ -74,7 +77,7 @@ export const jsonIn = (exchange: Exchange): AnyJson => {
 /** Returns the name of a stream's end mark. */
 export const endMark = (exchange: Exchange): string => dialectOf(exchange).end
 
-/** Schema that leaves a model no room: few tokens fill it, and nothing else fits. */
+/** Schema with one valid answer of few tokens. */
 export const FORM = {
   type: 'object',
   properties: { city: { type: 'string', enum: ['Oslo', 'Lima'] }, days: { type: 'integer', enum: [1, 2] } },

@@ -1,4 +1,4 @@
-// Shared by the checks of TELL.
+// Parts that the TELL checks share.
 
 import { namesModel, namesProvider, refs, servedBy, where } from '../dialects/lookup.ts'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'
@@ -6,7 +6,7 @@ import { stepText } from '../evidence/step.ts'
 import { finding } from '../runner/check.ts'
 import type { Target } from '../target/schema.ts'
 
-/** Decodes percent-encoding, which is Waybill's own; other gateways may write a plain "%". */
+/** Decodes percent-encoding for Waybill only; other gateways may write a plain "%". */
 export function decoded(value: string): string {
   try {
     return decodeURIComponent(value)

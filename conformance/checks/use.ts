@@ -1,4 +1,4 @@
-// Shared by the checks of USE, and of usage in other dialects.
+// Parts that the USE checks and the checks of usage in other dialects share.
 import { isDeepStrictEqual } from 'node:util'
 import type { Reading } from '../dialects/dialect.ts'
 import { refs, servedBy } from '../dialects/lookup.ts'
@@ -35,13 +35,13 @@ export const COUNTS = ['prompt_tokens', 'completion_tokens', 'total_tokens'] as 
 /** Returns the final usage of an answer, or null. */
 export const usageIn = ({ usage }: Pick<Reading, 'usage'>): unknown => usage.at(-1) ?? null
 
-/** Returns the three counts, and their kinds if above 0: not reported and 0 are the same here. */
+/** Returns the three counts, and the counts by kind if above 0, because here 0 equals not reported. */
 export const countsIn = (usage: unknown) => [
   ...COUNTS.map((name) => at(usage, `/${name}`)),
   ...KINDS.map((pointer) => at(usage, pointer) || 0),
 ]
 
-/** Checks that the tokens on record, in Waybill's own fields, are these. */
+/** Checks that the record has these tokens in Waybill's own fields. */
 export function tokensOnRecord(
   id: string,
   evidence: Evidence,
@@ -62,7 +62,7 @@ export function tokensOnRecord(
 
 export const INCLUDE = { stream_options: { include_usage: true } }
 
-/** Returns the usage of an exchange and of the provider's answer. */
+/** Returns the usage in an exchange and in the provider's answer. */
 export function sides(evidence: Evidence, exchange: Exchange) {
   const entry = servedBy(evidence, exchange)
   return { entry, got: usageIn(readAnswer(exchange)), sent: usageIn(readSent(entry)) }

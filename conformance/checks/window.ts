@@ -1,6 +1,6 @@
-// No-inference windows: the mock is watched between two control calls that it saw, so an empty window proves
-// something. Each is compared with baseline windows without requests, which show traffic that no request
-// causes.
+// No-inference windows: the mock is watched between two control calls that it receives, so an empty window
+// proves something. Each window is compared with baseline windows without requests, which show traffic that
+// no request causes.
 import { nonceIn } from '../../mocks/ledger.ts'
 import { isRefused } from '../dialects/lookup.ts'
 import type { Evidence } from '../evidence/evidence.ts'
@@ -14,7 +14,7 @@ const MIN_BASELINE_MS = 2_000
 type Recorded = Pick<Evidence, 'exchanges' | 'ledger' | 'marks'>
 type Entries = Evidence['ledger']
 
-/** Makes a call that must be seen at the mock, or an empty window there would prove nothing. */
+/** Makes a call that must reach the mock; otherwise an empty window would prove nothing. */
 async function controlCall(session: CheckContext, name: string): Promise<void> {
   if (!(await session.controlCall(name)))
     session.untestable(
@@ -24,8 +24,9 @@ async function controlCall(session: CheckContext, name: string): Promise<void> {
 
 /**
  * Runs `during` alone between two control calls, after a baseline window in which nothing happens. If traffic
- * arrived that none of the suite's calls caused, a second baseline follows, as long as the window or twice
- * the declared probe interval, whichever is longer: it shows traffic that repeats at least that often.
+ * arrived that no call of the suite caused, a second baseline follows. It lasts as long as the window or
+ * twice the declared probe interval, the longer of the two, and shows traffic that repeats at least that
+ * often.
  */
 export async function measuredWindow(session: CheckContext, during: () => Promise<void>): Promise<void> {
   const baseline = async (name: string, ms: number) => {
@@ -51,9 +52,9 @@ export async function measuredWindow(session: CheckContext, during: () => Promis
 }
 
 /**
- * Returns what the mock saw between two marks, except requests of the suite's own calls; nothing without such
- * a window. A call from before the window is not excepted: its requests ended with the drain, so a new one is
- * a repeat.
+ * Returns the requests at the mock between two marks, except those of the suite's own calls; an empty list
+ * without such a window. Calls from before the window are not excepted: their requests ended with the drain,
+ * so a new request is a repeat.
  */
 export function arrived({ ledger, marks, exchanges }: Recorded, from: string, to: string) {
   const asked = exchanges.filter(({ at }) => at >= marks[from]!)
@@ -64,17 +65,17 @@ export function arrived({ ledger, marks, exchanges }: Recorded, from: string, to
   )
 }
 
-/** Returns the entries that were calls of a model, and cost something. */
+/** Returns the entries that called a model and cost something. */
 export const inferencesIn = (entries: Entries) =>
   entries.filter((entry) => entry.kind === 'inference' && !isRefused(entry))
 
-/** Returns requests of both baseline windows. */
+/** Returns the requests in both baseline windows. */
 const background = (recorded: Recorded) => [
   ...arrived(recorded, 'baseline_from', 'baseline_to'),
   ...arrived(recorded, 'second_baseline_from', 'second_baseline_to'),
 ]
 
-/** Returns entries as findings refer to them. */
+/** Returns the references to entries for findings. */
 export const names = (entries: Entries): string[] => entries.map(({ n }) => `@${n}`)
 
 /** Returns the duration of both baseline windows, in seconds. */
@@ -84,7 +85,7 @@ function baselineTime({ marks }: Recorded): string {
 }
 
 /**
- * Returns the finding of a no-inference window: of all requests, none may be among `those`. Leaves it open if
+ * Returns the finding of a no-inference window: no request may be among `those`. Leaves the question open if
  * they may be background traffic.
  */
 export function noneArrived(
