@@ -1,4 +1,4 @@
-// `waybill/conformance`: the suite as a library.
+// Entry point `waybill/conformance`: the suite as a library.
 export { type Baseline, compareWithBaseline, readBaseline } from './judge/baseline.ts'
 export type { Conclusion, Outcome, Results, Verdict } from './judge/judge.ts'
 export { rejudge as judge } from './judge/rejudge.ts'

@@ -1,4 +1,4 @@
-// One run: selects the checks of a profile, carries them out, and judges at the end. Evidence is written as
+// One run: selects the checks of a profile, runs them, and judges at the end. Evidence is written as soon as
 // it is collected, so that an aborted run can still be examined.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,23 +20,26 @@ import { isHere, type LiveSpending, type Meter, openMeter, plan } from './runner
 import { openWorker, type Worker } from './runner/worker.ts'
 import { declares, type Target } from './target/schema.ts'
 
-/** Version of the suite. Its major version is that of its frozen set of requirements, which decides by default. */
+/**
+ * Version of the suite. Its major version equals that of its frozen set of requirements, which decides by
+ * default.
+ */
 export const SUITE = '5.0'
 
 export interface ConformOptions {
   readonly target: Target
   readonly profile?: Profile
-  /** Frozen set of requirements that decides, such as `4.0`; default that of this version. */
+  /** Frozen set of requirements that decides, such as `4.0`; default: this version's set. */
   readonly set?: string
-  /** True to make real calls, which a profile without a mock needs; see `spendingOf`. */
+  /** True to allow real calls, which a profile without a mock needs; see `spendingOf`. */
   readonly live?: boolean
-  /** True to burden a target that is not on this machine. */
+  /** True to allow checks that burden a target on another machine. */
   readonly stress?: boolean
-  /** Requirement ids; default all. */
+  /** Requirement ids; default: all. */
   readonly only?: readonly string[]
   /** Requirement id -> reason for leaving it out. */
   readonly disabled?: Readonly<Record<string, string>>
-  /** Directory for the evidence; not written if absent. */
+  /** Directory for the evidence, which is not written if this is absent. */
   readonly directory?: string
   /** Shortens idle windows from a minute to seconds; the run is at most `partial`. */
   readonly quick?: boolean
@@ -46,11 +49,9 @@ export interface ConformOptions {
   readonly reproduce?: string
   /** Called when the mock listens, before the target is started or called. */
   readonly onMock?: (mock: MockProviders) => void | Promise<void>
-  /**
-   * Called with the requirements to try, and how many at a time, once the target has answered its first call.
-   */
+  /** Called with the requirements to try and the number of concurrent checks, after the target's first answer. */
   readonly onPlan?: (requirements: readonly Requirement[], atOnce: number, pace: GatewayPace) => void
-  /** Called when a check begins, and once more at its end with its evidence. */
+  /** Called when a check begins, and again at its end with its evidence. */
   readonly onCheck?: (requirement: Requirement, evidence: Evidence | null) => void
 }
 
@@ -62,7 +63,7 @@ export interface Conformed {
 
 /**
  * Tests a gateway against the contract. Rejects with StartError if the target cannot be started or reached,
- * or if its calls do not arrive at the mock: then a single call was made.
+ * or if its calls do not arrive at the mock. In this case only one call was made.
  */
 export async function conform({
   target: template,
@@ -114,9 +115,9 @@ export async function conform({
     const pace = paceOf(template, evidence, (clock() - startedAt) / workers.length)
     onPlan([...exercises.values()], workers.length, pace)
     const queue = [...exercises]
-    // Several workers begin with the longest checks, so that no long one is left at the end.
+    // Several workers begin with the longest checks, so that no long check is left at the end.
     if (workers.length > 1) queue.sort(([a], [b]) => usually(b.id, quick, pace) - usually(a.id, quick, pace))
-    // A target that the suite cannot start again may not survive these, and nothing is left to ask then.
+    // A target that the suite cannot restart may not survive these checks, so they run last.
     if ('url' in template.start) queue.sort(([a], [b]) => Number(isHostile(a)) - Number(isHostile(b)))
     const excessOf = (found: Evidence) => bounds.exceeded(found) ?? meter?.exceeded() ?? null
     await workThrough(workers, queue, { onCheck, excessOf, stop, signal: ending.signal })
@@ -137,8 +138,8 @@ export async function conform({
 }
 
 /**
- * Carries out checks: each worker takes the next one until none is left. If one breaks off, the others finish their
- * current check.
+ * Runs checks: each worker takes the next check until none is left. If a worker fails, the others finish
+ * their current check.
  */
 async function workThrough(
   workers: readonly Worker[],
@@ -149,7 +150,7 @@ async function workThrough(
     stop,
     signal,
   }: Required<Pick<ConformOptions, 'onCheck'>> & {
-    /** Returns why the run must end after this evidence, or null. */
+    /** Returns the reason why the run must end after this evidence, or null. */
     readonly excessOf: (found: Evidence) => string | null
     readonly stop: (reason: string, abort: boolean) => void
     readonly signal: AbortSignal
@@ -175,7 +176,7 @@ async function workThrough(
   for (const end of ends) if (end.status === 'rejected') throw end.reason
 }
 
-/** Returns what a run of a profile without a mock will send at most. Sends nothing. */
+/** Returns the maximum that a run of a profile without a mock will send. Sends nothing itself. */
 export async function spendingOf({
   target,
   profile = 'server',
@@ -186,7 +187,7 @@ export async function spendingOf({
   return plan(exercisesOf(readRequirements(), { target, profile, only, disabled }).keys(), target)
 }
 
-/** Returns the checks that would burden a machine of others, each with the reason to leave it out. */
+/** Returns the checks that would burden other people's machines, each with the reason to leave it out. */
 const burdens = (target: Target, stress: boolean): Record<string, string> =>
   stress || isHere(target)
     ? {}
@@ -196,7 +197,7 @@ const burdens = (target: Target, stress: boolean): Record<string, string> =>
         ),
       )
 
-/** Returns the checks to be exercised, each with the first requirement that asks for it. */
+/** Returns the checks to run, each with the first requirement that needs it. */
 function exercisesOf(
   requirements: Requirements,
   {
@@ -226,7 +227,7 @@ function exercisesOf(
 
 const isHostile = ({ hostile = false }: Check): boolean => hostile
 
-/** Opens one worker or more, and adds each to `workers` as soon as it is open. */
+/** Opens the workers, and adds each to `workers` as soon as it is open. */
 async function openWorkers(
   workers: Worker[],
   count: number,
@@ -287,10 +288,10 @@ async function describeRun(
 /** Assumed duration of a small call to a model, ms. */
 const LIVE_LATENCY_MS = 500
 
-/** So few checks need no better estimate. */
+/** Number of checks that need no better estimate. */
 const FEW_CHECKS = 5
 
-/** Second call of a gateway, to measure its pace: the first one is slower. */
+/** Second call of a gateway, which measures its pace because the first call is slower. */
 const secondCall: Check = {
   id: 'pace',
   async exercise(session) {
@@ -299,7 +300,7 @@ const secondCall: Check = {
   judge: () => [],
 }
 
-/** Returns the pace of a gateway from the fastest of its first calls, and from what its target file declares. */
+/** Returns the pace of a gateway from its fastest first call and from its target file. */
 function paceOf(
   { capabilities, observability }: Target,
   first: ReadonlyMap<string, Evidence>,

@@ -3,8 +3,8 @@ import { type AnyJson, at, jsonOf, readEvents, SEPARATOR } from '../evidence/rea
 import type { Dialect, Reading } from './dialect.ts'
 
 /**
- * Reads like the official clients: `message` of a whole answer, `delta` of a stream; a later id or name
- * replaces an earlier one.
+ * Reads answers as the official clients do: `message` of a whole answer, `delta` of a stream. A later id or
+ * name replaces an earlier one.
  */
 function read(body: string): Reading {
   const whole = jsonOf(body)

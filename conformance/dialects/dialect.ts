@@ -1,10 +1,10 @@
-// A dialect: one way in which clients call a gateway, and providers are called. Checks work with calls,
-// texts, tool calls, usage, errors and ends; each dialect's file maps these to its wire format. Types only.
+// Dialect: a wire format of calls to gateways and providers. Checks work with calls, texts, tool calls,
+// usage, errors and ends; each dialect's file maps these to its wire format. Types only.
 
 export const TESTED_DIALECTS = ['chat', 'messages', 'responses', 'gemini', 'embeddings', 'images'] as const
 export type DialectName = (typeof TESTED_DIALECTS)[number]
 
-/** Dialects whose answers are no words, and are not streamed here. */
+/** Dialects with answers that are not text and are not streamed here. */
 export const WORDLESS: readonly DialectName[] = ['embeddings', 'images']
 
 /** Content of an answer, streamed or not, independent of the dialect. */
@@ -13,7 +13,7 @@ export interface Reading {
   readonly content: string
   readonly reasoning: string
   readonly model: string | null
-  /** By choice and index: id, name and joined arguments. */
+  /** Tool calls by choice and index: id, name and joined arguments. */
   readonly tools: readonly {
     readonly choice: number
     readonly index: number
@@ -23,13 +23,13 @@ export interface Reading {
   }[]
   /** Finish reasons in order of arrival, in the words of chat: stop, length, tool_calls, content_filter. */
   readonly finish: readonly { readonly choice: number; readonly reason: string }[]
-  /** Every usage received, with the names of chat; unreported members are absent. */
+  /** All usage received, with chat's names; unreported members are absent. */
   readonly usage: readonly unknown[]
   readonly errors: readonly unknown[]
-  /** Number of end marks; then true if anything came after the first. */
+  /** Number of end marks, and true if anything came after the first. */
   readonly done: number
   readonly afterDone: boolean
-  /** Events whose data is neither JSON nor the end mark: the official clients fail on them. */
+  /** Events with data that is neither JSON nor the end mark, on which the official clients fail. */
   readonly unreadable: number
 }
 
@@ -44,25 +44,25 @@ export interface Asked {
 
 export interface Dialect {
   readonly name: DialectName
-  /** Path of calls; the part after `/v1/` is the endpoint's name at a provider. */
+  /** Path of calls. The part after `/v1/` is the endpoint's name at a provider. */
   readonly path: string
-  /** Returns the path of a call, if it depends on the call. */
+  /** Returns the path of a call; present if the path depends on the call. */
   pathOf?(asked: Asked): string
-  /** Matches the paths of calls, if they do not end like `path`. */
+  /** Pattern of the paths of calls; present if they do not end like `path`. */
   readonly calls?: RegExp
   /** Description of the end mark of a stream. */
   readonly end: string
-  /** Headers that its clients send with every call. */
+  /** Headers that the dialect's clients send with every call. */
   readonly headers: Readonly<Record<string, string>>
   request(asked: Asked): object
   /** Member of a request that limits the tokens of the answer; null if answers have none. */
   readonly limit: string | null
-  /** Reads a body like its official clients. */
+  /** Reads a body as the official clients do. */
   read(body: string): Reading
   /** Returns true if a body is an error in this dialect's format. */
   isError(body: string): boolean
-  /** Description of that format. */
+  /** Description of the error format. */
   readonly errorShape: string
-  /** Bodies that are invalid in this dialect, by what is wrong with them; MODEL stands for a model's id. */
+  /** Bodies that are invalid in this dialect, by their mistake; MODEL stands for a model's id. */
   readonly malformed: Readonly<Record<string, string>>
 }

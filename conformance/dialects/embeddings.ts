@@ -1,4 +1,4 @@
-// Embeddings (OpenAI): how the suite calls them and reads answers. The answer is vectors, which are read as
+// Embeddings (OpenAI): how the suite calls them and reads answers. Answers are vectors, which are read as
 // text. Never streamed. Pure.
 import { type AnyJson, at, jsonOf } from '../evidence/reading.ts'
 import type { Dialect } from './dialect.ts'

@@ -1,10 +1,10 @@
-// Gemini (Google): how the suite calls it and reads answers, like the official client. The model is in the path; a
-// stream is events, or a list where the client asks for no events. Pure.
+// Gemini (Google): how the suite calls it and reads answers, as the official client does. The model is in the
+// path. A stream consists of events, or is a list if the client does not request events. Pure.
 import { parseExactIntegers } from '../../src/shared/exact-json.ts'
 import { type AnyJson, at, jsonOf, readEvents } from '../evidence/reading.ts'
 import type { Dialect, Reading } from './dialect.ts'
 
-/** Finish reasons -> those of chat; unknown ones stay as they are. */
+/** Finish reasons -> those of chat; unknown reasons stay unchanged. */
 const FINISH: Readonly<Record<string, string>> = {
   STOP: 'stop',
   MAX_TOKENS: 'length',
@@ -15,7 +15,7 @@ const FINISH: Readonly<Record<string, string>> = {
   SPII: 'content_filter',
 }
 
-/** Converts usage. Thoughts are output too, but counted separately here. */
+/** Converts usage. Thoughts are also output, but counted separately here. */
 function usageOf({ promptTokenCount: input, candidatesTokenCount, ...usage }: AnyJson): unknown {
   const reasoning = usage.thoughtsTokenCount
   const output =
@@ -66,7 +66,7 @@ function readingOf(parts: readonly AnyJson[], unreadable: number): Reading {
       if (reason != null) finish.push({ choice, reason: FINISH[reason] ?? reason })
     }
   }
-  // A stream has no other end than the reason why it finished.
+  // The only end of a stream is its finish reason.
   const done = finish.filter(({ choice }) => choice === 0).length
   return { content, reasoning, model, tools, finish, usage, errors, done, afterDone, unreadable }
 }

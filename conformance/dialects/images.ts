@@ -1,5 +1,5 @@
-// Images (OpenAI): how the suite calls them and reads answers. The answer is pictures, which are read as text. Never
-// streamed here. Pure.
+// Images (OpenAI): how the suite calls them and reads answers. Answers are pictures, which are read as text.
+// Never streamed here. Pure.
 import { type AnyJson, jsonOf } from '../evidence/reading.ts'
 import type { Dialect } from './dialect.ts'
 import { embeddings } from './embeddings.ts'

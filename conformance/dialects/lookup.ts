@@ -6,11 +6,11 @@ import { at, jsonOf, readEvents } from '../evidence/reading.ts'
 import type { Target } from '../target/schema.ts'
 import { areDifferent } from './scripted.ts'
 
-/** Returns true for a redirect; the suite follows it under the same step if that repeats nothing that could be spent. */
+/** Returns true for a redirect. The suite follows it under the same step if the repeated request cannot spend. */
 export const isRedirect = ({ status, headers }: Pick<Exchange, 'status' | 'headers'>): boolean =>
   status !== null && status >= 300 && status < 400 && headers.location !== undefined
 
-/** Returns true for a redirect that was followed: a later request of its step has its address. */
+/** Returns true for a followed redirect: a later request of the step has its address. */
 export const wasFollowed = (exchange: Exchange, exchanges: readonly Exchange[]): boolean =>
   isRedirect(exchange) &&
   exchanges.some(
@@ -20,11 +20,11 @@ export const wasFollowed = (exchange: Exchange, exchanges: readonly Exchange[]):
 
 const nonces = new WeakMap<LedgerEntry, string | null>()
 
-/** Returns true if a request holds the words of a call; ids that the mock made of its nonce are no words. */
+/** Returns true if a request contains the text of a call; ids that the mock made from the nonce do not count. */
 export const holdsWords = (entry: LedgerEntry, { nonce }: Pick<Exchange, 'nonce'>): boolean =>
   nonce !== null && JSON.stringify(entry.body).includes(writeNonce(nonce))
 
-/** Returns the nonce of the call that caused a request, even if the provider gets earlier turns with it. */
+/** Returns the nonce of the call that caused a request, even if the request contains earlier turns. */
 export function nonceOf(entry: LedgerEntry): string | null {
   if (entry.nonce === null) return null
   let nonce = nonces.get(entry)
@@ -45,7 +45,7 @@ export const requestsOf = (
 const isWell = ({ answer }: LedgerEntry): boolean =>
   answer.status != null && answer.status >= 200 && answer.status < 300
 
-/** Returns the request that served: the last successful one, otherwise the last that arrived. */
+/** Returns the request that served the call: the last successful one, otherwise the last one. */
 export function servedBy(
   evidence: Pick<Evidence, 'ledger'>,
   exchange: Pick<Exchange, 'nonce'>,
@@ -60,13 +60,13 @@ export const ref = (each: Pick<Exchange | LedgerEntry, 'n'>): string =>
 export const refs = (...each: readonly (Pick<Exchange | LedgerEntry, 'n'> | null | undefined)[]): string[] =>
   each.filter((one) => one != null).map(ref)
 
-/** Returns the destination of a request for a reader: `openai/gpt-5-mini`. */
+/** Returns the destination of a request for reports: `openai/gpt-5-mini`. */
 export const where = ({ provider, model }: Pick<LedgerEntry, 'provider' | 'model'>): string =>
   `${provider}/${model}`
 
 /**
- * Returns true if a gateway's value names this provider: by the mock's name, or by one of the gateway's own,
- * which may be a number.
+ * Returns true if a gateway's value names this provider: with the mock's name, or with the gateway's own
+ * name, which may be a number.
  */
 export function namesProvider({ providers }: Target, provider: string, said: unknown): boolean {
   const names = [provider, ...(providers[provider]?.aliases ?? [])].map((name) => name.toLowerCase())
@@ -85,7 +85,7 @@ export const namesModel = (target: Target, provider: string, model: string | nul
       said.endsWith(model) &&
       namesProvider(target, provider, said.slice(0, -model.length - 1))))
 
-/** Returns the ids to call when each model must be tried: the direct ones, otherwise the default model. */
+/** Returns the ids to call if each model must be tried: the direct ids, or else the default model. */
 export const modelsOf = ({
   target,
   model,
@@ -97,18 +97,18 @@ export const modelsOf = ({
   return direct.length > 0 ? direct.map(({ id }) => id) : [model]
 }
 
-/** Returns the default model, and the others of `modelsOf`. */
+/** Returns the default model, and the other models of `modelsOf`. */
 export const everyModel = (session: Parameters<typeof modelsOf>[0]): string[] => [
   ...new Set([session.model, ...modelsOf(session)]),
 ]
 
-/** Returns the model that a call asks for, in its body or its path; undefined if it names none. */
+/** Returns the model in a call's body or path; undefined if it names none. */
 export const askedModel = ({ request: { body, path } }: Pick<Exchange, 'request'>): unknown =>
   at(jsonOf(body ?? ''), '/model') ?? /\/models\/([^?]+):/.exec(path)?.slice(1).map(decodeURIComponent)[0]
 
 /**
- * Returns the requests of a call, after the first, that went to another target; all later ones if the mock
- * cannot tell the targets apart.
+ * Returns the requests of a call that went to another target than the first; all later requests if the mock
+ * cannot distinguish the targets.
  */
 export function movedOn(target: Target, { request }: Pick<Exchange, 'request'>, entries: Evidence['ledger']) {
   const id = askedModel({ request })
@@ -119,7 +119,7 @@ export function movedOn(target: Target, { request }: Pick<Exchange, 'request'>, 
     : rest.filter((entry) => where(entry) !== where(first!))
 }
 
-/** Returns one of the statuses after which the target declares that it falls back. */
+/** Returns a status after which the target falls back according to its target file. */
 export const aFallbackStatus = ({ capabilities }: Target): number =>
   capabilities.fallback_statuses.find((each) => each >= 500) ?? capabilities.fallback_statuses[0]!
 
@@ -132,7 +132,7 @@ export const listRequest = ({
     ? { method: 'GET', path, headers: {}, body: null }
     : { method: 'POST', path, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
 
-/** Returns the items of the target's log list; null if the body is no list. */
+/** Returns the items of the target's log list; null if the body is not a list. */
 export function itemsOf(target: Target, { body }: Pick<Exchange, 'body'>): unknown[] | null {
   const list = at(jsonOf(body), target.observability.log?.list)
   return Array.isArray(list) ? list : null
@@ -153,15 +153,15 @@ export function recordIn(target: Target, exchange: Exchange | undefined, request
 }
 
 const UUID = /^(?:urn:uuid:|\{)?([\da-f]{8})-?([\da-f]{4})-?([\da-f]{4})-?([\da-f]{4})-?([\da-f]{12})\}?$/i
-/** Returns a UUID in one spelling; other ids stay as they are. */
+/** Returns a UUID in one spelling, and other ids unchanged. */
 const bare = (id: string): string => UUID.exec(id)?.slice(1).join('').toLowerCase() ?? id
 
-/** Returns true if two ids are the same; a UUID may be in capitals, without hyphens or in braces. */
+/** Returns true if two ids are equal; a UUID may be in capitals, without hyphens or in braces. */
 export const isSameId = (one: unknown, other: unknown): boolean => bare(String(one)) === bare(String(other))
 
 /**
- * Returns true if the provider refused the request itself, which is free; repeating the request gives the
- * same refusal.
+ * Returns true if the provider refused the request itself. Such a refusal is free, and a repeated request is
+ * refused again.
  */
 export const isRefused = ({ answer }: Pick<LedgerEntry, 'answer'>): boolean =>
   [400, 413, 422].includes(answer.status ?? 0)
@@ -189,8 +189,8 @@ const secondsIn = (header: string, { end_at }: Pick<Exchange, 'end_at'>): number
 const MAX_ROUNDING_MS = 2_000
 
 /**
- * Returns true if `Retry-After` holds the provider's seconds. A gateway that lets a target cool down may add
- * that time.
+ * Returns true if `Retry-After` has the provider's seconds. A gateway may add the time for which it cools
+ * down a target.
  */
 export function saysWhen(
   wanted: number,
@@ -204,15 +204,15 @@ export function saysWhen(
   return seconds >= least && seconds <= wanted + (capabilities.cooldown_ms + MAX_ROUNDING_MS) / 1_000
 }
 
-/** Decimal, with or without thousands commas, with its unit or currency before or after it. */
+/** Decimal, with or without thousands commas, with a unit or currency before or after it. */
 const AMOUNT =
   /^\s*\p{L}{0,4}\p{Sc}?\s*([+-]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?)\s*(?:\p{Sc}|\p{L}{1,8})?\s*$/iu
 /** Duration such as `PT1.5S` or `0:00:01.5`. */
 const DURATION = /^(?:PT(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?|(\d+):(\d\d):([\d.]+))$/i
 
 /**
- * Parses a number, also as a string (databases return decimals this way) or with a unit; a duration in ms;
- * NaN for anything else.
+ * Parses a number, which may be a string (databases return decimals this way) or have a unit. Returns
+ * durations in ms, and NaN for anything else.
  */
 export function amountIn(value: unknown): number {
   if (typeof value !== 'string') return typeof value === 'number' ? value : Number.NaN
@@ -226,7 +226,7 @@ export function amountIn(value: unknown): number {
 
 /**
  * Returns the request id of an answer, from a header or the body. Errors and abandoned answers often have
- * none: then the id of the record that was matched to the call, or null.
+ * none. For these, returns the id of the record that was matched to the call, or null.
  */
 export function requestIdOf({ observability }: Target, exchange: Exchange): string | null {
   const { headers, request_id_pointer: pointer } = observability

@@ -4,7 +4,7 @@ import { parseExactIntegers } from '../../src/shared/exact-json.ts'
 import { type AnyJson, at, jsonOf, readEvents } from '../evidence/reading.ts'
 import type { Dialect, Reading } from './dialect.ts'
 
-/** Stop reasons -> finish reasons of chat; unknown ones stay as they are. */
+/** Stop reasons -> finish reasons of chat; unknown reasons stay unchanged. */
 const FINISH: Readonly<Record<string, string>> = {
   end_turn: 'stop',
   stop_sequence: 'stop',
@@ -19,7 +19,7 @@ const PARTS = new Set([
   ...['message_delta', 'message_stop', 'error'],
 ])
 
-/** Converts usage. Tokens read from or written to the cache are input too, but counted separately here. */
+/** Converts usage. Tokens read from or written to the cache are also input, but counted separately here. */
 function usageOf(usage: AnyJson): unknown {
   const { input_tokens: fresh, output_tokens: output } = usage
   const cached = usage.cache_read_input_tokens
@@ -57,7 +57,7 @@ function read(body: string): Reading {
   return readingOf(events, { done, afterDone, unreadable })
 }
 
-/** Returns the events that would stream a whole answer. */
+/** Converts a whole answer to the events of a stream. */
 function eventsFrom(whole: AnyJson | null): AnyJson[] {
   if (whole === null || typeof whole !== 'object') return []
   if (whole.type === 'error' || whole.error != null) return [whole]

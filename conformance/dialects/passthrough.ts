@@ -1,5 +1,5 @@
-// Endpoints that a gateway relays without understanding them: the requests that the suite makes there, and what arrived
-// of them at the mock.
+// Endpoints that a gateway relays without understanding them: the suite's requests there, and the requests
+// that arrive at the mock.
 import { hash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { type LedgerEntry, writeNonce } from '../../mocks/ledger.ts'
@@ -8,7 +8,7 @@ import { at, jsonOf } from '../evidence/reading.ts'
 
 const BOUNDARY = 'a-boundary-of-the-suite'
 
-/** Content of a file, with what a reader of text or of forms might change. */
+/** Content of a file with bytes that a reader of text or forms might change. */
 export const contentOf = (nonce: string): string =>
   `{"custom_id":"${writeNonce(nonce)}", "n":1.50}\r\n\ttab, \\u0041, two  spaces \n--another boundary\n`
 
@@ -23,7 +23,7 @@ export const uploadOf = (nonce: string) => ({
   ].join(''),
 })
 
-/** Calls at endpoints that spend, or may: JSON that is written in an unusual way. */
+/** Calls at endpoints that can spend: JSON in an unusual format. */
 export const RELAYED_CALLS = {
   moderations: {
     path: '/v1/moderations',
@@ -46,15 +46,15 @@ export function fileIn({ status, body }: Exchange): string | null {
   return typeof id === 'string' && id !== '' ? id : null
 }
 
-/** Returns the requests with this nonce that the mock got. */
+/** Returns the requests with this nonce that the mock received. */
 export const arrivedOf = ({ ledger }: Pick<Evidence, 'ledger'>, nonce: unknown): LedgerEntry[] =>
   ledger.filter((entry) => entry.nonce === nonce)
 
-/** Returns true if a body arrived byte for byte; it is plain ASCII. */
+/** Returns true if a plain ASCII body arrived byte for byte. */
 export const isSameBody = ({ body }: Exchange['request'], { body_sha256 }: LedgerEntry): boolean =>
   hash('sha256', body ?? '') === body_sha256
 
-/** Returns true if JSON has arrived with its members and their values; a gateway may add others. */
+/** Returns true if JSON arrived with all its members and values; a gateway may add members. */
 export function keepsJson(sent: string | null, arrived: string | null): boolean {
   const [before, after] = [jsonOf(sent ?? ''), jsonOf(arrived ?? '')]
   return Object.entries(before ?? {}).every(([name, value]) =>

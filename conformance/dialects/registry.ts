@@ -1,4 +1,4 @@
-// Every dialect by its name; finds that of an exchange or a provider's request, and narrows a target to one
+// All dialects by name. Finds the dialect of an exchange or a provider's request, and narrows a target to one
 // dialect.
 import type { LedgerEntry } from '../../mocks/ledger.ts'
 import type { Exchange } from '../evidence/evidence.ts'
@@ -17,7 +17,7 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
 
 const all = Object.values(dialects)
 
-/** Matches the end of a path, so that a prefix does not matter; chat by default. */
+/** Matches the end of a path, so that prefixes are ignored; default: chat. */
 function dialectAt(path: string): Dialect {
   const bare = `/${path.split('?')[0]}`
   return all.find(({ path, calls }) => calls?.test(bare) ?? bare.endsWith(path.replace(/^\/v1/, ''))) ?? chat
@@ -25,14 +25,14 @@ function dialectAt(path: string): Dialect {
 
 /** Returns the dialect of a call. */
 export const dialectOf = ({ request }: Pick<Exchange, 'request'>): Dialect => dialectAt(request.path)
-/** Returns the dialect in which a provider was called. */
+/** Returns the dialect of a request to a provider. */
 export const providerDialectOf = ({ endpoint }: Pick<LedgerEntry, 'endpoint'>): Dialect => dialectAt(endpoint)
 
 /** Reads the answer that the client received. */
 export const readAnswer = (exchange: Pick<Exchange, 'request' | 'body'>): Reading =>
   dialectOf(exchange).read(exchange.body)
 
-/** Reads the provider's answer; empty without one. */
+/** Reads the provider's answer; empty if there is none. */
 export const readSent = (entry: Pick<LedgerEntry, 'endpoint' | 'answer'> | null | undefined): Reading =>
   entry ? providerDialectOf(entry).read(entry.answer.body ?? '') : chat.read('')
 
@@ -42,7 +42,7 @@ export const isCrossed = (
   entry: Pick<LedgerEntry, 'endpoint'>,
 ): boolean => dialectOf(exchange) !== providerDialectOf(entry)
 
-/** Returns a target as a check of this dialect sees it: with the models that can be called there. */
+/** Returns a target with only the models that can be called in this dialect. */
 export const inDialect = (target: Target, name: DialectName): Target => ({
   ...target,
   models: (name === 'chat' ? undefined : target.dialects[name]?.models) ?? target.models,

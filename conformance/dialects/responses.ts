@@ -27,7 +27,7 @@ function usageOf(usage: AnyJson): unknown {
 const textIn = (item: AnyJson): string =>
   (Array.isArray(item.content) ? item.content : []).map((part: AnyJson) => part?.text ?? '').join('')
 
-/** Returns the reasoning that an item shows, summarised or verbatim. */
+/** Returns the visible reasoning of an item, summarised or verbatim. */
 const thoughtsIn = (item: AnyJson): string =>
   [item.summary, item.content]
     .flatMap((parts) => (Array.isArray(parts) ? parts : []))
@@ -40,7 +40,7 @@ const callIn = (item: AnyJson): Omit<Reading['tools'][number], 'choice' | 'index
   arguments: item.arguments ?? '',
 })
 
-/** Returns the finish reason of a response in the words of chat; null while it is unfinished. */
+/** Returns the finish reason of a response in chat's words; null while it is unfinished. */
 function reasonOf(response: AnyJson, calls: number): string | null {
   if (response.status === 'completed') return calls > 0 ? 'tool_calls' : 'stop'
   if (response.status !== 'incomplete') return null

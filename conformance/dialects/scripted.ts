@@ -1,5 +1,5 @@
-// Answers of a scripted provider, independent of the dialect in which it is called: pieces of a stream, its
-// end, a whole answer, an error. Every value is made up. Pure.
+// Answers of a scripted provider, independent of the call's dialect: pieces of a stream, its end, a whole
+// answer, an error. All values are made up. Pure.
 import type { Target } from '../target/schema.ts'
 
 export const delta = (content: string) => ({ said: content })
@@ -9,8 +9,8 @@ export const END = { ending: true } as const
 export const scriptedAnswer = (text: string) => ({ say: { text } })
 
 /**
- * Fails the first target that is tried; any other answers. If a route has one model at two deployments, the
- * mock cannot tell them apart, and the first request fails.
+ * Fails at the first target that is tried, and answers at all others. If a route has one model at two
+ * deployments, the mock cannot distinguish them, so only the first request fails.
  */
 export const firstTargetFails = (
   status: number,
@@ -20,7 +20,7 @@ export const firstTargetFails = (
   { scenario: 'plain' },
 ]
 
-/** Returns true if the mock can tell at least two targets apart. */
+/** Returns true if the mock can distinguish at least two targets. */
 export const areDifferent = (
   targets: readonly { readonly provider: string; readonly model: string }[],
 ): boolean => new Set(targets.map(({ provider, model }) => `${provider}/${model}`)).size > 1

@@ -1,5 +1,5 @@
-// Answers that a translation may give, and answers that it may not, on evidence made by hand: the legal variations of what the
-// checks of translated answers compare.
+// Tests allowed and forbidden variations of translated answers against the checks that compare them, on
+// handwritten evidence.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { contradictions } from '../checks/agreement.ts'
@@ -22,7 +22,7 @@ const target = targetSchema.parse({
 
 const CALL = { id: 'fc_1', type: 'function_call', call_id: 'call_1', name: 'look' }
 const TOLD = '{"at": "1.0"}'
-/** A response that calls a tool, as a stream. */
+/** Streamed response that calls a tool. */
 const calling = (done: string, last: Json = {}, response: Json = {}): string =>
   sse(
     { type: 'response.created', response: { id: 'resp_1', output: [] } },
@@ -131,7 +131,7 @@ test('a translated answer may lack reasoning, which no dialect must show, and no
 })
 
 const JUDGE = checks.get('DIAL-13')!
-/** Returns true if this request to a provider of chat contains what a client of messages asked for. */
+/** Returns true if this request to a provider of chat contains everything from a messages client's request. */
 const isMet = (what: string, body: Json, over: Json = {}, waybill = false): boolean => {
   const asked = { method: 'POST', path: '/v1/messages', headers: {}, body: '{}' }
   const details = { model: 'm', what, stream: false }

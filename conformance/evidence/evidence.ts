@@ -1,12 +1,12 @@
-// Evidence of a check: everything that its judge may look at, as JSON. Verdicts are functions of this and of
-// the target file, so that `judge` can compute them again, anywhere, without the gateway.
-// Secrets are never stored: each is replaced by its name, as in `[secret:client-key]`.
+// Evidence of a check: the JSON that its judge may read. Verdicts are functions of the evidence and the
+// target file, so that `judge` can compute them again anywhere, without the gateway. Secrets are never
+// stored: each is replaced by its name, as in `[secret:client-key]`.
 import { z } from 'zod'
 import type { LedgerEntry } from '../../mocks/ledger.ts'
 
 /**
- * End of an exchange, seen from the client. `left`: the client went away on purpose; `too_long`: it stopped
- * reading, because the answer exceeded the limit.
+ * End of an exchange, as seen by the client. `left`: the client left on purpose; `too_long`: the client
+ * stopped reading because the answer exceeded the limit.
  */
 const END = ['complete', 'cut', 'timed_out', 'left', 'refused', 'too_long'] as const
 
@@ -15,9 +15,9 @@ const details = z.record(z.string(), z.union([z.string(), z.number(), z.boolean(
 const exchange = z.strictObject({
   /** Sequence number within the check, from 1. */
   n: z.int(),
-  /** Step of the check that made it, see step.ts. */
+  /** Step of the check that made the exchange, see step.ts. */
   step: z.string(),
-  /** Parameters, such as `stream` or the name of a scenario. */
+  /** Parameters of the step, such as `stream` or the name of a scenario. */
   details,
   nonce: z.string().nullable(),
   request: z.strictObject({
@@ -26,13 +26,13 @@ const exchange = z.strictObject({
     headers: z.record(z.string(), z.string()),
     body: z.string().nullable(),
   }),
-  /** Script of the mock's answers to this call; absent if there was none, or a very long one. */
+  /** Script of the mock's answers to this call; absent without a script, or if it is very long. */
   script: z.array(z.unknown()).optional(),
-  /** Time at which the request left, ms since the epoch, with fractions. */
+  /** Time at which the request was sent, ms since the epoch, with fractions. */
   at: z.number(),
-  /** Time at which the response headers arrived; null if none did. */
+  /** Time at which the response headers arrived; null if they did not. */
   head_at: z.number().nullable(),
-  /** Time at which it was over. */
+  /** Time at which the exchange ended. */
   end_at: z.number(),
   end: z.enum(END),
   /** Connection error, or null. */
@@ -40,7 +40,7 @@ const exchange = z.strictObject({
   status: z.int().nullable(),
   /** Lower-case names; a repeated header joined with ", ". */
   headers: z.record(z.string(), z.string()),
-  /** Body as far as it arrived; bytes that are no UTF-8 are replaced, and `utf8` is false. */
+  /** Body as far as it arrived; invalid UTF-8 is replaced, and `utf8` is then false. */
   body: z.string(),
   utf8: z.boolean(),
   /** Bytes and arrival time of each piece of the body. */
@@ -51,7 +51,7 @@ const exchange = z.strictObject({
 
 const ledgerEntry = z.custom<LedgerEntry>((value) => typeof (value as LedgerEntry | null)?.n === 'number')
 
-/** Name of a worker's evidence of what the mock saw between its checks and after the last. */
+/** Name of a worker's evidence of the mock's requests between the checks and after the last. */
 export const REMAINDER = 'remainder'
 
 export const evidenceSchema = z.strictObject({
@@ -59,13 +59,16 @@ export const evidenceSchema = z.strictObject({
   started_at: z.number(),
   ended_at: z.number(),
   exchanges: z.array(exchange),
-  /** Requests that the mock saw from the start of the check to its end. */
+  /** Requests that the mock received from the start of the check to its end. */
   ledger: z.array(ledgerEntry),
   /** Times named by the exercise, for example the two ends of a window. */
   marks: z.record(z.string(), z.number()),
-  /** Further facts that the exercise found and the judge needs. */
+  /** Further facts that the exercise records for the judge. */
   facts: z.record(z.string(), z.unknown()),
-  /** Reason why the exercise was impossible although the target declares what it needs, or null. */
+  /**
+   * Reason why the exercise was impossible although the target declares the required capabilities; otherwise
+   * null.
+   */
   untestable: z.string().nullable(),
   /** Failure of the suite itself, or null. */
   harness_error: z.string().nullable(),

@@ -1,4 +1,4 @@
-// The suite's HTTP client over a real socket: what it reads, and what it leaves unread.
+// Tests over a real socket which parts of answers the suite's HTTP client reads, and which it leaves unread.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'

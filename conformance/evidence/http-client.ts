@@ -1,5 +1,5 @@
-// HTTP client of the suite: one connection per request, every byte with its time of arrival, able to leave
-// early or to read slowly. Limits what is read, after decompression, to protect memory. Knows HTTP, nothing
+// HTTP client of the suite: one connection per request, with the arrival time of every byte. It can
+// disconnect early or read slowly. Limits the bytes read after decompression to protect memory. Independent
 // of checks.
 import { existsSync, readFileSync } from 'node:fs'
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
@@ -24,7 +24,7 @@ export interface Outgoing {
   readonly body: string | Buffer | null
 }
 
-/** Response before anything is left out. */
+/** Complete response, before parts are left out. */
 export type Seen = Pick<
   Exchange,
   'at' | 'head_at' | 'end_at' | 'end' | 'error' | 'status' | 'headers' | 'body' | 'utf8' | 'chunks'
@@ -32,35 +32,33 @@ export type Seen = Pick<
 
 /** Request under way. */
 export interface OpenExchange {
-  /** Resolves when it is over, however it ends; never rejects. */
+  /** Resolves at any end of the exchange; never rejects. */
   readonly done: Promise<Seen>
   readonly body: string
-  /**
-   * Resolves with true when the body so far passes the test, with false when it no longer can or after `ms`.
-   */
+  /** Resolves with true when the body so far passes the test, or with false after `ms` or at the body's end. */
   until(test: (body: string) => boolean, ms: number): Promise<boolean>
-  /** Closes the connection without reading on. */
+  /** Closes the connection without reading the rest. */
   leave(): void
   pause(): void
   resume(): void
 }
 
-/** Maximum bytes of one answer, after decompression, unless the provider sent much itself. */
+/** Maximum bytes of one answer after decompression, unless the provider itself sent a long answer. */
 export const MAX_BODY = 12 * 2 ** 20
-/** An answer may have this many times the bytes that the provider sent: gateways write more around each event. */
+/** Maximum ratio of an answer's bytes to the provider's bytes, because gateways add text to each event. */
 const MAX_GROWTH = 16
-/** Maximum bytes of an answer whatever the provider sent: all of it is held in memory. */
+/** Maximum bytes of an answer in all cases, because all of it is held in memory. */
 const MAX_GROWN_BODY = 96 * 2 ** 20
 /** Maximum bytes of the headers of one answer. */
 const MAX_HEADERS = 2 ** 16
 /** Maximum number of interim answers (1xx) before the final one. */
 const MAX_INTERIM_ANSWERS = 1_000
-/** Bytes that are kept of an answer that is too long. */
+/** Bytes that are stored of an answer that is too long. */
 const STORED_BYTES = 2 ** 16
-/** Overhead of each piece of a body in addition to its bytes. */
+/** Overhead of a piece of a body in addition to its bytes. */
 const PIECE_OVERHEAD = 64
 
-/** Bytes that several answers may hold together. */
+/** Byte budget that several answers share. */
 export interface ByteBudget {
   left: number
 }
@@ -69,7 +67,7 @@ export interface ByteBudget {
 export const clock = (): number => performance.timeOrigin + performance.now()
 
 export interface SendRequestOptions {
-  /** File with a certificate authority to trust in addition to the known ones. */
+  /** File with a certificate authority to trust in addition to the default ones. */
   readonly ca?: string | undefined
   /** Budget shared with other requests; the answer that exhausts it ends as `too_long`. */
   readonly budget?: ByteBudget
@@ -77,7 +75,7 @@ export interface SendRequestOptions {
   readonly sentByProvider?: () => Promise<number>
 }
 
-/** Resolves with true when the text passes the test, with false when it cannot any more, or after `ms`. */
+/** Resolves with true when the text passes the test, or with false after `ms` or at the text's end. */
 const passes = (
   test: (body: string) => boolean,
   ms: number,
@@ -110,7 +108,7 @@ const requestOptions = (url: URL, outgoing: Outgoing, ca: string | undefined): R
   ...(ca !== undefined && existsSync(ca) && { ca: [...rootCertificates, readFileSync(ca, 'utf8')] }),
 })
 
-/** Returns how a request ended that failed, and why. */
+/** Returns the kind of end of a failed request, and the reason. */
 function failureOf(
   { code, message }: NodeJS.ErrnoException,
   isAnswered: boolean,
@@ -121,11 +119,14 @@ function failureOf(
 }
 
 interface BodyLimit {
-  /** Returns true if the answers that share the budget are too long together. */
+  /** Returns true if the answers that share the budget exceed it. */
   isSpent(): boolean
-  /** Counts bytes; returns true if the answer is longer than is allowed so far. */
+  /** Counts bytes; returns true if the answer exceeds its current limit. */
   take(bytes: number): boolean
-  /** Lets an answer grow with the provider's; returns why it is too long if that is not the reason. */
+  /**
+   * Raises the limit if the provider's answer is long; otherwise returns the reason why the answer is too
+   * long.
+   */
   extended(body: Readable): Promise<string | null>
 }
 
@@ -154,7 +155,7 @@ function openLimit({
   }
 }
 
-/** Counts interim answers, and reports when there are too many. */
+/** Counts interim answers, and reports too many of them. */
 function countInterim(request: ClientRequest, tooMany: (why: string) => void): void {
   let count = 0
   request.on('information', () => {
@@ -162,11 +163,11 @@ function countInterim(request: ClientRequest, tooMany: (why: string) => void): v
   })
 }
 
-/** Joins the pieces; of an answer that is too long, the beginning, which shows what it was. */
+/** Joins the pieces; keeps only the beginning of an answer that is too long. */
 const joined = (pieces: readonly Buffer[], how: Exchange['end']): Buffer =>
   Buffer.concat(pieces, how === 'too_long' ? Math.min(STORED_BYTES, sizeOf(pieces)) : sizeOf(pieces))
 
-/** Holds back an answer, even one that has not begun. */
+/** Pauses an answer, even before it begins. */
 function openValve() {
   let isShut = false
   let answer: IncomingMessage | null = null
@@ -186,7 +187,7 @@ function openValve() {
   }
 }
 
-/** Sends a request. It ends after `timeout` ms, or when its answer is too long. */
+/** Sends a request. The request ends after `timeout` ms, or when its answer is too long. */
 export function sendRequest(
   baseUrl: string,
   outgoing: Outgoing,
@@ -256,14 +257,14 @@ export function sendRequest(
       if (body !== incoming) body.on('error', (cause: Error) => finish('cut', cause.message))
       incoming.on('error', (cause) => finish('cut', cause.message))
       incoming.on('close', () => {
-        // Compressed data may still be on its way through the decoder.
+        // The decoder may still hold compressed data.
         if (body === incoming || !incoming.complete)
           finish('cut', 'the connection was closed before the end of the body')
       })
     },
   )
   const timer = setTimeout(() => finish('timed_out', `no end within ${timeout} ms`), timeout)
-  // Only acceptance of the upgrade is tested; nothing is sent over it.
+  // Only acceptance of the upgrade is tested; nothing is sent afterwards.
   request.on('upgrade', (incoming, socket) => {
     headAt = clock()
     response = incoming
@@ -308,7 +309,7 @@ const DECODERS: Readonly<Record<string, (body: Readable) => Readable>> = {
 /** Maximum number of nested content codings. */
 const MAX_CODINGS = 3
 
-/** Decompresses a body: a gateway may compress although nothing asks for it. */
+/** Decompresses a body, because a gateway may compress without a request for it. */
 function decode(incoming: IncomingMessage): Readable {
   const codings = (incoming.headers['content-encoding'] ?? '')
     .split(',')
@@ -317,7 +318,7 @@ function decode(incoming: IncomingMessage): Readable {
   return codings.slice(-MAX_CODINGS).reduceRight<Readable>((body, decoder) => decoder(body), incoming)
 }
 
-/** Inflates a body with the zlib wrapper that HTTP specifies, or without it, as some servers send it. */
+/** Inflates a body with the zlib wrapper that HTTP specifies, or without the wrapper, as some servers send it. */
 function inflated(body: Readable): Readable {
   const out = new PassThrough()
   let empty = true

@@ -1,4 +1,4 @@
-// Values that count as the same, and answers that are too long to read.
+// Tests values that count as equal, and answers that are too long to read.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { amountIn, isSameId, momentIn, saysWhen } from '../dialects/lookup.ts'

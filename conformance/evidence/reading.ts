@@ -1,18 +1,18 @@
-// Reads evidence for judges: JSON, JSON pointers, events of a stream. The meaning of an answer is up to its
-// dialect. Pure.
+// Reads evidence for judges: JSON, JSON pointers, events of a stream. Dialects interpret the content of
+// answers. Pure.
 import { createParser } from 'eventsource-parser'
 import { parseWithDigits } from '../../src/shared/exact-json.ts'
 
 /** Maximum depth of objects and lists. */
 const MAX_DEPTH = 256
-/** Maximum events of one stream that are read; the longest that a check makes has 10,000. */
+/** Maximum events read from one stream; the longest stream of a check has 10,000. */
 const MAX_EVENTS = 100_000
-/** Characters that the event parser is given at a time. */
+/** Characters passed to the event parser at a time. */
 const SLICE_LENGTH = 2 ** 16
 
 /**
- * Returns true if brackets are nested more deeply than in any JSON here, which would take all memory to
- * parse.
+ * Returns true if brackets are nested more deeply than in any JSON here: parsing such a text could use all
+ * memory.
  */
 function isTooDeep(json: string): boolean {
   let depth = 0
@@ -32,7 +32,7 @@ function isTooDeep(json: string): boolean {
 
 /**
  * Parses a body as JSON; returns undefined if it is not JSON. Ignores a byte order mark, as clients do, and
- * turns an integer that a double cannot hold into a string of its digits, so that two ids stay distinct.
+ * turns an integer that a double cannot hold into a string of its digits, so that ids stay distinct.
  */
 export function jsonOf(body: string, parse = parseWithDigits): unknown {
   try {
@@ -45,8 +45,8 @@ export function jsonOf(body: string, parse = parseWithDigits): unknown {
 }
 
 /**
- * Returns a JSON text in a form for comparison: order of fields, white space, escapes and spelling of numbers
- * do not matter, but each digit of a number does. Text that is no JSON stays as it is.
+ * Returns a JSON text in a form for comparison: ignores the order of fields, white space, escapes and the
+ * spelling of numbers, but not their digits. Returns text other than JSON unchanged.
  */
 export function jsonValue(json: string): unknown {
   try {
@@ -58,9 +58,7 @@ export function jsonValue(json: string): unknown {
   }
 }
 
-/**
- * Writes a JSON number as its digits and a power of ten, the same for all spellings: `1.0`, `1e0` and `1`.
- */
+/** Writes a JSON number as its digits and a power of ten, equal for all spellings: `1.0`, `1e0` and `1`. */
 function decimal(source: string): string {
   const [, sign, whole, fraction = '', power = '0'] = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(source)!
   const digits = `${whole}${fraction}`.replace(/^0+/, '')
@@ -93,7 +91,7 @@ export interface ReadEvent {
 export function readEvents(body: string): ReadEvent[] {
   const events: ReadEvent[] = []
   const parser = createParser({ onEvent: ({ event, data }) => events.push({ event: event ?? null, data }) })
-  // A byte order mark is no part of the first line, and a CR at the end ends a line.
+  // A byte order mark is not part of the first line, and a final CR ends a line.
   const text = body.replace(/^\ufeff/, '')
   for (let at = 0; at < text.length && events.length < MAX_EVENTS; at += SLICE_LENGTH)
     parser.feed(text.slice(at, at + SLICE_LENGTH))

@@ -1,5 +1,5 @@
-// Secrets in evidence. Each was replaced by its name when the evidence was written, so a name found is a
-// secret found. Pure.
+// Finds secrets in evidence. Each secret was replaced by its name when the evidence was written, so a name
+// shows a secret. Pure.
 import type { Exchange } from './evidence.ts'
 
 const MARK = /\[secret:([\w.-]+)\]/g
@@ -14,7 +14,7 @@ export function withoutSecrets(text: string, secrets: ReadonlyMap<string, string
   return redacted
 }
 
-/** Returns a secret as it is, in URL encoding, and in base64. */
+/** Returns a secret in plain form, in URL encoding, and in base64. */
 const formsOf = (secret: string): string[] => [
   ...new Set([secret, encodeURIComponent(secret), Buffer.from(secret).toString('base64').replace(/=+$/, '')]),
 ]
@@ -24,7 +24,7 @@ export function secretsIn({ headers, body }: Pick<Exchange, 'headers' | 'body'>)
   return [...new Set([...`${JSON.stringify(headers)}\n${body}`.matchAll(MARK)].map(([, name]) => name!))]
 }
 
-/** Returns names of the provider keys in these requests: a gateway that receives them may repeat them. */
+/** Returns names of the provider keys in these requests. A gateway that receives such keys may repeat them. */
 export const providerKeysIn = (requests: readonly Pick<Exchange['request'], 'headers'>[]): string[] =>
   requests.flatMap(({ headers }) =>
     [...JSON.stringify(headers).matchAll(MARK)]
@@ -33,8 +33,8 @@ export const providerKeysIn = (requests: readonly Pick<Exchange['request'], 'hea
   )
 
 /**
- * Returns the secrets in an answer that its client did not hold. `strictly`: also one in the query of this
- * very request, which reveals nothing new unless it is a redirect.
+ * Returns the secrets in an answer that its client did not know. `strictly` includes secrets from the
+ * request's own query, except in a redirect that repeats this query.
  */
 export function secretsGivenAway(
   exchange: Exchange,
@@ -44,7 +44,7 @@ export function secretsGivenAway(
   const { location = '', ...headers } = exchange.headers
   const query = exchange.request.path.split('?')[1]
   const inQuery = [...(query ?? '').matchAll(MARK)].map(([, name]) => name!)
-  // A redirect that keeps its request's query reveals nothing new.
+  // A redirect that repeats its request's query reveals nothing new.
   const kept = query !== undefined && location.endsWith(`?${query}`)
   const own = strictly ? held : [...held, ...inQuery]
   return secretsIn(kept ? { ...exchange, headers } : exchange).filter((name) => !own.includes(name))

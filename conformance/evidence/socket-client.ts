@@ -1,5 +1,5 @@
-// Sends one message over a WebSocket of its own, and records what comes back as the stream that it would be over
-// HTTP: each message is an event. Knows how responses end, and nothing of checks.
+// Sends one message over its own WebSocket, and records the answer like a stream over HTTP, with each message
+// as an event. Knows how responses end; independent of checks.
 import { existsSync, readFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { rootCertificates } from 'node:tls'
@@ -12,13 +12,13 @@ import { type AnyJson, jsonOf } from './reading.ts'
 const LAST_EVENTS = /^(error|response\.(completed|incomplete|failed))$/
 
 interface SocketOptions {
-  /** File with a certificate authority to trust in addition to the known ones. */
+  /** File with a certificate authority to trust in addition to the default ones. */
   readonly ca?: string | undefined
-  /** Budget shared with other answers; the one that exhausts it ends as `too_long`. */
+  /** Budget shared with other answers; the answer that exhausts it ends as `too_long`. */
   readonly budget: ByteBudget
 }
 
-/** Sends the body as a message. Resolves when its response, the connection or `timeout` ms have ended. */
+/** Sends the body as a message. Resolves at the end of the response or the connection, or after `timeout` ms. */
 export function sendMessage(
   baseUrl: string,
   { path, headers, body }: Pick<Outgoing, 'path' | 'headers' | 'body'>,

@@ -1,4 +1,4 @@
-// The bounds of the statistical checks, against sums that can be computed by hand.
+// Tests the bounds of the statistical checks against sums that can be computed by hand.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { atLeast, isPlausible, isToldApart } from './statistics.ts'

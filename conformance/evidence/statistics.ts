@@ -1,4 +1,4 @@
-// Probability that something happens by chance: the basis of statistical findings. Pure.
+// Probabilities of results by chance: the basis of statistical findings. Pure.
 
 /** Maximum probability of a false alarm, from the contract. */
 const MAX_FALSE_ALARM = 1e-6
@@ -18,15 +18,16 @@ export function atLeast(k: number, n: number, p: number): number {
 }
 
 /**
- * Returns true if `hits` of `n` draws is plausible for a share of `p`. Ten such questions stay within the
- * bound together.
+ * Returns true if `hits` of `n` draws is plausible for a share of `p`. Ten such tests together stay within
+ * the bound.
  */
 export const isPlausible = (hits: number, n: number, p: number): boolean =>
   Math.min(atLeast(hits, n, p), atLeast(n - hits, n, 1 - p)) > MAX_FALSE_ALARM / 20
 
 /**
  * Returns true if requests in a window exceed what background traffic explains. `background` was counted in
- * other windows that lasted at least as long together; without any, a single request is enough.
+ * other windows that lasted at least as long together; without background traffic, a single request is
+ * enough.
  */
 export const isToldApart = (came: number, background: number): boolean =>
   came > 0 && (background === 0 || atLeast(came, came + background, 0.5) <= MAX_FALSE_ALARM)

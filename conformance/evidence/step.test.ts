@@ -1,4 +1,4 @@
-// Exchanges of a step that a judge sees.
+// Tests which exchanges of a step a judge sees.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Exchange } from './evidence.ts'

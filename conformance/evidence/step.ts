@@ -1,6 +1,5 @@
-// Steps: actions of an exercise, by name and with details, so that its judge finds the exchanges again
-// without parsing labels. Each check declares its steps once; exercise and judge use the same constants.
-// Pure.
+// Steps: named actions of an exercise, with details, by which the judge finds their exchanges without parsing
+// labels. Each check declares its steps once; exercise and judge use the same constants. Pure.
 
 import { wasFollowed } from '../dialects/lookup.ts'
 import type { Details, Evidence, Exchange } from './evidence.ts'
@@ -16,7 +15,7 @@ interface Found<D extends Details> {
   in(evidence: Pick<Evidence, 'exchanges'>): (Exchange & { readonly details: D })[]
 }
 
-/** Step without details, used as it is. */
+/** Step without details, used directly. */
 export interface PlainStep extends Step, Found<Details> {}
 
 /** Step with details, made once for each call. */
@@ -38,13 +37,13 @@ export function step<D extends Details>(name: string): PlainStep & DetailedStep<
   }
 }
 
-/** Record of a call, as `Session.record` read it. */
+/** Record of a call, read by `Session.record`. */
 const record = step<{ of: number }>('record')
 export const recordStep = (of: number): Step => record.with({ of })
 export const recordExchange = (evidence: Evidence, { n }: Pick<Exchange, 'n'>): Exchange | undefined =>
   record.in(evidence).find(({ details }) => details.of === n)
 
-/** Formats a step for a reader: `call (scenario plain, streamed)`. */
+/** Formats a step for reports: `call (scenario plain, streamed)`. */
 export function stepText({ step: name, details }: Pick<Exchange, 'step' | 'details'>): string {
   const said = Object.entries(details).flatMap(([key, value]) =>
     value === false ? [] : [value === true ? (key === 'stream' ? 'streamed' : key) : `${key} ${value}`],

@@ -1,4 +1,5 @@
-// Evidence made by hand, for tests of judges: one complete call and its ledger entry; a test changes what it needs to.
+// Handwritten evidence for tests of judges: one complete call and its ledger entry, of which a test changes
+// parts.
 import { type LedgerEntry, writeNonce } from '../../mocks/ledger.ts'
 import type { Evidence, Exchange } from './evidence.ts'
 

@@ -1,7 +1,7 @@
 // Wording of findings: sizes, owners of secrets, ends of exchanges. Pure.
 import type { Exchange } from './evidence.ts'
 
-/** Formats bytes for a person: `64.8 MiB`. */
+/** Formats a number of bytes: `64.8 MiB`. */
 export function size(bytes: number): string {
   if (bytes < 2 ** 10) return `${bytes} bytes`
   const [unit, name] = bytes < 2 ** 20 ? [2 ** 10, 'KiB'] : [2 ** 20, 'MiB']

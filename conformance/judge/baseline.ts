@@ -1,5 +1,5 @@
-// Failures that a project knows and has not fixed yet; they do not fail a run again. Each has a reason and an
-// end date, and an entry that is no longer needed is an error, so that the list can only get shorter.
+// Failures that a project knows and has not fixed yet, so they do not fail a run. Each has a reason and an
+// end date. An entry that is no longer needed is an error, so that the list can only get shorter.
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { readBounded } from '../../src/shared/bounded-file.ts'
@@ -13,13 +13,13 @@ import type { Results, Verdict } from './judge.ts'
 const schema = z.array(
   z.strictObject({
     /**
-     * Requirement, `KEEP-01`, or one of its findings, `KEEP-01/no-secret-in-answers`: then another finding of
-     * it still fails.
+     * Requirement such as `KEEP-01`, or one of its findings, such as `KEEP-01/no-secret-in-answers`. Other
+     * findings of the requirement then still fail.
      */
     id: z.string(),
     reason: z.string().min(1),
     link: z.url().optional(),
-    /** Last day on which it counts. */
+    /** Last day on which the entry is valid. */
     expires: z.iso.date().optional(),
   }),
 )
@@ -54,9 +54,9 @@ export function readBaseline(file: string): Baseline {
 }
 
 export interface Compared {
-  /** Ids of scored failures that no entry excuses, or not in every finding. */
+  /** Ids of scored failures that are not fully excused. */
   readonly failed: readonly string[]
-  /** Entries that excuse something. */
+  /** Entries that excuse a failure. */
   readonly known: readonly string[]
   /** Entries that have expired, or whose requirement or finding does not fail. */
   readonly stale: readonly string[]
@@ -84,7 +84,7 @@ export function compareWithBaseline({ verdicts }: Results, baseline: Baseline, t
   }
 }
 
-/** Returns the findings by which a verdict fails, possibly none. */
+/** Returns the failed findings of a verdict, possibly none. */
 const failuresOf = (verdict: Verdict): string[] =>
   byFinding(verdict)
     .filter(({ state }) => state === (verdict.outcome === 'fail' ? 'fails' : 'open'))

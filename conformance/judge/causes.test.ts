@@ -1,4 +1,5 @@
-// A cause that many failures share is reported once, and every failed finding names the answer to its call.
+// Tests that a cause shared by many failures is reported once, and that every failed finding names the answer
+// to its call.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Evidence } from '../evidence/evidence.ts'
@@ -44,7 +45,7 @@ const streamed = (check: string, n: number): Evidence => {
   return evidence(calls, [entry({ nonce, stream: true }, { body: sent })], { check })
 }
 
-/** Refused for a reason of its own: the unknown model was answered. */
+/** A different reason: the unknown model was answered. */
 const other = evidence([exchange({ step: 'unknown model', details: { model: 'm' } })], [entry()], {
   check: 'ROUTE-03',
 })

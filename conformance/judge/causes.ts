@@ -1,5 +1,5 @@
-// Groups failures with one cause: calls that got an answer which neither their provider nor their check asked
-// for, such as a 500 for each streamed call. Pure.
+// Groups failures with one cause: an unexpected answer that several calls have in common, such as a 500 for
+// each streamed call. Pure.
 
 import { requestsOf } from '../dialects/lookup.ts'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'
@@ -9,7 +9,7 @@ import { at, jsonOf } from '../evidence/reading.ts'
 export interface Cause {
   /** Complete sentence about the cause. */
   readonly what: string
-  /** Ids of the verdicts that it explains. */
+  /** Ids of the verdicts that the cause explains. */
   readonly verdicts: readonly string[]
 }
 
@@ -21,11 +21,11 @@ export interface Suspect {
   readonly evidence: Evidence
 }
 
-/** Minimum number of failures with one cause; fewer are read one by one. */
+/** Minimum number of failures with one cause; fewer failures are listed one by one. */
 const MIN_VERDICTS = 3
 const MAX_BODY = 200
 
-/** Returns the causes of at least three verdicts each, the widest first; a verdict belongs to one at most. */
+/** Returns the causes of at least three verdicts each, largest first; a verdict has at most one cause. */
 export function causesOf(suspects: readonly Suspect[], all: Iterable<Evidence>): Cause[] {
   const calls = [...all].flatMap((evidence) =>
     evidence.exchanges.filter(isCall).map((exchange) => ({ exchange, key: keyOf(evidence, exchange) })),
@@ -45,8 +45,8 @@ export function causesOf(suspects: readonly Suspect[], all: Iterable<Evidence>):
 }
 
 /**
- * Returns true for a refusal that wrong keys explain: checks send them on purpose. It is a cause only if most
- * calls get it.
+ * Returns true for a refusal that a wrong key explains, because checks send wrong keys on purpose. Such a
+ * refusal is a cause only if most calls get it.
  */
 const isAskedFor = (key: string, calls: readonly Keyed[]): boolean =>
   /^40[13] /.test(key) && calls.filter((call) => call.key === key).length * 2 < calls.length
@@ -69,7 +69,7 @@ function sentenceFor(key: string, calls: readonly Keyed[]): string {
   return `${which} answered with ${answerIn(example!)}`
 }
 
-/** Describes for a reader how a call was answered. */
+/** Describes the answer to a call. */
 export function answerIn({ status, error, end, body }: Exchange): string {
   if (status === null) return `no answer: ${error ?? end}`
   const said = body.replace(/\s+/g, ' ').trim()
@@ -80,7 +80,7 @@ const isCall = ({ nonce }: Exchange): boolean => nonce !== null
 
 const isStreamed = ({ request }: Exchange): boolean => at(jsonOf(request.body ?? ''), '/stream') === true
 
-/** Returns the answers of a suspect that may be a cause: of the exchanges in its findings, or of all. */
+/** Returns a suspect's answers that may be a cause: from the exchanges in its findings, or from all exchanges. */
 function keysOf({ see, evidence }: Suspect): ReadonlySet<string> {
   const named = evidence.exchanges.filter(({ n }) => see.includes(`#${n}`))
   const keys = (named.length > 0 ? named : evidence.exchanges).map((exchange) => keyOf(evidence, exchange))
@@ -88,8 +88,8 @@ function keysOf({ see, evidence }: Suspect): ReadonlySet<string> {
 }
 
 /**
- * Returns the part of an answer that other calls may share, or null: no call, a good answer, or the
- * provider's own failure. Ids and numbers are left out.
+ * Returns the part of an answer that other calls may share, without ids and numbers. Returns null for
+ * exchanges other than calls, for good answers and for the provider's own failures.
  */
 function keyOf(evidence: Evidence, exchange: Exchange): string | null {
   const { status, error, end, body } = exchange

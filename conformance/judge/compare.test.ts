@@ -1,4 +1,4 @@
-// A comparison of two runs: changes for the better and for the worse.
+// Tests a comparison of two runs with changes for the better and for the worse.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { compare, comparisonText } from './compare.ts'

@@ -1,9 +1,9 @@
-// Compares two runs: what got better and what got worse. The same judges judge both, so that a difference is
-// due to the gateway and not to the suite. Pure.
+// Compares two runs and lists improvements and regressions. The same judges judge both runs, so that
+// differences are due to the gateway, not to the suite. Pure.
 import { byFinding } from './group-findings.ts'
 import type { Outcome, Results, Verdict } from './judge.ts'
 
-/** Requirement, or a finding of one that failed before and fails now. */
+/** Requirement, or a finding of a requirement that failed before and fails now. */
 export interface Change {
   readonly id: string
   readonly was: string
@@ -16,7 +16,7 @@ export interface Comparison {
   readonly worse: readonly Change[]
 }
 
-/** Severity of an outcome; null for one that was not tried. */
+/** Severity of an outcome; null for requirements that were not tried. */
 const BADNESS: Readonly<Record<Outcome, number | null>> = {
   pass: 0,
   warn: 1,

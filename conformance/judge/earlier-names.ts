@@ -1,4 +1,5 @@
-// Names of earlier versions in what a user kept: a run's files, and a baseline. They are read with the current names.
+// Names of earlier versions in stored files: those of a run, and a baseline. Reading replaces them by the
+// current names.
 import { RENAMED_FIELDS } from '../target/read.ts'
 
 /** Finding -> its current name. */

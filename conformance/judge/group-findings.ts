@@ -1,5 +1,5 @@
-// Groups the findings of a verdict by id: findings with the same id are one question about several exchanges.
-// Pure.
+// Groups the findings of a verdict by id: findings with the same id compare several exchanges in the same
+// way. Pure.
 import type { Verdict } from './judge.ts'
 
 export interface Answered {
@@ -10,7 +10,7 @@ export interface Answered {
   readonly findings: Verdict['findings']
 }
 
-/** Returns the findings in the order in which they were first found. */
+/** Returns the groups in order of their first finding. */
 export function byFinding({ findings }: Pick<Verdict, 'findings'>): Answered[] {
   return [...Map.groupBy(findings, ({ id }) => id)].map(([id, those]) => {
     const failed = those.some(({ ok, doubt }) => !ok && !doubt)

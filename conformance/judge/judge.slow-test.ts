@@ -1,5 +1,5 @@
-// One run against the reference and one against a must-fail gateway; then what follows from the evidence:
-// verdicts and reports. Over 250 lines, because most tests read the evidence of these two runs.
+// Runs the suite against the reference and against a must-fail gateway, and tests the verdicts and reports
+// that follow from the evidence. Over 250 lines, because most tests read the evidence of these two runs.
 import assert from 'node:assert/strict'
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -52,7 +52,7 @@ let failed: Conformed
 before(async () => {
   passed = await conform({ target: reference, profile: 'waybill', only: ONLY, directory: good })
   const target = { ...targetOf('advertises'), name: HOSTILE }
-  // One of each: a check that fails, one that passes, one that is not declared, one that is left out.
+  // Selects one check of each kind: failing, passing, not declared, left out.
   const { cache: _, ...capabilities } = target.capabilities
   failed = await conform({
     target: { ...target, capabilities },
@@ -133,7 +133,7 @@ test('judge reports the same as the run, byte for byte (SUITE-03)', () => {
     )
 })
 
-/** Changes the evidence of one check in a copy, and returns what `judge` then says about a requirement. */
+/** Changes the evidence of one check in a copy, and returns the new verdict on a requirement. */
 function tampered(t: TestContext, check: string, change: (evidence: Evidence) => void, id = check) {
   const copy = mkdtempSync(join(root, 'copy-'))
   t.after(() => rmSync(copy, { recursive: true }))
@@ -223,7 +223,7 @@ test('files of an earlier run in the same directory do not count as evidence (SU
   assert.equal(outcome, 'harness-error')
 })
 
-/** Carries out a check that this test defines, with a mock that gets no calls. */
+/** Runs a check that this test defines, with a mock that gets no calls. */
 async function carriedOut(t: TestContext, own: Pick<Check, 'timeout' | 'exercise'>, more: object = {}) {
   const mock = await createMockProviders({})
   t.after(() => mock.close())
@@ -348,7 +348,7 @@ test('a target whose calls go elsewhere gets one call and no second (SUITE-01)',
     (thrown) => thrown instanceof StartError && /no second call was made/.test(thrown.message),
   )
   assert.deepEqual(asked, ['/v1/chat/completions'])
-  // A bare address claims nothing except that it accepts this model.
+  // A bare address only claims that it accepts this model.
   assert.deepEqual([target.models.direct, target.models.logical], [[], []])
 })
 

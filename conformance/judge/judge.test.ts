@@ -1,4 +1,4 @@
-// Evidence of an earlier suite is judged by the requirements of that time.
+// Tests that evidence of an earlier suite is judged by the requirements of that time.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -9,7 +9,7 @@ import { judge, type RunFile } from './judge.ts'
 
 const target = readTarget(join(ownTargets, 'waybill.yaml'))
 
-/** Returns the verdict on DIAL-02 for a call that lost its version on the way to the provider. */
+/** Returns the verdict on DIAL-02 for a call with a version that did not reach the provider. */
 function verdict(suite: string) {
   const run: RunFile = {
     ...{ format: 2, suite, profile: 'core', target, started_at: 0, ended_at: 20_000 },

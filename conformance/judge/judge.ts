@@ -1,5 +1,4 @@
-// Turns evidence into verdicts. Pure: the run calls it at its end, and `judge DIR` calls it again on the
-// stored evidence.
+// Turns evidence into verdicts. Pure: called at the end of a run, and by `judge DIR` on stored evidence.
 import { z } from 'zod'
 import { checks } from '../checks/registry.ts'
 import { requestsOf } from '../dialects/lookup.ts'
@@ -16,29 +15,29 @@ const setName = z.string().regex(/^\d+\.0$/)
 
 const spending = z.strictObject({ calls: z.int(), output_tokens: z.int(), input_bytes: z.int() })
 
-/** Facts of a run that are stored in addition to the evidence of its checks; `run.json`. */
+/** Facts of a run that `run.json` stores in addition to the evidence of the checks. */
 export const runSchema = z.strictObject({
   format: z.literal(
     2,
     'it was written by another version of the suite; repeat the run, or judge it with that version',
   ),
   suite: z.string(),
-  /** Set of requirements that decides; default that of the suite. */
+  /** Set of requirements that decides; default: the suite's set. */
   set: setName.optional(),
   profile: z.enum(PROFILES),
-  /** As it was used, with values filled in, without secrets. */
+  /** Target file as used, with values filled in, without secrets. */
   target: targetSchema,
   started_at: z.number(),
   ended_at: z.number(),
-  /** Requirement ids that the user asked for exclusively; null for all. */
+  /** Requirement ids to which the user limited the run; null for all. */
   only: z.array(z.string()).nullable(),
   /** Ids of requirements that the user left out, with the reason. */
   disabled: z.record(z.string(), z.string()),
   /** True if idle windows were short. */
   quick: z.boolean().default(false),
-  /** Inferences that the mock saw from its start to its end. */
+  /** Inferences that the mock received from its start to its end. */
   inferences: z.int(),
-  /** Of a run without a mock: what it announced, what it sent, and what the target's answers reported. */
+  /** Spending of a run without a mock: announced, sent, and reported by the target's answers. */
   live: z
     .strictObject({
       announced: spending,
@@ -98,8 +97,8 @@ const verdict = z.strictObject({
 export type Verdict = z.output<typeof verdict>
 
 /**
- * `conformant`: every applicable MUST was tried and holds. `partial`: none failed, but some were not tried.
- * `error`: the run did not finish.
+ * Conclusion of a run. `conformant`: every applicable MUST was tried and holds. `partial`: no MUST failed,
+ * but some were not tried. `error`: the run did not finish.
  */
 const CONCLUSIONS = ['conformant', 'partial', 'not conformant', 'error'] as const
 export type Conclusion = (typeof CONCLUSIONS)[number]
@@ -135,7 +134,7 @@ export type Results = z.output<typeof resultsSchema>
 
 const setOf = ({ set, suite }: RunFile): string => set ?? `${Number.parseInt(suite, 10)}.0`
 
-/** Judges a whole run. `evidence` by check id; a check without evidence was not tried. */
+/** Judges a whole run. `evidence` by check id; checks without evidence were not tried. */
 export function judge(
   run: RunFile,
   evidence: ReadonlyMap<string, Evidence>,
@@ -184,7 +183,7 @@ function suspectsAmong(verdicts: readonly Verdict[], all: ReadonlyMap<string, Ev
     })
 }
 
-/** Adds to a failed finding how its call was answered, if that was not successful and is not mentioned. */
+/** Adds the answer to its call to a failed finding, if the answer was not successful and is not mentioned. */
 function withAnswer(found: Finding, { exchanges }: Evidence): Finding {
   if (found.ok) return found
   const ref = found.see?.find((each) => each.startsWith('#'))
@@ -258,7 +257,7 @@ function verdictOf(
   const isAdvice = ({ advice = false }: Finding) => advice && run.profile !== 'waybill'
   const bad = findings.find((each) => !each.ok && !each.doubt && !each.absent && !isAdvice(each))
   if (bad) return said(level === 'MUST' ? 'fail' : 'warn', sentenceOf(bad), findings)
-  // Nothing was wrong before the gateway was gone, and requests after that prove nothing.
+  // Before its end, the gateway did nothing wrong; requests afterwards prove nothing.
   if (typeof evidence.facts.gone === 'string')
     return said('untestable', `it did not survive the check: ${evidence.facts.gone}`, findings)
   const missingHere = findings.find(({ absent }) => absent)
@@ -270,7 +269,7 @@ function verdictOf(
   return said('pass', `${findings.length} of ${findings.length} findings hold`, findings)
 }
 
-/** Maximum number of ids that are listed; more would not be read. */
+/** Maximum number of ids that are listed. */
 const MAX_LISTED_IDS = 8
 
 /** Formats counts by subject: `10 of FLOW, 3 of LOG`. */

@@ -1,5 +1,5 @@
-// Suspicions that a fresh reading of the judges raised, on evidence made by hand: wrong gateways that passed,
-// and correct gateways that failed. Over 250 lines, because it is a list of cases.
+// Tests earlier mistakes of the judges on handwritten evidence: wrong gateways that passed, and correct
+// gateways that failed. Over 250 lines, because it is a list of cases.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checks } from '../checks/registry.ts'
@@ -54,7 +54,7 @@ const delta = (said: Json, finish: string | null = null, index = 0): Json => ({
 })
 const END = delta({}, 'stop')
 
-/** A streamed call: what the client got, and what the provider had sent. */
+/** Streamed call: the client's answer, and the provider's answer. */
 const streamed = (got: string, sent: string, over: Partial<Exchange> = {}): Evidence =>
   evidence(
     [
@@ -97,7 +97,7 @@ const record = (over: Json = {}): string =>
     ...over,
   })
 const REQUEST = { model: 'auto', messages: [{ content: `waybill-nonce-${NONCE}` }] }
-/** A call with a request id, and its record. */
+/** Call with a request id, and its record. */
 const recorded = (step: string, body: string, reading: Partial<Exchange> = {}): Evidence =>
   evidence(
     [

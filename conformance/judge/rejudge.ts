@@ -10,19 +10,19 @@ import { parseStored } from './earlier-names.ts'
 import { judge, type Results, type RunFile, runSchema } from './judge.ts'
 import { isSubmission, readPacked } from './submission.ts'
 
-/** Directory that holds no readable run; one sentence for a person. */
+/** Error about a directory without a readable run; one sentence. */
 export class EvidenceError extends Error {
   override readonly name = 'EvidenceError'
 }
 
-/** Run with all its evidence, as stored. */
+/** Stored run with all its evidence. */
 export interface KeptRun {
   readonly run: RunFile
   readonly evidence: ReadonlyMap<string, Evidence>
   readonly results: Results
 }
 
-/** Judges again what `conform` wrote into a directory. Throws EvidenceError. */
+/** Judges the files that `conform` wrote into a directory. Throws EvidenceError. */
 export function rejudge(directory: string): KeptRun {
   const run = read(join(directory, 'run.json'), runSchema)
   const evidence = new Map<string, Evidence>()

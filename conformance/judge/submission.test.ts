@@ -1,4 +1,5 @@
-// Every submission in this repository, judged again from its evidence, and the submissions that are refused.
+// Judges every submission in this repository again from its evidence, and tests which submissions are
+// refused.
 import assert from 'node:assert/strict'
 import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -20,12 +21,12 @@ for (const folder of folders)
     assert.deepEqual(problemsOf(folder, rejudge(folder).results, today), [])
   })
 
-/** Returns a copy of a submission, changed. */
+/** Returns a changed copy of a submission. */
 function changed(t: { after(end: () => void): void }, change: (folder: string) => void): string {
   const above = mkdtempSync(join(tmpdir(), 'waybill-submission-'))
   t.after(() => rmSync(above, { recursive: true, force: true }))
   const folder = join(above, '5.0', 'copy')
-  // A gateway's submission is copied: a model server's has no FLOW-01.
+  // Copies a gateway's submission, because a model server's has no FLOW-01.
   cpSync(join(root, '5.0/claude-code-router'), folder, { recursive: true })
   change(folder)
   return folder

@@ -1,6 +1,6 @@
-// A run as its maker publishes it: a folder with what the run printed, all of its evidence in one compressed
-// file, and a small file about the project. Whoever receives it judges the evidence again and believes only
-// that. An invented transcript cannot be distinguished from a real one.
+// Published run of a project: a folder with the run's output, its evidence in one compressed file, and a
+// small file about the project. The recipient judges the evidence again and trusts only this result. An
+// invented transcript cannot be distinguished from a real one.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
@@ -45,7 +45,7 @@ const schema = z.strictObject({
 })
 export type About = z.output<typeof schema>
 
-/** Submission that is refused, one line for each reason. */
+/** Refusal of a submission; one line for each reason. */
 export class SubmissionError extends Error {
   override readonly name = 'SubmissionError'
 }
@@ -85,13 +85,13 @@ export function readPacked(directory: string): Evidence[] {
   })
 }
 
-/** Returns why a submission is refused, given what its evidence gives; none if it is taken. */
+/** Returns the reasons to refuse a submission, given the result of its evidence; empty if it is accepted. */
 export function problemsOf(directory: string, judged: Results, today: string): string[] {
   const about = readAbout(directory)
   const claimed = JSON.parse(readFileSync(join(directory, 'results.json'), 'utf8')) as Results
   const set = basename(dirname(directory))
   const verdicts = new Map(claimed.verdicts.map(({ id, outcome }) => [id, outcome]))
-  // A check that came later was not asked, and claims nothing.
+  // A check that was added later was not part of the run.
   const isNewer = ({ id, outcome, scored }: Verdict) =>
     !verdicts.has(id) && !scored && outcome === 'not-applicable'
   const changed = judged.verdicts.filter(
@@ -124,7 +124,7 @@ export function problemsOf(directory: string, judged: Results, today: string): s
   ]
 }
 
-/** Values of the template, which stand for nobody. */
+/** Values of the template, which a project must replace. */
 const UNFILLED: readonly string[] = ['NAME OF THE PROJECT', 'SOMEBODY TO ASK']
 
 const TEMPLATE = (version: string) => `# About this submission; docs/submitting.md explains each field.
@@ -138,7 +138,7 @@ reproduce: |
 exceptions: []
 `
 
-/** Writes a run as a submission; the file about the project is a template, unless it is there. */
+/** Writes a run as a submission; writes a template of the file about the project unless the file exists. */
 export function pack(
   directory: string,
   { results, run, evidence }: { results: Results; run: object; evidence: ReadonlyMap<string, Evidence> },

@@ -1,4 +1,4 @@
-// The suite holds gateways only to what is written, not to how the reference happens to do it.
+// Tests that the suite requires only the written contract, not the behaviour of the reference.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { conform } from '../run.ts'

@@ -1,5 +1,5 @@
-// Doubt counts for the target: what other people's gateways may do without being wrongly failed for anything. Each of these was
-// met in a real one.
+// Tests that doubt counts for the target: unusual but correct behaviour of other people's gateways must not
+// fail. Each case was found in a real gateway.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { writeNonce } from '../../mocks/ledger.ts'
@@ -77,7 +77,7 @@ test('a valid key may lack the role for some reads, but not for all (KEEP-03)', 
   assert.ok(!holds('KEEP-03', { exchanges: [...models, ...log(401)] }))
   const other = (status: number) => read('/models', 'the other right key', status)
   assert.ok(holds('KEEP-03', { exchanges: [...models, other(200)] }))
-  // Waybill is tested with a key of each role. With one of them, each path is answered.
+  // Waybill is tested with a key of each role, and each path answers one of them.
   const waybill = (status: number) =>
     holds('KEEP-03', { exchanges: [...models, ...log(200), other(status)] }, target(), true)
   assert.ok(waybill(200))
@@ -245,7 +245,7 @@ test('a record is compared only with what is known from outside, and a field tha
     const ledger = [entry({ endpoint: 'chat/completions', answer: { body: JSON.stringify({ usage }) } })]
     return holds('LOG-02', { exchanges, ledger }, of, waybill)
   }
-  // A direct id has no strategy, its price is unknown, and no session could be sent.
+  // A direct id has no strategy, its price is unknown, and a session could not be sent.
   assert.ok(recorded({ cost: null, by: null, s: 'made-up' }))
   assert.ok(recorded({ cost: 0 }))
   assert.ok(recorded({}), 'a cost that is left out is one that is not known')

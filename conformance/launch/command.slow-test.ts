@@ -1,5 +1,5 @@
-// Remains of a command whose first process has ended: a worker below it is ended too, and its pipes are
-// closed.
+// Tests the cleanup after the end of a command's first process: a worker below it is ended, and the command's
+// pipes are closed.
 import assert from 'node:assert/strict'
 import { tmpdir } from 'node:os'
 import { type TestContext, test } from 'node:test'
@@ -37,7 +37,7 @@ async function hasEnded(pid: number): Promise<boolean> {
 
 const openPipes = (): number => process.getActiveResourcesInfo().filter((each) => each === 'PipeWrap').length
 async function assertPipes(expected: number): Promise<void> {
-  // A pipe is closed a turn after it is destroyed.
+  // A pipe closes one turn of the event loop after it is destroyed.
   for (let tries = 0; tries < 20 && openPipes() !== expected; tries++) await sleep(20)
   assert.equal(openPipes(), expected)
 }

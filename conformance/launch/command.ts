@@ -1,4 +1,5 @@
-// A target that is a command: runs it in its directory, in its own process group, with a clean environment.
+// Target that is a command: runs the command in its directory, in its own process group, with a clean
+// environment.
 import { spawn, spawnSync } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Process } from './instance.ts'
@@ -13,16 +14,16 @@ export interface CommandOptions {
 /** Maximum time from SIGTERM to the end of a target, ms. */
 const STOP_TIMEOUT_MS = 10_000
 
-/** Maximum time to read the last output after everything that was started has ended, ms. */
+/** Maximum time to read the last output after the end of all processes, ms. */
 const OUTPUT_TIMEOUT_MS = 250
 
-/** Returns the variables without which no program starts on Windows. */
+/** Returns the variables that every program needs to start on Windows. */
 const windowsVariables = () =>
   process.platform === 'win32'
     ? Object.fromEntries(['SystemRoot', 'TEMP', 'PATHEXT'].map((name) => [name, process.env[name]]))
     : {}
 
-/** Starts the command. Rejects with StartError if there is no such program. */
+/** Starts the command. Rejects with StartError if the program does not exist. */
 export async function runCommand(
   [file, ...args]: readonly string[],
   { cwd, env }: CommandOptions,
@@ -39,16 +40,17 @@ export async function runCommand(
     stream.on('data', (piece: Buffer) => {
       output = (output + piece.toString('utf8')).slice(-1_000_000)
     })
-  // Ends everything that was started when the suite itself is interrupted.
+  // Ends all started processes if the suite itself is interrupted.
   const forget = atExit(() => signal('SIGKILL'))
   const closed = new Promise<void>((done) => child.once('close', () => done()))
   const closedWithin = (ms: number) => Promise.race([closed, sleep(ms, undefined, { ref: false })])
-  /** Time that processes may outlive the first one, ms. */
+  /** Time for which processes may outlive the first one, ms. */
   let grace = 0
-  /** True once the group has ended: its number may belong to another by then. */
+  /** True once the group has ended, because its number may then belong to another group. */
   let over = false
   const gone = new Promise<void>((done) => child.once('exit', () => done())).then(async () => {
-    // A wrapper may end before the gateway that it started, which still holds the port and these pipes.
+    // A wrapper may end before the gateway that it started; the gateway then still holds the port and these
+    // pipes.
     await closedWithin(grace)
     signal('SIGKILL')
     over = true
@@ -65,7 +67,8 @@ export async function runCommand(
   function signal(name: NodeJS.Signals): void {
     if (over) return
     try {
-      // Windows has no process groups and no signals: everything below the process is ended at once.
+      // Windows has no process groups and no signals, so the process and all its descendants are ended
+      // immediately.
       if (process.platform === 'win32') spawnSync('taskkill', ['/pid', String(child.pid), '/t', '/f'])
       else process.kill(-child.pid!, name)
     } catch {

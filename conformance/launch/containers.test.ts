@@ -1,4 +1,4 @@
-// What a run says if it needs a container engine and finds none. What it does on an engine:
+// Tests the messages of a run that needs a container engine and finds none. Tests on a real engine are in
 // image.docker-test.ts.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

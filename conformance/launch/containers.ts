@@ -1,5 +1,5 @@
-// Containers for one run: their own network, the containers on it, and a cleanup that leaves nothing behind.
-// Calls the engine through testcontainers, which is loaded only here and only if needed; knows no target.
+// Containers for one run: their own network, the containers on it, and a complete cleanup. Calls the engine
+// through testcontainers, which is loaded only here and only if needed. Independent of targets.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -11,7 +11,7 @@ import { pipeline } from 'node:stream/promises'
 import manifest from '../../package.json' with { type: 'json' }
 import { StartError } from './instance.ts'
 
-/** Returns the image of this project, in which the mock runs: WAYBILL_IMAGE, or the one of this version. */
+/** Returns the image in which the mock runs: WAYBILL_IMAGE, or this version's image. */
 export const ownImage = (): string => process.env.WAYBILL_IMAGE ?? `waybill:${manifest.version}`
 
 /** Directory of a target's files in its container. */
@@ -29,21 +29,21 @@ export interface ContainerOptions {
   readonly env?: Readonly<Record<string, string>>
   /** Name on the network. */
   readonly alias?: string
-  /** Port that this machine must reach. */
+  /** Port that must be reachable from this machine. */
   readonly port?: number
 }
 
 export interface Containers {
   /** Creates a container without starting it. Rejects with StartError. */
   create(wanted: ContainerOptions): Promise<Container>
-  /** Removes the network, and everything still attached to it. */
+  /** Removes the network and everything still attached to it. */
   close(): Promise<void>
 }
 
 /**
- * Opens a network. On an `internal` one containers reach only each other; this machine reaches them at their
- * own addresses, which requires an engine on the same machine. Otherwise ports are published on loopback.
- * Rejects with StartError if there is no engine.
+ * Opens a network. On an `internal` network, containers reach only each other, and this machine reaches them
+ * at their own addresses, so the engine must run on this machine. On other networks, ports are published on
+ * loopback. Rejects with StartError if there is no engine.
  */
 export async function openContainers(internal: boolean, find = findEngine): Promise<Containers> {
   const engine = await find().catch(noEngine)
@@ -134,7 +134,7 @@ async function pulled(
 const reasonOf = (cause: unknown): string =>
   (cause as Error).message.replace(/^\(HTTP code \d+\) [^-]* - /, '').trim()
 
-/** Container that can be started, ended and started again; its files survive that. */
+/** Container that can be started, ended and restarted without losing its files. */
 export class Container {
   readonly #engine: Engine
   readonly #handle: Handle
@@ -149,7 +149,7 @@ export class Container {
     this.#origin = origin
   }
 
-  /** Starts it. `print` is called with its output from now on. Rejects with StartError. */
+  /** Starts it. Calls `print` with its output from now on. Rejects with StartError. */
   async start(print: (text: string) => void): Promise<StartedContainer> {
     const printed = await this.#engine.container.attach(this.#handle)
     printed.on('data', (piece: Buffer) => print(String(piece)))
@@ -162,13 +162,13 @@ export class Container {
       alive = false
     })
     const { State, NetworkSettings } = await this.#handle.inspect()
-    if (!State.Running) await this.#gone // it has no address any more
+    if (!State.Running) await this.#gone // it no longer has an address
     return { origin: alive ? this.#origin(NetworkSettings) : null, alive: () => alive }
   }
 
   /**
-   * Ends it with SIGTERM, followed by SIGKILL after ten seconds, or with SIGKILL at once. Resolves when it
-   * has ended.
+   * Ends it with SIGTERM, followed by SIGKILL after ten seconds, or with SIGKILL immediately. Resolves when
+   * it has ended.
    */
   async stop(how: 'politely' | 'killed'): Promise<void> {
     try {
@@ -181,13 +181,16 @@ export class Container {
     await this.#gone
   }
 
-  /** Runs its command a second time in it, with `env` added. Resolves with the output when that has ended. */
+  /**
+   * Runs its command a second time in the container, with `env` added. Resolves with the output of this run
+   * at its end.
+   */
   async again(env: Readonly<Record<string, string>>): Promise<string> {
     const { Path, Args } = await this.#handle.inspect()
     return (await this.#engine.container.exec(this.#handle, [Path, ...Args], { env: { ...env } })).output
   }
 
-  /** Runs a program in it that reads and writes lines. */
+  /** Runs a program that reads and writes lines in the container. */
   async talk(command: readonly string[]): Promise<{ say(line: string): void; heard: Readable }> {
     const attached = { AttachStdin: true, AttachStdout: true, AttachStderr: true }
     const exec = await this.#handle.exec({ ...attached, Cmd: [...command] })
@@ -198,7 +201,7 @@ export class Container {
     return { say: (line) => stream.write(`${line}\n`), heard }
   }
 
-  /** Copies files into its directory, writable by every user: the container may run as any of them. */
+  /** Copies files into its directory, writable by every user because the container may run as any user. */
   async put(files: Readonly<Record<string, string>>): Promise<void> {
     await inScratch(async (scratch) => {
       const top = join(scratch, DIRECTORY)
@@ -226,7 +229,7 @@ export class Container {
           await this.#unpack(scratch)
           break
         } catch (error) {
-          if (tries === MAX_COPIES) throw error // the engine fails if a file changes its length meanwhile
+          if (tries === MAX_COPIES) throw error // the engine fails if a file changes its length during the copy
         }
       return await work(join(scratch, DIRECTORY))
     })
@@ -266,8 +269,8 @@ async function inScratch<T>(work: (directory: string) => Promise<T>): Promise<T>
 }
 
 /**
- * Starts a process that waits for the end of this one, for whatever reason, and then removes everything with
- * the label: nothing is left after Ctrl-C, and no extra image must be pulled.
+ * Starts a process that waits for any end of this process, and then removes everything with the label.
+ * Nothing is left after Ctrl-C, and no extra image is pulled.
  */
 function sweepWhenWeAreGone(label: string): ChildProcess {
   const sweep = `

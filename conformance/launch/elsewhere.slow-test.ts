@@ -1,5 +1,5 @@
-// Target files for gateways that cannot be installed here: each is tried against a stand-in that serves its
-// paths and reads its configuration. The images themselves were never started.
+// Tests target files for gateways that cannot be installed here. Each is tried against a mock gateway that
+// serves its paths and reads its configuration. The images themselves were never started.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -9,7 +9,7 @@ import type { Target } from '../target/schema.ts'
 
 const ELSEWHERE = ['agentgateway', 'bifrost', 'cli-proxy-api', 'envoy-ai-gateway', 'tensorzero']
 
-/** Returns the target with a stand-in in place of its image; `change` changes its configuration. */
+/** Returns the target with a mock gateway instead of its image; `change` edits its configuration. */
 function standIn(name: string, change: (text: string) => string = (text) => text): Target {
   const target = readTarget(`${ownTargets}/${name}.yaml`)
   assert.ok('image' in target.start)
@@ -34,7 +34,7 @@ function standIn(name: string, change: (text: string) => string = (text) => text
   return {
     ...target,
     start: { command: ['{{node}}', '--import', '{{project}}/node_modules/tsx/dist/loader.mjs', here] },
-    // The stand-in serves chat, without keys.
+    // The mock gateway serves chat without keys.
     dialects: {},
     capabilities: { ...target.capabilities, gateway_keys: undefined },
     files: each(target.files),

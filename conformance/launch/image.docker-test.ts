@@ -1,4 +1,5 @@
-// Targets that are images, on the real engine: held to the contract, sealed, and gone afterwards whatever happened.
+// Tests targets that are images on the real engine: they are tested against the contract, isolated, and
+// always removed afterwards.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,13 +16,13 @@ import { StartError } from './instance.ts'
 const reference = readTarget(join(ownTargets, 'waybill.image.yaml'))
 const skip = { skip: noEngine }
 
-/** The networks of runs of the suite on this engine. */
+/** Returns the networks of the suite's runs on this engine. */
 const networks = async (): Promise<string[]> =>
   (await docker('network', 'ls', '--filter', 'label=waybill.conform', '--format', '{{.Name}}'))
     .split('\n')
     .filter(Boolean)
 
-/** The containers on such networks. */
+/** Returns the containers on these networks. */
 const containersOf = async (runs: readonly string[]): Promise<string[]> => {
   const ids = runs.map((run) => docker('ps', '--all', '--quiet', '--filter', `label=waybill.conform=${run}`))
   return (await Promise.all(ids)).flatMap((lines) => lines.split('\n')).filter(Boolean)

@@ -1,11 +1,11 @@
-// A target that is an image: its container runs on the mock's network, with the files of the target file
-// copied in. It is stopped and started, never recreated, so that it keeps what it has written.
+// Target that is an image: its container runs on the mock's network, with copies of the target file's files.
+// The container is stopped and started, never recreated, so that the files it has written remain.
 import { type Container, type Containers, DIRECTORY } from './containers.ts'
 import type { Home, Process } from './instance.ts'
 import { StartError } from './instance.ts'
 import { filesIn } from './instance-files.ts'
 
-/** Returns the home of an image in a container; `port` is the one on which it listens. */
+/** Returns the place in which an image runs; `port` is the port on which it listens. */
 export function containerHome(containers: Containers, port: number): Home {
   let made: Container | null = null
   const container = (): Container => {
@@ -34,7 +34,7 @@ export function containerHome(containers: Containers, port: number): Home {
           (output) => (printed = output),
           (cause: Error) => (printed = cause.message),
         )
-      // A second process that comes up ends with its container.
+      // A second process that starts successfully ends with its container.
       return { alive: () => printed === null, output: () => printed ?? '', stop: async () => {} }
     },
     async remove() {

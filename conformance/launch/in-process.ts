@@ -1,4 +1,4 @@
-// A target that is a module with an export `start`; runs it in this process.
+// Target that is a module with an export `start`; runs it in this process.
 import { isAbsolute } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Process } from './instance.ts'
@@ -7,7 +7,8 @@ import { StartError } from './instance.ts'
 /** Exports of such a module. */
 export interface InProcess {
   /**
-   * Starts the gateway on the files in `directory`; `name` is the part after the `#`. Rejects if it cannot.
+   * Starts the gateway on the files in `directory`; `name` is the part after the `#`. Rejects if the gateway
+   * cannot start.
    */
   start(
     directory: string,
@@ -17,8 +18,8 @@ export interface InProcess {
 }
 
 /**
- * Loads `module`, an absolute path or one of this project below conformance/, such as `selftest/reference`.
- * The part after a `#` is passed to its `start`.
+ * Loads `module`: an absolute path, or a path below conformance/, such as `selftest/reference`. The part
+ * after a `#` is passed to its `start`.
  */
 export async function runInProcess(
   module: string,

@@ -15,7 +15,7 @@ export const filesIn = (directory: string): Files => ({
   },
 })
 
-/** Returns every file as path below the directory -> facts. */
+/** Returns all files: path below the directory -> facts. */
 export function filesBelow(directory: string): Map<string, FileFacts> {
   const paths = readdirSync(directory, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

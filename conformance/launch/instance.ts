@@ -1,33 +1,33 @@
-// A running gateway, however it was started.
+// Running gateway, independent of how it was started.
 import type { Target } from '../target/schema.ts'
 
 export interface Running {
   /** Prefix of request URLs, without /v1. */
   readonly baseUrl: string
-  /** File with a certificate authority to trust in addition to the known ones. */
+  /** File with a certificate authority to trust in addition to the default ones. */
   readonly ca?: string | undefined
   readonly keys: {
     /** Key sent with calls; null for a gateway without keys. */
     readonly client: string | null
-    /** Key of a second client, to test what it may not see; null if not declared. */
+    /** Key of a second client, to test which data it may not see; null if not declared. */
     readonly other: string | null
     /** Key for reading the log. */
     readonly reader: string | null
   }
-  /** Files in its directory, including those of the target file; null for one that runs elsewhere. */
+  /** Files in its directory, including those of the target file; null for an instance on another machine. */
   readonly files: Files | null
-  /** Returns false once it has ended by itself. */
+  /** Returns false once the gateway has ended by itself. */
   alive(): boolean
   /** Returns its output so far. */
   output(): string
-  /** Ends it, politely or with SIGKILL. Resolves when it has ended. */
+  /** Ends the gateway, politely or with SIGKILL. Resolves when it has ended. */
   stop(how?: 'politely' | 'killed'): Promise<void>
   /**
    * Starts a second process on the same files, with `env` added to its environment. Resolves with its output
-   * when it ends, or null if it came up.
+   * when it ends, or with null if it started successfully.
    */
   second(env: Readonly<Record<string, string>>): Promise<string | null>
-  /** Starts it again on the same files. Rejects with StartError. */
+  /** Starts the gateway again on the same files. Rejects with StartError. */
   start(): Promise<void>
 }
 
@@ -46,29 +46,29 @@ export interface FileFacts {
   readonly changedAt: number
 }
 
-/** The target could not be started or reached; one sentence for a person. */
+/** Error about a target that could not be started or reached; one sentence. */
 export class StartError extends Error {
   override readonly name = 'StartError'
 }
 
-/** Place where an instance lives: its files, and how it is started. */
+/** Place of an instance: its files, and the ways to start it. */
 export interface Home {
-  /** Values of `{{dir}}` and `{{port}}`, as the target sees them. */
+  /** Values of `{{dir}}` and `{{port}}` from the target's point of view. */
   readonly dir: string
   readonly port: number
   readonly files: Files
   /** Writes the files. Must come first. Rejects with StartError. */
   writeFiles(target: Target, files: Readonly<Record<string, string>>): Promise<void>
-  /** Starts it, and again on the same files after it has ended. Rejects with StartError. */
+  /** Starts the instance, or restarts it on the same files after it has ended. Rejects with StartError. */
   run(target: Target): Promise<Process>
   /** Starts a second process on the same files while the first one runs. Rejects with StartError. */
   runBeside(target: Target): Promise<Process>
   remove(): Promise<void>
 }
 
-/** Process of a target, however it is run. */
+/** Process of a target, independent of how it is run. */
 export interface Process {
-  /** URL that reaches it, if it differs from `base_url`. */
+  /** URL at which the target is reached, if it differs from `base_url`. */
   readonly origin?: string | null
   alive(): boolean
   output(): string

@@ -1,5 +1,5 @@
-// The mock in a container, for targets that are containers too. Its control port is reachable from its own
-// machine only, so requests go through a small program in the container, one line of JSON each way.
+// The mock in a container, for targets that are containers too. Its control port can be reached from its own
+// machine only, so requests go through a small program in the container, as lines of JSON in both directions.
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -15,16 +15,19 @@ const NAME = 'mock'
 const PORT = 4950
 const CONTROL_PORT = 4951
 
-/** Maximum time until it listens, ms. */
+/** Maximum time until the mock listens, ms. */
 const START_TIMEOUT_MS = 30_000
 
 /** Interval between readings of the ledger while waiting for a call, ms. */
 const POLL_MS = 10
 
-/** Time after which an interrupted answer is not read again, ms; no check takes longer. */
+/** Maximum time during which an interrupted answer is read again, ms; no check takes longer. */
 const SETTLED_MS = 180_000
 
-/** Forwards each line to the control port and answers with a line. Base64, which contains no line breaks. */
+/**
+ * Program that forwards each line to the control port and answers with a line, in base64 because it contains
+ * no line breaks.
+ */
 const RELAY = `
   import { createInterface } from 'node:readline'
   for await (const line of createInterface({ input: process.stdin })) {
@@ -34,17 +37,17 @@ const RELAY = `
     console.log(Buffer.from(JSON.stringify(answer)).toString('base64'))
   }`
 
-/** Line in which it prints its providers. */
+/** Line in which the mock prints its providers. */
 const TOLD = /^\{"url".*\}$/m
 
 export interface MockInContainer {
   readonly control: MockControl
-  /** Addresses as its neighbours on the network know it. */
+  /** Addresses for other containers on the network. */
   readonly values: Values
   close(): Promise<void>
 }
 
-/** Starts it. `port` 0 is the default one. Rejects with StartError. */
+/** Starts the mock. `port` 0 is the default port. Rejects with StartError. */
 export async function startMockContainer(
   containers: Containers,
   image: string,
@@ -110,10 +113,10 @@ function controlThrough({ say, heard }: { say(line: string): void; heard: Readab
     return text
   }
 
-  // Entries that no longer change are not transferred again.
+  // Does not transfer entries again that no longer change.
   let known: LedgerEntry[] = []
   const ledger = async (): Promise<LedgerEntry[]> => {
-    const before = known // another reading may be under way
+    const before = known // another read may be in progress
     const { entries, now }: LedgerPage = JSON.parse(
       await ask('GET', `/ledger?since=${before.at(-1)?.n ?? 0}`),
     )

@@ -1,5 +1,4 @@
-// The mock as the suite sees it: adapts the object of this process to the interface that the control port
-// offers too.
+// Adapts a mock in this process to the interface that the control port also offers.
 import type { MockProviders } from '../../mocks/server/create.ts'
 import { secondKeyOf } from '../../mocks/server/secrets.ts'
 import type { MockControl } from '../runner/context.ts'

@@ -1,4 +1,4 @@
-// A mock with the address, name and certificate that the run specifies, and a gateway that knows it by them.
+// Tests a mock with the address, name and certificate that the run specifies, and a gateway that uses these.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'

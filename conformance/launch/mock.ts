@@ -17,9 +17,9 @@ import { atExit } from './on-exit.ts'
 export interface RunMock {
   readonly control: MockControl
   readonly values: Values
-  /** The object; null if it runs in a container. */
+  /** Mock object; null if the mock runs in a container. */
   readonly here: MockProviders | null
-  /** Creates containers on its network for targets; null if they need none. */
+  /** Creates containers for targets on the mock's network; null if they need none. */
   readonly containers: Containers | null
   close(): Promise<void>
 }
@@ -42,7 +42,7 @@ export async function startMock(target: Target): Promise<RunMock> {
   }
 }
 
-/** Starts it in this process. Its authority's certificate is a file for as long as it runs. */
+/** Starts the mock in this process. While it runs, its authority's certificate is in a file. */
 async function startHere({
   mock_host: host,
   mock_name: name,

@@ -3,8 +3,8 @@ import { randomInt } from 'node:crypto'
 import { createServer, type Server } from 'node:net'
 
 /**
- * Ports below those that systems assign by themselves (32,768 and up on Linux, 49,152 elsewhere), so that
- * none is taken by chance before the gateway listens on it.
+ * Ports below those that systems assign by themselves (32,768 and up on Linux, 49,152 elsewhere), so that no
+ * other program takes one by chance before the gateway listens.
  */
 const PORTS = [20_000, 32_000] as const
 
@@ -15,9 +15,9 @@ export interface ReservedPort {
 }
 
 /**
- * Reserves an even, free port of this machine. The odd one above it is held until the release, so that no
- * other instance, of this suite or of another one, draws the same while this one is not listening yet or
- * starts again.
+ * Reserves an even, free port of this machine. The odd port above it is held until the release. Other
+ * instances, of this suite or another one, therefore cannot draw the same port while this instance is not
+ * listening or restarts.
  */
 export async function reservePort(): Promise<ReservedPort> {
   for (;;) {
@@ -36,7 +36,7 @@ export async function reservePort(): Promise<ReservedPort> {
   }
 }
 
-/** Returns null if another program listens there. */
+/** Listens on a port; returns null if another program listens there. */
 function listenOn(port: number): Promise<Server | null> {
   const server = createServer()
   return new Promise((done, fail) => {

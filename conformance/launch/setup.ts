@@ -1,14 +1,12 @@
-// A target's management interface: requests that set it up, and those that reset it, below its base URL or at
-// another address.
+// Target's management interface: requests that set up or reset the target, below its base URL or at another
+// address.
 import { type Seen, sendRequest } from '../evidence/http-client.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
 import type { Target } from '../target/schema.ts'
 import { fillIn, type Values } from '../target/template.ts'
 import { StartError } from './instance.ts'
 
-/**
- * Maximum duration of a request, ms: a gateway that has just started, on a busy machine, is still loading.
- */
+/** Maximum duration of a request, ms; long because a gateway on a busy machine may still be loading. */
 const REQUEST_TIMEOUT_MS = 60_000
 
 /**
@@ -45,15 +43,15 @@ export async function setUp(
 
 const isCookie = (header: string): boolean => header.toLowerCase() === 'set-cookie'
 
-/** Returns a header for the next request; from a cookie only name and value. */
+/** Returns a header for the next request; of a cookie, only name and value. */
 const keptFrom = (headers: Readonly<Record<string, string>>, header: string): string | undefined => {
   const value = headers[header.toLowerCase()]
   return isCookie(header) ? value?.split(';')[0] : value
 }
 
 /**
- * Sends a request to the management interface and returns its answer. Rejects with StartError if it is
- * refused.
+ * Sends a request to the management interface and returns its answer. Rejects with StartError if the request
+ * is refused.
  */
 export async function manage(
   what: string,
@@ -71,7 +69,7 @@ export async function manage(
   throw new StartError(`${what}: ${method} ${path}: ${seen.status ?? seen.error}: ${seen.body.slice(0, 200)}`)
 }
 
-/** Parses an address. Not checked earlier, because its placeholders must be filled in first. */
+/** Parses an address, after its placeholders are filled in. */
 export function addressIn(what: string, text: string): URL {
   if (URL.canParse(text) && /^https?:/.test(text)) return new URL(text)
   throw new StartError(`${what}: ${text} is not an address; write one such as http://127.0.0.1:8080/path`)

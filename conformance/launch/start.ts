@@ -1,5 +1,5 @@
 // Starts a target: writes its files, runs its command, sends its setup requests, and waits until it is ready.
-// Every instance has its own directory, port and keys. Each way of running has its own file; the setup
+// Every instance has its own directory, port and keys. Each kind of target has its own file; the setup
 // requests are in setup.ts.
 
 import { createHash, randomBytes } from 'node:crypto'
@@ -29,18 +29,15 @@ export interface StartOptions {
   readonly values: Values
   /** Configuration variant of the target file; null for the default. */
   readonly variant: string | null
-  /** Containers on the mock's network, if it runs in one. */
+  /** Containers on the mock's network, if the mock runs in one. */
   readonly containers?: Containers | null
 }
 
-/**
- * Minimum characters of a key. Keys are searched for in answers, and a short word would often occur by
- * chance.
- */
+/** Minimum characters of a key. Answers are searched for keys, and a short word would often occur by chance. */
 const MIN_KEY_LENGTH = 8
 
 /**
- * Maximum time for a second process to notice that it may not run, ms; on a busy machine its start takes
+ * Maximum time for a second process to notice that it may not run, ms; on a busy machine, its start takes
  * seconds.
  */
 const SECOND_PROCESS_TIMEOUT_MS = 15_000
@@ -58,13 +55,13 @@ export interface Started {
   readonly running: Running
   /** Name -> value of all its secrets. */
   readonly secrets: ReadonlyMap<string, string>
-  /** Sends the reset requests of the target file. Rejects with StartError. */
+  /** Sends the target file's reset requests. Rejects with StartError. */
   reset(): Promise<void>
-  /** Stops it for good, even while it is being restarted, and removes its directory. */
+  /** Stops the instance finally, even during a restart, and removes its directory. */
   dispose(): Promise<void>
 }
 
-/** Starts an instance. Rejects with StartError: one sentence that says what happened and what to do. */
+/** Starts an instance. Rejects with StartError: one sentence with the problem and its remedy. */
 export async function start(template: Target, options: StartOptions): Promise<Started> {
   const { containers } = options
   const home =
@@ -74,10 +71,7 @@ export async function start(template: Target, options: StartOptions): Promise<St
   const made = makeKeys()
   const secrets = keysIn(made)
   const redact = (text: string) => withoutSecrets(text, new Map([...secrets, ...keysIn(options.values)]))
-  /**
-   * Removes keys from the error with which `work` rejects: a gateway may print its keys when it refuses
-   * something.
-   */
+  /** Removes keys from the error with which `work` rejects, because a gateway may print its keys in a refusal. */
   const careful = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
       return await work()
@@ -89,7 +83,7 @@ export async function start(template: Target, options: StartOptions): Promise<St
   try {
     return await careful(() => startIn(home, template, options, { made, secrets, redact, careful }))
   } catch (cause) {
-    await home.remove().catch(() => {}) // report only why it did not start
+    await home.remove().catch(() => {}) // reports only why the gateway did not start
     throw cause
   }
 }
@@ -97,7 +91,7 @@ export async function start(template: Target, options: StartOptions): Promise<St
 interface Keys {
   /** `key.client`, `digest.client` and so on, made for this instance. */
   readonly made: Values
-  /** Grows as further secrets become known. */
+  /** Secrets by name; grows as further secrets become known. */
   readonly secrets: Map<string, string>
   readonly redact: (text: string) => string
   readonly careful: <T>(work: () => Promise<T>) => Promise<T>
@@ -146,21 +140,22 @@ async function startIn(
   const begin = async () => {
     if (disposed) throw new StartError(`${target.name} is not started again: the check is over`)
     const fresh = await home.run(target)
-    // Redacts here, because output is truncated later and half a key would not be found.
+    // Redacts here, because output is truncated later, and half a key would not be found.
     running = { ...fresh, output: () => redact(fresh.output()) }
     baseUrl = baseUrlOf(target, running)
     await ready(target, baseUrl, running, target.keys.client ?? client)
   }
   await begin()
   try {
-    // Sent once, not after each start: a gateway that stored its setup would refuse it or apply it twice.
+    // Sends the setup once, not after each start, because a gateway that has stored its setup would refuse it
+    // or apply it twice.
     if (template.setup.length > 0) target = await setUp(template, target, all, baseUrl, secrets)
   } catch (refused) {
     await running!.stop('killed')
     throw refused
   }
   await sleep(target.ready.settle_ms)
-  // If clients send the provider's key, it is not the gateway's.
+  // If clients send the provider's key, this key is not the gateway's.
   const providers = new Set(keysIn(values).values())
   for (const [role, key] of Object.entries(target.keys))
     if (key && !providers.has(key)) secrets.set(`key.${role}`, key)
@@ -200,7 +195,7 @@ async function startIn(
   }
 }
 
-/** Returns the key that the environment holds for a gateway. Throws StartError if it is missing or too short. */
+/** Returns a gateway's key from the environment. Throws StartError if the key is missing or too short. */
 function givenKey(target: Target): string | null {
   const given = target.key_env === undefined ? null : (process.env[target.key_env] ?? null)
   if (target.key_env !== undefined && given === null)
@@ -214,7 +209,10 @@ function givenKey(target: Target): string | null {
   return given
 }
 
-/** Starts a second process beside an instance, and returns why it ended, or null if it had to be stopped. */
+/**
+ * Starts a second process next to an instance, and returns the reason for its end, or null if it had to be
+ * stopped.
+ */
 async function startBeside(home: Home, target: Target): Promise<string | null> {
   try {
     const twin = await home.runBeside(target)
@@ -255,7 +253,7 @@ async function homeHere(): Promise<Home> {
   }
 }
 
-/** Returns the prefix of request URLs: a container has its own address, and keeps the path of `base_url`. */
+/** Returns the prefix of request URLs: a container has its own address with the path of `base_url`. */
 function baseUrlOf({ start: how, base_url }: Target, { origin }: Process): string {
   if ('url' in how) return how.url
   return origin ? origin + new URL(base_url).pathname.replace(/\/$/, '') : base_url
@@ -285,7 +283,7 @@ async function ready(target: Target, baseUrl: string, running: Process, key: str
   )
 }
 
-/** Returns why there was no answer; for an untrusted certificate, also the remedy. */
+/** Returns the reason for a missing answer; for an untrusted certificate, also the remedy. */
 function trouble({ ca }: Target, error: string | null): string {
   if (!/CERT|ISSUER|SIGNATURE/.test(error ?? '')) return error ?? 'no answer'
   return ca === undefined
@@ -294,7 +292,8 @@ function trouble({ ca }: Target, error: string | null): string {
 }
 
 /**
- * Returns a hint if the command names a file relative to the current directory, not to that of the target.
+ * Returns a hint if the command names a file relative to the current directory instead of the target's
+ * directory.
  */
 function elsewhere({ start: how }: Target): string {
   const words = 'command' in how ? (how.command ?? []) : []
@@ -307,8 +306,8 @@ function elsewhere({ start: how }: Target): string {
 const tail = (output: string): string => (output.trim() ? ` It printed: ${output.trim().slice(-500)}` : '')
 
 /**
- * Creates keys for this run only, and their digests. Letters and digits only: some gateways give a dash a
- * meaning.
+ * Creates keys for this run only, and their digests. Letters and digits only, because a dash is special in
+ * some gateways.
  */
 function makeKeys(): Values {
   const values: Record<string, string> = {}

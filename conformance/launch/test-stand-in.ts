@@ -1,18 +1,18 @@
-// Stand-in for a gateway that cannot be installed here: serves chat at the paths of its target file, and
-// sends each model where the file says, if its own configuration has the address and the key of that
+// Mock of a gateway that cannot be installed here: serves chat at the paths of its target file. It sends each
+// model to the target in the file, if the gateway's own configuration has the address and key of that
 // provider. Proves that a target file is complete, but nothing about the gateway.
 import { readdirSync, readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import type { Target } from '../target/schema.ts'
 
-/** Settings of the stand-in, from its environment. */
+/** Settings of the mock gateway, from its environment. */
 export interface StandIn {
   readonly port: number
   readonly base_path: string
   readonly ready: Target['ready']
   readonly models: Target['models']
-  /** Provider -> address and key at the mock. */
+  /** Providers: name -> address and key at the mock. */
   readonly providers: Readonly<Record<string, { readonly base_url: string; readonly key: string }>>
   readonly host: string
 }
@@ -28,13 +28,13 @@ const targetsOf = (id: string) =>
 
 const error = (status: number, message: string) => ({ status, body: JSON.stringify({ error: { message } }) })
 
-/** Returns why a provider cannot be called with the gateway's own configuration; null if it can. */
+/** Returns the reason why a provider cannot be called with the gateway's own configuration; null if it can. */
 function lacks(provider: string): string | null {
   if (!configuration.includes(host)) return 'the address of the mock'
   return configuration.includes(providers[provider]!.key) ? null : `the key of ${provider}`
 }
 
-/** Calls the targets in their order until one answers. */
+/** Calls the targets in order until one answers. */
 async function route(body: string): Promise<IncomingMessage | ReturnType<typeof error>> {
   const { model, ...more } = JSON.parse(body) as { model: string }
   let last: IncomingMessage | ReturnType<typeof error> = error(404, `no model ${model}`)

@@ -1,4 +1,4 @@
-// Formats the conclusion for shields.io, which reads it from a URL. Pure.
+// Formats the conclusion of a run for a badge of shields.io, which reads it from a URL. Pure.
 import type { Conclusion, Results } from '../judge/judge.ts'
 
 const COLORS: Readonly<Record<Conclusion, string>> = {

@@ -1,4 +1,4 @@
-// The lines that reproduce a failure are pasted into a shell: curl must then send what was sent before.
+// Tests the shell lines that reproduce a failure: curl must send the same request as before.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -16,7 +16,7 @@ const exchange = (request: Partial<Exchange['request']>, more: Partial<Exchange>
     ...more,
   }) as Exchange
 
-/** The words that a shell passes to curl. */
+/** Returns the words that a shell passes to curl. */
 function wordsOf(line: string, directory = tmpdir()): string[] {
   const { stdout, stderr } = spawnSync(
     'sh',

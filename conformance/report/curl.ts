@@ -1,8 +1,8 @@
-// Formats a request of the evidence as shell commands, for a mock that a person has started. Keys are
-// variables named as in the evidence. Pure.
+// Formats a request of the evidence as shell commands, for use with a mock that the user has started. Keys
+// become variables with the evidence's names. Pure.
 import type { Exchange } from '../evidence/evidence.ts'
 
-/** Maximum characters of a body in a command; a longer one is read from the evidence. */
+/** Maximum characters of a body in a command; a longer body is read from the evidence. */
 const MAX_BODY_LENGTH = 2_000
 
 export const CONTROL = 'http://127.0.0.1:9411'
@@ -24,7 +24,7 @@ export function curl({ n, request }: Pick<Exchange, 'n' | 'request'>, start: obj
   return `curl -i ${how}${url}${parts.join('')}${data}`
 }
 
-/** Returns the command that scripts the mock to answer as it did; null without a script. */
+/** Returns the command that scripts the same answer in the mock; null without a script. */
 export function scriptCommand({ nonce, script: answers }: Exchange): string | null {
   if (nonce === null || !answers) return null
   return `curl -X PUT ${CONTROL}/script/${nonce} --data-raw ${quoted(JSON.stringify(answers))}`

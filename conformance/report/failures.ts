@@ -1,5 +1,5 @@
-// Failures in the order in which a reader needs them: expected, seen, the exchange that shows it, how to
-// reproduce it, and what to do. Source of the page, the summary and the comment. Pure.
+// Data of failures in the order in which a reader needs it: expected and actual values, the exchange, the
+// commands that reproduce it, and the remedy. Source of the page, the summary and the comment. Pure.
 
 import { checks } from '../checks/registry.ts'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'
@@ -16,20 +16,20 @@ const CAUSES = new Map(readRequirements().requirements.map(({ id, causes }) => [
 export interface FailureText {
   readonly verdict: Verdict
   readonly findings: readonly Failed[]
-  /** Remedies for a person, in plain sentences. */
+  /** Remedies in plain sentences. */
   readonly advice: readonly string[]
-  /** Shell lines that reproduce it; empty if no single request does. */
+  /** Shell lines that reproduce the failure; empty if no single request does. */
   readonly again: readonly string[]
 }
 
 export interface Failed {
   readonly id: string
-  /** Subject of the finding; null if `seen` includes it. */
+  /** Subject of the finding; null if `seen` includes the subject. */
   readonly what: string | null
   readonly expected: string
   readonly seen: string
   readonly see: readonly string[]
-  /** Number of findings of this id in addition to the one shown. */
+  /** Number of further findings of this id that are not shown. */
   readonly more: number
 }
 
@@ -40,7 +40,7 @@ export const failuresOf = ({ results, run, evidence }: KeptRun): FailureText[] =
   ORDER.flatMap((outcome) => results.verdicts.filter((verdict) => verdict.outcome === outcome)).map(
     (verdict) => {
       const findings = failedIn(verdict)
-      // A verdict over the whole run names the check of its exchange.
+      // A finding over the whole run names the check of its exchange.
       const [elsewhere] = findings.flatMap(({ see }) => see).filter((ref) => /^[A-Z]+-\d\d.*#/.test(ref))
       const found = evidence.get(elsewhere?.split('#')[0] ?? checks.get(verdict.id)?.shares ?? verdict.id)
       return {
@@ -95,7 +95,7 @@ function adviceFor(
   ]
 }
 
-/** Returns commands for the first finding that refers to a request: the mock's script, then the request. */
+/** Returns the commands for the first finding with a request: the mock's script, then the request. */
 function again(evidence: Evidence, findings: readonly Failed[], start: object): string[] {
   const exchange = findings
     .flatMap(({ see }) => see)

@@ -1,5 +1,5 @@
-// Texts from a gateway reach terminals, CI jobs, comments and browsers. There they must stay text, whatever
-// they contain.
+// Tests that texts from a gateway stay plain text in terminals, CI jobs, comments and browsers, whatever they
+// contain.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Results, RunFile, Verdict } from '../judge/judge.ts'
@@ -24,7 +24,7 @@ const verdict = (reason: string): Verdict => ({
   duration: 1,
 })
 
-/** Results in which everything that a gateway or its target file can choose is `text`. */
+/** Returns results in which every value that a gateway or its target file can choose is `text`. */
 const results = (text: string): Results => ({
   causes: [{ what: text, verdicts: ['ROUTE-02'] }],
   suite: '1.0',

@@ -1,5 +1,5 @@
-// Results as one self-contained page: failures and what to do, the matrix, and for each requirement its
-// sentence, its verdict, and what client and mock saw.
+// Writes results as one self-contained page: failures with remedies, the matrix, and each requirement with
+// its sentence, its verdict, and the requests and answers of client and mock.
 import { checks } from '../checks/registry.ts'
 import type { Evidence } from '../evidence/evidence.ts'
 import type { Change, Comparison } from '../judge/compare.ts'
@@ -11,7 +11,7 @@ import { block, escapeText, MARKS, page, prose, slug } from './markup.ts'
 import { causesIn } from './terminal.ts'
 import { entryLines, exchangeOf, link } from './transcript.ts'
 
-/** Maximum number of exchanges shown that no failed finding refers to. */
+/** Maximum number of shown exchanges without a failed finding. */
 const MAX_FURTHER_EXCHANGES = 12
 
 export function html(kept: KeptRun, comparison: Comparison | null = null): string {
@@ -88,7 +88,7 @@ ${verdicts.map((verdict) => section(verdict, evidenceOf(verdict, evidence), run.
 const tile = ({ id, slug: name, outcome }: Verdict): string =>
   `<a class="tile ${outcome}" href="#${id}" title="${escapeText(`${id} ${name}: ${outcome}`)}">${id.split('-')[1]}<i>${MARKS[outcome]}</i></a>`
 
-/** Lists failures with one cause first, folded behind one sentence; the rest by subject. */
+/** Lists failures with one cause first, folded under one sentence, and all other failures by subject. */
 function failed(failures: readonly FailureText[], results: Pick<Results, 'causes' | 'verdicts'>): string {
   if (failures.length === 0) return '<h2>Nothing failed</h2>'
   const of = (ids: readonly string[]) => failures.filter(({ verdict }) => ids.includes(verdict.id))
@@ -130,8 +130,8 @@ function comparisonOf({ earlier, better, worse }: Comparison): string {
 }
 
 /**
- * Returns the evidence of a verdict; for one over the whole run, the evidence of other checks that its failed
- * findings refer to.
+ * Returns the evidence of a verdict. For a verdict over the whole run, this is the evidence of the checks in
+ * its failed findings.
  */
 function evidenceOf({ id, findings }: Verdict, all: KeptRun['evidence']): Shown | undefined {
   const own = all.get(checks.get(id)?.shares ?? id)
@@ -149,7 +149,7 @@ function evidenceOf({ id, findings }: Verdict, all: KeptRun['evidence']): Shown 
   }
 }
 
-/** Exchanges and entries by the names that findings use. */
+/** Exchanges and ledger entries by the references that findings use. */
 interface Shown {
   readonly check: string
   readonly exchanges: readonly (Evidence['exchanges'][number] & { readonly ref: string })[]
@@ -205,7 +205,7 @@ const more = (all: readonly unknown[], shown: readonly unknown[]): string =>
     ? `<p class="note">And ${all.length - shown.length} more in the evidence.</p>`
     : ''
 
-/** Returns everything that a failed finding refers to, and the first of the others. */
+/** Returns the items that a failed finding refers to, and the first few others. */
 function some<Each extends { readonly ref: string }>(
   all: readonly Each[],
   pointed: ReadonlySet<string>,
@@ -214,7 +214,8 @@ function some<Each extends { readonly ref: string }>(
 }
 
 /**
- * Turns ids in a sentence into links. A target is inside its details element, so that the browser opens it.
+ * Turns ids in a sentence into links. The target of a link is inside its details element, so that the browser
+ * opens the element.
  */
 const linked = (sentence: string): string =>
   sentence.replace(/\b[A-Z]+-\d\d\b(?:@\w+)?/g, (id) => `<a href="#${id}">${id}</a>`)

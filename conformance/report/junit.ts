@@ -1,5 +1,5 @@
-// Results as JUnit XML, one test case per finding: a failure element for a failure, skipped for a skip, error
-// for trouble. Pure.
+// Writes results as JUnit XML, one test case per finding, with elements for failures, skipped tests and
+// errors. Pure.
 import { byFinding } from '../judge/group-findings.ts'
 import type { Results, Verdict } from '../judge/judge.ts'
 import { sentenceOf } from '../runner/check.ts'
@@ -48,14 +48,14 @@ interface Case {
   readonly classname: string
   readonly name: string
   readonly time: number
-  /** Child element that shows viewers the outcome of a test; absent for a pass. */
+  /** Child element with the outcome of a test; null for a pass. */
   readonly element: 'failure' | 'error' | 'skipped' | 'system-out' | null
   readonly message: string
   readonly type?: string
   readonly text: string
 }
 
-/** Returns a case for each finding; one for the verdict if its findings do not cover it. */
+/** Returns one case for each finding, or one for the verdict if its findings do not cover it. */
 function casesOf(verdict: Verdict): Case[] {
   const { id, slug, outcome, reason, duration, text: sentence } = verdict
   const common = { classname: `waybill.${id.split('-')[0]}`, time: duration / 1000 }
@@ -79,7 +79,7 @@ function casesOf(verdict: Verdict): Case[] {
     const text = [sentence, ...bad.flatMap(inFull)].join('\n')
     const failed = outcome === 'warn' ? 'system-out' : 'failure'
     const element = answered.state === 'holds' ? null : answered.state === 'open' ? 'skipped' : failed
-    // The time is that of the whole check, so it is counted once.
+    // The time belongs to the whole check, so it is counted once.
     return {
       ...common,
       time: index === 0 ? common.time : 0,

@@ -1,4 +1,4 @@
-// Results as Markdown: the summary of a CI job, and a comment for a pull request. Pure.
+// Writes results as Markdown: the summary of a CI job, and a comment for a pull request. Pure.
 import type { Comparison } from '../judge/compare.ts'
 import { comparisonText } from '../judge/compare.ts'
 import type { KeptRun } from '../judge/rejudge.ts'
@@ -19,7 +19,7 @@ export function markdown(kept: KeptRun, comparison: Comparison | null = null): s
   ].join('\n')
 }
 
-/** Returns the comment for a pull request: changes first, the rest folded. */
+/** Returns the comment for a pull request, with changes first and the rest folded. */
 export function comment(kept: KeptRun, comparison: Comparison | null = null): string {
   const { target, conclusion, profile } = kept.results
   const failures = failuresOf(kept)
@@ -56,7 +56,7 @@ function opening({ results }: KeptRun, comparison: Comparison | null): string[] 
   ]
 }
 
-/** Returns a row for each finding; one for the verdict if no finding failed. */
+/** Returns a row for each failed finding, or one for the verdict if no finding failed. */
 function table(failures: readonly FailureText[]): string[] {
   const rows = failures.flatMap(({ verdict: { id, slug, level, outcome, text, reason }, findings }) =>
     (findings.length > 0

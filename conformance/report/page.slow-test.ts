@@ -1,5 +1,5 @@
-// The report page in a real browser: every kind of verdict, light and dark, narrow and wide, with the
-// keyboard alone, and under axe. Skipped, with its reason, if there is no Chromium.
+// Tests the report page in a real browser: every kind of verdict, light and dark, narrow and wide, with the
+// keyboard alone, and with axe. Skipped with a reason if Chromium is not installed.
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -13,7 +13,7 @@ import { html } from './html.ts'
 const CHROMIUM = '/usr/bin/chromium'
 const skip = existsSync(CHROMIUM) ? false : `${CHROMIUM} is not there`
 
-/** One requirement for each outcome, so that every colour and mark is on the page. */
+/** Results with one requirement for each outcome, so that every colour and mark is on the page. */
 const IDS = ['ROUTE-01', 'ROUTE-02', 'FLOW-01', 'USE-08', 'KEEP-01', 'PURE-01', 'CAT-03'] as const
 const WORD = 'x'.repeat(120)
 const LINES = Array.from({ length: 60 }, (_, n) => `data: {"n":${n}}`).join('\n\n')
@@ -94,7 +94,7 @@ const page = (): string =>
     ),
   })
 
-// The questions about the page; as text, because they run there.
+// Checks of the page, as text because they run in the browser.
 const VIOLATIONS =
   'axe.run(document).then(({ violations }) => violations.map(({ id, nodes }) => id + ": " + nodes[0].html))'
 const FOCUSED =
@@ -151,7 +151,7 @@ test('the report page', { skip }, async (t) => {
       await tab.evaluate("document.querySelector('#ROUTE-02').closest('details').open"),
       'the link opens its requirement',
     )
-    // Every element that the Tab key reaches is visible and has a name.
+    // Checks that every element that the Tab key reaches is visible and has a name.
     const stops = await tab.evaluate<number>(STOPS)
     let named = 0
     for (let n = 0; n < stops; n++) {

@@ -1,4 +1,4 @@
-// Results as a table for a terminal. Pure.
+// Writes results as a table for a terminal. Pure.
 import { styleText } from 'node:util'
 import measure from 'fast-string-truncated-width'
 import type { Outcome, Results, Verdict } from '../judge/judge.ts'
@@ -7,7 +7,7 @@ import { oneLine } from './text.ts'
 
 type Style = Parameters<typeof styleText>[0]
 
-/** Mark and colour of each outcome: never colour alone. */
+/** Mark and colour of each outcome, so that colour alone never carries the meaning. */
 const LOOKS: Readonly<Record<Outcome, readonly [mark: string, style: Style]>> = {
   pass: ['✓', 'green'],
   fail: ['✗', 'red'],
@@ -18,7 +18,7 @@ const LOOKS: Readonly<Record<Outcome, readonly [mark: string, style: Style]>> = 
   disabled: ['·', 'gray'],
 }
 
-/** Outcomes without a line of their own. */
+/** Outcomes without their own line. */
 const UNLISTED: ReadonlySet<Outcome> = new Set(['not-applicable', 'disabled'])
 
 const INDENT = '    '
@@ -36,14 +36,14 @@ export interface TerminalOptions {
 }
 
 /**
- * Returns the whole report: a line per verdict, with the reason unless it passed. Requirements that do not apply
- * share one line; disabled ones are only counted.
+ * Returns the whole report: one line per verdict, with a reason unless the verdict is a pass. Requirements
+ * that do not apply share one line; disabled ones are only counted.
  */
 export function resultsTable(results: Results, { color, columns }: TerminalOptions): string {
   const paint = (style: Style, text: string) =>
     color ? styleText(style, text, { validateStream: false }) : text
   const width = Math.max(20, columns - INDENT.length)
-  /** Wraps at most three lines, between words if possible; longer text ends in an ellipsis. */
+  /** Wraps text into at most three lines, between words if possible. Longer text ends in an ellipsis. */
   const wrap = (text: string): string[] => {
     const lines: string[] = []
     let rest = text

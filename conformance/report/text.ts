@@ -1,11 +1,13 @@
-// Makes text that a gateway may have chosen safe to show: in a terminal, the output of a CI job, Markdown.
-// Pure.
+// Makes text from a gateway safe for terminals, the output of CI jobs, and Markdown. Pure.
 import { escaped } from '../../src/terminal/clean.ts'
 
-/** Returns text on one line, without terminal control sequences or CI commands, however it wraps. */
+/**
+ * Returns text on one line, without terminal control sequences or CI commands, even if a terminal wraps the
+ * line.
+ */
 export const oneLine = (text: string): string => defused(escaped(text.replace(/\s+/g, ' ')))
 
-/** Returns the same with line breaks and tabs. */
+/** Returns safe text that keeps line breaks and tabs. */
 export const manyLines = (text: string): string =>
   text
     .split(/\r?\n/)
@@ -13,12 +15,13 @@ export const manyLines = (text: string): string =>
     .join('\n')
 
 /**
- * Defuses `::warning::` and `##[error]`, which are commands at the start of a line: any place may become one.
+ * Defuses `::warning::` and `##[error]`, which are commands at the start of a line. Any place may become the
+ * start of a line.
  */
 const defused = (text: string): string =>
   text.replace(/::(?=[a-z])/gi, ': :').replace(/##(?=\[|vso)/gi, '# #')
 
-/** Escapes text for Markdown: no link, image, mention, markup, cell or heading begins in it. */
+/** Escapes text for Markdown, so that it cannot start a link, image, mention, markup, cell or heading. */
 export const inMarkdown = (text: string): string =>
   oneLine(text).replace(
     /[^\p{L}\p{N} .,;:()?'"%$=/-]|:(?=\/\/)|(?<=\bwww)\./giu,

@@ -1,4 +1,4 @@
-// One request of the evidence as markup, as the client or the mock saw it. Pure.
+// Formats one request of the evidence as markup, as the client or the mock saw it. Pure.
 import type { LedgerEntry } from '../../mocks/ledger.ts'
 import type { Exchange } from '../evidence/evidence.ts'
 import { stepText } from '../evidence/step.ts'
@@ -40,8 +40,8 @@ ${block(brief(JSON.stringify(body, null, 2) ?? '', shown))}${block(brief(answer.
 }
 
 /**
- * Returns the side that ended the connection before the answer was complete. Older evidence has no time for
- * the mock.
+ * Returns the side that ended the connection before the answer was complete. Older evidence does not contain
+ * this time for the mock.
  */
 const endOf = ({ answer, peer_left_at }: Pick<LedgerEntry, 'answer' | 'peer_left_at'>): string =>
   answer.cut_at != null

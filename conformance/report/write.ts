@@ -1,4 +1,4 @@
-// Writes the results of a run for every reader: programs, CI servers, people, badges.
+// Writes the results of a run for all readers: programs, CI servers, people, badges.
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Comparison } from '../judge/compare.ts'
@@ -19,7 +19,7 @@ const FILES: Readonly<Record<string, (kept: KeptRun, comparison: Comparison | nu
 
 /**
  * Writes `results.json`, `junit.xml`, `index.html`, `summary.md`, `comment.md` and `badge.json` into a
- * directory; `comparison` is with an earlier run.
+ * directory; `comparison` compares them with an earlier run.
  */
 export function writeReports(directory: string, kept: KeptRun, comparison: Comparison | null = null): void {
   mkdirSync(directory, { recursive: true })
@@ -28,8 +28,8 @@ export function writeReports(directory: string, kept: KeptRun, comparison: Compa
 }
 
 /**
- * Makes the directory and removes the verdict of an earlier run, so that it cannot be mistaken for that of
- * the next.
+ * Makes the directory and removes the verdict of an earlier run, so that it cannot be mistaken for the next
+ * run's verdict.
  */
 export function clearReports(directory: string): void {
   mkdirSync(directory, { recursive: true })

@@ -1,5 +1,5 @@
-// Where the check of a requirement runs: in which dialects, at which targets. In another dialect than the one it is
-// written for, it has its own id, `FLOW-03@messages`, in findings, reports and baselines. Pure.
+// Decides in which dialects and at which targets a requirement's check runs. A check in a dialect other than
+// its own has a separate id, such as `FLOW-03@messages`, in findings, reports and baselines. Pure.
 
 import { type DialectName, TESTED_DIALECTS, WORDLESS } from '../dialects/dialect.ts'
 import type { Target } from '../target/schema.ts'
@@ -11,24 +11,24 @@ export type Further = Exclude<DialectName, 'chat'>
 
 const rows = new Map(readRequirements().requirements.map((row) => [row.id, row]))
 
-/** Returns the other dialects in which a check runs that is written for chat. */
+/** Returns the other dialects in which a check written for chat runs. */
 export const furtherOf = (id: string): readonly Further[] => rows.get(id)?.dialects ?? []
 
 /**
- * Where a check that is written for chat runs at a gateway without chat: in a dialect that it serves, only in one
- * whose answers are text, or not at all.
+ * Dialects of a check written for chat at a gateway without chat: any served dialect, only a dialect with
+ * text answers, or none.
  */
 const WITHOUT_CHAT: Readonly<Record<(typeof ONLY)[number], 'anywhere' | 'with words' | 'not'>> = {
   'calls-no-model': 'anywhere',
   'whole-run': 'anywhere',
   'any-dialect': 'with words',
-  // DIAL-01 and DIAL-02 ask for the fields of other dialects.
+  // DIAL-01 and DIAL-02 also test the fields of other dialects.
   'chat-fields': 'not',
 }
 
 /**
- * Returns the requirements of a profile that a check can prove, in the order of the contract; for a target,
- * in each of its dialects.
+ * Returns the requirements of a profile that have a check, in the order of the contract; for a target, in
+ * each of its dialects.
  */
 export const requirementsFor = (
   requirements: Requirements,
@@ -40,8 +40,8 @@ export const requirementsFor = (
     .flatMap((requirement) => onEach(requirement, target, readProfile(profile).dialect))
 
 /**
- * Returns a requirement and its variants in the other dialects that a target declares; of one that is written for
- * chat, only the variant in `dialect`, if it is given.
+ * Returns a requirement and its variants in the other dialects that a target declares. If `dialect` is given,
+ * returns only this variant of a requirement written for chat.
  */
 function onEach(
   requirement: Requirement,
@@ -58,14 +58,15 @@ function onEach(
 }
 
 /**
- * Returns the dialect of calls that are not tied to one: chat, or the first that the gateway serves instead.
+ * Returns the dialect of calls that are not tied to a dialect: chat, or else the first that the gateway
+ * serves.
  */
 export const homeDialect = ({ dialects }: Pick<Target, 'dialects'>): DialectName =>
   dialects.chat === false
     ? (TESTED_DIALECTS.find((name) => name !== 'chat' && dialects[name]) ?? 'chat')
     : 'chat'
 
-/** Returns the dialect in which a check makes its calls at a target; null if it serves none that fits. */
+/** Returns the dialect of a check's calls at a target; null if the target serves no suitable dialect. */
 export function dialectFor(
   { id, dialect }: { readonly id: string; readonly dialect?: DialectName },
   target: Pick<Target, 'dialects'>,

@@ -1,5 +1,5 @@
-// Profiles: what a run asks of a target. Each is a file in conformance/profiles/ that selects rows of
-// requirements.yaml, by the programs that they bind or by their ids.
+// Profiles: the requirements that a run tests. Each profile is a file in conformance/profiles/ that selects
+// rows of requirements.yaml by the programs that they bind, or by their ids.
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import { z } from 'zod'
@@ -60,7 +60,7 @@ export function readProfile(name: Profile): ProfileFile {
   return read
 }
 
-/** Returns the rows of a profile in the order of the contract, with the level that they have there. */
+/** Returns the rows of a profile in the order of the contract, with their level in the profile. */
 export function profileRows({ requirements }: Requirements, name: Profile): Requirement[] {
   const { scopes, rows } = readProfile(name)
   if (scopes.length > 0) return requirements.filter(({ scope }) => scopes.includes(scope))
@@ -71,7 +71,7 @@ export function profileRows({ requirements }: Requirements, name: Profile): Requ
   })
 }
 
-/** Returns the ids that count in a set, such as `4.0`: those that the set or an earlier one took up. */
+/** Returns the ids in a set such as `4.0`: those that this set or an earlier one introduced. */
 export function decidingIn({ requirements }: Requirements, name: Profile, set: string): ReadonlySet<string> {
   const here = new Map(readProfile(name).rows.map(({ id, since }) => [id, since]))
   return new Set(
@@ -81,6 +81,6 @@ export function decidingIn({ requirements }: Requirements, name: Profile, set: s
   )
 }
 
-/** Returns MUST or SHOULD under a profile. */
+/** Returns a requirement's level in a profile: MUST or SHOULD. */
 export const levelOf = ({ level, level_waybill }: Requirement, name: Profile): 'MUST' | 'SHOULD' =>
   name === 'waybill' ? (level_waybill ?? level) : level

@@ -1,4 +1,4 @@
-// The rows of requirements.yaml against the checks.
+// Tests that the rows of requirements.yaml match the checks.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checks } from '../checks/registry.ts'
@@ -34,7 +34,7 @@ test('every check that a row names exists, and every check has a row', () => {
   }
 })
 
-/** The words of the contract, and what a target file declares with them. */
+/** Terms of the contract, and the declarations in a target file to which they refer. */
 const CAPABILITIES: Readonly<Record<string, Capability>> = {
   'read paths': 'read_paths',
   'logical ids': 'logical',

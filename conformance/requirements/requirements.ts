@@ -1,4 +1,4 @@
-// Requirements as rows: sentence, scope, explanation, and where its check runs. Reads requirements.yaml.
+// Requirements as rows: sentence, scope, explanation, and the dialects of the check. Reads requirements.yaml.
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import { z } from 'zod'
@@ -6,7 +6,10 @@ import { packageFile } from '../../src/shared/package-root.ts'
 import { TESTED_DIALECTS } from '../dialects/dialect.ts'
 
 export const level = z.enum(['MUST', 'SHOULD'])
-/** Programs that a requirement binds. `named profiles`: those that a profile lists, each with its source. */
+/**
+ * Programs that a requirement binds. `named profiles`: the programs that a profile lists, each with its
+ * source.
+ */
 export const SCOPES = [
   'every gateway',
   'gateways that tell their route',
@@ -16,7 +19,7 @@ export const SCOPES = [
 ] as const
 const scope = z.enum(SCOPES)
 
-/** Why a check runs in its own dialect only; applicability.ts says what that means without chat. */
+/** Reason why a check runs in its own dialect only; applicability.ts has the effect at gateways without chat. */
 export const ONLY = ['calls-no-model', 'whole-run', 'any-dialect', 'chat-fields'] as const
 
 const requirement = z

@@ -1,5 +1,5 @@
-// Gateways that send without end, as `waybill conform` meets them: exit code 3, a reason in one line, a report, and an end in
-// bounded time and memory.
+// Tests `waybill conform` with gateways that send without end: exit code 3, a reason in one line, a report,
+// and an end in bounded time and memory.
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,10 +16,10 @@ after(() => rmSync(root, { recursive: true, force: true }))
 const PROGRAM = fileURLToPath(new URL('./test-hostile-gateway.ts', import.meta.url))
 /** Resident memory of the suite, bytes. */
 const MAX_MEMORY = 600 * 2 ** 20
-/** Ms on a busy machine; on an idle one it takes a third of that. */
+/** Maximum duration on a busy machine, ms; an idle machine takes a third of it. */
 const MAX_TIME = 240_000
 
-/** Words of the reason. */
+/** Pattern of the reason. */
 const REASONS: Readonly<Record<keyof typeof HOSTILITIES, RegExp>> = {
   'streams without end': /sent too much in \S+#\d+, \w+ \/v1/,
   'sends tiny events without end': /sent too much in/,
@@ -76,7 +76,7 @@ for (const [kind, reason] of Object.entries(REASONS))
     assert.ok(memory < MAX_MEMORY, `${memory} bytes`)
   })
 
-/** The most memory that a process has used so far; 0 if the system does not report it. */
+/** Returns the peak memory of a process so far; 0 if the system does not report it. */
 function memoryOf(pid: number): number {
   try {
     return Number(/^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1_024

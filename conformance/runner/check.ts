@@ -1,38 +1,38 @@
-// A check: an exercise, which calls the target and writes down what it saw, and a judge, a pure function of
-// that. The judge runs after the exercise, and again whenever a verdict is doubted.
+// Check: an exercise, which calls the target and records evidence, and a judge, which is a pure function of
+// the evidence. The judge runs after the exercise, and can run again at any time.
 
 import type { DialectName } from '../dialects/dialect.ts'
 import type { Evidence } from '../evidence/evidence.ts'
 import type { Capability, Target } from '../target/schema.ts'
 import type { CheckContext } from './context.ts'
 
-/** Result of one comparison by a judge. */
+/** Result of a judge's comparison. */
 export interface Finding {
   /**
-   * Name, the same in every run: `no-key-in-answers`. With the id of the check it is the key by which a
-   * baseline excuses it, and by which the self-test requires that some must-fail gateway fails it. Several findings
-   * of one id are one question about several exchanges.
+   * Name, the same in every run: `no-key-in-answers`. Together with the check's id, it is the key with which
+   * a baseline excuses a finding, and with which the self-test requires a must-fail gateway. Several findings
+   * of one id compare several exchanges in the same way.
    */
   readonly id: string
   readonly ok: boolean
   /**
-   * True if it does not hold but the target cannot be shown to be at fault: unless something else fails, the
-   * check is untestable.
+   * True if the comparison fails but may not be the target's fault. If no other finding fails, the check is
+   * then untestable.
    */
   readonly doubt?: boolean
   /**
-   * True for a part of a MUST that is only a SHOULD for gateways other than Waybill: unless something else
-   * fails, it is a warning.
+   * True for a part of a MUST that is only a SHOULD for gateways other than Waybill. If no other finding
+   * fails, the result is then a warning.
    */
   readonly advice?: boolean
   /**
-   * True if the question does not arise: the target refuses in good form what only some can do. Unless
-   * something fails, the check does not apply.
+   * True if the target properly refuses an optional feature. If no other finding fails, the check then does
+   * not apply.
    */
   readonly absent?: boolean
-  /** Subject; for a doubt and for what is absent, a complete sentence. */
+  /** Subject; a complete sentence if `doubt` or `absent` is set. */
   readonly what: string
-  /** Always present, except on a finding with `doubt` or `absent`. */
+  /** Expected and actual value; always present, except with `doubt` or `absent`. */
   readonly expected?: string
   readonly actual?: string
   /** Exchanges (`#3`) and ledger entries (`@7`) that show it. */
@@ -41,44 +41,48 @@ export interface Finding {
 
 export interface Judging {
   readonly evidence: Evidence
-  /** Evidence of every check of the run by name, for a check over the run. */
+  /** Evidence of all checks by name, for a check over the whole run. */
   readonly all: ReadonlyMap<string, Evidence>
   readonly target: Target
-  /** True if the parts of a requirement that say "Waybill" are judged too. */
+  /** True if the parts of a requirement marked "Waybill" are also judged. */
   readonly waybill: boolean
 }
 
 export interface Check {
-  /** Requirement that it checks, such as `PURE-01`. */
+  /** Id of the requirement, such as `PURE-01`. */
   readonly id: string
-  /** Capabilities that the target file must declare, or the check does not apply. */
+  /** Capabilities that the target file must declare; otherwise the check does not apply. */
   readonly needs?: readonly Capability[]
-  /** Check whose evidence this check judges too, instead of having an exercise of its own. */
+  /** Check that provides the evidence, if this check has no exercise of its own. */
   readonly shares?: string
-  /** Dialect of its calls; default chat. */
+  /** Dialect of the calls; default: chat. */
   readonly dialect?: DialectName
-  /**
-   * True if it is about relayed answers: it does not apply unless some provider was called in the client's
-   * dialect.
-   */
+  /** True for a check of relayed answers, which applies only if a provider was called in the client's dialect. */
   readonly relays?: boolean
-  /** True if it has no exercise and is judged over the evidence of the whole run, see `REMAINDER`. */
+  /** True for a check without an exercise that judges the evidence of the whole run, see `REMAINDER`. */
   readonly overRun?: true
   /** Maximum duration of the exercise, ms. The default of 60 s allows for a busy machine. */
   readonly timeout?: number
   /**
-   * True if it deliberately does what may crash a gateway: strange requests, connections that break on either
-   * side. One that is gone after it has failed (the fact `gone` has the reason); it is started again if the
-   * suite started it, and the run goes on. After any other check the run ends.
+   * True if the check deliberately does things that may crash a gateway: strange requests, broken connections
+   * on either side. A gateway that is gone afterwards has failed (the fact `gone` has the reason). If the
+   * suite started the gateway, it restarts it, and the run continues. After any other check, a gone gateway
+   * ends the run.
    */
   readonly hostile?: boolean
-  /** True if it burdens the target: at an address that is not this machine only if the user asks for it. */
+  /** True if the check burdens the target. It then runs against another machine only if the user asks for it. */
   readonly stress?: true
-  /** First major version of the suite whose evidence it can judge; earlier ones tested something else. */
+  /**
+   * First major version of the suite with evidence that the check can judge; earlier versions tested
+   * something else.
+   */
   readonly since?: number
-  /** Throws only for a fault of the suite; whatever the target does is evidence. */
+  /** Makes the calls. Throws only for a fault of the suite; all behaviour of the target is evidence. */
   exercise?(session: CheckContext): Promise<void>
-  /** Returns at least one finding; none counts as a fault of the suite, never as a pass. */
+  /**
+   * Judges the evidence. Returns at least one finding; an empty list counts as a fault of the suite, never as
+   * a pass.
+   */
   judge(judging: Judging): Finding[]
 }
 
@@ -100,7 +104,7 @@ export const doubt = (id: string, what: string, see: readonly string[] = []): Fi
   see,
 })
 
-/** Returns a finding by which the check does not apply. */
+/** Returns a finding that makes the check not apply. */
 export const absent = (id: string, what: string, see: readonly string[] = []): Finding => ({
   id,
   ok: false,

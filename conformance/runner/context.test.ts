@@ -8,7 +8,7 @@ import { step } from '../evidence/step.ts'
 import { targetSchema } from '../target/schema.ts'
 import { CheckContext } from './context.ts'
 
-/** A call to a gateway that streams the given parts, when the test tells it to. */
+/** Makes a call to a gateway that streams the given parts when the test asks for them. */
 async function streamed(t: TestContext) {
   const asked = Promise.withResolvers<ServerResponse>()
   const server = createServer((_, response) => asked.resolve(response)).listen(0, '127.0.0.1')
@@ -24,7 +24,7 @@ async function streamed(t: TestContext) {
       models: { direct: [{ id: 'm', provider: 'openai', model: 'm' }] },
     }),
     dialect: chat,
-    running: { baseUrl: url, keys: {} } as never, // what a call looks at
+    running: { baseUrl: url, keys: {} } as never, // the parts that a call reads
     mock: {} as never, // there is no provider
     secrets: new Map(),
     another: async () => assert.fail('no other instance is asked for'),

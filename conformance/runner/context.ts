@@ -1,5 +1,5 @@
-// Environment of an exercise: the target, the mock, and a recorder. Everything that an exercise does goes
-// through here, so that all of it is in the evidence.
+// Environment of an exercise: the target, the mock, and a recorder. All actions of an exercise go through
+// this file, so that the evidence contains all of them.
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LedgerEntry } from '../../mocks/ledger.ts'
@@ -25,7 +25,7 @@ import { type Running, StartError } from '../launch/instance.ts'
 import { shownKey, type Target } from '../target/schema.ts'
 import { countWithoutEnd, MAX_WITHOUT_END } from './bounds.ts'
 
-/** The mock as the suite uses it, in this process or over its control port. */
+/** Interface of the mock, in this process or over its control port. */
 export interface MockControl {
   entries(since: number): Promise<readonly LedgerEntry[]>
   /** Returns the entry of the first request with the nonce; null if none came within `ms`. */
@@ -41,9 +41,9 @@ export interface MockControl {
 export interface ChatOptions {
   readonly model?: string
   readonly stream?: boolean
-  /** Provider's answers to this call's requests; default a short text. */
+  /** Provider's answers to this call's requests; default: a short text. */
   readonly script?: readonly ScriptedAnswer[]
-  /** Extra members of the body; `{nonce}` in their texts is replaced with that of the call. */
+  /** Extra members of the body; `{nonce}` in their texts is replaced with the call's nonce. */
   readonly body?: object
   readonly headers?: Readonly<Record<string, string>>
   /** Gateway key to send: one of the target's, another text, or null for none. */
@@ -51,24 +51,24 @@ export interface ChatOptions {
   readonly timeout?: number
   /** Query after the path, including its question mark. */
   readonly query?: string
-  /** Path instead of the dialect's. */
+  /** Path that replaces the dialect's path. */
   readonly path?: string
   /** Prompt in addition to the nonce. */
   readonly prompt?: string
 }
 
-/** Call under way, with its future entry in the evidence. */
+/** Call in progress, with its future entry in the evidence. */
 export interface OpenCall extends Omit<OpenExchange, 'done'> {
   readonly nonce: string
   readonly done: Promise<Exchange>
   /**
-   * Resolves with true once the answer contains the text, with false when it has ended without it or after
-   * `ms`, by default `TEXT_TIMEOUT_MS`.
+   * Resolves with true once the answer contains the text, or with false when the answer has ended without it
+   * or after `ms`, by default `TEXT_TIMEOUT_MS`.
    */
   says(text: string, ms?: number): Promise<boolean>
 }
 
-/** Thrown by an exercise that cannot do what the target declares possible. */
+/** Error of an exercise that cannot use a capability that the target declares. */
 class UntestableError extends Error {
   override readonly name = 'UntestableError'
 }
@@ -80,13 +80,13 @@ export interface SessionOptions {
   readonly dialect: Dialect
   readonly running: Running
   readonly mock: MockControl
-  /** True if idle windows are short, and prove less. */
+  /** True if idle windows are short and therefore prove less. */
   readonly quick?: boolean
   /** True if the check reads the records of its calls, which must then be distinguishable. */
   readonly findsRecords?: boolean
-  /** Name -> value of everything that must not appear in the evidence. */
+  /** Texts that must not appear in the evidence: name -> value. */
   readonly secrets: ReadonlyMap<string, string>
-  /** Sends each request; for a run that counts or limits them. */
+  /** Sends each request; used by a run that counts or limits requests. */
   readonly send?: typeof sendRequest | undefined
   /** Starts another instance of the target; see `Session.another`. */
   readonly another: (variant: string | null) => Promise<Running>
@@ -98,14 +98,14 @@ const CALL_TIMEOUT_MS = 15_000
 const TEXT_TIMEOUT_MS = 10_000
 /** Maximum bytes of all answers to one check. */
 const MAX_CHECK_BYTES = 24 * 2 ** 20
-/** Time that a record may take to become final on a busy machine, if the lag is not tested, ms. */
+/** Time that a record may take to become final on a busy machine, ms; not used by the test of the lag. */
 const SETTLE_TIMEOUT_MS = 5_000
-/** Maximum length of a script that is kept in the evidence, characters. */
+/** Maximum length of a script that the evidence stores, characters. */
 const MAX_SCRIPT_LENGTH = 4_000
 /** Time after the end of a call in which its request may still reach the mock, ms. */
 const LATE_REQUEST_MS = 1_000
 
-/** Call that shows that the way to the mock is open. */
+/** Step of the call that shows that calls reach the mock. */
 const controlCall = step<{ name: string }>('control call')
 
 const safe = (method = 'GET'): boolean => method === 'GET' || method === 'HEAD'
@@ -126,12 +126,12 @@ export class CheckContext {
   readonly #started = clock()
   /** Nonce of a call -> the records that were there before it. */
   readonly #before = new Map<string, ReadonlySet<string>>()
-  /** Records that were found to be those of a call: a later one must not stand for an earlier call without any. */
+  /** Records that were matched to a call. A later call must not use the record of an earlier one. */
   readonly #found = new Set<string>()
   /** Queue of calls that must not overlap. */
   #turn: Promise<unknown> = Promise.resolve()
   #waited = 0
-  /** Number of consecutive answers so far that did not end in time. */
+  /** Number of latest consecutive answers that did not end in time. */
   #withoutEnd = 0
   readonly #budget: ByteBudget = { left: MAX_CHECK_BYTES }
   #count = 0
@@ -146,7 +146,7 @@ export class CheckContext {
     this.#secrets = new Map(options.secrets)
   }
 
-  /** Sends a request that is no call, and waits for its end. */
+  /** Sends a request other than a call, and waits for its end. */
   async ask(step: Step, path: string, outgoing: Partial<Outgoing> & AskOptions = {}): Promise<Exchange> {
     let exchange = await this.open(step, path, outgoing).done
     // Follows redirects as clients do, but never away from the gateway.
@@ -158,7 +158,7 @@ export class CheckContext {
     return exchange
   }
 
-  /** Sends a request that is no call, and returns while it runs. */
+  /** Sends a request other than a call, and returns while it runs. */
   open(
     step: Step,
     path: string,
@@ -171,7 +171,7 @@ export class CheckContext {
   /** Makes a call and waits for its end. */
   async chat(step: Step, options: ChatOptions = {}): Promise<Exchange> {
     if (!this.#takesTurns) return (await this.openChat(step, options)).done
-    // With two calls at a time a new record could belong to either.
+    // With two concurrent calls, a new record could belong to either call.
     const turn = this.#turn.then(async () => {
       const exchange = await (await this.openChat(step, options)).done
       await this.#findRecord(exchange)
@@ -191,8 +191,8 @@ export class CheckContext {
   }
 
   /**
-   * Makes a call over a WebSocket of its own, and waits for its end. `frame` receives the message of the call
-   * and returns what is sent instead.
+   * Makes a call over its own WebSocket, and waits for its end. `frame` receives the call's message and
+   * returns its replacement.
    */
   async chatOverSocket(
     step: Step,
@@ -215,7 +215,7 @@ export class CheckContext {
     return done
   }
 
-  /** Announces a call to the mock and the log, and returns what it sends. */
+  /** Announces a call to the mock and the log, and returns the call's request. */
   async #prepare({
     model = this.model,
     stream = false,
@@ -231,7 +231,7 @@ export class CheckContext {
       await this.mock.script(nonce, script)
     }
     if (this.#takesTurns) {
-      // Records of the previous check may still be on their way, and would look new.
+      // Late records of the previous check would look new.
       if (this.#before.size === 0) await this.wait(this.target.observability.log!.lag_ms)
       this.#before.set(nonce, await this.#idsInLog())
     }
@@ -244,10 +244,7 @@ export class CheckContext {
     }
   }
 
-  /**
-   * Makes a call that must be seen at the mock, which proves that the way is open. Returns its entry, or
-   * null.
-   */
+  /** Makes a call that must reach the mock, which proves that calls arrive there. Returns its entry, or null. */
   async controlCall(name: string): Promise<LedgerEntry | null> {
     const { nonce } = await this.chat(controlCall.with({ name }))
     return this.mock.seen(nonce!, LATE_REQUEST_MS)
@@ -257,7 +254,7 @@ export class CheckContext {
     return this.#options.quick ?? false
   }
 
-  /** Default model, for calls that need no particular one. */
+  /** Default model, for calls that need no particular model. */
   get model(): string {
     const { call, logical, direct } = this.target.models
     return call ?? logical[0]?.id ?? direct[0]?.id ?? ''
@@ -268,7 +265,10 @@ export class CheckContext {
     return { 'content-type': 'application/json', ...this.dialect.headers }
   }
 
-  /** Returns the member of a body that limits the tokens of an answer; nothing for answers without tokens. */
+  /**
+   * Returns the member of a body that limits the tokens of an answer; an empty object for answers without
+   * tokens.
+   */
   limit(tokens: number): object {
     return this.dialect.limit === null ? {} : { [this.dialect.limit]: tokens }
   }
@@ -277,7 +277,7 @@ export class CheckContext {
     return randomBytes(8).toString('hex')
   }
 
-  /** Names the present moment. */
+  /** Stores the current time under a name. */
   mark(name: string): void {
     this.#marks[name] = clock()
   }
@@ -299,8 +299,8 @@ export class CheckContext {
   }
 
   /**
-   * Returns the ms that the check itself has waited, often because the target file requires it; not counted
-   * as the target's time.
+   * Returns the time that the check itself has waited, ms, often because the target file requires it. This
+   * time does not count as the target's.
    */
   get waited(): number {
     return this.#waited
@@ -311,7 +311,7 @@ export class CheckContext {
     await this.wait(drainOf(this.target.capabilities))
   }
 
-  /** Replaces this text with its name in the evidence from now on, and has the mock look for it. */
+  /** From now on, replaces this text with its name in the evidence, and makes the mock search for it. */
   async watchForSecret(name: string, secret: string): Promise<void> {
     this.#secrets.set(name, secret)
     await this.mock.watchFor(name, secret)
@@ -319,9 +319,9 @@ export class CheckContext {
 
   /**
    * Reads the record of a call until it is final, for at most `patience` ms and at least the declared lag:
-   * only LOG-04 tests the lag, every other check the final content. A record that does not say whether it is
-   * final is read after the lag; so is one that is not `whole` yet. `recordExchange` finds the reading in the
-   * evidence; null if a record cannot be found.
+   * only LOG-04 tests the lag; every other check tests the final content. A record that does not say whether
+   * it is final, or that is not `whole` yet, is read after the lag. `recordExchange` finds this exchange in
+   * the evidence; null if a record cannot be found.
    */
   async record(
     exchange: Exchange,
@@ -337,7 +337,7 @@ export class CheckContext {
       one === undefined
         ? listRequest(observability.log)
         : { method: 'GET', path: one.replace('{id}', encodeURIComponent(id)), headers: {}, body: null }
-    // Finding the record has taken time already.
+    // The search for the record has already taken time.
     const began = this.#takesTurns && patience <= lag_ms ? exchange.end_at : clock()
     for (;;) {
       const reading = await this.#read(request)
@@ -357,8 +357,8 @@ export class CheckContext {
   }
 
   /**
-   * Returns true if records are needed and not every answer carries a request id, so that a record is found
-   * by being new.
+   * Returns true if records are needed but not every answer has a request id, so that records are found
+   * because they are new.
    */
   get #takesTurns(): boolean {
     const { observability } = this.target
@@ -374,7 +374,8 @@ export class CheckContext {
   }
 
   /**
-   * Waits for the one new record since the call, for the declared lag; two are ambiguous and count as none.
+   * Waits for the one new record since the call, at most for the declared lag. Two new records are ambiguous
+   * and count as none.
    */
   async #findRecord(exchange: Exchange): Promise<void> {
     const before = this.#before.get(exchange.nonce ?? '')
@@ -394,7 +395,7 @@ export class CheckContext {
   }
 
   /**
-   * Starts another instance of the target from a configuration variant; requests go there until the check
+   * Starts another instance of the target from a configuration variant; requests go to it until the check
    * ends.
    */
   async another(variant: string | null): Promise<Running> {
@@ -423,7 +424,7 @@ export class CheckContext {
     this.#closed = true
     await Promise.all(this.#pending)
     const { ledger } = await this.soFar()
-    // A declared variant that does not start is the target's failure, not the suite's.
+    // If a declared variant does not start, this is the target's failure, not the suite's.
     const theirs = failure instanceof UntestableError || failure instanceof StartError
     const untestable = theirs ? failure.message : null
     const evidence: Evidence = {
@@ -462,13 +463,14 @@ export class CheckContext {
     const n = ++this.#count
     const done = open.done.then((seen) => this.#keep(step, nonce, outgoing, seen, n))
     this.#pending.push(done)
-    // By meaning: "ten" also occurs in `"content":""`, which comes before any text.
+    // Compares the text instead of the body, because "ten" also occurs in `"content":""`, which comes before
+    // any text.
     const says = (text: string, ms = TEXT_TIMEOUT_MS) =>
       open.until((body) => this.dialect.read(body).content.includes(text), ms)
     return Object.assign(Object.create(open), { nonce, done, says })
   }
 
-  /** Throws if the check is over, or would wait again and again for answers without an end. */
+  /** Throws if the check is over, or if too many answers did not end. */
   #mayGoOn(): void {
     if (this.#closed) throw new Error('the check is over')
     if (this.#withoutEnd >= MAX_WITHOUT_END)
@@ -495,7 +497,7 @@ export class CheckContext {
     return entries.reduce((sum, entry) => sum + (nonceOf(entry) === nonce ? entry.answer.bytes : 0), 0)
   }
 
-  /** Resolves a path against the base URL; a complete URL goes elsewhere. */
+  /** Resolves a path against the base URL; a complete URL replaces the base URL. */
   #send({ path, ...outgoing }: Outgoing, timeout: number, more: SendRequestOptions = {}): OpenExchange {
     const { ca, baseUrl } = this.running
     const { send = sendRequest } = this.#options

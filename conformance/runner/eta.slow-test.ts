@@ -1,5 +1,4 @@
-// The estimate that is printed before a run, compared with the time of the run, for a fast gateway and a slow
-// one.
+// Compares the estimate before a run with the run's duration, for a fast and a slow gateway.
 import assert from 'node:assert/strict'
 import { availableParallelism, loadavg } from 'node:os'
 import { test } from 'node:test'
@@ -63,7 +62,7 @@ for (const [what, target] of GATEWAYS)
       `estimated ${estimate} ms, took ${took} ms; after USE-01 ${Math.round(told)} ms, took ${rest} ms`,
     )
     // The estimate is based on the pace of the gateway at the start. Other programs that start and stop
-    // change it later.
+    // change this pace later.
     const [low, high] = isBusy() ? [took / 2.5, took * 2.5] : [(took * 2) / 3, (took * 4) / 3]
     assert.ok(low <= estimate && estimate <= high, `${estimate} ms, and it took ${took} ms`)
   })

@@ -1,4 +1,4 @@
-// What the estimate of a run says, on a clock of its own.
+// Tests the estimate of a run with its own clock.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Results } from '../judge/judge.ts'

@@ -1,6 +1,6 @@
-// Estimates the remaining time of a run: from an earlier run of the same gateway, otherwise from what the
-// checks wait and call, at the pace of the first call and with the waits that the target file declares; adjusted by
-// the checks that have ended. Pure, except for the clock that it is given.
+// Estimates the remaining time of a run from an earlier run of the same gateway. Without one, uses the
+// checks' waits and calls, the pace of the first call, and the waits in the target file. Completed checks
+// adjust the estimate. Pure, except for the clock that the caller passes.
 import type { Results } from '../judge/judge.ts'
 import { withoutDialect } from '../requirements/applicability.ts'
 
@@ -8,19 +8,19 @@ import { withoutDialect } from '../requirements/applicability.ts'
 export interface GatewayPace {
   /** Duration of a call. */
   readonly latency: number
-  /** Time from its start to the end of its first call. */
+  /** Time from the gateway's start to the end of its first call. */
   readonly start: number
-  /** Time for which it leaves a failed target alone, and its own pause before it tries again. */
+  /** Cooldown of a failed target, and the gateway's own pause before a retry. */
   readonly failure: number
   /** Time until a record is final. */
   readonly lag: number
-  /** Time until the record of a call is found, if it is found only by being new. */
+  /** Time until a call's record is found, if it is found only because it is new. */
   readonly fresh: number
-  /** Sum of its time-outs for a provider that is silent. */
+  /** Sum of the gateway's time-outs for a silent provider. */
   readonly silence: number
-  /** Time within which late requests must have come. */
+  /** Time within which late requests must arrive. */
   readonly drain: number
-  /** Number of paths that can be read. */
+  /** Number of read paths. */
   readonly reads: number
 }
 
@@ -29,7 +29,10 @@ const REFERENCE: GatewayPace = {
   ...{ latency: 40, start: 500, failure: 60, lag: 1_000, fresh: 0, silence: 6_000, drain: 1_000, reads: 14 },
 }
 
-/** Work of a check: its own waits in ms, and how often it calls, reads each path, and waits for the gateway. */
+/**
+ * Work of a check: its own waits in ms, and its numbers of calls, reads of each path, and waits for the
+ * gateway.
+ */
 interface Work {
   readonly waits?: number
   readonly calls: number
@@ -45,8 +48,8 @@ interface Work {
 const USUAL_WAIT_MS = 150
 const USUAL: Work = { calls: 6 }
 /**
- * Checks that need more; how long a check waits for what a gateway may not do (FLOW-05, FLOW-10) is the mean of the
- * gateways that were measured on 2026-11-26.
+ * Checks that need more work. Waits for events that a gateway may not cause (FLOW-05, FLOW-10) are the mean
+ * of the gateways measured on 2026-11-26.
  */
 const MEASURED: Readonly<Record<string, Work>> = {
   'PURE-01': { waits: 2_000, calls: 4, reads: 5, drains: 2 },
@@ -106,7 +109,7 @@ const MEASURED: Readonly<Record<string, Work>> = {
 }
 const QUICK_IDLE_MS = 7_000
 
-/** Returns the usual duration of a check at this pace, ms; `quick`: with a short idle window. */
+/** Returns the usual duration of a check at this pace, ms; `quick` uses a short idle window. */
 export function usually(id: string, quick: boolean, pace: GatewayPace = REFERENCE): number {
   const bare = withoutDialect(id)
   const work = MEASURED[bare] ?? USUAL

@@ -1,4 +1,5 @@
-// Profile `server`: what it announces, what a counting server sees, and what it does not send.
+// Tests profile `server`: the announced spending, the requests at a counting server, and requests that must
+// not be sent.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { runCli } from '../../src/test/test-cli.ts'
@@ -83,7 +84,7 @@ test('every announced call to a model has an output limit', async () => {
     const target = bareServer(server.url, SERVED_MODEL, { dialects: [dialect] })
     try {
       await conform({ target, profile: 'server', live: true })
-      // A call without a limit counts as 1,000 there.
+      // A call without a limit counts as 1,000 tokens there.
       assert.ok(server.seen.allowed <= (await spendingOf({ target })).output_tokens, dialect)
     } finally {
       await server.close()

@@ -1,5 +1,5 @@
-// A run without a mock: what it will send is counted before anything leaves, and each request is held against that.
-// Knows requests and their limits, nothing of what is judged.
+// Limits of a run without a mock: counts its requests before the first is sent, and then checks each request
+// against this count. Knows requests and their limits; independent of judges.
 import { dialects, inDialect, readAnswer } from '../dialects/registry.ts'
 import { clock, type Outgoing, type Seen, sendRequest } from '../evidence/http-client.ts'
 import { jsonOf } from '../evidence/reading.ts'
@@ -9,7 +9,7 @@ import { isLoopback, type Target } from '../target/schema.ts'
 import type { Check } from './check.ts'
 import { CheckContext, type MockControl } from './context.ts'
 
-/** Calls of a run, and what they may cost at most. */
+/** Calls of a run, and their maximum cost. */
 export interface LiveSpending {
   readonly calls: number
   /** Sum of the limits in the requests. */
@@ -22,7 +22,7 @@ export const NOTHING: LiveSpending = { calls: 0, output_tokens: 0, input_bytes: 
 
 const LIMITS = Object.values(dialects).flatMap(({ limit }) => limit ?? [])
 
-/** Returns what a request may cost; nothing for reading. */
+/** Returns the maximum cost of a request; zero for a read. */
 function costOf({ method, body }: Outgoing): LiveSpending {
   if (method !== 'POST' || body === null) return NOTHING
   const json = jsonOf(String(body))
@@ -37,7 +37,7 @@ const plus = (a: LiveSpending, b: LiveSpending): LiveSpending => ({
   input_bytes: a.input_bytes + b.input_bytes,
 })
 
-/** Returns what these checks would spend, from their own exercises, which send nothing here. */
+/** Returns the spending of these checks, computed by running their exercises without sending. */
 export async function plan(checks: Iterable<Check>, target: Target): Promise<LiveSpending> {
   let sum = NOTHING
   const send: typeof sendRequest = (_, outgoing) => {
@@ -61,14 +61,14 @@ export async function plan(checks: Iterable<Check>, target: Target): Promise<Liv
   return sum
 }
 
-/** Counts what is really sent, and refuses what was not announced. */
+/** Counts the requests that are really sent, and refuses requests that were not announced. */
 export interface Meter {
   readonly send: typeof sendRequest
   readonly announced: LiveSpending
   spent(): LiveSpending
   /** Returns the tokens that the server's answers have reported. */
   reported(): { readonly input_tokens: number; readonly output_tokens: number }
-  /** Returns why the run must end: the server does more than was announced; or null. */
+  /** Returns the reason why the run must end if the server does more than announced; otherwise null. */
   exceeded(): string | null
 }
 
@@ -103,7 +103,7 @@ export function openMeter(announced: LiveSpending): Meter {
   }
 }
 
-/** Returns true if a target runs on this machine, so that a check may burden it. */
+/** Returns true if a target runs on this machine, so that checks may burden it. */
 export const isHere = ({ start }: Target): boolean =>
   !('url' in start) || isLoopback(new URL(start.url).hostname.replace(/^\[|\]$/g, ''))
 

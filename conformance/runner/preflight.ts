@@ -1,6 +1,6 @@
 // Preflight of a target: starts it, makes a whole and a streamed call, and reads the paths that it declares
-// readable. Returns what was seen as sentences, and for each requirement whether the target file declares
-// what it needs.
+// readable. Returns the observations as sentences, and the requirements for which the target file lacks
+// declarations.
 import type { LedgerEntry } from '../../mocks/ledger.ts'
 import type { MockProviders } from '../../mocks/server/create.ts'
 import { checks } from '../checks/registry.ts'
@@ -27,7 +27,7 @@ import { openWorker } from './worker.ts'
 
 const steps = { read: step('read'), log: step('log'), streamed: step('streamed') }
 
-/** Observation; `ok` if the target file is right about it. */
+/** Observation; `ok` if it agrees with the target file. */
 export interface Sight {
   readonly ok: boolean
   readonly what: string
@@ -35,7 +35,7 @@ export interface Sight {
 
 export interface Preflight {
   readonly sights: readonly Sight[]
-  /** First call, and its entry at the mock. */
+  /** First call, and its ledger entry at the mock. */
   readonly call: Exchange
   readonly entry: LedgerEntry | null
   /** Log as read after the call; null if none is declared. */
@@ -43,8 +43,8 @@ export interface Preflight {
 }
 
 /**
- * Starts the target and makes one call. Rejects with StartError if it cannot be started, or does not reach
- * the mock.
+ * Starts the target and makes one call. Rejects with StartError if the target cannot be started or does not
+ * reach the mock.
  */
 export async function lookAt(
   template: Target,
@@ -91,7 +91,7 @@ const read: NonNullable<Parameters<Awaited<ReturnType<typeof openWorker>>['run']
     const { path, ...request } = listRequest(observability.log)
     await session.ask(steps.log, path, { ...request, key })
   }
-  // Last, because the newest record must be that of the first call.
+  // Runs last, so that the newest record belongs to the first call until then.
   if (!WORDLESS.includes(session.dialect.name)) await session.chat(steps.streamed, { stream: true })
 }
 
@@ -160,7 +160,7 @@ function seenOfLog(target: Target, exchange: Exchange): Sight {
   }
 }
 
-/** Requirement, and what the target file would have to declare for it to apply. */
+/** Requirement, and the missing declarations of the target file. */
 export interface Applies {
   readonly requirement: Requirement
   readonly missing: readonly string[]
@@ -177,7 +177,7 @@ export const applying = (target: Target, profile: Profile): Applies[] =>
     return { requirement, missing: [...new Set(missing)] }
   })
 
-/** Returns the field of the target file that declares it. */
+/** Returns the field of the target file that declares a capability. */
 function fieldOf(need: Capability): string {
   if (need.startsWith('variant:')) return `variants.${need.slice('variant:'.length)}`
   return FIELDS[need as keyof typeof FIELDS]

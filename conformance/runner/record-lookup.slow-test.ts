@@ -1,5 +1,5 @@
-// Gateways that report the record of a call in their own way, or accept keys in another header: their checks
-// run and pass, and an error in the record is still found if no id says which record belongs to the call.
+// Tests gateways that report records in their own way or accept keys in another header. Their checks run and
+// pass, and an error in a record is found even if no id connects the record with its call.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { conform } from '../run.ts'
@@ -7,7 +7,7 @@ import { targetOf } from '../selftest/run-must-fail.ts'
 import { tryMustPass } from '../selftest/run-must-pass.ts'
 import { declares, targetSchema } from '../target/schema.ts'
 
-/** Must-fail gateway -> the check that finds it. */
+/** Must-fail gateways: name -> the check that finds the mistake. */
 const MUST_FAIL = { 'logs-the-requested': 'LOG-02', 'doubles-on-record': 'USE-02' }
 const LOGGED = ['LOG-01', 'LOG-02', 'LOG-04', 'LOG-06', 'LOG-07', 'USE-02']
 

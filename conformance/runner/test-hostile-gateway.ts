@@ -1,9 +1,9 @@
-// A program for bounds.slow-test.ts: a gateway that passes its first calls on, and then is hostile in the way that its first
+// Gateway for bounds.slow-test.ts: forwards its first calls, and then is hostile in the way that its first
 // argument names.
 import { request as ask, createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
 
-/** Calls that are passed on before that. */
+/** Calls that are forwarded before the hostile behaviour. */
 const FRIENDLY = 4
 
 const JSON_TYPE = { 'content-type': 'application/json' }
@@ -35,7 +35,7 @@ const bomb = (megabytes: number, twice: boolean) => (response: ServerResponse) =
   response.end(twice ? gzipSync(once) : once)
 }
 
-/** By what a gateway does. */
+/** Hostile behaviours by name. */
 export const HOSTILITIES = {
   'streams without end': endless(SSE_TYPE, '', `data: ${JSON.stringify(chunk)}\n\n`),
   'sends tiny events without end': endless(SSE_TYPE, '', 'data: 1\n\n'.repeat(1_000)),

@@ -1,5 +1,5 @@
-// Events between the checks of a worker: a gateway that ends, its last output, and how long the worker
-// waits for it. The gateways are processes of a few lines that pass calls on to the mock.
+// Tests events between the checks of a worker: the end of a gateway, its last output, and the worker's waits
+// for it. The gateways are processes of a few lines that forward calls to the mock.
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,7 +15,7 @@ import { openWorker } from './worker.ts'
 const root = mkdtempSync(join(tmpdir(), 'waybill-worker-'))
 after(() => rmSync(root, { recursive: true, force: true }))
 
-/** A gateway whose program runs `first` with each request `q` and answer `r` before anything else. */
+/** Returns a gateway that first runs `first` with each request `q` and answer `r`. */
 const gateway = (first: string, more: object = {}): Target =>
   targetSchema.parse({
     name: 'a-gateway',
@@ -99,7 +99,9 @@ test('a gateway that dies of the preflight after a hostile check fails that chec
   assert.deepEqual([outcomes.get('FAIL-02'), outcomes.get('ROUTE-02')], ['fail', 'pass'])
 })
 
-/** Writes down in `file` who answers; all but the first take a second to be ready. */
+/**
+ * Writes each gateway's process id to `file`; all except the first take a second to be ready.
+ */
 const slowTwins = (file: string): Target =>
   gateway(`if (!state.known) {
     const { appendFileSync, existsSync } = require('fs')

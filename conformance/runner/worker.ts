@@ -1,5 +1,5 @@
-// A worker: a mock, and an instance of the target that knows no other mock. It carries out one check after
-// the other. Other workers affect neither, so a count taken here is right, whatever runs in parallel.
+// Worker: a mock, and an instance of the target that uses only this mock. It runs one check after the other.
+// Other workers affect neither mock nor instance, so counts here are right even if checks run in parallel.
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { MockProviders } from '../../mocks/server/create.ts'
@@ -19,9 +19,9 @@ import { CheckContext } from './context.ts'
 
 export interface WorkerOptions {
   readonly template: Target
-  /** Name of the evidence of its first call. */
+  /** Name of the evidence of the worker's first call. */
   readonly preflight: string
-  /** Sends its requests if there is no mock behind the target; then no first call is made either. */
+  /** Sends the requests if the target has no mock; then the worker also makes no first call. */
   readonly send?: typeof sendRequest | undefined
   /** True if idle windows are short. */
   readonly quick?: boolean
@@ -36,16 +36,16 @@ export interface WorkerOptions {
 /** Result of a check. */
 export interface CarriedOut {
   readonly evidence: Evidence
-  /** Reason why the target no longer answers; null if it does, or does again. */
+  /** Reason why the target no longer answers; null if it answers, or answers again. */
   readonly gone: string | null
 }
 
 export interface Worker {
-  /** Target file with the values of this worker's instance filled in. */
+  /** Target file with this worker's values filled in. */
   readonly target: Target
-  /** Carries out a check with an exercise. Rejects with StartError if the target refuses to be reset. */
+  /** Runs a check with an exercise. Rejects with StartError if the target refuses to be reset. */
   run(check: Check): Promise<CarriedOut>
-  /** Returns what the mock saw outside this worker's checks. Call once, after the last check. */
+  /** Returns the mock's requests outside this worker's checks. Must be called once, after the last check. */
   remainder(name: string): Promise<Evidence>
   /** Returns the number of inferences that the mock has seen so far. */
   inferences(): Promise<number>
@@ -54,16 +54,19 @@ export interface Worker {
   close(): Promise<void>
 }
 
-/** Time after a hostile check in which a gateway may end because of it, ms. */
+/** Time after a hostile check within which a gateway may end because of the check, ms. */
 const LATE_END_MS = 50
-/** Time from a refused connection until the end of a process is known here, ms. */
+/** Maximum time from a refused connection until the end of the process is noticed, ms. */
 const EXIT_NOTICE_MS = 500
-/** Requests for its ready path without an answer after which a target counts as gone: one may be busy. */
+/**
+ * Number of unanswered requests to the ready path after which a target counts as gone; a single one may only
+ * be late.
+ */
 const MAX_UNANSWERED = 3
 
 /**
  * Starts mock and target and makes the first call. Rejects with StartError if the target cannot be started or
- * reached, or if its calls do not arrive at the mock: then a single call was made.
+ * reached, or if its calls do not arrive at the mock. In this case only one call was made.
  */
 export async function openWorker({
   template,
@@ -87,8 +90,8 @@ export async function openWorker({
     return instance
   }
   /**
-   * Ends the instances from the nth on. Waits for one that is still starting: it could make calls during the
-   * next check.
+   * Ends the instances from the nth on. Waits for an instance that is still starting, because it could make
+   * calls during the next check.
    */
   const disposeFrom = async (n: number): Promise<void> => {
     for (const each of await Promise.allSettled(launched.splice(n)))
@@ -103,7 +106,7 @@ export async function openWorker({
     const { target, running, secrets, reset } = await launch(null)
     const known = new Map([...secrets, ...keysIn(values)])
     const redact = (text: string): string => withoutSecrets(text, known)
-    // A gateway key that turns up at a provider is found by name.
+    // A gateway key that reaches a provider is reported by name.
     for (const [name, secret] of secrets) await control.watchFor(name, secret)
     const session = (
       check: string,
@@ -123,7 +126,7 @@ export async function openWorker({
         another: async (variant) => (await launch(variant)).running,
       })
     if (!options.send) keep(await reachMock(session(preflight)))
-    /** Restarts a target that did not survive a check. Returns why that failed, or null. */
+    /** Restarts a target that did not survive a check. Returns the reason for a failure, or null. */
     const startAgain = async (check: string): Promise<string | null> => {
       try {
         await running.stop('killed')
@@ -166,7 +169,7 @@ export async function openWorker({
   }
 }
 
-/** Makes one call, and no second one until the mock has seen the first (SUITE-01); after every start. */
+/** Makes one call after every start, and no second call until the mock has received the first (SUITE-01). */
 async function reachMock(session: CheckContext): Promise<Evidence> {
   const entry = await session.controlCall('the first call')
   const evidence = await session.evidence(null)
@@ -178,8 +181,8 @@ async function reachMock(session: CheckContext): Promise<Evidence> {
 }
 
 /**
- * Runs an exercise and closes its recorder; a target that takes too long is a finding, not a fault of the
- * suite.
+ * Runs an exercise and closes its recorder; if the target takes too long, this is a finding and not a fault
+ * of the suite.
  */
 export async function carryOut(check: Check, session: CheckContext, signal?: AbortSignal): Promise<Evidence> {
   const limit = check.timeout ?? 60_000
@@ -187,7 +190,8 @@ export async function carryOut(check: Check, session: CheckContext, signal?: Abo
   try {
     await Promise.race([
       check.exercise!(session),
-      // On the reference every exercise ends long before that: a longer one is waiting for the target.
+      // With the reference, every exercise ends long before this limit, so a longer exercise is waiting for
+      // the target.
       spent(limit, session).then(() =>
         session.untestable(`the target did not complete the check within ${limit} ms`),
       ),
@@ -209,7 +213,7 @@ async function spent(limit: number, session: CheckContext): Promise<void> {
     await sleep(left, undefined, { ref: false })
 }
 
-/** Returns why the target no longer answers after a check, without its keys; null if it does. */
+/** Returns the reason why the target no longer answers after a check, without its keys; null if it answers. */
 async function gone(target: Target, running: Running, { hostile }: Check): Promise<string | null> {
   const request = { method: 'GET', path: target.ready.path, headers: target.headers, body: null }
   // Effects of a hostile check may come late, or at the next request.

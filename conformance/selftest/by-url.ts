@@ -1,5 +1,5 @@
-// The reference gateway as a user who already runs it tests it: started beforehand, known by its address and
-// one key.
+// Reference gateway that is tested like one that a user already runs: started beforehand, and known only by
+// its address and one key.
 
 import { valuesOf } from '../launch/mock-control.ts'
 import { reservePort } from '../launch/port.ts'
@@ -9,11 +9,11 @@ import { type Conformed, type ConformOptions, conform } from '../run.ts'
 /** Environment variable that passes the key. */
 const KEY = 'WAYBILL_CONFORM_KEY'
 
-/** Like `conform`, but starts the target here and passes only its address. */
+/** Runs `conform` on a target that is started here; passes only its address. */
 export async function conformByUrl({ target, ...options }: ConformOptions): Promise<Conformed> {
   const { port, release } = await reservePort()
   const fixed = JSON.parse(JSON.stringify(target).replaceAll('{{port}}', String(port)))
-  // Its short time-outs belong to a variant.
+  // The reference's short time-outs belong to a variant.
   const { time_outs: _, ...capabilities } = target.capabilities
   let gateway: Started | null = null
   try {

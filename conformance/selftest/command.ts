@@ -10,5 +10,5 @@ try {
   })
 } catch (cause) {
   process.stderr.write(`${(cause as Error).message}\n`)
-  process.exit(1) // otherwise parts that had started would keep it alive
+  process.exit(1) // because parts that have started would keep the process running
 }

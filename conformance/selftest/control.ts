@@ -1,5 +1,5 @@
-// The control: the reference gateway behind hooks that change nothing. It must pass everything, which shows
-// that a must-fail gateway is caught for its own error and not for the hooks.
+// Control: the reference gateway behind hooks that change nothing. It must pass all checks, which shows that
+// a must-fail gateway fails because of its own mistake, not because of the hooks.
 import { referenceWith } from './gateway.ts'
 
 export const start = referenceWith({})

@@ -1,5 +1,5 @@
-// Shared by must-fail gateways of the dialects other than chat: predicates for requests, and hooks that
-// change one part of a request or of its answer.
+// Predicates for requests, and hooks that change one part of a request or its answer. Must-fail gateways of
+// the dialects other than chat share them.
 import { changeEvent, changeJson, type Json } from './gateway.ts'
 import type { GatewayHooks, Wanted } from './wire.ts'
 
@@ -30,7 +30,7 @@ export const changeRequest = (is: Is, change: (body: Json) => object): GatewayHo
   },
 })
 
-/** Holds events back until a matching one comes. */
+/** Holds events back until a matching event arrives. */
 export const until = (is: Is, last: RegExp) => (): GatewayHooks => {
   const held: string[] = []
   return {
@@ -42,7 +42,7 @@ export const until = (is: Is, last: RegExp) => (): GatewayHooks => {
   }
 }
 
-/** Hides a broken or failed stream behind an ordinary end. */
+/** Ends a broken or failed stream normally, so that the client cannot see the failure. */
 export const cleanEnd = (is: Is, end: string): GatewayHooks => ({
   event: (event, _, wanted) =>
     is(wanted) && /^event: (error|response\.failed)$/m.test(event) ? [] : [event],
@@ -54,7 +54,7 @@ export const withoutMember = (json: Json, name: string) => {
   return rest
 }
 
-/** Changes the blocks of one type, in an answer of messages or in a call's history. */
+/** Changes the blocks of one type in an answer of messages or in a call's history. */
 export const eachBlock =
   (type: string) =>
   (json: Json, change: (block: Json) => object): object => {

@@ -1,6 +1,6 @@
-// The gateways that test the suite: the reference gateway with changes around it, on the wire, in its
-// configuration, in its files. A must-fail gateway has one thing wrong, which the checks must notice. A must-pass
-// gateway does something unusual but correct; a check that fails on it tests the suite's taste, not the contract.
+// Gateways that test the suite: the reference gateway with changes on the wire, in its configuration or in
+// its files. A must-fail gateway has one mistake, which the checks must notice. A must-pass gateway does
+// something unusual but correct; a check that fails on it requires more than the contract.
 
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -24,10 +24,10 @@ export type Json = Record<string, any>
 /** Path of calls. */
 export const CHAT = '/v1/chat/completions'
 
-/** Parses JSON so that writing it again changes no integer. */
+/** Parses JSON without losing digits of integers when it is written again. */
 export const parseJson = (text: string): AnyJson => parseExactIntegers(text) as AnyJson
 
-/** Parses a call; null for anything else. */
+/** Parses a call; returns null for other requests. */
 export function callIn({ method, path, body }: Wanted): Record<string, unknown> | null {
   if (method !== 'POST' || path !== CHAT) return null
   try {
@@ -38,7 +38,7 @@ export function callIn({ method, path, body }: Wanted): Record<string, unknown> 
   }
 }
 
-/** Changes the JSON of an event of a stream; `[DONE]` and comments stay. */
+/** Changes the JSON of a stream's event, but not `[DONE]` and comments. */
 export function changeEvent(event: string, change: (json: Json) => object | null): readonly string[] {
   const data = /^data: (\{.*)$/m.exec(event)?.[1]
   if (data === undefined) return [event]
@@ -55,7 +55,7 @@ export function changeJson(body: string, change: (json: Json) => unknown): strin
   }
 }
 
-/** Writes JSON again, with its numbers converted to doubles. */
+/** Writes JSON again with its numbers converted to doubles. */
 export function roundNumbers(body: string): string {
   try {
     return JSON.stringify(JSON.parse(body))
@@ -68,7 +68,7 @@ export function roundNumbers(body: string): string {
 export const RECORD = '/api/usage/request-logs/'
 export const LIST = '/api/usage/request-logs?'
 
-/** Returns the body hook that changes the JSON of answers to paths with this prefix, or that match. */
+/** Returns the body hook that changes the JSON of answers to paths with this prefix or pattern. */
 export const onRead =
   (where: string | RegExp, change: (json: Json) => unknown): NonNullable<GatewayHooks['body']> =>
   (body, { path }) =>
@@ -94,18 +94,18 @@ export const failWith = (status: number) => ({
   body: '{"error":{"message":"not now"}}',
 })
 
-/** Either hooks around the reference gateway, a function if each start needs its own state, or another program. */
+/** Hooks around the reference gateway (a function if each start needs its own state), or another program. */
 type Started =
   | { readonly hooks: GatewayHooks | (() => GatewayHooks) }
   | { readonly start: InProcess['start'] }
 
 /** Row of a table in must-fail/. */
 export type MustFail = Started & {
-  /** What is wrong, in one sentence. */
+  /** Description of the mistake, in one sentence. */
   readonly what: string
-  /** Requirements whose checks must fail, or findings such as `LOG-02/cost`: all of them, not only one. */
+  /** Requirements or findings, such as `LOG-02/cost`, that must all fail. */
   readonly caughtBy: readonly string[]
-  /** Uses the requirements for every gateway, where Waybill's own profile would be stricter. */
+  /** True to use the requirements for every gateway instead of Waybill's stricter profile. */
   readonly profile?: Exclude<Profile, 'waybill'>
   /** True if only an idle window of full length shows it. */
   readonly patient?: boolean
@@ -115,26 +115,29 @@ export type MustFail = Started & {
 
 /** Row of a table in must-pass/. */
 export type MustPass = Started & {
-  /** Unusual behaviour, and why it is right, in one sentence. */
+  /** Unusual behaviour and the reason why it is correct, in one sentence. */
   readonly what: string
   /** Changes to its target file. */
   readonly target?: (target: Target) => Target
-  /** Profile that it must pass, if it is no gateway. */
+  /** Profile that it must pass, if it is not a gateway. */
   readonly profile?: 'server' | 'claude-code'
-  /** Further dialects to test; then only their checks run. */
+  /** Further dialects to test; if set, only their checks run. */
   readonly on?: readonly Further[]
-  /** Recommendations (SHOULD) that it omits, or that cannot be judged on it: they may end in a warning. */
+  /**
+   * Recommendations (SHOULD) that the gateway omits, or that cannot be judged with it. They may end in a
+   * warning.
+   */
   readonly mayWarn?: readonly string[]
 }
 
-/** Returns the start of such a gateway. */
+/** Returns the start function of a gateway under test. */
 export const startOf = (row: MustFail | MustPass): InProcess['start'] => {
   if ('start' in row) return row.start
   const { hooks } = row
   return referenceWith(typeof hooks === 'function' ? hooks() : hooks)
 }
 
-/** Returns the reference gateway behind hooks. */
+/** Returns the start function of the reference gateway behind hooks. */
 export const referenceWith =
   (hooks: GatewayHooks): InProcess['start'] =>
   async (directory, env) => {
@@ -190,7 +193,7 @@ export const referenceWith =
     }
   }
 
-/** Returns a program that is no gateway at all, for targets that do nothing. */
+/** Returns the start function of a program that is not a gateway, for targets that do nothing. */
 export const instead =
   (
     handle: (request: IncomingMessage, response: ServerResponse, context: Pick<HookContext, 'env'>) => void,

@@ -1,4 +1,4 @@
-// A must-fail or must-pass gateway as a target in this process: `inproc: selftest/in-process#NAME`.
+// Must-fail or must-pass gateway as a target in this process: `inproc: selftest/in-process#NAME`.
 
 import type { InProcess } from '../launch/in-process.ts'
 import { startOf } from './gateway.ts'

@@ -1,5 +1,5 @@
-// A model server that is right, for the tests of profile `server`: its model is a list of words, and it keeps to
-// limits, stop strings, forced tools and schemas. Counts what it is asked for. `faults` make it wrong in one thing.
+// Correct model server for the tests of profile `server`. Its model is a list of words, and it obeys limits,
+// stop strings, forced tools and schemas. It counts its requests. `faults` give it one mistake.
 
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -10,12 +10,12 @@ import { type AnyJson, jsonOf } from '../evidence/reading.ts'
 import type { InProcess } from '../launch/in-process.ts'
 import { type Target, targetSchema } from '../target/schema.ts'
 
-/** Parts of one answer, in any dialect; a fault changes it, or the events and bodies made of it. */
+/** Parts of one answer, in any dialect. A fault changes these parts, or the events and bodies made from them. */
 export interface ModelAnswer {
   words: string[]
   /** Arguments of the forced tool; null without one. */
   tool: { id: string; name: string; arguments: string } | null
-  /** In the words of chat. */
+  /** Finish reason in chat's words. */
   reason: string
   input: number
   output: number
@@ -24,10 +24,10 @@ export interface ModelAnswer {
 export interface ServerFaults {
   readonly said?: (said: ModelAnswer, body: AnyJson) => void
   readonly body?: (json: AnyJson, path: string) => unknown
-  /** Changes the events of a stream, each as it is written. */
+  /** Changes each event of a stream as it is written. */
   readonly events?: (events: string[], path: string) => string[]
   readonly error?: (status: number, message: string) => { status: number; body: unknown }
-  /** Returns a status to refuse a request with, whatever it says; null to go on. */
+  /** Returns a status with which every request is refused; null to answer it. */
   readonly instead?: (path: string, text: string) => number | null
   readonly takesAnyModel?: boolean
   readonly cutsPrompts?: boolean
@@ -36,7 +36,7 @@ export interface ServerFaults {
 
 export interface ModelServer {
   readonly url: string
-  /** Requests for an inference, with the tokens that they allow and those that were made. */
+  /** Requests for an inference, with their token limits and their generated tokens. */
   readonly seen: { calls: number; allowed: number; input: number; output: number }
   close(): Promise<void>
 }
@@ -67,7 +67,7 @@ const errorIn = (path: string, message: string): unknown => {
   return path === '/v1/messages' ? { type: 'error', error } : { error }
 }
 
-/** Returns the start of one as a target in this process, on the port that its file says. */
+/** Returns the start function of a model server in this process, on the port in its target file. */
 export const modelServer =
   (faults: ServerFaults | (() => ServerFaults) = {}): InProcess['start'] =>
   async (directory) => {
@@ -75,7 +75,7 @@ export const modelServer =
     return startModelServer(typeof faults === 'function' ? faults() : faults, port)
   }
 
-/** Returns the target file of such a server. */
+/** Returns the target file of a model server. */
 export const serverTarget = (name: string): Target =>
   targetSchema.parse({
     name,
@@ -87,7 +87,7 @@ export const serverTarget = (name: string): Target =>
     capabilities: { catalog: '/v1/models', window: WINDOW },
   })
 
-/** Starts it on a free port of this machine, or on `port`. */
+/** Starts the server on a free port of this machine, or on `port`. */
 export async function startModelServer(faults: ServerFaults = {}, port = 0): Promise<ModelServer> {
   const seen = { calls: 0, allowed: 0, input: 0, output: 0 }
   const server = createServer(async (request, response) => {
@@ -172,7 +172,7 @@ function readRequest(path: string, text: string, { takesAnyModel, cutsPrompts }:
   return body
 }
 
-/** Makes the answer, within its limit and before its stop string. */
+/** Makes the answer, cut at its limit or before its stop string. */
 function say(body: AnyJson, limit: number): ModelAnswer {
   const input = tokensOf(JSON.stringify(body.messages ?? body.input))
   const choice = body.tool_choice?.function?.name ?? body.tool_choice?.name

@@ -1,5 +1,5 @@
-// Every check has a must-fail gateway, and every must-fail gateway has a check and a result (SUITE-04). They
-// are run by `npm run selftest -- must-fail`.
+// Tests that every check has a must-fail gateway, and that every must-fail gateway has a check and a result
+// (SUITE-04). `npm run selftest -- must-fail` runs these gateways.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'

@@ -1,12 +1,12 @@
-// The reference gateway in this process, as `waybill serve` runs it: it reloads a changed configuration file.
-// With the must-fail and must-pass gateways the only part of the suite that imports the gateway.
+// Reference gateway in this process, as `waybill serve` runs it: it reloads a changed configuration file.
+// Apart from the must-fail and must-pass gateways, no other part of the suite imports the gateway.
 import { join } from 'node:path'
 import { stateOf, watchConfig } from '../../src/commands/watch-config.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { createGateway, type Gateway } from '../../src/gateway/create-gateway.ts'
 import type { InProcess } from '../launch/in-process.ts'
 
-/** Starts it on a configuration in `directory`. Rejects like `createGateway` and `loadConfig`. */
+/** Starts the gateway with a configuration in `directory`. Rejects like `createGateway` and `loadConfig`. */
 export async function startWaybill(
   directory: string,
   env: Readonly<Record<string, string>>,

@@ -1,4 +1,4 @@
-// Runs the checks that must fail on a must-fail gateway, and reports which of them do.
+// Runs the checks that must fail on a must-fail gateway, and reports which of them fail.
 
 import { fileURLToPath } from 'node:url'
 import { byFinding } from '../judge/group-findings.ts'
@@ -20,7 +20,7 @@ export interface MustFailResult {
   readonly caught: ReadonlyMap<string, string>
   /** All findings that were judged. */
   readonly judged: ReadonlySet<string>
-  /** Expected findings that did not fail -> the actual outcome. */
+  /** Expected findings that did not fail -> their actual outcome. */
   readonly survived: ReadonlyMap<string, string>
   /** Milliseconds. */
   readonly duration: number
@@ -33,12 +33,12 @@ const here = (path: string): string => fileURLToPath(new URL(path, import.meta.u
 
 const RUN = '{{project}}/conformance/selftest/command.ts'
 
-/** Returns the reference target with this gateway in its place. */
+/** Returns the reference target with this gateway instead of the reference. */
 export function targetOf(name: string, { asCommand = false }: Pick<MustFail, 'asCommand'> = {}): Target {
   const target = readTarget(here('../targets/waybill.inproc.yaml'))
   const command = ['{{node}}', '--import', '{{project}}/node_modules/tsx/dist/loader.mjs', RUN, name]
   const start = asCommand ? { command } : { inproc: `selftest/in-process#${name}` }
-  // Some of these gateways give a key to clients that have none.
+  // Some must-fail gateways give a key to clients without one.
   return { ...target, name, start, env: { ...target.env, ADMIN_KEY: '{{key.admin}}' } }
 }
 
@@ -81,7 +81,7 @@ export async function tryMustFail(
     }
   } catch (thrown) {
     if (!(thrown instanceof StartError)) throw thrown
-    // Either nothing reached the mock, or it did not even start, which proves nothing.
+    // Either no call reached the mock, or the gateway did not even start, which proves nothing.
     const unreached = /the mock did not see the call/.test(thrown.message)
     if (unreached) caught.set(UNREACHED, 'no call reached the mock, and no second one was made')
     for (const id of gateway.caughtBy)
@@ -90,7 +90,7 @@ export async function tryMustFail(
   return done()
 }
 
-/** Returns true if a requirement, or one finding of it, failed. */
+/** Returns true if a requirement or one of its findings failed. */
 const isCaught = (caught: MustFailResult['caught'], id: string): boolean =>
   [...caught.keys()].some((each) => each === id || requirementOf(each) === id)
 

@@ -14,7 +14,7 @@ export interface MustPassResult {
   readonly name: string
   /** Requirement id -> outcome. */
   readonly outcomes: ReadonlyMap<string, Outcome>
-  /** Requirement id -> the failed finding, or why the check was inconclusive. */
+  /** Requirement id -> the failed finding, or the reason why the check was inconclusive. */
   readonly wronglyFailed: ReadonlyMap<string, string>
   /** Milliseconds. */
   readonly duration: number

@@ -1,5 +1,5 @@
-// Changes to translated calls: what the client reads of an answer, and the provider's request. Knows which
-// models of the reference's target file are translated; native calls stay as they are.
+// Hooks that change translated calls: the client's answer, and the provider's request. Knows which models of
+// the reference's target file are translated; does not change native calls.
 
 import type { Is } from './dialect-hooks.ts'
 import { CHAT, changeEvent, changeJson, type Json } from './gateway.ts'
@@ -22,13 +22,13 @@ interface Change {
   readonly whole?: (json: Json) => object
 }
 
-/** Changes what the client reads of the answers to these calls. */
+/** Changes the client's answers to these calls. */
 export const readBy = (is: Is, change: Change): GatewayHooks => ({
   event: (event, _, wanted) => (is(wanted) && change.event ? changeEvent(event, change.event) : [event]),
   body: (body, wanted) => (is(wanted) && change.whole ? changeJson(body, change.whole) : body),
 })
 
-/** Changes what the client reads of an answer translated from chat. */
+/** Changes the client's answers that are translated from chat. */
 export const changeAnswer = (is: Is, change: Change): GatewayHooks => readBy(toChat(is), change)
 
 /** Changes the response in the first and the last events. */

@@ -1,6 +1,6 @@
-// Passes WebSockets through the hooks of a must-fail gateway. A message of the client passes them as the request
-// that it would be over HTTP, a message of the gateway as the event that it would be in a stream. A hook that answers a
-// message with a status from 1000 on closes the connection with that code.
+// Passes WebSockets through the hooks of a must-fail gateway. The hooks see a client's message as an HTTP
+// request, and a gateway's message as an event of a stream. If a hook answers a message with a status of 1000
+// or above, the connection is closed with this code.
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
@@ -12,7 +12,7 @@ const server = new WebSocketServer({ noServer: true, clientTracking: false, perM
 /** Headers that the handshake itself writes. */
 const OF_THE_HANDSHAKE = /^(connection|upgrade|sec-websocket-(version|key|extensions|accept))$/
 
-/** Passes an upgrade to the gateway, and the messages of both sides from then on. */
+/** Passes an upgrade to the gateway, and afterwards the messages of both sides. */
 export async function passSocket(
   request: IncomingMessage,
   socket: Duplex,
@@ -44,7 +44,7 @@ export async function passSocket(
     hooks.responseStart?.(start, wanted, context)
     refuse(socket, start, Buffer.concat(pieces).toString())
   })
-  // What the gateway sends first must find its listener.
+  // Listens before the gateway can send its first message.
   upstream.once('open', () => upstream.pause())
   await once(upstream, 'open')
   server.handleUpgrade(request, socket, head, (client) => {
@@ -82,7 +82,7 @@ function passMessages(
       send(`data: ${JSON.stringify({ type: 'error', status: instead.status, ...JSON.parse(instead.body) })}`)
     else if (call.body.length > 0) gateway.send(call.body, { binary: isBinary })
   })
-  // One after the other, as in a stream.
+  // Passes messages one after the other, as in a stream.
   let turn = Promise.resolve()
   gateway.on('message', (data) => {
     const text = String(data)
@@ -97,7 +97,7 @@ function passMessages(
   for (const side of [client, gateway]) side.on('error', () => side.terminate())
 }
 
-/** Codes from 1004 to 1006 stand for a connection that was cut, and cannot be sent. */
+/** Codes 1004 to 1006 mean that a connection was cut, and cannot be sent. */
 function close(client: WebSocket, code: number, reason: Buffer): void {
   if (code >= 1004 && code <= 1006) client.terminate()
   else client.close(code, reason)

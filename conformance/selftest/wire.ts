@@ -1,5 +1,5 @@
 // Passes bytes through the hooks of a must-fail gateway: between client and gateway, and between gateway and
-// providers. Knows HTTP and where the hooks are called, not what they do.
+// providers. Knows HTTP and the places of the hooks; independent of the single hooks.
 
 import { once } from 'node:events'
 import {
@@ -11,7 +11,7 @@ import {
 } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** Client's request, on its way to the gateway. */
+/** Client's request on its way to the gateway. */
 export interface Wanted {
   method: string
   path: string
@@ -19,16 +19,16 @@ export interface Wanted {
   body: Buffer
 }
 
-/** Status and headers of an answer, on their way to the client. */
+/** Status and headers of an answer on their way to the client. */
 export interface ResponseStart {
   status: number
   headers: IncomingHttpHeaders
 }
 
-/** Bytes above which an announced body is not waited for. */
+/** Maximum announced bytes of a body that is waited for. */
 const LONG_BODY_BYTES = 64 * 2 ** 20
 
-/** Stands between the gateway and its providers. */
+/** Proxy between the gateway and its providers. */
 export async function startBetween(
   provider: string,
   hooks: NonNullable<GatewayHooks['upstream']>,
@@ -71,7 +71,7 @@ function drained(response: ServerResponse): Promise<void> {
 
 async function read(request: IncomingMessage): Promise<Wanted> {
   const pieces: Buffer[] = []
-  // The gateway must refuse a body that is announced as this long; it is not waited for here.
+  // Does not wait for a body that is announced as this long, because the gateway must refuse it.
   const long = Number(request.headers['content-length'] ?? 0) > LONG_BODY_BYTES
   if (!long) for await (const piece of request) pieces.push(piece as Buffer)
   return {
@@ -195,7 +195,7 @@ export interface HookContext {
   list(): Promise<unknown>
   /** Sends a request to its provider; for hooks between the provider and the gateway. */
   provider(wanted: Wanted): Promise<ResponseStart & { body: string }>
-  /** Sends a request to the gateway behind the hooks. */
+  /** Sends a request directly to the gateway behind the hooks. */
   gateway(wanted: Wanted): Promise<ResponseStart & { body: string }>
   /** Number of earlier requests. */
   readonly count: number
@@ -204,40 +204,43 @@ export interface HookContext {
   readonly directory: string
 }
 
-/** Hooks: each may change what it is given; anything without a hook stays as it is. */
+/** Hooks: each may change its input; parts without a hook stay unchanged. */
 export interface GatewayHooks {
-  /** Called before the gateway; an answer that is returned here replaces the gateway's. */
+  /** Called before the gateway; a returned answer replaces the gateway's answer. */
   request?(wanted: Wanted, context: HookContext): MaybeAnswer | Promise<MaybeAnswer>
   responseStart?(start: ResponseStart, wanted: Wanted, context: HookContext): void
   /** Changes whole answers. */
   body?(body: string, wanted: Wanted, context: HookContext): string | Promise<string>
-  /** Changes streams, event by event, including the blank line; the list may be empty or longer. */
+  /** Changes streams, event by event, including the blank line; the returned list may have any length. */
   event?(
     event: string,
     index: number,
     wanted: Wanted,
     context: HookContext,
   ): readonly string[] | Promise<readonly string[]>
-  /** Returns what is sent when a stream was cut. */
+  /** Returns the bytes to send after a stream was cut. */
   cut?(wanted: Wanted, context: HookContext): Promise<string>
-  /** Returns the configuration that it reads instead of its file; changes of the file are then not seen. */
+  /**
+   * Returns the configuration that replaces the gateway's file; the gateway then does not see changes of the
+   * file.
+   */
   config?(text: string): string
-  /** Changes its data directory before each start. */
+  /** Changes the gateway's data directory before each start. */
   before?(data: string): void
-  /** Called once, when it has started. */
+  /** Called once after the gateway's start. */
   started?(context: HookContext): void
-  /** Called before it ends; `cut` breaks all connections. */
+  /** Called before the gateway ends; `cut` breaks all connections. */
   stopping?(cut: () => void): void | Promise<void>
   /** True if the gateway does not notice that a client leaves. */
   readonly ignoresLeaving?: boolean
-  /** True if the provider is read at full speed, whatever the client does. */
+  /** True if the provider is read at full speed, even if the client reads slowly. */
   readonly ignoresSlowness?: boolean
-  /** Changes between the gateway and its providers: bytes of an answer as they come, or the request. */
+  /** Changes between the gateway and its providers: bytes of an answer as they arrive, or the request. */
   upstream?: {
     request?(wanted: Wanted, context: HookContext): void | Promise<void>
     responseStart?(start: ResponseStart, context: HookContext): void
     chunk?(bytes: Buffer): Buffer | string
   }
-  /** True if a broken answer is made to end normally. */
+  /** True if a broken answer ends normally for the gateway. */
   readonly hidesCuts?: boolean
 }

@@ -1,5 +1,5 @@
 // Guesses the fields of a log from known values of a call: its ids, its model at the mock, the tokens that
-// the mock reported. The guess is for a first target file, which a person should check. Pure.
+// the mock reported. The guess is meant for a first target file, which a person should check. Pure.
 
 import { readSent } from '../dialects/registry.ts'
 import { at, jsonOf } from '../evidence/reading.ts'
@@ -14,7 +14,7 @@ export interface GuessedLog {
 /** Maximum depth at which records are searched for. */
 const MAX_DEPTH = 6
 
-/** Returns null if the log has no list of records, or none with an id. */
+/** Guesses the log's fields; returns null if the log has no list of records, or no record with an id. */
 export function guessLog(
   { log, call, entry }: Preflight,
   model: string,
@@ -29,7 +29,7 @@ export function guessLog(
   const has = (record: unknown, value: unknown) => leaves(record).some(([, each]) => each === value)
   const record = records.find((each) => id && has(each, id)) ?? records[0]
   const usage = readSent(entry).usage.at(-1)
-  /** Returns the place of a value; if there are several, one whose name fits. */
+  /** Returns the place of a value; if there are several, a place with a fitting name. */
   const placeOf = (value: unknown, name: RegExp): string | undefined => {
     const places = leaves(record).flatMap(([place, each]) => (each === value && value != null ? [place] : []))
     return places.find((place) => name.test(place)) ?? places[0]
@@ -51,7 +51,7 @@ export function guessLog(
 const isRecord = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Returns every value with its JSON pointer, outermost first: either lists as a whole, or everything except lists. */
+/** Returns values with their JSON pointers, outermost first: either whole lists, or all values except lists. */
 function leaves(json: unknown, pointer = '', lists = false, depth = 0): [pointer: string, value: unknown][] {
   if (Array.isArray(json)) return lists ? [[pointer, json]] : []
   if (typeof json !== 'object' || json === null) return [[pointer, json]]

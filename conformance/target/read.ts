@@ -1,4 +1,4 @@
-// Reads a target file: returns a Target, or every mistake with its line and what was probably meant. The
+// Reads a target file: returns a Target, or all mistakes with their lines and the probable corrections. The
 // fields are in schema.ts.
 import { dirname, resolve } from 'node:path'
 import { providers } from '../../mocks/providers/registry.ts'
@@ -20,7 +20,7 @@ export const ownTargets = packageFile('conformance/targets')
 /** JSON Schema of target files, for editors. */
 export const targetSchemaFile = packageFile('docs/target.schema.json')
 
-/** Target file that cannot be used; `problems` are complete lines for a person. */
+/** Error about a target file that cannot be used; `problems` are complete lines. */
 export class TargetError extends Error {
   override readonly name = 'TargetError'
 }
@@ -35,25 +35,25 @@ export const RENAMED_FIELDS: Renames = {
   witness_name: 'mock_name',
   witness_tls: 'mock_tls',
 }
-/** Beginning of placeholders of earlier versions -> the current one. */
+/** Prefix of placeholders in earlier versions, and the current prefix. */
 const OLD_PLACEHOLDER = '{{witness.'
 const PLACEHOLDER = '{{mock.'
 
-/** Returns a target file's text with the current names, and how many old ones it had. */
+/** Returns a target file's text with the current names, and the number of replaced old names. */
 export function withCurrentNames(text: string): { text: string; count: number } {
   const renamed = withNewNames(text, RENAMED_FIELDS)
   const [first, ...others] = renamed.text.split(OLD_PLACEHOLDER)
   return { text: [first, ...others].join(PLACEHOLDER), count: renamed.count + others.length }
 }
 
-/** One file as written. */
+/** One file, before it is merged with the file that it extends. */
 interface Source extends Text {
   readonly file: string
   readonly text: string
   readonly own: Readonly<Record<string, unknown>>
 }
 
-/** Reads a target file. Throws TargetError, one line for each problem, with its place and a remedy. */
+/** Reads a target file. Throws TargetError with one line for each problem, its place and a remedy. */
 export function readTarget(file: string): Target {
   const own = sourceOf(file)
   const base =
@@ -96,7 +96,7 @@ function oldNames({ file, text }: Source): Problem[] {
   return [...problems, { path: [], message, offset }]
 }
 
-/** Reports providers that the mock does not have, and models at providers that the file does not name. */
+/** Reports providers that the mock lacks, and models of providers that the file does not name. */
 function unknownProviders({ providers: named, models }: Target): Problem[] {
   const there = providers.map(({ name }) => name)
   const problem = (
@@ -160,12 +160,12 @@ export const bareTarget = (
     key_env: options.keyEnv,
     mock_port: options.mockPort,
     providers: { openai: {} },
-    // Nothing is claimed about the provider's model, which is up to the gateway.
+    // Claims nothing about the provider's model, which the gateway chooses.
     models: { call: model },
     capabilities: { catalog: '/v1/models', read_paths: ['/v1/models'] },
   })
 
-/** Returns the target for the address of a model server, which has no mock behind it. */
+/** Returns the target for the address of a model server, which does not use a mock. */
 export const bareServer = (
   url: string,
   model: string,

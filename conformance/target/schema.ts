@@ -1,7 +1,7 @@
-// The target file: how a gateway is started, how it is pointed at the mock, its capabilities, and where it
-// reports the route. One YAML file for each gateway, or one that `extends` another (read.ts). This schema is
-// the reference: docs/target-files.md and the JSON Schema for editors are generated from it, so each field
-// has a description.
+// Schema of the target file: a gateway's start, its connection to the mock, its capabilities, and the places
+// where it reports the route. Each gateway has one YAML file, which may `extend` another (read.ts).
+// docs/target-files.md and the JSON Schema for editors are generated from this schema, so each field has a
+// description.
 import { z } from 'zod'
 import type { JsonSchema } from '../../src/yaml/json-schema.ts'
 
@@ -134,7 +134,7 @@ const step = z.strictObject({
   body: z.unknown().optional().describe('The body, sent as JSON.'),
 })
 
-/** Declared calls that a gateway makes without a client's request. */
+/** Declaration of calls that a gateway makes without a client's request. */
 const background = z.strictObject({
   provider: z.string().describe('A provider of the mock.'),
   endpoint: z.string().default('chat/completions').describe('The path below the provider’s base path.'),
@@ -589,7 +589,7 @@ export const shownKey = ({ key_header }: Target, key: string): Record<string, st
   [key_header]: key_header.toLowerCase() === 'authorization' ? `Bearer ${key}` : key,
 })
 
-/** Capabilities that a check may need a target file to declare, except variants. */
+/** Capabilities, except variants, that a target file can declare and a check can need. */
 export const CAPABILITIES = [
   'read_paths',
   'catalog',
@@ -632,7 +632,7 @@ export const CAPABILITIES = [
 
 export type Capability = (typeof CAPABILITIES)[number] | `variant:${string}`
 
-/** Returns true if the target file declares the capability. */
+/** Returns true if the target file declares a capability. */
 export function declares(
   { start, models, dialects, observability, capabilities, variants }: Target,
   capability: Capability,

@@ -1,5 +1,5 @@
-// A mistake in a target file is reported with its line and with what was probably meant; and the files that
-// come with the package are valid.
+// Tests that a mistake in a target file is reported with its line and the probable correction, and that the
+// package's target files are valid.
 import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -18,7 +18,7 @@ function write(text: string): string {
   return file
 }
 
-/** What it says, without the name of the file. */
+/** Returns the problems without the name of the file. */
 function said(text: string): string[] {
   const file = write(text)
   try {

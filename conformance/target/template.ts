@@ -1,4 +1,5 @@
-// Puts the suite's values into a target file: `{{port}}`, `{{mock.openai.base_url}}`, `{{key.client}}`. Pure.
+// Inserts the suite's values into a target file: `{{port}}`, `{{mock.openai.base_url}}`, `{{key.client}}`.
+// Pure.
 
 /** Name -> value. */
 export type Values = Readonly<Record<string, string>>

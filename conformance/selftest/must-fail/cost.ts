@@ -6,11 +6,11 @@ import type { GatewayHooks } from '../wire.ts'
 /** Returns hooks that change the configuration, such as a price. */
 const configured = (...changes: readonly (readonly [from: string, to: string])[]): GatewayHooks => ({
   config: (text) =>
-    // Each variant of the configuration has some of the prices only.
+    // Each variant of the configuration has only some of the prices.
     changes.reduce((changed, [from, to]) => changed.replaceAll(from, to), text),
 })
 
-/** Returns hooks that change the cost of each record that is read. */
+/** Returns hooks that change the cost in each record when it is read. */
 const recorded = (
   // biome-ignore lint/suspicious/noExplicitAny: foreign JSON
   change: (cost: number, record: Record<string, any>) => number | null,
@@ -23,7 +23,7 @@ const recorded = (
       : body,
 })
 
-/** Returns hooks that replace a part of the providers' answers. */
+/** Returns hooks that replace a part of every provider's answer. */
 const overheard = (from: RegExp, to: string): GatewayHooks => ({
   upstream: {
     responseStart({ headers }) {

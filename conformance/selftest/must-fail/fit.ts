@@ -1,4 +1,4 @@
-// Must-fail gateways for what a model refuses.
+// Must-fail gateways that handle a model's refusals wrongly.
 
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { callIn, type MustFail } from '../gateway.ts'
 import type { HookContext, Wanted } from '../wire.ts'
 
-/** Sends a call with a temperature to the provider by itself, as often as asked. */
+/** Sends a call with a temperature to the provider by itself, the given number of times. */
 async function sent(wanted: Wanted, { spend }: HookContext, times: number): Promise<boolean> {
   const call = callIn(wanted)
   if (call?.temperature === undefined) return false
@@ -14,7 +14,7 @@ async function sent(wanted: Wanted, { spend }: HookContext, times: number): Prom
   return true
 }
 
-/** Takes the temperature out of a call. */
+/** Removes the temperature from a call. */
 function cooled(wanted: Wanted): void {
   const { temperature: _, ...call } = callIn(wanted)!
   wanted.body = Buffer.from(JSON.stringify(call))
@@ -22,9 +22,9 @@ function cooled(wanted: Wanted): void {
     wanted.headers['content-length'] = String(wanted.body.length)
 }
 
-/** Deletes what a gateway has learned from its data directory. */
+/** Deletes a gateway's learned refusals from its data directory. */
 const forget = (data: string): void => rmSync(join(data, 'learned-refusals.json'), { force: true })
-/** Time after which the reference looks at the file again, and a little more. */
+/** Time until the reference reads the file again, with a margin. */
 const NOTICED_MS = 1_100
 
 export const mustFail = {

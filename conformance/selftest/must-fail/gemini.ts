@@ -1,4 +1,4 @@
-// Must-fail gateways that are wrong for Google's clients.
+// Must-fail gateways with mistakes in the endpoints for Google's clients.
 
 import { changeRequest, eachBody, eachEvent, isGemini, until, withoutMember } from '../dialect-hooks.ts'
 import { type Json, type MustFail, onRead, RECORD } from '../gateway.ts'
@@ -20,7 +20,7 @@ const eachPart =
     })),
   })
 
-/** Replaces a reason that Google did not have when the gateway was written. */
+/** Replaces a finish reason that is newer than the gateway. */
 const knownReasons = (json: Json): object => ({
   ...json,
   candidates: json.candidates?.map((candidate: Json) =>

@@ -1,4 +1,4 @@
-// Must-fail gateways that are wrong about pictures.
+// Must-fail gateways with mistakes in the handling of images.
 
 import { changeRequest, eachBody, isImages, withoutMember } from '../dialect-hooks.ts'
 import { type MustFail, onRead, RECORD } from '../gateway.ts'

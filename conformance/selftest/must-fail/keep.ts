@@ -1,7 +1,7 @@
 // Must-fail gateways for the checks of KEEP.
 import { callIn, changeJson, failWith, type MustFail, onRead } from '../gateway.ts'
 
-/** Path of the provider that gets the credential of the caller. */
+/** Path of the provider that receives the caller's credential. */
 const CALLERS = '/openai/'
 
 export const mustFail = {

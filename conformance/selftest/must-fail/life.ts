@@ -6,9 +6,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { callIn, failWith, type MustFail, onRead, RECORD, referenceWith } from '../gateway.ts'
 
-/** Directories in which a second process was refused. */
+/** Directories in which a second process has been refused. */
 const refused = new Set<string>()
-/** Number of times that the slow gateway was asked to stop. */
+/** Number of stop requests to the slow gateway so far. */
 let stops = 0
 
 export const mustFail = {
@@ -45,7 +45,7 @@ export const mustFail = {
     caughtBy: ['LIFE-02/ends-in-time'],
     hooks: {
       async stopping() {
-        // At first it is stopped without a stream.
+        // The check first stops the gateway without a stream.
         if (++stops === 2) await sleep(7_000)
       },
     },

@@ -1,4 +1,4 @@
-// Must-fail gateways for calls at a provider of the same dialect: calls, errors and records.
+// Must-fail gateways that handle calls, errors or records wrongly if the provider has the client's dialect.
 
 import {
   changeRequest,
@@ -31,7 +31,7 @@ const withoutNamed = (names: RegExp, value: unknown): unknown => {
   return Object.fromEntries(kept.map(([name, each]) => [name, withoutNamed(names, each)]))
 }
 
-/** Leaves members out of whole answers, or of the events of streams. */
+/** Removes members from whole answers or from the events of streams. */
 const leftOut = (is: Is, names: RegExp, where: 'whole' | 'streamed') =>
   where === 'whole'
     ? { body: eachBody(is, (json) => withoutNamed(names, json)) }

@@ -1,4 +1,4 @@
-// Must-fail gateways that are wrong about endpoints that they relay without understanding them.
+// Must-fail gateways with mistakes at endpoints that they relay without understanding them.
 
 import { changeJson, failWith, type Json, type MustFail, onRead, RECORD } from '../gateway.ts'
 import type { GatewayHooks, Wanted } from '../wire.ts'
@@ -17,7 +17,7 @@ const unrecorded = (is: RegExp) => (): GatewayHooks => {
   }
 }
 
-/** Asks with the administrator's rights, or with another client's key, whoever asks. */
+/** Sends every client's request with the administrator's rights, or with another client's key. */
 const asOwner = (is: (wanted: Wanted) => boolean) => (): GatewayHooks => {
   let owner: string | undefined
   return {

@@ -1,4 +1,4 @@
-// Every must-fail gateway by its name. A new family is a table in must-fail/ and two lines here.
+// All must-fail gateways by name. A new family is a table in must-fail/ and two lines here.
 import type { MustFail } from '../gateway.ts'
 import { mustFail as cat } from './cat.ts'
 import { mustFail as claudeCode } from './claude-code.ts'

@@ -5,7 +5,7 @@ import { eachEvent, isResponses } from '../dialect-hooks.ts'
 import { changeJson, failWith, LIST, type MustFail } from '../gateway.ts'
 import type { GatewayHooks, Wanted } from '../wire.ts'
 
-/** Returns true for a message on a WebSocket, which passes the hooks as a request. */
+/** Returns true for a message on a WebSocket, which the hooks see as a request. */
 const isMessage = ({ method, headers }: Wanted): boolean => method === 'POST' && headers.upgrade !== undefined
 const isUpgrade = ({ method, headers }: Wanted): boolean => method === 'GET' && headers.upgrade !== undefined
 /** Returns true for a request about a response by its id. */
@@ -21,7 +21,7 @@ const notFound = {
   body: '{"error":{"message":"nobody knows it","code":"previous_response_not_found"}}',
 }
 
-/** Calls `seen` with the id of each complete answer, as soon as it has gone by. */
+/** Calls `seen` with the id of each complete answer, immediately after its end. */
 const eachAnswer = (seen: (id: string) => void): Pick<GatewayHooks, 'body' | 'event'> => {
   const look = (body: string, wanted: Wanted) => {
     const id = isResponses(wanted) ? responseIdIn({ body }) : null
@@ -39,7 +39,7 @@ const eachAnswer = (seen: (id: string) => void): Pick<GatewayHooks, 'body' | 'ev
   }
 }
 
-/** Returns a function that finds out if a request has the key of the first call. */
+/** Returns a function that is true for requests with the key of the first call. */
 function makerOf(): (wanted: Wanted) => boolean {
   let maker: string | undefined
   return (wanted) => {
@@ -48,7 +48,7 @@ function makerOf(): (wanted: Wanted) => boolean {
   }
 }
 
-/** Time after which the gateway below knows an answer, ms. */
+/** Time after which the gateway below can find an answer, ms. */
 const BATCH_MS = 400
 
 export const mustFail = {
@@ -227,7 +227,7 @@ export const mustFail = {
   },
 } satisfies Record<string, MustFail>
 
-/** Returns the gateway that does something with a response for whoever has its id. */
+/** Returns a gateway that lets every client with a response's id do something with it. */
 function forEveryKey(method: string, caughtBy: string): Record<string, MustFail> {
   const hooks = (): GatewayHooks => {
     let maker: string | undefined

@@ -1,4 +1,4 @@
-// Must-fail servers for the checks of SRV: the model server of the tests, wrong in one thing.
+// Must-fail servers for the checks of SRV: the tests' model server with one mistake.
 import type { MustFail } from '../gateway.ts'
 import { modelServer } from '../model-server.ts'
 

@@ -1,4 +1,5 @@
-// Must-fail gateways that lose what a provider stores: threads and other objects that a request only names.
+// Must-fail gateways that mishandle threads and other objects that a provider stores and a request only
+// names.
 
 import { nonceIn } from '../../../mocks/ledger.ts'
 import { changeRequest, isMessages, isResponses, withoutMember } from '../dialect-hooks.ts'

@@ -1,5 +1,5 @@
-// Must-fail gateways that translate a call wrongly. The client's request is changed before the gateway sees
-// it, which has the same effect on what arrives.
+// Must-fail gateways that translate a call wrongly. The client's request is changed before the gateway
+// receives it, which has the same effect on the provider's request.
 
 import {
   changeRequest,
@@ -39,7 +39,7 @@ const ofMessages = (change: (body: Json) => object) => changeRequest(toChat(isMe
 const ofResponses = (change: (body: Json) => object) => changeRequest(toChat(isResponses), change)
 const ofChat = (change: (body: Json) => object) => changeRequest(toMessages, change)
 
-/** Gives each selected item of a list the value of the next selected one. */
+/** Gives each selected item of a list the value of the next selected item. */
 function turned<T>(list: readonly T[], get: (each: T) => unknown, put: (each: T, value: unknown) => T): T[] {
   const values = list.map(get).filter((value) => value !== undefined)
   let at = 1

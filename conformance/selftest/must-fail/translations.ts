@@ -1,5 +1,5 @@
-// Must-fail gateways that are wrong in translated calls only, while native ones are right: in what the client
-// reads, or in the provider's request. Also those that lose a part of a native request.
+// Must-fail gateways with mistakes in translated calls only: in the client's answer, or in the provider's
+// request. Also contains gateways that lose a part of a native request.
 
 import { changeRequest, eachResult, isMessages, isResponses, until, withoutMember } from '../dialect-hooks.ts'
 import { changeEvent, failWith, type Json, type MustFail } from '../gateway.ts'
@@ -16,7 +16,7 @@ const notFound = () => ({
   body: JSON.stringify({ error: { message: 'not found', code: 'previous_response_not_found' } }),
 })
 
-/** Removes the parts of one type from the turns of a call; a plain text counts as type `text`. */
+/** Removes the parts of one type from the turns of a call; plain text counts as type `text`. */
 const withoutParts = (type: string) => (json: Json) => ({
   ...json,
   messages: json.messages?.map((each: Json) => ({

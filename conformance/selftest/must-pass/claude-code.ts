@@ -1,4 +1,4 @@
-// Must-pass gateways for the checks of CC: unusual, and right.
+// Unusual but correct gateways for the checks of CC.
 
 import { changeRequest, isMessages } from '../dialect-hooks.ts'
 import type { MustPass } from '../gateway.ts'

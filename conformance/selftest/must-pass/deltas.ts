@@ -27,7 +27,7 @@ const said = (change: (said: Json) => Json) => ({
 
 const withoutThoughts = said(({ reasoning: _, reasoning_content: __, ...rest }) => rest).event
 
-/** Running count: stands in for the usage until the real one comes. */
+/** Running count that replaces the usage until the real usage arrives. */
 const running = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 }
 
 export const mustPass = {

@@ -8,7 +8,7 @@ import type { GatewayHooks } from '../wire.ts'
 
 const isMessages = (path: string): boolean => /^\/v1\/messages(\?|$)/.test(path)
 
-/** Returns the target without chat and relayed endpoints; calls go to this path only. */
+/** Returns the target without chat and relayed endpoints; all calls use this path. */
 const withoutChat =
   (path: string) =>
   ({ capabilities: { passthrough: _, ...capabilities }, ...target }: Target): Target => ({
@@ -26,7 +26,7 @@ const elsewhere =
 export const chatOnly = (text: string): string => text.replace('[openai, responses]', 'openai')
 const responsesOnly = (text: string): string => text.replace('[openai, responses]', 'responses')
 
-/** Sends calls of one dialect where those of another go. */
+/** Sends calls of one dialect to the targets of another dialect. */
 const like =
   (dialect: Further, other: Target['models'] | undefined) =>
   (target: Target): Target => ({
@@ -34,7 +34,7 @@ const like =
     dialects: { [dialect]: { ...target.dialects[dialect], models: other } },
   })
 
-/** Sends calls of a dialect to chat's models, never to a provider of the same dialect. */
+/** Sends a dialect's calls to chat's models, never to a provider of the same dialect. */
 export const likeChat = (dialect: Further) => like(dialect, undefined)
 
 const claude: Target['models'] = {
@@ -64,7 +64,7 @@ const gpt: Target['models'] = {
 
 type Delta = Record<string, Record<string, unknown> | undefined>
 
-/** Removes thoughts, under each name that gateways use. */
+/** Removes thoughts under all names that gateways use. */
 const withoutThoughts = (said: Record<string, unknown>) =>
   Object.fromEntries(Object.entries(said).filter(([name]) => !name.startsWith('reasoning')))
 

@@ -1,4 +1,4 @@
-// Gateways that write events of a stream in an unusual way that the standard of server-sent events allows.
+// Gateways that write a stream's events in an unusual way that the standard allows.
 import { type MustPass, onEvent, parseJson } from '../gateway.ts'
 
 /** Parses the data of an event; null for comments and the end mark. */

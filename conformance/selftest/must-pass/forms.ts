@@ -1,10 +1,10 @@
-// Gateways that write the same value in another form: JSON, numbers, dates, ids, content codings.
+// Gateways that write the same values in another format: JSON, numbers, dates, ids, content codings.
 
 import { CHAT, callIn, changeEvent, changeJson, type MustPass, onRead, parseJson } from '../gateway.ts'
 import type { GatewayHooks } from '../wire.ts'
 import { chatOnly, likeChat } from './dialects.ts'
 
-/** Returns true for a value with members; a long integer that keeps its digits has none. */
+/** Returns true for a value with members. A long integer, which keeps its digits here, has no members. */
 const isOpen = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !('rawJSON' in value)
 
@@ -21,7 +21,7 @@ function oddly(value: unknown, numbers = false): string {
   return `{ ${members.map(([name, each]) => `${oddly(name)} : ${oddly(each, numbers)}`).join(' , ')} }`
 }
 
-/** Rewrites the arguments of calls: a text in chat and responses, an object in messages. */
+/** Rewrites the arguments of tool calls: a text in chat and responses, an object in messages. */
 // biome-ignore lint/suspicious/noExplicitAny: foreign JSON
 function oddArguments(value: any): any {
   if (Array.isArray(value)) return value.map(oddArguments)
@@ -50,7 +50,7 @@ const writtenOddly: GatewayHooks = {
 
 const isCall = (path: string): boolean => /^\/v1\/(messages|responses)(\?|$)/.test(path)
 
-/** Hooks for streams too. Calls are translated, because relayed bytes must not change. */
+/** Hooks that include streams. Calls are translated, because relayed bytes must not change. */
 const streamedOddly: GatewayHooks = {
   ...writtenOddly,
   config: chatOnly,
@@ -76,18 +76,18 @@ const DATES: readonly ((date: Date) => string)[] = [
 
 let dated = 0
 
-/** Writes `Retry-After` as a date, in the next format each time. */
+/** Writes `Retry-After` as a date, with a different format each time. */
 const tellsDates: GatewayHooks = {
   responseStart({ headers }) {
     const seconds = Number(headers['retry-after'])
-    // A date has no fractions of a second, so it is rounded up.
+    // A date has no fractions of a second, so the time is rounded up.
     if (seconds > 0)
       headers['retry-after'] = DATES[dated++ % DATES.length]!(new Date(Date.now() + seconds * 1_000 + 999))
   },
 }
 
 const LOG = '/api/usage/request-logs'
-/** Ids that are equal when read as doubles. */
+/** Ids that are equal if they are read as doubles. */
 const numbers = new Map<string, string>()
 const numberOf = (id: string): string => {
   if (!numbers.has(id)) numbers.set(id, String(2n ** 60n + BigInt(numbers.size)))

@@ -10,7 +10,7 @@ import type { InProcess } from '../../launch/in-process.ts'
 import { type MustPass, onRead } from '../gateway.ts'
 import { startWaybill } from '../reference.ts'
 
-/** How an answer is written to its connection. */
+/** Format in which an answer is written to its connection. */
 interface Framing {
   /** Bytes before the status line. */
   readonly before?: string
@@ -21,16 +21,13 @@ interface Framing {
   readonly extension?: string
   /** Bytes between the last chunk and the end. */
   readonly trailer?: string
-  /** HTTP/1.0: no chunks, and the body ends with the connection. */
+  /** True for HTTP/1.0: no chunks, and the body ends with the connection. */
   readonly old?: boolean
   /** Pause after the headers, ms. */
   readonly pause?: number
 }
 
-/**
- * Stands in front of the gateway and writes each answer itself, in chunks, on a connection that it then
- * closes.
- */
+/** Proxy in front of the gateway: writes each answer in chunks on a connection that it then closes. */
 const framed =
   ({
     before = '',
@@ -101,7 +98,7 @@ let asked = 0
 export const mustPass = {
   'speaks-http-1.0': {
     what: 'The status line has HTTP/1.0, and an answer ends with its connection.',
-    // Such a connection always ends the same way: only a missing [DONE] shows that a stream was cut.
+    // The end of such a connection is always the same: only a missing [DONE] shows that a stream was cut.
     start: framed({ old: true }),
   },
   'chunks-with-extensions': {

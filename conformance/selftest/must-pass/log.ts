@@ -7,7 +7,7 @@ import type { Wanted } from '../wire.ts'
 
 const LOG = '/api/usage/request-logs'
 
-/** Changes every record in an answer of the log: the items of its list, or the single one. */
+/** Changes every record in an answer of the log: the items of a list, or the single record. */
 const eachRecord = (body: string, change: (record: Json) => object): string =>
   changeJson(body, (json) =>
     Array.isArray(json.data)
@@ -17,7 +17,7 @@ const eachRecord = (body: string, change: (record: Json) => object): string =>
         : change(json),
   )
 
-/** Number <-> id, for a log that numbers its calls. */
+/** Numbers and ids of calls, for a log that numbers its calls. */
 const numbers = new Map<string, number>()
 const numberOf = (id: string): number => {
   if (!numbers.has(id)) numbers.set(id, 1_000 + numbers.size)
@@ -64,7 +64,7 @@ export const mustPass = {
   },
   'keys-in-x-api-key': {
     what: 'Keys are sent in `x-api-key`, and nowhere else.',
-    // No client can bring a credential of its own.
+    // Clients cannot send their own credentials.
     target: (target) => {
       const { caller_credentials: _, ...capabilities } = target.capabilities
       return { ...target, capabilities, key_header: 'X-API-Key' }

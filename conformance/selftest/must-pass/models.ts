@@ -1,10 +1,10 @@
-// Gateways with an unusual catalog, or unusual models or paths to them.
+// Gateways with an unusual catalog, unusual models, or unusual paths to models.
 import { CHAT, changeJson, type MustPass, onRead } from '../gateway.ts'
 
 const CATALOG = '/v1/models'
 let turn = 0
 
-/** Returns the same members in another order each time, at every depth. */
+/** Returns the same members, at every depth, in a different order each time. */
 const shuffled = (value: unknown): unknown =>
   Array.isArray(value)
     ? value.map(shuffled)

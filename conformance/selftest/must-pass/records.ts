@@ -1,4 +1,4 @@
-// Gateways whose records have ordinary content in unusual words, or at unusual times.
+// Gateways with records that have the usual content in unusual words or at unusual times.
 
 import type { Target } from '../../target/schema.ts'
 import { callIn, changeEvent, changeJson, type Json, type MustPass } from '../gateway.ts'
@@ -16,11 +16,11 @@ const withLog =
     observability: { ...target.observability, log: change(target.observability.log!) },
   })
 
-/** Returns a target whose costs are declared in another way. */
+/** Returns a target with another declaration of costs. */
 const withCost = (change: Partial<NonNullable<Log['cost']>>) =>
   withLog((log) => ({ ...log, cost: { ...log.cost!, ...change } }))
 
-/** Changes each record that is read: the items of a list, or the single one. */
+/** Changes each record when it is read: the items of a list, or the single record. */
 const records = (change: (record: Json) => Json) => ({
   body: (body: string, { path }: Wanted) =>
     path.startsWith(LOG)
@@ -34,7 +34,7 @@ const records = (change: (record: Json) => Json) => ({
       : body,
 })
 
-/** Changes the answers to reads of the list, or of one record. */
+/** Changes the answers to reads of the list or of one record. */
 const reads = (change: { list?: (json: Json) => unknown; one?: (json: Json) => unknown }) => ({
   body: (body: string, { path }: Wanted) => {
     const how = path.startsWith(`${LOG}/`) ? change.one : path.startsWith(LOG) ? change.list : undefined

@@ -1,7 +1,7 @@
-// Gateways that refuse, or relay a refusal, in an unusual way.
+// Gateways that refuse requests, or relay a refusal, in an unusual way.
 import { CHAT, callIn, changeJson, failWith, type MustPass } from '../gateway.ts'
 
-/** Temperature that FIT-08 asks for; others are accepted. */
+/** Temperature in the requests of FIT-08; other temperatures are accepted. */
 const REFUSED = 0.37
 
 /** Declares no memory of refusals. */

@@ -1,4 +1,4 @@
-// Every must-pass gateway by its name. A new subject is a table in must-pass/ and two lines here.
+// All must-pass gateways by name. A new subject is a table in must-pass/ and two lines here.
 import type { MustPass } from '../gateway.ts'
 import { mustPass as answers } from './answers.ts'
 import { mustPass as asking } from './asking.ts'

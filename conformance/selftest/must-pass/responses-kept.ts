@@ -1,4 +1,4 @@
-// Gateways that continue, keep or send responses over a WebSocket in an unusual way.
+// Gateways that continue or store responses, or send them over a WebSocket, in an unusual way.
 import { responseIdIn } from '../../checks/responses.ts'
 import { at, jsonOf, readEvents } from '../../evidence/reading.ts'
 import { isResponses } from '../dialect-hooks.ts'
@@ -17,10 +17,10 @@ function outputIn(body: string): object[] {
   return itemsIn(at(jsonOf(body), '/output') ?? last.findLast((each) => each !== undefined))
 }
 
-/** Conversations by the id of their last answer; they outlive the gateway, as a store on disk would. */
+/** Conversations by the id of their last answer. They outlive the gateway, as in a store on disk. */
 const conversations = new Map<unknown, readonly object[]>()
 
-/** Keeps every conversation itself, and sends all of it each time. */
+/** Stores every conversation itself, and sends all of it each time. */
 const keepsConversations: GatewayHooks = {
   request(wanted) {
     const call = jsonOf(wanted.body.toString()) as Json | undefined
@@ -50,7 +50,7 @@ export const mustPass = {
   'sends-whole-conversations': {
     what: 'A continued response goes to its provider as the whole conversation, which the gateway keeps.',
     on: ['responses'],
-    // Its provider knows nothing of what was deleted here.
+    // The provider does not know which responses were deleted here.
     target: ({ dialects, ...target }) => ({
       ...target,
       dialects: { ...dialects, responses: { ...dialects.responses!, keeps: false } },

@@ -1,4 +1,4 @@
-// Must-pass servers: unusual in one thing, and right.
+// Must-pass servers: each is correct but unusual in one way.
 import type { MustPass } from '../gateway.ts'
 import { modelServer } from '../model-server.ts'
 

@@ -23,9 +23,9 @@ interface Tool {
   function: { name?: string }
 }
 
-/** Id and name of each tool call so far, in the stream of a request. */
+/** Ids and names of the tool calls so far in a request's stream. */
 const toolsOf = new WeakMap<Wanted, Map<number, Tool>>()
-/** Last event with a finish reason, held until it is known whether usage follows. */
+/** Last event with a finish reason, held back until usage follows or the stream ends. */
 const heldOf = new WeakMap<Wanted, string>()
 
 export const mustPass = {
@@ -128,7 +128,7 @@ export const mustPass = {
   'drains-for-billing': {
     what: 'When the client has disconnected, the provider’s stream is read to its end, because it is paid for.',
     mayWarn: ['FLOW-05'],
-    // Built on the reference, which does not notice here that the client left, so its log cannot say so.
+    // The reference behind these hooks does not notice that the client left, so its log cannot show it.
     target: (target) => {
       const { log } = target.observability
       const { state: _, ...fields } = log!.fields

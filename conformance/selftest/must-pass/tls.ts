@@ -12,7 +12,7 @@ import type { InProcess } from '../../launch/in-process.ts'
 import type { MustPass } from '../gateway.ts'
 import { startWaybill } from '../reference.ts'
 
-/** Terminates TLS before the gateway; the authority is created at the start, in its directory. */
+/** Terminates TLS in front of the gateway; creates the authority at the start in the gateway's directory. */
 const behindTls: InProcess['start'] = async (directory, env) => {
   const { url, ...gateway } = await startWaybill(directory, { ...env, WAYBILL_PORT: '0' })
   const { ca, cert, key } = certify(['127.0.0.1'])
@@ -39,12 +39,12 @@ const behindTls: InProcess['start'] = async (directory, env) => {
   }
 }
 
-/** Silence of a provider after which a second request is sent, ms. */
+/** Silence of a provider before a second request is sent, ms. */
 const SILENCE_MS = 1_200
 
 /**
- * Stands between the gateway and its providers: if one is slow, sends the request again, and the first answer
- * wins.
+ * Proxy between the gateway and its providers: if a provider is slow, sends the request again and uses the
+ * first answer.
  */
 const hedging: InProcess['start'] = async (directory, env) => {
   const text = readFileSync(join(directory, 'waybill.yaml'), 'utf8')
@@ -71,7 +71,7 @@ const hedging: InProcess['start'] = async (directory, env) => {
       )
       const incoming = await Promise.race([first, second])
       response.writeHead(incoming.statusCode!, incoming.headers)
-      // The loser is aborted, so that it costs no more than necessary.
+      // Aborts the slower request, so that it costs no more than necessary.
       for (const each of tries) if (each !== (incoming as { req?: unknown }).req) each.destroy()
       second.catch(() => {})
       first.catch(() => {})

@@ -71,7 +71,7 @@ export const mustPass = {
   },
   'has-an-old-key-too': {
     what: 'Of the two keys for a provider one is refused with 401; the same request then goes out with the other.',
-    // The gateway behind it does not see the first request.
+    // The gateway behind this hook does not see the first request.
     target: ({ observability, ...target }) => {
       const { attempts: _, ...log } = observability.log!
       return { ...target, observability: { ...observability, log } }

@@ -12,7 +12,7 @@ import type { InProcess } from '../../launch/in-process.ts'
 import type { MustPass } from '../gateway.ts'
 import { startWaybill } from '../reference.ts'
 
-/** Content coding by its name in `content-encoding`, and a stream for each step. */
+/** Content codings: name in `content-encoding` -> streams, one for each step. */
 type Coding = readonly [name: string, ...steps: (() => Transform)[]]
 
 const gzip = () => createGzip({ flush: constants.Z_SYNC_FLUSH })
@@ -20,7 +20,7 @@ const brotli = () => createBrotliCompress({ flush: constants.BROTLI_OPERATION_FL
 const zstd = () => createZstdCompress({ flush: constants.ZSTD_e_flush })
 const rawDeflate = () => createDeflateRaw({ flush: constants.Z_SYNC_FLUSH })
 
-/** Stands before the gateway and compresses every answer; each event is flushed at once. */
+/** Proxy in front of the gateway: compresses every answer, and flushes each event immediately. */
 const compressing =
   ([name, ...steps]: Coding): InProcess['start'] =>
   async (directory, env) => {
@@ -48,7 +48,7 @@ const compressing =
     }
   }
 
-/** Returns the port in its configuration. */
+/** Returns the port in a gateway's configuration. */
 const portIn = (directory: string): number =>
   parse(readFileSync(join(directory, 'waybill.yaml'), 'utf8')).server.port
 
