@@ -1,8 +1,9 @@
-// Collects a stream as it passes, to be replayed from the cache. Gives up if it is too large or out of order.
+// Collects a passing stream, so that the cache can replay it. Gives up if the stream is too large or out of
+// order.
 import { EMPTY_EVENT, type ParsedEvent, type Tokens } from '../core/call.ts'
 import type { Loss } from '../core/losses.ts'
 
-/** Bytes left for all streams that are being collected. */
+/** Bytes left for all collected streams together. */
 export interface Room {
   left: number
 }
@@ -15,13 +16,13 @@ export class Recorder {
   #finished = false
   #spoilt = false
 
-  /** `max`: size in bytes of the largest answer worth caching. `room` is shared with the other streams. */
+  /** `max`: maximum size of a cached answer, in bytes. `room`: shared by all streams. */
   constructor(max: number, room: Room) {
     this.#max = max
     this.#room = room
   }
 
-  /** Adds one event, or comments, which carry no data. */
+  /** Adds one event or comments. Comments contain no data. */
   add(bytes: Buffer, parsed: ParsedEvent | null): void {
     const { finished, unusual, error, usageOnly } = parsed ?? EMPTY_EVENT
     if (this.#spoilt) return
@@ -33,13 +34,13 @@ export class Recorder {
     else this.#runs.push({ events: [bytes], usageOnly })
   }
 
-  /** Returns the stream in few parts, copied out of the network buffers; null if it cannot be replayed. */
+  /** Returns the stream in a few parts, copied from the network buffers; null if it cannot be replayed. */
   parts(): CachedAnswer['parts'] | null {
     if (this.#spoilt || !this.#finished) return null
     return this.#runs.map(({ events, usageOnly }) => ({ bytes: Buffer.concat(events), usageOnly }))
   }
 
-  /** Releases what was collected. */
+  /** Releases the collected bytes. */
   close(): void {
     if (!this.#spoilt) this.#room.left += this.#size
     this.#spoilt = true
@@ -51,10 +52,10 @@ export class Recorder {
 export interface CachedAnswer {
   /** The provider's content type; absent if it sent none. */
   readonly contentType: string | undefined
-  /** In order. Parts that hold only usage are marked, because not every client wants them. */
+  /** Parts in order. Parts with only usage are marked, because some clients do not want them. */
   readonly parts: readonly { readonly bytes: Buffer; readonly usageOnly: boolean }[]
   readonly model: string | null
   readonly tokens: Tokens | null
-  /** Losses of its translation. */
+  /** Losses of the answer's translation. */
   readonly losses: readonly Loss[]
 }

@@ -1,5 +1,5 @@
-// An exact response cache: in memory, bounded in bytes. An entry belongs to a gateway key, a request, a
-// target and a form (streamed or whole); it is never converted from one form to the other. Knows no HTTP.
+// An exact response cache, in memory and bounded in bytes. An entry belongs to a gateway key, a request, a
+// target and a form (streamed or whole). An entry is never converted to the other form. Independent of HTTP.
 
 import { hash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
@@ -8,13 +8,17 @@ import { type Target, targetId } from '../core/call.ts'
 import type { CachedAnswer } from './recorder.ts'
 import { Recorder } from './recorder.ts'
 
-/** Fields that make two requests the same. */
+/** Fields that identify equal requests. */
 export interface CacheableRequest {
   readonly endpoint: string
   readonly keyName: string | null
-  /** Model name in the answer; part of the key because a reload may change it while the cache stays. */
+  /**
+   * Model name in the answer. Part of the key, because the name may change at a reload while the cache stays.
+   */
   readonly answerModel: RouteConfig['answer_model']
-  /** Equal for bodies that mean the same, streamed or not; null if the body has no canonical text. */
+  /**
+   * Canonical text of the body, equal for equivalent bodies, whether streamed or not. Null if there is none.
+   */
   readonly identity: string | null
   readonly stream: boolean
 }
@@ -23,9 +27,9 @@ export interface ResponseCache {
   /** Returns the cache key of a request; null if it has no canonical text, see `canonical`. */
   name(request: CacheableRequest): string | null
   get(name: string, target: Target): CachedAnswer | undefined
-  /** Stores an answer, unless it is larger than a sixteenth of the cache. */
+  /** Stores an answer, unless it exceeds a sixteenth of the cache. */
   set(name: string, target: Target, answer: CachedAnswer): void
-  /** Returns a recorder for one stream. Close it when the stream is over. */
+  /** Returns a recorder for one stream. The caller must close it at the end of the stream. */
   recorder(): Recorder
 }
 
@@ -44,7 +48,7 @@ export function createResponseCache({ ttl, max_bytes }: Config['cache'], now: ()
     perf: { now },
     ttlResolution: 0,
   })
-  // A reload may change what a target does to its requests, while the cache stays.
+  // Includes the target's changes to requests, because a reload may change them while the cache stays.
   const keyOf = (name: string, target: Target) =>
     `${name} ${targetId(target)}${target.changes ? ` ${JSON.stringify(target.changes)}` : ''}`
 

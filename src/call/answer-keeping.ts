@@ -1,24 +1,27 @@
-// Puts on record, before the client has the end of an answer, the provider's ids, and the answer itself if
-// the gateway keeps it. The client may continue it at once, even at another gateway, and this gateway may be
-// killed in between.
+// Records the provider's ids before the client receives the end of an answer, and stores the answer itself if
+// configured. The client may immediately continue the answer, even at another gateway, and this gateway may
+// be killed in between.
 import type { ParsedEvent, Target } from '../core/call.ts'
 import type { AnswerCollector, AnswerStoring } from '../dialects/dialect.ts'
 import type { ResponseStore } from '../responses-store/response-store.ts'
 import type { Store } from '../store/store.ts'
 
-/** Maximum wait, ms. Then the client gets its answer, and the ids go on record with the call's end. */
+/**
+ * Maximum wait for the write, ms. After it the client receives its answer, and the ids are recorded when the
+ * call ends.
+ */
 const MAX_WAIT_MS = 2_000
 
-/** Keeps one answer in the gateway's own store. */
+/** Settings for storing one answer in the gateway's own store. */
 export interface Storing {
   readonly store: ResponseStore
   readonly storing: AnswerStoring
   readonly keyName: string | null
-  /** Request as it was received. */
+  /** Request as received. */
   readonly text: string
-  /** Response that it continues. */
+  /** Id of the response that the request continues. */
   readonly previous: string | null
-  /** Id under which its client asks for it, if it runs in the background here; null: its own. */
+  /** Id by which the client requests a background answer that runs here. Null if the answer has its own id. */
   readonly runId: string | null
 }
 
@@ -26,9 +29,9 @@ export interface KeepingOptions {
   readonly callId: string
   readonly write: Store['write']
   readonly mask: (text: string) => string
-  /** False: the provider keeps nothing, so its ids are not recorded. */
+  /** False if the provider stores nothing. Its ids are then not recorded. */
   readonly namesAnswer: boolean
-  /** Null if the gateway does not keep it. */
+  /** Null if the gateway does not store the answer. */
   readonly stored: Storing | null
   readonly onFault: (error: unknown) => void
 }
@@ -38,9 +41,9 @@ export class AnswerKeeping {
   readonly #collector: AnswerCollector | null
   #responseId: string | null = null
   #containerId: string | null = null
-  /** True if the latest ids are on record. */
+  /** True if the latest ids are recorded. */
   #isNamed = true
-  /** True once the answer is kept. */
+  /** True once the answer is stored. */
   isKept = false
 
   constructor(options: KeepingOptions) {
@@ -48,21 +51,21 @@ export class AnswerKeeping {
     this.#collector = options.stored?.storing.openCollector() ?? null
   }
 
-  /** Takes a part of a stream, as sent. The ids are usually on record long before the end. */
+  /** Processes a part of a stream, as sent. The ids are usually recorded long before the end. */
   part(bytes: Buffer, parsed: ParsedEvent | null): void {
     this.#collector?.add(bytes)
     if (parsed && this.#isNew(parsed)) void this.#name(false)
   }
 
-  /** Takes a whole answer, as sent. Returns a promise like `beforeEnd`. */
+  /** Processes a whole answer, as sent. Returns the same promise as `beforeEnd`. */
   whole(bytes: Buffer, parsed: ParsedEvent, from: Target): Promise<void> | null {
     this.#collector?.whole(bytes)
     return this.beforeEnd(parsed, from)
   }
 
   /**
-   * Returns a promise that resolves when everything is on record, or too late; null if nothing has to be
-   * written.
+   * Returns a promise that resolves when everything is recorded or the maximum wait is over. Returns null if
+   * there is nothing to write.
    */
   beforeEnd(parsed: ParsedEvent, from: Target): Promise<void> | null {
     const waits: Promise<unknown>[] = []
@@ -93,7 +96,7 @@ export class AnswerKeeping {
     try {
       const { answer } = collector
       if (!answer) return
-      // Its client may have deleted it meanwhile, at another gateway.
+      // The client may have deleted the answer at another gateway in the meantime.
       if (runId !== null && (await store.find(runId, keyName)) === null) return
       await store.save(runId ?? answer.id, keyName, previous, {
         input: storing.inputItems(text),
@@ -108,7 +111,7 @@ export class AnswerKeeping {
   }
 }
 
-/** Waits at most `ms`. */
+/** Waits for a promise, at most `ms`. */
 async function within(done: Promise<unknown>, ms: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<void>((resolve) => {

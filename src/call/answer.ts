@@ -1,5 +1,5 @@
-// Sends the result of a call to the client, to the last byte: a stream, a whole answer, or an error. Returns
-// what each case puts on record; the only thing it writes itself is the moment a stream begins.
+// Sends the complete result of a call to the client: a stream, a whole answer, or an error. Returns the
+// values to record in each case. The start of a stream is the only value written here.
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { CachedAnswer } from '../cache/recorder.ts'
 import type { RouteConfig } from '../config/load.ts'
@@ -26,7 +26,7 @@ import type { AnswerKeeping } from './answer-keeping.ts'
 import type { CallContext } from './context.ts'
 import { renameAnswer, renameEvent } from './rename-model.ts'
 
-/** A recorded call that waits for its answer. */
+/** A recorded call that is waiting for its answer. */
 export interface Answering {
   readonly dialect: ClientDialect
   readonly request: ClientRequest
@@ -35,21 +35,23 @@ export interface Answering {
   readonly response: ServerResponse
   readonly context: CallContext
   readonly answerModel: RouteConfig['answer_model']
-  /** Cache key of the request; null if its answer is not cached. */
+  /** Cache key of the request; null if the answer is not cached. */
   readonly cacheName: string | null
-  /** Part of the answer that goes on record before its end. */
+  /** Recorder for the part of an answer that is written before its end. */
   readonly keeping: AnswerKeeping
-  /** Records that the call continues at its provider; resolves when that is done. */
+  /** Records that the call continues at its provider. Resolves once this is written. */
   runsOn(result: AnswerResult, responseId: string): Promise<void>
   /** Returns milliseconds since the call arrived. */
   elapsed(): number
-  /** Called when the client has its answer or has disconnected. */
+  /** Called when the client has received its answer or has disconnected. */
   answered(result: AnswerResult): void
-  /** Wraps a step for callers outside: an exception is a fault of the gateway and ends the call. */
+  /**
+   * Wraps a step that other code calls. An exception in the step is a fault of the gateway and ends the call.
+   */
   guard<Given>(step: (given: Given) => void): (given: Given) => void
 }
 
-/** Result of the call for the client, and of its last attempt. */
+/** Result of the call for the client, with the result of the last attempt. */
 export interface AnswerResult {
   readonly outcome: Omit<CallOutcome, 'latencyMs' | 'tokens'>
   readonly attempt: AttemptEnd
@@ -96,7 +98,7 @@ function answerStream(
     recorder?.close()
     if (state === 'completed') saveToCache(parts, headers, relayed, result, answering)
     else if (answering.request.isBackground && state === 'aborted' && responseId && !result.translation) {
-      // Its client has left, which does not end it.
+      // The client has disconnected. The call continues in the background.
       void answering
         .runsOn(running(status, model, ttftMs), responseId)
         .then(() => answering.answered(running(status, model, ttftMs)))
@@ -124,10 +126,10 @@ function outcomeOf({ state, errorCode }: RelayResult): AttemptEnd['outcome'] {
   return errorCode === 'upstream_timeout' ? 'timed_out' : 'failed'
 }
 
-/** Keeps a connection alive without data, for every dialect that has no event for this. */
+/** Comment that keeps a connection alive, for dialects without an event for this purpose. */
 const COMMENT = ': ping\n\n'
 
-/** Returns a part of a stream for the client: unchanged, except for a renamed model or a masked key. */
+/** Returns a part of a stream for the client, unchanged except for a renamed model or a masked key. */
 function partAsSent(
   { dialect, answerModel, call, context: { mask } }: Answering,
   { credentials }: Provider,
@@ -143,7 +145,7 @@ function partAsSent(
   }
   return ({ bytes, parsed }) => {
     if (parsed) events += countEvents(parsed)
-    // An error beyond `MAX_ERROR_BYTES` is reworded: every call would wait while it is searched for secrets.
+    // An error larger than `MAX_ERROR_BYTES` is replaced. Searching it for secrets would delay every call.
     if (parsed?.error && (isTranslated || bytes.length > MAX_ERROR_BYTES))
       return Buffer.from(shortErrorEvent(parsed.error))
     const shown = parsed?.error || credentials.holdsSecret(bytes) ? maskBytes(bytes, mask) : bytes
@@ -170,7 +172,7 @@ function answerWhole(answer: Whole, result: SendResult, answering: Answering): v
   else send()
 }
 
-/** Returns the result of a call that goes on at its provider, as far as it is known. */
+/** Returns the known part of the result, for a call that continues at its provider. */
 const running = (status: number, model: string | null, ttftMs: number | null): AnswerResult => ({
   outcome: { state: 'completed', status, errorCode: null, responseModel: model, ttftMs },
   attempt: { outcome: 'answered', status, errorCode: null, tokens: null },
@@ -202,7 +204,7 @@ export const ending = (whole: boolean, status: number) =>
     ? ({ state: 'completed', status, errorCode: null } as const)
     : ({ state: 'aborted', status: 499, errorCode: 'client_closed' } as const)
 
-/** Adds the tier that the headers of an answer name, which is the one that served. */
+/** Adds the service tier from the headers of an answer. */
 function withTier(
   tokens: Tokens | null,
   headers: Failure['headers'],
@@ -213,7 +215,7 @@ function withTier(
   return tier ? { ...tokens, served: { ...tokens.served, service_tier: tier } } : tokens
 }
 
-/** Stores a complete answer if it is to be cached. */
+/** Stores a complete answer in the cache, if the call is cacheable. */
 function saveToCache(
   parts: CachedAnswer['parts'] | null,
   headers: Failure['headers'],
@@ -221,7 +223,7 @@ function saveToCache(
   { from, translation, adjusted }: SendResult,
   { cacheName, context }: Answering,
 ): void {
-  // Otherwise the loss would not be named the next time.
+  // A cached answer could not report the parameters that were left out.
   if (cacheName === null || parts === null || adjusted.length > 0) return
   const losses = translation?.losses ?? []
   context.cache.set(cacheName, from, { contentType: headers['content-type'], parts, model, tokens, losses })
@@ -240,7 +242,9 @@ function answerRefusal(
   }
 }
 
-/** No target answered: relays the last provider's error, or sends the gateway's own. */
+/**
+ * Handles a call that no target answered: relays the last provider's error, or sends the gateway's own error.
+ */
 function answerFailure(failure: Failure, result: SendResult, answering: Answering): AnswerResult {
   const { response, call } = answering
   const attempt = result.failed!
@@ -257,7 +261,7 @@ function answerFailure(failure: Failure, result: SendResult, answering: Answerin
     return ended(499, 'client_closed', 'aborted')
   }
   if (failure.body) {
-    // An error inside a 200 has no status of its own, but the provider may name one.
+    // An error inside a 200 has no HTTP status, but the error's content may name one.
     const { status, error, headers, body } = failure
     const stands = status !== null && status >= 400 ? status : (error?.status ?? 502)
     return ended(stands, relayError(stands, body, headers, result, answering))
@@ -272,7 +276,9 @@ function answerFailure(failure: Failure, result: SendResult, answering: Answerin
   return ended(error.status, error.code)
 }
 
-/** Relays an error in the client's dialect and wraps any other text; returns the code for the client. */
+/**
+ * Relays an error that is in the client's dialect and wraps any other text. Returns the code for the client.
+ */
 function relayError(
   status: number,
   body: Buffer,
@@ -285,7 +291,7 @@ function relayError(
     ...headersOf(provider, result, answering),
     'content-type': 'application/json',
   }
-  // Without this header, agents retry at once. After a cooldown the gateway itself tries the target again.
+  // Without this header, agents retry immediately. The gateway itself retries the target after its cooldown.
   if (status === 429) headers['retry-after'] ??= String(Math.ceil(context.config.resilience.cooldown / 1_000))
   const isShort = body.length <= MAX_ERROR_BYTES
   const text = context.mask(body.toString('utf8', 0, isShort ? body.length : MAX_QUOTED_BYTES))
@@ -305,7 +311,7 @@ function relayError(
   return wrapped.code
 }
 
-/** Bytes of an error that are searched for text to quote. */
+/** Maximum bytes of an error that are searched for text to quote. */
 const MAX_QUOTED_BYTES = 16_384
 
 /** Returns the provider of the answer. */
@@ -316,8 +322,8 @@ const upstreamOf = (result: SendResult, answering: Answering) =>
   result.answerTranslation ?? providerOf(result, answering).dialects.get(answering.dialect.name)!
 
 /**
- * Returns the response headers. They name the last target tried, even if the body is another target's or the
- * gateway's own.
+ * Returns the response headers. They name the last target tried, even if another target or the gateway wrote
+ * the body.
  */
 const headersOf = (provider: Failure['headers'], result: SendResult, answering: Answering) => {
   const { call, route, context } = answering

@@ -1,4 +1,4 @@
-// Asks a provider for an answer that it keeps. Causes no inference.
+// Requests an answer that a provider stores. Causes no inference.
 import { GatewayError } from '../core/errors.ts'
 import type { CallerCredential } from '../credentials/caller-credential.ts'
 import { type Credential, CredentialError } from '../credentials/credentials.ts'
@@ -6,7 +6,7 @@ import type { ProviderRequest } from '../dialects/dialect.ts'
 import type { Provider } from '../providers/send.ts'
 import { request as askOne } from '../providers/undici.ts'
 
-/** Returns the credential for a read of a provider's; throws the gateway's error if there is none. */
+/** Returns the credential for reading from a provider. Throws the gateway's error if there is none. */
 export async function credentialFor(
   { credentials }: Provider,
   caller: CallerCredential | null,
@@ -19,10 +19,10 @@ export async function credentialFor(
   }
 }
 
-/** Maximum bytes of a kept answer. */
+/** Maximum bytes of a stored answer. */
 const MAX_ANSWER_BYTES = 32 * 2 ** 20
 
-/** Rejects if the provider gives no JSON. */
+/** Returns the provider's response. Rejects if it is not JSON. */
 export async function askForKept(
   { path, headers, body: sent }: ProviderRequest,
   method: string,
@@ -44,7 +44,7 @@ export async function askForKept(
     }
     const text = Buffer.concat(chunks).toString('utf8')
     JSON.parse(text)
-    // A refused key of the gateway's is not the client's business.
+    // The client must not see that the gateway's key was refused.
     if (statusCode === 401 || statusCode === 403) throw new Error(`status ${statusCode}`)
     return { status: statusCode, text }
   } catch {

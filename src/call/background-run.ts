@@ -1,18 +1,21 @@
-// A call that continues at its provider after its client has a first answer, in the form that is kept across
-// a restart.
+// A call that continues at its provider after the first answer to the client, in the form that survives a
+// restart.
 import type { Write } from '../store/writes.ts'
 
 export interface BackgroundRun {
   /** The end of the call, still without usage. */
   readonly closing: Extract<Write, { kind: 'close' }>
-  /** Dialect of the call, which is the provider's. */
+  /** Dialect of the call and of the provider. */
   readonly dialect: string
   readonly responseId: string
 }
 
 export interface BackgroundRunner {
-  /** Begins to ask for a run that is on record. */
+  /** Starts polling for a recorded run. */
   start(run: BackgroundRun): void
-  /** Takes an answer that its client asked for. `isCancelled`: the client has just cancelled it. */
+  /**
+   * Processes an answer that the client requested. `isCancelled`: true if the client has just cancelled the
+   * run.
+   */
   received(responseId: string, text: string, isCancelled: boolean): void
 }

@@ -1,7 +1,6 @@
-// Calls that continue at their provider after their client has a first answer (`background: true`). The
-// gateway asks the provider for them until they end, or until their time is over, and then closes their
-// record with their cost. They stay open on record across a restart, and only their client can cancel them.
-// Knows no dialect by name.
+// Calls that continue at their provider after the first answer to the client (`background: true`). The
+// gateway polls the provider until a call ends or its time is over, and then closes the record with the cost.
+// The record stays open across a restart, and only the client can cancel the call. Names no dialect.
 import type { AttemptEnd, CallState, ParsedEvent } from '../core/call.ts'
 import { timeOfId } from '../core/call.ts'
 import type { Store } from '../store/store.ts'
@@ -12,14 +11,14 @@ import type { CallContext } from './context.ts'
 
 export interface BackgroundDeps {
   readonly write: Store['write']
-  /** Returns the context in force. */
+  /** Returns the current context. */
   readonly context: () => Pick<CallContext, 'providers' | 'price' | 'mask' | 'now' | 'config'>
 }
 
-/** Interval of the first requests, and the longest, ms. */
+/** First and longest polling interval, ms. */
 const [FIRST_MS, LONGEST_MS] = [1_000, 30_000]
 const GROWTH = 1.5
-/** Maximum wait for an answer, ms. */
+/** Maximum wait for one response to polling, ms. */
 const ANSWER_MS = 30_000
 
 interface Asked extends BackgroundRun {
@@ -50,7 +49,7 @@ export class BackgroundRuns implements BackgroundRunner {
     try {
       this.#take(run, this.#upstreamOf(run).upstream.readAnswer(text))
     } catch {
-      // It is asked for again anyway.
+      // The next poll asks again.
     }
   }
 
@@ -76,7 +75,7 @@ export class BackgroundRuns implements BackgroundRunner {
     else this.#schedule(run)
   }
 
-  /** Closes the record if this is the end. Returns false if it is not. */
+  /** Closes the record if the run has ended. Returns false if it has not. */
   #take(run: Asked, parsed: ParsedEvent): boolean {
     if (!parsed.finished && !parsed.error) return false
     this.#end(run, endOf(parsed, run.isCancelled), parsed)
@@ -90,7 +89,7 @@ export class BackgroundRuns implements BackgroundRunner {
     return { provider, upstream, keptAnswer: upstream.keptAnswer }
   }
 
-  /** Returns the response as its provider has it now. */
+  /** Returns the present state of the response at its provider. */
   async #answerOf(run: Asked): Promise<ParsedEvent> {
     const { provider, upstream, keptAnswer } = this.#upstreamOf(run)
     const credential = await credentialFor(provider, null)

@@ -1,4 +1,4 @@
-// Makes the write that closes the record of a call, from what is known at its end. Changes nothing.
+// Builds the write that closes a call's record, from the facts known at the end. Changes nothing.
 import type { Route } from '../core/call.ts'
 import type { KnownCost } from '../core/record.ts'
 import { lossesOf, type SendResult } from '../providers/send.ts'
@@ -12,16 +12,16 @@ export type Closing = Extract<Write, { kind: 'close' }>
 export interface EndOfCall extends AnswerResult {
   readonly id: string
   readonly route: Route
-  /** How the call was sent; null if it was not. */
+  /** Details of how the call was sent; null if it was not sent. */
   readonly sent: Omit<SendResult, 'answer'> | null
-  /** Used part of a subscription, as the last answer says; null if it says nothing. */
+  /** Used part of a subscription, from the last answer; null if not reported. */
   readonly planLimits: string | null
-  /** Cost of the attempts before the last one; null without any. */
+  /** Cost of all attempts before the last; null if there was only one. */
   readonly earlier: KnownCost | null
   readonly isFromCache: boolean
-  /** Cached tokens that the conversation lost by moving to another target; null if it did not. */
+  /** Cached tokens that the conversation lost by moving to another target; null if it did not move. */
   readonly cacheLost: number | null
-  /** True if the provider's id of the answer goes on record. */
+  /** True if the provider's id for the answer is recorded. */
   readonly keepsAnswer: boolean
   readonly latencyMs: number
 }
@@ -84,11 +84,14 @@ export function closingOf(
   }
 }
 
-/** Masks an error code: a provider may put anything into it, even its key. */
+/** Masks an error code, because a provider may put anything into the code, even its key. */
 export const maskedCode = (code: string | null, mask: Mask): string | null =>
   code === null ? null : mask(code)
 
-/** Maximum characters of a model's name or an id to mask. The record keeps fewer, so no secret is cut in two. */
+/**
+ * Maximum masked length of a model's name or an id, in characters. The record stores fewer, so no secret is
+ * cut in two.
+ */
 const MAX_NAME_LENGTH = 4_096
 
 const maskedName = (name: string | null | undefined, mask: Mask): string | null =>

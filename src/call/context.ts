@@ -1,4 +1,4 @@
-// Everything a call works with. Unlike the context of a read, it can reach a provider.
+// Dependencies of a call. Unlike the context of a read, they include connections to providers.
 
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ResponseCache } from '../cache/response-cache.ts'
@@ -18,29 +18,29 @@ import type { RunsHere } from './run-here.ts'
 
 export interface CallContext {
   readonly config: Config
-  /** Providers answer from recordings. */
+  /** True if providers answer from recordings. */
   readonly replay: boolean
   readonly router: Router
   readonly store: Pick<Store, 'open' | 'write' | 'saveArtifact'> & {
     readonly calls: Pick<Store['calls'], 'makerOf' | 'objectMakers' | 'find'>
   }
-  /** Responses that the gateway keeps; null if it keeps none. */
+  /** Responses that the gateway stores; null if it stores none. */
   readonly responses: ResponseStore | null
-  /** Calls that go on at their provider. */
+  /** Background calls that continue at their provider. */
   readonly background: BackgroundRunner
-  /** Calls in the background that the gateway itself runs. */
+  /** Background calls that the gateway itself runs. */
   readonly runsHere: RunsHere
-  /** Prices in force when the call arrived: a reload does not change its cost. */
+  /** Prices at the arrival of the call. A reload does not change its cost. */
   readonly price: Pricer
   readonly cache: ResponseCache
-  /** Limits of the keys: throws if a key has used up its calls for now, or its budget. */
+  /** Limits of the keys. Throws if a key has used up its budget or, for the moment, its calls. */
   readonly limits: KeyLimits
   readonly providers: ReadonlyMap<string, Provider>
-  /** What providers were seen to refuse. */
+  /** Refusals learned from providers. */
   readonly learned: LearnedRefusals
-  /** Settings for traces; null if none are made. */
+  /** Settings for traces; null if tracing is off. */
   readonly tracing: TracingSettings | null
-  /** Removes the providers' keys from a text. */
+  /** Masks the providers' keys in a text. */
   readonly mask: Mask
   /** Returns the program that made the call, from its headers. */
   readonly clientOf: (headers: IncomingHttpHeaders) => string | null

@@ -1,5 +1,6 @@
-// Counts the tokens of a request without a call. Asks a provider of the dialect; if none can count,
-// estimates. Writes and spends nothing, cools no target, does not move the router. Knows no dialect by name.
+// Counts the tokens of a request without a call. Asks a provider of the dialect, or estimates if none can
+// count. Writes nothing, spends nothing, cools no target down and does not change the router's state. Names
+// no dialect.
 import type { ServerResponse } from 'node:http'
 import type { Target } from '../core/call.ts'
 import type { CallerCredential } from '../credentials/caller-credential.ts'
@@ -14,7 +15,7 @@ import { maskingOwn } from './own-credential.ts'
 import { readRequest } from './read-request.ts'
 import { unknownModel } from './unknown-model-error.ts'
 
-/** Returns the endpoints at which a dialect's clients ask for a count. */
+/** Returns a dialect's endpoints for counting tokens. */
 export const countEndpoints = (
   dialect: ClientDialect,
   counting: TokenCounting,
@@ -41,7 +42,7 @@ const endpointAt = (
   },
 })
 
-/** Rejects with the error for the client. */
+/** Answers a counting request. Rejects with the error for the client. */
 async function answerCount(
   dialect: ClientDialect,
   { estimate }: TokenCounting,
@@ -75,20 +76,20 @@ async function answerCount(
   })
 }
 
-/** Maximum bytes of an answer, which is a number or an error. */
+/** Maximum bytes of an answer. An answer is a number or an error. */
 const MAX_ANSWER_BYTES = 2 ** 16
 
-/** Statuses that blame the request itself. Any other error says nothing about its length. */
+/** Statuses that blame the request itself. Other errors say nothing about the request's length. */
 const REFUSALS = [400, 413, 422]
 
-/** A request whose tokens are counted, in the dialect `name`. */
+/** A request to count, in the dialect `name`. */
 interface Counted {
   readonly request: ClientRequest
   readonly caller: CallerCredential | null
   readonly name: string
 }
 
-/** Returns the provider's count; null if it has none. */
+/** Returns the provider's count; null if the provider cannot count. */
 async function askProvider(
   target: Target,
   { request, caller, name }: Counted,

@@ -1,5 +1,5 @@
-// Finds the route of a request: by its model, its needs and its session, within its key's budget. Reaches no
-// provider and writes nothing; the budget's reservation counts from here on.
+// Finds the route of a request by its model, its needs, its session and its key's budget. Reaches no provider
+// and writes nothing. Reserves the budget.
 
 import type { Purpose, Route } from '../core/call.ts'
 import type { ClientRequest } from '../dialects/client-request.ts'
@@ -23,19 +23,21 @@ export interface RoutedRequest {
   readonly tracker: Routed['tracker']
   readonly sessionId: string | null
   /**
-   * The session, or a name for the beginning of its conversation; decides which of the provider's keys is
-   * used.
+   * The session, or a name for the opening of the conversation. Selects one of the provider's keys.
    */
   readonly conversation: string | null
   readonly agentId: string | null
   readonly purpose: Purpose
-  /** True if the provider's id of the answer goes on record. */
+  /** True if the provider's id for the answer is recorded. */
   readonly keepsAnswer: boolean
   /** True if the answer may come from the cache. */
   readonly isRepeatable: boolean
 }
 
-/** Returns a promise only if other gateways have to be asked. `kept`: state that only one provider has. */
+/**
+ * Finds the route. Returns a promise only if other gateways must be asked. `kept`: state that only one
+ * provider has.
+ */
 export function findRoute(
   dialect: ClientDialect,
   { json }: JsonBody,

@@ -1,5 +1,6 @@
-// Answers that a provider keeps: read, listed, cancelled or deleted there, for the key whose call made them.
-// The record knows the provider. What the gateway itself keeps is answered here. Causes no inference and no record. Knows no dialect by name.
+// Reads, lists, cancels or deletes answers that a provider stores, for the key that made them. The record
+// names the provider. Answers that the gateway itself stores are served here. Causes no inference and no
+// record. Names no dialect.
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { z } from 'zod'
 import { GatewayError } from '../core/errors.ts'
@@ -11,7 +12,7 @@ import { askForKept, credentialFor } from './ask-for-kept.ts'
 import type { CallContext } from './context.ts'
 import { maskingOwn } from './own-credential.ts'
 
-/** Returns the endpoint at which a dialect's clients ask for kept answers. */
+/** Returns a dialect's endpoint for stored answers. */
 export const keptAnswersEndpoint = (
   dialect: ClientDialect,
   kept: KeptAnswers,
@@ -32,7 +33,7 @@ export const keptAnswersEndpoint = (
   },
 })
 
-/** Rejects with the error for the client. */
+/** Serves a request about a stored answer. Rejects with the error for the client. */
 async function answerKept(
   dialect: ClientDialect,
   kept: KeptAnswers,
@@ -56,7 +57,7 @@ async function answerKept(
   const maker = await context.store.calls.makerOf('response_id', id, caller.name)
   const provider = maker && context.providers.get(maker.provider)
   const upstream = provider?.dialects.get(dialect.name)
-  // A deleted response is also deleted at its provider.
+  // A deletion is also sent to the provider.
   if (own !== null && (about.method !== 'DELETE' || !upstream?.keptAnswer)) return reply(200, own, {})
   if (!maker || !provider || !upstream?.keptAnswer)
     throw new GatewayError(
@@ -88,7 +89,10 @@ async function answerKept(
   else reply(said.status, maskingOwn(context, ofCaller).mask(said.text), from)
 }
 
-/** Returns the answer about a response that the gateway keeps, as JSON; null if it keeps none under that id. */
+/**
+ * Returns the answer to a request about a response that the gateway stores, as JSON. Returns null for an
+ * unknown id.
+ */
 async function answerAbout(
   { storing }: ClientDialect,
   id: string,
@@ -100,7 +104,7 @@ async function answerAbout(
   const run = runsHere.find(id, keyName)
   const isCancelled = run !== null && about.rest.endsWith('/cancel')
   if (run && (isCancelled || about.method === 'DELETE')) await run.cancel()
-  // One that cannot be read can still be deleted.
+  // An unreadable response can still be deleted.
   if (about.method === 'DELETE')
     return (await responses.remove(id, keyName))
       ? storing.answerAbout(about, { id, answer: '', input: [] })

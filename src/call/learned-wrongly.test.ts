@@ -1,5 +1,5 @@
-// A learned refusal that is outdated, because the provider accepts the parameter now: what happens until it
-// is forgotten, by `waybill models forget` or after seven days.
+// An outdated learned refusal: the provider now accepts the parameter. The gateway forgets the refusal by
+// `waybill models forget` or after seven days.
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,10 +10,10 @@ import { runCli } from '../test/test-cli.ts'
 import { ask, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
 
 const DAY_MS = 24 * 3_600_000
-/** Time after which a gateway looks again at what was learned, and a little more. */
+/** Slightly more than the interval at which a gateway re-reads its learned refusals. */
 const NOTICED_MS = 1_100
 
-/** Starts a gateway that has learned a refusal which no longer holds. */
+/** Starts a gateway with a learned refusal that no longer holds. */
 async function start(t: TestContext) {
   let days = 0
   let refuses = true
@@ -33,8 +33,8 @@ async function start(t: TestContext) {
   })
   const { ledger } = gateway.upstream.alpha!
   /**
-   * Makes a call with a temperature. Returns what its answer says was left out, and the temperatures that the
-   * provider got.
+   * Makes a call with a temperature. Returns the omitted parameters named in the answer, and the temperatures
+   * that the provider received.
    */
   const call = async () => {
     const before = ledger.length

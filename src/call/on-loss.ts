@@ -1,5 +1,5 @@
-// `on_loss` of a route: skips targets, before anything is sent, if translating this request would lose more
-// than the route allows. Knows no dialect by name.
+// `on_loss` of a route: before sending, skips each target for which translating the request would lose more
+// than the route allows. Names no dialect.
 
 import type { RouteConfig } from '../config/load.ts'
 import { type Route, type Target, targetId } from '../core/call.ts'
@@ -10,8 +10,8 @@ import { refuseWrongNumbers } from '../dialects/wrong-numbers.ts'
 import type { CallContext } from './context.ts'
 
 /**
- * Returns the route without the targets that would lose too much. Throws `translation_lossy` if none is left,
- * and `invalid_request` if a value that a translation needs as a number is not one.
+ * Returns the route without the targets that would lose too much. Throws `translation_lossy` if none is left.
+ * Throws `invalid_request` if a translation needs a number and the value has another type.
  */
 export function withoutLossy(
   route: Route,

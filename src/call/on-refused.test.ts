@@ -1,6 +1,6 @@
-// `on_refused` over real sockets: a parameter that a provider refuses is left out once, on record and in a
-// header, and remembered across restarts; a relayed call, another refusal and a parameter that the client
-// needs stay as they are. Over 200 lines, because it is a list of refusals.
+// `on_refused` over real sockets. A parameter that a provider refuses is omitted, recorded, named in a
+// header, and remembered across restarts. Relayed calls, other refusals and parameters that the client needs
+// stay unchanged. Over 200 lines, because it is a list of refusals.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,7 +18,7 @@ const refusal = (message: string, param: string | null = null, code: string | nu
 })
 
 type Refuses = (body: any) => object | null
-/** Refuses what `why` names, and answers anything else. */
+/** Refuses every request for which `why` returns a reason, and answers all others. */
 const refusing =
   (why: Refuses): Script =>
   (response, received) => {
@@ -47,7 +47,7 @@ async function start(t: TestContext, script: Script, { route = '', data = undefi
     })
   return {
     ...gateway,
-    /** Asks in messages, which is translated. */
+    /** Sends a messages request, which is translated. */
     translated: (more: object = {}) => post('/v1/messages', { ...asked, ...more }),
     relayed: (more: object = {}) => post('/v1/chat/completions', { ...asked, ...more }),
     sent: () => gateway.upstream.alpha!.ledger.map(({ json: body }) => body as any),

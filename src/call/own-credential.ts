@@ -1,12 +1,12 @@
-// A call's own credential: leaves out targets that need one if the call has none, and keeps it out of
-// everything that is written. Knows no dialect.
+// The caller's own credential. Leaves out targets that need it if the call has none. Masks it in everything
+// that is written. Names no dialect.
 import { type Route, type Target, targetId } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
 import { callerCredentialMissing } from '../credentials/caller.ts'
 import type { CallerCredential } from '../credentials/caller-credential.ts'
 import type { CallContext } from './context.ts'
 
-/** Returns true if a target takes the caller's own credential. */
+/** Returns true if a target uses the caller's own credential. */
 const takesCallers = ({ provider }: Target, { providers }: Pick<CallContext, 'providers'>): boolean =>
   providers.get(provider)!.credentials.areCallers
 
@@ -14,7 +14,7 @@ const takesCallers = ({ provider }: Target, { providers }: Pick<CallContext, 'pr
 export const mayUseCallers = (route: Route, context: Pick<CallContext, 'providers'>): boolean =>
   route.candidates.some((target) => takesCallers(target, context))
 
-/** Returns the route without targets whose credential the call lacks. Throws if none is left. */
+/** Returns the route without targets that need a credential missing in the call. Throws if none is left. */
 export function withoutCredentialless(
   route: Route,
   credential: CallerCredential | null | undefined,
@@ -37,7 +37,7 @@ export function withoutCredentialless(
   }
 }
 
-/** Returns a context that masks the caller's own credential, as it masks the operator's keys. */
+/** Returns a context that masks the caller's own credential in the same way as the operator's keys. */
 export const maskingOwn = (
   context: CallContext,
   credential: CallerCredential | null | undefined,

@@ -1,8 +1,8 @@
-// One call from its request to its closed record, the same for every dialect. The steps of `ClientCall` stand
-// in the order in which they happen, and each starts the next: admit, read, route, record, send, answer, close.
-// Branches are elsewhere: state that a provider keeps in `provider-state.ts`, the cache in `answer-cached.ts`,
-// further attempts in `../providers/send.ts`, streams in `answer.ts`. Knows no dialect by name. An open record
-// is always closed, whatever happens.
+// One call from its request to its closed record, the same for every dialect. The steps of `ClientCall` are
+// in the order of execution, and each step starts the next: admit, read, route, record, send, answer, close.
+// Branches are in other files: provider-stored state in `provider-state.ts`, the cache in `answer-cached.ts`,
+// further attempts in `../providers/send.ts`, and streams in `answer.ts`. Names no dialect. Every open record
+// is eventually closed.
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { CachedAnswer } from '../cache/recorder.ts'
 import type { RouteConfig } from '../config/load.ts'
@@ -52,10 +52,10 @@ class ClientCall implements BodyTaker, Answering, SendListener {
   response: ServerResponse
   readonly context: CallContext
   readonly #admitted: Admitted
-  /** In ms of the `performance` clock. */
+  /** Arrival in ms of the `performance` clock. */
   readonly #start = performance.now()
   #state: 'arriving' | 'on record' | 'closed' = 'arriving'
-  /** The client has left. */
+  /** True once the client has disconnected. */
   #isGone = false
 
   // Known from step 4 on.
@@ -67,21 +67,21 @@ class ClientCall implements BodyTaker, Answering, SendListener {
   keeping!: AnswerKeeping
   #namesAnswer = true
   #tracker: AttemptTracker | null = null
-  /** True if it runs in the background, and the run, once the call is described. */
+  /** True for a background call. The run itself exists once the call is described. */
   #runsHere = false
   #here: RunHere | null = null
-  /** Response that it continues, and whose conversation the gateway has. */
+  /** Id of the continued response, if the gateway has its conversation. */
   #previous: string | null = null
   #conversation: string | null = null
   #trace!: CallTrace
   #hit: CachedAnswer | undefined
 
   // Known from step 5 on.
-  /** The open exchange with a provider, aborted when the client leaves. */
+  /** The open exchange with a provider. Aborted when the client disconnects. */
   #exchange: UpstreamExchange | null = null
-  /** Without its answer, which may be large: only bytes that the client has not read stay in memory. */
+  /** Result without the answer, which may be large. Only bytes that the client has not read stay in memory. */
   #sent: Omit<SendResult, 'answer'> | null = null
-  /** The call, if it goes on at its provider. */
+  /** The background run, if the call continues at its provider. */
   #run: BackgroundRun | null = null
   #planLimits: string | null = null
   /** Cost of the attempts before the current one. */
@@ -94,7 +94,7 @@ class ClientCall implements BodyTaker, Answering, SendListener {
     this.#admitted = admitted
   }
 
-  /** Step 1: waits for its turn if its key has a rate. */
+  /** Step 1: waits for its turn if the key has a rate limit. */
   admit(): void {
     const { response } = this
     response.on('close', () => {
@@ -105,13 +105,15 @@ class ClientCall implements BodyTaker, Answering, SendListener {
     else this.#whenReady(wait, () => this.#read())
   }
 
-  /** Step 2: reads the body, and continues with `body`. */
+  /** Step 2: reads the body and continues with `body`. */
   #read(): void {
     const { request, slot } = this.#admitted
     readJson(request, this.context.config.server.body_limit, slot, this)
   }
 
-  /** Step 3: finds the route. The parsed body is released on return, unless the record has to be queried first. */
+  /**
+   * Step 3: finds the route. The parsed body is released on return, unless the record must be queried first.
+   */
   body(body: JsonBody): void {
     try {
       const read = readRequest(this.dialect, body, this.#admitted, this.context)
@@ -130,7 +132,7 @@ class ClientCall implements BodyTaker, Answering, SendListener {
     else this.#whenReady(named, (named) => this.#goOn(body, read, named))
   }
 
-  /** Routes a request that continues something; the gateway may have what came before it. */
+  /** Routes a request that continues a conversation. The gateway may have the earlier turns. */
   #goOn(body: JsonBody, read: ReadRequest, { kept, conversation }: NamedState): void {
     if (conversation === null) {
       this.#route(body, read, kept)
@@ -150,7 +152,7 @@ class ClientCall implements BodyTaker, Answering, SendListener {
     else this.#record(body, found)
   }
 
-  /** Step 4: puts the call on record before a byte of it is sent. Refuses it if that fails. */
+  /** Step 4: records the call before sending its first byte. Refuses the call if the write fails. */
   #record(body: JsonBody, found: RoutedRequest): void {
     this.#tracker = found.tracker
     this.#conversation = found.conversation
@@ -170,7 +172,7 @@ class ClientCall implements BodyTaker, Answering, SendListener {
     })
   }
 
-  /** Step 5: sends it to the provider, unless the cache has the answer. Continues with `sent`. */
+  /** Step 5: sends the call to the provider, unless the cache has the answer. Continues with `sent`. */
   #send(): void {
     this.#state = 'on record'
     try {
@@ -182,7 +184,7 @@ class ClientCall implements BodyTaker, Answering, SendListener {
     }
   }
 
-  /** Answers the client of a run that is kept here, and sends the call after that. */
+  /** Answers the client of a run that the gateway stores, and then sends the call. */
   #beginRun(run: RunHere): void {
     run.begin(this.response, this.context.now(), this.dialect.requestIdHeader).then(
       this.guard((detached) => {
@@ -267,17 +269,17 @@ class ClientCall implements BodyTaker, Answering, SendListener {
     })
   }
 
-  // The other ends of a call.
+  // Other ways to end a call.
 
-  /** Refuses a call that is not on record. */
+  /** Refuses a call that is not recorded. */
   refuse(error: unknown): void {
     this.#tracker?.over()
     this.#admitted.refuse(error)
   }
 
   /**
-   * Ends a call on record after a fault of our own, or for a request that cannot be sent as asked. Money that
-   * may have been spent stays on record, and nothing is left running.
+   * Ends a recorded call after a fault of the gateway, or if the request cannot be sent as asked. Possible
+   * costs stay recorded, and nothing is left running.
    */
   fault(thrown: unknown): void {
     const error = asGatewayError(thrown)
@@ -307,7 +309,7 @@ class ClientCall implements BodyTaker, Answering, SendListener {
     this.#exchange?.abort()
   }
 
-  /** Continues a call before its record when something else has answered, which a plain call does not need. */
+  /** Continues an unrecorded call once a promise has resolved. Plain calls need no promise. */
   #whenReady<Value>(value: Promise<Value>, step: (value: Value) => void): void {
     value.then(step).catch((error) => this.refuse(error))
   }
@@ -380,7 +382,7 @@ class ClientCall implements BodyTaker, Answering, SendListener {
     }
   }
 
-  // Parts of step 5, called on the way from candidate to candidate.
+  // Parts of step 5, called for each candidate.
 
   #sendOptions() {
     const { config, providers } = this.context
@@ -431,7 +433,7 @@ class ClientCall implements BodyTaker, Answering, SendListener {
       this.#earlier = this.#earlier ? addCosts(this.#earlier, spent) : spent
       return true
     } catch {
-      return false // not recorded, so not made; the client gets the result of the attempts so far
+      return false // The attempt is not recorded and therefore not made. The client gets the earlier result.
     }
   }
 
@@ -443,10 +445,10 @@ class ClientCall implements BodyTaker, Answering, SendListener {
   }
 }
 
-/** Returns true if a provider answered the call; a refusal says nothing about its speed. */
+/** Returns true if a provider answered the call. Refusals are ignored, because they say nothing about speed. */
 const isAnswer = ({ answer }: SendResult): boolean =>
   answer.kind === 'stream' || (answer.kind === 'whole' && answer.parsed !== null)
 
-/** Returns true if the client wants its answer neither from the cache nor in it. */
+/** Returns true if the client forbids reading its answer from the cache and storing it there. */
 const declinesCache = (headers: IncomingHttpHeaders): boolean =>
   /\bno-store\b/i.test(headers['cache-control'] ?? '')

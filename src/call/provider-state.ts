@@ -1,6 +1,6 @@
-// State that a provider stores works at that provider alone. The record names it if the state was made
-// through this gateway; otherwise only a route with a single provider of the dialect can serve it. Knows no
-// dialect by name.
+// Stored state works only at its own provider. The record names the provider if the state was made through
+// this gateway. Otherwise only a route with a single provider of the dialect can serve the request. Names no
+// dialect.
 
 import { GatewayError } from '../core/errors.ts'
 import type { ClientDialect } from '../dialects/dialect.ts'
@@ -11,23 +11,23 @@ import type { ProviderState } from '../routing/choice.ts'
 import type { Maker } from '../store/reads.ts'
 import type { CallContext } from './context.ts'
 
-/** Fields of the record that hold these ids. */
+/** Fields of the record that hold the ids. */
 const FIELDS = { answer: 'response_id', container: 'container_id' } as const
 
 export interface KeptState extends ProviderState {
-  /** Different in every call, so that no answer is repeated from the cache. */
+  /** True if the state may change between calls. Then no answer comes from the cache. */
   readonly changes: boolean
 }
 
 /** State that a request names. */
 export interface NamedState {
-  /** Of providers; null if it names none. */
+  /** Named state that a provider stores; null if there is none. */
   readonly kept: KeptState | null
-  /** The conversation that it continues, if the gateway keeps it; null otherwise. */
+  /** The continued conversation, if the gateway stores it; null otherwise. */
   readonly conversation: KeptConversation | null
 }
 
-/** Returns the state that a request names; null without any, as in a plain call. */
+/** Returns the state that a request names; null for a plain call, which names none. */
 export function stateFor(
   { kept: kinds }: Pick<ClientDialect, 'kept'>,
   json: Readonly<Record<string, unknown>>,
@@ -49,7 +49,7 @@ async function namedBy(
   return { kept: first ? await keptFor([first, ...others], caller, context) : null, conversation }
 }
 
-/** Throws in the words from which clients recover. */
+/** Returns the conversation before a request. Throws an error from which clients can recover. */
 async function conversationBefore(
   reference: KeptReference,
   caller: Caller,
@@ -64,8 +64,8 @@ async function conversationBefore(
 }
 
 /**
- * Returns which provider can serve a request with these references, according to the record. Throws for an
- * answer that is not on record.
+ * Returns the provider that can serve a request with these references, according to the record. Throws for an
+ * unrecorded answer.
  */
 async function keptFor(
   references: readonly [KeptReference, ...KeptReference[]],
@@ -98,7 +98,10 @@ async function keptFor(
   }
 }
 
-/** Returns what made it; null if that is not on record. Rejects with `not_found` for a file of another key. */
+/**
+ * Returns the provider, model and key that made an object; null if not recorded. Rejects with `not_found` for
+ * a file of another key.
+ */
 async function makerOf(
   kind: NonNullable<KeptReference['kind']['onRecord']>,
   id: string,

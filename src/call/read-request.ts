@@ -1,10 +1,10 @@
-// Reads a client's request by its dialect, and refuses anything that must not reach a provider.
+// Reads a client's request in its dialect, and refuses values that must not reach a provider.
 import type { ClientDialect, ReadRequest } from '../dialects/dialect.ts'
 import type { JsonBody } from '../http/body.ts'
 import type { Admitted } from '../http/endpoint.ts'
 import type { CallContext } from './context.ts'
 
-/** Throws if the request is refused. */
+/** Reads a request. Throws if it is refused. */
 export function readRequest(
   dialect: ClientDialect,
   { text, json }: JsonBody,

@@ -1,14 +1,14 @@
-// `answer_model: requested` of a route: puts the requested id in place of the provider's model name. Changes
-// the bytes of that member and no others; the dialect says where an answer names its model.
+// `answer_model: requested` of a route: replaces the provider's model name by the requested id. Changes only
+// the bytes of this member. The dialect decides where an answer names its model.
 import type { ParsedEvent } from '../core/call.ts'
 import type { ClientDialect } from '../dialects/dialect.ts'
 
-/** Returns an answer or an event with its model renamed, or as it is if it names none. */
+/** Returns an answer or an event with its model renamed. Returns it unchanged if it names no model. */
 export type Rename = (bytes: Buffer, parsed: ParsedEvent) => Buffer
 
 type Renamer = Pick<ClientDialect, 'renameModel'>
 
-// Latin-1 maps each byte to one character, so bytes that are not UTF-8 survive unchanged.
+// Encodes the model's name. Latin-1 maps each byte to one character, so invalid UTF-8 survives unchanged.
 const asLatin1 = (model: string): string => Buffer.from(JSON.stringify(model)).toString('latin1')
 
 /** Renames the model in a whole answer. */
@@ -21,7 +21,10 @@ export const renameAnswer =
 
 const DATA = /^(data: ?)(.*)$/gm
 
-/** Renames the model in an event. JSON over several `data:` lines keeps them: no value has a line end. */
+/**
+ * Renames the model in an event. JSON on several `data:` lines stays on them, since no value contains a line
+ * end.
+ */
 export const renameEvent =
   (dialect: Renamer, model: string): Rename =>
   (bytes, parsed) => {

@@ -1,5 +1,5 @@
-// A background call that no provider of its route can run by itself: the gateway runs it as an ordinary call,
-// and keeps its answer in its own store, where the client finds it. Knows no dialect by name.
+// Background calls that no provider of the route can run. The gateway runs them as ordinary calls and stores
+// the answers for the client. Names no dialect.
 import { type IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
@@ -13,8 +13,8 @@ import type { KeptResponse, ResponseStore } from '../responses-store/response-st
 import type { Router } from '../routing/router.ts'
 
 /**
- * Returns a background request as an ordinary one, if no target of its route can run it by itself and the
- * gateway may keep its answer; null otherwise. Throws for a request that is to be streamed.
+ * Converts a background request to an ordinary request, if no target of the route can run background calls
+ * and the gateway may store the answer. Returns null otherwise. Throws for a streamed request.
  */
 export function plainIfRunHere(
   { name, storing }: ClientDialect,
@@ -44,14 +44,14 @@ export interface RunOptions {
   readonly keyName: string | null
   readonly store: ResponseStore
   readonly storing: AnswerStoring
-  /** Request as it was received, and the response that it continues. */
+  /** Request as received, and the id of the response that it continues. */
   readonly text: string
   readonly previous: string | null
-  /** Stops the call; it then ends like one whose client has left. */
+  /** Stops the call. It then ends as if the client had disconnected. */
   readonly stop: () => void
 }
 
-/** Bytes of an answer that are searched for an error. */
+/** Maximum bytes of an answer that are searched for an error. */
 const MAX_ERROR_BYTES = 2 ** 16
 
 export class RunHere {
@@ -68,7 +68,7 @@ export class RunHere {
     this.id = `resp_here_${options.callId.replaceAll('-', '')}`
   }
 
-  /** Keeps the run, answers the client, and returns where the call itself is answered. */
+  /** Stores the run, answers the client, and returns the response object for the call itself. */
   async begin(response: ServerResponse, now: number, requestIdHeader: string): Promise<ServerResponse> {
     const { callId, keyName, storing, text } = this.#options
     const answer = storing.runs.queued(text, this.id, now)
@@ -78,19 +78,19 @@ export class RunHere {
     return detachedResponse(response.req, this.#sink)
   }
 
-  /** Ends it, and resolves when that is kept. */
+  /** Ends the run, and resolves once its end is stored. */
   async cancel(): Promise<void> {
     this.#options.stop()
     await this.#ended.promise
   }
 
-  /** Ends it because the gateway stops. */
+  /** Ends the run because the gateway is stopping. */
   async interrupt(): Promise<void> {
     this.#isStopping = true
     await this.cancel()
   }
 
-  /** Keeps how the call ended, unless its answer is kept. */
+  /** Stores the end of the call, unless its answer is stored. */
   async ended(
     { state, errorCode }: Pick<CallOutcome, 'state' | 'errorCode'>,
     isKept: boolean,
@@ -122,7 +122,7 @@ export class RunHere {
   }
 }
 
-/** Returns the error of a run whose gateway has stopped. */
+/** Returns the error of a run that ended because its gateway stopped. */
 const interruption = (callId: string) => ({
   code: 'interrupted',
   message: `The gateway stopped while it ran; its record, ${callId}, says what was spent. Ask again.`,
@@ -150,7 +150,10 @@ export class RunsHere {
     return this.#running.get(JSON.stringify([id, keyName])) ?? null
   }
 
-  /** Returns a kept response as it is now: one whose gateway has stopped since is interrupted. `limit`: its time, ms. */
+  /**
+   * Returns the present state of a stored response. It is interrupted if its gateway has stopped. `limit`:
+   * maximum time of a run, ms.
+   */
   shown(
     { run, answer }: KeptResponse,
     isRunning: boolean,
@@ -167,7 +170,7 @@ export class RunsHere {
       : storing.runs.ended(answer, interruption(run.callId))
   }
 
-  /** Lets the runs end for up to `graceMs`, and interrupts the others. */
+  /** Waits up to `graceMs` for runs to end, and interrupts the rest. */
   async close(graceMs: number): Promise<void> {
     const end = performance.now() + graceMs
     while (this.#running.size > 0 && performance.now() < end) await sleep(20)
@@ -175,13 +178,13 @@ export class RunsHere {
   }
 }
 
-/** Accepts what is written, like a client that reads everything; keeps its beginning. */
+/** Accepts all writes, like a client that reads everything. Stores the beginning. */
 class Sink extends Duplex {
   text = ''
 
   override _read(): void {}
 
-  /** For Node, which sets it on sockets. */
+  /** Required by Node, which calls this method on sockets. */
   setTimeout(): this {
     return this
   }
@@ -192,14 +195,14 @@ class Sink extends Duplex {
   }
 }
 
-/** Returns a response that no client waits for. */
+/** Returns a response without a waiting client. */
 function detachedResponse(request: IncomingMessage, sink: Sink): ServerResponse {
   const response = new ServerResponse(request)
   response.assignSocket(sink as unknown as Socket)
   return response
 }
 
-/** Returns the error in a written answer; null without one. */
+/** Returns the error in a written answer; null if there is none. */
 function errorIn(written: string): { readonly code: string; readonly message: string } | null {
   try {
     const { error } = JSON.parse(written.slice(written.indexOf('\r\n\r\n')))

@@ -1,4 +1,4 @@
-// Makes the error for an id that neither a route nor a provider has.
+// Builds the error for an id that belongs to no route and no provider.
 import { GatewayError } from '../core/errors.ts'
 
 export function unknownModel(model: string): GatewayError {

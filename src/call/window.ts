@@ -1,19 +1,20 @@
-// Puts targets whose known window cannot hold a request behind the others. Never leaves one out: the size of a request is
-// an estimate. Windows that the operator sets (`models.<id>.context`) do leave targets out, before this (ROUTE-12).
+// Moves targets with a known window that is too small for a request to the end. Leaves none out, because the
+// size of a request is only an estimate. Windows set by the operator (`models.<id>.context`) exclude targets
+// in an earlier step (ROUTE-12).
 import { mostOutput } from '../core/budget.ts'
 import { type Route, type Target, targetId } from '../core/call.ts'
 import type { RequestTraits } from '../core/request-traits.ts'
 import type { Provider } from '../providers/send.ts'
 
-/** Factor by which an estimate of the input may be too small. */
+/** Margin for the estimated input, which may be too low by this factor. */
 const MARGIN = 1.1
 
-/** Maximum tokens of a character. */
+/** Maximum tokens per character. */
 const MAX_TOKENS_PER_CHARACTER = 2
 
 /**
- * Returns the route with the targets that are known to be too small at its end. `text`: the body, which is
- * `json`.
+ * Returns the route with the targets known to be too small at the end. `text`: the body; `json`: the parsed
+ * body.
  */
 export function smallLast(
   route: Route,
@@ -27,7 +28,7 @@ export function smallLast(
   const smallest = Math.min(...candidates.map(windowOf))
   if (smallest === Number.POSITIVE_INFINITY) return route
   const output = mostOutput(json as Record<string, unknown>, 0)
-  // Most requests are so short that their tokens need not be estimated.
+  // Most requests are so short that no estimate is needed.
   if (text.length * MAX_TOKENS_PER_CHARACTER + output <= smallest) return route
   const needed = traits.inputTokens * MARGIN + output
   const isSmall = (target: Target) => windowOf(target) < needed

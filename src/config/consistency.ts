@@ -1,6 +1,6 @@
-// Checks that the parts of a configuration fit together: names that must exist, things that may occur only
-// once. Reads the file as written, not as the schema parsed it, so that a wrong value elsewhere hides
-// nothing. Skips values of the wrong type, which the schema reports.
+// Checks that the parts of a configuration are consistent: referenced names exist, and unique values occur
+// once. Reads the file as written, before the schema parses it, so that a wrong value elsewhere hides no
+// problem. Skips values of the wrong type, because the schema reports them.
 
 import { misplacement } from '../core/model-in-path.ts'
 import { regionIn } from '../shared/aws-region.ts'
@@ -33,7 +33,7 @@ export function inconsistencies(raw: unknown): Problem[] {
   ]
 }
 
-/** Returns a problem for each secret that the environment lacks, or that is unusable for its purpose. */
+/** Returns a problem for each secret that is missing in the environment or unusable for its purpose. */
 export function missingSecrets(raw: unknown, env: Env): Problem[] {
   const config = fields(raw)
   const store = fields(fields(config.responses).store)
@@ -85,7 +85,7 @@ const aKey = (path: PropertyKey[], name: unknown, remedy: string) => ({
   wrong: 'contains characters that no key has',
 })
 
-/** `telemetry` is present but undefined if the environment switches it off. */
+/** Checks traces. `telemetry` is present but undefined if the environment switches tracing off. */
 function traceProblems(config: Fields): Problem[] {
   const traced = Object.entries(fields(config.providers)).filter(
     ([, provider]) => fields(provider).trace === true,
@@ -148,7 +148,7 @@ function credentialProblems({ providers }: Fields): Problem[] {
   })
 }
 
-/** Signatures need a region; the settings of a cloud need the cloud. */
+/** Checks that signatures have a region, and that settings of a cloud come with this cloud. */
 function cloudProblems(path: PropertyKey[], { auth, aws, platform, dialect, base_url, ...rest }: Fields) {
   const found: Problem[] = []
   for (const [name, value] of Object.entries({ aws, entra: rest.entra }))
@@ -178,7 +178,7 @@ function keyPoolProblems(path: PropertyKey[], keys: readonly Fields[]): Problem[
   })
 }
 
-/** A credential of the caller's own is for one provider: a route with two would send it to both. */
+/** Checks that a caller's own credential reaches only one provider. A route with two would send it to both. */
 function callersProblems(targets: readonly Fields[], config: Fields): Problem[] {
   const providerOf = ({ model }: Fields) => String(model).split('/')[0]!
   const takesCallers = (id: string) => fields(fields(config.providers)[id]).auth === 'caller'
@@ -196,7 +196,7 @@ function callersProblems(targets: readonly Fields[], config: Fields): Problem[] 
   })
 }
 
-/** Paths are relative to the route. */
+/** Checks a route. Paths of problems are relative to it. */
 function routeProblems(id: string, route: Fields, config: Fields): Problem[] {
   const targets = list(route.targets).map(fields)
   const found: Problem[] = []
@@ -280,7 +280,7 @@ function passthroughProblems({ passthrough, passthrough_providers, providers }: 
       if (!known.includes(provider))
         return [{ path, message: `there is no provider ${quoted(provider)}${meant(provider, known)}` }]
       const { platform } = fields(fields(providers)[provider])
-      // Its paths and signatures are those of messages alone.
+      // The paths and signatures of a cloud exist only for messages.
       return platform === undefined
         ? []
         : [{ path, message: `${quoted(provider)} is at ${String(platform)}, which has no such endpoints` }]
@@ -295,7 +295,7 @@ function keyProblems(keys: readonly Fields[]): Problem[] {
   for (const [index, { name, digest }] of keys.entries()) {
     if (typeof name === 'string' && names.has(name))
       found.push({ path: ['keys', index, 'name'], message: `${quoted(name)} is used twice` })
-    // One key under two names would get the rights of the last entry.
+    // A key with two names would have the rights of the last entry.
     else if (typeof digest === 'string' && owners.has(digest))
       found.push({
         path: ['keys', index, 'digest'],
@@ -307,7 +307,7 @@ function keyProblems(keys: readonly Fields[]): Problem[] {
   return found
 }
 
-/** Returns why this is not a target; null if its provider exists. */
+/** Returns the reason why an id is not a target; null if its provider exists. */
 function unknownTarget(id: string, config: Fields): string | null {
   const providers = Object.keys(fields(config.providers))
   const [provider = '', ...model] = id.split('/')

@@ -1,4 +1,4 @@
-/** Ends of the paths that dialects append to the base address of a provider. */
+/** Paths that dialects append to a provider's base address. */
 const ENDPOINT_PATHS = [
   'chat/completions',
   'completions',
@@ -11,12 +11,12 @@ const ENDPOINT_PATHS = [
 
 const AT_THE_END = new RegExp(`/(${ENDPOINT_PATHS.join('|')})/*$`)
 
-/** Returns the path of an endpoint that an address ends with, such as `/chat/completions`; null if it ends with none. */
+/** Returns the endpoint's path at the end of an address, such as `/chat/completions`; null if there is none. */
 export const endpointIn = (address: string): string | null => {
   const [, path] = AT_THE_END.exec(address) ?? []
   return path === undefined ? null : `/${path}`
 }
 
-/** Returns an address without the path of an endpoint that it ends with, and without slashes at its end. */
+/** Returns an address without an endpoint's path and without slashes at its end. */
 export const withoutEndpoint = (address: string): string =>
   address.replace(AT_THE_END, '').replace(/\/+$/, '')

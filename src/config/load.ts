@@ -1,6 +1,6 @@
-// Makes a frozen Config from the file and the environment, with the secrets apart from everything that may be
-// printed. The only file that reads waybill.yaml or environment variables. Errors name line, path and remedy.
-// The settings themselves are in config/schema.ts.
+// Builds a frozen Config from the file and the environment. Keeps secrets separate from everything that may
+// be printed. The only file that reads waybill.yaml or environment variables. Errors name the line, the path
+// and the remedy. config/schema.ts defines the settings.
 import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { z } from 'zod'
@@ -17,9 +17,9 @@ import { inconsistencies, missingSecrets } from './consistency.ts'
 import { withOtelVariables } from './otel.ts'
 import { configJsonSchema, priceFile, schema } from './schema.ts'
 
-/** The configuration. Safe to print: it holds no secret. Durations in ms, sizes in bytes. */
+/** The configuration. Safe to print, because it contains no secret. Durations are in ms, sizes in bytes. */
 export type Config = Readonly<z.output<typeof schema>> & {
-  /** What `waybill models sync` wrote beside the configuration. */
+  /** Facts that `waybill models sync` wrote next to the configuration. */
   readonly synced?: FactLayer
 }
 export type ProviderConfig = Config['providers'][string]
@@ -38,19 +38,19 @@ export interface ProxyVariables {
 /** The configuration and, separately, the secrets. */
 export interface Loaded {
   readonly config: Config
-  /** Maps each provider to its key, and `provider/name` to one of several. */
+  /** Keys by provider, or by `provider/name` if the provider has several keys. */
   readonly secrets: ReadonlyMap<string, string>
   /** Address of the shared log, a secret; absent without `fleet`, and in replay. */
   readonly fleetUrl?: string | undefined
-  /** Proxies for providers, whose URLs may hold passwords; absent in replay. */
+  /** Proxies for providers; their URLs may contain passwords. Absent in replay. */
   readonly proxies?: ProxyVariables | undefined
   /** Headers for the collector of traces, a secret. */
   readonly telemetryHeaders?: string | undefined
-  /** Key that encrypts kept responses, a secret; absent if none are kept. */
+  /** Key that encrypts stored responses, a secret; absent if none are stored. */
   readonly responsesKey?: string | undefined
 }
 
-/** Settings of earlier versions. */
+/** Settings that had other names in earlier versions. */
 export const RENAMED_SETTINGS: Renames = { 'providers.*.api': 'dialect' }
 
 /** Thrown for a configuration that cannot be used. `problems` are complete lines for a person. */
@@ -65,15 +65,15 @@ export class ConfigError extends Error {
 
 export interface LoadOptions {
   readonly env: Readonly<Record<string, string | undefined>>
-  /** In replay no provider is reached, so a missing key is no error. */
+  /** True in replay. A missing key is then no error, because no provider is reached. */
   readonly replay?: boolean
-  /** Leaves the file of `waybill models sync` unread. */
+  /** True to ignore the file of `waybill models sync`. */
   readonly ignoreSynced?: boolean
 }
 
 /**
- * Maximum size of a configuration or a price table, bytes. All calls wait while it is read again: 5,000
- * routes take a third of a second.
+ * Maximum size of a configuration or a price table, bytes. All calls wait during a reload; 5,000 routes take
+ * a third of a second.
  */
 const MAX_BYTES = 2 ** 19
 
@@ -109,7 +109,7 @@ export function loadConfig(file: string, options: LoadOptions): Loaded {
 /** Returns the file of `waybill models sync` for a configuration: waybill.models.yaml beside waybill.yaml. */
 export const syncedFile = (file: string): string => `${file.replace(/\.ya?ml$/, '')}.models.yaml`
 
-/** Maximum size of that file, bytes. */
+/** Maximum size of the synced file, bytes. */
 const MAX_SYNCED_BYTES = 2 ** 22
 
 function readSynced(file: string): FactLayer | undefined {
@@ -145,7 +145,7 @@ const withFullPaths = (
     ]),
   )
 
-/** Returns the path of a file if it holds certificates. */
+/** Returns the path of a file if it contains certificates. */
 function certificates(setting: string, file: string): string {
   try {
     if (readBounded(file, MAX_BYTES).includes('-----BEGIN CERTIFICATE-----')) return file
@@ -155,7 +155,7 @@ function certificates(setting: string, file: string): string {
   throw new ConfigError([`${setting}: ${file} holds no certificate in PEM`])
 }
 
-/** Returns the models with the prices of `file` for those that the configuration does not price. */
+/** Returns the models. Models without a price in the configuration have the price in `file`. */
 function withPrices({ models }: Config, file: string): Config['models'] {
   let text: string
   try {
@@ -175,7 +175,7 @@ function withPrices({ models }: Config, file: string): Config['models'] {
   return { ...models, ...Object.fromEntries(priced) }
 }
 
-/** Does the same for a text; `file` only appears in errors. */
+/** Checks and freezes the configuration in `text`. `file` only appears in errors. */
 export function parseConfig(text: string, file: string, { env, replay = false }: LoadOptions): Loaded {
   const yaml = readYaml(text, file)
   const renamed = yaml.broken
@@ -197,7 +197,7 @@ export function parseConfig(text: string, file: string, { env, replay = false }:
   const config = schema.parse(raw)
   const secrets = new Map<string, string>()
   if (!replay)
-    // in replay no provider is reached, so no key is needed
+    // replay reaches no provider, so no key is needed
     for (const [id, { key, keys = [] }] of Object.entries(config.providers))
       for (const [name, variable] of [[id, key], ...keys.map((each) => [`${id}/${each.name}`, each.key])]) {
         const value = variable && env[variable.slice(1)]?.trim()
@@ -211,7 +211,7 @@ export function parseConfig(text: string, file: string, { env, replay = false }:
   return { config: Object.freeze(config), secrets, fleetUrl, telemetryHeaders, responsesKey, proxies }
 }
 
-/** Throws ConfigError for a proxy that is no URL. */
+/** Returns the proxies in the environment. Throws ConfigError for a proxy that is not a URL. */
 function proxiesIn(env: LoadOptions['env']): ProxyVariables {
   const read = (name: string) => env[name.toLowerCase()]?.trim() || env[name]?.trim() || undefined
   const [http, https] = ['HTTP_PROXY', 'HTTPS_PROXY'].map((name) => {
@@ -226,7 +226,7 @@ function proxiesIn(env: LoadOptions['env']): ProxyVariables {
   return { http, https, except: read('NO_PROXY') }
 }
 
-/** Returns the problems as lines: first those of environment variables, then in the order of the file. */
+/** Returns the problems as lines: first environment variables, then settings in the order of the file. */
 function linesOf(
   problems: readonly Problem[],
   { offsetOf, placeOf }: ReturnType<typeof readYaml>,
@@ -246,7 +246,10 @@ function linesOf(
 const nameOf = (path: readonly PropertyKey[]): string =>
   path.map((part) => escaped(String(part))).join('.') || 'file'
 
-/** Returns the file's settings with those of environment variables. `variables`: setting -> variable. */
+/**
+ * Returns the file's settings, overridden by environment variables. `variables`: the variable of each
+ * setting.
+ */
 function override(
   raw: unknown,
   env: LoadOptions['env'],

@@ -1,19 +1,19 @@
-// Reads settings for traces from the variables of OpenTelemetry's specification. These are set for all
-// programs on a machine, so they count only if the file has `telemetry`, and the file takes precedence. Pure.
+// Reads settings for traces from the variables of OpenTelemetry's specification. These variables are set for
+// all programs on a machine, so they apply only if the file has `telemetry`. The file takes precedence. Pure.
 
 type Env = Readonly<Record<string, string | undefined>>
 type Fields = Readonly<Record<string, unknown>>
 
 export interface FromEnvironment {
-  /** `telemetry` with the environment's settings; undefined if the environment switches it off. */
+  /** `telemetry` with the environment's settings; undefined if the environment switches tracing off. */
   readonly telemetry: Fields | undefined
-  /** Setting -> the variable that set it. */
+  /** Variables by the setting that they set. */
   readonly variables: ReadonlyMap<string, string>
-  /** Complete lines for a person. */
+  /** Problems, as complete lines for a person. */
   readonly problems: readonly string[]
 }
 
-/** Share of sampled calls (null: from OTEL_TRACES_SAMPLER_ARG), and true if the caller of a trace decides. */
+/** Share of sampled calls (null: read from OTEL_TRACES_SAMPLER_ARG), and true if a trace's caller decides. */
 const SAMPLERS: Readonly<Record<string, readonly [share: number | null, followCaller: boolean]>> = {
   always_on: [1, false],
   always_off: [0, false],
@@ -78,7 +78,7 @@ export function withOtelVariables(file: Fields, env: Env): FromEnvironment {
   return { telemetry, variables, problems }
 }
 
-/** Parses `name=value` pairs separated by commas, values percent-encoded, as in W3C Baggage. */
+/** Parses comma-separated `name=value` pairs with percent-encoded values, as in W3C Baggage. */
 export function pairsIn(text: string): Record<string, string> {
   const pairs = text.split(',').flatMap((pair): [string, string][] => {
     const at = pair.indexOf('=')

@@ -1,5 +1,5 @@
-// Providers that `waybill init` offers: base URL, dialect, usual variable of the key, and a model or two to
-// start with. All of them are in the price table. Knows nothing of the user's machine.
+// Providers that `waybill init` offers: base URL, dialect, usual environment variable of the key, and one or
+// two models to start with. All models are in the price table. Independent of the user's machine.
 import type { DIALECT_NAMES, STRATEGIES } from './schema.ts'
 
 export interface Preset {
@@ -8,7 +8,7 @@ export interface Preset {
   readonly baseUrl: string
   /** Environment variable that the provider's own tools read. */
   readonly keyVariable: string
-  /** The first is for everyday work, the last for cheap tasks. */
+  /** Models: the first for everyday work, the last for cheap tasks. */
   readonly models: readonly [string, ...string[]]
 }
 
@@ -106,7 +106,7 @@ export const PRESETS: readonly Preset[] = [
   },
 ]
 
-/** Preferences for everyday calls, each with the strategy that follows from it. */
+/** Preferences for everyday calls, each with the resulting strategy. */
 export const PREFERENCES = ['order', 'price', 'speed'] as const
 export type Preference = (typeof PREFERENCES)[number]
 

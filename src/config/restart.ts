@@ -1,7 +1,7 @@
 // Settings that a running gateway cannot change. Pure.
 import type { Config } from './load.ts'
 
-/** Settings that a running gateway cannot change, each with the value to compare. */
+/** Settings that a running gateway cannot change, each with a function for the value to compare. */
 const FIXED: Readonly<Record<string, (config: Config) => unknown>> = {
   'server.host': ({ server }) => server.host,
   'server.port': ({ server }) => server.port,

@@ -1,6 +1,6 @@
-// Every setting of waybill.yaml with its type, default and meaning. The schema is the reference:
+// Every setting of waybill.yaml with its type, default and meaning. The schema is the reference.
 // docs/configuration.md and the JSON Schema for editors are generated from it, so each setting has a
-// description. Reads no file and no environment; consistency.ts checks that the parts fit together.
+// description. Reads no file and no environment. consistency.ts checks that the parts are consistent.
 import { z } from 'zod'
 import { PURPOSES } from '../core/call.ts'
 import { LOSSES, type Loss } from '../core/losses.ts'
@@ -21,7 +21,10 @@ const UNITS: Record<string, number> = {
   GiB: 2 ** 30,
 }
 
-/** A number with a unit, such as `5s` or `20MiB`, in whole base units (ms, bytes). `title`: for the docs. */
+/**
+ * Parses a number with a unit, such as `5s` or `20MiB`, to whole base units (ms, bytes). `title`: name in the
+ * docs.
+ */
 const quantity = (title: string, units: string[], example: string) => {
   const wrong = `must be a number and a unit, such as ${example}`
   return z
@@ -32,7 +35,7 @@ const quantity = (title: string, units: string[], example: string) => {
 }
 
 const duration = quantity('duration', ['ms', 's', 'm', 'h'], '5s')
-/** A duration used by a timer. Timers count ms in 31 bits and fire at once beyond that. */
+/** A duration for a timer. Timers count ms in 31 bits and fire immediately beyond this limit. */
 const wait = duration.refine((ms) => ms < 2 ** 31, 'must be at most 596h, because no timer lasts longer')
 const bytes = quantity('size', ['B', 'KiB', 'MiB', 'GiB'], '20MiB')
 /** Name of a provider or a gateway key. */
@@ -57,7 +60,7 @@ const baseUrl = z.url({ protocol: /^https?$/ }).superRefine((text, context) => {
   else if (url.search || url.hash) complain('must not contain a query or fragment')
 })
 
-/** Kinds of output of a model; the first is the default. */
+/** Kinds of model by output. The first is the default. */
 export const MODEL_TYPES = ['chat', 'embedding', 'image'] as const
 
 /** All dialects; `dialects/registry.ts` holds an entry for each. */
@@ -69,10 +72,10 @@ export const PLATFORM_NAMES = ['bedrock', 'vertex'] as const
 /** Scope of tokens for Azure OpenAI. */
 export const ENTRA_SCOPE = 'https://cognitiveservices.azure.com/.default'
 
-/** Ways to authenticate at a provider without a key; `credentials/registry.ts` makes them. */
+/** Ways to authenticate at a provider without a key; `credentials/registry.ts` implements them. */
 const AUTH_NAMES = ['caller', 'aws', 'google', 'entra'] as const
 
-/** Groups of dialects by owner. `openai` leaves out those that only OpenAI itself serves. */
+/** Groups of dialects by owner. `openai` excludes dialects that only OpenAI itself serves. */
 const ALIASES: Readonly<Record<string, readonly string[]>> = {
   openai: ['chat', 'embeddings', 'images'],
   anthropic: ['messages'],
@@ -80,7 +83,7 @@ const ALIASES: Readonly<Record<string, readonly string[]>> = {
 
 const dialect = z.enum(['openai', 'anthropic', ...DIALECT_NAMES])
 
-/** Groups of endpoints that are relayed without being understood; `passthrough/operations.ts` lists their paths. */
+/** Groups of endpoints that are relayed uninterpreted; `passthrough/operations.ts` lists their paths. */
 export const PASSTHROUGH_NAMES = [
   'audio',
   'moderations',
@@ -91,7 +94,7 @@ export const PASSTHROUGH_NAMES = [
   'batches',
 ] as const
 
-/** Reference $NAME to an environment variable that holds a secret. */
+/** A reference $NAME to an environment variable with a secret. */
 const secret = (what: string) =>
   z.string().superRefine((text, context) => {
     if (/^\$[A-Za-z_]\w*$/.test(text)) return
@@ -279,7 +282,7 @@ const price = z
       .describe('US dollars per image, for models with such a price. Their tokens then cost nothing.'),
   })
   .superRefine(({ input, output, over }, context) => {
-    if (context.issues.length > 0) return // a misspelled member is missing as well
+    if (context.issues.length > 0) return // a misspelled member also counts as missing
     const message =
       (input === undefined) !== (output === undefined)
         ? 'needs both `input` and `output`, or neither'
@@ -289,7 +292,7 @@ const price = z
     if (message !== null) context.addIssue({ code: 'custom', message })
   })
 
-/** Content of a separate price file, which `prices` names. */
+/** Content of the separate price file that `prices` names. */
 export const priceFile = z.record(z.string().regex(/^[^/]+\/.+$/, 'expected provider/model'), price)
 
 const tokens = z.int().positive()
@@ -370,10 +373,10 @@ const rule = z.strictObject({
     .describe('A tier of the route, or one of its targets (provider/model). Only these are tried.'),
 })
 
-/** Headers that the gateway itself writes, or that hold a credential. */
+/** Headers that the gateway itself writes, or that contain a credential. */
 const RESERVED_HEADERS =
   /^(authorization|proxy-.*|x-api-key|api-key|x-goog-api-key|x-gateway-.*|host|connection|content-.*|transfer-encoding|te|trailer|upgrade|expect|cookie|accept-encoding)$/i
-/** Members that decide where a call goes and how its answer is read. */
+/** Members that decide the target of a call or the format of its answer. */
 const RESERVED_MEMBERS = ['model', 'stream', 'stream_options']
 const RESERVED_MEMBER = `cannot be changed here: ${RESERVED_MEMBERS.join(', ')}`
 
@@ -524,7 +527,7 @@ const artifacts = z.strictObject({
   bodies: z.boolean().default(false).describe('Keep requests and answers too, prompts included.'),
 })
 
-/** Requests are counted over at most a day. */
+/** Maximum period over which requests are counted: one day. */
 const ONE_DAY = 24 * UNITS.h!
 
 const budget = z.strictObject({

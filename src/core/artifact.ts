@@ -1,28 +1,30 @@
-// Observations of a call for its artifact: methods, paths, sizes, times, harmless headers. Cheap to collect,
-// and put into words only when the artifact is written. Bodies are included only if the operator enabled
-// them.
+// Observations of a call for its artifact: methods, paths, sizes, times, harmless headers. Collecting them is
+// cheap; they are formatted only when the artifact is written. Bodies are included only if the operator
+// enabled them.
 import type { IncomingHttpHeaders } from 'node:http'
 import { createMask, type Mask } from '../shared/redact.ts'
 import type { Call, CallOutcome, Target } from './call.ts'
 
-/** Headers whose values are shown; others appear by name only. */
+/** Headers that are shown with their values. All others appear by name only. */
 const SHOWN =
   /^(accept|accept-encoding|cache-control|content-encoding|content-length|content-type|date|retry-after|retry-after-ms|transfer-encoding|user-agent|x-request-id|x-should-retry|x-ratelimit-.+|[a-z]+-(processing-ms|version))$/
 
-/** Maximum chunks of an answer whose times are recorded. */
+/** Maximum chunks of an answer for which times are recorded. */
 const MAX_CHUNKS = 500
-/** Maximum fields of a request whose names are recorded; longer texts than `MAX_FIELD_LENGTH` are no names. */
+/** Maximum recorded field names of a request. Texts longer than `MAX_FIELD_LENGTH` do not count as names. */
 const MAX_FIELDS = 100
 const MAX_FIELD_LENGTH = 256
-/** Maximum bytes of a body that are recorded. */
+/** Maximum recorded bytes of a body. */
 const MAX_BODY_BYTES = 4 * 2 ** 20
 
-/** By name, or names and values in turn. Stored as they are, and read only when an artifact is made. */
+/**
+ * Headers by name, or as a list of names and values in turn. Stored unchanged and read only for an artifact.
+ */
 type Headers = IncomingHttpHeaders | readonly string[]
 
 /**
- * One request to a provider and its answer, as it arrives. Flat, because the traces of the newest calls
- * outlive them, and the garbage collector copies everything that stays.
+ * One request to a provider and its arriving answer. A flat object, because traces outlive their calls and
+ * the garbage collector copies everything that survives.
  */
 export class AnswerTrace {
   readonly target: Target
@@ -36,7 +38,7 @@ export class AnswerTrace {
   #status: number | null = null
   #responseHeaders: IncomingHttpHeaders | null = null
   #respondedAt: number | null = null
-  /** Time and size in turn. */
+  /** Times and sizes of the chunks, in turn. */
   readonly #chunks: number[] = []
   #body: Buffer[] | null = null
   #count = 0
@@ -77,13 +79,13 @@ export class AnswerTrace {
     }
   }
 
-  /** `how`: `complete`, or why the answer ended early. */
+  /** Ends the trace. `how`: `complete`, or the reason for an early end. */
   end(how: string): void {
     this.#how = how
     this.#endedAt = since(this.#start)
   }
 
-  /** Bytes of memory it retains. */
+  /** Retained memory, in bytes. */
   get weight(): number {
     return (this.#requestBody?.length ?? 0) + (this.#bodies ? Math.min(this.#bytes, MAX_BODY_BYTES) : 0)
   }
@@ -141,14 +143,14 @@ export class CallTrace {
     this.#fields = fieldsOf(json)
   }
 
-  /** Records that a request is about to leave; returns a trace for its answer. */
+  /** Records that a request is about to be sent. Returns a trace for its answer. */
   exchange(target: Target, path: string, headers: readonly string[], body: string): AnswerTrace {
     const answer = new AnswerTrace(target, path, headers, body, this.#bodies, this.#start)
     this.#answers.push(answer)
     return answer
   }
 
-  /** Bytes of memory it retains. */
+  /** Retained memory, in bytes. */
   get weight(): number {
     let bytes = this.#body?.length ?? 0
     for (const { weight } of this.#answers) bytes += weight
@@ -156,9 +158,9 @@ export class CallTrace {
   }
 
   /**
-   * Returns a function that makes the artifact as JSON text, with everything `mask` knows masked, and the
-   * client's own key, which a provider may repeat. It retains only this trace of the call, because it may
-   * wait for a while.
+   * Returns a function that builds the artifact as JSON text. Masks the secrets of `mask` and the client's
+   * own key, which a provider may repeat. The function may wait for a while, so it retains only the trace of
+   * the call.
    */
   ended(outcome: CallOutcome, mask: Mask): () => string {
     return () => {
@@ -182,7 +184,7 @@ export class CallTrace {
   }
 }
 
-/** Returns a body if bodies are recorded, else null. */
+/** Returns the body if bodies are recorded; null otherwise. */
 const noted = (text: string, bodies: boolean): string | null =>
   bodies && text.length <= MAX_BODY_BYTES ? text : null
 
@@ -214,7 +216,7 @@ const credentials = (headers: Headers): string[] =>
 
 const since = (start: number): number => Math.round((performance.now() - start) * 100) / 100
 
-/** Returns the values of harmless headers; null for every other name. */
+/** Returns all header names, with values for harmless headers and null for all others. */
 const shown = (headers: Headers, mask: Mask): Record<string, string | null> =>
   Object.fromEntries(
     pairsOf(headers).map(([name, value]) => [mask(name), SHOWN.test(name) ? mask(String(value)) : null]),

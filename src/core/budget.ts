@@ -1,5 +1,6 @@
-// Estimates the cost of a call before its usage is known: its input is estimated, its output is the maximum
-// it asks for, at the tier and speed that it asks for, with the provider's tools that it offers. A budget reserves this while the call is open, and charges it if no cost is reported. Pure.
+// Estimates the cost of a call before its usage is known. Counts the estimated input, the maximum output, and
+// the provider's tools that the call offers, at the requested tier and speed. A budget reserves this amount
+// during the call and charges it if no cost is reported. Pure.
 
 import type { Cost } from '../pricing/cost.ts'
 import type { Pricer } from '../pricing/pricing.ts'
@@ -7,7 +8,7 @@ import type { Target } from './call.ts'
 import { label, type Served } from './served.ts'
 import { binaryParts } from './token-estimate.ts'
 
-/** Output tokens assumed for a call that sets no maximum. */
+/** Output tokens assumed for a call without a maximum. */
 const DEFAULT_OUTPUT_TOKENS = 4_096
 /** Input tokens assumed for a picture, a sound or a file. */
 const BINARY_TOKENS = 1_500
@@ -17,10 +18,10 @@ export interface Claim {
   readonly callId: string
   readonly keyName: string
   readonly sessionId: string | null
-  /** US dollars, at its most expensive target. */
+  /** Reserved US dollars, at the most expensive target. */
   readonly usd: number
   /**
-   * Returns the cost of its input, or of the whole call, at a target, US dollars; 0 if the price is unknown.
+   * Returns the cost of the call, or of its input, at a target, in US dollars; 0 if the price is unknown.
    */
   costAt(target: Pick<Target, 'provider' | 'model'>, part: 'input' | 'all'): number
 }
@@ -34,7 +35,7 @@ export interface ClaimOptions {
   readonly textTokens: number
   readonly body: Readonly<Record<string, unknown>>
   readonly price: Pricer
-  /** Returns the output tokens that a provider is asked for if the client sets no maximum, if known. */
+  /** Returns the output limit that a provider receives if the client sets none, if known. */
   readonly outputOf?: ((provider: string) => number | undefined) | undefined
   /** Milliseconds since the epoch. */
   readonly at: number
@@ -51,7 +52,7 @@ export function claimOf(options: ClaimOptions): Claim {
     const costOf = (served: Served | undefined) => price(target, { ...NOTHING, ...counts, served }, at)
     const { usd, flat } = costOf(undefined)
     if (flat) return 0
-    // It may be served as asked, or at the listed price. What is not known there is not set aside for.
+    // The provider may serve the call as asked or at the listed price. Unknown prices count as 0.
     return Math.max(
       usd ?? 0,
       (asked && costOf(part === 'all' ? asked : { ...asked, tools: undefined }).usd) ?? 0,
@@ -61,13 +62,13 @@ export function claimOf(options: ClaimOptions): Claim {
   return { callId, keyName, sessionId, usd, costAt }
 }
 
-/** Uses of one of the provider's tools that are set aside for, if the request does not limit them. */
+/** Number of uses reserved for each of the provider's tools, if the request sets no limit. */
 const DEFAULT_TOOL_USES = 5
 
-/** Date or version after the name of a provider's tool. */
+/** Date or version at the end of a provider tool's name. */
 const TOOL_VERSION = /_(preview(_\d[\d_]*)?|\d{8})$/
 
-/** Returns how a request asks to be served; undefined if it leaves everything to the provider. */
+/** Returns the requested tier, speed and tools; undefined if the request leaves all of them to the provider. */
 function askedOf({
   service_tier,
   serviceTier,
@@ -98,16 +99,16 @@ const NOTHING = { cached_input: null, cache_write: null, reasoning: null }
 export const isPriced = (price: Pricer, target: Target, at: number): boolean =>
   isKnown(price(target, { ...NOTHING, input: 1, output: 1, images: 1 }, at))
 
-/** A subscription pays whatever it costs. */
+/** Returns true for a known cost. A subscription covers any cost. */
 const isKnown = ({ usd, flat }: Cost): boolean => flat === true || usd !== null
 
-/** Providers' names for the maximum of output tokens and for the number of answers, without case and "_". */
+/** Providers' names for the output limit and for the number of answers, in lower case and without "_". */
 const MOST = /^(max(completion|output|new)?tokens|maxtokenstosample|maxgenlen|n(um)?predict)$/
 const ANSWERS = /^(n|bestof|candidatecount|numgenerations)$/
-/** Members that may hold them, normalized likewise. */
+/** Members that may contain these settings, in lower case and without "_". */
 const SETTINGS = /^(generationconfig|inferenceconfig|options|parameters|extrabody)$/
 
-/** Returns the largest maximum: a call may set several, and providers differ in which one they honour. */
+/** Returns the largest output limit. A call may set several, and providers honour different ones. */
 export function mostOutput(body: ClaimOptions['body'], byDefault = DEFAULT_OUTPUT_TOKENS): number {
   const named = (wanted: RegExp, members: object) =>
     Object.entries(members).flatMap(([name, value]) =>
@@ -121,7 +122,7 @@ export function mostOutput(body: ClaimOptions['body'], byDefault = DEFAULT_OUTPU
   return (stated(MOST) ?? byDefault) * (stated(ANSWERS) ?? 1)
 }
 
-/** Some providers also accept a number in quotes. */
+/** Returns the largest number. Some providers also accept numbers in quotes. */
 const largest = (values: readonly unknown[]): number | null => {
   const counts = values.map((value) => (typeof value === 'string' ? Number(value) : value)).filter(isCount)
   return counts.length > 0 ? Math.max(...counts) : null

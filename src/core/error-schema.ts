@@ -1,4 +1,4 @@
-// Schema of an error's body. Apart from errors.ts because the store's threads need no schemas, and loading
+// Schema of an error's body. Separate from errors.ts, because the store's threads need no schemas and loading
 // zod took half of their start-up time.
 import { z } from 'zod'
 

@@ -1,7 +1,7 @@
-// Every error that the gateway itself sends: one class, one wire body, one table of codes. Knows nothing of
-// HTTP servers, providers or storage.
+// All errors that the gateway itself sends: one class, one body format, one table of codes. Independent of
+// HTTP servers, providers and storage.
 
-/** Status and OpenAI error type of each code, contract "Errors". */
+/** HTTP status and OpenAI error type of each code. See "Errors" in the contract. */
 export const CODES = {
   invalid_json: [400, 'invalid_request_error'],
   invalid_request: [400, 'invalid_request_error'],
@@ -40,8 +40,8 @@ export const CODES = {
 export type ErrorCode = keyof typeof CODES
 
 /**
- * A failure with a code of the contract. The message is for the client: what happened and what to do. It
- * never holds a secret or a body.
+ * A failure with an error code from the contract. The message tells the client what happened and what to do.
+ * It never contains a secret or a body.
  */
 export class GatewayError extends Error {
   override readonly name = 'GatewayError'
@@ -52,9 +52,9 @@ export class GatewayError extends Error {
   readonly param: string | null
   /** Seconds after which a retry may succeed; null if not known. */
   readonly retryAfter: number | null
-  /** False: the same request fails until `retryAfter`, which is far; null if that is not known. */
+  /** False if the same request will fail until `retryAfter`, a distant time. Null if unknown. */
   readonly mayRetry: boolean | null
-  /** For programs, in dialects whose errors have a place for it. */
+  /** Details for programs, in dialects with a member for details in their errors. */
   readonly details: Readonly<Record<string, unknown>> | null
 
   constructor(
@@ -79,14 +79,14 @@ export class GatewayError extends Error {
     this.details = options.details ?? null
   }
 
-  /** Returns the error body, the same on every route. */
+  /** Returns the error body. It is the same on every route. */
   body(requestId: string): string {
     const { message, type, param, code } = this
     return JSON.stringify({ error: { message, type, param, code }, request_id: requestId })
   }
 }
 
-/** Turns anything thrown into a GatewayError; an unknown error becomes an opaque `internal`. */
+/** Converts any thrown value to a GatewayError. An unknown error becomes an opaque `internal`. */
 export function asGatewayError(thrown: unknown): GatewayError {
   if (thrown instanceof GatewayError) return thrown
   return new GatewayError('internal', 'The gateway failed; its process log says why under this request id.', {
@@ -94,7 +94,7 @@ export function asGatewayError(thrown: unknown): GatewayError {
   })
 }
 
-/** Makes the error for a call whose previous answer is missing, with OpenAI's code, which clients check. */
+/** Builds the error for a missing previous answer, with OpenAI's code, which clients check. */
 export const previousResponseNotFound = (why: string): GatewayError =>
   new GatewayError(
     'previous_response_not_found',

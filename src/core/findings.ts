@@ -1,27 +1,27 @@
-// Findings about the state of the gateway, worded for `waybill doctor` and the page. Pure; knows only the
+// Findings about the state of the gateway, as texts for `waybill doctor` and the page. Pure; uses only the
 // configuration and its arguments.
 import type { Config } from '../config/load.ts'
 import { createPricer, PRICE_TABLE, pricingOf } from '../pricing/pricing.ts'
 
 export interface Finding {
-  /** `note`: worth knowing, nothing to repair. */
+  /** `note`: useful to know, but nothing to repair. */
   readonly verdict: 'ok' | 'note' | 'BAD'
   /** The finding and, if something is wrong, what to do. */
   readonly text: string
 }
 
-/** Share of a cap from which the deletion of the oldest calls is reported. */
+/** Used share of a cap from which the coming deletion of the oldest calls is reported. */
 const CAP_WARNING_SHARE = 0.9
 const MIB = 2 ** 20
 
-/** Level of one of the caps of retention. */
+/** Fill level of one retention cap. */
 interface Fill {
   readonly name: 'rows' | 'days' | 'bytes'
   readonly have: number
   readonly cap: number
 }
 
-/** Reports how full the record is. `running`: a running gateway deletes the excess. */
+/** Reports the fill levels of the record. `running`: true if a running gateway deletes the excess. */
 export function fillFindings(fills: readonly Fill[], running: boolean): Finding[] {
   const told = fills.map(({ name, have, cap }) => {
     const size = name === 'bytes' ? MIB : 1
@@ -52,11 +52,11 @@ export function fillFindings(fills: readonly Fill[], running: boolean): Finding[
 /** Formats a number with at most one decimal. */
 const short = (value: number): string => String(Math.round(value * 10) / 10)
 
-/** Age from which a newer price table may know newer models. */
+/** Age in days from which prices count as old, since a newer table may contain newer models. */
 export const OLD_PRICES_DAYS = 60
 const DAY = 86_400_000
 
-/** Reports the age of the built-in prices, and the targets whose cost will be null. */
+/** Reports the age of the built-in prices, and the targets for which the cost will be null. */
 export function priceFindings(config: Config, now = Date.now()): Finding[] {
   const { name, version, date } = PRICE_TABLE
   const days = Math.floor((now - Date.parse(date)) / DAY)

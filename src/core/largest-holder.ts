@@ -1,12 +1,12 @@
-// Chooses whose work to drop when memory is short: that of the key that holds most, so that no key can
-// squeeze out the others.
+// Chooses the work to drop when memory is short: the work of the key that holds the most bytes. So no key can
+// displace all others.
 
 export interface HolderShare {
   readonly keyName: string | null
   readonly bytes: number
 }
 
-/** Returns the shares of the key that holds most, in order. */
+/** Returns the shares of the key that holds the most bytes, in order. */
 export function ofGreediest<S extends HolderShare>(shares: Iterable<S>): S[] {
   const byKey = new Map<string | null, { bytes: number; shares: S[] }>()
   let most = { bytes: 0, shares: [] as S[] }

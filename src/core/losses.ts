@@ -1,6 +1,6 @@
-// Losses of translations, as words that stay the same from version to version: they appear on the attempt, in
-// `X-Gateway-Lossy`, in `on_loss` of a route and as a label in the metrics. docs/losses.md is made from this
-// table.
+// Losses of translations, as names that stay stable from version to version. They appear on the attempt, in
+// `X-Gateway-Lossy`, in `on_loss` of a route and as a label in the metrics. docs/losses.md is generated from
+// this table.
 
 export const LOSSES = {
   cache_control:
@@ -75,8 +75,8 @@ export const LOSSES = {
 } as const satisfies Record<string, string>
 
 /**
- * Losses of a session that moves to another key of its provider. The gateway takes nothing out of the request;
- * the provider may no longer have, or be able to read, what belongs to the other key's account.
+ * Losses of a session that moves to another key of its provider. The gateway removes nothing from the
+ * request. The provider may be unable to find or read data of the first key's account.
  */
 export const MOVE_LOSSES = {
   'key.cache': 'The prompt that the provider has cached for the key that served the session before.',
@@ -87,13 +87,13 @@ export const MOVE_LOSSES = {
 /** Members with sealed reasoning, in all dialects. */
 const SEALED = /"(encrypted_content|signature|thoughtSignature|thought_signature|reasoning_details)"\s*:/
 
-/** Returns what a request loses with the key that served its session. */
+/** Returns the losses of a request if its session moves to another key. */
 export const lossesOfMove = (text: string): (keyof typeof MOVE_LOSSES)[] =>
   SEALED.test(text) ? ['key.cache', 'key.reasoning'] : ['key.cache']
 
 export type Loss = keyof typeof LOSSES
 
-/** Collects the words of one translation, each once. */
+/** Collects the losses of one translation, each once. */
 export class Losses {
   readonly #words = new Set<Loss>()
 
@@ -101,12 +101,12 @@ export class Losses {
     this.#words.add(word)
   }
 
-  /** Adds a loss if there is a value to lose. */
+  /** Adds a loss if there is a value that can be lost. */
   of(value: unknown, word: Loss): void {
     if (value !== undefined && value !== null) this.#words.add(word)
   }
 
-  /** Returns the words in alphabetical order. */
+  /** Returns the losses in alphabetical order. */
   list(): Loss[] {
     return [...this.#words].sort()
   }

@@ -1,24 +1,27 @@
-// Checks that a model's name stays in its place as a part of a path, as at Gemini, however the server or a
-// proxy in front of it reads the path. The same rule holds for all dialects, so that a name means the same
-// everywhere. Knows nothing of providers.
+// Checks that a model's name cannot change the meaning of a path that contains it, as Gemini's paths do. The
+// check covers different ways in which servers and proxies read paths. It applies to all dialects, so that a
+// name means the same everywhere. Independent of providers.
 import { GatewayError } from './errors.ts'
 
 /**
- * Characters that begin a query or count as a slash, controls, and lone surrogates, which cannot be encoded.
- * `#` is allowed: Fireworks uses it in names of deployments, and encoded it stays in place.
+ * Forbidden characters: those that begin a query or count as a slash, control characters, and lone
+ * surrogates, which cannot be encoded. `#` is allowed, because Fireworks uses it in deployment names and the
+ * encoded form is harmless.
  */
 const NEVER = /[\\?\p{Cc}\p{Cs}]/u
-/** A percent-encoded character: a server may decode it once too often. */
+/** A percent-encoded character. A server may decode it twice. */
 const ENCODED = /%(u[\da-f])?[\da-f]{2}/i
-/** A segment that is empty or leads elsewhere, also without text after `;`, or final spaces and dots. */
+/**
+ * A path segment that is empty or leads elsewhere, even once `;` with its text, spaces and dots are removed.
+ */
 const LEADS_ELSEWHERE = /(^|\/)[\s.]*(;[^/]*)?(\/|$)/
-/** One of Google's methods: a server that splits at the first colon would call it instead. */
+/** The name of a Google method at the end. A server that splits at the first colon would call this method. */
 const METHOD = /:(\w+(contents?|tokens)|\w*predict\w*)$/i
 
-/** Characters without a width, which some servers drop. */
+/** Characters of zero width, which some servers drop. */
 const INVISIBLE = /\p{Cf}/gu
 
-/** Returns why a model's name (without its provider) could leave its place in a path; null if it cannot. */
+/** Returns the reason why a model's name (without its provider) is unsafe in a path; null if it is safe. */
 export function misplacement(name: string): string | null {
   // Some servers read full-width dots and slashes as plain ones.
   const model = name.normalize('NFKC').replace(INVISIBLE, '')
@@ -29,7 +32,7 @@ export function misplacement(name: string): string | null {
   return null
 }
 
-/** Throws if a model's name could leave its place in a path. `id`: the name as the client sent it. */
+/** Throws if a model's name is unsafe in a path. `id`: the name as the client sent it. */
 export function refuseMisplaced(model: string, id: string): void {
   const why = misplacement(model)
   if (why === null) return

@@ -1,7 +1,7 @@
 // Rounds amounts of money for output. Pure.
 
-/** Significant digits; the rest is rounding error of binary fractions. */
+/** Significant digits. Further digits are rounding errors of binary fractions. */
 const DIGITS = 12
 
-/** Returns US dollars rounded to twelve significant digits, as reported everywhere. */
+/** Returns US dollars rounded to twelve significant digits. All reported amounts use this rounding. */
 export const roundUsd = (usd: number): number => Number(usd.toPrecision(DIGITS))

@@ -1,5 +1,5 @@
-// Periods of a budget: a day, a week from Monday, a month (each UTC), or a session. Names them as the record
-// does, and says when they end. Pure.
+// Periods of a budget: a day, a week from Monday, a month (all in UTC), or a session. Computes their names in
+// the record and their ends. Pure.
 
 export const PERIODS = ['day', 'week', 'month', 'session'] as const
 export type Period = (typeof PERIODS)[number]
@@ -17,7 +17,7 @@ export const isSession = ({ period }: Account): boolean => period.startsWith('se
 
 const DAY_MS = 86_400_000
 
-/** Returns the name of the period that holds a moment; null for the session of a call that names none. */
+/** Returns the name of the period at a given time; null for a session period if the call has no session. */
 export function periodOf(per: Period, at: number, sessionId: string | null): string | null {
   switch (per) {
     case 'day':
@@ -36,8 +36,8 @@ export const periodsOf = (at: number, sessionId: string | null): string[] =>
   PERIODS.flatMap((per) => periodOf(per, at, sessionId) ?? [])
 
 /**
- * Returns the end of the period that contains a moment, ms since the epoch; null for a session, which has
- * none.
+ * Returns the end of the period at a given time, in ms since the epoch. Returns null for a session, which has
+ * no end.
  */
 export function endOf(per: Period, at: number): number | null {
   const date = new Date(at)

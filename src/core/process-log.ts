@@ -1,4 +1,4 @@
-// The interface of the process log. Imports no logger; `serve` passes in pino, which fits as it is.
+// The interface of the process log. Imports no logger; `serve` passes in pino, which has this interface.
 
 /** Logs one entry: its fields, then a sentence. */
 type Say = (fields: object, message: string) => void
@@ -12,5 +12,5 @@ export interface Log {
 
 const nothing = () => {}
 
-/** For a program that embeds the gateway without a log. */
+/** Log for a program that embeds the gateway and wants none. */
 export const SILENT: Log = { error: nothing, warn: nothing, info: nothing, debug: nothing }

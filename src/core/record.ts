@@ -1,6 +1,6 @@
-// The one definition of the fields of a call and of its attempts. The types, the columns, the JSON and its
-// schema, the filters of the lists and the tables in docs/contract.md are derived from it. A new field is an
-// entry here and a migration (`store/sqlite/migrations.ts`). Knows no database and no HTTP.
+// The single definition of all fields of a call and its attempts. All types, columns, JSON, schemas, list
+// filters and the tables in docs/contract.md are derived from it. A new field needs an entry here and a
+// migration (`store/sqlite/migrations.ts`). Independent of the database and HTTP.
 
 import type { Cost } from '../pricing/cost.ts'
 import {
@@ -20,7 +20,7 @@ import {
 } from './call.ts'
 import { type RecordUsage, recordUsage } from './served.ts'
 
-/** Tokens on record: null is "not reported". */
+/** Tokens in the record. Null means "not reported". */
 export type RecordTokens = Omit<Tokens, 'images' | 'cache_write_1h' | 'served'>
 
 /** JSON type of each kind of value. */
@@ -49,14 +49,16 @@ interface Json {
 }
 export type Kind = keyof Json
 
-/** Type of each kind of value given to the store, if it differs from the JSON. `time`: ms since the epoch. */
+/**
+ * Type of each kind of value as passed to the store, if different from the JSON. `time`: ms since the epoch.
+ */
 interface Given extends Omit<Json, 'time' | 'tokens' | 'price'> {
   readonly time: number
   readonly tokens: Tokens
   readonly price: NonNullable<Cost['price']>
 }
 
-/** A field of kind `K` in a row that an `Opening` opens and a `Closing` closes. */
+/** A field of kind `K` in a row. An `Opening` opens the row, and a `Closing` closes it. */
 interface FieldOf<K extends Kind, Opening, Closing> {
   readonly kind: K
   readonly nullable?: true
@@ -66,18 +68,18 @@ interface FieldOf<K extends Kind, Opening, Closing> {
   readonly values?: K extends 'enum' ? readonly string[] : never
   /** Query parameter that filters lists by this field. */
   readonly filter?: string
-  /** The filter accepts `none`: only rows where this field is null. */
+  /** True if the filter accepts `none` for rows in which this field is null. */
   readonly filterNone?: true
-  /** Returns the value for the opened row. Without it, the field starts as null. */
+  /** Returns the value for the opened row. If absent, the field starts as null. */
   readonly open?: (opening: Opening) => Given[K] | null
-  /** Returns the value for the closed row. Without it, the field is not changed. */
+  /** Returns the value for the closed row. If absent, the field does not change. */
   readonly close?: (closing: Closing) => Given[K] | null
 }
 export type Field<Opening = never, Closing = never> = {
   [K in Kind]: FieldOf<K, Opening, Closing>
 }[Kind]
 
-/** A call that is about to go to its first target. */
+/** A call that is about to be sent to its first target. */
 export interface CallOpening {
   readonly call: Call
   readonly route: Route
@@ -88,11 +90,11 @@ export interface CallClosing {
   /** Milliseconds since the epoch. */
   readonly at: number
   readonly outcome: CallOutcome
-  /** Its last attempt; null if the cache had the answer and none was made. */
+  /** The last attempt; null if the answer came from the cache. */
   readonly ended: AttemptEnd | null
-  /** Cost of that attempt; for an answer from the cache, the cost that it would have had. */
+  /** Cost of the last attempt. For an answer from the cache, the cost that a provider would have charged. */
   readonly cost: Cost
-  /** Cost of the attempts before it; absent if there were none. */
+  /** Cost of all attempts before the last; absent if there were none. */
   readonly earlier?: KnownCost
   readonly requestsSent: number
 }
@@ -111,15 +113,15 @@ export interface AttemptClosing {
   readonly cost: Cost
 }
 
-/** The known part of a cost, US dollars, and what is missing from it. Null is 0 if nothing is missing. */
+/** The known part of a cost in US dollars, and the missing parts. Null means 0 if nothing is missing. */
 export type KnownCost = Pick<Cost, 'usd' | 'missing'> & {
-  /** Part of it that a subscription covers; absent if there is none. */
+  /** Part of the cost that a subscription covers; absent if there is none. */
   readonly flatUsd?: number
 }
 
 const NOTHING: KnownCost = { usd: null, missing: [] }
 
-/** Returns the cost of an attempt: none if it used nothing, unknown if it broke off. */
+/** Returns the cost of an attempt: none if it used nothing, unknown if it ended early. */
 export function costOfAttempt({ ended, cost }: Pick<AttemptClosing, 'ended' | 'cost'>): KnownCost {
   if (cost.usd === null && usedNothing(ended)) return NOTHING
   const { usd } = cost
@@ -141,7 +143,7 @@ export function addCosts(a: KnownCost, b: KnownCost): KnownCost {
 
 const known = ({ usd, missing }: KnownCost): number | null => usd ?? (missing.length === 0 ? 0 : null)
 
-/** Returns the cost of a call over all its attempts; a call that the cache answered cost nothing. */
+/** Returns the cost of a call over all its attempts. An answer from the cache costs nothing. */
 export function costOfCall({ ended, cost, earlier }: CallClosing): KnownCost {
   const last = ended ? costOfAttempt({ ended, cost }) : NOTHING
   const sum = earlier ? addCosts(earlier, last) : last
@@ -534,11 +536,11 @@ type JsonOf<F> =
   | (F extends { readonly nullable: true } ? null : never)
 export type RecordOf<Fields> = { readonly [Name in keyof Fields]: JsonOf<Fields[Name]> }
 
-/** A record on the wire, contract "Record". */
+/** A record as JSON. See "Record" in the contract. */
 export type CallRecord = RecordOf<typeof CALL_FIELDS>
-/** An attempt on the wire, contract "Attempt". */
+/** An attempt as JSON. See "Attempt" in the contract. */
 export type AttemptRecord = RecordOf<typeof ATTEMPT_FIELDS>
-/** One record with everything that belongs to it. */
+/** One record with its attempts and all related data. */
 export type CallDetail = CallRecord & {
   readonly attempt_log: readonly AttemptRecord[]
   readonly artifact: { readonly available: boolean; readonly bytes: number }
@@ -553,7 +555,7 @@ type FilterValue<F> = F extends { readonly kind: 'status' }
     : Exclude<JsonOf<F>, null>
 
 /**
- * Filters of a list of calls. For a count, `some` means more than none. A status is an HTTP status, `ok`
+ * Filters for a list of calls. For a count, `some` means above zero. A status is an HTTP status, `ok`
  * (completed) or `error` (all other ends).
  */
 export type FieldFilter = {

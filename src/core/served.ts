@@ -1,7 +1,8 @@
-// Usage as a provider served it: everything beside the token counts that decides what a call costs. Read from the
-// answer by the dialects, priced by src/pricing, kept in `usage` of the record. Pure.
+// Usage as served by a provider: all facts besides the token counts that determine the cost of a call. The
+// dialects read them from the answer, src/pricing computes the price, and the record stores them in `usage`.
+// Pure.
 
-/** Kinds of tokens with a price of their own; each count is a part of the input or output. */
+/** Kinds of tokens with separate prices. Each count is part of the input or output. */
 export type TokenKind =
   | 'input_audio'
   | 'cached_audio'
@@ -10,14 +11,14 @@ export type TokenKind =
   | 'cached_image'
   | 'output_image'
 
-/** Axes of a price: the tier, the speed and the place at which the call was served. */
+/** Axes of a price: the tier, speed and region that served the call. */
 export const AXES = ['service_tier', 'speed', 'region'] as const
 export type Axis = (typeof AXES)[number]
 
 /**
- * What is wrong with reported usage. `iterations`: the parts of the call do not add up, or one is of an unknown kind.
- * `reported_usd`: the provider's figure is no amount, or is off from its tokens by more than a factor of two. `other`:
- * unknown members were too large to keep.
+ * Problems with reported usage. `iterations`: the parts of the call do not add up, or one part is of an
+ * unknown kind. `reported_usd`: the provider's figure is not an amount, or differs from the cost of the
+ * tokens by more than a factor of two. `other`: unknown members were too large to store.
  */
 export type Doubt = 'iterations' | 'reported_usd' | 'other'
 
@@ -30,14 +31,14 @@ export interface PartTokens {
   readonly cache_write_1h?: number | null
 }
 
-/** A part of one call that a model of its own may have served. */
+/** A part of one call, possibly served by another model. */
 export interface Part {
-  /** Null: the model that was asked for. */
+  /** Model of this part; null for the requested model. */
   readonly model: string | null
-  /** `message`, `compaction`, `advisor_message`, `fallback_message`, or the provider's own word. */
+  /** `message`, `compaction`, `advisor_message`, `fallback_message`, or another word from the provider. */
   readonly kind: string
   readonly tokens: PartTokens
-  /** False for an attempt that a model declined before it wrote anything. */
+  /** False for an attempt that a model declined before writing anything. */
   readonly billed: boolean
 }
 
@@ -45,23 +46,23 @@ export interface Served {
   readonly service_tier?: string | null | undefined
   readonly speed?: string | null | undefined
   readonly region?: string | null | undefined
-  /** The model that wrote the final answer, if it is not the requested one. */
+  /** The model that wrote the final answer, if different from the requested model. */
   readonly model?: string | null | undefined
   readonly kinds?: { readonly [Kind in TokenKind]?: number } | undefined
-  /** Uses of the provider's own tools, by name. */
+  /** Number of uses of the provider's own tools, by name. */
   readonly tools?: Readonly<Record<string, number>> | undefined
   /** Parts of the call, if it has more than one. */
   readonly parts?: readonly Part[] | undefined
-  /** Cost of the call as the provider reports it, US dollars. */
+  /** Cost of the call as reported by the provider, in US dollars. */
   readonly reportedUsd?: number | null | undefined
-  /** True if the provider does not charge for the call: its model refused before it wrote anything. */
+  /** True if the provider does not charge for the call, because the model refused before writing anything. */
   readonly uncharged?: true | undefined
   readonly doubts?: readonly Doubt[] | undefined
-  /** Members of the usage that no dialect knows, as they came. */
+  /** Unknown members of the usage, unchanged. */
   readonly other?: Readonly<Record<string, unknown>> | undefined
 }
 
-/** Merges a further report: the latest value of each member, and all doubts. */
+/** Merges a further report. The latest value of each member wins, and all doubts are kept. */
 export function mergeServed(before: Served | undefined, now: Served | undefined): Served | undefined {
   if (before === undefined || now === undefined) return now ?? before
   const merged: Record<string, unknown> = { ...before }
@@ -71,10 +72,13 @@ export function mergeServed(before: Served | undefined, now: Served | undefined)
   return merged
 }
 
-/** Maximum characters of a tier, a speed, a region or a tool on record. */
+/** Maximum length of a recorded tier, speed, region or tool, in characters. */
 const MAX_LABEL_LENGTH = 64
 
-/** Returns a provider's word for an axis in lower case; null if it says none, or only repeats that it may choose. */
+/**
+ * Returns a provider's word for an axis in lower case. Null if it is missing or only says that the provider
+ * may choose.
+ */
 export function label(value: unknown): string | null {
   if (typeof value !== 'string' || value === '' || value === 'auto') return null
   return value
@@ -83,7 +87,7 @@ export function label(value: unknown): string | null {
     .replace(/[^\w.:-]/g, '_')
 }
 
-/** Usage beside the token counts, on record; null if there is none. */
+/** Recorded usage besides the token counts; null if there is none. */
 export interface RecordUsage {
   readonly cache_write_1h?: number
   readonly images?: number
@@ -93,11 +97,11 @@ export interface RecordUsage {
   readonly input_image?: number
   readonly cached_image?: number
   readonly output_image?: number
-  /** Uses of the provider's own tools. */
+  /** Number of uses of each provider tool. */
   readonly tools?: Readonly<Record<string, number>>
-  /** Parts of the call, which other models may have served. */
+  /** Parts of the call, possibly served by other models. */
   readonly parts?: readonly RecordPart[]
-  /** The model refused before it wrote anything, so nothing is charged. */
+  /** True if the model refused before writing anything, so that nothing is charged. */
   readonly uncharged?: true
   readonly doubts?: readonly Doubt[]
   readonly other?: Readonly<Record<string, unknown>>
@@ -106,11 +110,11 @@ export interface RecordUsage {
 export interface RecordPart extends PartTokens {
   readonly kind: string
   readonly model: string | null
-  /** 0: declined, not billed. */
+  /** Cost of the part; 0 if it was declined and not billed. */
   readonly cost_usd: number | null
 }
 
-/** Returns the usage for the record; null if it has nothing but the token counts. */
+/** Returns the usage for the record; null if there are only token counts. */
 export function recordUsage(
   tokens: {
     readonly cache_write_1h?: number | null

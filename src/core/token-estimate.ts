@@ -1,9 +1,12 @@
-// Estimates from the text how many tokens a call used, for providers that do not report it. No tokenizer and
-// no network; a number from here is always marked as an estimate.
+// Estimates a call's tokens from its text, for providers that do not report usage. Uses no tokenizer and no
+// network. Numbers from this file are always marked as estimates.
 import { estimateTokenCount } from 'tokenx'
 import type { Tokens } from './call.ts'
 
-/** A long text is estimated from samples, because the event loop waits: about 0.15 µs per character. */
+/**
+ * Number of samples of a long text. Reading all of it would block the event loop: about 0.15 µs per
+ * character.
+ */
 const SAMPLES = 16
 const SAMPLE_LENGTH = 2_000
 
@@ -20,10 +23,10 @@ export function estimateTokens(text: string): number {
   return Math.ceil((found * text.length) / sampled)
 }
 
-/** Maximum characters kept of a transcript; the rest is assumed to resemble its beginning. */
+/** Maximum stored length of a transcript, in characters. The rest is assumed to resemble the beginning. */
 const MAX_TRANSCRIPT_LENGTH = 2 ** 16
 
-/** Collects the beginning of a model's text, to estimate its length if the provider does not count it. */
+/** Collects the beginning of a model's text, to estimate its tokens if the provider does not count them. */
 export class Transcript {
   #text = ''
   #length = 0
@@ -40,10 +43,10 @@ export class Transcript {
   }
 }
 
-/** Copies a piece of a text: a slice would keep the whole text in memory. */
+/** Copies a piece of a text. A slice would keep the whole text in memory. */
 const copyOf = (piece: string): string => Buffer.from(piece, 'utf16le').toString('utf16le')
 
-/** Members that hold pictures, sound and files, mostly in base64. */
+/** Members that contain pictures, sound or files, mostly in base64. */
 export const BINARY: ReadonlySet<string> = new Set([
   'image_url',
   'input_audio',
@@ -56,10 +59,10 @@ export const BINARY: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Returns the texts that a model may read, including names of members: these stand for the text that a
- * provider puts around messages and tools. Below members of `messages` named in `unread`, only data, ids and
- * addresses are left out. `definitions` are read in full: a tool may have a parameter of such a name. Not
- * recursive: the sender decides how deep a request is.
+ * Returns the texts that a model may read. Includes member names, as an estimate of the text that a provider
+ * adds around messages and tools. Members of `messages` listed in `unread` are read without data, ids and
+ * addresses. `definitions` are read in full, because a tool may have a parameter of the same name. Not
+ * recursive, because a sender may nest a request to any depth.
  */
 export function readableText(
   messages: unknown,
@@ -86,11 +89,11 @@ export function readableText(
   return texts.join('\n')
 }
 
-/** Maximum characters of an id or an address. */
+/** Maximum length of an id or an address, in characters. */
 const MAX_ID = 256
 const DATA = /^[\w+/=\r\n-]*$/
 
-/** Returns true if a text is an id, an address, or base64 data, judging by samples of it. */
+/** Returns true if samples of a text look like an id, an address or base64 data. */
 function isData(text: string): boolean {
   if (text.length <= MAX_ID) return !/\s/.test(text)
   if (/^data:[\w/+.;=-]*;base64,/.test(text)) return true
@@ -103,7 +106,7 @@ function isData(text: string): boolean {
 /** Returns the number of pictures, sounds and files in a request. */
 export const binaryParts = (request: unknown): number => countMembers(request, (name) => BINARY.has(name))
 
-/** Returns the number of members that match a predicate; does not look inside matching ones. */
+/** Returns the number of members that match a predicate. Does not search inside a match. */
 export function countMembers(request: unknown, isCounted: (name: string, value: unknown) => boolean): number {
   let found = 0
   const waiting = [request]
@@ -119,8 +122,8 @@ export function countMembers(request: unknown, isCounted: (name: string, value: 
 }
 
 /**
- * Returns the usage assumed for a call that broke off: the reported part (some dialects report the input when
- * a stream begins), and an estimate for the rest.
+ * Returns the assumed usage of a call that ended early: the reported part and an estimate of the rest. Some
+ * dialects report the input when a stream begins.
  */
 export function completed(reported: Tokens | null, input: () => number, output: number): Tokens {
   if (reported?.input != null && reported.output !== null) return reported

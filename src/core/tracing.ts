@@ -1,6 +1,5 @@
-// Relates calls and traces, by W3C Trace Context: the caller's trace, our ids, and the headers for a
-// provider. Everything follows from the record, so a span that is sent twice, or after a restart, is the same
-// one.
+// Relates calls to traces by W3C Trace Context: the caller's trace, our ids, and the headers for a provider.
+// All values are derived from the record, so a span that is sent twice, or after a restart, keeps its ids.
 import { createHash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 
@@ -11,7 +10,7 @@ export interface TracingSettings {
   readonly parent: (typeof TRACE_PARENTS)[number]
   /** Share of calls that are traced. */
   readonly sample: number
-  /** In a continued trace, the caller decides if it is sampled. */
+  /** True if the caller decides about sampling in a continued trace. */
   readonly follow_caller: boolean
 }
 
@@ -23,7 +22,7 @@ export interface SpanPlace {
   readonly spanId: string
 }
 
-/** Id and caller's trace context of a call, as on record. */
+/** Recorded id of a call, with its caller's trace context. */
 export interface TracedCall {
   readonly id: string
   readonly traceparent: string | null
@@ -32,9 +31,9 @@ export interface TracedCall {
 /** Trace of a call. */
 export interface TraceOfCall {
   readonly traceId: string
-  /** The caller's span, which is the parent. */
+  /** The caller's span, if it is the parent. */
   readonly parent: SpanPlace | null
-  /** The caller's span, if it is only linked to. */
+  /** The caller's span, if it is only linked. */
   readonly link: SpanPlace | null
   readonly sampled: boolean
 }
@@ -71,20 +70,20 @@ export function traceOf(
   }
 }
 
-/** Decides by the end of the trace id, which is random, so that all participants decide alike. */
+/** Decides by the random end of the trace id, so that all participants decide alike. */
 const isSampled = (traceId: string, share: number): boolean =>
   share >= 1 || Number.parseInt(traceId.slice(-8), 16) / 2 ** 32 < share
 
 const MEMBER = /^[a-z0-9][a-z0-9_\-*/@]{0,255}=[ -+\--<>-~]{1,256}$/
 
-/** Returns true for a valid W3C member list; an invalid or overlong one is dropped. */
+/** Returns true for a valid W3C member list. Invalid and overlong lists are dropped. */
 function isTracestate(text: unknown): text is string {
   if (typeof text !== 'string' || text.length > 1_024) return false
   const members = text.split(',').map((member) => member.trim())
   return members.length <= 32 && members.every((member) => MEMBER.test(member))
 }
 
-/** Returns headers that make a provider's spans children of an attempt's: names and values in turn. */
+/** Returns headers (names and values in turn) that make a provider's spans children of the attempt's span. */
 export function traceHeaders(
   call: TracedCall,
   n: number,

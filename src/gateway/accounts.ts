@@ -1,4 +1,4 @@
-// The money of the keys: spent and reserved, here and at the gateways that share the log.
+// Spent and reserved money of each key, at this gateway and at all gateways that share the log.
 import type { KeyConfig } from '../config/load.ts'
 import { type Account, endOf, periodOf } from '../core/period.ts'
 import type { BudgetUse } from '../endpoints/context.ts'
@@ -16,10 +16,10 @@ export interface AccountsDeps {
 }
 
 export interface Accounts {
-  /** Returns what was spent, at all gateways that share the budget. */
+  /** Returns the amount spent at all gateways that share the budget. */
   readonly spentBy: (account: Account) => Spent
   readonly budgetUse: BudgetUse
-  /** Returns the metrics of a key's budgets; empty without one, or while the record cannot be read. */
+  /** Returns the metrics of a key's budgets; empty without a budget, or while the record is unreadable. */
   readonly budgetsOf: (key: KeyConfig) => KeyBudget[]
 }
 

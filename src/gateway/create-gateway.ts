@@ -1,4 +1,4 @@
-// Joins the parts into a running gateway. Used by `serve`, by tests, and by programs that embed it.
+// Joins the parts into a running gateway, for `serve`, tests and programs that embed the gateway.
 import type { IncomingHttpHeaders } from 'node:http'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -77,7 +77,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     onRefused: (error, refused) => noteRefusal(error, refused, meters, refusals),
     onCallOver: (callId) => reservations.forget(callId),
   })
-  // Replayed calls cost nothing, so they must not mix with others, and a live gateway may run meanwhile.
+  // Replayed calls cost nothing, so their records are separate. A live gateway may run at the same time.
   const directory = replay ? join(options.config.data, 'replay') : options.config.data
   const place = { directory, now, fleet: inFleet !== undefined }
   const store = await openRecord(options.config, place, log, meters)
@@ -88,7 +88,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const fleet = inFleet && (await joinFleet(inFleet, options, { now, log, reserved, store, routingState }))
   const reservations = createReservations(fleet ?? store)
   const accounts = createAccounts({ store, fleet, reserved, now })
-  /** Returns why no call can be accepted or recorded. */
+  /** Returns the reason why no call can be accepted or recorded; null if there is none. */
   const storeFailure = () => store.failure ?? fleet?.refusal() ?? null
   const feed = createFeed()
   const traces =
@@ -148,19 +148,19 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   return { url, reload: inForce.reload, close: (graceMs = 5_000) => (stopped ??= stop(graceMs)) }
 }
 
-/** Returns the targets of all routes, and which of them are in cooldown. */
+/** Returns the targets of all routes with their cooldown state. */
 function targetStates({ config, router }: ReadContext) {
   const candidates = Object.keys(config.routes).flatMap((route) => router.resolve(route)!.candidates)
   return candidates.map(({ provider, model, state }) => ({ provider, model, cooling: state === 'cooling' }))
 }
 
-/** Chooses the wording of errors by the dialect whose clients send such headers. */
+/** Chooses the error format of the dialect that the request's headers reveal. */
 const wordingOf =
   (dialects: Dialects) =>
   (headers: IncomingHttpHeaders): ErrorWording =>
     Object.values(dialects).find(({ client }) => client.isSpokenBy?.(headers))?.client ?? PLAIN_WORDING
 
-/** Opens the store, and logs its failures. */
+/** Opens the store and logs its failures. */
 const openRecord = (
   { durability, retention, artifacts }: Config,
   place: Pick<StoreOptions, 'directory' | 'now' | 'fleet'>,

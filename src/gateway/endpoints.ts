@@ -1,5 +1,5 @@
-// The list of all endpoints: reads, calls, and others. The documentation, the OpenAPI document and the tests
-// follow these lists. Knows no gateway.
+// Lists of all endpoints: reads, calls, and others. The documentation, the OpenAPI document and the tests use
+// these lists. Independent of a running gateway.
 import manifest from '../../package.json' with { type: 'json' }
 import { countEndpoints } from '../call/count-tokens.ts'
 import { keptAnswersEndpoint } from '../call/kept-answers.ts'
@@ -30,7 +30,7 @@ import { usageHistory, usageLogs } from '../endpoints/usage.ts'
 import { type OpenApi, openApi } from '../http/openapi.ts'
 import { passthroughEndpoints } from '../passthrough/endpoints.ts'
 
-/** All read endpoints in the order of the documentation; of two matching paths, the first answers. */
+/** All read endpoints in the order of the documentation. If two paths match, the first one answers. */
 export const READS = [
   healthz,
   readyz,
@@ -66,14 +66,14 @@ export const callsOf = (dialects: Dialects) =>
     ...(client.counting ? countEndpoints(client, client.counting) : []),
     ...(client.keptAnswers ? [keptAnswersEndpoint(client, client.keptAnswers)] : []),
   ])
-/** Endpoints that are relayed without being understood; all are closed by default. */
+/** Endpoints that are relayed uninterpreted. All are disabled by default. */
 export const PASSTHROUGH = passthroughEndpoints()
 export const CALLS = [...callsOf(DIALECTS), ...PASSTHROUGH]
-/** Endpoints that are neither JSON reads nor calls; the files of the page are not part of the interface. */
+/** Endpoints other than JSON reads and calls. The page's files are not part of the interface. */
 export const OTHERS = [exported, live, ...SIGN_IN]
 
 let document: OpenApi | undefined
-/** Made on request: it takes some ms and some MiB. */
+/** Builds the OpenAPI document on request, because it takes some ms and some MiB. */
 export const openApiDocument = (): OpenApi => {
   document ??= openApi({ version: manifest.version, reads: READS, calls: CALLS, others: OTHERS })
   return document

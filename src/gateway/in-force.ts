@@ -1,4 +1,4 @@
-// The configuration in force, and everything derived from it. A reload replaces it as a whole or not at all.
+// The active configuration with everything derived from it. A reload replaces it as a whole or not at all.
 import { isDeepStrictEqual } from 'node:util'
 import { createResponseCache } from '../cache/response-cache.ts'
 import type { CallContext } from '../call/context.ts'
@@ -31,10 +31,10 @@ import { refuseOpenAccess } from './listen.ts'
 import type { GatewayOptions } from './options.ts'
 import { connect, factsIn, plainLossesIn } from './providers.ts'
 
-/** Maximum open reads: a read of 200 calls takes some milliseconds of the reading thread. */
+/** Maximum number of open reads. A read of 200 calls occupies the reading thread for some milliseconds. */
 const MAX_READS = 128
 
-/** Maximum time of a client's WebSocket, as OpenAI has it, ms. */
+/** Maximum lifetime of a client's WebSocket, equal to OpenAI's, ms. */
 const SOCKET_LIFE_MS = 60 * 60_000
 
 export interface InForceDeps {
@@ -50,7 +50,7 @@ export interface InForceDeps {
   readonly limitsOf: ReturnType<typeof createLimits>
   readonly meters: Pick<Metrics, 'configure'>
   readonly fleet: Pick<Fleet, 'configured'> | undefined
-  /** Parts of a context that outlast a configuration. */
+  /** Parts of a context that survive a reload. */
   readonly readParts: Omit<ReadContext, 'config' | 'router' | 'plainLosses' | 'factsOf' | 'configuration'>
   readonly callParts: Pick<
     CallContext,
@@ -61,7 +61,7 @@ export interface InForceDeps {
 export interface InForce {
   readonly context: RequestContext<ReadContext, CallContext>
   readonly state: ConfigurationState
-  /** See `reload` of a gateway. */
+  /** Reloads the configuration, see `reload` of a gateway. */
   reload(load: () => Loaded): boolean
 }
 
@@ -106,7 +106,7 @@ export function putInForce(given: InForceDeps): InForce {
   }
 }
 
-/** Builds the context of requests. Keeps the state of `before` wherever nothing has changed. */
+/** Builds the context of requests. Reuses the state of `before` where nothing has changed. */
 function contextOf(
   { config, secrets, proxies }: Loaded,
   deps: InForceDeps & { readonly memory: CredentialMemory },
@@ -170,7 +170,7 @@ function contextOf(
   }
 }
 
-/** Sets the maximum of open calls and reads, and of the bytes of their bodies. */
+/** Sets the limits for open calls, open reads and the bytes of their bodies. */
 function makeRoom(
   { server, keys, responses }: Config,
   { slots, readSlots, webSockets }: Pick<InForceDeps, 'slots' | 'readSlots' | 'webSockets'>,
@@ -190,7 +190,7 @@ function makeRoom(
   )
 }
 
-/** Returns the secrets in the address of the shared log: the whole address, and its password. */
+/** Returns the secrets in the shared log's address: the whole address and its password. */
 function secretsIn(url: string | undefined): string[] {
   const password = url && /^\w+:\/\/[^:@/]*:([^@/]+)@/.exec(url)?.[1]
   return [url, password, password && decodeURIComponent(password)].filter(
@@ -201,5 +201,5 @@ function secretsIn(url: string | undefined): string[] {
 const headerValuesIn = (headers = ''): string[] =>
   Object.values(pairsIn(headers)).filter((value) => value.length > 5)
 
-/** Returns a key for replay, where calls cost nothing. */
+/** Returns a key without its budget, for replay, where calls cost nothing. */
 const withoutBudget = ({ budget: _, ...key }: KeyConfig): KeyConfig => key

@@ -1,9 +1,9 @@
-// The address of a gateway: checks if it may listen there, and explains failures.
+// Checks that a gateway may listen at its address, and explains failures.
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Config } from '../config/load.ts'
 
-/** Throws if anyone could reach the gateway and spend the operator's money. */
+/** Throws if anyone on the network could spend the operator's money. */
 export function refuseOpenAccess({ keys }: Config, host: string, replay: boolean): void {
   if (keys.length === 0 && !isLoopback(host) && !replay)
     throw new Error(
@@ -11,7 +11,7 @@ export function refuseOpenAccess({ keys }: Config, host: string, replay: boolean
     )
 }
 
-/** Listens, and returns the URL. */
+/** Starts listening and returns the URL. */
 export async function listen(
   server: Server,
   { host, port }: Pick<Config['server'], 'host' | 'port'>,
@@ -25,10 +25,10 @@ export async function listen(
   return `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`
 }
 
-/** Stops listening; cuts connections that are still open after `graceMs`. */
+/** Stops listening. Cuts connections that are still open after `graceMs`. */
 export async function stopListening(server: Server, graceMs: number): Promise<void> {
   const closed = new Promise((done) => server.close(done))
-  // A connection whose call ends only now would otherwise stay open for the next one.
+  // Closes connections that become idle now. Otherwise they would stay open for further calls.
   const idle = setInterval(() => server.closeIdleConnections(), 50)
   const cutOff = setTimeout(() => server.closeAllConnections(), graceMs)
   await closed

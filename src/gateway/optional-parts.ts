@@ -1,4 +1,4 @@
-// Parts that only some gateways have, loaded with their setting: a fleet's shared log, the export of traces.
+// Optional parts, loaded only if configured: a fleet's shared log and the export of traces.
 import { hostname } from 'node:os'
 import manifest from '../../package.json' with { type: 'json' }
 import type { BackgroundRuns } from '../call/background.ts'
@@ -56,14 +56,14 @@ export const standingOf = ({ name, instances, backlog, failure }: Fleet): FleetS
   failure: failure(),
 })
 
-/** Returns the operation of a call by its endpoint, as traces name it. */
+/** Returns the operation name for traces by the call's endpoint. */
 function operationOf(endpoint: string): string {
   const isAt = ({ client: { path, alsoAt = [] } }: Dialect) =>
     [path, ...alsoAt].some((each) => each.replace('*', '{model}') === endpoint)
   return Object.values<Dialect>(DIALECTS).find(isAt)?.client.operation ?? 'chat'
 }
 
-/** Starts the export of traces, including those of calls that an earlier run left open. */
+/** Starts the export of traces, including traces of calls that an earlier run left open. */
 export async function traceCalls(
   settings: NonNullable<Config['telemetry']>,
   headers: string | undefined,
@@ -86,7 +86,7 @@ export async function traceCalls(
   return traces
 }
 
-/** Opens the store of responses; null if none are kept. */
+/** Opens the store of responses; null if none are stored. */
 export const keepResponses = (
   { config, responsesKey }: GatewayOptions,
   rows: ResponseStoreOptions['rows'],
@@ -101,7 +101,7 @@ export const keepResponses = (
         now,
       })
 
-/** Goes on with the calls that an earlier gateway left running at their providers, their reservations included. */
+/** Resumes calls that an earlier gateway left running at their providers, and restores their reservations. */
 export function resumeRuns(
   calls: Journal['background'],
   reservations: Pick<Reservations, 'resume'>,

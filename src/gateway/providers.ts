@@ -1,4 +1,4 @@
-// Builds the configuration's providers for the pipeline: the dialects and connections of each.
+// Builds the configured providers for the pipeline, with their dialects and connections.
 import type { Config, ProviderConfig } from '../config/load.ts'
 import { type CredentialContext, credentialsOf } from '../credentials/registry.ts'
 import { DIALECTS, type Dialects } from '../dialects/registry.ts'
@@ -12,7 +12,7 @@ import { type ProxySettings, proxyFor } from '../providers/proxy.ts'
 import type { Provider } from '../providers/send.ts'
 import { readBounded } from '../shared/bounded-file.ts'
 
-/** Returns how clients of each dialect reach a provider. */
+/** Returns the provider side for clients of each dialect. */
 function spokenFor(
   dialects: Dialects,
   name: string,
@@ -23,7 +23,7 @@ function spokenFor(
   return upstreamsOf(dialects, dialect, { name, family, host: new URL(base_url).hostname, factsOf })
 }
 
-/** Returns a function that finds the losses of plain text at a target, by the client's dialect. */
+/** Returns a function for the losses of plain text at a target, by the client's dialect. */
 export const plainLossesIn =
   (config: Config, dialects: Dialects = DIALECTS): ReadContext['plainLosses'] =>
   ({ provider, model }) =>
@@ -32,7 +32,7 @@ export const plainLossesIn =
       spokenFor(dialects, provider, config.providers[provider]!, factTableOf(config)),
       model,
     )
-/** Returns a function that finds the facts about a configured model, in any dialect of its provider. */
+/** Returns a function for the facts about a configured model, in any dialect of its provider. */
 export function factsIn(config: Config): ReadContext['factsOf'] {
   const table = factTableOf(config)
   return (id) => {
@@ -45,7 +45,7 @@ export function factsIn(config: Config): ReadContext['factsOf'] {
 
 export const translatable = canTranslate(DIALECTS)
 
-/** Maximum size of a file of certificates. */
+/** Maximum size of a certificate file, in bytes. */
 const MAX_CA_BYTES = 2 ** 20
 
 /** Returns the providers of a configuration, by name. */

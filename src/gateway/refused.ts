@@ -1,4 +1,4 @@
-// The two ways in which a request ends without an answer: it is refused, or the gateway itself fails.
+// Handles requests without an answer: a refused request, or a failure of the gateway itself.
 import { timeOfId } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Log } from '../core/process-log.ts'
@@ -8,7 +8,7 @@ import { errorFields } from '../observe/call-line.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import type { Mask } from '../shared/redact.ts'
 
-/** Counts and lists a call that was refused before it was on record. */
+/** Counts and lists a call that was refused before it was recorded. */
 export function noteRefusal(
   { code, status, message }: GatewayError,
   { requestId, caller, path }: RefusedCall,
@@ -22,7 +22,10 @@ export function noteRefusal(
   refusals.add({ id: requestId, createdAt, keyName, endpoint: path, status, code, message }, caller !== null)
 }
 
-/** Logs a failure of the gateway; without a stack for the request log: a full disk refuses many calls. */
+/**
+ * Logs a failure of the gateway. A failed request log is logged without a stack, because a full disk refuses
+ * many calls.
+ */
 export function logFailure(log: Log, error: unknown, requestId: string, mask: Mask): void {
   const cause = error instanceof GatewayError ? (error.cause ?? error) : error
   if (error instanceof GatewayError && error.code === 'log_unavailable')

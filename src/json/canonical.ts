@@ -1,11 +1,11 @@
-// Returns the same text for JSON requests that mean the same, and different texts for all others: the order
-// of members and white space do not matter, the spelling of a number does (64-bit seeds do not fit into a
-// JavaScript number, so two of them could become one). One pass: every call waits meanwhile. Pure.
+// Canonical texts of JSON requests: equal for equivalent requests, different for all others. The order of
+// members and white space are ignored. Numbers are compared digit by digit, because two 64-bit seeds could
+// become the same JavaScript number. One pass, because every call waits meanwhile. Pure.
 
 /**
- * Returns the canonical text of a JSON object without the members named in `without`; `json` must be valid
- * for JSON.parse. Null if there is none: parsers disagree on a member that appears twice, and nesting may be
- * too deep.
+ * Returns the canonical text of a JSON object without the members named in `without`. `json` must be valid
+ * for JSON.parse. Returns null if a member appears twice, since parsers disagree about it, or if the nesting
+ * is too deep.
  */
 export function canonical(json: string, without: readonly string[]): string | null {
   const tokens = new Tokens(json)
@@ -40,14 +40,14 @@ class Tokens {
 const TOKEN = /[{}[\],:"]|[^\s{}[\],:"]+/g
 const QUOTE_OR_ESCAPE = /["\\]/g
 
-/** A single pattern for a whole string would fail on a long one full of escapes. */
+/** Returns the index after a string. A single pattern would fail for a long string full of escapes. */
 function endOfString(json: string, at: number): number {
   QUOTE_OR_ESCAPE.lastIndex = at
   while (QUOTE_OR_ESCAPE.exec(json)![0] === '\\') QUOTE_OR_ESCAPE.lastIndex++
   return QUOTE_OR_ESCAPE.lastIndex
 }
 
-/** Returns the canonical form of the value that begins with a token. */
+/** Returns the canonical form of the value that begins with `first`. */
 function read(tokens: Tokens, first: string): string {
   if (first === '{') return write(readMembers(tokens))
   if (first === '[') return `[${readList(tokens).join()}]`

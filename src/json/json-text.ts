@@ -1,6 +1,6 @@
-// JSON that another thread has already serialized, so that the thread that answers requests does not have to.
+// JSON that another thread has serialized, to save time of the thread that answers requests.
 
-/** `Value` is the type of the parsed text. */
+/** JSON as a text. `Value`: type of the parsed text. */
 export class JsonText<Value> {
   readonly text: string
   declare readonly says: Value

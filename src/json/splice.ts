@@ -1,13 +1,13 @@
-// Changes top-level members of a JSON object in its own text, so that everything else keeps its bytes:
-// spelling of numbers, escapes, order, unknown fields.
+// Changes top-level members of a JSON object within its text. Everything else keeps its bytes: digits of
+// numbers, escapes, order, unknown fields.
 
-/** New JSON text of a member: fixed, or made from the present value (undefined if there is none). */
+/** New JSON text of a member: fixed, or computed from the present value (undefined if absent). */
 export type Replacement = string | ((before: string | undefined) => string)
 
 /**
- * Returns `text` with each member named in `values` replaced; a missing member is added at the end, one that
- * appears twice is changed in every place. `text` must be an object that JSON.parse accepts; otherwise the
- * result is undefined. Not recursive: the sender decides how deep a text is.
+ * Returns `text` with each member named in `values` replaced. A missing member is added at the end, and a
+ * repeated member is changed in every place. `text` must be an object that JSON.parse accepts; the result for
+ * other texts is undefined. Not recursive, because a sender may nest a text to any depth.
  */
 export function spliceMembers(text: string, values: Readonly<Record<string, Replacement>>): string {
   const missing = new Set(Object.keys(values))
@@ -38,12 +38,12 @@ export function spliceMembers(text: string, values: Readonly<Record<string, Repl
   return out + text.slice(at)
 }
 
-/** Names that lead to a member: its own last, those of the objects around it before. */
+/** Path to a member: the names of the enclosing objects, then its own name. */
 export type MemberPath = readonly string[]
 
 /**
- * Returns `text` without the members at `paths`, and without an object that is empty afterwards; the others keep their
- * bytes. `text` as in `spliceMembers`.
+ * Returns `text` without the members at `paths` and without objects that become empty. All other members keep
+ * their bytes. `text` must be as in `spliceMembers`.
  */
 export function omitMembers(text: string, paths: readonly MemberPath[]): string {
   let out = ''
@@ -65,7 +65,7 @@ export function omitMembers(text: string, paths: readonly MemberPath[]): string 
       hasOthers = true
     } else {
       const before = text.slice(copied, at)
-      // The last member takes the comma before it along.
+      // Removing the last member also removes the comma before it.
       out += next === after && hasOthers ? before.replace(/,\s*$/, '') : before
       copied = next
     }
@@ -74,7 +74,7 @@ export function omitMembers(text: string, paths: readonly MemberPath[]): string 
   return out + text.slice(copied)
 }
 
-/** Returns the rest of a value without the members at the paths inside; null if nothing is left. */
+/** Returns a value without the members at the paths in `inside`; null if nothing is left. */
 function leftOf(value: string, inside: readonly MemberPath[]): string | null {
   if (inside.some(({ length }) => length === 0)) return null
   if (inside.length === 0 || !value.startsWith('{')) return value
@@ -82,7 +82,10 @@ function leftOf(value: string, inside: readonly MemberPath[]): string | null {
   return rest !== value && /^\{\s*\}$/.test(rest) ? null : rest
 }
 
-/** Returns the text of a member of a JSON object, its last one if it appears twice; undefined if absent. */
+/**
+ * Returns the text of a JSON object's member; undefined if absent. A repeated member counts with its last
+ * value.
+ */
 export function memberText(text: string, name: string): string | undefined {
   let found: string | undefined
   const note = (before: string | undefined) => {
@@ -103,7 +106,7 @@ export function elementsOf(text: string): string[] {
   return elements
 }
 
-/** Returns a JSON list with `made` applied to each element; the text between them keeps its bytes. */
+/** Returns a JSON list with `made` applied to each element. The text between elements keeps its bytes. */
 export function mapElements(text: string, made: (element: string) => string): string {
   let out = ''
   let copied = 0
@@ -118,7 +121,7 @@ export function mapElements(text: string, made: (element: string) => string): st
   return out + text.slice(copied)
 }
 
-/** Returns a JSON list without the elements whose index `isKept` rejects; the others keep their bytes. */
+/** Returns a JSON list with only the elements that `isKept` accepts by index. They keep their bytes. */
 export function keepElements(text: string, isKept: (at: number) => boolean): string {
   const kept: string[] = []
   let at = skipSpace(text, text.indexOf('[') + 1)

@@ -1,4 +1,4 @@
-// Which fact applies to a model, and what is reported about a wrong file.
+// Selection of the facts for a model, and errors for invalid files.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseConfig } from '../config/load.ts'

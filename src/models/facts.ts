@@ -1,5 +1,5 @@
-// Facts about models: limits, and what each accepts. Reads the lines of models.yaml and of a user's own, and finds
-// those for a model. Knows no model by name, no dialect and no provider.
+// Facts about models: their limits and the settings that they accept. Reads the lines of models.yaml and of
+// the user's file, and finds the lines for a model. Names no model, dialect or provider.
 import { readFileSync } from 'node:fs'
 import { LineCounter, parseDocument } from 'yaml'
 import { z } from 'zod'
@@ -11,7 +11,7 @@ const unlessThinking = z.enum(['yes', 'no', 'without_thinking'])
 export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
 const effort = z.enum(EFFORTS)
 
-/** Facts about a model. A fact that is not stated is unknown: it refuses and changes nothing. */
+/** Facts about a model. A missing fact is unknown; it refuses nothing and changes nothing. */
 const FACTS = {
   context: tokens.describe('The longest input that it accepts, in tokens.'),
   output: tokens.describe('The largest limit of output that may be asked, in tokens.'),
@@ -55,9 +55,9 @@ const FACTS = {
 
 const factsSchema = z.strictObject(FACTS).partial()
 const like = z.string().min(1).describe('A model whose facts it shares, as far as it has none of its own.')
-/** Facts of one model in a user's configuration; `context` is a setting of its own there. */
+/** Facts about one model in a user's configuration, where `context` is a separate setting. */
 export const ownFacts = factsSchema.omit({ context: true }).extend({ like: like.optional() })
-/** The verified facts about a model; a missing one is unknown. */
+/** The verified facts about a model. A missing fact is unknown. */
 export type Facts = Readonly<z.output<typeof factsSchema>>
 export type FactName = keyof Facts
 
@@ -71,30 +71,32 @@ const statement = factsSchema.extend({
   source: list,
   unverified: z.literal(true).optional(),
 })
-/** One line: some facts about one or more models of a provider. */
+/** One line with facts about one or more models of a provider. */
 export type FactLine = z.output<typeof statement>
 
 const fileSchema = z.strictObject({
-  /** Dialects in which each provider serves the models: facts hold for other providers that speak one of them. */
+  /**
+   * Dialects in which each provider serves its models. Facts also hold for other providers of these dialects.
+   */
   providers: z.record(z.string(), z.array(z.string())).default({}),
   sources: z.record(z.string(), z.strictObject({ title: z.string().min(1), date: z.iso.date() })).default({}),
   models: z.array(statement),
 })
 
-/** A mistake in a file of facts: the file, the line, the field, and what it must be. */
+/** A mistake in a facts file: names the file, the line, the field, and the expected value. */
 export class FactsError extends Error {}
 
-/** Lines of one origin. */
+/** Lines from one origin. */
 export interface FactLayer {
   readonly origin: 'configuration' | 'synced' | 'package'
   readonly lines: readonly FactLine[]
-  /** Dialects of each provider whose facts hold for others, too. */
+  /** Dialects of each provider in which its facts also hold for other providers. */
   readonly providers: Readonly<Record<string, readonly string[]>>
   /** Title and date of each source. */
   readonly sources: Readonly<Record<string, { readonly title: string; readonly date: string }>>
 }
 
-/** Reads a file of facts. Throws FactsError at its first mistake. */
+/** Reads a facts file. Throws FactsError at the first mistake. */
 export function parseFacts(text: string, file: string, origin: FactLayer['origin']): FactLayer {
   const lineCounter = new LineCounter()
   const document = parseDocument(text, { lineCounter, prettyErrors: false })
@@ -123,12 +125,12 @@ export function parseFacts(text: string, file: string, origin: FactLayer['origin
   return { origin, lines: models, providers, sources }
 }
 
-/** A fact with its origin, for a person. */
+/** A fact with its origin, for display. */
 export interface Statement {
   readonly fact: FactName
   readonly value: unknown
   readonly origin: FactLayer['origin']
-  /** Name as the line has it: exact, or a pattern. */
+  /** Model name in the line, exact or a pattern. */
   readonly name: string
   readonly source: string
   readonly date: string
@@ -137,27 +139,27 @@ export interface Statement {
 
 export interface FactTable {
   /**
-   * Returns the verified facts about a provider's model; the provider may have several names. Asked in a dialect, those of a provider that serves it in
-   * this dialect hold, too.
+   * Returns the verified facts about a provider's model. The provider may have several names. With a dialect,
+   * facts from other providers of the model in this dialect also hold.
    */
   of(provider: string | readonly string[], model: string, dialect: string | null): Facts
-  /** Returns every statement about it, unverified ones included, the strongest first. */
+  /** Returns all statements about a model, including unverified ones, the strongest first. */
   statements(
     provider: string | readonly string[],
     model: string,
     dialect: string | null,
   ): readonly Statement[]
-  /** Returns the models that are named exactly, by provider. */
+  /** Models that are named exactly, with their providers. */
   readonly models: readonly { readonly provider: string; readonly model: string }[]
 }
 
-/** Maximum models whose facts are remembered: their names come from clients. */
+/** Maximum number of models with cached facts. It is bounded because clients choose the names. */
 const MAX_REMEMBERED = 1_000
 
-/** Maximum models through which `like` leads. */
+/** Maximum length of a chain of `like` references. */
 const MAX_LIKES = 4
 
-/** Joins layers; the first is the strongest. */
+/** Joins layers. The first layer is the strongest. */
 export function createFactTable(layers: readonly FactLayer[]): FactTable {
   const remembered = new Map<string, Facts>()
   const said = (asked: Asked, likes: number): Statement[] =>
@@ -192,7 +194,7 @@ export function createFactTable(layers: readonly FactLayer[]): FactTable {
   }
 }
 
-/** Returns true if an exact name covers the model, in any of its forms. */
+/** Returns true if one of the names equals the model's name in any of its forms. */
 export const isNamed = (names: ReadonlySet<string>, model: string): boolean =>
   formsOf(model).some((form) => names.has(form))
 
@@ -210,7 +212,10 @@ interface Asked {
   readonly dialect: string | null
 }
 
-/** Returns the lines for a model: its provider's before others', exact names before patterns, long ones first. */
+/**
+ * Returns the lines for a model. Sorts its own provider first, then exact names before patterns, then longer
+ * names.
+ */
 function linesFor(layer: FactLayer, { provider, model, dialect }: Asked): Found[] {
   const forms = formsOf(model)
   const found = layer.lines.flatMap((line): Found[] => {
@@ -242,7 +247,7 @@ function fits(name: string, form: string): boolean {
 /** Date or version at the end of a name: -20260724, @20260724, -2026-07-24, -v1:0. */
 const VERSION = /(?:[-@](?:\d{8}|\d{4}-\d\d-\d\d))?(?:-v\d+)?(?::\d+\w*)?$/
 
-/** Returns the names under which a model may be listed: as it is, without its prefix, and without its version. */
+/** Returns the possible names of a model in a list: unchanged, without its prefix, and without its version. */
 function formsOf(model: string): string[] {
   const bare = model.slice(model.lastIndexOf('/') + 1).replace(/^(?:[a-z]+\.)+/, '')
   return [...new Set([model, bare, bare.replace(VERSION, '')])]
@@ -274,7 +279,10 @@ type ConfiguredModels = Readonly<
   >
 >
 
-/** Returns the table of a configuration's facts, of those that were synced, and of the package's: the first are the strongest. */
+/**
+ * Returns a table of the facts in the configuration, in the synced file and in the package. The first of
+ * these are the strongest.
+ */
 export const factTableOf = ({
   models,
   synced,
@@ -299,13 +307,13 @@ const FILE = 'src/models/models.yaml'
 let own: FactLayer | undefined
 let table: FactTable | undefined
 
-/** Returns the facts that come with the package. */
+/** Returns the facts included in the package. */
 export function packageFacts(): FactLayer {
   own ??= parseFacts(readFileSync(packageFile(FILE), 'utf8'), FILE, 'package')
   return own
 }
 
-/** Returns the table of these facts alone. */
+/** Returns the table of the package's facts alone. */
 export function packageTable(): FactTable {
   table ??= createFactTable([packageFacts()])
   return table

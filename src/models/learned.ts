@@ -1,25 +1,25 @@
-// What providers were seen to refuse: by provider, model, parameter and value, in a file of the data directory, for seven
-// days. Only refusals after which the same request without the parameter, or with what the
-// provider asked for instead, was accepted are put here. The file may be
-// changed by `waybill models forget` at any time; a broken one counts as empty.
+// Refusals learned from providers, by provider, model, parameter and value. A file in the data directory
+// stores them for seven days. A refusal is stored only if the provider accepted the same request without the
+// parameter, or with the replacement that the provider asked for. `waybill models forget` may change the file
+// at any time. A broken file counts as empty.
 import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 
 const FILE = 'learned-refusals.json'
 const MAX_AGE_MS = 7 * 24 * 3_600_000
-/** Maximum refusals that are remembered; the oldest go first. */
+/** Maximum number of stored refusals. The oldest are dropped first. */
 const MAX_LEARNED = 1_000
-/** Time after which a changed file is noticed. */
+/** Interval between checks for a changed file, ms. */
 const LOOK_EVERY_MS = 1_000
 
 const schema = z.strictObject({
   provider: z.string(),
   model: z.string(),
   parameter: z.string(),
-  /** JSON text of the refused value; null for any. */
+  /** JSON text of the refused value; null if every value is refused. */
   value: z.string().nullable(),
-  /** The provider asked for something else instead, and accepted it. */
+  /** True if the provider asked for a replacement and accepted it. */
   isReplaced: z.boolean().optional(),
   learned_at: z.iso.datetime(),
 })
@@ -27,19 +27,19 @@ export type LearnedRefusal = z.output<typeof schema>
 export type NewRefusal = Omit<LearnedRefusal, 'learned_at'>
 
 export interface LearnedRefusals {
-  /** Returns what a provider's model refuses, as far as it was learned and is not too old. */
+  /** Returns the learned refusals of a provider's model that are not too old. */
   of(provider: string, model: string): readonly LearnedRefusal[]
   list(): readonly LearnedRefusal[]
   add(refusal: NewRefusal): void
-  /** Forgets what `isForgotten` names, and returns it. */
+  /** Forgets the refusals that `isForgotten` selects, and returns them. */
   forget(isForgotten: (refusal: LearnedRefusal) => boolean): readonly LearnedRefusal[]
 }
 
-/** Returns when a refusal is forgotten. */
+/** Returns the time at which a refusal is forgotten. */
 export const learnedUntil = (learnedAt: string): string =>
   new Date(Date.parse(learnedAt) + MAX_AGE_MS).toISOString()
 
-/** Remembers nothing: for replayed calls. */
+/** Learned refusals for replayed calls, always empty. */
 export const NOTHING_LEARNED: LearnedRefusals = {
   of: () => [],
   list: () => [],
@@ -80,7 +80,7 @@ export function openLearnedRefusals(directory: string, now: () => number = Date.
       try {
         write([...others, { ...refusal, learned_at }].slice(-MAX_LEARNED))
       } catch {
-        // It is remembered until this program ends.
+        // The refusal is remembered until this program ends.
       }
     },
     forget(isForgotten) {
@@ -91,7 +91,7 @@ export function openLearnedRefusals(directory: string, now: () => number = Date.
   }
 }
 
-/** Returns a text that changes with the file; empty if there is none. */
+/** Returns a text that changes with the file; empty if there is no file. */
 function stampOf(file: string): string {
   const stats = statSync(file, { throwIfNoEntry: false, bigint: true })
   return stats ? `${stats.ino} ${stats.mtimeNs} ${stats.size}` : ''

@@ -1,5 +1,6 @@
-// Reads what providers' lists of models say about limits and thinking: Anthropic's, Gemini's, and those of providers that
-// add a window to OpenAI's format. Knows the fields by name; a list that says nothing still names its models. Pure.
+// Reads limits and thinking from providers' model lists: Anthropic's, Gemini's, and lists in OpenAI's format
+// with an added context window. Reads known field names. A list without such fields still names its models.
+// Pure.
 import { EFFORTS, type Facts } from './facts.ts'
 
 export interface ListedModel {
@@ -13,7 +14,7 @@ const isObject = (value: unknown): value is Json =>
 const list = (value: unknown): readonly Json[] => (Array.isArray(value) ? value.filter(isObject) : [])
 const member = (value: unknown, name: string): unknown => (isObject(value) ? value[name] : undefined)
 
-/** Returns the models of a list, each id once; throws if the text is not a list. */
+/** Returns the models of a list, each id once. Throws if the text is not a list. */
 export function listedModels(text: string): ListedModel[] {
   const json: unknown = JSON.parse(text)
   const entries = Array.isArray(json)
@@ -30,7 +31,7 @@ export function listedModels(text: string): ListedModel[] {
   return [...found.values()]
 }
 
-/** Names under which providers state the two limits. */
+/** Providers' field names for the two limits. */
 const CONTEXT = [
   'max_input_tokens',
   'inputTokenLimit',
@@ -58,7 +59,7 @@ function countIn(entry: unknown, names: readonly string[]): number | null {
   return typeof value === 'number' && value > 0 ? value : null
 }
 
-/** Anthropic's types of thinking, and our words for them. */
+/** Anthropic's types of thinking with our words for them. */
 const TYPES = {
   enabled: 'budget',
   adaptive: 'adaptive',
@@ -77,5 +78,5 @@ function effortsIn(effort: unknown): Facts['efforts'] {
   return effort.supported === false ? [] : EFFORTS.filter((level) => isSupported(effort[level]))
 }
 
-/** A capability is a boolean, or an object that holds one. */
+/** Returns true for a supported capability. A capability is a boolean or an object with a boolean. */
 const isSupported = (value: unknown): boolean => value === true || member(value, 'supported') === true

@@ -1,13 +1,13 @@
-// Writes one line of the process log per call: its route and its result. No prompt, no answer, no key; the
-// session only at level debug. Texts chosen by clients and providers are made safe for a terminal first
-// (TELL-06).
+// Writes one line per call to the process log, with its route and result. It contains no prompt, answer or
+// key; the session appears only at level debug. Texts from clients and providers are first made safe for a
+// terminal (TELL-06).
 
 import { roundUsd } from '../core/money.ts'
 import type { Log } from '../core/process-log.ts'
 import { cleanLabel } from '../terminal/clean.ts'
 import type { Observer } from './watch.ts'
 
-/** Removes characters that control a terminal from foreign text; null stays null. */
+/** Removes terminal control characters from foreign text. Null stays null. */
 const safe = (text: string | null): string | null => text && cleanLabel(text)
 
 /** Logs the end of each call at info, and its start at debug. */
@@ -58,7 +58,9 @@ export const logCalls = (log: Log): Observer => ({
   },
 })
 
-/** Formats a failure of our own as fields of a log line: no secret, no character that controls a terminal. */
+/**
+ * Formats a failure of the gateway as fields of a log line, without secrets and terminal control characters.
+ */
 export function errorFields(error: unknown, mask: (text: string) => string): object {
   const lines = (text: string) => mask(text).split('\n').map(cleanLabel).join('\n')
   if (!(error instanceof Error)) return { err: { message: lines(String(error)) } }

@@ -1,5 +1,5 @@
-// Live events: each change of a call, as it will be on record, for all listeners. Costs nothing without
-// listeners. Knows the definition of the record, no HTTP and no database.
+// Live events: each change of a call, as it will be recorded, for all listeners. Costs nothing without
+// listeners. Uses the record's definition; independent of HTTP and the database.
 import { roundUsd } from '../core/money.ts'
 import { CALL_FIELDS, type CallRecord, type Field, type RecordTokens } from '../core/record.ts'
 import { storable } from '../store/storable.ts'
@@ -8,12 +8,12 @@ import type { CallEnd, Observer, WatchedCall } from './watch.ts'
 /** A change of a call, with its current record. */
 export interface CallEvent {
   readonly id: string
-  /** As JSON, made once for all listeners. */
+  /** The event as JSON, serialized once for all listeners. */
   readonly json: string
 }
 
 export interface Feed extends Observer {
-  /** Reports changes to calls of this gateway key, or of all keys. Returns a function that ends it. */
+  /** Reports changes to calls of one gateway key or of all keys. Returns a function that stops listening. */
   listen(keyName: string | undefined, hear: (event: CallEvent) => void): () => void
 }
 
@@ -42,7 +42,7 @@ export function createFeed(): Feed {
 
 const FIELDS = Object.entries<Field<never, never>>(CALL_FIELDS)
 
-/** Returns the current record of a call; its fields are those of `src/core/record.ts`, not a second list. */
+/** Returns the current record of a call. Its fields come from the definition in `src/core/record.ts`. */
 function feedRecord(watched: WatchedCall, end?: CallEnd): CallRecord {
   const record: Record<string, unknown> = {}
   const closing = end && storable(end.closing)
@@ -54,8 +54,8 @@ function feedRecord(watched: WatchedCall, end?: CallEnd): CallRecord {
     const value = closing && written.close ? written.close(closing) : written.open?.(watched)
     record[name] = toJson(field, value ?? null)
   }
-  // Values of a row that these functions do not know, while the call moves on: see
-  // `store/sqlite/write-statements.ts`.
+  // Values of a row that change while the call continues (see `store/sqlite/write-statements.ts`). The field
+  // functions do not compute them.
   const { target, fallbacks } = end?.closing ?? watched
   record.resolved_provider = target.provider
   record.resolved_model = target.model
@@ -68,7 +68,7 @@ function feedRecord(watched: WatchedCall, end?: CallEnd): CallRecord {
   return record as CallRecord
 }
 
-/** Counts on record; what else a provider reports is in the field `usage`. */
+/** Recorded token counts. The field `usage` has all other reported values. */
 const COUNTS = ['input', 'output', 'cached_input', 'cache_write', 'reasoning', 'source'] as const
 
 const countsOf = (tokens: Partial<RecordTokens> | null): RecordTokens =>

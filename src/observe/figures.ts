@@ -1,10 +1,10 @@
-// Metrics that are counted in place and formatted for Prometheus when they are read: every call counts, few
-// requests read. Knows the format (text/plain; version=0.0.4), not the meaning of the metrics.
+// Metrics that are counted on every call and formatted for Prometheus only when read, which is rare.
+// Implements the format (text/plain; version=0.0.4), not the meaning of the metrics.
 
-/** Labels as written between the braces; empty for none. */
+/** Labels as written between the braces; empty if there are none. */
 export type Labels = string
 
-/** Names and values in turn. */
+/** Formats labels from names and values in turn. */
 export function labels(...pairs: readonly string[]): Labels {
   let text = ''
   for (let index = 0; index < pairs.length; index += 2)
@@ -13,9 +13,9 @@ export function labels(...pairs: readonly string[]): Labels {
 }
 
 /**
- * Returns a function that adds a label to others. Each text is made once: there are few, and rebuilding and
- * hashing them took most of the time of counting. For values that the configuration or the gateway itself
- * chose.
+ * Returns a function that adds a label to other labels. Each text is built only once, because rebuilding and
+ * hashing took most of the time of counting. Only for the few values from the configuration or the gateway
+ * itself.
  */
 export function joined(name: string): (labels: Labels, value: string) => Labels {
   const made = new Map<Labels, Map<string, Labels>>()
@@ -35,7 +35,7 @@ export function joined(name: string): (labels: Labels, value: string) => Labels 
 }
 
 interface Figure {
-  /** Returns its lines, without the last line end. */
+  /** Returns the lines of the metric, without the last line end. */
   render(): string
 }
 
@@ -51,7 +51,10 @@ export class Counter implements Figure {
   readonly #shown: (value: number) => number
   readonly #values = new Map<Labels, number>()
 
-  /** `plain`: it has no labels, so it exists from the start. `shown`: converts a sum for the output. */
+  /**
+   * `plain`: true for a metric without labels, which exists from the start. `shown`: converts a sum for the
+   * output.
+   */
   constructor(name: string, help: string, { plain = false, shown = (value: number) => value } = {}) {
     this.#name = name
     this.#help = help
@@ -69,7 +72,7 @@ export class Counter implements Figure {
   }
 }
 
-/** Evaluated when the metrics are read. */
+/** A metric that is computed when the metrics are read. */
 export class Gauge implements Figure {
   readonly #name: string
   readonly #help: string
@@ -88,7 +91,7 @@ export class Gauge implements Figure {
 }
 
 interface Distribution {
-  /** Number of values in each bucket that fit into none before it. */
+  /** Number of values in each bucket, excluding those of smaller buckets. */
   readonly counts: number[]
   sum: number
 }
@@ -132,6 +135,6 @@ export class Histogram implements Figure {
   }
 }
 
-/** Formats all of them as text. */
+/** Formats all given metrics as text. */
 export const render = (figures: readonly Figure[]): string =>
   `${figures.map((figure) => figure.render()).join('\n\n')}\n`

@@ -1,5 +1,6 @@
-// Metrics for Prometheus. Labels are bounded: providers, routes and strategies come from the configuration,
-// and a model that it does not name is `other`; a session is never one, and a key only if it has a budget.
+// Metrics for Prometheus. Labels are bounded. Providers, routes and strategies come from the configuration,
+// and a model missing there is `other`. A session is never a label, and a key is a label only if it has a
+// budget.
 
 import type { Config } from '../config/load.ts'
 import { targetId } from '../core/call.ts'
@@ -29,18 +30,18 @@ const KINDS = ['input', 'output', 'cached_input', 'cache_write', 'reasoning'] as
 export interface Gauges {
   /** Targets of the configuration, with their cooldown. */
   readonly cooling: () => readonly { provider: string; model: string; cooling: boolean }[]
-  /** True if the configuration in the file is the one in force. */
+  /** True if the active configuration equals the file. */
   readonly configurationCurrent: () => boolean
-  /** True if the record can be written, which every call requires, and read. */
+  /** True if the record is writable and readable. Every call requires a writable record. */
   readonly writable: () => boolean
   readonly readable: () => boolean
-  /** Keys with a budget, US dollars in the present period. */
+  /** Keys with a budget, with their US dollars in the current period. */
   readonly budgets: () => readonly KeyBudget[]
-  /** Numbers of openings of the record, by who committed them. */
+  /** Number of opened records, by the thread that committed them. */
   readonly openings: () => Readonly<Record<string, number>>
   /** Number of spans that were not sent; undefined without traces. */
   readonly droppedSpans: () => number | undefined
-  /** State of this gateway in its fleet; undefined outside a fleet, where there are no such metrics. */
+  /** State of this gateway in its fleet. Undefined outside a fleet, which has no fleet metrics. */
   readonly fleet: () => FleetFigures | undefined
 }
 
@@ -49,7 +50,7 @@ export interface FleetFigures {
   readonly instances: number
   readonly backlog: number
   readonly failure: string | null
-  /** Calls whose rate was counted without the shared log. */
+  /** Calls that were counted for a rate limit without the shared log. */
   readonly fallbacks: number
 }
 
@@ -57,7 +58,7 @@ export interface KeyBudget {
   readonly key: string
   readonly per: string
   readonly budget: number
-  /** Null for a session: a metric names none. */
+  /** Spent US dollars; null for a session, because metrics name no sessions. */
   readonly spent: number | null
   readonly reserved: number | null
 }
@@ -212,7 +213,7 @@ function gaugesOf(gauges: Gauges, open: () => number) {
       )
   return [
     one('waybill_open_calls', 'Calls that are open now.', open),
-    // A target of two routes has one line.
+    // A target that appears in two routes has only one line.
     new Gauge(
       'waybill_target_cooling',
       '1 for a configured target that is being passed over.',
@@ -265,7 +266,7 @@ function fleetGaugesOf({ fleet: standing }: Pick<Gauges, 'fleet'>) {
   ]
 }
 
-/** Builds the labels of targets: one for each in the configuration, one per provider for all others. */
+/** Builds the labels of targets: one for each configured target, and one per provider for all other models. */
 function createTargetLabels() {
   let known = new Map<string, Labels>()
   const unknown = new Map<string, Labels>()

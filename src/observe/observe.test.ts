@@ -1,4 +1,4 @@
-// What the gateway reports about itself: figures that add up to the record, and log lines that no name can
+// The gateway's reports about itself: metrics that agree with the record, and log lines that no name can
 // break.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
@@ -8,7 +8,7 @@ import { answer, chunk, fail, stream, streamed } from '../../mocks/test-upstream
 import { openLog } from '../commands/process-log.ts'
 import { ask, type TestGateway, TWO_TARGETS, testGateway } from '../test/test-gateway.ts'
 
-/** Samples of Prometheus' text format: name{labels} -> value. */
+/** Returns the samples in Prometheus' text format, by name{labels}. */
 async function samples(gateway: TestGateway): Promise<Map<string, number>> {
   const { text } = await gateway.get('/metrics')
   const lines = text.split('\n').filter((line) => line && !line.startsWith('#'))
@@ -17,7 +17,7 @@ async function samples(gateway: TestGateway): Promise<Map<string, number>> {
   )
 }
 
-/** Sum over the samples of one name whose labels contain all of `labels`. */
+/** Sums the samples of one name that have all of `labels`. */
 const sum = (all: Map<string, number>, name: string, ...labels: string[]): number =>
   [...all].reduce(
     (total, [key, value]) =>
@@ -144,7 +144,10 @@ test('a client key does not get the figures, because they are totals over all ke
   assert.deepEqual(await status('key-of-boss'), [200, undefined])
 })
 
-/** Line feeds, a terminal's title, colours, a C1 control, text that runs backwards, an end of JSON. */
+/**
+ * A hostile name with line feeds, a terminal title, colours, a C1 control, right-to-left text and an end of
+ * JSON.
+ */
 const HOSTILE = 'x\n{"level":"error"}\r\u001b]0;owned\u0007\u001b[31m\u009b2J\u202e"},\u2028\u0000end'
 
 for (const pretty of [false, true])

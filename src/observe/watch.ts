@@ -1,5 +1,5 @@
-// Observes calls at the one place that all of them pass: the writes to the record. So the observers see
-// exactly what is on record. Knows the writes; knows no log and no metric.
+// Observes calls at the single place that all calls pass: the writes to the record. Observers therefore see
+// exactly the recorded values. Independent of logs and metrics.
 
 import type { Call, CallOutcome, Route, Target } from '../core/call.ts'
 import { costOfCall, type KnownCost, savedOfCall } from '../core/record.ts'
@@ -23,7 +23,7 @@ export interface WatchedCall {
 export interface CallEnd {
   readonly target: Pick<Target, 'provider' | 'model'>
   readonly outcome: CallOutcome
-  /** Requests that left for a provider. */
+  /** Number of requests sent to providers. */
   readonly requestsSent: number
   /** As on record. */
   readonly cost: KnownCost
@@ -33,10 +33,10 @@ export interface CallEnd {
   readonly closing: Extract<Write, { kind: 'close' }>
 }
 
-/** Is notified of every call. */
+/** An observer of all calls. */
 export interface Observer {
   opened?(watched: WatchedCall): void
-  /** Time taken by a write that had to be on disk before bytes left for a provider, ms. */
+  /** Reports the duration of a write that must be on disk before bytes are sent to a provider, ms. */
   recorded?(ms: number): void
   /** An attempt of a call ended. */
   attempted?(ended: EndedAttempt): void
@@ -48,8 +48,8 @@ export interface Observer {
 }
 
 /**
- * Returns the store's `open` and `write` with observers of each write. An observer's exception goes to `onFault`
- * only: observers must never keep the record from being written.
+ * Returns the store's `open` and `write`, with observers of each write. An observer's exception is passed
+ * only to `onFault`, because observers must never prevent a write.
  */
 export function watchWrites(
   { open, write }: Pick<Store, 'open' | 'write'>,

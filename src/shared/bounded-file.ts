@@ -1,13 +1,16 @@
-// Reads a file that a user named. A path can lead to anything: an endless device, a pipe without a writer, a
-// file larger than memory. Imports no other file.
+// Reads a file that a user named. The path may be an endless device, a pipe without a writer, or a file
+// larger than memory. Imports no other file.
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 
 const MIB = 2 ** 20
 const PIECE_BYTES = 2 ** 16
 
-/** Returns all bytes of a regular file of at most `most` bytes. The error's text follows the file's name. */
+/**
+ * Returns all bytes of a regular file of at most `most` bytes. Error messages are written to follow the
+ * file's name.
+ */
 export function readBounded(path: string, most: number): Buffer {
-  // Non-blocking: opening a pipe would otherwise hang until another program writes to it.
+  // Non-blocking, because opening a pipe would otherwise hang until another program writes to it.
   const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
   try {
     const stats = fstatSync(file)

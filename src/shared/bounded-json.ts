@@ -1,12 +1,12 @@
-// Counts the values of a JSON text without parsing it. Every other call waits while a text is parsed, and
-// values, not bytes, take the time: ten megabytes of brackets take a second, ten megabytes of prose none.
-// Imports no other file.
+// Counts the values of a JSON text without parsing it. Every other call waits while a text is parsed, and the
+// time depends on the values, not the bytes. Ten megabytes of brackets take a second, ten megabytes of prose
+// none. Imports no other file.
 
 const [QUOTE, BACKSLASH, COMMA, BRACKET, BRACE] = Buffer.from('"\\,[{')
 
-/** Returns true if JSON holds more than `most` values; an empty list or object counts twice. One pass. */
+/** Returns true if JSON contains more than `most` values. An empty list or object counts twice. One pass. */
 export function holdsMoreValues(json: Buffer, most: number): boolean {
-  if (json.length <= most) return false // a value takes at least a byte
+  if (json.length <= most) return false // each value has at least one byte
   let values = 1
   let inString = false
   for (let at = 0; at < json.length; at++) {

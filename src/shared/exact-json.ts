@@ -1,7 +1,7 @@
-// Parses JSON without a loss of digits: JSON.parse would change 18446744073709551616 and 1.0. Imports no other
+// Parses JSON without losing digits. JSON.parse would change 18446744073709551616 and 1.0. Imports no other
 // file.
 
-/** A number that would not survive JSON.parse and JSON.stringify unchanged. */
+/** A number that JSON.parse and JSON.stringify would change. */
 const INEXACT = /(?:^|[-:[,\s])(\d{16,}|\d+\.\d*0\b|\d[\d.]*[eE]|-0\b|\d+\.\d{16,})/
 
 type Reviver = (this: unknown, key: string, value: unknown, context: { source?: string }) => unknown
@@ -15,14 +15,16 @@ const parse = (text: string, reviver: Reviver): unknown =>
 /** Returns true if JSON.parse changes no number. */
 export const isExact = (text: string): boolean => !INEXACT.test(text)
 
-/** Numbers keep their spelling. The result is only for JSON.stringify, not for arithmetic. */
+/**
+ * Parses JSON and keeps the digits of all numbers. The result is only for JSON.stringify, not for arithmetic.
+ */
 export const parseExact = (text: string): unknown =>
   isExact(text) ? JSON.parse(text) : parse(text, keepSpelling)
 
-/** Digits that a double may not hold. */
+/** A number with more digits than a double may hold. */
 const LONG_NUMBER = /\d{16}/
 
-/** Parses JSON with `write` for an integer that a double cannot hold; it gets its digits. */
+/** Returns a parser that calls `write` with the digits of each integer that a double cannot hold. */
 const parseLong =
   (write: (digits: string) => unknown) =>
   (text: string): unknown =>
@@ -34,8 +36,14 @@ const parseLong =
         )
       : JSON.parse(text)
 
-/** Such an integer keeps its digits in JSON.stringify; every other number can be reckoned with. */
+/**
+ * Parses JSON. Integers that a double cannot hold keep their digits in JSON.stringify; all other numbers
+ * allow arithmetic.
+ */
 export const parseExactIntegers = parseLong(raw)
 
-/** Such an integer becomes a string of its digits, so that two of them stay distinct. */
+/**
+ * Parses JSON. An integer that a double cannot hold becomes a string of its digits, so that two of them stay
+ * distinct.
+ */
 export const parseWithDigits = parseLong((digits) => digits)

@@ -1,4 +1,4 @@
-// Finds files of the package, in the source tree and in the installed package alike. Imports no other file.
+// Finds files of the package, both in the source tree and in the installed package. Imports no other file.
 import { findPackageJSON } from 'node:module'
 import { dirname, join } from 'node:path'
 

@@ -1,4 +1,6 @@
-/** Removes the client's key from a query, where Google's clients may put it; the rest keeps its bytes. */
+/**
+ * Removes the client's key from a query, since Google's clients may send it there. The rest keeps its bytes.
+ */
 export const withoutKey = (query: string): string =>
   query
     .split('&')

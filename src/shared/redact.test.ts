@@ -1,4 +1,4 @@
-// Which text a mask leaves unchanged, and that no secret exposes the remainder of another.
+// Masks leave ordinary text unchanged, and no secret exposes the remainder of another.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { answer, fail } from '../../mocks/test-upstream.ts'
@@ -33,7 +33,7 @@ test('when a provider echoes a key that begins like another key, the client sees
   assert.deepEqual([status, json.error.message], [400, 'no such key ***'])
 })
 
-/** Has all characters that one encoder or another escapes. */
+/** A key with all characters that some encoder escapes. */
 const KEY = 'ABSK+x/y&z<q>"\\\'=of-alpha=='
 const hex = (key: string, digits: (code: string) => string) =>
   Array.from(key, (char) => `\\u${digits(char.charCodeAt(0).toString(16).padStart(4, '0'))}`).join('')
@@ -42,7 +42,7 @@ const upper = (code: string) => code.toUpperCase()
 const escapedOnly = (...characters: string[]) =>
   characters.reduce((text, character) => text.replaceAll(character, hex(character, upper)), plain)
 
-/** How encoders write a key into JSON. */
+/** Spellings of a key in JSON by different encoders. */
 const SPELLINGS: Readonly<Record<string, string>> = {
   plain,
   'as .NET does': escapedOnly('+', '&', '<', '>', "'"),
@@ -57,10 +57,10 @@ const SPELLINGS: Readonly<Record<string, string>> = {
   'behind a backslash': `\\\\${plain}`,
 }
 
-/** Those that are tried for every pair of dialects. */
+/** Spellings that are tried for every pair of dialects. */
 const CROSSED = new Set(['as .NET does', 'as PHP does', 'inside of arguments'])
 
-/** Throws where a text shows the key, however it is written. */
+/** Throws if a text shows the key in any spelling. */
 function assertNoKey(text: string, where: string): void {
   let shown = text
   for (let depth = 0; depth < 8; depth++) {
@@ -156,7 +156,7 @@ for (const [name, , samples] of ALL.filter(([name]) => name in DIALECTS))
 
 const blocksOf = (name: string) => (DIALECTS as Record<string, Dialect>)[name]!.blocks
 
-/** A whole answer that repeats a key. */
+/** Returns a whole answer that repeats a key. */
 const whole = (samples: Samples, spelled: string): string =>
   samples.answer('m', {}).replace('{', `{"echo":"${spelled}",`).replace('"x"', `"${spelled}"`)
 

@@ -1,13 +1,13 @@
-// Masks secrets, which must never be written or repeated. Imports no other file.
+// Masks secrets. They must never be written or repeated. Imports no other file.
 
 /** Replaces every known secret by `***`. */
 export type Mask = (text: string) => string
 
 /**
- * Returns a mask for these secrets, also URL-encoded or JSON-escaped, completely or in part, to any depth:
- * JSON stays JSON, and all other text stays as it is. Secrets shorter than 8 characters are ignored, because
- * masking them would garble ordinary words. The longest goes first: if one is part of another, masking it
- * first would expose the rest of the other.
+ * Returns a mask for these secrets, also if they are URL-encoded or JSON-escaped, in full or in part, to any
+ * depth. JSON stays JSON, and all other text stays unchanged. Secrets shorter than 8 characters are ignored,
+ * because masking them would garble ordinary words. Longer secrets are masked first; otherwise a secret
+ * inside another would expose the rest of the longer one.
  */
 export function createMask(secrets: Iterable<string>): Mask {
   const known = [...secrets]
@@ -23,10 +23,10 @@ export function createMask(secrets: Iterable<string>): Mask {
   }
 }
 
-/** Maximum secrets that a mask learns: renewed tokens come every hour, and the oldest are no secrets any more. */
+/** Maximum number of secrets that a mask learns. Tokens are renewed every hour, and the oldest have expired. */
 const MAX_LEARNED = 200
 
-/** Returns a mask that can learn further secrets, such as keys that are renewed. */
+/** Returns a mask that can learn further secrets, such as renewed keys. */
 export function createGrowingMask(secrets: Iterable<string>): Mask & { learn(secret: string): void } {
   const given = new Set(secrets)
   const learned = new Set<string>()
@@ -42,12 +42,12 @@ export function createGrowingMask(secrets: Iterable<string>): Mask & { learn(sec
 }
 
 /**
- * Returns a function that finds a key in bytes of JSON, or of events with JSON. Nearly all contain neither
- * the key nor an escape that could hide it.
+ * Returns a function that finds a key in bytes of JSON or of events with JSON. Fast, since nearly all bytes
+ * contain no key and no escape that could hide a key.
  */
 export function createKeySearch(key: string): (bytes: Buffer) => boolean {
   const plain = [...new Set([key, encodeURIComponent(key)])].map((form) => Buffer.from(form))
-  // Of the characters in keys, JSON has short escapes for "/", quotes and backslashes.
+  // JSON has short escapes for three characters of keys: "/", quotes and backslashes.
   const shortest = ['\\u00', ...(key.includes('/') ? ['\\/'] : []), ...(/["\\]/.test(key) ? ['\\'] : [])]
   const escaped = shortest.map((text) => Buffer.from(text))
   const spellings = spellingsOf(key)
@@ -60,10 +60,13 @@ export function createKeySearch(key: string): (bytes: Buffer) => boolean {
 
 const [BACKSLASH = 0] = Buffer.from('\\')
 
-/** A backslash, plain or as written in nested JSON. The bound keeps the search linear in a long row. */
+/**
+ * A backslash, plain or as written in nested JSON. The bound keeps the search linear in a long row of
+ * backslashes.
+ */
 const ESCAPES = String.raw`\\(?:\\|u005[cC]){0,14}`
 
-/** Returns an expression for every spelling of a text in JSON, in JSON inside JSON, and in a URL. */
+/** Returns a pattern for every spelling of a text in JSON, in nested JSON and in a URL. */
 function spellingsOf(text: string): RegExp {
   const characters = Array.from(text.toWellFormed(), (character, at) => {
     const escapes = at === 0 ? `(?<!\\\\)${ESCAPES}` : ESCAPES

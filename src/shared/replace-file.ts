@@ -1,8 +1,11 @@
-// Replaces a file as a whole: a reader, or a crash, finds the old text or the new one.
+// Replaces a file atomically. A reader always finds the complete old or new text, even after a crash.
 import { mkdirSync, realpathSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-/** Writes a temporary file and renames it; an existing file keeps its mode, a new one is private. Follows links. */
+/**
+ * Writes a temporary file and renames it. An existing file keeps its mode; a new file is private. Follows
+ * links.
+ */
 export function replaceFile(file: string, text: string): void {
   const there = statSync(file, { throwIfNoEntry: false })
   const real = there ? realpathSync(file) : file

@@ -1,4 +1,4 @@
-// The table of spending: what providers charge for counts as an inference, and nothing else does.
+// The table of spending: requests that providers charge for count as inferences, and no other requests do.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { countsTokens, spendsOf } from './spending.ts'

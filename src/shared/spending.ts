@@ -1,20 +1,24 @@
-// The one table of what can spend money at a provider, by method and path. The gateway records by it, the mocks
-// write their ledger by it, and the suite counts by it; docs/contract.md prints it. Imports no other file.
+// The single table of requests that can spend money at a provider, by method and path. The gateway's record,
+// the mocks' ledger and the suite's counts all use this table; docs/contract.md prints it. Imports no other
+// file.
 
-/** `no` is never an inference. `may`: some providers charge for it, others do not. */
+/**
+ * Possible answers to "does it spend?". `no`: never an inference. `may`: only some providers charge for the
+ * request.
+ */
 export type Spends = 'yes' | 'may' | 'no'
 
 interface Row {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE' | '*'
-  /** Below the provider's base path. `{id}` is one segment, `{model}` and `{…}` are any text. */
+  /** Path below the provider's base path. `{id}` is one segment; `{model}` and `{…}` are any text. */
   readonly path: string
   readonly spends: Spends
   readonly about: string
-  /** It counts the tokens of a request that is not made. */
+  /** True for a request that only counts tokens. */
   readonly counts?: true
 }
 
-/** The first row that fits decides; the last two fit everything. */
+/** Rows of the table. The first matching row decides; the last two match everything. */
 export const SPENDING: readonly Row[] = [
   { method: 'POST', path: 'messages/count_tokens', spends: 'no', about: 'counts tokens', counts: true },
   { method: 'POST', path: 'models/{model}:countTokens', spends: 'no', about: 'counts tokens', counts: true },
@@ -49,15 +53,15 @@ const patterns = SPENDING.map((row) => ({
   ),
 }))
 
-/** Returns the row of a request to a provider. `path`: below its base path, without a leading slash. */
+/** Returns the row of a request to a provider. `path`: below the base path, without a leading slash. */
 const rowOf = (method: string, path: string): Row =>
   patterns.find(({ row, pattern }) => (row.method === '*' || row.method === method) && pattern.test(path))!
     .row
 
-/** Returns whether a request to a provider can spend money. */
+/** Returns `yes`, `may` or `no` for a request to a provider. */
 export const spendsOf = (method: string, path: string): Spends => rowOf(method, path).spends
 
-/** Returns true if a request is an inference: it spends money, or may. */
+/** Returns true if a request is an inference, which spends or may spend money. */
 export const isInference = (method: string, path: string): boolean => spendsOf(method, path) !== 'no'
 
 /** Returns true if a request counts tokens. */
