@@ -1,21 +1,21 @@
 #!/usr/bin/env node
-// Loads and runs the command that argv names, and ends the process with its exit code.
-// Exit codes: 0 done, 1 failed (also on an old Node), 2 wrong arguments or configuration.
+// Loads and runs the command named in argv, and ends the process with its exit code. Exit codes: 0 done, 1
+// failed (also on an old Node), 2 wrong arguments or configuration.
 
 import { holdYoungGeneration } from './commands/young-generation.ts'
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 if (major < 22 || (major === 22 && minor < 22)) {
-  // Must come before any native module: better-sqlite3 crashes on an old Node instead of failing.
+  // Must come before any native module, because better-sqlite3 crashes on an old Node instead of failing.
   process.stderr.write(`waybill: Node ${process.versions.node} is too old; use Node 22.22 or newer.\n`)
   process.exit(1)
 }
 
-if (process.argv[2] === 'serve') holdYoungGeneration() // before anything is loaded
+if (process.argv[2] === 'serve') holdYoungGeneration() // must run before other modules are loaded
 const [{ run }, { endWithNpm }] = await Promise.all([
   import('./commands/program.ts'),
   import('./commands/end-with-npm.ts'),
 ])
 endWithNpm(process.env)
 const code = await run(process.argv.slice(2), process.env)
-process.exitCode ||= code // already 1 if the output could not be written
+process.exitCode ||= code // the exit code is already 1 if the output could not be written

@@ -1,6 +1,6 @@
-// A gateway as one of several: the journal stays as it is, and its contents are sent to the shared log.
-// Writes pass through here, reads come from the shared log, and once a second the instances exchange their
-// state. Owns the thread that talks to PostgreSQL; knows no SQL. Loaded only with `fleet:`.
+// Connects a gateway to a fleet. The journal stays unchanged, and its contents are sent to the shared log.
+// Writes pass through this file, reads come from the shared log, and the instances exchange their state once
+// a second. Owns the thread that connects to PostgreSQL; contains no SQL. Loaded only with `fleet:`.
 import { GatewayError } from '../core/errors.ts'
 import { type Account, accountName, periodsOf } from '../core/period.ts'
 import type { Log } from '../core/process-log.ts'
@@ -18,7 +18,7 @@ import { type FleetThread, startFleetThread } from './thread.ts'
 export interface FleetOptions extends SharedLogOptions {
   readonly name: string
   readonly version: string
-  /** True if calls must be in the shared log before a byte leaves. */
+  /** True if a call must be in the shared log before its first byte is sent. */
   readonly shared: boolean
   readonly days: number
   readonly spool: SpoolLimits
@@ -44,9 +44,9 @@ export interface Fleet {
   readonly write: Store['write']
   readonly reads: Reads
   readonly kept: Store['kept']
-  /** Returns why no call can be accepted at present; null if calls are. */
+  /** Returns the reason why no call can be accepted at present; null if calls are accepted. */
   refusal(): string | null
-  /** Returns why the shared log does not accept calls at present; null if it does. */
+  /** Returns the reason why the shared log accepts no calls at present; null if it accepts them. */
   failure(): string | null
   readonly backlog: number
   readonly instances: readonly { readonly name: string; readonly config: string }[]
@@ -64,10 +64,13 @@ const PULSE_MS = 1_000
 const SHARED_MS = 4_500
 const READ_MS = 30_000
 const START_MS = 3_000
-/** Timeout of a rate check, ms: every call of a key with a rate waits for it. */
+/** Timeout of a rate check, ms. Every call of a key with a rate limit waits for this check. */
 const RATE_MS = 1_500
 
-/** Rejects if the instance may not join. If the shared log is unreachable, it starts, and joins later. */
+/**
+ * Joins the fleet. Rejects if the instance may not join. If the shared log is unreachable, the gateway starts
+ * and joins later.
+ */
 export async function openFleet(options: FleetOptions): Promise<Fleet> {
   const { journal, now, log, name } = options
   let digest = digestOf(options.config)
@@ -155,7 +158,7 @@ const keepShared = (thread: FleetThread): Store['kept'] => ({
 })
 
 /**
- * Returns a function that warns about each different configuration in the fleet, once for each configuration
+ * Returns a function that warns of each different configuration in the fleet. It warns once per configuration
  * of this gateway.
  */
 function createConfigWarning(log: FleetOptions['log']): (live: Fleet['instances'], digest: string) => void {
@@ -170,8 +173,8 @@ function createConfigWarning(log: FleetOptions['log']): (live: Fleet['instances'
 }
 
 /**
- * Ships and sends heartbeats until the shared log has reported the state of this instance, or cannot be
- * reached for a while.
+ * Ships and sends heartbeats until the shared log has reported this instance's state, or has been unreachable
+ * for a while.
  */
 async function firstBeats(
   thread: FleetThread,
@@ -185,7 +188,7 @@ async function firstBeats(
   } while (!isTold() && Date.now() < until)
 }
 
-/** Sends heartbeats, each a while after the previous one has ended. Returns the function that stops them. */
+/** Sends heartbeats with a pause after the end of each. Returns a function that stops the heartbeats. */
 function keepBeating(beat: () => Promise<void>): () => void {
   let stopped = false
   let timer = setTimeout(next, PULSE_MS)
@@ -201,7 +204,7 @@ function keepBeating(beat: () => Promise<void>): () => void {
 
 interface Link {
   readonly thread: FleetThread
-  /** Why the shared log does not accept calls; null if it does. */
+  /** Reason why the shared log accepts no calls; null if it accepts them. */
   readonly failure: string | null
   close(): Promise<void>
 }
@@ -217,7 +220,7 @@ function startLink(options: FleetOptions, digest: () => string): Link {
     if (lettingGo) return
     lettingGo = true
     await new Promise((resolve) => setTimeout(resolve, 100)) // several batches share one write
-    await journal.shipped(shipped).catch(() => {}) // the next one includes it
+    await journal.shipped(shipped).catch(() => {}) // the next acknowledgement includes this one
     lettingGo = false
   }
   const thread: FleetThread = startFleetThread(
@@ -254,7 +257,9 @@ function startLink(options: FleetOptions, digest: () => string): Link {
   }
 }
 
-/** Makes a fleet's `open` and `write`: into the journal and, with `shared`, into the shared log as well. */
+/**
+ * Builds a fleet's `open` and `write`. They write to the journal and, with `shared`, also to the shared log.
+ */
 function writeThrough(
   { journal, shared, now }: FleetOptions,
   link: Link,
@@ -285,13 +290,16 @@ function writeThrough(
     async write(what) {
       await journal.write(what)
       if (what.kind === 'next' && shared) await share()
-      // An answer may be continued at another gateway as soon as its client has it.
+      // Clients may continue an answer at another gateway as soon as they have received it.
       if (what.kind === 'named') await share().catch(() => {})
     },
   }
 }
 
-/** Reads from the shared log once it has everything of this instance; artifacts come from its own journal. */
+/**
+ * Reads from the shared log after shipping all entries of this instance. Artifacts come from the instance's
+ * own journal.
+ */
 function readShared(journal: Journal, thread: FleetThread): Reads {
   const shared: Reads = readsThrough(async (name, args) => {
     try {
@@ -308,7 +316,7 @@ function readShared(journal: Journal, thread: FleetThread): Reads {
   })
   return {
     ...shared,
-    // Each instance has its own retention, and keeps the artifacts of its own calls.
+    // Each instance has its own retention and stores the artifacts of its own calls.
     fill: journal.calls.fill,
     artifact: journal.calls.artifact,
     async makerOf(made, id, keyName) {

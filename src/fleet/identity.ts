@@ -1,10 +1,10 @@
-// Identity and location of this instance, so that two gateways with one identity can be distinguished.
+// Identity and location of this instance. They distinguish two gateways with the same identity.
 import { createHash } from 'node:crypto'
 import { realpathSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { dirname } from 'node:path'
 
-/** Returns a digest of the journal's location, which survives a restart and differs for a copy. */
+/** Returns a digest of the journal's location. The digest survives a restart and differs for a copy. */
 export const locationDigest = (journal: string): string =>
   createHash('sha256')
     .update(`${hostname()} ${realpathSync(dirname(journal))}`)

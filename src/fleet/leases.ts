@@ -1,36 +1,39 @@
-// The part of each budget that this instance may spend: a lease of the shared budget, from which calls are
-// admitted in memory. If it does not suffice, a new one is requested, for twice the cost of the last ten
-// seconds; one request at a time per budget. Leases shrink as the budget runs out: the excess over a fair share
-// of the rest is returned within a second, and so is anything unused for ten seconds. Knows no SQL.
+// Leases: parts of a shared budget that this instance may spend. Calls are admitted from a lease in memory.
+// If a lease does not suffice, another is requested for twice the cost of the last ten seconds, with one
+// request at a time per budget. Leases shrink as the budget runs out. The excess over a fair share of the
+// rest is returned within a second. Amounts unused for ten seconds are also returned. Contains no SQL.
 import { type Account, accountName } from '../core/period.ts'
 import type { Amount } from '../store/shared-log.ts'
 import type { Asks } from './protocol.ts'
 
 /** Share of the budget that a call of unknown cost reserves. */
 const UNKNOWN_OF_BUDGET = 0.01
-/** A lease covers at least this many calls, to limit requests, but at most this share of the budget. */
+/** Minimum number of calls that a lease covers, to limit requests, and its maximum share of the budget. */
 const STEP_CALLS = 10
 const STEP_OF_BUDGET = 0.05
-/** A smaller share of the budget counts as zero: floating-point sums differ by as much. */
+/** Share of the budget below which an amount counts as zero, because floating-point sums are inexact. */
 const NOTHING_OF_BUDGET = 1e-9
-/** Time over which spending is measured to size a request, s. */
+/** Period of the measured spending that sizes a request, s. */
 const WINDOW_S = 10
 /** Time after which an unused lease is forgotten, s. */
 const FORGET_S = 60
-/** Delay before asking again for a spent budget, ms; for one that others have only reserved, less. */
+/**
+ * Delay before the next request for a spent budget, ms. The delay is shorter if the amount is only reserved
+ * elsewhere.
+ */
 const SPENT_MS = 1_000
 const HELD_MS = 200
 
-/** A budget that the instances share. */
+/** A budget shared by all instances. */
 export interface SharedBudget extends Account {
-  /** The whole of it, US dollars. */
+  /** Total budget, US dollars. */
   readonly usd: number
 }
 
 export interface LeaseDeps {
   /** Returns the spending of this instance's calls, US dollars. */
   spent(account: Account): number
-  /** Returns the amount reserved for its open calls. */
+  /** Returns the amount reserved for this instance's open calls. */
   reserved(account: Account): number
   /** Returns the spending that the other instances have reported, US dollars. */
   spentElsewhere(account: Account): number
@@ -50,7 +53,7 @@ export interface Uncovered {
 export interface Leases {
   /** Returns the amount to reserve for a call of at most `usd` (null: unknown). */
   claimed(usd: number | null, budgets: readonly SharedBudget[]): number
-  /** Admits a call of this cost if all budgets cover it, calling `admit` in the same tick. */
+  /** Admits a call if all budgets cover its cost. Calls `admit` in the same tick. */
   cover(
     budgets: readonly SharedBudget[],
     usd: number,
@@ -66,14 +69,14 @@ export interface Leases {
 interface Lease {
   readonly account: Account
   granted: number
-  /** The whole budget, according to the last call. */
+  /** Total budget, as stated by the last call. */
   budget: number
   /** Cumulative spending at each recent second, newest last. */
   history: number[]
-  /** Seconds for which it has not been used. */
+  /** Seconds without any use of the lease. */
   idle: number
   asking: Promise<Uncovered['why'] | null> | null
-  /** Sum that the waiting calls need. */
+  /** Total amount that the waiting calls need. */
   needed: number
   refusedAt: number
 }
@@ -87,7 +90,7 @@ export function createLeases(deps: LeaseDeps): Leases {
     const name = accountName(account)
     let lease = leases.get(name)
     if (!lease) {
-      // The spent amount was granted; the next answer of the shared log says how much it really was.
+      // The spent amount counts as granted. The next answer of the shared log has the exact amount.
       lease = newLease({ keyName: account.keyName, period: account.period }, spent(account))
       leases.set(name, lease)
     }
@@ -139,7 +142,7 @@ export function createLeases(deps: LeaseDeps): Leases {
     heard(granted) {
       for (const { keyName, period, usd } of granted) {
         const account = { keyName, period }
-        // The rest of a lease from before a restart is given back.
+        // The rest of a lease from before a restart is returned.
         const lease = leases.get(accountName(account)) ?? (usd > spent(account) ? leaseOf(account) : null)
         if (lease && !lease.asking) lease.granted = usd
       }
@@ -147,7 +150,7 @@ export function createLeases(deps: LeaseDeps): Leases {
   }
 }
 
-/** Asks for more of a lease. Returns null if some was granted. */
+/** Requests a larger lease. Returns null if an amount was granted. */
 async function take(
   lease: Lease,
   usd: number,
@@ -172,7 +175,7 @@ async function take(
   }
 }
 
-/** Counts the idle seconds of each lease, and returns the excess of one of them. */
+/** Counts the idle seconds of each lease. Returns the excess of one lease. */
 function giveBack(
   leases: Map<string, Lease>,
   { spent, reserved }: LeaseDeps,
@@ -192,7 +195,7 @@ function giveBack(
     lease.granted -= free - kept
     back = { ...account, usd: free - kept }
   }
-  if (back) putLast(leases, accountName(back)) // the next heartbeat begins with the others
+  if (back) putLast(leases, accountName(back)) // the next heartbeat begins with the other leases
   return back
 }
 
@@ -209,17 +212,17 @@ const newLease = (account: Account, granted: number): Lease => ({
 
 type Measures = ReturnType<typeof measuresOf>
 
-/** Makes the functions that compare a lease with the spending here and elsewhere. */
+/** Builds functions that compare a lease with the spending at this and other instances. */
 function measuresOf({ spent, reserved, spentElsewhere, live, now }: LeaseDeps) {
-  /** Returns the rest of the lease for further calls; negative if calls cost more than was reserved. */
+  /** Returns the rest of the lease for further calls. Negative if calls cost more than the reserved amounts. */
   const freeOf = ({ account, granted }: Lease) => granted - spent(account) - reserved(account)
-  /** Returns the amount that all instances have not spent, as far as known. */
+  /** Returns the known unspent amount of the budget over all instances. */
   const unspentOf = ({ account, budget }: Lease) =>
     Math.max(0, budget - spent(account) - spentElsewhere(account))
   /** Returns the intended maximum of a lease. */
   const shareOf = (lease: Lease) => unspentOf(lease) / 4 / Math.max(1, live())
   const wasRefused = (lease: Lease) => now() - lease.refusedAt < (unspentOf(lease) > 0 ? HELD_MS : SPENT_MS)
-  /** As with a single gateway, the last call may cost more than is left; nothing is left after it. */
+  /** Returns true for the last call of a budget. It may cost more than the rest, as with a single gateway. */
   const isLast = (lease: Lease, usd: number) => usd > 0 && freeOf(lease) > lease.budget * NOTHING_OF_BUDGET
   const covers = (lease: Lease, usd: number) =>
     freeOf(lease) >= usd || (wasRefused(lease) && isLast(lease, usd))

@@ -1,5 +1,5 @@
-// The shared log is stopped, killed, frozen, late, or full: what the gateways do meanwhile, and that each
-// call is there afterwards.
+// Outages of the shared log: stopped, killed, frozen, slow, or full. Tests the gateways' behaviour during an
+// outage, and that each call is in the log afterwards.
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createConnection, createServer } from 'node:net'
@@ -133,7 +133,7 @@ test('a full spool refuses calls and drops no row; waiting rows are not deleted 
   await checkSharedSums(openShared(t, url))
 })
 
-/** Puts a proxy with late answers in front of the database. Returns its address. */
+/** Starts a proxy that delays the database's answers. Returns the proxy's address. */
 async function lateBy(t: TestContext, url: string, ms: () => number): Promise<string> {
   const directory = mkdtempSync(join(tmpdir(), 'waybill-late-'))
   const server = createServer((near) => {

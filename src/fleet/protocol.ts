@@ -1,4 +1,4 @@
-// The messages between the gateway and the thread that talks to the shared log. Types only.
+// The messages between the gateway and the thread that connects to the shared log. Types only.
 
 import type { KeptRow } from '../store/kept-rows.ts'
 import type {
@@ -19,7 +19,7 @@ export interface WorkerData {
   readonly config: string
   /** Days for which calls stay in the shared log. */
   readonly days: number
-  /** Number of the newest outbox entry that has been shipped; 0 if none. */
+  /** Number of the newest shipped outbox entry; 0 if there is none. */
   readonly shipped: number
 }
 
@@ -27,11 +27,14 @@ export type PulseRequest = Omit<Beat, 'backlog' | 'since'>
 
 /** State of this instance in the shared log. */
 export interface Standing {
-  /** Number of this start of the instance; null until it joins. */
+  /** Sequence number of this start of the instance; null until it joins. */
   readonly start: number | null
-  /** Why it may not join. */
+  /** Reason why the instance may not join; null if it may. */
   readonly refused: string | null
-  /** Calls not yet in the shared log, and the time since which the first has waited, ms since the epoch. */
+  /**
+   * Number of calls missing in the shared log, and the time since which the first has waited, ms since the
+   * epoch.
+   */
   readonly backlog: { readonly calls: number; readonly since: number | null }
   /** Used bytes of the journal. */
   readonly bytes: number
@@ -42,7 +45,7 @@ export interface Asks {
   /** Resolves when all present entries of the journal are in the shared log. */
   ship: [null, null]
   read: [{ readonly name: keyof SharedReads; readonly args: readonly unknown[] }, unknown]
-  /** Never rejects for an unreachable shared log: then `pulse` is null. */
+  /** Heartbeat. If the shared log is unreachable, `pulse` is null and the request does not reject. */
   pulse: [PulseRequest, Standing]
   lease: [Omit<LeaseRequest, 'live'>, number | null]
   rate: [RateRequest, number | null]
@@ -61,9 +64,9 @@ export interface FleetRequest {
 export type FleetReply =
   | { readonly id: number; readonly value: unknown }
   | { readonly id: number; readonly error: string }
-  /** The shared log has the outbox up to this entry. */
+  /** Newest outbox entry that the shared log has. */
   | { readonly shipped: number }
-  /** Shipping has begun to fail, or works again (null). */
+  /** Reason why shipping has begun to fail; null if it works again. */
   | { readonly failure: string | null }
   /** A message for the operator. */
   | { readonly note: string }

@@ -1,6 +1,5 @@
-// Gateways of a fleet are killed under load, and the database behind them is stopped, frozen and killed; then
-// the ledger of the provider, which is kept in this process, is compared with the shared log. A few kills in
-// `npm test`, 20 in `.ci/run`.
+// Kills gateways of a fleet under load, and stops, freezes and kills their database. Then compares the
+// provider's ledger, held in this process, with the shared log. A few kills in `npm test`, 20 in `.ci/run`.
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -33,7 +32,7 @@ test('shared: no inference is lost even if each killed gateway’s data is delet
   killThem(t, 'shared', true),
 )
 
-/** `loses`: each kill also deletes the data directory. */
+/** Kills gateways under load. `loses`: true if each kill also deletes the data directory. */
 async function killThem(t: TestContext, durability: string, loses: boolean): Promise<void> {
   const url = await fleet.freshDatabase()
   const { postgres } = fleet
@@ -121,7 +120,7 @@ async function call(address: string, nonce: string): Promise<number> {
   }
 }
 
-/** Waits until the journals of all living gateways are shipped and their calls are closed. */
+/** Waits until the journals of all live gateways are shipped and their calls are closed. */
 async function shipped(link: Link, gateways: readonly Member[]): Promise<void> {
   for (let tries = 0; tries < 300; tries++) {
     const ready = await Promise.all(
@@ -136,7 +135,10 @@ async function shipped(link: Link, gateways: readonly Member[]): Promise<void> {
   assert.fail('not everything was shipped')
 }
 
-/** Every inference is one attempt in the shared log, and every attempt that is not unknown is one inference. */
+/**
+ * Checks that every inference is one attempt in the shared log, and that every attempt with a known outcome
+ * is one inference.
+ */
 async function compare(
   link: Link,
   ledger: readonly { json: any }[],
@@ -175,9 +177,9 @@ async function compare(
   return `${ledger.length} inferences, ${rows.length} records, ${unknown} unknown attempts, ${refused} refused`
 }
 
-/** A gateway of the fleet in a process of its own. */
+/** A gateway of the fleet in a separate process. */
 class Member {
-  /** Where it listens; null while it does not run. */
+  /** Address of the gateway; null while it is not running. */
   address: string | null = null
   readonly #directory: string
   readonly #name: string
@@ -237,7 +239,7 @@ routes: { auto: { targets: [ { model: alpha/model-a } ] } }
     await exit
   }
 
-  /** Its disk is gone. */
+  /** Deletes the gateway's data, as if its disk were lost. */
   lose(): void {
     rmSync(this.#directory, { recursive: true, force: true })
   }

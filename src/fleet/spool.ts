@@ -1,4 +1,4 @@
-// The part of the journal that the shared log has not received yet, and its limit: at the limit, calls are
+// The part of the journal that the shared log has not received, and its limit. At the limit, calls are
 // refused; nothing is ever dropped. Calls that begin between two checks of the journal are counted, so the
 // limit holds.
 import type { Standing } from './protocol.ts'
@@ -11,17 +11,17 @@ export interface SpoolLimits {
 }
 
 export interface Spool {
-  /** A call begins; the returned function says that its opening is in the journal, or failed. */
+  /** Counts a call that begins. Call the returned function when the opening is in the journal or has failed. */
   began(): () => void
-  /** Starts a check of the journal; the returned function takes its result. */
+  /** Starts a check of the journal. Call the returned function with the result. */
   looking(): (seen: Pick<Standing, 'backlog' | 'bytes'>) => void
-  /** Maximum calls that wait. */
+  /** Maximum number of waiting calls. */
   readonly calls: number
-  /** Returns why no more calls are accepted; null if there is room. `now`: ms since the epoch. */
+  /** Returns the reason why no more calls are accepted; null if there is room. `now`: ms since the epoch. */
   full(now: number): string | null
 }
 
-/** Calls below which the size in bytes is ignored, because it is that of the whole journal. */
+/** Number of calls below which the size in bytes is ignored. The size is that of the whole journal. */
 const FEW_CALLS = 1_000
 
 export function createSpool(limits: SpoolLimits): Spool {
@@ -36,7 +36,7 @@ export function createSpool(limits: SpoolLimits): Spool {
       return () => void opened++
     },
     looking() {
-      const at = opened // the journal may not have the others yet
+      const at = opened // the journal may not have the other calls yet
       return (now) => {
         seen = now
         since = at

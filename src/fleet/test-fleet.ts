@@ -1,4 +1,4 @@
-// Gateways of a fleet in this process, over a PostgreSQL that a test file starts once, for the tests beside this file.
+// Gateways of a fleet in this process, for the tests in this folder. Each test file starts PostgreSQL once.
 import assert from 'node:assert/strict'
 import { after, before, type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -11,11 +11,11 @@ export const skip = NO_POSTGRES
 
 export interface FleetTests {
   readonly postgres: TestPostgres
-  /** The address of a database that has the tables, or with `empty` nothing at all. */
+  /** Creates a database and returns its address. It has the tables, or with `empty` no tables. */
   freshDatabase(empty?: 'empty'): Promise<string>
 }
 
-/** Call it once, outside of any test. */
+/** Prepares a test file. Call it once, outside of any test. */
 export function fleetTests(settings: Readonly<Record<string, string>> = {}): FleetTests {
   let postgres: TestPostgres
   let databases = 0
@@ -68,7 +68,7 @@ export function openShared(t: TestContext, url: string): Link {
 export const listed = async ({ get }: TestGateway, query = ''): Promise<string[]> =>
   (await get(`/api/usage/request-logs?limit=200${query}`)).json.data.map(({ id }: { id: string }) => id)
 
-/** Waits until a condition holds, for a while. */
+/** Waits until a condition holds, at most `ms`. */
 export async function until(what: string, is: () => Promise<boolean> | boolean, ms = 5_000): Promise<void> {
   const end = Date.now() + ms * slowness()
   while (!(await is())) {

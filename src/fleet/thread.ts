@@ -1,5 +1,5 @@
-// The gateway's side of the thread that talks to the shared log: requests and answers in any order, each with
-// a timeout; a thread that dies is restarted. Does not know the meaning of the requests.
+// The gateway's side of the thread that connects to the shared log. Requests and answers come in any order,
+// and each request has a timeout. A thread that dies is restarted. Does not interpret the requests.
 import { Worker } from 'node:worker_threads'
 import type { AskName, Asks, FleetReply, FleetRequest, WorkerData } from './protocol.ts'
 

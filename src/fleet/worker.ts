@@ -1,5 +1,5 @@
-// The thread that talks to the shared log: ships the calls of the journal, reads from the log, and reports
-// once a second that this gateway is alive. Only reads the outbox. Loaded only with `fleet:`.
+// The thread that connects to the shared log. Ships the calls of the journal, reads from the log, and sends a
+// heartbeat once a second. Only reads the outbox. Loaded only with `fleet:`.
 import { parentPort, workerData } from 'node:worker_threads'
 import { openSharedLog } from '../store/postgres/shared-log.ts'
 import type { Pulse, Sender } from '../store/shared-log.ts'
@@ -22,13 +22,13 @@ const log = openSharedLog(options)
 let sender: Sender | null = null
 let refused: string | null = null
 let shipped = begin
-/** Undefined until the first try. */
+/** Failure of shipping. Null if shipping works, undefined until the first try. */
 let failure: string | null | undefined
 let live = 1
 /** Time of the last exchange by the clock of the shared log. */
 let since: number | null = null
 
-/** Joins the fleet: creates tables, coming days and its own entry. */
+/** Joins the fleet: creates the tables, the partitions of coming days, and its own entry. */
 async function join(): Promise<Sender> {
   if (sender) return sender
   const { problem } = await log.migrate()
@@ -48,7 +48,7 @@ interface Waiter {
 let waiters: Waiter[] = []
 let running = false
 
-/** Requests made before a round begins are answered at its end. */
+/** Ships all entries. Requests made before a round begins are answered at its end. */
 async function shipAll(): Promise<void> {
   if (running) return
   running = true
@@ -90,7 +90,7 @@ const timer = setInterval(() => void shipNow().catch(() => {}), SHIP_MS)
 const hourly = setInterval(() => void tidy(), HOUR)
 setTimeout(() => void tidy(), 5_000).unref()
 
-/** Makes room for the coming days and drops old ones. */
+/** Creates the partitions of coming days and drops old ones. */
 async function tidy(): Promise<void> {
   if (!sender) return
   try {

@@ -1,12 +1,12 @@
-// Facts in an answer that is otherwise not understood: its model, what it used, and ids of objects. Reads JSON
-// of a bounded size, or the last events of a stream. Pure.
+// Facts in an otherwise uninterpreted answer: its model, its usage, and ids of objects. Reads JSON of a
+// bounded size, or the last events of a stream. Pure.
 import type { Tokens } from '../core/call.ts'
 import type { Served } from '../core/served.ts'
 import { isObject, type Json, tokenCount } from '../dialects/json.ts'
 
-/** Maximum bytes of an answer that are kept for reading. */
+/** Maximum bytes of an answer that are stored for reading. */
 const MAX_READ_BYTES = 2 ** 20
-/** Maximum bytes of the end of a stream. */
+/** Maximum bytes stored from the end of a stream. */
 const MAX_TAIL_BYTES = 2 ** 16
 
 export interface AnswerFacts {
@@ -18,7 +18,7 @@ export interface AnswerFacts {
 
 export const NO_FACTS: AnswerFacts = { model: null, tokens: null, json: null }
 
-/** Collects an answer, or the end of a stream, as it passes by. */
+/** Collects a passing answer, or the end of a passing stream. */
 export class AnswerReader {
   readonly #kind: 'json' | 'events' | null
   #pieces: Buffer[] = []
@@ -65,7 +65,7 @@ function factsOf(json: unknown): AnswerFacts {
   }
 }
 
-/** Returns the tokens of a usage in the words of OpenAI, Anthropic or Jina; null if it counts something else. */
+/** Returns the tokens in a usage of OpenAI, Anthropic or Jina. Null if the usage counts something else. */
 export function reportedTokens(usage: Json): Tokens | null {
   const total = tokenCount(usage.total_tokens)
   const output = tokenCount(usage.completion_tokens) ?? tokenCount(usage.output_tokens)

@@ -1,5 +1,5 @@
-// What a batch used and cost: from the batch itself, as OpenAI reports it, or from the lines of its results, as
-// Anthropic does. Each request of it is priced by itself, because some prices depend on the length of one.
+// Usage and cost of a batch. OpenAI reports them in the batch itself, Anthropic in the lines of the results.
+// Each request of a batch is priced separately, because some prices depend on a request's length.
 import type { Target, Tokens } from '../core/call.ts'
 import { addCosts, type KnownCost } from '../core/record.ts'
 import { isObject, type Json, member, textOf, tokenCount } from '../dialects/json.ts'
@@ -7,7 +7,7 @@ import { tokensOf as messageTokens, usageOf } from '../dialects/messages/usage.t
 import type { Pricer } from '../pricing/pricing.ts'
 import { reportedTokens } from './answer-facts.ts'
 
-/** Maximum bytes of a line of results that is read. */
+/** Maximum bytes of a result line that is read. */
 const MAX_LINE_BYTES = 8 * 2 ** 20
 
 export interface BatchUsage {
@@ -28,7 +28,7 @@ export const priceOfOne =
 const FREE: BatchUsage = { model: null, tokens: null, cost: { usd: 0, missing: [] } }
 const UNKNOWN: BatchUsage = { model: null, tokens: null, cost: { usd: null, missing: ['usage'] } }
 
-/** Returns what OpenAI reports of a batch; null while it is at work. */
+/** Returns the usage that OpenAI reports for a batch; null while the batch is running. */
 export function usageOfBatch(json: Json, priceOne: PriceOne): BatchUsage | null {
   if (!/^(completed|failed|expired|cancelled)$/.test(textOf(json.status))) return null
   const requests = tokenCount(member(json.request_counts, 'completed'))
@@ -42,7 +42,7 @@ export function usageOfBatch(json: Json, priceOne: PriceOne): BatchUsage | null 
   return { model: textOf(json.model), tokens, cost: { usd: usd && usd * requests, missing } }
 }
 
-/** Adds up the usage in the lines of results as they pass. */
+/** Adds up the usage in passing result lines. */
 export class ResultLines {
   readonly #priceOne: PriceOne
   #model: string | null = null
@@ -65,7 +65,7 @@ export class ResultLines {
     this.#keep(piece.subarray(from))
   }
 
-  /** Returns the sums, once all has passed. */
+  /** Returns the sums after the last line. */
   usage(): BatchUsage {
     this.#read()
     return { model: this.#model, tokens: this.#tokens, cost: this.#cost }

@@ -1,5 +1,5 @@
-// The budget of a key for a call that is not understood: it is enough to know the most that the call can cost.
-// If that is not known, the key may not make it.
+// Applies a key's budget to an uninterpreted call. The maximum cost of the call must be known; otherwise the
+// key may not make it.
 import type { CallContext } from '../call/context.ts'
 import type { Route } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
@@ -7,7 +7,7 @@ import { PLAIN } from '../core/request-traits.ts'
 import { estimateTokens } from '../core/token-estimate.ts'
 import type { Operation, PassthroughName } from './operations.ts'
 
-/** Groups whose calls cost what their texts and their maximum of output cost. */
+/** Endpoint groups with a cost that depends only on the texts and the output limit. */
 const PRICED_BY_TEXT: readonly PassthroughName[] = ['completions', 'moderations', 'rerank']
 
 interface Asked {
@@ -16,11 +16,11 @@ interface Asked {
   readonly sessionId: string | null
   readonly operation: Operation
   readonly route: Route
-  /** The body, if it is JSON and is here completely; else null. */
+  /** The body, if it is JSON and has arrived completely; null otherwise. */
   readonly whole: Buffer | null
 }
 
-/** Returns the route that the key may take. Rejects with `price_unknown` or `budget_exceeded`. */
+/** Returns the route that the key may use. Rejects with `price_unknown` or `budget_exceeded`. */
 export async function reserve(
   { callId, keyName, sessionId, operation, route, whole }: Asked,
   { config, limits, replay }: Pick<CallContext, 'config' | 'limits' | 'replay'>,
@@ -37,7 +37,7 @@ export async function reserve(
   return limits.reserve({ callId, keyName, sessionId, route, traits, body: body ?? {} })
 }
 
-/** Returns an object; null if it is not valid, which the provider will say. */
+/** Returns the body as an object; null if it is invalid. The provider then reports the error. */
 function objectIn(bytes: Buffer): Record<string, unknown> | null {
   try {
     return JSON.parse(bytes.toString('utf8')) as Record<string, unknown>

@@ -1,6 +1,6 @@
-// One call that is relayed without being understood, from its request to its closed record: its body is read up
-// to the model, it goes on record, and then both bodies pass by. Another target is tried only while nothing has
-// been sent. An open record is always closed, whatever happens.
+// One call that is relayed uninterpreted, from its request to its closed record. Reads the body up to the
+// model, records the call, and then relays both bodies. Tries another target only while nothing has been
+// sent. Every open record is eventually closed.
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { maskedCode } from '../call/closing.ts'
 import type { CallContext } from '../call/context.ts'
@@ -45,10 +45,10 @@ import {
 import { type Directed, direct, memberOf, toKeeper } from './target.ts'
 import { spliced, Upload } from './upload.ts'
 
-/** Maximum further pages of a list that are asked for because nothing of the one before may be shown. */
+/** Maximum number of further pages requested from a list if the caller may see nothing on the previous page. */
 const MAX_PAGES = 20
 
-/** Cost of what no provider charges for. */
+/** Cost of requests that no provider charges for. */
 const FREE: Cost = { usd: 0, missing: [], price: null }
 
 export class PassthroughCall implements Receiver {
@@ -58,15 +58,15 @@ export class PassthroughCall implements Receiver {
   readonly #response: ServerResponse
   readonly #context: CallContext
   readonly #upload: Upload
-  /** In ms of the `performance` clock. */
+  /** Arrival in ms of the `performance` clock. */
   readonly #start = performance.now()
   #state: 'arriving' | 'on record' | 'closed' = 'arriving'
   #isGone = false
 
-  // Known once it is on record.
+  // The call, known once it is recorded.
   #call!: Call
   #directed!: Directed
-  /** The call that made the requested object; null without one. */
+  /** The call that made the requested object; null if no object is requested. */
   #maker: ObjectMaker | null = null
   #route!: Route
   #head!: Buffer
@@ -79,18 +79,18 @@ export class PassthroughCall implements Receiver {
   #reader: AnswerReader | null = null
   #answered: { readonly status: number; readonly headers: IncomingHttpHeaders } | null = null
   #ttftMs: number | null = null
-  /** Pieces of an error. */
+  /** Pieces of an error so far. */
   #error: Buffer[] | null = null
   #errorBytes = 0
-  /** Pieces of an answer that is read before it is sent; null for any other. */
+  /** Pieces of an answer that is read before it is sent; null for other answers. */
   #held: Buffer[] | null = null
   #heldBytes = 0
   /** Id after which the next page of a list begins. */
   #page: string | null = null
   #pages = 0
-  /** Reads the results of a batch as they pass. */
+  /** Reader for the passing results of a batch. */
   #lines: ResultLines | null = null
-  /** Error of our own, for which the exchange was stopped. */
+  /** The gateway's error for which the exchange was stopped. */
   #refusal: GatewayError | null = null
 
   constructor(found: Found, admitted: Admitted, response: ServerResponse, context: CallContext) {
@@ -119,7 +119,7 @@ export class PassthroughCall implements Receiver {
     await this.#attempt()
   }
 
-  /** Reads the beginning of the body, finds the targets, and sets the possible cost aside. */
+  /** Reads the beginning of the body, finds the targets, and reserves the possible cost. */
   async #prepare(): Promise<void> {
     const { request, caller, requestId, slot } = this.#admitted
     const { headers } = request
@@ -149,7 +149,7 @@ export class PassthroughCall implements Receiver {
       objectId: this.#found.id,
       sessionId,
       agentId: agentOf(headers),
-      purpose: 'background', // no turn of a conversation
+      purpose: 'background', // not a turn of a conversation
       client: this.#context.clientOf(headers),
       traceparent: this.#context.tracing && traceparentOf(headers),
       keyName: caller.name,
@@ -160,7 +160,7 @@ export class PassthroughCall implements Receiver {
     }
   }
 
-  /** Returns the call that made the object which is asked for. Rejects if one that is named is another key's. */
+  /** Returns the call that made the requested object. Rejects if the request names an object of another key. */
   async #reachObjects(head: Head): Promise<ObjectMaker | null> {
     const { operation, id } = this.#found
     const { caller, query } = this.#admitted
@@ -176,7 +176,7 @@ export class PassthroughCall implements Receiver {
     throw new GatewayError('invalid_request', message, { param: 'input_file_id' })
   }
 
-  /** Puts the call on record before a byte of it leaves. Rejects if that fails. */
+  /** Records the call before its first byte is sent. Rejects if the write fails. */
   #record(): Promise<void> {
     return new Promise((recorded, refused) =>
       this.#context.store.open({ kind: 'open', call: this.#call, route: this.#route }, (cause) => {
@@ -191,7 +191,7 @@ export class PassthroughCall implements Receiver {
     )
   }
 
-  /** Sends it to its current target. */
+  /** Sends the call to its current target. */
   async #attempt(): Promise<void> {
     try {
       if (this.#isGone) {
@@ -232,7 +232,7 @@ export class PassthroughCall implements Receiver {
     return this.#route.candidates[this.#index]!
   }
 
-  /** Counts attempts from 1. */
+  /** Number of the current attempt, from 1. */
   get #n(): number {
     return this.#index + 1
   }
@@ -244,7 +244,7 @@ export class PassthroughCall implements Receiver {
     return `${providerPath(asked, owner, basePath)}${query && `?${query}`}`
   }
 
-  /** Returns the headers and the body for a target: the client's bytes, but with the target's own name of the model. */
+  /** Returns the headers and the body for a target: the client's bytes with the target's name of the model. */
   #body(headers: string[], { model }: Target, exchange: PassthroughExchange) {
     const { method } = this.#operation
     if (method === 'GET' || method === 'DELETE') return { headers, body: null }
@@ -262,7 +262,7 @@ export class PassthroughCall implements Receiver {
     return { headers, body: exchange.taking(this.#pieces(begin)) as never }
   }
 
-  /** Returns the body, piece by piece; none that names an object of another key. */
+  /** Returns the body piece by piece. Refuses a piece that names an object of another key. */
   async *#pieces(begin: Buffer): AsyncGenerator<Buffer> {
     const { caller } = this.#admitted
     const pieces = piecesOf(begin, this.#upload)
@@ -354,7 +354,7 @@ export class PassthroughCall implements Receiver {
     this.#admitted.over()
   }
 
-  /** Closes the record when the client has the answer, or has gone. */
+  /** Closes the record when the client has received the answer or disconnected. */
   #closeDelivered(facts: AnswerFacts): void {
     const { status } = this.#answered!
     this.#dropRest()
@@ -401,7 +401,7 @@ export class PassthroughCall implements Receiver {
     })
   }
 
-  /** Goes on to the next target; nothing has been sent to the one before. */
+  /** Continues with the next target. Nothing has been sent to the previous target. */
   async #next(attempt: AttemptEnd): Promise<void> {
     const before = { ...attempt, n: this.#n, target: this.#target }
     const at = this.#context.now()
@@ -419,7 +419,7 @@ export class PassthroughCall implements Receiver {
     await this.#attempt()
   }
 
-  /** Relays an error of the provider without secrets; wraps an error that is not JSON. */
+  /** Relays the provider's error without secrets. Wraps an error that is not JSON. */
   #answerError(body: Buffer): void {
     const { status, headers } = this.#answered!
     const own = this.#headersFrom(headers)
@@ -459,12 +459,14 @@ export class PassthroughCall implements Receiver {
     return DIALECTS[this.#operation.owner].client
   }
 
-  /** A client that is still sending would not see the answer otherwise. */
+  /**
+   * Reads and drops the rest of the body. Otherwise a client that is still sending would not see the answer.
+   */
   #dropRest(): void {
     this.#upload.discard()
   }
 
-  /** Ends a call on record after a fault of our own; the money that it may have spent stays on record. */
+  /** Ends a recorded call after a fault of the gateway. Its possible cost stays recorded. */
   #fault(thrown: unknown): void {
     const error = asGatewayError(thrown)
     if (error.status >= 500) this.#context.onFault(thrown, this.#admitted.requestId)

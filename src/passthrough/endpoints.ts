@@ -1,4 +1,4 @@
-// The endpoints of the operations: one for each path, with everything below it.
+// The endpoints of all operations. Each path is one endpoint, with everything below it.
 import { z } from 'zod'
 import type { CallContext } from '../call/context.ts'
 import { GatewayError } from '../core/errors.ts'
@@ -7,7 +7,7 @@ import type { CallEndpoint } from '../http/endpoint.ts'
 import { PassthroughCall } from './call.ts'
 import { OPERATIONS, type Operation, type Owner, operationAt, ownerOf } from './operations.ts'
 
-/** Lines of the table of endpoints, by group. */
+/** Lines of the endpoints table in the documentation, by group. */
 const SUMMARIES: Readonly<Record<Operation['group'], string>> = {
   audio: 'speech, transcriptions and translations; recorded and relayed, spends money',
   moderations: 'moderations; recorded and relayed, free of charge at OpenAI',
@@ -18,10 +18,10 @@ const SUMMARIES: Readonly<Record<Operation['group'], string>> = {
   batches: 'batches: starting one spends money, everything else does not; recorded and relayed',
 }
 
-/** Returns the path at which an operation is mounted: everything from its id on is read later. */
+/** Returns the path at which an operation is mounted. The part from the id on is parsed later. */
 const mountedAt = ({ path }: Operation): string => path.replace(/\{id\}.*$/, '*')
 
-/** Returns the endpoints; each exists only while the configuration opens its group. */
+/** Returns the endpoints. Each exists only while the configuration enables its group. */
 export const passthroughEndpoints = (): CallEndpoint<CallContext>[] =>
   [...Map.groupBy(OPERATIONS, mountedAt)].map(([path, operations]) => {
     const { group, owner } = operations[0]!

@@ -1,5 +1,5 @@
-// One request to a provider whose body and answer pass by in pieces. Reports the answer to a receiver as it
-// arrives, and keeps nothing of it. Knows no client and no record.
+// One request to a provider. The body and the answer are relayed in pieces. Passes the arriving answer to a
+// receiver and stores nothing. Independent of the client and the record.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import type { AttemptOutcome } from '../core/call.ts'
@@ -10,13 +10,13 @@ export interface Receiver {
   started(status: number, headers: IncomingHttpHeaders): void
   /** Returns false for a pause, which `resume` ends. */
   piece(bytes: Buffer): boolean
-  /** The answer is complete. */
+  /** Called when the answer is complete. */
   ended(): void
-  /** There is no answer, or no more of it. */
+  /** Called when the answer, or the rest of it, failed to arrive. */
   failed(failure: Broken): void
 }
 
-/** Why an exchange broke off. */
+/** Reason for the early end of an exchange. */
 export interface Broken {
   readonly outcome: Extract<AttemptOutcome, 'not_sent' | 'unknown' | 'failed' | 'timed_out' | 'aborted'>
   readonly code: ErrorCode
@@ -24,9 +24,9 @@ export interface Broken {
 }
 
 export interface Waits {
-  /** From the end of the request to the answer, ms. */
+  /** Maximum time from the end of the request to the answer, ms. */
   readonly answer: number
-  /** Between two pieces of the request or of the answer, ms. */
+  /** Maximum time between two pieces of the request or the answer, ms. */
   readonly idle: number
 }
 
@@ -49,7 +49,7 @@ export class PassthroughExchange implements Dispatcher.DispatchHandler {
     this.#waits = waits
   }
 
-  /** Stops the exchange, because the client has gone. */
+  /** Stops the exchange, because the client has disconnected. */
   abort(): void {
     this.#stop(ABORTED)
   }
@@ -59,17 +59,17 @@ export class PassthroughExchange implements Dispatcher.DispatchHandler {
     this.#controller?.resume()
   }
 
-  /** Passes the pieces of a body on, and limits the time that the provider takes for each. */
+  /** Passes on the pieces of a body, and limits the provider's time for each piece. */
   async *taking(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     for await (const piece of pieces) {
       this.#wait(this.#waits.idle)
       yield piece
-      clearTimeout(this.#timer) // the next one may be late, which is the client's affair
+      clearTimeout(this.#timer) // the client may take its time for the next piece
     }
     this.sent()
   }
 
-  /** The request has been passed on. */
+  /** Starts waiting for the answer after the end of the request. */
   sent(): void {
     if (!this.#hasStarted) this.#wait(this.#waits.answer)
   }

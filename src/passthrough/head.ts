@@ -1,12 +1,12 @@
-// Looks for a few members in the beginning of a body: JSON, or a form in parts. Neither needs to be whole, and
-// nothing beyond the beginning is read. Pure; offsets are bytes.
+// Finds a few members in the beginning of a body, which is JSON or a multipart form. Reads only the
+// beginning; the body may be incomplete. Pure. Offsets are in bytes.
 
-/** Bytes of a body in which the model is looked for. */
+/** Maximum bytes of a body that are searched for the model. */
 export const MAX_HEAD_BYTES = 2 ** 16
 
 /** A member of a JSON object, or a field of a form. */
 export interface Member {
-  /** Its text: that of a JSON string without its quotes, any other JSON value as written. */
+  /** Value as a text: a JSON string without its quotes, or another JSON value as written. */
   readonly value: string
   readonly start: number
   readonly end: number
@@ -14,18 +14,21 @@ export interface Member {
 
 export interface Head {
   readonly isJson: boolean
-  /** Returns a member; undefined if it is not in the head. Throws `DoubleMemberError` if it is there twice. */
+  /**
+   * Returns a member; undefined if the head does not contain it. Throws `DoubleMemberError` if it appears
+   * twice.
+   */
   member(name: string): Member | undefined
 }
 
-/** A member is there twice, so it is not known which one the provider would take. */
+/** A member appears twice, and providers differ in which value they use. */
 export class DoubleMemberError extends Error {
   override readonly name = 'DoubleMemberError'
 }
 
-/** `type`: the body's Content-Type. */
+/** Reads the beginning of a body. `type`: the body's Content-Type. */
 export function readHead(bytes: Buffer, type: string | undefined): Head {
-  // One character for each byte, so that offsets are bytes.
+  // Latin-1 gives one character for each byte, so that offsets are bytes.
   const text = bytes.toString('latin1', 0, MAX_HEAD_BYTES)
   const boundary = /^multipart\/form-data\b.*?;\s*boundary=(?:"([^"]+)"|([^\s;"]+))/is.exec(type ?? '')
   const isJson = !boundary && /^\s*\{/.test(text)
@@ -46,10 +49,10 @@ export function readHead(bytes: Buffer, type: string | undefined): Head {
 
 const utf8 = (text: string): string => Buffer.from(text, 'latin1').toString('utf8')
 
-/** A token of JSON; sticky, so that it fails where the text is cut off. */
+/** A token of JSON. Sticky, so that it fails where the text is cut off. */
 const TOKEN = /\s*([{}[\]:,]|"[^"\\]*(?:\\.[^"\\]*)*"|[^\s{}[\]:,"]+)/sy
 
-/** Returns the members of an object whose values are texts, numbers or words. */
+/** Returns the members of an object with strings, numbers, booleans or null as values. */
 function jsonMembers(text: string): Map<string, Member[]> {
   const members = new Map<string, Member[]>()
   let depth = 0
@@ -64,7 +67,7 @@ function jsonMembers(text: string): Map<string, Member[]> {
     else if (key === null) key = parsed(token)
     else {
       const end = TOKEN.lastIndex
-      // A number or a word at the very end may go on.
+      // A number or a word at the end of the text may be incomplete.
       if (end === text.length && !token.startsWith('"')) break
       add(members, key, { value: parsed(token), start: end - token.length, end })
     }
@@ -78,17 +81,17 @@ function parsed(token: string): string {
   try {
     return JSON.parse(utf8(token)) as string
   } catch {
-    return token // not valid: the provider says so
+    return token // invalid JSON, which the provider reports
   }
 }
 
 const NAME = /^content-disposition:[^\r\n]*;\s*name=(?:"([^"\r\n]*)"|([^\s;"]+))/im
 
-/** Returns the fields of a form that end within the text. */
+/** Returns the fields of a form that are complete within the text. */
 function formFields(text: string, boundary: string): Map<string, Member[]> {
   const fields = new Map<string, Member[]>()
   const delimiter = `\r\n--${boundary}`
-  // The first delimiter has no line before it.
+  // The first delimiter has no line end before it.
   let at = text.startsWith(delimiter.slice(2)) ? delimiter.length - 2 : endOf(text, delimiter, 0)
   while (at >= 0 && text.startsWith('\r\n', at)) {
     const start = endOf(text, '\r\n\r\n', at)

@@ -1,5 +1,6 @@
-// What becomes of a JSON answer about files and batches before the client gets it: new objects go on record, a list
-// for a client's key keeps only its own, a batch that has ended is priced, and addresses lead to this gateway.
+// Processes a JSON answer about files and batches before the client receives it. Records new objects,
+// restricts lists to the key's own objects, prices finished batches, and replaces addresses by addresses of
+// this gateway.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { CallContext } from '../call/context.ts'
 import { timeOfId } from '../core/call.ts'
@@ -10,10 +11,10 @@ import { type BatchUsage, priceOfOne, usageOfBatch } from './batch-usage.ts'
 import { madeBy, ownOf, uploadIn } from './objects.ts'
 import type { Operation } from './operations.ts'
 
-/** Maximum bytes of such an answer. */
+/** Maximum bytes of an answer that is read before it is sent. */
 export const MAX_HELD_BYTES = 8 * 2 ** 20
 
-/** Returns true if the answer of an operation is read before it is sent: it is JSON, and short. */
+/** Returns true if an operation's answer is read before it is sent, because it is short JSON. */
 export const isHeld = ({ group, path }: Operation): boolean =>
   (group === 'files' || group === 'batches') && !/\/(content|results)$|:download$/.test(path)
 
@@ -24,7 +25,7 @@ const startsBatch = ({ group, method, path }: Operation): boolean =>
 export interface HeldAnswer {
   readonly operation: Operation
   readonly admitted: Admitted
-  /** The call that made the requested object; null without one. */
+  /** The call that made the requested object; null if no object is requested. */
   readonly maker: ObjectMaker | null
   readonly ttftMs: number
   readonly headers: IncomingHttpHeaders
@@ -33,13 +34,13 @@ export interface HeldAnswer {
 
 export interface ShownAnswer {
   readonly body: Buffer
-  /** Id after which the next page of the list begins, if nothing of this one may be shown. */
+  /** Id after which the list's next page begins, if nothing on this page may be shown. */
   readonly nextPage: string | null
-  /** True if the call stays open until its batch is fetched. */
+  /** True if the call stays open until the client fetches its batch. */
   readonly staysOpen: boolean
 }
 
-/** Rejects if the record cannot be read. */
+/** Returns the answer for the client. Rejects if the record cannot be read. */
 export async function showAnswer(answer: HeldAnswer, context: CallContext): Promise<ShownAnswer> {
   const { operation, admitted, maker, ttftMs, headers, body } = answer
   const read = jsonIn(body)
@@ -63,7 +64,10 @@ export async function showAnswer(answer: HeldAnswer, context: CallContext): Prom
 
 const isEmpty = (list: Json): boolean => listOrEmpty(list.data ?? list.files).length === 0
 
-/** Returns the addresses of results as addresses of this gateway: a client would send its key to any other. */
+/**
+ * Replaces the addresses of results by addresses of this gateway. Otherwise clients would send their keys
+ * elsewhere.
+ */
 function withOwnAddresses(json: Json, admitted: Admitted): Json {
   if (Array.isArray(json.data))
     return {
@@ -75,13 +79,13 @@ function withOwnAddresses(json: Json, admitted: Admitted): Json {
   return { ...json, results_url: `${originOf(admitted)}${path}` }
 }
 
-/** Returns the address of a part of an upload at this gateway; null if the provider names none. */
+/** Returns the address at this gateway for a part of an upload; null if the provider names no address. */
 export function ownUploadAddress(address: unknown, admitted: Admitted): string | null {
   if (typeof address !== 'string' || uploadIn(address) === null) return null
   return `${originOf(admitted)}/upload/v1beta/files?${address.replace(/^[^?]*\?/, '')}`
 }
 
-/** Returns the gateway's own address, as the client has it. */
+/** Returns the gateway's own address, as used by the client. */
 const originOf = ({ request: { headers } }: Admitted): string =>
   `${headers['x-forwarded-proto'] === 'https' ? 'https' : 'http'}://${headers.host}`
 
@@ -91,7 +95,7 @@ async function settleIfEnded(json: Json, maker: ObjectMaker, context: CallContex
   if (usage) await settleBatch(maker, usage, results, context)
 }
 
-/** Closes the record of a batch that has ended; `results`: files that the provider made for it. */
+/** Closes the record of a finished batch. `results`: files that the provider made for it. */
 export async function settleBatch(
   { call_id: id, provider }: ObjectMaker,
   { model, tokens, cost }: BatchUsage,

@@ -1,5 +1,5 @@
-// A gateway in a process of its own: a gigabyte in each direction takes little memory, and a kill in the middle of
-// uploads leaves nothing unrecorded.
+// A gateway in a separate process. A gigabyte in each direction needs little memory, and a kill in the middle
+// of uploads leaves no call unrecorded.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
@@ -17,7 +17,10 @@ import { startServer } from '../test/test-cli.ts'
 const MIB = 2 ** 20
 const PIECE = Buffer.alloc(MIB, 'x')
 
-/** A provider that counts what arrives; `down`: MiB that it answers. Ids of calls come in a header of the client's. */
+/**
+ * Starts a provider that counts the received bytes. `down`: size of its answers, MiB. A client header holds
+ * the call's id.
+ */
 async function startProvider(t: TestContext, down: number) {
   const begun: string[] = []
   let received = 0
@@ -66,7 +69,7 @@ const temporary = (t: TestContext): string => {
   return directory
 }
 
-/** Sends `mib` MiB, and returns how many bytes were answered. */
+/** Sends `mib` MiB and returns the number of bytes in the answer. */
 async function upload(url: string, mib: number, id: string, more: object = {}): Promise<number> {
   const sent = request(`${url}/v1/audio/transcriptions`, {
     method: 'POST',
@@ -87,14 +90,14 @@ async function upload(url: string, mib: number, id: string, more: object = {}): 
   return bytes
 }
 
-/** Memory of a process, MiB. */
+/** Returns the memory of a process, MiB. */
 const memory = (pid: number): number =>
   Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024
 
 const MIB_OF_A_GIGABYTE = 1_000_000_000 / MIB
 const MAX_MORE_MIB = 60
 
-/** Returns the memory of a process before a piece of work, and the most during it, MiB. */
+/** Returns the memory of a process before a piece of work and its maximum during the work, MiB. */
 async function memoryOf(pid: number, work: () => Promise<unknown>) {
   const before = memory(pid)
   let most = before
@@ -124,7 +127,7 @@ passthrough: [audio]
 keys: [ { name: team, digest: "sha256:${digest}" } ]`,
   )
   const own = { authorization: `Bearer ${key}` }
-  await upload(url, 256, 'warm', own) // lets the heap grow to its bound, which any traffic does
+  await upload(url, 256, 'warm', own) // lets the heap grow to its bound, as any traffic does
   const { before, most } = await memoryOf(child.pid!, () => upload(url, 2048, 'large', own))
   t.diagnostic(`${before.toFixed(0)} MiB before, at most ${most.toFixed(0)} MiB`)
   assert.equal(provider.received(), 2304 * MIB)
@@ -177,7 +180,7 @@ passthrough: [batches]`,
     ['completed', 3_000_000, 2_000_000],
   )
   assert.ok(Math.abs(batch.cost_usd - 3.5) < 1e-6, `$${batch.cost_usd}`)
-  // 70 MiB were measured here and with four times as many lines: garbage of parsing, which does not grow.
+  // Measured: 70 MiB, also with four times as many lines. This is garbage from parsing and does not grow.
   assert.ok(most - before < 2 * MAX_MORE_MIB, `${(most - before).toFixed(0)} MiB more`)
 })
 
@@ -219,7 +222,7 @@ test('every upload that a provider had begun to receive when the gateway was kil
     await once(child, 'close')
     await Promise.all(uploads)
   }
-  const { child } = await serve(t, directory, provider.origin) // closes what was left open
+  const { child } = await serve(t, directory, provider.origin) // closes the calls that were left open
   child.kill('SIGTERM')
   await once(child, 'close')
   const db = new Database(databaseFile(join(directory, 'data')), { readonly: true })

@@ -1,5 +1,5 @@
-// Files and batches of two gateway keys at providers that know nothing of these keys: each key reaches only
-// its own.
+// Files and batches of two gateway keys at providers that do not know these keys. Each key reaches only its
+// own objects.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
@@ -19,8 +19,8 @@ ${Object.entries(KEYS)
   .join('\n')}`
 
 /**
- * A provider with files and batches, numbered; it shows all of them to every caller, because all share one
- * account.
+ * Starts a provider with numbered files and batches. It shows all of them to every caller, because all
+ * callers share one account.
  */
 async function startKeeper(t: TestContext): Promise<TestProvider & { batch: Record<string, unknown> }> {
   const files: Record<string, unknown>[] = []
@@ -117,7 +117,7 @@ const upload = (content: string) => ({
   body: `--b\r\nContent-Disposition: form-data; name="purpose"\r\n\r\nbatch\r\n--b\r\nContent-Disposition: form-data; name="file"; filename="a.jsonl"\r\n\r\n${content}\r\n--b--\r\n`,
 })
 
-/** Alice makes one object of each kind. */
+/** Creates one object of each kind for Alice. */
 async function alicesObjects({ as }: Place) {
   const file = (await as('alice', '/v1/files', upload('{}'))).json.id as string
   const message = (await as('alice', '/v1/files', { ...upload('{}'), headers: { ...FORM, ...ANTHROPIC } }))
@@ -174,7 +174,7 @@ test("no way that we know leads a client's key to an object of another (PASS-03)
   const before = place.provider.arrived.length
   const body = (json: object) => ({ method: 'POST', headers: JSON_TYPE, body: JSON.stringify(json) })
   const escaped = file.replace('f', '\\u0066').replace('l', '\\u006c')
-  const cut = 65_536 - upload('').body.indexOf('\r\n\r\n\r\n') - 8 // the id across the end of what is read first
+  const cut = 65_536 - upload('').body.indexOf('\r\n\r\n\r\n') - 8 // the id crosses the end of the first piece
   const ways: Record<string, readonly [string, RequestInit?]> = {
     'reads a file': [`/v1/files/${file}`],
     'reads its content': [`/v1/files/${file}/content`],

@@ -1,5 +1,5 @@
-// Files and batches that providers keep. Each belongs to the gateway key whose call made it, as the record says:
-// other client keys find nothing there. What is not on record is the administrator's.
+// Files and batches that providers store. Each object belongs to the gateway key that made it, according to
+// the record; it does not exist for other client keys. Only administrators can reach unrecorded objects.
 
 import { createHash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
@@ -12,10 +12,10 @@ import type { Operation, Owner } from './operations.ts'
 
 type Records = Pick<CallContext, 'store'>
 
-/** Returns the name of an object on record. */
+/** Returns the recorded name of an object. */
 export const objectName = (id: string, owner: Owner): string => (owner === 'gemini' ? `files/${id}` : id)
 
-/** Returns the name of an upload in parts, of which Google's clients know the id alone. */
+/** Returns the name of an upload in parts. Google's clients know only its id. */
 export const uploadName = (id: string): string =>
   `upload-${createHash('sha256').update(id).digest('base64url')}`
 
@@ -24,8 +24,8 @@ const mayReach = ({ key_name }: ObjectMaker, { role, name }: Caller): boolean =>
   role === 'admin' || key_name === name
 
 /**
- * Returns the call that made an object; null if none is on record, which only an administrator may reach.
- * Rejects with `not_found`, the same for an object of another key and for none.
+ * Returns the call that made an object; null for an administrator if no call is recorded. Rejects with
+ * `not_found`, both for another key's object and for a missing one.
  */
 export async function reach(name: string, caller: Caller, { store }: Records): Promise<ObjectMaker | null> {
   const [maker] = await store.calls.objectMakers([name])
@@ -36,7 +36,7 @@ export async function reach(name: string, caller: Caller, { store }: Records): P
 export const nothingThere = (name: string): GatewayError =>
   new GatewayError('not_found', `No such object: '${name}'. No call of this key made it.`)
 
-/** Returns the names of the objects that an answer says the provider has made. */
+/** Returns the names of the objects that the provider has made, according to an answer. */
 export function madeBy({ method, path }: Operation, json: Json, headers: IncomingHttpHeaders): string[] {
   if (method !== 'POST' && method !== 'PUT') return []
   if (path.includes('{id}')) return []
@@ -65,13 +65,13 @@ export async function ownOf(json: Json, caller: Caller, { store }: Records): Pro
   }
 }
 
-/** Ids in a text that may name an object: as OpenAI, Anthropic and Google write them. */
+/** Ids in a text that may name an object, in the formats of OpenAI, Anthropic and Google. */
 const NAMES = /(?:file[-_]|files\/|batch_|msgbatch_)[A-Za-z0-9_-]{6,250}/g
-/** Characters that a name can take at most, with escapes: an end of a piece that is read again. */
+/** Maximum length of a name with escapes, in characters. The end of a piece of this length is read again. */
 const MAX_NAME_CHARACTERS = 1_600
 
 /**
- * Passes a body on, and rejects with `not_found` before sending a piece that names an object of another key.
+ * Passes on a body. Rejects with `not_found` before sending a piece that names another key's object.
  * Recognizes names even if JSON writes their characters as `\u0066`.
  */
 export async function* withoutForeign(

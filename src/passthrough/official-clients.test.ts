@@ -1,5 +1,5 @@
-// The official clients of OpenAI, Anthropic and Google at endpoints that are relayed, through a gateway to the mocks: a
-// call, a stream where there is one, an error, and an abort.
+// The official clients of OpenAI, Anthropic and Google at relayed endpoints, through a gateway to the mocks.
+// Each endpoint has a call, a stream (if any), an error and an abort.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
@@ -20,7 +20,7 @@ const PROVIDERS = {
   jina: 'openai',
 }
 
-/** Holds a call until its client has gone. */
+/** An answer that waits until the client has disconnected. */
 const HELD = { events: [{ gate: 'never' }] }
 
 async function start(t: TestContext) {
@@ -44,7 +44,7 @@ keys: [ { name: team, digest: "sha256:${digest}" } ]`,
   return { gateway, mock }
 }
 
-/** Returns the calls of the key on record, oldest first. */
+/** Returns the recorded calls of the key, oldest first. */
 const recorded = async (gateway: TestGateway): Promise<string[]> => {
   const headers = { authorization: `Bearer ${KEY}` }
   const read = async () => (await gateway.get('/api/usage/request-logs?limit=100', { headers })).json
@@ -183,7 +183,7 @@ test("Anthropic's client: files and batches, whose results do not bypass the gat
 test("Google's client: an upload in parts, and what follows", async (t) => {
   const { gateway, mock } = await start(t)
   const { files } = new GoogleGenAI({ apiKey: KEY, httpOptions: { baseUrl: gateway.url } })
-  const large = 9 * 2 ** 20 // the client sends 8 MiB at once
+  const large = 9 * 2 ** 20 // the client sends 8 MiB in one piece
   const file = await files.upload({
     ...{ file: new Blob([new Uint8Array(large)]), config: { mimeType: 'text/plain' } },
   })
@@ -193,7 +193,7 @@ test("Google's client: an upload in parts, and what follows", async (t) => {
   const names = []
   for await (const each of await files.list()) names.push(each.name)
   assert.deepEqual(names, [name])
-  // The client does not pass the signal on in an upload.
+  // The client does not pass on the signal in an upload.
   mock.answer({ ...HELD, kind: 'metadata' })
   const gone = new AbortController()
   setTimeout(() => gone.abort(), 200)

@@ -1,12 +1,12 @@
-// What can be relayed without being understood: one line for each method and path, in groups that the
-// configuration opens. `{id}` stands for a file or a batch. A new one is a line here; what it can spend is in
-// `../shared/spending.ts`.
+// Operations that are relayed uninterpreted: one line for each method and path, in groups that the
+// configuration enables. `{id}` is a file or a batch. A new operation is a line here and, if it can spend
+// money, in `../shared/spending.ts`.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { PASSTHROUGH_NAMES } from '../config/schema.ts'
 import { type Spends, spendsOf } from '../shared/spending.ts'
 
 export type PassthroughName = (typeof PASSTHROUGH_NAMES)[number]
-/** Whose interface it is: that decides the provider's headers, and the wording of errors. */
+/** Vendor of the API, which decides the provider's headers and the format of errors. */
 export type Owner = 'chat' | 'messages' | 'gemini'
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
@@ -29,7 +29,7 @@ const of = (
     methods.map((method) => ({ group, owner, method, path, spends: spendsOf(method, belowVersion(path)) })),
   )
 
-/** Returns a path as the table of spending has it: without its version and the slash before it. */
+/** Returns a path as in the spending table, without the version and the slash before it. */
 const belowVersion = (path: string): string => path.replace(/^\/(upload\/)?v\d\w*\//, '$1')
 
 export const OPERATIONS: readonly Operation[] = [
@@ -59,21 +59,24 @@ export const OPERATIONS: readonly Operation[] = [
   ...of('batches', 'messages', ['GET'], '/v1/messages/batches/{id}/results'),
 ]
 
-/** Ids of files and batches: what every provider uses, and nothing that means something in a path. */
+/** Ids of files and batches: all characters that providers use, and none with a meaning in a path. */
 const ID = '(?<id>[A-Za-z0-9][\\w-]{0,254})'
 
 const patterns = new Map(
   OPERATIONS.map(({ path }) => [path, new RegExp(`^${path.replace('{id}', ID)}$`)] as const),
 )
 
-/** Returns the owner of a path that several have, by headers that only the clients of one send. */
+/**
+ * Returns the owner of a path that several APIs have. Recognizes the owner by headers that only its clients
+ * send.
+ */
 export function ownerOf(headers: IncomingHttpHeaders): Owner {
   if (headers['anthropic-version'] !== undefined) return 'messages'
   const isGoogles = headers['x-goog-api-client'] !== undefined || headers['x-goog-api-key'] !== undefined
   return isGoogles ? 'gemini' : 'chat'
 }
 
-/** An operation with the id in its path; null without one. */
+/** An operation with the id in its path; null if the path has none. */
 export interface Found {
   readonly operation: Operation
   readonly id: string | null

@@ -1,4 +1,4 @@
-// Endpoints that are relayed without being understood, over real sockets. The provider keeps every byte.
+// Endpoints that are relayed uninterpreted, over real sockets. The provider stores every byte.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
@@ -263,7 +263,7 @@ test('a call to a provider that is not there gets a 502, which is recorded, and 
   assert.deepEqual([record.attempts, record.attempt_log[0].outcome], [0, 'not_sent'])
 })
 
-/** Starts a provider that answers before it reads, and then reads no further. */
+/** Starts a provider that answers before reading the body and then stops reading. */
 async function startEarly(t: TestContext): Promise<string> {
   const server = createServer((request, response) => {
     request.once('data', () => {

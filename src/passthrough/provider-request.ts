@@ -1,13 +1,13 @@
-// The request to a provider for an operation: its path below the base URL, and the few headers that go along.
+// Builds a provider request for an operation: the path below the base URL and the few forwarded headers.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Owner } from './operations.ts'
 
-/** Headers about the body or the part of the answer, whoever's interface it is. */
+/** Headers that describe the body or the requested part of the answer, for every API. */
 const FORWARDED =
   /^(content-type|accept|range|if-range|if-match|if-none-match|if-modified-since|idempotency-key)$/
 
 /**
- * Further headers of each interface that affect the meaning of a request. Credentials are never among them.
+ * Further headers of each API that affect the meaning of a request, excluding all credentials.
  */
 const OWN: Readonly<Record<Owner, RegExp>> = {
   chat: /^openai-beta$/,
@@ -15,23 +15,23 @@ const OWN: Readonly<Record<Owner, RegExp>> = {
   gemini: /^x-goog-(api-client|upload-[a-z-]+)$/,
 }
 
-/** Header in which a provider of each interface takes its key. */
+/** Header for the key in each API. */
 const KEY: Readonly<Record<Owner, (key: string) => readonly [string, string]>> = {
   chat: (key) => ['authorization', `Bearer ${key}`],
   messages: (key) => ['x-api-key', key],
   gemini: (key) => ['x-goog-api-key', key],
 }
 
-/** Version for clients of messages that send none; providers require one. */
+/** Version sent for messages clients without a version header. Providers require a version. */
 const ANTHROPIC_VERSION = ['anthropic-version', '2023-06-01'] as const
 
-/** Returns the client's headers that go to the provider, names and values in turn. */
+/** Returns the client's headers for the provider, names and values in turn. */
 export const forwardedHeaders = (headers: IncomingHttpHeaders, owner: Owner): string[] =>
   Object.entries(headers).flatMap(([name, value]) =>
     value !== undefined && (FORWARDED.test(name) || OWN[owner].test(name)) ? [name, String(value)] : [],
   )
 
-/** Returns all headers of the request, names and values in turn, but none that says how long the body is. */
+/** Returns all headers of the request except those for the body's length, as names and values in turn. */
 export function providerHeaders(forwarded: readonly string[], key: string | null, owner: Owner): string[] {
   const headers = [...forwarded, 'accept-encoding', 'identity', 'user-agent', 'waybill']
   if (owner === 'messages' && !forwarded.includes('anthropic-version')) headers.push(...ANTHROPIC_VERSION)
@@ -39,14 +39,14 @@ export function providerHeaders(forwarded: readonly string[], key: string | null
   return headers
 }
 
-/** Response headers for the client, beside those of every call. */
+/** Response headers for the client, in addition to the headers of every call. */
 export const RELAYED_HEADERS =
   /^(content-(length|range|disposition)|accept-ranges|etag|last-modified|(x-)?request-id|openai-processing-ms|x-ratelimit-.+|anthropic-(?!organization-id$).+|x-goog-upload-(?!url$|control-url$).+)$/
 
 /** Returns the path of an operation at a provider. `path`: as the client requested it, with its version. */
 export function providerPath(path: string, owner: Owner, basePath: string): string {
   const [, upload = '', version = '', rest = ''] = /^(\/upload)?(\/v\d\w*)(\/.*)$/.exec(path) ?? []
-  // Clients of OpenAI and Cohere have the version in their base URL, and so have providers.
+  // OpenAI's and Cohere's clients have the version in the base URL. Providers do the same.
   if (owner === 'chat') return `${version === '/v2' ? basePath.replace(/\/v\d+$/, '/v2') : basePath}${rest}`
   const [, before = basePath, own = version] = /^(.*?)(\/v\d[a-z\d]*)$/.exec(basePath) ?? []
   return `${before}${upload}${own}${rest}`

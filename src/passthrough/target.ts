@@ -1,5 +1,5 @@
-// Finds the targets of a request: those of the model that its body names, if the gateway knows it, else the
-// provider of the endpoint. Knows the body only as its head.
+// Finds the targets of a request: the targets of the model named in its body, if the gateway has this model,
+// or else the endpoint's provider. Reads only the beginning of the body.
 import type { CallContext } from '../call/context.ts'
 import { type Route, type Target, targetId } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
@@ -9,19 +9,21 @@ import { DoubleMemberError } from './head.ts'
 import { nothingThere } from './objects.ts'
 import type { Operation, Owner } from './operations.ts'
 
-/** Dialects of providers that have the endpoints of an owner. */
+/** Dialects of the providers that have an owner's endpoints. */
 const SPOKEN: Readonly<Record<Owner, readonly string[]>> = {
   chat: ['chat', 'embeddings', 'images', 'responses'],
   messages: ['messages'],
   gemini: ['gemini'],
 }
 
-/** A request's model, and where it goes. */
+/** A request's model and targets. */
 export interface Directed {
-  /** Byte for byte as sent; empty if the head names none. */
+  /** Requested model, byte for byte as sent; empty if the head names none. */
   readonly requestedModel: string
   readonly route: Route
-  /** Place of the model in the head, if the gateway knows it: each target has its own. */
+  /**
+   * Place of the model's name in the head, if the gateway has the model. Each target has its own name for it.
+   */
   readonly model: Member | null
 }
 
@@ -35,7 +37,7 @@ export function direct(operation: Operation, head: Head, context: CallContext): 
   const found = named && context.router.resolve(model)
   if (!found) return { requestedModel: model, route: ofDefault(operation, model, context), model: null }
   const able = found.candidates.filter(({ provider }) => speaks(provider, owner, context))
-  // A direct id has one candidate, a route the order in which it would try them.
+  // A direct id has one candidate. A route orders its candidates as for a call.
   const ordered = [...able.filter(isReady), ...able.filter((each) => !isReady(each))]
   const [first, ...others] = ordered.map(
     ({ provider, model, tier }): Target => ({ provider, model, tier, weight: 1 }),
@@ -63,7 +65,7 @@ export function direct(operation: Operation, head: Head, context: CallContext): 
 
 const isReady = ({ state }: { readonly state: string }): boolean => state === 'ready'
 
-/** Returns a member of the head; null if it is not there. Throws if it is there twice. */
+/** Returns a member of the head; null if it is missing. Throws if it appears twice. */
 export function memberOf(head: Head, name: string): Member | null {
   try {
     return head.member(name) ?? null
@@ -74,8 +76,8 @@ export function memberOf(head: Head, name: string): Member | null {
 }
 
 /**
- * Returns true if a provider has the endpoints of an owner itself. Nothing is translated here, and a platform with
- * paths and signatures of its own is not one of them.
+ * Returns true if a provider itself has an owner's endpoints. Nothing is translated here. False for
+ * platforms, which have other paths and signatures.
  */
 const speaks = (
   name: string,
@@ -85,7 +87,7 @@ const speaks = (
   providers.get(name)!.platform === null &&
   config.providers[name]!.dialect.some((dialect) => SPOKEN[owner].includes(dialect))
 
-/** Returns the route to the provider that the configuration has for an endpoint, else to the first with it. */
+/** Returns the route to the configured provider of an endpoint, or else to the first provider that has it. */
 function ofDefault(
   { group, owner, path }: Operation,
   model: string,
@@ -100,7 +102,9 @@ function ofDefault(
   return toProvider(provider, model, `default provider of ${group}`)
 }
 
-/** Returns the route to the provider that keeps an object. Throws `not_found` if it is configured no more. */
+/**
+ * Returns the route to the provider that stores an object. Throws `not_found` if it is no longer configured.
+ */
 export function toKeeper(
   { provider, id }: ObjectMaker,
   { owner }: Operation,
@@ -111,7 +115,7 @@ export function toKeeper(
   return { requestedModel: '', model: null, route: toProvider(provider, '', 'keeps the object') }
 }
 
-/** Returns the route to a provider, whatever the model. */
+/** Returns the route to a provider, for any model. */
 const toProvider = (provider: string, model: string, cause: string): Route => ({
   name: null,
   strategy: 'direct',

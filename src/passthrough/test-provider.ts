@@ -1,4 +1,5 @@
-// A provider for the tests beside this file: it keeps what arrives byte for byte, and answers as a test says.
+// A provider for the tests in this folder. It stores each request byte for byte, and each test sets its
+// answers.
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -10,7 +11,7 @@ export interface Arrived {
   readonly method: string
   readonly url: string
   readonly headers: IncomingMessage['headers']
-  /** The body, or its beginning. */
+  /** Body, or its beginning. */
   readonly body: Buffer
   readonly bytes: number
   readonly sha256: string
@@ -21,7 +22,7 @@ type Answer = (response: ServerResponse, arrived: Arrived) => unknown
 export interface TestProvider {
   readonly origin: string
   readonly arrived: readonly Arrived[]
-  /** Requests whose headers have arrived. */
+  /** Number of requests with complete headers. */
   readonly begun: { count: number }
 }
 
@@ -65,7 +66,7 @@ export const replyWith =
       .writeHead(status, { 'content-type': 'application/json', ...headers })
       .end(typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body))
 
-/** Starts a gateway with `providers`, by name: dialect and origin; more settings in `config`. */
+/** Starts a gateway. `providers`: dialect and origin by name; `config`: further settings. */
 export const gatewayTo = (
   t: TestContext,
   providers: Readonly<Record<string, { readonly dialect: string; readonly origin: string }>>,
@@ -86,7 +87,7 @@ export const gatewayTo = (
 
 export const secretOf = (provider: string): string => `sk-${provider}-of-the-operator`
 
-/** Returns the record of an answer, once it is closed. */
+/** Returns the record of an answer, once the record is closed. */
 export const recordOf = async (gateway: TestGateway, answer: { readonly headers: Headers }, key?: string) => {
   const id = answer.headers.get('x-gateway-request-id')
   for (let tries = 0; tries < 200; tries++) {

@@ -1,12 +1,15 @@
-// A request body on its way: its beginning at first, then piece by piece, each only when the one before was
-// taken. Knows no provider.
+// A request body in transit: first its beginning, then one piece after another. The next piece is read only
+// when the previous one was accepted. Independent of the provider.
 import type { IncomingMessage } from 'node:http'
 import { GatewayError } from '../core/errors.ts'
 import { countPiece } from '../http/collect-pieces.ts'
 import { areTiny } from '../http/pieces.ts'
 import { MAX_HEAD_BYTES } from './head.ts'
 
-/** Bytes that are read and dropped after an early answer, so that a client that is still sending sees it. */
+/**
+ * Maximum bytes that are read and dropped after an early answer, so that a client sees it while still
+ * sending.
+ */
 const MAX_DISCARDED_BYTES = 64 * 2 ** 20
 
 /** Text in place of the bytes from `start` to `end` of the beginning. */
@@ -25,7 +28,7 @@ export class Upload {
   #ended = false
   #failure: GatewayError | null = null
   #wake: () => void = () => {}
-  /** Bytes taken from the client. */
+  /** Bytes received from the client. */
   received = 0
 
   constructor(request: IncomingMessage) {
@@ -42,17 +45,20 @@ export class Upload {
       })
   }
 
-  /** True if the body has ended, and all of it was accepted. */
+  /** True if the body is complete and was accepted. */
   get isWhole(): boolean {
     return this.#ended && this.#queue.length === 0
   }
 
-  /** True if the client has gone before the end. */
+  /** True if the client disconnected before the end. */
   get hasFailed(): boolean {
     return this.#failure !== null
   }
 
-  /** Returns the beginning of the body: all of it, or at least `MAX_HEAD_BYTES`. Rejects if the client has gone. */
+  /**
+   * Returns the beginning of the body: all of it, or at least `MAX_HEAD_BYTES`. Rejects if the client
+   * disconnects.
+   */
   async head(): Promise<Buffer> {
     while (!this.#ended && this.#size < MAX_HEAD_BYTES) await this.#more()
     const head = Buffer.concat(this.#queue, this.#size)
@@ -61,7 +67,7 @@ export class Upload {
     return head
   }
 
-  /** Returns the rest of the body. Throws if the client has gone. */
+  /** Returns the rest of the body. Throws if the client disconnects. */
   async *rest(): AsyncGenerator<Buffer> {
     for (;;) {
       const piece = this.#queue.shift()
@@ -73,7 +79,7 @@ export class Upload {
     }
   }
 
-  /** Reads what is left and drops it. */
+  /** Reads the rest of the body and drops it. */
   discard(): void {
     if (this.#ended) return
     this.#discarded = 0
@@ -81,7 +87,7 @@ export class Upload {
     this.#request.resume()
   }
 
-  /** Waits for a piece or the end; throws if the client has gone. */
+  /** Waits for a piece or the end. Throws if the client disconnects. */
   async #more(): Promise<void> {
     if (this.#failure) throw this.#failure
     const woken = new Promise<void>((wake) => {
@@ -116,6 +122,6 @@ export class Upload {
   }
 }
 
-/** Returns a text with a change. */
+/** Returns the bytes with a change applied. */
 export const spliced = (bytes: Buffer, change: Splice | null): Buffer =>
   change ? Buffer.concat([bytes.subarray(0, change.start), change.bytes, bytes.subarray(change.end)]) : bytes

@@ -1,9 +1,9 @@
-// Turns the answers of a platform into the dialect's, between the connection and whoever reads them.
+// Converts a platform's answers to the dialect's format, between the connection and the readers.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import type { Platform, StreamDecoder } from './platform.ts'
 
-/** Maximum bytes of an error or a count; a longer one is passed on unchanged. */
+/** Maximum bytes of an error or a count. Longer answers are passed on unchanged. */
 const MAX_WHOLE_BYTES = 2 ** 20
 
 type Controller = Dispatcher.DispatchController
@@ -21,7 +21,7 @@ class PlatformAnswer implements Dispatcher.DispatchHandler {
   #status = 0
   #headers: IncomingHttpHeaders = {}
   #decoder: StreamDecoder | null = null
-  /** Start of a whole answer that is short; null if it is passed on at once. */
+  /** Start of a short whole answer; null if the answer is passed on immediately. */
   #whole: Buffer[] | null = null
   #size = 0
 

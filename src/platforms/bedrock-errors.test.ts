@@ -1,4 +1,4 @@
-// Errors that only Bedrock sends when a call fails: a model that failed, and a request that is too long.
+// Errors that only Bedrock sends: a model that failed, and a request that is too long.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { answer, type Script, startMockServer } from '../../mocks/test-upstream.ts'
@@ -14,7 +14,7 @@ const refused =
       })
       .end(JSON.stringify({ message }))
 
-/** Makes a call for which a model at Bedrock comes first, then a larger one elsewhere. */
+/** Makes a call. Its first target is a model at Bedrock, the second a larger model elsewhere. */
 async function call(t: TestContext, script: Script) {
   const bedrock = await startMockServer(script)
   t.after(() => bedrock.close())

@@ -1,5 +1,5 @@
-// Claude by Amazon Bedrock's InvokeModel: the model is in the path, betas are in the body, and a stream comes
-// as AWS's event stream. Format: Amazon Bedrock API reference, "InvokeModelWithResponseStream",
+// Claude through Amazon Bedrock's InvokeModel. The path holds the model, the body holds betas, and streams
+// have AWS's event stream format. Format: Amazon Bedrock API reference, "InvokeModelWithResponseStream",
 // "CountTokens".
 import { isObject } from '../dialects/json.ts'
 import { omitMembers, spliceMembers } from '../json/splice.ts'
@@ -30,7 +30,7 @@ export const bedrockPlatform = {
   openStream: (headers) =>
     headers['content-type']?.startsWith(EVENT_STREAM) ? new EventStreamDecoder(eventOf) : null,
 
-  // ModelErrorException: the model itself failed.
+  // ModelErrorException, which means that the model itself failed.
   movesOn: [424],
 
   whole(status, headers, text) {
@@ -46,13 +46,13 @@ export const bedrockPlatform = {
 
 const withoutStream = (body: string): string => omitMembers(body, [['stream']])
 
-/** Wraps a request whose tokens are to be counted. It must be one that could be invoked. */
+/** Wraps a request for counting its tokens. Bedrock counts only requests that InvokeModel would accept. */
 const counted = (body: string): string => {
   const complete = spliceMembers(body, { max_tokens: (before) => before ?? '1' })
   return JSON.stringify({ input: { invokeModel: { body: Buffer.from(complete).toString('base64') } } })
 }
 
-/** Returns the server-sent event of a message: a part of the answer in base64, or an exception. */
+/** Converts a message to a server-sent event. A message is an exception or a part of the answer in base64. */
 function eventOf(headers: ReadonlyMap<string, string>, body: Buffer): string {
   const json = parsed(body.toString('utf8'))
   const exception = headers.get(':exception-type') ?? headers.get(':error-code')
@@ -65,7 +65,7 @@ function eventOf(headers: ReadonlyMap<string, string>, body: Buffer): string {
   return `event: ${parsed(data).type}\ndata: ${data}\n\n`
 }
 
-/** AWS's names of errors, without `Exception`. In streams they begin with a small letter. */
+/** Error types by AWS's names without `Exception`. In streams the names begin with a small letter. */
 const TYPES: Readonly<Record<string, ErrorType>> = {
   validation: 'invalid_request_error',
   accessdenied: 'permission_error',

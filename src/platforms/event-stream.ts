@@ -1,13 +1,14 @@
-// AWS's event stream (application/vnd.amazon.eventstream): splits it into messages and turns each into text.
-// AWS's library checks and decodes a message; it is loaded for the first stream. Knows no dialect.
+// AWS's event stream (application/vnd.amazon.eventstream). Splits a stream into messages and converts each
+// message to text. AWS's library checks and decodes messages; it is loaded for the first stream. Names no
+// dialect.
 import { createRequire } from 'node:module'
 import type { EventStreamCodec } from '@smithy/eventstream-codec'
 import type { StreamDecoder } from './platform.ts'
 
-/** Maximum bytes of a message; AWS's own limit is 16 MiB for its body. */
+/** Maximum bytes of a message. AWS limits a message's body to 16 MiB. */
 const MAX_MESSAGE_BYTES = 17 * 2 ** 20
 
-/** Bytes of the length at the start of a message, and of the shortest message. */
+/** Size of the length field at the start of a message, and of the shortest message, in bytes. */
 const LENGTH_BYTES = 4
 const MIN_MESSAGE_BYTES = 16
 
@@ -19,7 +20,7 @@ export class EventStreamDecoder implements StreamDecoder {
   #begun: Buffer[] = []
   #size = 0
 
-  /** `textOf` makes the text of a message from its headers that are texts, and its body. */
+  /** `textOf`: returns the text of a message from its text headers and its body. */
   constructor(textOf: (headers: ReadonlyMap<string, string>, body: Buffer) => string) {
     this.#textOf = textOf
     const library = load('@smithy/eventstream-codec') as { EventStreamCodec: typeof EventStreamCodec }
@@ -51,7 +52,7 @@ export class EventStreamDecoder implements StreamDecoder {
     return all.subarray(0, length)
   }
 
-  /** Returns the first piece, which has at least `bytes`: joins pieces only for a message that is complete. */
+  /** Returns a first piece of at least `bytes`. Joins pieces only for a complete message. */
   #joined(bytes: number): Buffer {
     if (this.#begun[0]!.length < bytes) this.#begun = [Buffer.concat(this.#begun)]
     return this.#begun[0]!

@@ -1,4 +1,4 @@
-// Parts of a request in the messages dialect that clouds place elsewhere, and its errors. Pure.
+// Parts of a messages request that clouds place elsewhere, and the dialect's errors. Pure.
 import type { ProviderRequest } from '../dialects/dialect.ts'
 import { memberText, omitMembers } from '../json/splice.ts'
 
@@ -7,19 +7,19 @@ export interface MessagesRequest {
   readonly base: string
   readonly model: string
   readonly stream: boolean
-  /** True if its tokens are to be counted. */
+  /** True for a counting request. */
   readonly isCount: boolean
-  /** JSON of a version for the body; null for the first, which each cloud names in its own way. */
+  /** Version for the body, as JSON. Null for the first version, because each cloud has its own name for it. */
   readonly version: string | null
   /** Values of `anthropic-beta`. */
   readonly betas: readonly string[]
-  /** Body without `model`; everything else keeps its bytes. */
+  /** Body without `model`. Everything else keeps its bytes. */
   readonly body: string
-  /** Headers without version, betas and a key in `x-api-key`, which clouds take as a bearer token. */
+  /** Headers without the version, the betas and `x-api-key`. Clouds expect the key as a bearer token. */
   readonly headers: readonly string[]
 }
 
-/** Version that clouds name by the date of their own first one. */
+/** The first version. Each cloud names it by the date of its own first version. */
 const FIRST_VERSION = '2023-06-01'
 
 const PATH = /^(.*)\/v\d+\/messages(\/count_tokens)?(?:\?.*)?$/

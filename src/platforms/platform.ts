@@ -1,23 +1,23 @@
-// A cloud that serves a dialect at paths of its own: where a request goes, and how an answer becomes one of
-// the dialect. One file for each; registry.ts joins them. Knows no credential and no route.
+// A cloud that serves a dialect at its own paths. Converts requests to the cloud's form and answers to the
+// dialect's. Each cloud has its own file; registry.ts joins them. Independent of credentials and routes.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ProviderRequest } from '../dialects/dialect.ts'
 
 export interface Platform {
   /** Returns a request of the dialect in the form that the platform accepts. */
   place(request: ProviderRequest): ProviderRequest
-  /** Returns the headers of an answer in the dialect's names. */
+  /** Returns an answer's headers with the dialect's names. */
   headers?(headers: IncomingHttpHeaders): IncomingHttpHeaders
-  /** Returns a decoder for a stream with these headers; null if it is one of server-sent events. */
+  /** Returns a decoder for a stream with these headers; null if the stream already has server-sent events. */
   openStream?(headers: IncomingHttpHeaders): StreamDecoder | null
-  /** Statuses, beside those of every provider, with which another target may not fail. */
+  /** Additional statuses after which another target may succeed. */
   readonly movesOn?: readonly number[]
-  /** Returns a whole answer in the dialect's form; null if it has that form already. */
+  /** Returns a whole answer in the dialect's form; null if no conversion is needed. */
   whole(status: number, headers: IncomingHttpHeaders, text: string): string | null
 }
 
-/** Turns the bytes of one stream into server-sent events. */
+/** Converts the bytes of one stream to server-sent events. */
 export interface StreamDecoder {
-  /** Returns the events that a chunk completes. Throws if it is no such stream. */
+  /** Returns the events that a chunk completes. Throws if the stream has another format. */
   push(chunk: Buffer): Buffer
 }

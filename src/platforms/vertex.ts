@@ -1,5 +1,5 @@
-// Claude on Google's Vertex AI: the model is in the path, and errors may be Google's. Streams are those of
-// the dialect. Format: Vertex AI documentation, "Use Anthropic's Claude models".
+// Claude on Google's Vertex AI. The path holds the model, and errors may have Google's format. Streams have
+// the dialect's format. Format: Vertex AI documentation, "Use Anthropic's Claude models".
 import { isObject, member } from '../dialects/json.ts'
 import { spliceMembers } from '../json/splice.ts'
 import { type ErrorType, messagesError, messagesRequest } from './messages.ts'
@@ -29,10 +29,10 @@ export const vertexPlatform = {
   },
 } satisfies Platform
 
-/** Versions of models follow an `@`, which stays as it is. */
+/** Encodes a model's name for the path. The `@` before a version stays unencoded. */
 const encoded = (model: string): string => encodeURIComponent(model).replaceAll('%40', '@')
 
-/** Google's names of errors. */
+/** Error types by Google's names. */
 const TYPES: Readonly<Record<string, ErrorType>> = {
   INVALID_ARGUMENT: 'invalid_request_error',
   FAILED_PRECONDITION: 'invalid_request_error',
@@ -45,7 +45,7 @@ const TYPES: Readonly<Record<string, ErrorType>> = {
   DEADLINE_EXCEEDED: 'timeout_error',
 }
 
-/** Returns an error in Google's form, which some answers have inside a list; null for any other. */
+/** Returns an error in Google's format, alone or inside a list; null for any other format. */
 function errorIn(text: string): { status: string; message: string } | null {
   try {
     const [json]: unknown[] = [JSON.parse(text)].flat()

@@ -1,5 +1,5 @@
-// Prices that the price library does not know: reads prices.yaml, which has the source and date of each, and
-// finds those that apply to a model at a given time. Knows no provider by name.
+// Prices that are missing in the price library. Reads prices.yaml, with the source and date of each price,
+// and finds the prices of a model at a given time. Names no provider.
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import { z } from 'zod'
@@ -44,7 +44,7 @@ type PriceFile = z.output<typeof fileSchema>
 const FILE = 'src/pricing/prices.yaml'
 let file: PriceFile | undefined
 
-/** Returns the file's lines; reads it once. */
+/** Returns the file's lines. Reads the file once. */
 function priceLines(): PriceFile {
   file ??= fileSchema.parse(parse(readFileSync(packageFile(FILE), 'utf8')))
   return file
@@ -64,26 +64,26 @@ const holds = ({ provider, model, from, until }: Line, asked: Asked): boolean =>
   (model === undefined || isNamed(new Set(model), asked.model))
 
 export interface Asked {
-  /** As the price library names it. */
+  /** Name of the provider in the price library. */
   readonly provider: string
   readonly model: string
   /** Milliseconds since the epoch. */
   readonly at: number
 }
 
-/** Returns the line of a model that the library lacks, or has wrong; undefined for any other. */
+/** Returns the line of a model that the library lacks or has wrong; undefined for other models. */
 export const ownRates = (asked: Asked): PriceFile['models'][number] | undefined =>
   priceLines().models.find((line) => holds(line, asked))
 
-/** Words for the tier or speed at the listed price, at any provider. */
+/** Words for the tier or speed with the listed price, at any provider. */
 const LISTED = new Set(['default', 'standard', 'on_demand'])
 
 const DAY_MS = 86_400_000
-/** Maximum factors that are remembered. */
+/** Maximum number of cached factors. */
 const MAX_FACTORS = 10_000
 const factors = new Map<string, number | null>()
 
-/** Returns the factor for a value of an axis; null if it is not known. */
+/** Returns the factor for a value of an axis; null if unknown. */
 export function factorOf(axis: Axis, value: string, asked: Asked): number | null {
   if (LISTED.has(value)) return 1
   const { provider, model, at } = asked
@@ -97,6 +97,6 @@ export function factorOf(axis: Axis, value: string, asked: Asked): number | null
   return factor
 }
 
-/** Returns the fee for one use of a provider's tool, US dollars; null if it is not known. */
+/** Returns the fee for one use of a provider's tool, US dollars; null if unknown. */
 export const feeOf = (tool: string, asked: Asked): number | null =>
   priceLines().fees.find((line) => line.tool.includes(tool) && holds(line, asked))?.usd ?? null

@@ -1,4 +1,4 @@
-// The cost of an attempt, as a value, and what it is made from. Knows no price.
+// The cost of an attempt as a value, with its parts. Contains no prices.
 import type { ModelPrice } from '@pydantic/genai-prices'
 import type { Config } from '../config/load.ts'
 import type { PartTokens, Served } from '../core/served.ts'
@@ -6,7 +6,7 @@ import type { PartTokens, Served } from '../core/served.ts'
 /** US dollars per million tokens, as in `models.<id>.price` of the configuration. */
 export type OwnPrice = NonNullable<Config['models'][string]['price']>
 
-/** Counts that a price needs. */
+/** Token counts needed for a price. */
 export type PricedTokens = PartTokens & { readonly served?: Pick<Served, 'kinds'> | undefined }
 
 export interface Cost {
@@ -24,16 +24,16 @@ export interface Cost {
     /** Fees for one use of the provider's tools, US dollars. */
     readonly fees?: Readonly<Record<string, number>>
   } | null
-  /** True if a subscription covers it: `usd` is the list price, and nothing more is paid. */
+  /** True if a subscription covers the attempt. `usd` is then the list price, and nothing is paid. */
   readonly flat?: true
   /**
-   * The provider's own figure, which is then `usd`, and the one computed from its tokens; null if no price is
-   * known.
+   * The provider's own figure, which is then `usd`, and the cost computed from the tokens. The computed cost
+   * is null if no price is known.
    */
   readonly reported?: { readonly usd: number; readonly priced: number | null }
-  /** Costs of the parts of the call, in the order of `Served.parts`; null if not known, 0 if not billed. */
+  /** Costs of the parts of the call, in the order of `Served.parts`; null if unknown, 0 if not billed. */
   readonly parts?: readonly (number | null)[]
 }
 
-/** The provider did not report all counts that its price needs, or they contradict each other. */
+/** Cost if counts that the price needs are missing or contradict each other. */
 export const UNKNOWN_USAGE: Cost = { usd: null, missing: ['usage'], price: null }

@@ -1,4 +1,4 @@
-// Converts token counts to US dollars, with the applied price. Knows the price table and nothing else.
+// Converts token counts to US dollars, with the applied price. Uses only the price table.
 import { createRequire } from 'node:module'
 import type {
   calcPrice as CalcPrice,
@@ -13,26 +13,26 @@ import { ownRates } from './axes.ts'
 import { type Cost, type OwnPrice, type PricedTokens, UNKNOWN_USAGE } from './cost.ts'
 import { servedCost } from './served-cost.ts'
 
-/** The price table takes 15 MiB and some ms to load, so it is loaded for the first price. */
+/** The price table takes 15 MiB and some ms to load, so it is loaded only for the first price. */
 const load = createRequire(import.meta.url)
 const table = () =>
   load('@pydantic/genai-prices') as { calcPrice: typeof CalcPrice; findProvider: typeof FindProvider }
 const calcPrice: typeof CalcPrice = (...args) => table().calcPrice(...args)
 
-/** Name, version and release date of the price table; a test checks them against the installed one. */
+/** Name, version and release date of the price table. A test compares them with the installed table. */
 export const PRICE_TABLE = { name: 'genai-prices', version: '0.1.8', date: '2026-09-23' } as const
 
 /** Settings that affect prices. */
 export interface Pricing {
-  /** Maps each provider to its base URL; the price table knows providers by their address. */
+  /** Base URL of each provider. The price table identifies providers by their address. */
   readonly baseUrls: Readonly<Record<string, string>>
-  /** Maps `provider/model` to the operator's own price, which takes precedence. */
+  /** The operator's own prices by `provider/model`. They take precedence. */
   readonly own: Readonly<Record<string, OwnPrice>>
-  /** Providers that are paid by a subscription: their calls cost nothing more. */
+  /** Providers that are paid by a subscription. Their calls cost nothing more. */
   readonly flat?: ReadonlySet<string>
 }
 
-/** Returns these settings of the configuration. */
+/** Returns the configuration's settings that affect prices. */
 export function pricingOf({ providers, models }: Pick<Config, 'providers' | 'models'>): Pricing {
   const baseUrls = Object.fromEntries(Object.entries(providers).map(([id, { base_url }]) => [id, base_url]))
   const own = Object.entries(models).flatMap(([id, { price }]) => (price ? [[id, price] as const] : []))
@@ -45,7 +45,10 @@ export function pricingOf({ providers, models }: Pick<Config, 'providers' | 'mod
 const UNKNOWN_PRICE: Cost = { usd: null, missing: ['price'], price: null }
 const COMPLETE: Cost['missing'] = []
 
-/** Returns the cost of an attempt that ended at `at` (ms since the epoch): some prices are timed. */
+/**
+ * Returns the cost of an attempt. `at`: end of the attempt, ms since the epoch, because some prices depend on
+ * the time.
+ */
 export type Pricer = (
   target: Pick<Target, 'provider' | 'model'>,
   tokens: Omit<Tokens, 'source'> | null,
@@ -55,7 +58,7 @@ export type Pricer = (
 /** Cached facts of a target: its entry in the price table, and its rates if they are constant. */
 interface Entry {
   readonly provider: Provider
-  /** Moments between which it holds, ms since the epoch. */
+  /** Start and end of the entry's validity, ms since the epoch. */
   readonly from: number
   readonly until: number
   readonly source: NonNullable<Cost['price']>['source']
@@ -65,7 +68,10 @@ interface Entry {
   } | null
 }
 
-/** Caches the entry of each target, so that a call costs a microsecond, not twenty. */
+/**
+ * Creates a pricer that caches the entry of each target, so that pricing a call takes one microsecond instead
+ * of twenty.
+ */
 export function createPricer(pricing: Pricing): Pricer {
   const entries = new Map<string, Entry | null>()
   const entryOf = (target: Pick<Target, 'provider' | 'model'>, at: number): Entry | null => {
@@ -110,7 +116,7 @@ export function createPricer(pricing: Pricing): Pricer {
 
   const { own, baseUrls, flat } = pricing
   const tableIds = new Map<string, string>()
-  /** Returns the library's id of a provider; to find it takes 40 microseconds. */
+  /** Returns the library's id of a provider. Finding it takes 40 microseconds. */
   const tableIdOf = (provider: string): string => {
     let id = tableIds.get(provider)
     if (id === undefined) {
@@ -147,7 +153,7 @@ const ORDINARY: Tokens = {
   reasoning: null,
 }
 
-/** Validity of a quote, ms: prices that change with the time of day do so by the hour. */
+/** Validity of a quote, ms. Prices that depend on the time of day change by the hour. */
 const QUOTE_VALID_MS = 60_000
 
 /** Returns quotes for comparing targets. `now`: ms since the epoch. Caches one quote per target. */
@@ -225,7 +231,7 @@ function costOf(
     : UNKNOWN_PRICE
 }
 
-/** Returns the library's cost of a million tokens of each kind; null for tiered or timed prices. */
+/** Returns the library's price for a million tokens of each kind; null for tiered or timed prices. */
 function flatRates(provider: Provider, model: string, source: Entry['source']): Entry['flat'] {
   const prices = provider.models[0]!.prices
   if (Array.isArray(prices) || !Object.values(prices).every((rate) => typeof rate === 'number')) return null
@@ -241,7 +247,7 @@ function flatRates(provider: Provider, model: string, source: Entry['source']): 
   return { perToken, price: costOf(provider, model, {}, new Date(), source).price }
 }
 
-/** Returns the library's entry of a provider, by its address or its name. */
+/** Returns the library's entry for a provider, by its address or name. */
 function providerOf(provider: string, baseUrls: Pricing['baseUrls']): Provider | undefined {
   const { findProvider } = table()
   return findProvider({ providerApiUrl: baseUrls[provider] ?? '' }) ?? findProvider({ providerId: provider })
@@ -249,7 +255,7 @@ function providerOf(provider: string, baseUrls: Pricing['baseUrls']): Provider |
 
 const ALWAYS = { from: 0, until: Number.POSITIVE_INFINITY }
 
-/** Returns the entry of a target: by the operator, by our own lines, or by the library. */
+/** Returns the entry of a target, from the operator's prices, our own lines or the library. */
 function find(target: Pick<Target, 'provider' | 'model'>, pricing: Pricing, at: number): Entry | null {
   const { provider, model } = target
   const made = (rates: ModelPrice, source: Entry['source'], { from, until } = ALWAYS): Entry => {
@@ -274,7 +280,7 @@ function find(target: Pick<Target, 'provider' | 'model'>, pricing: Pricing, at: 
   )
 }
 
-/** Returns the operator's price with the library's names; null if only factors or fees are set. */
+/** Returns the operator's price in the library's format; null if only factors or fees are set. */
 function ratesOf(price: OwnPrice): ModelPrice | null {
   const { input, output, over = [] } = price
   if (input === undefined || output === undefined) return null
@@ -301,10 +307,10 @@ const RATE_NAMES = {
   output_audio: 'output_audio_mtok',
 } as const
 
-/** A version number after the name of a model: what follows is another model, which the table lacks. */
+/** A further version number after the name of a model. It belongs to another model, which the table lacks. */
 const FURTHER_VERSION = /^[.-]\d{1,2}(?!\d)/
 
-/** Returns the library's table for this target's model, by the provider's address or name. */
+/** Returns the library's entry for a target's model, by the provider's address or name. */
 function inTable(
   { provider, model }: Pick<Target, 'provider' | 'model'>,
   baseUrls: Pricing['baseUrls'],
@@ -315,7 +321,7 @@ function inTable(
     calcPrice(nothing, model, { providerId: provider })
   if (!found) return null
   const { provider: table } = found
-  // The table matches some models by prefix. After a further slash it may be another model.
+  // The table matches some models by prefix. A name with a further slash may be another model.
   const before = model.slice(0, Math.max(0, model.lastIndexOf('/')))
   if (before && calcPrice(nothing, before, { provider: table })) return null
   const bare = model.slice(model.lastIndexOf('/') + 1)

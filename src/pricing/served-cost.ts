@@ -1,5 +1,5 @@
-// The cost of a call as it was served: its parts at their models, times the factors of tier, speed and
-// region, plus the fees of tools; or the provider's own figure. Knows no price, only where to find one.
+// Computes the cost of a call as served: the parts at the prices of their models, times the factors of tier,
+// speed and region, plus the fees of tools. Uses the provider's own figure if reported. Contains no prices.
 import type { Target, Tokens } from '../core/call.ts'
 import { AXES, type Served } from '../core/served.ts'
 import { type Asked, factorOf, feeOf } from './axes.ts'
@@ -7,9 +7,9 @@ import type { Cost, OwnPrice, PricedTokens } from './cost.ts'
 
 type Asks = Pick<Target, 'provider' | 'model'>
 
-/** Usage as served, and the names under which prices are looked up. */
+/** Usage as served, with the names for looking up prices. */
 type ServedAt = Served & {
-  /** As the price library names it. */
+  /** Name of the provider in the price library. */
   readonly provider: string
   readonly own: OwnPrice | undefined
   readonly at: number
@@ -62,7 +62,7 @@ function sumOf(target: Asks, tokens: Omit<Tokens, 'source'>, served: ServedAt, l
 
 const FREE: Cost = { usd: 0, missing: [], price: null }
 
-/** Multiplies a cost by the factor of each axis; unknown if one of them is. */
+/** Multiplies a cost by the factor of each axis. The result is unknown if one factor is unknown. */
 function factored(cost: Cost, served: ServedAt, model: string): Cost {
   const factors: Record<string, number> = {}
   const unknown: string[] = []
@@ -82,7 +82,9 @@ function factored(cost: Cost, served: ServedAt, model: string): Cost {
   return { ...cost, usd: cost.usd * product, price: cost.price && { ...cost.price, factors } }
 }
 
-/** Returns the fees of the provider's tools: in all, for one use of each, and if one of them is unknown. */
+/**
+ * Returns the total fee of the provider's tools and the fee for one use of each. Reports if a fee is unknown.
+ */
 function feesOf(served: ServedAt, model: string) {
   let usd = 0
   let unknown = false

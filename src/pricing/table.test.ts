@@ -1,4 +1,4 @@
-// The price table says of itself which version it is, because the page tells how old it is.
+// The price table states its own version, because the page shows the age of the table.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'

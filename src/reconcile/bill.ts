@@ -1,9 +1,9 @@
-// Compares what the record says with what a provider billed, by day (UTC) and model. Pure; knows no provider's format
-// and no database.
+// Compares the record with a provider's bill, by day (UTC) and model. Pure; independent of providers' formats
+// and the database.
 
-/** Use of a model, or of a tool as `(web_search)`, on a day. Null: not stated. */
+/** Usage of a model, or of a tool such as `(web_search)`, on one day. Null means not stated. */
 export interface Line {
-  /** UTC, such as 2026-11-25. */
+  /** Day in UTC, such as 2026-11-25. */
   readonly day: string
   readonly model: string
   readonly usd: number | null
@@ -13,10 +13,10 @@ export interface Line {
   readonly calls: number | null
 }
 
-/** A report, ours or a provider's. */
+/** A report from the record or a provider. */
 export interface Bill {
   readonly lines: readonly Line[]
-  /** What could not be compared, and why. */
+  /** Lines that could not be compared, with the reason. */
   readonly problems: readonly string[]
 }
 
@@ -26,22 +26,22 @@ export interface Comparison {
   readonly day: string
   readonly model: string
   readonly verdict: Verdict
-  /** On record, and at the provider. */
+  /** Values in the record and at the provider. */
   readonly here: Omit<Line, 'day' | 'model'> | null
   readonly there: Omit<Line, 'day' | 'model'> | null
-  /** What they probably differ by; null if they are equal. */
+  /** Probable reason for the difference; null if the values are equal. */
   readonly likely: string | null
 }
 
-/** Date at the end of a model's name, with which a provider may bill what was asked for without it. */
+/** Date at the end of a model's name. Providers may bill with this date even if the request had none. */
 const DATE = /[-@](?:\d{8}|\d{4}-\d\d-\d\d)$/
 
 const keyOf = ({ day, model }: Line): string => `${day} ${model.toLowerCase().replace(DATE, '')}`
 
-/** Maximum relative difference of tokens and costs that counts as equal: bills are rounded. */
+/** Maximum relative difference of tokens and costs that counts as equal, because bills are rounded. */
 const ROUNDING = 0.001
 
-/** `tolerance`: US dollars by which a model may differ on a day. */
+/** Compares two bills. `tolerance`: allowed difference per model and day, US dollars. */
 export function compareBills(here: Bill, there: Bill, tolerance: number): Comparison[] {
   const [ours, theirs] = [summed(here.lines), summed(there.lines)]
   return [...new Set([...ours.keys(), ...theirs.keys()])].toSorted().map((key) => {

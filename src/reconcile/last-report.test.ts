@@ -1,4 +1,4 @@
-// The last comparison with a bill: written by the command, shown by the gateway, which fetches nothing.
+// The last comparison with a bill. The command writes it, and the gateway shows it without fetching anything.
 import assert from 'node:assert/strict'
 import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
-// The last comparison with each provider's bill, in a file of the data directory: `waybill reconcile` writes it, the
-// gateway shows it. Knows no report's format.
+// The last comparison with each provider's bill, in a file of the data directory. `waybill reconcile` writes
+// the file, and the gateway shows it. Independent of the reports' formats.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
@@ -7,7 +7,7 @@ import { readBounded } from '../shared/bounded-file.ts'
 import { replaceFile } from '../shared/replace-file.ts'
 import type { Comparison } from './bill.ts'
 
-/** Maximum differences that are kept of a comparison. */
+/** Maximum number of stored differences per comparison. */
 const MAX_LINES = 100
 /** Maximum size of the file, bytes. */
 const MAX_BYTES = 2 ** 20
@@ -40,7 +40,7 @@ export type BillComparison = z.output<typeof billComparison>
 
 const fileIn = (directory: string): string => join(directory, 'reconciled.json')
 
-/** Returns the last comparison of each report; none if the file is missing or not ours. */
+/** Returns the last comparison of each report; none if the file is missing or invalid. */
 export function readLastReports(directory: string): BillComparison[] {
   const file = fileIn(directory)
   if (!existsSync(file)) return []
@@ -56,7 +56,7 @@ export interface ComparedBill extends Pick<BillComparison, 'report' | 'provider'
   readonly lines: readonly Comparison[]
 }
 
-/** Replaces the last comparison of this report with this provider. */
+/** Replaces the last comparison with one provider's report. */
 export function writeLastReport(
   directory: string,
   { lines, problems, ...about }: ComparedBill,

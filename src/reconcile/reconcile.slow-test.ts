@@ -1,4 +1,5 @@
-// A made month of 100,000 calls against a report with planted differences: all are found, and nothing else is named.
+// A generated month of 100,000 calls against a report with planted differences. All of them are found, and no
+// others are reported.
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,7 +22,7 @@ const MODELS: readonly (readonly [model: string, input: number, output: number])
   ['claude-haiku-4-5', 1, 5],
 ]
 
-/** Writes the calls, and returns what the provider billed for them. */
+/** Writes the calls and returns the provider's bill for them. */
 function makeMonth(directory: string): BilledDay[] {
   const db = new Database(databaseFile(directory))
   db.pragma('journal_mode = WAL')

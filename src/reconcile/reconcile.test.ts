@@ -1,4 +1,4 @@
-// Reports are read whole or not at all, and whatever cannot be compared is named.
+// Reports are read completely or not at all, and lines that cannot be compared are named.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Comparison, compareBills, type Line } from './bill.ts'

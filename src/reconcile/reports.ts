@@ -1,5 +1,5 @@
-// Providers' own reports of usage and cost: where each is fetched, and how it is read. A report that was saved is read in
-// the same way. Reads only; no request here can cause an inference.
+// Fetches and reads providers' own reports of usage and cost. A saved report is read in the same way. Only
+// reads; no request here can cause an inference.
 import type { Bill, Line } from './bill.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -15,7 +15,7 @@ interface ReportSource {
   read(page: Json, bill: BillBuilder): void
 }
 
-/** Days, UTC, ms since the epoch; `until` is not included. */
+/** A range of UTC days, in ms since the epoch; excludes `until`. */
 export interface Range {
   readonly since: number
   readonly until: number
@@ -48,14 +48,17 @@ const text = (value: unknown): string | null => (typeof value === 'string' && va
 const iso = (ms: number): string => new Date(ms).toISOString().replace('.000', '')
 const day = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
 
-/** Returns the UTC day of a moment as a report states it: text with its zone, or seconds; null if it is neither. */
+/**
+ * Returns the UTC day of a report's time, which is a text with its zone or a number of seconds. Null for any
+ * other value.
+ */
 function dayOf(value: unknown): string | null {
   const ms =
     typeof value === 'number' ? value * 1000 : typeof value === 'string' ? Date.parse(value) : Number.NaN
   return Number.isFinite(ms) ? day(ms) : null
 }
 
-/** Returns an amount in US dollars; null for another currency, which is a problem. */
+/** Returns an amount in US dollars. Reports a problem and returns null for another currency. */
 function dollars(value: unknown, currency: unknown, bill: BillBuilder): number | null {
   const usd = typeof value === 'string' ? Number(value) : value
   if (typeof usd !== 'number' || !Number.isFinite(usd)) {
@@ -69,7 +72,7 @@ function dollars(value: unknown, currency: unknown, bill: BillBuilder): number |
   return null
 }
 
-/** Calls back with each result of each bucket and its day. */
+/** Calls a function with each result of each bucket and its day. */
 function buckets(
   page: Json,
   start: string,
@@ -129,7 +132,7 @@ const openai: ReportSource = {
     buckets(page, 'start_time', bill, (result, day) => {
       if (isObject(result.amount)) {
         const usd = dollars(result.amount.value, result.amount.currency, bill)
-        // A line is named `gpt-5.4-2026-03-05, input`, or after a tool.
+        // A line item is named like `gpt-5.4-2026-03-05, input`, or after a tool.
         const [name = '', kind] = (text(result.line_item) ?? '').split(', ')
         if (usd !== null) bill.add(day, kind === undefined ? `(${toolOf(name)})` : name, { usd })
         return
@@ -176,10 +179,10 @@ const openrouter: ReportSource = {
 export const REPORTS = { anthropic, openai, openrouter } as const satisfies Record<string, ReportSource>
 export type ReportName = keyof typeof REPORTS
 
-/** A report that cannot be had or read. */
+/** A report that cannot be fetched or read. */
 class ReportError extends Error {}
 
-/** Maximum pages of one report: a year by day has twelve. */
+/** Maximum pages of one report. A year by day has twelve. */
 const MAX_PAGES = 1_000
 const PAGE_TIMEOUT_MS = 30_000
 
@@ -187,7 +190,7 @@ interface FetchOptions {
   readonly name: ReportName
   readonly range: Range
   readonly key: string
-  /** Instead of the provider's own address. */
+  /** Base URL in place of the provider's own address. */
   readonly baseUrl?: string | undefined
 }
 
@@ -236,7 +239,7 @@ async function fetchPage(
   return json
 }
 
-/** Reads a report that was saved: pages as JSON, or lines as CSV with a header. Throws ReportError. */
+/** Reads a saved report, either pages as JSON or lines as CSV with a header. Throws ReportError. */
 export function readReport(name: ReportName, content: string): Bill {
   const bill = new BillBuilder()
   const begin = content.trimStart()
@@ -257,7 +260,7 @@ export function readReport(name: ReportName, content: string): Bill {
   return bill
 }
 
-/** Names of columns, in lower case, that exports use. */
+/** Column names in exports, in lower case. */
 const COLUMNS: Readonly<Record<'day' | 'model' | 'usd' | 'input' | 'output' | 'calls', readonly string[]>> = {
   day: ['day', 'date', 'usage_date_utc', 'start_time', 'starting_at'],
   model: ['model', 'line_item', 'model_version'],
@@ -307,7 +310,7 @@ function readCsv(content: string, bill: BillBuilder): Bill {
   return bill
 }
 
-/** Splits a line of CSV; a cell in quotes may hold commas. */
+/** Splits a line of CSV. A quoted cell may contain commas. */
 const cellsOf = (line: string): string[] =>
   [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g)].map(
     ([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain ?? '',

@@ -1,9 +1,9 @@
-// Mocks of the providers' reports: pages as the three APIs send them, over a real socket.
+// Mocks of the providers' reports, with pages in the format of the three APIs, over a real socket.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 
-/** What a provider billed for a model on a day. */
+/** A provider's bill for one model on one day. */
 export interface BilledDay {
   readonly day: string
   readonly model: string
@@ -12,7 +12,7 @@ export interface BilledDay {
   readonly output: number
 }
 
-/** Days on one page, as Anthropic and OpenAI send a week by default. */
+/** Number of days on one page. Anthropic and OpenAI send a week by default. */
 const PAGE_DAYS = 7
 
 const paged = (days: readonly string[], page: number, bucket: (day: string) => object) => {
@@ -21,7 +21,7 @@ const paged = (days: readonly string[], page: number, bucket: (day: string) => o
   return { data: shown.map(bucket), has_more: more, next_page: more ? `page_${page + 1}` : null }
 }
 
-/** Answers the requests for the reports of all three providers; returns null for any other path. */
+/** Answers requests for the reports of all three providers. Returns null for any other path. */
 function answerTo(url: URL, billed: readonly BilledDay[]): object | null {
   const days = [...new Set(billed.map(({ day }) => day))].toSorted()
   const of = (day: string) => billed.filter((each) => each.day === day)
@@ -84,7 +84,9 @@ function answerTo(url: URL, billed: readonly BilledDay[]): object | null {
   }
 }
 
-/** Starts the mocks; `odd` answers instead where it returns something. Refuses a request without a key. */
+/**
+ * Starts the mocks. `odd`: returns another answer in place of the usual one. Refuses requests without a key.
+ */
 export async function reportServer(
   t: TestContext,
   billed: readonly BilledDay[],

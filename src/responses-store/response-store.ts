@@ -1,21 +1,25 @@
-// Responses that the gateway itself keeps: request and answer, for the key of the call, sealed. A response
-// contains its own input and output and names the one before it. Knows no dialect and no database.
+// Responses that the gateway itself stores: request and answer, encrypted, for the key of the call. A
+// response contains its own input and output and names the previous response. Independent of dialects and the
+// database.
 import { GatewayError } from '../core/errors.ts'
 import type { KeptRow, KeptRowReads, KeptRowWrites } from '../store/kept-rows.ts'
 import { OtherKeyError, type Sealer } from './sealer.ts'
 
 export interface KeptResponse {
-  /** JSON texts of the items of its request. */
+  /** Items of the request, as JSON texts. */
   readonly input: readonly string[]
-  /** JSON texts of the items of its answer. */
+  /** Items of the answer, as JSON texts. */
   readonly output: readonly string[]
-  /** Answer as its client got it, JSON. */
+  /** Answer as the client received it, as JSON. */
   readonly answer: string
-  /** Provider that keeps it as well; null for none. */
+  /** Provider that stores the response too; null if there is none. */
   readonly keeper: string | null
-  /** True if it has no answer yet, or never will: it cannot be continued. */
+  /** True if the response has no answer yet or will never have one. It cannot be continued. */
   readonly isUnanswered?: true
-  /** Gateway of a fleet that runs it in the background, since when (ms since the epoch), and the record of its call. */
+  /**
+   * Gateway of a fleet that runs the response in the background, start of the run (ms since the epoch), and
+   * record of the call.
+   */
   readonly run?: { readonly gateway: string; readonly since: number; readonly callId: string }
 }
 
@@ -23,18 +27,21 @@ export interface KeptResponse {
 export interface KeptConversation {
   /** JSON texts. */
   readonly items: readonly string[]
-  /** Provider that keeps the last response; null for none. */
+  /** Provider that stores the last response; null if there is none. */
   readonly keeper: string | null
 }
 
 export interface ResponseStore {
-  /** `previous`: id of the response before it. Rejects if it cannot be written. */
+  /** Stores a response. `previous`: id of the previous response. Rejects if the write fails. */
   save(id: string, keyName: string | null, previous: string | null, kept: KeptResponse): Promise<void>
-  /** Returns null if this key has none under that id. Throws for one that cannot be opened. */
+  /** Returns a response; null if this key has none with this id. Throws if it cannot be decrypted. */
   find(id: string, keyName: string | null): Promise<KeptResponse | null>
-  /** Returns null if this key has none, or if its beginning or an answer is not here. Throws for one that cannot be opened. */
+  /**
+   * Returns a conversation. Null if this key has none, or if its beginning or an answer is missing. Throws if
+   * it cannot be decrypted.
+   */
   conversation(id: string, keyName: string | null): Promise<KeptConversation | null>
-  /** Returns false if there was none. */
+  /** Removes a response. Returns false if there was none. */
   remove(id: string, keyName: string | null): Promise<boolean>
 }
 
@@ -51,7 +58,7 @@ export interface ResponseStoreOptions {
 }
 
 const DAY = 86_400_000
-/** Maximum responses of a conversation. */
+/** Maximum number of responses in a conversation. */
 const MAX_RESPONSES = 5_000
 
 export function createResponseStore({ rows, sealer, days, now }: ResponseStoreOptions): ResponseStore {

@@ -1,19 +1,19 @@
-// Encrypts kept responses, with a key from the environment. A sealed text names its key, so that a changed
-// key can be distinguished from damage. Knows no store.
+// Encrypts stored responses with a key from the environment. An encrypted text names its key, so that a
+// changed key can be distinguished from damage. Independent of the store.
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto'
 
 const CIPHER = 'aes-256-gcm'
 const [KEY_NAME_BYTES, NONCE_BYTES, TAG_BYTES] = [8, 12, 16]
 
-/** The text was sealed with another key. */
+/** The text was encrypted with another key. */
 export class OtherKeyError extends Error {
   override readonly name = 'OtherKeyError'
 }
 
 export interface Sealer {
-  /** `place`: where the sealed text belongs; it opens nowhere else. */
+  /** Encrypts a text. `place`: the only place where the text can be decrypted. */
   seal(text: string, place: string): string
-  /** Throws OtherKeyError, or Error if it was changed or belongs to another place. */
+  /** Decrypts a text. Throws OtherKeyError, or Error if the text was changed or belongs to another place. */
   open(sealed: string, place: string): string
 }
 

@@ -1,32 +1,32 @@
-// Events of one call for routing. The sender of the call reports them; routing never asks.
+// Events of one call for routing. The sender of the call reports all events.
 import { type Target, targetId } from '../core/call.ts'
 import { type CachedTokens, cacheLost } from './conversations.ts'
 import type { RoutingState } from './routing-state.ts'
 
-/** Called in the order of events; times in ms by one steady clock. */
+/** Receiver of a call's events, in their order. Times are in ms of one monotonic clock. */
 export interface AttemptTracker {
-  /** An attempt is about to be sent; at most one is open. */
+  /** An attempt is about to be sent. At most one attempt is open. */
   attempt(target: Target, at: number): void
-  /** The open attempt has an answer: the first event of a stream, or a whole answer that is not streamed. */
+  /** The open attempt has an answer: the first event of a stream, or a whole answer. */
   answered(at: number): void
   /**
-   * The call has been served, with the provider's key of this name if it has several. Returns the cached
-   * tokens that its conversation lost by moving there; null if it did not move, or that is not known.
+   * The call has been served. `key`: name of the provider's key, if it has several. Returns the cached tokens
+   * that the conversation lost by moving to this target; null if it did not move, or if unknown.
    */
   served(target: Target, key: string | null, tokens: CachedTokens | null): number | null
-  /** Nothing of the call is open any more. May be called repeatedly. */
+  /** The call has ended with all its attempts. May be called repeatedly. */
   over(): void
 }
 
-/** What a call belongs to, see `conversations.ts`. */
+/** Conversation of a call, see `conversations.ts`. */
 export interface CallConversation {
-  /** Key under which its calls stay with a target; null if they do not. */
+  /** Key by which calls stay with a target; null if they do not stay. */
   readonly sticky: string | null
-  /** Key of the prompt that they have in common; null if it is not known. */
+  /** Key of the calls' common prompt; null if unknown. */
   readonly prompt: string | null
-  /** Returns how long calls stay with a target, ms. */
+  /** Returns the time for which calls stay with a target, ms. */
   readonly staysMs: (target: Target) => number
-  /** Returns how long a target has the prompt cached, ms. */
+  /** Returns the time for which a target caches the prompt, ms. */
   readonly cachedMs: (target: Target) => number
 }
 
@@ -34,8 +34,9 @@ const HOUR_MS = 3_600_000
 
 /**
  * Counts `first` as open from now on, so that calls routed at the same time see each other. The target that
- * serves becomes the conversation's, unless another call of it has set one meanwhile: calls that begin together
- * stay with the first target that served, and a fallback moves them on. `answeredBy` receives the target.
+ * serves the call becomes the conversation's target, unless another call has set one in the meantime. Calls
+ * that begin together therefore stay with the first target that served, and a fallback moves them on.
+ * `answeredBy` receives the target.
  */
 export function trackAttempts(
   routingState: RoutingState,

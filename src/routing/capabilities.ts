@@ -1,5 +1,5 @@
-// Finds what a model lacks for a call (ROUTE-12). Knows the operator's settings for the model and the traits
-// of the call; a model is assumed to have every capability that the settings do not mention.
+// Finds capabilities that a call needs and a model lacks (ROUTE-12). Uses the operator's settings for the
+// model and the traits of the call. Capabilities missing in the settings are assumed to exist.
 import type { ModelConfig } from '../config/load.ts'
 import type { RequestTraits } from '../core/request-traits.ts'
 
@@ -7,7 +7,7 @@ import type { RequestTraits } from '../core/request-traits.ts'
 export const isLimited = (model: ModelConfig | undefined): boolean =>
   model?.context !== undefined || model?.capabilities.tools === false || model?.capabilities.images === false
 
-/** Returns the first missing capability, in words; null if the model has everything. */
+/** Returns the first missing capability, in words; null if the model has all of them. */
 export function lackOf(model: ModelConfig | undefined, traits: RequestTraits): string | null {
   if (!model) return null
   const { capabilities, context } = model

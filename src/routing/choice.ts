@@ -1,5 +1,5 @@
-// Chooses the targets of a route by the properties of a call: first its needs, then the rules. Pure;
-// cooldowns and the order of the targets are decided elsewhere.
+// Chooses the targets of a route by the properties of a call: first its needs, then the rules. Pure.
+// Cooldowns and the order of the targets are handled elsewhere.
 import { type Skipped, type Target, targetId } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { RequestTraits } from '../core/request-traits.ts'
@@ -7,7 +7,7 @@ import { lackOf } from './capabilities.ts'
 import type { RouteEntry } from './table.ts'
 
 export interface Choice {
-  /** Never empty, in the order of the table. */
+  /** Chosen targets in the order of the table; never empty. */
   readonly targets: readonly Target[]
   /** The rule that matched; null if none did. */
   readonly rule: string | null
@@ -16,21 +16,22 @@ export interface Choice {
 
 /** State that a provider stores and a call names. */
 export interface ProviderState {
-  /** Its name in `decision.skipped`. */
+  /** Name of the state in `decision.skipped`. */
   readonly what: string
-  /** Its provider, and the model that it stays with; null if not on record. */
+  /** Provider of the state, and the model that must serve it. Null if not recorded. */
   readonly maker: { readonly provider: string; readonly model: string | null } | null
-  /** The part of the request that cannot be translated; null if it can, with a loss. */
+  /** Request member that cannot be translated; null if it can be translated with a loss. */
   readonly nativeOnly: string | null
-  /** The error if no target can have it, or if it is unknown which one has. */
+  /** Returns the error if no target can have the state, or if its target is unknown. */
   readonly refusal: (why: string) => GatewayError
 }
 
 /**
- * `dialect` null ignores the dialects of providers. With `staysWithModel`, the reason, only targets with the
- * model of the first target that speaks the dialect are left, unless the operator lets the route mix models.
- * A rule whose targets all lack a needed capability does not apply; the next matching one does. Throws
- * `no_target_available` if no target has the capabilities, `dialect_not_spoken` if none speaks the dialect.
+ * Chooses the targets of a route. `dialect`: null ignores the providers' dialects. `staysWithModel`: a reason
+ * to keep only targets with the model of the first target that speaks the dialect, unless the route may mix
+ * models. A rule does not apply if all its targets lack a needed capability; the next matching rule applies.
+ * Throws `no_target_available` if no target has the capabilities, and `dialect_not_spoken` if none speaks the
+ * dialect.
  */
 export function chooseTargets(
   entry: RouteEntry,
@@ -69,9 +70,9 @@ export function chooseTargets(
 }
 
 /**
- * Returns the targets for a call that names state of a provider: its maker, even against a rule, because no
- * other can serve it; else the one account of the route that speaks the dialect. Throws its `refusal` if
- * there is none, or several.
+ * Returns the targets for a call that names a provider's state. If the maker is recorded, it serves the call
+ * even against a rule, because no other provider can. Otherwise the route must have exactly one account that
+ * speaks the dialect; if not, throws the state's `refusal`.
  */
 export function chooseKeeper(
   entry: RouteEntry,
@@ -103,7 +104,7 @@ export function chooseKeeper(
   return narrowed(its.length > 0 ? its : native, `only ${native[0]!.provider} can have ${what}`, chosen)
 }
 
-/** Keeps only these targets, and gives a reason for skipping the others. */
+/** Keeps only some targets and records the reason for skipping all others. */
 function narrowed(its: readonly Target[], reason: string, { targets, rule, skipped }: Choice): Choice {
   const others = targets.filter((target) => !its.includes(target))
   return {
@@ -113,10 +114,13 @@ function narrowed(its: readonly Target[], reason: string, { targets, rule, skipp
   }
 }
 
-/** Returns a model's name without its owner: one provider's `openai/x` is another's `x`. */
+/** Returns a model's name without its owner, since one provider's `openai/x` is another's `x`. */
 const nameOf = ({ model }: Target): string => model.slice(model.lastIndexOf('/') + 1)
 
-/** Turns and sessions are stored per group of targets to choose from, so that rules do not mix them. */
+/**
+ * Returns the name of a group of targets. Turns and sessions are stored per group, so that rules do not mix
+ * them.
+ */
 export const groupOf = ({ name, targets }: RouteEntry, chosen: readonly Target[]): string =>
   chosen.length === targets.length ? (name ?? '') : [name, ...chosen.map(targetId)].join('\n')
 

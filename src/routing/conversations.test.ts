@@ -1,4 +1,4 @@
-// Conversations that stay with the target that has their prompt cached, and what a move costs.
+// Conversations stay with the target that has cached their prompt. Moves lose cached tokens.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { targetId } from '../core/call.ts'
@@ -8,7 +8,10 @@ import { input, pick, routerOf, target } from './test-router.ts'
 
 const said = (opening: string, inputTokens = 2_000) => input({ opening, inputTokens })
 
-/** A call that its first candidate serves; returns where, and the cached tokens that it lost. */
+/**
+ * Routes a call and lets its first candidate serve it. Returns the target and the number of lost cached
+ * tokens.
+ */
 function serve(router: Router, call: RoutingInput, tokens: object = {}): [string, number | null] {
   const { route, tracker } = router.route('auto', call)!
   const [first] = route.candidates

@@ -1,27 +1,30 @@
-// Conversations, and the target that has the prompt of each cached. In memory and bounded; the least recently
-// used are forgotten. In a fleet, changes are exchanged with the other gateways.
+// Conversations with the targets that have cached their prompts. In memory and bounded; the least recently
+// used entries are dropped. In a fleet, gateways exchange their changes.
 import { hash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 
-/** Bounds, because clients choose sessions. A conversation with a session has up to two entries. */
+/**
+ * Maximum number of entries, because clients choose sessions. A conversation with a session has up to two
+ * entries.
+ */
 const MAX_CONVERSATIONS = 20_000
-/** Bound, because the list may never be fetched. */
+/** Maximum number of listed changes, because the list may never be fetched. */
 const MAX_CHANGED = 2_000
-/** Maximum time for which another gateway keeps an entry, ms. */
+/** Maximum lifetime of an entry at another gateway, ms. */
 const MAX_SHARED_MS = 24 * 3_600_000
-/** Providers cache no prompt that is shorter, tokens. */
+/** Minimum prompt length that providers cache, in tokens. */
 const MIN_CACHED_TOKENS = 1_024
 
 export interface CachedPrompt {
-  /** Where it was served: a target, and the key if its provider has several. */
+  /** Place that served the conversation: a target, with the key if its provider has several. */
   readonly place: string
-  /** Input tokens cached there, as its provider reported them; 0 if it did not. */
+  /** Cached input tokens as reported by the provider; 0 if not reported. */
   readonly cached: number
   /** End of the cache's lifetime, ms since the epoch. */
   readonly until: number
 }
 
-/** A conversation as gateways exchange it; `ms` is its remaining lifetime. */
+/** A conversation in the form that gateways exchange. `ms` is the remaining lifetime. */
 type ExchangedConversation = Omit<CachedPrompt, 'until'> & { readonly key: string; readonly ms: number }
 
 export class Conversations {
@@ -38,13 +41,13 @@ export class Conversations {
     return found && found.until > this.#now() ? found : undefined
   }
 
-  /** `lifeMs`: Infinity if it does not end. */
+  /** Sets the place of a conversation. `lifeMs`: lifetime; Infinity if it does not end. */
   set(key: string, place: string, lifeMs: number, cached = 0): void {
     this.#known.set(key, { place, cached, until: this.#now() + lifeMs })
     this.#changed.set(key, true)
   }
 
-  /** Returns what changed here since the last call. */
+  /** Returns the changes at this gateway since the last call. */
   takeChanged(): ExchangedConversation[] {
     const time = this.#now()
     const keys = [...this.#changed.keys()]
@@ -57,7 +60,7 @@ export class Conversations {
     })
   }
 
-  /** Applies changes of other gateways, except to what has changed here meanwhile. */
+  /** Applies changes from other gateways, except to entries that have changed here in the meantime. */
   apply(changes: readonly ExchangedConversation[]): void {
     const time = this.#now()
     for (const { key, place, cached, ms } of changes) {
@@ -68,11 +71,16 @@ export class Conversations {
   }
 }
 
-/** Returns a key for conversations. The parts cannot run into each other, and cannot be read from it. */
+/**
+ * Returns a key for conversations. Different parts give different keys, and a key does not reveal its parts.
+ */
 export const conversationKey = (...parts: readonly (string | null)[]): string =>
   hash('sha256', JSON.stringify(parts), 'base64url')
 
-/** Returns a name for the conversation that begins like this; null if no provider caches so short a request. */
+/**
+ * Returns a name for a conversation by its opening; null if the request is too short for any provider's
+ * cache.
+ */
 export function nameByOpening({
   opening,
   inputTokens,
@@ -83,7 +91,7 @@ export function nameByOpening({
   return opening === undefined || inputTokens < MIN_CACHED_TOKENS ? null : conversationKey('opening', opening)
 }
 
-/** Tokens of one call that decide about its cache. */
+/** Token counts of one call that concern its cache. */
 export interface CachedTokens {
   readonly input: number | null
   readonly cached_input: number | null
@@ -92,9 +100,9 @@ export interface CachedTokens {
 }
 
 /**
- * Returns the tokens that a conversation had cached at the place that it left, as far as this call could have
- * used them and did not find them cached at its own. Null if it did not move, or its provider does not report
- * cached tokens.
+ * Returns the number of cached tokens that a call lost because its conversation moved: tokens cached at the
+ * old place that the call could have used and that are not cached at the new place. Null if it did not move,
+ * or if its provider does not report cached tokens.
  */
 export function cacheLost(
   before: CachedPrompt | undefined,

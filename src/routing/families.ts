@@ -1,5 +1,5 @@
 // Finds the family of the reasoning in a conversation. Signed or encrypted reasoning is useless to other
-// providers: a conversation with such a history stays with the providers that accept it, while one of them is
+// providers. A conversation with such a history stays with providers that accept it while one of them is
 // ready. Pure except for the routing state.
 import type { Target } from '../core/call.ts'
 import type { RequestTraits } from '../core/request-traits.ts'
@@ -17,10 +17,10 @@ export class Family {
   readonly #state: RoutingState
   readonly #of: (target: Target) => string
   readonly #key: string
-  /** The family that the history ties the call to; undefined if there is none, or it has been forgotten. */
+  /** Family of the history's reasoning. Undefined if there is none or it has been forgotten. */
   readonly #home: string | undefined
 
-  /** `of`: returns the family of a target. */
+  /** `of`: function that returns a target's family. */
   constructor(
     state: RoutingState,
     of: (target: Target) => string,
@@ -35,7 +35,7 @@ export class Family {
 
   isHome = (target: Target): boolean => this.#home === undefined || this.#of(target) === this.#home
 
-  /** Returns the targets of the family first, each group in its order. */
+  /** Returns the targets with the family's targets first. Each group keeps its order. */
   first(targets: readonly Target[]): readonly Target[] {
     return targets.every(this.isHome)
       ? targets

@@ -1,4 +1,4 @@
-// What comes before and after the strategy: needs, rules, cooldown, sessions, and the forecast.
+// Routing before and after the strategy: needs, rules, cooldown, sessions, and the forecast.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -10,7 +10,7 @@ import { input, pick, routerOf, TARGETS, target } from './test-router.ts'
 
 const decision = (router: Router, call: RoutingInput) => router.route('auto', call)!.route.decision
 
-/** A call that its first candidate serves. */
+/** Routes a call and lets its first candidate serve it. */
 function serve(router: Router, call: RoutingInput, by = 0): string {
   const { route, tracker } = router.route('auto', call)!
   for (const each of route.candidates.slice(0, by + 1)) tracker.attempt(each, 0)

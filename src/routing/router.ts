@@ -1,6 +1,6 @@
-// Maps a logical id to a route with ordered candidates: the needs of the call and the rules select targets,
-// those in cooldown go to the end, and the strategy orders the rest. Knows no provider and no store; clock,
-// chance and state are parameters.
+// Maps a logical id to a route with ordered candidates. The needs of the call and the rules select targets,
+// targets in cooldown move to the end, and the strategy orders the rest. Independent of providers and the
+// store; clock, random numbers and state are parameters.
 
 import type { Config } from '../config/load.ts'
 import { type Purpose, type Route, type Target, targetId } from '../core/call.ts'
@@ -22,7 +22,7 @@ import {
   type RouteEntry,
 } from './table.ts'
 
-/** Route of a call at present, contract "Resolve". */
+/** Present route of a call. See "Resolve" in the contract. */
 export interface Resolution {
   readonly model: string
   readonly route: string | null
@@ -38,36 +38,36 @@ export interface Resolution {
     readonly tier: string | null
     readonly probability: number
     readonly state: 'ready' | 'cooling'
-    /** ISO 8601; null if it is ready. */
+    /** End of the cooldown, ISO 8601; null if the target is ready. */
     readonly cooling_until: string | null
     readonly reason: string | null
   }[]
 }
 
-/** Facts about a call for routing. Traits are read only by routes with rules or limited models. */
+/** Facts about a call for routing. Only routes with rules or limited models read the traits. */
 export interface RoutingInput {
   /** Name of the client's dialect. */
   readonly dialect: string
   readonly sessionId: string | null
-  /** The session's agent that makes the call; each has a history of its own. */
+  /** The session's agent that makes the call. Each agent has its own history. */
   readonly agentId?: string | null
   readonly purpose?: Purpose
-  /** State of one provider that the call names. */
+  /** State stored by one provider, as named by the call. */
   readonly kept?: ProviderState | null
-  /** The error if no target speaks the dialect; absent for calls that can be translated. */
+  /** Returns the error if no target speaks the dialect. Absent for calls that can be translated. */
   readonly noKeeper?: (() => GatewayError) | undefined
-  /** Name of the gateway key; keys do not share sessions. */
+  /** Name of the gateway key. Keys do not share sessions. */
   readonly keyName: string | null
   readonly traits: RequestTraits
-  /** Reason why the call may go to only one model of the route; absent if it may go to any. */
+  /** Reason why only one model of the route may serve the call; absent if any may. */
   readonly staysWithModel?: string | undefined
 }
 
 export interface Routed {
   readonly route: Route
-  /** Receives the events of the call, and in any case its end. */
+  /** Tracker for the events of the call. The end must always be reported. */
   readonly tracker: AttemptTracker
-  /** Its session, or with `sticky: prefix` a name for what it began with; null if neither is known. */
+  /** Session of the call or, with `sticky: prefix`, a name for its opening. Null if both are unknown. */
   readonly conversation: string | null
 }
 
@@ -78,19 +78,19 @@ export interface Router {
    */
   route(model: string, input: RoutingInput): Routed | null
   /**
-   * Returns the route of a call without a session and changes nothing; null for an unknown model. By default,
-   * the call is plain text, in any dialect. An unknown model uses the default route of `dialect`, if it has
+   * Returns the route of a call without a session; null for an unknown model. Changes nothing. By default,
+   * the call is plain text, in any dialect. An unknown model uses the default route of `dialect`, if there is
    * one. Throws like `route` if the call would be refused.
    */
   resolve(model: string, traits?: RequestTraits, dialect?: string): Resolution | null
   /**
-   * Returns the target for a request that is not a call, null if none speaks the dialect; changes nothing.
-   * Null for an unknown model.
+   * Returns the target for a request that is not a call; the target is null if none speaks the dialect.
+   * Returns null for an unknown model. Changes nothing.
    */
   peek(model: string, dialect: string): { readonly target: Target | null } | null
-  /** Passes a failed target over for `ms`. */
+  /** Cools a failed target down for `ms`. */
   cool(target: Target, ms: number): void
-  /** Returns the same value for providers that are one account. */
+  /** Returns the same value for all providers of one account. */
   accountOf(provider: string): string
 }
 
@@ -99,11 +99,11 @@ export interface RouterDeps {
   readonly now: () => number
   /** Uniform in [0, 1). */
   readonly random: () => number
-  /** From a previous router with another configuration; empty by default. */
+  /** State of the previous router, from before a reload; empty by default. */
   readonly routingState?: RoutingState
-  /** No dialect is translated by default. */
+  /** Decides which dialects can be translated; none by default. */
   readonly canTranslate?: CanTranslate
-  /** By default, reasoning is readable for all accounts at an address. */
+  /** Decides if only one account can read a target's reasoning. By default, all accounts at its address can. */
   readonly isForAccount?: IsForAccount
 }
 
@@ -220,14 +220,16 @@ function conversationOf(
   const isKnown = conversation !== null && targets.length > 1
   return {
     sticky: isKnown && sticky ? conversationKey('sticky', keyName, conversation, group) : null,
-    // A session's agents and background tasks have prompts of their own.
+    // Each agent and background task of a session has its own prompt.
     prompt: isKnown ? conversationKey('prompt', keyName, conversation, name, agentId, purpose) : null,
     staysMs: sticky === 'prefix' ? cacheLife : () => Infinity,
     cachedMs: cacheLife,
   }
 }
 
-/** Returns the target that has the conversation, if it is ready and takes the history; undefined if none. */
+/**
+ * Returns the target of the conversation, if it is ready and accepts the history; undefined if there is none.
+ */
 function stayingTarget(
   { conversations }: RoutingState,
   { sticky }: CallConversation,
@@ -241,7 +243,7 @@ function stayingTarget(
 
 const asCooling = (target: Target) => ({ target: targetId(target), reason: 'cooling' })
 
-/** Separates targets in cooldown, the shortest first. Reads the clock once per target. */
+/** Separates targets in cooldown, the shortest cooldown first. Reads the clock once per target. */
 function splitBy(
   routingState: RoutingState,
   targets: readonly Target[],
@@ -255,7 +257,7 @@ function splitBy(
   }
 }
 
-/** Returns the route of a call by an entry of the table, and changes nothing. */
+/** Returns the route of a call for an entry of the table. Changes nothing. */
 function resolutionOf(
   entry: RouteEntry,
   model: string,
@@ -305,7 +307,7 @@ function resolutionOf(
   }
 }
 
-/** `prefer: native`: targets that speak the dialect come before those that need a translation. */
+/** Applies `prefer: native`: moves targets that speak the dialect before targets that need a translation. */
 function nativeFirst(
   { prefersNative, spokenByAll, targets, dialects }: RouteEntry,
   dialect: string,

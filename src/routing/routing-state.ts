@@ -1,20 +1,20 @@
 // State of routing between calls: turns, cooldowns, open attempts and recent latency per target, and the
-// target of each conversation. In memory and bounded; a restart forgets it. Learned from live traffic only, so
-// that reading changes nothing. Knows no strategy; the clock is a parameter.
+// target of each conversation. In memory and bounded; lost at a restart. Only live traffic changes it,
+// reading does not. Independent of strategies; the clock is a parameter.
 import { LRUCache } from 'lru-cache'
 import { type Target, targetId } from '../core/call.ts'
 import { Conversations } from './conversations.ts'
 
-/** Weight of a new measurement against all before it. */
+/** Weight of a new measurement relative to all earlier ones. */
 const NEW_LATENCY_WEIGHT = 0.2
 /** Time after which a latency counts as unknown, ms. */
 const LATENCY_VALID_MS = 5 * 60_000
-/** Time for which a try without an answer stands for an unknown latency, ms. */
+/** Time for which an unanswered attempt replaces an unknown latency, ms. */
 const NO_ANSWER_VALID_MS = 30_000
-/** Bounds, because clients choose direct ids and sessions. */
+/** Maximum numbers of entries, because clients choose direct ids and sessions. */
 const MAX_LATENCIES = 1_000
 const MAX_SESSIONS = 10_000
-/** Bound, because the list may never be fetched. */
+/** Maximum number of listed failures, because the list may never be fetched. */
 const MAX_FAILED = 1_000
 
 interface Latency {
@@ -35,13 +35,13 @@ export class RoutingState {
 
   readonly conversations: Conversations
 
-  /** `now` in ms since the epoch. */
+  /** `now`: clock in ms since the epoch. */
   constructor(now: () => number) {
     this.#now = now
     this.conversations = new Conversations(now)
   }
 
-  /** Returns how many calls a group of targets has had. */
+  /** Returns the number of earlier calls to a group of targets. */
   turn(group: string): number {
     return this.#turns.get(group) ?? 0
   }
@@ -50,7 +50,7 @@ export class RoutingState {
     this.#turns.set(group, this.turn(group) + 1)
   }
 
-  /** False if every target is ready; true if one may not be. */
+  /** True if some target may be in cooldown. False if every target is ready. */
   get isAnyCooling(): boolean {
     return this.#cooling.size > 0
   }
@@ -61,7 +61,7 @@ export class RoutingState {
     return until > this.#now() ? until : 0
   }
 
-  /** Passes a failed target over for `ms`, unless it already is for longer. */
+  /** Cools a failed target down for `ms`, unless its cooldown already lasts longer. */
   cool(target: Target, ms: number): void {
     const time = this.#now()
     for (const [id, until] of this.#cooling) if (until <= time) this.#cooling.delete(id)
@@ -70,7 +70,10 @@ export class RoutingState {
     if (this.#failed.size < MAX_FAILED) this.#failed.set(targetId(target), time + ms)
   }
 
-  /** Applies another gateway's failure of a target (`provider/model`); the later end counts. */
+  /**
+   * Applies a target's failure at another gateway. `id`: `provider/model`. The later end of the cooldown
+   * counts.
+   */
   coolAlong(id: string, ms: number): void {
     const until = this.#now() + ms
     if (until > (this.#cooling.get(id) ?? 0)) this.#cooling.set(id, until)
@@ -100,10 +103,10 @@ export class RoutingState {
   }
 
   /**
-   * Returns the recent latency of a target, ms: to the first event of a stream, or to the end of an answer
-   * that is not streamed. An exponentially weighted average: each answer counts a fifth, all before it the
-   * rest; errors and aborted attempts do not count. Null if no answer came within the last five minutes;
-   * Infinity if, in addition, a try within the last half minute had no answer.
+   * Returns the recent latency of a target in ms, measured to the first event of a stream or to the end of a
+   * whole answer. It is an exponentially weighted average: the last answer counts a fifth, all earlier ones
+   * the rest. Errors and aborted attempts do not count. Null if no answer came within the last five minutes.
+   * Infinity if, in addition, an attempt within the last half minute had no answer.
    */
   latency(target: Target): number | null {
     const latency = this.#latencies.get(targetId(target))
@@ -121,7 +124,7 @@ export class RoutingState {
       this.#latencies.set(targetId(target), { ms: Infinity, until: this.#now() + NO_ANSWER_VALID_MS })
   }
 
-  /** Returns the family of the reasoning under this key; the least recently used keys are forgotten. */
+  /** Returns the family of the reasoning for a key. The least recently used keys are dropped. */
   family(key: string): string | undefined {
     return this.#families.get(key)
   }

@@ -1,17 +1,17 @@
-// Rules of a route: their calls, and the targets they allow. Pure; the configuration has been checked.
+// Rules of a route: conditions on calls and the allowed targets. Pure. Expects a checked configuration.
 
 import type { RuleConfig } from '../config/load.ts'
 import { type Target, targetId } from '../core/call.ts'
 import type { RequestTraits } from '../core/request-traits.ts'
 
 export interface Rule {
-  /** As in the record, for example `rule 2: tools`. Numbers begin with 1. */
+  /** Label in the record, for example `rule 2: tools`. Numbers begin with 1. */
   readonly label: string
   readonly matches: (traits: RequestTraits) => boolean
   readonly allows: (target: Target) => boolean
 }
 
-/** Compiles the rules of a route, in their order. */
+/** Compiles the rules of a route in order. */
 export const compileRules = (rules: readonly RuleConfig[]): Rule[] =>
   rules.map(({ when, use }, index) => {
     const conditions = conditionsOf(when)
@@ -31,7 +31,7 @@ interface Condition {
 /** Returns the name of a program without its version: `claude-cli/2.1.328 (external)` is `claude-cli`. */
 const nameOfClient = (client: string): string => client.split('/', 1)[0]!.trim().toLowerCase()
 
-/** Checks the length last, because it is costly to compute. */
+/** Returns a rule's conditions. Checks the length last, because computing it is expensive. */
 function conditionsOf({
   tools,
   images,

@@ -1,4 +1,4 @@
-// What holds for every strategy, and what each of them promises.
+// Properties of every strategy, and the promises of each strategy.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -11,7 +11,7 @@ import { input, pick, routerOf, seeded, TARGETS, target } from './test-router.ts
 const IDS = TARGETS.map(({ model }) => model)
 const N = 20_000
 
-/** Open attempts of each target, so that load plays a part. */
+/** Number of open attempts at each target, so that the load matters. */
 const LOAD: Readonly<Record<string, number>> = { a: 2, b: 0, c: 1, never: 0 }
 
 function loaded(...[strategy, setup]: Parameters<typeof routerOf>): ReturnType<typeof routerOf> {
@@ -60,7 +60,7 @@ test('random: every order is as likely as any other, within 3 sigma (ROUTE-10)',
   }
   assert.equal(orders.size, 24)
   const sigma = Math.sqrt((N / 24) * (23 / 24))
-  // Of 24 shares one is outside 3 sigma in six of a hundred runs; this seed is not.
+  // In six of a hundred runs, one of 24 shares is outside 3 sigma. With this seed, none is.
   for (const [order, count] of orders) assert.ok(Math.abs(count - N / 24) <= 3 * sigma, `${order}: ${count}`)
 })
 
@@ -82,7 +82,7 @@ test('cheapest: targets are ordered by price; one without a known price is last,
   const one = { price: { input: 1, output: 2 } }
   assert.deepEqual(order({ 'p/a': one }), ['never', 'a', 'b', 'c'])
   assert.deepEqual(order({ 'p/a': {}, 'p/c': one }), ['never', 'b', 'c', 'a'])
-  // Three parts read to one written: 3 × 2 + 1 × 1 is more than 3 × 1 + 1 × 2.
+  // With three input tokens for each output token, 3 × 2 + 1 × 1 is more than 3 × 1 + 1 × 2.
   assert.deepEqual(order({ 'p/a': { price: { input: 2, output: 1 } }, 'p/never': {} }), [
     'b',
     'a',
@@ -110,7 +110,7 @@ test('fastest: each target is tried once, then the quickest is used; a slow one 
     router.route('auto', input())!.route.candidates.map(({ model }) => model),
     ['b', 'c', 'a', 'never'],
   )
-  // One slow answer of many does not count for much: 100 + 0.2 × 400 is 180, another one makes 244.
+  // One slow answer among many counts little: 100 + 0.2 × 400 is 180. A second slow answer makes 244.
   assert.equal(
     call(() => 500),
     'b',
@@ -157,7 +157,7 @@ test('fastest: a try without an answer does not count as a measurement; the next
 test('least-busy: of two drawn the one with fewer open attempts; the busiest of all is never first (ROUTE-10)', () => {
   const router = loaded('least-busy')
   const { candidates, depends_on, deterministic } = router.resolve('auto')!
-  // Of six pairs: b and never win two each and share one, c wins one, a none.
+  // Of six pairs, b and never win two each and share one. c wins one pair, a none.
   assert.deepEqual(
     candidates.map(({ probability }) => probability),
     [0, 5 / 12, 2 / 12, 5 / 12],

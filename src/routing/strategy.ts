@@ -1,28 +1,31 @@
-// A strategy: a way to order a route's targets. Pure; chance, turn, load, latency and price are parameters.
+// A strategy orders a route's targets. Pure; random numbers, turn, load, latency and price are parameters.
 import type { Target } from '../core/call.ts'
 
-/** Inputs of one pick in addition to the targets. */
+/** Inputs for one order, in addition to the targets. */
 export interface Pick {
   /** Number of earlier calls to the same targets of this route. */
   readonly turn: number
   /** Uniform in [0, 1). A strategy that uses it provides `probabilities`. */
   readonly random: () => number
-  /** Returns the open attempts at the target. */
+  /** Returns the number of open attempts at the target. */
   readonly open: (target: Target) => number
-  /** Returns the target's recent latency, ms; null if unknown, Infinity if it did not answer. */
+  /** Returns the target's recent latency, ms; null if unknown, Infinity if the target did not answer. */
   readonly latency: (target: Target) => number | null
   /** Returns the cost of an ordinary call at the target, US dollars; null if unknown. */
   readonly price: (target: Target) => number | null
 }
 
 export interface Strategy {
-  /** Returns a permutation of the targets (never empty): the first is tried first, others are fallbacks. */
+  /**
+   * Returns the targets, never empty, in another order. The first target is tried first; the rest are
+   * fallbacks.
+   */
   readonly order: (targets: readonly Target[], pick: Pick) => Target[]
   /**
-   * Returns the probability of each target to be first, in the order of `targets`; sums to 1. Only for a
-   * strategy with randomness: without it the first of `order` is certain, and `resolve` reports that.
+   * Returns the probability of each target to be first, in the order of `targets`; they sum to 1. Only for
+   * random strategies. For all others, `resolve` reports the first target of `order` as certain.
    */
   readonly probabilities?: (targets: readonly Target[], pick: Omit<Pick, 'random'>) => number[]
-  /** Reads `open` or `latency`, so a forecast holds only for this moment. */
+  /** True if the strategy reads `open` or `latency`. A forecast then holds only for the present. */
   readonly dependsOnLoad?: true
 }

@@ -1,5 +1,5 @@
-// The routing table: the configuration of each logical id, ready for use, and the single-target entry of a
-// direct provider/model id. Knows the strategies by name, and nothing that changes.
+// The routing table: the prepared configuration of each logical id, and the single-target entry of a direct
+// provider/model id. Names the strategies and contains no changing state.
 
 import type { Config, ModelConfig, RouteConfig } from '../config/load.ts'
 import type { STRATEGIES } from '../config/schema.ts'
@@ -27,7 +27,7 @@ export const strategies: Record<(typeof STRATEGIES)[number], Strategy> = {
 }
 
 export interface RouteEntry {
-  /** Null for a direct id. */
+  /** Name of the route; null for a direct id. */
   readonly name: string | null
   readonly strategyName: string
   readonly strategy: Strategy
@@ -38,33 +38,32 @@ export interface RouteEntry {
   readonly dialects: readonly (readonly string[])[]
   /** Dialects whose calls may go to every target. */
   readonly spokenByAll: ReadonlySet<string>
-  /** Equal for providers of one account: they share their stored state. */
+  /** Returns the account of a provider. Providers of one account share their stored state. */
   readonly accountOf: (provider: string) => string
   /** True if some targets refuse the signed or encrypted reasoning of others. */
   readonly isMixed: boolean
   /** Returns true if a call in this dialect can be translated for a target, given by its index. */
   readonly translates: (dialect: string, target: number) => boolean
-  /** Targets that speak the dialect of a call go before the others. */
+  /** True if targets that speak a call's dialect come before all others. */
   readonly prefersNative: boolean
-  /** True if the targets or their order depend on the client's dialect, among those its targets speak. */
+  /** True if the targets or their order depend on the client's dialect, for dialects that the targets speak. */
   readonly dependsOnDialect: boolean
   readonly rules: readonly Rule[]
   /** True if there are rules or limited models, so that the targets depend on the traits of a call. */
   readonly readsTraits: boolean
   readonly sticky: RouteConfig['sticky'] | null
-  /** Returns how long a target's provider keeps a prompt cached, ms. */
+  /** Returns the time for which a target's provider caches a prompt, ms. */
   readonly cacheLife: (target: Target) => number
-  /** True if calls whose answers depend on one model may still go to any. */
+  /** True if any model may serve calls that normally stay with one model. */
   readonly mixesModels: boolean
 }
 
 /**
- * Returns the entry of a model id; null for an unknown one. Throws for a direct id that could leave its place
- * in a path.
+ * Returns the entry of a model id; null for an unknown id. Throws for a direct id that is unsafe in a path.
  */
 export type RoutingTable = (model: string) => RouteEntry | null
 
-/** Returns true if a call in a dialect can be translated for a provider that speaks these. */
+/** Returns true if a call in a dialect can be translated for a provider of the dialects `spoken`. */
 export type CanTranslate = (dialect: string, spoken: readonly string[]) => boolean
 
 export function createRoutingTable(
@@ -105,7 +104,7 @@ export function createRoutingTable(
   }
 }
 
-/** A direct id goes to its target, whatever the call needs (ROUTE-02), or nowhere. */
+/** Entry for direct ids. They have only their own target, regardless of the call's needs (ROUTE-02). */
 const DIRECT: Omit<RouteEntry, 'targets' | keyof ReturnType<typeof dialectsOf>> = {
   name: null,
   strategyName: 'direct',
@@ -119,8 +118,8 @@ const DIRECT: Omit<RouteEntry, 'targets' | keyof ReturnType<typeof dialectsOf>> 
   isMixed: false,
 }
 
-/** Parses `provider/model` with a configured provider; the model may hold further slashes. */
-/** Returns changes to requests with their values as JSON, which is made once. */
+/** Parses `provider/model` with a configured provider. The model may contain further slashes. */
+/** Returns changes to requests with their values as JSON, serialized once. */
 const changesOf = ({
   headers,
   set,
@@ -148,15 +147,18 @@ function parseTarget(config: Config, id: string, tier?: string, weight = 1): Tar
 export type IsForAccount = (target: Target) => boolean
 
 /**
- * Targets grouped by the operator, or at one address, accept each other's opaque reasoning; at one address only those of one
- * account, if the model wants that.
+ * Returns the family of a target. Targets that the operator grouped, or at one address, accept each other's
+ * opaque reasoning. Some models also require the same account.
  */
 export function familyOf(config: Config, target: Target, isForAccount: IsForAccount): string {
   const { family, base_url } = config.providers[target.provider]!
   return family ?? (isForAccount(target) ? accountIn(config)(target.provider) : base_url)
 }
 
-/** By address and key; a provider that is no longer configured is an account of its own. */
+/**
+ * Returns the account of a provider, by address and key. A provider that is no longer configured has a
+ * separate account.
+ */
 export const accountIn =
   ({ providers }: Config) =>
   (provider: string): string => {

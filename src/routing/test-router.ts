@@ -1,11 +1,11 @@
-// A router over four targets, for the tests beside this file.
+// A router with four targets, for the tests in this folder.
 
 import { parseConfig } from '../config/load.ts'
 import { type Target, targetId } from '../core/call.ts'
 import { PLAIN, type RequestTraits } from '../core/request-traits.ts'
 import { createRouter, type Router, type RoutingInput } from './router.ts'
 
-/** Beside `never`, whose weight is 0, the weights add up to 10; `c` has no price. */
+/** Targets with weights that add up to 10. `never` has the weight 0, and `c` has no price. */
 export const TARGETS = [
   { model: 'p/a', weight: 5, tier: 'premium' },
   { model: 'p/b', weight: 3, tier: 'cheap' },
@@ -20,7 +20,7 @@ const MODELS = {
   'p/never': { price: { input: 0, output: 0 } },
 }
 
-/** A random number generator that can be repeated (mulberry32). */
+/** Returns a reproducible random number generator (mulberry32). */
 export function seeded(seed: number): () => number {
   return () => {
     seed = (seed + 0x6d2b79f5) | 0
@@ -38,7 +38,7 @@ export interface RouterSetup {
   readonly models?: object
 }
 
-/** One route, `auto`, over TARGETS. */
+/** Returns a router with one route, `auto`, with TARGETS. */
 export function routerOf(
   strategy: string,
   { seed = 1, now = () => 0, route = {}, models = {} }: RouterSetup = {},
@@ -64,7 +64,7 @@ export const input = (
   traits: { ...PLAIN, ...traits },
 })
 
-/** Routes a call to `auto` that is over at once; returns where it would have gone. */
+/** Routes a call to `auto`, ends it immediately, and returns its first target. */
 export function pick(router: Router, call: RoutingInput = input()): string {
   const { route, tracker } = router.route('auto', call)!
   tracker.over()

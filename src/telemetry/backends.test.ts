@@ -1,4 +1,5 @@
-// What Langfuse and Phoenix make of our spans: their rules, from their public sources of autumn 2026, as tables.
+// How Langfuse and Phoenix interpret our spans. The tables contain their rules, from their public sources of
+// autumn 2026.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { answer, fail, USAGE } from '../../mocks/test-upstream.ts'
@@ -6,11 +7,14 @@ import { ask, TWO_TARGETS, testGateway } from '../test/test-gateway.ts'
 import { collector, type SeenSpan, seen } from './test-collector.ts'
 
 type Attributes = SeenSpan['attributes']
-/** The first of these attributes that says something. */
+/** Returns the first of these attributes with a value. */
 const first = (attributes: Attributes, names: readonly string[]): unknown =>
   names.map((name) => attributes[name]).find(Boolean)
 
-/** Of what another instrumentation may say, the names that come before and behind those of the conventions. */
+/**
+ * Attribute names of other instrumentations that take precedence over the conventions' names, or come after
+ * them.
+ */
 const LANGFUSE = {
   model: [
     'langfuse.observation.model.name',

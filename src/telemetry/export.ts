@@ -1,6 +1,6 @@
-// Sends the spans of calls to a collector, after the fact: learns of ended calls, reads them from the record
-// and posts them as OTLP in protobuf. The collector cannot affect a call; spans that it does not accept in
-// time are dropped and counted. Loaded only with `telemetry:`.
+// Sends the spans of ended calls to a collector. Reads the calls from the record and posts their spans as
+// OTLP in protobuf. The collector cannot affect a call. Spans that it does not accept in time are dropped and
+// counted. Loaded only with `telemetry:`.
 import { ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer'
 import { pairsIn } from '../config/otel.ts'
 import type { CallDetail } from '../core/record.ts'
@@ -12,7 +12,7 @@ export interface SpanExportOptions {
   readonly endpoint: string
   /** Complete address instead. */
   readonly tracesEndpoint: string | undefined
-  /** A secret: `name=value`, separated by commas. */
+  /** Headers as comma-separated `name=value` pairs; a secret. */
   readonly headers: string | undefined
   readonly service: string
   /** Further attributes of the service. */
@@ -20,7 +20,7 @@ export interface SpanExportOptions {
   readonly version: string
   readonly instance: string
   readonly tracing: TracingSettings
-  /** Returns the operation of a call, by the endpoint on record. */
+  /** Returns the operation of a call by its recorded endpoint. */
   readonly operationOf: (endpoint: string) => string
   /** True to include requests and answers. */
   readonly content: boolean
@@ -28,20 +28,20 @@ export interface SpanExportOptions {
     find(id: string): Promise<CallDetail | null>
     artifact(id: string): Promise<string | null>
   }
-  /** Called with the reason when calls begin to be dropped, and with null when that ends. */
+  /** Called with the reason when calls begin to be dropped, and with null when dropping ends. */
   readonly onFailure: (reason: string | null) => void
 }
 
 export interface TraceExport {
-  /** A call is closed on record. */
+  /** Called when a call's record is closed. */
   ended(call: TracedCall): void
   /** Number of spans that were not sent. */
   readonly dropped: number
-  /** Sends the waiting spans, for a moment. */
+  /** Sends the waiting spans, with a short timeout. */
   close(): Promise<void>
 }
 
-/** Maximum calls that wait. */
+/** Maximum number of waiting calls. */
 const MAX_WAITING_CALLS = 2_000
 const BATCH_CALLS = 100
 const EVERY_MS = 1_000
@@ -73,11 +73,11 @@ export function startTraceExport(options: SpanExportOptions): TraceExport {
     const { version, operationOf } = options
     return spansOf(call, traceOf(call, tracing), resource, version, operationOf, contentsIn(artifact))
   }
-  /** Returns true if the collector accepted them, or a retry is useless. */
+  /** Sends the spans of calls. Returns true if the collector accepted them or a retry is useless. */
   async function send(ids: readonly string[]): Promise<boolean> {
     const spans = (await Promise.all(ids.map(read))).flat()
     if (spans.length === 0) return true
-    // The serializer's types want the SDK's classes; it reads only these members.
+    // The serializer's types require the SDK's classes, but only these members are read.
     const body = ProtobufTraceSerializer.serializeRequest(spans as never)
     try {
       const response = await fetch(url, {
@@ -134,7 +134,7 @@ export function startTraceExport(options: SpanExportOptions): TraceExport {
       if (!traceOf(call, tracing).sampled) return
       if (waiting.length >= MAX_WAITING_CALLS) {
         waiting.shift()
-        dropped += 2 // at least a call's own and an attempt's
+        dropped += 2 // at least one span of the call and one of an attempt
       }
       waiting.push(call.id)
       later()

@@ -1,5 +1,5 @@
-// Names used in spans: OpenTelemetry's conventions for generative AI, as last published (1.41), pinned here
-// and nowhere else. All are in development; a later version is a change of this table.
+// Names used in spans: OpenTelemetry's conventions for generative AI, as last published (1.41), pinned only
+// here. All of them are still in development. A later version changes this table.
 export const SCHEMA_URL = 'https://opentelemetry.io/schemas/1.41.0'
 
 export const NAMES = {
@@ -14,9 +14,9 @@ export const NAMES = {
   cacheReadTokens: 'gen_ai.usage.cache_read.input_tokens',
   cacheCreationTokens: 'gen_ai.usage.cache_creation.input_tokens',
   reasoningTokens: 'gen_ai.usage.reasoning.output_tokens',
-  /** No convention yet; Langfuse prefers this name to its own estimate. */
+  /** Cost. There is no convention yet; Langfuse prefers this attribute to its own estimate. */
   cost: 'gen_ai.usage.cost',
-  /** The raw request and answer of the provider; names of OpenInference, which Phoenix and Langfuse read. */
+  /** The provider's raw request and answer. The names are OpenInference's, which Phoenix and Langfuse read. */
   input: 'input.value',
   output: 'output.value',
   conversation: 'gen_ai.conversation.id',

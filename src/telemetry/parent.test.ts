@@ -1,4 +1,4 @@
-// The trace of a caller over real sockets: continued, linked to, or ignored; and which providers get it.
+// A caller's trace over real sockets: continued, linked or ignored, and passed on to some providers.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createMockProviders } from '../../mocks/server/create.ts'
@@ -72,7 +72,7 @@ test('an invalid traceparent is ignored: the call starts a new trace (TRACE-05)'
   const servers = (await seen(spans, 2 * wrong.length)).filter(({ kind }) => kind === 2)
   assert.equal(servers.length, wrong.length)
   for (const { trace, parent } of servers) assert.deepEqual([trace === TRACE, parent], [false, ''])
-  // A later version may have more behind it.
+  // A later version of `traceparent` may have further fields at the end.
   await gateway.chat(ask('beta/model-b'), { traceparent: `01-${TRACE}-${SPAN}-01-more` })
   const all = await seen(spans, 2 * wrong.length + 2)
   assert.ok(all.some(({ trace }) => trace === TRACE))
@@ -152,7 +152,7 @@ test('each attempt sends its trace to a provider that is marked for it, and to n
   assert.deepEqual(told[0]!.problems, [])
   assert.ok(new Set(mock.entries().map(({ endpoint }) => endpoint)).size >= 5, 'every dialect was spoken')
 
-  // The caller's list belongs to its trace.
+  // The caller's `tracestate` belongs to the caller's trace.
   const linked = await start(text(`telemetry: { endpoint: "${url}", parent: link }`, 'trace: true'))
   await post(`${linked}/v1/chat/completions`, ask('marked/gpt-5-mini'))
   const [own] = mock.entries().slice(-1)

@@ -1,4 +1,4 @@
-// What a killed gateway left open appears in traces after the restart.
+// Calls that a killed gateway left open appear in traces after the restart.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,6 +1,6 @@
-// Converts a recorded call to spans: one for the call, and below it one for each attempt. Usage and cost are
-// on the attempts alone, so nothing is counted twice. Ids follow from the record, so a repeated export makes
-// no second trace. Pure; knows no prompt except those it is given.
+// Converts a recorded call to spans: one for the call, and below it one for each attempt. Only the attempts
+// have usage and cost, so nothing is counted twice. Ids are derived from the record, so a repeated export
+// makes no second trace. Pure; prompts appear only if passed in.
 import type { AttemptRecord, CallDetail } from '../core/record.ts'
 import { type SpanPlace, spanIdOf, type TraceOfCall } from '../core/tracing.ts'
 import { NAMES, SCHEMA_URL } from './names.ts'
@@ -13,7 +13,7 @@ type SpanContext = SpanPlace & { readonly traceFlags: 1; readonly isRemote?: tru
 /** A span in the format of OpenTelemetry's serializer. */
 export interface OtlpSpan {
   readonly name: string
-  /** 1: server, 2: client. */
+  /** Kind of the span: 1 for server, 2 for client. */
   readonly kind: 1 | 2
   readonly spanContext: () => SpanContext
   readonly parentSpanContext?: SpanContext
@@ -47,7 +47,10 @@ export interface Content {
 
 const NONE_DROPPED = { droppedAttributesCount: 0, droppedEventsCount: 0, droppedLinksCount: 0 } as const
 
-/** `contents`: of the attempts, in their order; only if they are to be sent. */
+/**
+ * Returns the spans of a call. `contents`: requests and answers of the attempts in order, only if they are
+ * exported.
+ */
 export function spansOf(
   call: CallDetail,
   { traceId, parent, link }: TraceOfCall,
@@ -146,7 +149,7 @@ const usageOf = ({ tokens, cost_usd }: AttemptRecord): Record<string, number | n
   [NAMES.cost]: cost_usd,
 })
 
-/** Maximum characters of a request or an answer; collectors refuse much larger ones. */
+/** Maximum length of a request or an answer, in characters. Collectors refuse much larger texts. */
 const MAX_CONTENT_LENGTH = 2 ** 16
 
 const contentOf = (content: Content | undefined): Record<string, string | null> => ({

@@ -1,4 +1,4 @@
-// Traces over a real socket: what a collector gets of a call.
+// The traces of a call as received by a collector, over a real socket.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'

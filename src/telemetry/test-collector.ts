@@ -1,14 +1,14 @@
-// A collector of traces for tests: takes OTLP over a real socket, and reads it with a protobuf decoder of its own.
+// A trace collector for tests. Accepts OTLP over a real socket and reads it with its own protobuf decoder.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { slowness } from '../test/test-gateway.ts'
 
-/** A field of a protobuf message: its number and its bytes or its number. */
+/** Fields of a protobuf message by field number. Each value is bytes or a number. */
 type Fields = Map<number, (Buffer | bigint)[]>
 
-/** The wire format of protobuf, and nothing else. */
+/** Decodes the protobuf wire format only. */
 function decode(bytes: Buffer): Fields {
   const fields: Fields = new Map()
   let at = 0
@@ -56,7 +56,7 @@ export interface SeenSpan {
   id: string
   parent: string
   name: string
-  /** 2: server, 3: client. */
+  /** Kind of the span: 2 for server, 3 for client. */
   kind: number
   error: boolean
   ms: number
@@ -65,7 +65,7 @@ export interface SeenSpan {
   links: readonly string[]
 }
 
-/** opentelemetry/proto/trace/v1/trace.proto: by the numbers of its fields. */
+/** Reads spans by the field numbers in opentelemetry/proto/trace/v1/trace.proto. */
 const spansIn = (body: Buffer): SeenSpan[] =>
   messages(decode(body), 1).flatMap((resource) =>
     messages(resource, 2).flatMap((scope) =>
@@ -87,7 +87,7 @@ const spansIn = (body: Buffer): SeenSpan[] =>
     ),
   )
 
-/** Takes what is posted and answers with this status; with 0 never. */
+/** Starts a collector that answers each post with `status`. With 0 it never answers. */
 export async function collector(t: TestContext, status = 200) {
   const bodies: Buffer[] = []
   const headers: Record<string, unknown>[] = []
@@ -114,7 +114,7 @@ export async function collector(t: TestContext, status = 200) {
   }
 }
 
-/** Waits for so many spans, for a while; returns those that came. */
+/** Waits for `count` spans with a timeout. Returns the received spans. */
 export async function seen(spans: () => SeenSpan[], count: number): Promise<SeenSpan[]> {
   for (let tries = 0; tries < 200 && spans().length < count; tries++) await sleep(20 * slowness())
   return spans()

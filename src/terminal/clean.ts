@@ -1,25 +1,28 @@
-// Makes foreign text safe for a terminal: no control sequences, and no more cells than available. Knows no
-// colour and no segment, and not how wide a character is.
+// Makes foreign text safe for a terminal: removes control sequences and cuts the text to the available cells.
+// Independent of colours and segments; the caller measures widths.
 
-/** Maximum characters of a label; also bounds the work for a hostile one. */
+/** Maximum length of a label, in characters. Also bounds the work for a hostile label. */
 const MAX_LABEL_LENGTH = 512
 
 /**
- * Controls (C0, C1, escape), formatting (bidi, zero width), surrogates, private use, line separators. A
- * string, because the classes of a literal would be built at parse time, on every start.
+ * Characters to remove: controls (C0, C1, escape), formatting (bidi, zero width), surrogates, private use,
+ * line separators. A string, because a regular expression literal would be compiled on every start.
  */
 const STEERING = '[\\p{C}\\p{Zl}\\p{Zp}]'
-/** ASCII, and the marks that the line itself uses: one cell each, known without the tables. */
+/**
+ * Text of ASCII and the status line's own marks. Each character takes one cell, so no width tables are
+ * needed.
+ */
 const ORDINARY = /^[\x20-\x7e·→↷↑↓…⚠]*$/
 
 /** Returns the label without characters that control the terminal or reverse text (LINE-07). */
 export const cleanLabel = (label: string): string => clean(label.slice(0, MAX_LABEL_LENGTH))
 
-/** Does the same for a text of any length; the result is one line. */
+/** Removes the same characters from a text of any length. The result is one line. */
 export const clean = (text: string): string =>
   isOrdinary(text) ? text : text.replace(new RegExp(STEERING, 'gu'), '')
 
-/** Does the same, but writes each such character as a JSON escape, so that nothing is lost. */
+/** Writes each of these characters as a JSON escape, so that nothing is lost. */
 export const escaped = (text: string): string =>
   isOrdinary(text)
     ? text
@@ -29,13 +32,13 @@ export const escaped = (text: string): string =>
           .join(''),
       )
 
-/** Returns how many terminal cells a text takes. */
+/** Returns the number of terminal cells that a text takes. */
 export type Measure = (text: string) => number
 
 /** Returns true if every character takes one cell and none controls the terminal. */
 export const isOrdinary = (text: string): boolean => ORDINARY.test(text)
 
-/** Returns as much of a text as fits into `limit` cells, ending in `…` if cut. */
+/** Cuts a text to `limit` cells. A cut text ends in `…`. */
 export function cut(text: string, limit: number, cells: Measure): string {
   if (cells(text) <= limit) return text
   let kept = ''

@@ -1,8 +1,9 @@
-// Reads the properties of the client's terminal from the environment; stdout is a pipe and has no size.
+// Reads the properties of the client's terminal from the environment, because stdout is a pipe without a
+// size.
 
 type Env = Readonly<Record<string, string | undefined>>
 
-/** Returns COLUMNS, in cells; null if unset, not a number, or 0, which terminals of unknown size report. */
+/** Returns COLUMNS, in cells. Null if unset, not a number, or 0, which means an unknown size. */
 export function terminalColumns(env: Env): number | null {
   const columns = /^\d{1,5}$/.test(env.COLUMNS ?? '') ? Number(env.COLUMNS) : 0
   return columns > 0 ? columns : null

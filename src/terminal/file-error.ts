@@ -1,4 +1,4 @@
-// Says in a few words why a file could not be read or written.
+// Explains briefly why a file could not be read or written.
 import { getSystemErrorMessage } from 'node:util'
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -9,7 +9,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EPERM: 'permission denied',
 }
 
-/** Returns the reason without the path, or for any other error the first line of its message. */
+/** Returns the reason without the path. For any other error, returns the first line of its message. */
 export function fileReason(error: unknown): string {
   const { code = '', errno, syscall, message } = error as NodeJS.ErrnoException
   if (syscall === undefined || errno === undefined) return message.split('\n')[0]!

@@ -1,16 +1,16 @@
-// Finds the gateway key: from the environment or a private file, never from an argument (LINE-08). Callers
-// may send it to the gateway and nowhere else.
+// Finds the gateway key in the environment or a private file, never in an argument (LINE-08). Callers may
+// send the key only to the gateway.
 import { readFileSync, statSync } from 'node:fs'
 
 export interface FoundKey {
   readonly key: string | null
-  /** Why a named key is missing; holds no secret. */
+  /** Reason why a named key is missing; contains no secret. */
   readonly problem: string | null
 }
 
 type Env = Readonly<Record<string, string | undefined>>
 
-/** Returns WAYBILL_KEY, else the content of the file. Refuses a file that others may read. */
+/** Returns WAYBILL_KEY, or else the content of the file. Refuses a file that other users may read. */
 export function findKey(env: Env, file: string | null): FoundKey {
   if (env.WAYBILL_KEY) return checked(env.WAYBILL_KEY, 'WAYBILL_KEY')
   if (!file) return { key: null, problem: null }
@@ -31,7 +31,7 @@ export function findKey(env: Env, file: string | null): FoundKey {
   }
 }
 
-/** Maximum bytes of a key file: a key has at most 1,000 characters, and devices and pipes have no size. */
+/** Maximum bytes of a key file, since devices and pipes have no size. A key has at most 1,000 characters. */
 const MAX_BYTES = 4_096
 
 const checked = (key: string, where: string): FoundKey =>

@@ -1,4 +1,4 @@
-// Amounts of money as people read them: the page, the status line, the commands and the log show the same text.
+// Formatted amounts of money. The page, the status line, the commands and the log show the same text.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { dollars } from './numbers.ts'

@@ -1,6 +1,6 @@
-// Formats durations, ages, amounts of money and tokens in few characters, for people. Pure.
+// Formats durations, ages, amounts of money and token counts in few characters. Pure.
 
-/** Formats `812 ms`, `4.2 s`, `3 min`. */
+/** Formats a duration: `812 ms`, `4.2 s`, `3 min`. */
 export const duration = (ms: number): string =>
   ms < 999.5
     ? `${Math.round(ms)} ms`
@@ -8,7 +8,7 @@ export const duration = (ms: number): string =>
       ? `${(ms / 1000).toFixed(1)} s`
       : `${Math.round(ms / 60_000)} min`
 
-/** Formats `12 s ago`, `3 min ago`, `2 h ago`, `4 d ago`. */
+/** Formats an age: `12 s ago`, `3 min ago`, `2 h ago`, `4 d ago`. */
 export function ago(ms: number): string {
   const [unit, size] = UNITS.find(([, each]) => ms >= each) ?? ['s', 1000]
   return `${Math.floor(Math.max(0, ms) / size)} ${unit} ago`
@@ -24,8 +24,9 @@ const SMALLEST = 0.000001
 const WHOLE = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 })
 
 /**
- * Formats `$0.000365`, `$0.0123`, `$0.50`, `$12.34`, `$1,234`: the same text everywhere for the same amount.
- * Below a dollar, three significant digits, down to a millionth; `≥ ` marks an incomplete amount.
+ * Formats an amount: `$0.000365`, `$0.0123`, `$0.50`, `$12.34`, `$1,234`. Equal amounts have the same text
+ * everywhere. Amounts below a dollar have three significant digits, down to a millionth. `≥ ` marks an
+ * incomplete amount.
  */
 export function dollars(usd: number, isMinimum = false): string {
   if (isMinimum) return `≥ ${usd < SMALLEST ? '$0' : dollars(usd)}`

@@ -1,26 +1,26 @@
-// Formats a table for a terminal: columns as wide as needed; if there is not enough room, the widest of the
-// shrinkable ones are cut. Pure; knows no stream.
+// Formats a table for a terminal. Columns are as wide as needed. If there is not enough room, the widest
+// shrinkable columns are cut. Pure; writes to no stream.
 import truncated from 'fast-string-truncated-width'
 import { clean } from './clean.ts'
 
 export interface TableOptions {
-  /** Width of the terminal in cells; null if stdout is not a terminal: nothing is cut. */
+  /** Width of the terminal in cells. Null if stdout is not a terminal; then nothing is cut. */
   readonly columns: number | null
-  /** True (the default) if the first row holds the names of the columns. */
+  /** True (the default) if the first row contains the names of the columns. */
   readonly header?: boolean
   /** Right-aligned columns, by name, or by number without a header. */
   readonly right?: readonly (string | number)[]
-  /** Columns that may be cut, named likewise. */
+  /** Columns that may be cut, by name, or by number without a header. */
   readonly shrink?: readonly (string | number)[]
   /** Prefix of each line. */
   readonly indent?: string
 }
 
 const GAP = 2
-/** Minimum cells of a column that is cut. */
+/** Minimum width of a cut column, in cells. */
 const MIN_COLUMN_WIDTH = 6
 
-/** Returns the lines with their ends, without control characters and columns that are empty in every row. */
+/** Returns the lines with their line ends. Omits control characters and columns that are empty in every row. */
 export function table(rows: readonly (readonly string[])[], options: TableOptions): string {
   const { columns, header = true, right = [], shrink = [], indent = '' } = options
   const [first = []] = rows

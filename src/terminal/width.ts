@@ -1,5 +1,5 @@
-// Measures any text in terminal cells: CJK and emoji take two. Loaded only for a label that is not ordinary,
-// because the tables cost 1 ms of start-up (LINE-09).
+// Measures any text in terminal cells. CJK and emoji take two cells. Loaded only for a label with unusual
+// characters, because the tables cost 1 ms of start-up time (LINE-09).
 import measure from 'fast-string-truncated-width'
 import { isOrdinary } from './clean.ts'
 

@@ -1,4 +1,4 @@
-// The part of JSON Schema that this project reads. Types only.
+// The subset of JSON Schema that this project reads. Types only.
 
 export interface JsonSchema {
   readonly title?: string

@@ -1,4 +1,4 @@
-// Suggests the word that a mistyped one was probably meant to be. Pure.
+// Suggests the probably intended word for a mistyped word. Pure.
 
 /** Returns the nearest known word; null if none is near. Ignores case, `-` and `_`. */
 export function nearest(word: string, known: readonly string[]): string | null {
@@ -15,10 +15,10 @@ export function nearest(word: string, known: readonly string[]): string | null {
   return best
 }
 
-/** Maximum characters of a name that is compared; bounds the work for a hostile one. */
+/** Maximum length of a compared name, in characters. Bounds the work for a hostile name. */
 const MAX_NAME_LENGTH = 64
 
-/** Returns how many letters must be inserted, deleted, replaced or swapped with a neighbour. */
+/** Returns the number of letters to insert, delete, replace or swap with a neighbour. */
 function distance(a: string, b: string): number {
   const rows = [Array.from({ length: b.length + 1 }, (_, column) => column)]
   for (let i = 1; i <= a.length; i++) {

@@ -1,4 +1,4 @@
-// One problem in a configuration, and its wording. Pure; knows neither YAML nor the settings.
+// One problem in a configuration, with its message. Pure; independent of YAML and of the settings.
 import { escaped } from '../terminal/clean.ts'
 
 export interface Problem {

@@ -1,9 +1,12 @@
-// Settings that were renamed: finds old names in a YAML text, and replaces them there. Comments and layout stay.
-// Knows no setting.
+// Renamed settings: finds old names in a YAML text and replaces them. Comments and layout stay. Independent
+// of the particular settings.
 import { isMap, isScalar, isSeq, parseDocument } from 'yaml'
 import type { Problem } from './problem.ts'
 
-/** Old place -> new name of its last part. `*` stands for any one name: `providers.*.api`. */
+/**
+ * New names of settings by their old path, such as `providers.*.api`. The new name replaces the path's last
+ * part; `*` is any name.
+ */
 export type Renames = Readonly<Record<string, string>>
 
 interface OldName {
@@ -14,7 +17,7 @@ interface OldName {
   readonly end: number
 }
 
-/** Returns the old names in a text, in its order. */
+/** Returns the old names in a text, in the order of the text. */
 function oldNames(text: string, renames: Renames): OldName[] {
   const patterns = Object.entries(renames).map(([place, to]) => ({ parts: place.split('.'), to }))
   const newNameOf = (path: readonly string[]) =>
@@ -38,7 +41,7 @@ function oldNames(text: string, renames: Renames): OldName[] {
   return found
 }
 
-/** Returns a problem for each old name; `remedy` is the command that replaces them. */
+/** Returns a problem for each old name. `remedy`: the command that replaces the old names. */
 export const renamedProblems = (text: string, renames: Renames, remedy: string): Problem[] =>
   oldNames(text, renames).map(({ path, to }) => ({
     path,
@@ -46,7 +49,7 @@ export const renamedProblems = (text: string, renames: Renames, remedy: string):
     atName: true,
   }))
 
-/** Returns the text with new names, and how many there are. */
+/** Returns the text with new names, and the number of replaced names. */
 export function withNewNames(text: string, renames: Renames): { text: string; count: number } {
   const names = oldNames(text, renames)
   return {

@@ -1,4 +1,5 @@
-// Explains a schema's refusals to the author of the file. Knows the types of a schema, but no setting.
+// Explains a schema's errors to the author of the file. Uses the types in the schema; independent of the
+// particular settings.
 import type { z } from 'zod'
 import { escaped } from '../terminal/clean.ts'
 import type { JsonSchema } from './json-schema.ts'
@@ -17,10 +18,10 @@ export function mistakes(raw: unknown, { schema, json }: Settings): Problem[] {
   return withoutEchoes((error?.issues ?? []).flatMap((issue) => problemsOf(issue, [], json)))
 }
 
-/** A problem and, for an unknown name, the probable intended one. */
+/** A problem with the probably intended name, for an unknown name. */
 type Told = Problem & { readonly meant?: string | null }
 
-/** Reports a mistyped name once, not also as missing. */
+/** Reports a mistyped name only once, without reporting the intended name as missing. */
 function withoutEchoes(problems: readonly Told[]): Told[] {
   const meant = new Set(
     problems.flatMap((each) => (each.meant ? [key([...each.path.slice(0, -1), each.meant])] : [])),
@@ -31,10 +32,10 @@ function withoutEchoes(problems: readonly Told[]): Told[] {
 const key = (path: readonly PropertyKey[]): string => JSON.stringify(path.map(String))
 
 const MISSING = 'is missing'
-/** Zod's own message, for a problem that has none of ours. */
+/** Zod's own message, used for a problem without a message of ours. */
 const UNWORDED = 'Invalid input'
 
-/** `above`: path at which the issue's own path begins. */
+/** Converts an issue to problems. `above`: path at which the issue's own path begins. */
 function problemsOf(issue: z.core.$ZodIssue, above: readonly PropertyKey[], json: JsonSchema): Told[] {
   const path = [...above, ...issue.path]
   if (issue.code === 'unrecognized_keys')
@@ -46,7 +47,7 @@ function problemsOf(issue: z.core.$ZodIssue, above: readonly PropertyKey[], json
     })
   if (issue.code === 'invalid_key')
     return [{ path, message: issue.issues[0]?.message ?? issue.message, atName: true }]
-  // One of several forms without a message of its own in the schema: explains the nearest form.
+  // For a setting with several forms and no message in the schema, explains the nearest form.
   if (issue.code === 'invalid_union' && issue.message === UNWORDED && issue.errors.length > 0) {
     const forms = issue.errors.map((issues) =>
       withoutEchoes(issues.flatMap((each) => problemsOf(each, path, json))),

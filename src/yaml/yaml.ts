@@ -1,5 +1,5 @@
-// Parses waybill.yaml into plain values and their places. Explains mistakes in the text itself without
-// assuming knowledge of YAML. Knows no setting.
+// Parses waybill.yaml into plain values with their places. Explains mistakes in the text without assuming
+// knowledge of YAML. Independent of the particular settings.
 import {
   type Alias,
   isAlias,
@@ -14,29 +14,29 @@ import {
 import { escaped } from '../terminal/clean.ts'
 import { type Problem, quoted } from './problem.ts'
 
-/** Maximum depth; no setting is nearly as deep. Recursive readers would overflow the stack. */
+/** Maximum depth, since recursive readers could overflow the stack. No setting is nearly as deep. */
 const MAX_DEPTH = 50
 
 /**
- * Maximum lines and marks (brackets, commas, colons, quotes and so on) of a file. Their number decides the
- * parse time, during which all calls wait: up to 10 µs each. A file with 9,000 routes has 100,000.
+ * Maximum number of lines and marks (brackets, commas, colons, quotes and so on) in a file. All calls wait
+ * during parsing, which takes up to 10 µs for each. A file with 9,000 routes has 100,000.
  */
 const MAX_MARKS = 125_000
 
 export interface Text {
-  /** Null for an empty file. */
+  /** Parsed value; null for an empty file. */
   readonly raw: unknown
   /** Problems in the text. `raw` is empty if `broken` is true. */
   readonly problems: readonly Problem[]
   readonly broken: boolean
-  /** Returns the offset of a problem, or of the nearest existing thing around it. */
+  /** Returns the offset of a problem, or of the nearest existing element around it. */
   readonly offsetOf: (problem: Problem) => number
   readonly placeOf: (offset: number) => string
 }
 
 export function readYaml(text: string, file: string): Text {
   const lines = new LineCounter()
-  // Settings that appear twice are reported below, where they can be named.
+  // Duplicate settings are reported below, where they can be named.
   const isCrowded = holdsMoreMarks(text, MAX_MARKS)
   const document = parseDocument(isCrowded ? '' : text, {
     lineCounter: lines,
@@ -102,10 +102,10 @@ function holdsMoreMarks(text: string, most: number): boolean {
   return false
 }
 
-/** Makes a problem without a path, for text that was not understood. */
+/** Returns a problem without a path, for text that cannot be parsed. */
 const problemAt = (offset: number, message: string): Problem => ({ path: [], message, offset })
 
-/** Reports only the first mistake, since the others mostly follow from it; but every `${NAME}`. */
+/** Reports only the first mistake, since others mostly follow from it. Reports every `${NAME}`. */
 function syntaxProblems(
   errors: readonly { code: string; message: string; pos: [number, number] }[],
   text: string,
@@ -144,11 +144,11 @@ const SENTENCES: Readonly<Record<string, string>> = {
 }
 
 interface NodeProblem extends Problem {
-  /** Nothing further can be read. */
+  /** True if nothing further can be read. */
   readonly fatal?: true
 }
 
-/** Reports duplicate settings, impossible names, aliases of nothing or of themselves, and excessive depth. */
+/** Reports duplicate settings, impossible names, undefined or circular aliases, and excessive depth. */
 function nodeProblems(root: unknown, lineOf: (offset: number) => number): NodeProblem[] {
   const found: NodeProblem[] = []
   const anchors = new Map<string, Node>()

@@ -1,4 +1,4 @@
-// Lowest price first. Equal prices keep the order of the table, and so do unknown prices, which come last.
+// Lowest price first. Equal prices keep the order of the table. Unknown prices come last, in the same order.
 import type { Strategy } from '../strategy.ts'
 
 export const cheapest = {

@@ -1,6 +1,6 @@
-// Draws two targets at random and takes the one with fewer open attempts (power of two choices): nearly as
-// even as always taking the emptiest, and a burst of calls does not hit one target. Fallbacks are drawn
-// likewise.
+// Draws two targets at random and chooses the one with fewer open attempts (power of two choices). The load
+// is nearly as even as with the least busy target, and a burst of calls does not hit a single target.
+// Fallbacks are drawn in the same way.
 import type { Strategy } from '../strategy.ts'
 
 export const leastBusy = {
@@ -20,7 +20,8 @@ export const leastBusy = {
     if (targets.length === 1) return [1]
     const load = targets.map(open)
     const pairs = targets.length * (targets.length - 1)
-    // Of the ordered pairs with a target, it wins both if it has fewer open, and one of two if equal.
+    // A target is in two ordered pairs with each other target. It wins both with fewer open attempts, and one
+    // if equal.
     return load.map((mine, index) => {
       const wins = load.map((other, at) => (at === index || mine > other ? 0 : mine < other ? 2 : 1))
       return wins.reduce<number>((sum, each) => sum + each, 0) / pairs

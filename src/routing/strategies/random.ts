@@ -1,4 +1,4 @@
-// A random order, each as likely as any other; weights do not count.
+// A random order. All orders are equally likely; weights do not count.
 import type { Strategy } from '../strategy.ts'
 
 export const random = {

@@ -1,4 +1,4 @@
-// Each call starts one target further on.
+// Each call starts with the next target.
 import type { Strategy } from '../strategy.ts'
 
 export const roundRobin = {

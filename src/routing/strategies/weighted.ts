@@ -1,4 +1,4 @@
-// A random order in proportion to the weights; fallbacks are drawn likewise from the rest.
+// A random order in proportion to the weights. Fallbacks are drawn in the same way from the rest.
 import type { Strategy } from '../strategy.ts'
 
 export const weighted = {
@@ -20,7 +20,7 @@ export const weighted = {
   },
 } satisfies Strategy
 
-/** Returns the index for a uniform number; if every weight is 0, all are equal. */
+/** Returns the index for a uniform random number. If all weights are 0, all targets are equally likely. */
 function draw(weights: number[], uniform: number): number {
   const total = weights.reduce((sum, weight) => sum + weight, 0)
   if (total === 0) return Math.floor(uniform * weights.length)
