@@ -6,7 +6,7 @@ import { Recorder } from './recorder.ts'
 const END = { ...EMPTY_EVENT, finished: true }
 const USAGE = { ...EMPTY_EVENT, usageOnly: true }
 
-test('a stream is kept in as few parts as possible, with its usage separate, in memory of its own', () => {
+test('a stream is stored in separate memory and few parts, with its usage as a separate part', () => {
   const recorder = new Recorder(100, { left: 1_000 })
   const network = Buffer.from('one two three four')
   recorder.add(network.subarray(0, 4), EMPTY_EVENT)
@@ -25,7 +25,7 @@ test('a stream is kept in as few parts as possible, with its usage separate, in 
   )
 })
 
-test('a stream that grows too large is dropped at once, and stays dropped', () => {
+test('a stream that grows too large is dropped immediately and stays dropped', () => {
   const recorder = new Recorder(10, { left: 1_000 })
   recorder.add(Buffer.from('123456'), EMPTY_EVENT)
   recorder.add(Buffer.from('7890'), END)
@@ -36,7 +36,7 @@ test('a stream that grows too large is dropped at once, and stays dropped', () =
   assert.equal(recorder.parts(), null)
 })
 
-test('streams that pass at the same time share their room, and give it back', () => {
+test('simultaneous streams share the available bytes and release them', () => {
   const room = { left: 10 }
   const [first, second] = [new Recorder(8, room), new Recorder(8, room)]
   first.add(Buffer.from('123456'), END)

@@ -58,7 +58,7 @@ async function start(t: TestContext) {
   }
 }
 
-test('until an outdated refusal is forgotten, its parameter is left out, the answer says so, and no second request is needed (FIT-03)', async (t) => {
+test('until an outdated refusal is forgotten, its parameter is omitted and named in the answer, without a second request (FIT-03)', async (t) => {
   const { call, setRefuses, pass, get } = await start(t)
   setRefuses(false)
   for (const days of [0, 1, 5.9]) {
@@ -68,7 +68,7 @@ test('until an outdated refusal is forgotten, its parameter is left out, the ans
   assert.equal((await get('/api/models/refusals')).json.data.length, 1)
 })
 
-test('after seven days the provider is asked again: a parameter that it now accepts is sent, one that it still refuses is learned anew', async (t) => {
+test('after seven days the parameter is tried again: it is sent if accepted, and learned again if refused', async (t) => {
   const { call, setRefuses, pass, get } = await start(t)
   pass(7)
   assert.deepEqual((await get('/api/models/refusals')).json, { data: [] })
@@ -81,7 +81,7 @@ test('after seven days the provider is asked again: a parameter that it now acce
   assert.deepEqual((await get('/api/models/refusals')).json, { data: [] })
 })
 
-test('`waybill models forget` has a running gateway ask the provider again', async (t) => {
+test('after `waybill models forget` a running gateway tries the parameter again', async (t) => {
   const { call, setRefuses, data } = await start(t)
   setRefuses(false)
   const file = join(temporaryDirectory(t), 'waybill.yaml')

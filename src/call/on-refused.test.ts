@@ -58,7 +58,7 @@ async function start(t: TestContext, script: Script, { route = '', data = undefi
 const noTemperature: Refuses = ({ temperature }) =>
   temperature === undefined ? null : refusal('`temperature` is deprecated for this model.')
 
-test('a refused parameter of a translated call is left out once, with a record and a header, and is remembered across a restart (FIT-01, FIT-02, FIT-03)', async (t) => {
+test('a refused parameter of a translated call is omitted, recorded, named in a header, and remembered across a restart (FIT-01, FIT-02, FIT-03)', async (t) => {
   const data = temporaryDirectory(t)
   const first = await start(t, refusing(noTemperature), { data })
   const said = await first.translated()
@@ -97,7 +97,7 @@ test('a refused parameter of a translated call is left out once, with a record a
   assert.equal(second.received(), 4, 'forgotten in a running gateway: the provider is asked again')
 })
 
-test('the refusal of a relayed call is passed on unless its route adjusts calls; a translated call is adjusted unless its route relays refusals', async (t) => {
+test('a relayed call is adjusted only if its route says so; a translated call is adjusted unless its route relays refusals', async (t) => {
   for (const [route, way, status, requests] of [
     ['', 'relayed', 400, 1],
     ['on_refused: relay,', 'relayed', 400, 1],
@@ -116,7 +116,7 @@ test('the refusal of a relayed call is passed on unless its route adjusts calls;
   }
 })
 
-test('if a refusal is about a value, only that value is remembered', async (t) => {
+test('if a refusal concerns one value, only this value is remembered', async (t) => {
   const only = (...efforts: string[]): Refuses => {
     return ({ reasoning_effort: effort }) =>
       effort === undefined || efforts.includes(effort)
@@ -146,7 +146,7 @@ test('if a refusal is about a value, only that value is remembered', async (t) =
   )
 })
 
-test('a refusal is final if it names nothing, if it names a parameter that the client needs, or if it is the second', async (t) => {
+test('a refusal is final if it names no parameter or a needed parameter, or if it is the second refusal', async (t) => {
   const always = (message: string, param: string | null = null): Refuses => {
     return () => refusal(message, param)
   }
@@ -185,7 +185,7 @@ test('a refusal is final if it names nothing, if it names a parameter that the c
   }
 })
 
-test('a refusal in another language is understood if it quotes the parameter’s name; a refused combination is not remembered', async (t) => {
+test('a refusal in another language is understood if it quotes the parameter’s name, and a refused combination is not remembered', async (t) => {
   const data = temporaryDirectory(t)
   const gateway = await start(
     t,
@@ -203,7 +203,7 @@ test('a refusal in another language is understood if it quotes the parameter’s
   assert.deepEqual(openLearnedRefusals(data).list(), [])
 })
 
-test('a parameter that is refused under one name is sent under the name that the refusal asks for, and this is remembered', async (t) => {
+test('a refused parameter is sent under the name that the refusal asks for, and the new name is remembered', async (t) => {
   const rows = [
     ['max_tokens', 'max_completion_tokens'],
     ['max_completion_tokens', 'max_tokens'],
@@ -246,7 +246,7 @@ test('a parameter that is refused under one name is sent under the name that the
   assert.deepEqual([(await needed.translated()).status, needed.received()], [400, 1], 'never left out')
 })
 
-test('if tools work only without effort, none is sent; tools that the model takes only in another dialect are refused at once', async (t) => {
+test('effort is omitted if tools work only without it, and tools that need another dialect are refused immediately', async (t) => {
   const data = temporaryDirectory(t)
   const tools = [{ name: 'weather', input_schema: { type: 'object' } }]
   const refused = 'Function tools with reasoning_effort are not supported for m in /v1/chat/completions.'
@@ -282,7 +282,7 @@ test('if tools work only without effort, none is sent; tools that the model take
   assert.deepEqual([said.status, never.received()], [400, 1])
 })
 
-test('a budget for thinking becomes adaptive thinking if the refusal asks for that', async (t) => {
+test('a thinking budget becomes adaptive thinking if the refusal asks for it', async (t) => {
   const data = temporaryDirectory(t)
   const message = (body: any) => ({
     ...{ id: 'msg_1', type: 'message', role: 'assistant', model: body.model, stop_reason: 'end_turn' },
@@ -330,7 +330,7 @@ test('a budget for thinking becomes adaptive thinking if the refusal asks for th
   )
 })
 
-test('a stream is adjusted before its first event; the fallback after it is not', async (t) => {
+test('a stream is adjusted before its first event, but its fallback is not adjusted', async (t) => {
   const gateway = await testGateway(t, {
     providers: {
       alpha: json(refusal('`temperature` is deprecated for this model.'), 400),
@@ -352,7 +352,7 @@ test('a stream is adjusted before its first event; the fallback after it is not'
   )
 })
 
-test('what was learned is forgotten after seven days; a broken file counts as empty', (t) => {
+test('learned refusals are forgotten after seven days, and a broken file counts as empty', (t) => {
   const directory = temporaryDirectory(t)
   let now = Date.parse('2026-11-25T12:00:00Z')
   const learned = openLearnedRefusals(directory, () => now)

@@ -1,5 +1,5 @@
-// Sealed reasoning, which only its own account can read. The conversation stays at this account while
-// possible, and losses at another account are named.
+// Sealed reasoning that only the account that made it can read: the conversation stays at that account while
+// possible, and what it loses elsewhere is named.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { startMockServer } from '../../mocks/test-upstream.ts'
@@ -21,7 +21,7 @@ const THINKING = [
 
 const TOOLS = [{ name: 'weather', input_schema: { type: 'object' } }]
 
-/** Starts two accounts at one address, used in turn. The accounts in `busy` answer 529. */
+/** Two accounts at one address, in turn; the accounts in `busy` answer 529. */
 async function start(t: TestContext, model: string, family = '') {
   const busy = new Set<string>()
   const mock = await startMockServer((response, { headers }) => {
@@ -55,7 +55,7 @@ resilience: { retries: 0, cooldown: 1m }`,
     const response = await fetch(`${gateway.url}/v1/messages`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-claude-code-session-id': session },
-      // A call without tools would count as a background task.
+      // A call without tools would count as background.
       body: JSON.stringify({ model: 'auto', max_tokens: 50, messages, tools: TOOLS }),
     })
     const { content } = (await response.json()) as { content: { text: string }[] }
@@ -73,7 +73,7 @@ async function accounts(ask: Awaited<ReturnType<typeof start>>['ask']): Promise<
   return new Set(used.map(({ account }) => account))
 }
 
-test('a conversation with thinking of Sonnet 5.5 stays with its account; one with an older model’s thinking may go to any', async (t) => {
+test('a conversation with thinking of Sonnet 5.5 stays with its account, but thinking of older models works at any account', async (t) => {
   assert.equal((await accounts((await start(t, 'claude-sonnet-5-5')).ask)).size, 1)
   assert.equal((await accounts((await start(t, 'claude-sonnet-5')).ask)).size, 2)
   assert.equal(
@@ -83,7 +83,7 @@ test('a conversation with thinking of Sonnet 5.5 stays with its account; one wit
   )
 })
 
-test('if a conversation’s account cannot answer, another does, and the thinking is named as lost', async (t) => {
+test('if a conversation’s account cannot answer, another account does, and the thinking is named as lost', async (t) => {
   const { ask, busy } = await start(t, 'claude-sonnet-5-5')
   const session = crypto.randomUUID()
   const { account } = await ask(session, THINKING.slice(0, 1))

@@ -18,12 +18,12 @@ for (const [event, expected] of [
     'data: {"x":{"model":"inner"},"model":"auto/ü"}\n\n',
   ],
 ] as const)
-  test(`${JSON.stringify(event)} names the model that was asked for, and nothing else changes`, () => {
+  test(`in ${JSON.stringify(event)} only the model changes, to the requested one`, () => {
     const renamed = renameEvent(chat.client, 'auto/ü')(Buffer.from(event), reading)
     assert.equal(renamed.toString(), expected)
   })
 
-test('a body without a model keeps its bytes, and invalid UTF-8 stays unchanged', () => {
+test('a body without a model keeps all bytes, even invalid UTF-8', () => {
   const done = Buffer.from('data: [DONE]\n\n')
   assert.equal(renameEvent(chat.client, 'auto')(done, EMPTY_EVENT), done)
   assert.equal(renameAnswer(chat.client, 'auto')(done, EMPTY_EVENT), done)

@@ -1,6 +1,6 @@
-// Context windows in routing, over real sockets. A target with a known window that is too small is tried
-// last. If a target refuses a request as too long, a larger one follows. Rules can match a call's purpose and
-// program.
+// Windows of models and routing, over real sockets: a target that is known to be too small is tried last, one
+// that finds the request too long is followed by a larger one, and rules can match the purpose and the
+// program of a call.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { answer, type Script } from '../../mocks/test-upstream.ts'
@@ -10,7 +10,7 @@ import { gatewayAtModels } from '../test/test-models.ts'
 const WORDS = 'the quick brown fox jumps over the lazy dog '
 const long = (tokens: number) => [{ role: 'user', content: WORDS.repeat(tokens / 9) }]
 
-test('a target whose known window is too small for the request is still tried, but last (FIT-07)', async (t) => {
+test('a target with a known window too small for the request is tried last (FIT-07)', async (t) => {
   const { mock, post, newest } = await gatewayAtModels(
     t,
     'routes: { auto: { targets: [ { model: claude/claude-haiku-4-5 }, { model: claude/claude-opus-5-5 } ] }, small: { targets: [ { model: claude/claude-haiku-4-5 }, { model: claude/claude-opus-4-5 } ] } }',
@@ -86,7 +86,7 @@ resilience: { retries: 0 }`,
     assert.equal(resolved.json.candidates[0].state, 'ready', 'it is not in cooldown')
   })
 
-test('rules can match the purpose of a call and the program that makes it', async (t) => {
+test('rules can match a call’s purpose and program', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: answer('a'), beta: answer('b'), gamma: answer('c') },
     config: `routes: { auto: { rules: [ { when: { client: [Codex_Exec, other] }, use: { target: beta/m } }, { when: { purpose: [background, compaction] }, use: { target: gamma/m } } ], targets: [ { model: alpha/m }, { model: beta/m }, { model: gamma/m } ] } }`,

@@ -1,10 +1,10 @@
-// Recognizes addresses that end in an endpoint's path, for every dialect.
+// An address with the path of an endpoint at its end is recognized, whichever dialect has it.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DIALECTS } from '../dialects/registry.ts'
 import { endpointIn, withoutEndpoint } from './endpoint-paths.ts'
 
-test('the path of every dialect is recognized at the end of an address, and removed', () => {
+test('every dialect’s path is recognized at the end of an address and removed', () => {
   const paths = Object.values(DIALECTS)
     .map(({ client }) => client.path)
     .filter((path) => !path.includes('*'))

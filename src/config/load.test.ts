@@ -1,5 +1,5 @@
-// Reading a configuration: each mistake is reported with its line, defaults and units are filled in, and
-// secrets are kept separate. Over 250 lines, because half of it is a table of mistakes.
+// A configuration as it is read: each mistake is named with its line, defaults and units are filled in, and
+// secrets are kept apart. Over 250 lines, because half of it is a table of mistakes.
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -22,7 +22,7 @@ function problems(text: string, environment: Record<string, string> = env): read
   return []
 }
 
-/** Returns a configuration with one rule. The only target is openai/x, of the tier `cheap`. */
+/** A route whose only target is openai/x, with the model's tier. */
 const ruled = (when: string, use: string): string =>
   `${PROVIDER}models: { openai/x: { tier: cheap } }\nroutes:\n  auto:\n    rules: [ { ${when},\n      ${use} } ]\n    targets: [ { model: openai/x } ]\n`
 
@@ -161,13 +161,13 @@ const ROWS: readonly [string, string, RegExp][] = [
 ]
 
 for (const [name, text, expected] of ROWS)
-  test(`${name} is named with its line`, () => {
+  test(`reports ${name} with its line`, () => {
     const found = problems(text)
     assert.equal(found.length, 1, found.join('\n'))
     assert.match(found[0]!, expected)
   })
 
-test('if a key is not in the environment, the error names the variable and its line; in replay the key is not needed', () => {
+test('a key missing in the environment is an error with the variable and its line, but not in replay', () => {
   assert.deepEqual(problems(PROVIDER, {}), [
     'w.yaml:1:83 providers.openai.key: environment variable OPENAI_API_KEY is not set; export it, or remove the provider',
   ])
@@ -178,13 +178,13 @@ test('every problem is reported, not only the first', () => {
   assert.equal(problems('server: { port: x }\ndurability: maybe\n').length, 2)
 })
 
-test('secrets are kept apart from the settings that may be printed', () => {
+test('secrets are kept separate from printable settings', () => {
   const { config, secrets } = parseConfig(PROVIDER, 'w.yaml', { env })
   assert.equal(secrets.get('openai'), 'sk-test-secret')
   assert.doesNotMatch(JSON.stringify(config), /sk-test-secret/)
 })
 
-test('a setting that is left out has its default, units are accepted, and the environment takes precedence over the file', () => {
+test('missing settings have defaults, units are accepted, and the environment takes precedence over the file', () => {
   const { config } = parseConfig('{}', 'w.yaml', { env: {} })
   assert.deepEqual(config.server, {
     host: '127.0.0.1',
@@ -227,7 +227,7 @@ test('a fraction of a millisecond or of a byte is rounded, because timers and bu
   assert.equal(server.body_limit, 1_365)
 })
 
-test('a rule may name a tier that a target has from its model', () => {
+test('a rule may name a tier that a target inherits from its model', () => {
   const { config } = parseConfig(ruled('when: { effort: low }', 'use: { tier: cheap }'), 'w.yaml', { env })
   assert.deepEqual(config.routes.auto!.rules, [{ when: { effort: 'low' }, use: { tier: 'cheap' } }])
 })
@@ -242,7 +242,7 @@ test('the example configurations are valid', () => {
   }
 })
 
-test('paths of a fleet’s certificates are relative to the configuration, wherever the gateway is started', (t) => {
+test('paths of a fleet’s certificates are relative to the configuration, not to the working directory', (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'waybill-ca-'))
   t.after(() => rmSync(directory, { recursive: true }))
   const file = join(directory, 'waybill.yaml')
@@ -251,7 +251,7 @@ test('paths of a fleet’s certificates are relative to the configuration, where
   assert.equal(config.fleet?.ca, join(directory, 'certificates/ca.pem'))
 })
 
-test('`prices` names a file of own prices: the configuration’s prices go first, mistakes have their line', (t) => {
+test('prices in the configuration take precedence over the `prices` file, and mistakes in this file are reported with their line', (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'waybill-prices-'))
   t.after(() => rmSync(directory, { recursive: true }))
   const [file, prices] = [join(directory, 'waybill.yaml'), join(directory, 'prices.yaml')]

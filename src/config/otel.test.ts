@@ -1,5 +1,4 @@
-// The variables of OpenTelemetry's specification: they add to the file's settings, and do nothing without
-// `telemetry` in the file.
+// The variables of OpenTelemetry's specification: what they add to the file, and what they never do by themselves.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type ConfigError, parseConfig } from './load.ts'
@@ -35,7 +34,7 @@ const ENV = {
   OTEL_TRACES_SAMPLER_ARG: '0.25',
 }
 
-test('the environment alone sends nothing; `telemetry` in the file reads it (TRACE-06)', () => {
+test('the environment’s settings apply only with `telemetry` in the file; without it nothing is sent (TRACE-06)', () => {
   assert.equal(telemetryOf('', ENV), undefined)
   assert.deepEqual(telemetryOf('telemetry: {}', {}), DEFAULTS)
   const { config, telemetryHeaders } = read('telemetry: {}', ENV)
@@ -51,7 +50,7 @@ test('the environment alone sends nothing; `telemetry` in the file reads it (TRA
   assert.equal(telemetryHeaders, ENV.OTEL_EXPORTER_OTLP_HEADERS)
 })
 
-test('the file takes precedence over the environment, and variables for traces over those for all signals (TRACE-06)', () => {
+test('the file takes precedence over the environment, and variables for traces over variables for all signals (TRACE-06)', () => {
   const file = 'telemetry: { endpoint: "http://mine:1", service: mine, sample: 0.5, attributes: { a: b } }'
   const mine = telemetryOf(file, { ...ENV, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://traces/x' })
   assert.deepEqual(mine, {
@@ -75,7 +74,7 @@ test('the file takes precedence over the environment, and variables for traces o
   )
 })
 
-test('samplers are known by their names; OTEL_SDK_DISABLED and OTEL_TRACES_EXPORTER=none switch tracing off (TRACE-06)', () => {
+test('all samplers are recognized, and OTEL_SDK_DISABLED and OTEL_TRACES_EXPORTER=none switch tracing off (TRACE-06)', () => {
   for (const [name, sample, follow_caller] of [
     ['always_on', 1, false],
     ['always_off', 0, false],
@@ -92,7 +91,7 @@ test('samplers are known by their names; OTEL_SDK_DISABLED and OTEL_TRACES_EXPOR
   assert.ok(telemetryOf(full, { OTEL_SDK_DISABLED: 'false', OTEL_TRACES_EXPORTER: 'otlp' }))
 })
 
-test('a wrong variable is named in the error, and settings that need telemetry say so', () => {
+test('errors name a wrong variable, and name settings that need `telemetry`', () => {
   for (const [env, problem] of [
     [
       { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317' },

@@ -1,5 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: as shells write a variable
-// Every mistake in a configuration is reported with its place and the probably intended value.
+// Whoever writes a configuration with mistakes is told of each of them, where it is, and what was probably meant.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ConfigError, parseConfig } from './load.ts'
@@ -18,7 +18,7 @@ function problems(text: string): readonly string[] {
   return []
 }
 
-/** Configuration texts with all their problems, in order. */
+/** A text, and all its problems, in order. */
 const TABLE: Record<string, readonly [string, readonly string[]]> = {
   'several unknown settings in one place': [
     'servr: {}\nroute: {}\nproviderz: {}\n',
@@ -176,7 +176,7 @@ for (const [name, [text, expected]] of Object.entries(TABLE))
     assert.deepEqual(problems(text), expected)
   })
 
-test('no reported problem contains jargon of the parser or a line break', () => {
+test('no reported problem contains parser jargon or a line break', () => {
   for (const text of [
     'a: b: c',
     '{',

@@ -1,9 +1,9 @@
-// Budget periods: their names in the record and their ends.
+// Periods of budgets: their names in the record and their ends.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { endOf, periodOf, periodsOf } from './period.ts'
 
-/** A time with its day, week and month, and the ends of these periods. */
+/** Moment -> day, week, month, and the ends of these. */
 const MOMENTS: readonly (readonly [string, string, string, string, string, string, string])[] = [
   [
     '2026-11-25T12:00:00.000Z',
@@ -62,7 +62,7 @@ const MOMENTS: readonly (readonly [string, string, string, string, string, strin
 ]
 
 for (const [moment, day, week, month, dayEnd, weekEnd, monthEnd] of MOMENTS)
-  test(`periods of ${moment}`, () => {
+  test(`names the periods of ${moment}`, () => {
     const at = Date.parse(moment)
     assert.deepEqual(periodsOf(at, null), [day, week, month])
     assert.deepEqual(
@@ -71,7 +71,7 @@ for (const [moment, day, week, month, dayEnd, weekEnd, monthEnd] of MOMENTS)
     )
   })
 
-test('a session is a period without an end; a call without one has none', () => {
+test('a session is a period without an end, and a call without a session has no such period', () => {
   assert.deepEqual(periodsOf(0, 'a b').at(-1), 'session a b')
   assert.equal(periodOf('session', 0, null), null)
   assert.equal(endOf('session', 0), null)

@@ -1,5 +1,5 @@
-// A budget reserves the possible cost of a request. It counts every text and every output limit, under any
-// field name.
+// A budget sets aside what a request may cost: no text and no limit of output is overlooked because of the
+// name of its field.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
@@ -14,7 +14,7 @@ const CONFIG = `models: { alpha/m: { price: { input: 100, output: 100 } } }
 routes: { auto: { targets: [ { model: alpha/m } ] } }
 keys: [ { name: ann, digest: "sha256:${digest}", budget: { usd: 1000 } } ]`
 
-/** Names of members that contain pictures, files or signatures in some dialect. */
+/** Names of members that contain pictures, files and proofs in one dialect or another. */
 const NAMES =
   'file source image_url input_audio inlineData inline_data fileData file_data signature data id call_id file_id encrypted_content cache_control thoughtSignature'.split(
     ' ',
@@ -26,7 +26,7 @@ const schema = (name: string) => ({
 const used = (name: string) => ({ [name]: { note: [LONG] } })
 const say = (content: unknown) => [{ role: 'user', content }]
 
-/** Requests by dialect, with a long text in a member of the given name, in a tool and in the messages. */
+/** Requests by dialect with the long text in a member of this name, in a tool and in the messages. */
 const REQUESTS: Readonly<Record<string, (name: string) => object[]>> = {
   chat: (name) => [
     {
@@ -69,7 +69,8 @@ const PATHS: Readonly<Record<string, string>> = {
 }
 
 /**
- * Starts a gateway and returns the amount reserved for a call while the provider is being called, in dollars.
+ * Opens a gateway that reports what it has set aside for a call while its provider is being asked, in
+ * dollars.
  */
 async function reservedBy(t: Parameters<typeof testGateway>[0], dialect: string) {
   const headers = { authorization: 'Bearer key-of-ann', 'content-type': 'application/json' }
@@ -93,7 +94,7 @@ async function reservedBy(t: Parameters<typeof testGateway>[0], dialect: string)
 }
 
 for (const [dialect, requests] of Object.entries(REQUESTS))
-  test(`${dialect}: a long text counts below a member of any name`, async (t) => {
+  test(`${dialect}: a long text counts inside a member of any name`, async (t) => {
     const reserved = await reservedBy(t, dialect)
     const without = (request: object) => JSON.parse(JSON.stringify(request).replaceAll(LONG, ''))
     let base = 0
@@ -106,7 +107,7 @@ for (const [dialect, requests] of Object.entries(REQUESTS))
       }
   })
 
-test('data in base64 does not count as text where messages hold it', async (t) => {
+test('base64 data inside messages does not count as text', async (t) => {
   for (const [dialect, body] of Object.entries({
     chat: {
       model: 'auto',
@@ -168,11 +169,11 @@ const LIMITS: readonly (readonly [dialect: string, more: object])[] = [
   ['gemini', { generationConfig: { maxOutputTokens: 1, max_output_tokens: '50000' } }],
 ]
 
-test('a limit of output counts, whatever it is called', async (t) => {
+test('an output limit counts under any name', async (t) => {
   for (const [dialect, limits] of Map.groupBy(LIMITS, ([dialect]) => dialect)) {
     const reserved = await reservedBy(t, dialect)
     for (const [, more] of limits)
-      await t.test(`${dialect}: ${JSON.stringify(more)} asks for 50,000 tokens of output`, async () => {
+      await t.test(`${dialect}: ${JSON.stringify(more)} requests 50,000 output tokens`, async () => {
         const body = dialect === 'gemini' ? { contents: [] } : { model: 'auto', messages: [], input: '' }
         const usd = await reserved({ ...body, ...more })
         assert.ok(usd >= 5 && usd < 5.1, `$${usd}`)

@@ -71,7 +71,7 @@ const chat = async (url: string, model: string, wish: object) => {
   }
 }
 
-test('claude-opus-5-5 answers a chat client that sends a temperature and forces a tool (FIT-04)', async (t) => {
+test('claude-opus-5-5 answers a chat request with a temperature and a forced tool (FIT-04)', async (t) => {
   const { mock, url } = await start(t)
   const wish = { temperature: 0.4, reasoning_effort: 'high', tools: TOOLS, tool_choice: 'required' }
   const { status, losses, text } = await chat(url, 'claude/claude-opus-5-5', wish)

@@ -28,7 +28,7 @@ const PATHS: Readonly<Record<string, { readonly path: RegExp; readonly all: numb
 }
 
 for (const [from, to] of PAIRS) {
-  test(`captures of ${from} into ${to} and back: equal or named (DIAL-04)`, {
+  test(`captures translated from ${from} to ${to} and back are equal, or the loss is named (DIAL-04)`, {
     skip: withoutCaptures,
   }, (t) => {
     const { path, all } = PATHS[from]!

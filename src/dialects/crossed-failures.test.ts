@@ -43,7 +43,7 @@ const errorOf = (provider: string, message: string, type = 'invalid_request_erro
   provider === 'chat' ? { error: { message, type, code: type } } : { type: 'error', error: { type, message } }
 
 for (const { client, provider, whole, stream, error: Type } of CLIENTS) {
-  test(`${client} at ${provider}: errors keep status, words and Retry-After in the client's shape (MSG-11, MSG-12, MSG-13)`, async (t) => {
+  test(`${client} at ${provider}: errors in the client's format keep status, message and Retry-After (MSG-11, MSG-12, MSG-13)`, async (t) => {
     const gateway = await crossedGateway(t, provider, json({}), { config: 'resilience: { cooldown: 0s }' })
     for (const status of [400, 404, 413, 422, 429, 500, 503, 529]) {
       gateway.upstream.alpha!.script = json(errorOf(provider, `no "${status}"`), status, {
@@ -61,7 +61,7 @@ for (const { client, provider, whole, stream, error: Type } of CLIENTS) {
     }
   })
 
-  test(`${client} at ${provider}: an error inside a stream, or a stream broken in any way, is an error for the client (DIAL-05, MSG-14)`, async (t) => {
+  test(`${client} at ${provider}: the client receives an error for any error inside a stream and for any broken stream (DIAL-05, MSG-14)`, async (t) => {
     const gateway = await crossedGateway(t, provider, json({}), {
       config: 'resilience: { idle: 300ms, cooldown: 0s }',
     })
@@ -97,7 +97,7 @@ for (const { client, provider, whole, stream, error: Type } of CLIENTS) {
     }
   })
 
-  test(`${client} at ${provider}: a provider that refuses the reasoning gets one more request without it, which is recorded`, async (t) => {
+  test(`${client} at ${provider}: after a refusal of the reasoning, one more request without it is sent and recorded`, async (t) => {
     const gateway = await crossedGateway(t, provider, (response, received) => {
       const { reasoning_effort, thinking } = received.json
       const refuses = reasoning_effort !== undefined || thinking !== undefined
@@ -127,7 +127,7 @@ for (const { client, provider, whole, stream, error: Type } of CLIENTS) {
   })
 }
 
-test('a route can refuse all losses or some before anything is sent, or prefer a target that loses nothing (DIAL-04)', async (t) => {
+test('a route can refuse some or all losses before anything is sent, or prefer a target without losses (DIAL-04)', async (t) => {
   const hinted = {
     ...asked,
     system: [{ type: 'text' as const, text: 'x', cache_control: { type: 'ephemeral' as const } }],
@@ -166,7 +166,7 @@ test('a route can refuse all losses or some before anything is sent, or prefer a
   assert.equal(record.attempt_log[0].losses, null)
 })
 
-test('prefer: native takes precedence over the strategy; resolve says which targets are translated, and what that would lose', async (t) => {
+test('prefer: native takes precedence over the strategy, and resolve names the translated targets with their losses', async (t) => {
   for (const [prefer, provider] of [
     ['', 'alpha'],
     ['prefer: native,', 'beta'],
@@ -187,7 +187,7 @@ test('prefer: native takes precedence over the strategy; resolve says which targ
   }
 })
 
-test('a fallback across dialects translates the request again; the record names the losses at the attempt that had them', async (t) => {
+test('a fallback across dialects translates the request again, and each recorded attempt names its own losses', async (t) => {
   const gateway = await testGateway(t, {
     providers: {
       alpha: json(errorOf('messages', 'busy', 'overloaded_error'), 529),
@@ -210,7 +210,7 @@ test('a fallback across dialects translates the request again; the record names 
   )
 })
 
-test('reasoning of another family never reaches a provider as signed, translated or native (DIAL-07)', async (t) => {
+test('a provider never receives another family's reasoning as signed, in translated and in native calls (DIAL-07)', async (t) => {
   const foreign = packOpaque({ family: 'other', bytes: 'c2VhbGVk' })
   const history = [
     ...messages,
@@ -250,7 +250,7 @@ test('reasoning of another family never reaches a provider as signed, translated
   assert.deepEqual(chat.sent().messages[1], { role: 'assistant', content: 'x' })
 })
 
-test('a silent translated stream gets a ping within 30 s; a silent stream in the client’s own dialect gets none (MSG-10)', async (t) => {
+test('a silent translated stream contains a ping within 30 s, and a silent native stream contains none (MSG-10)', async (t) => {
   let respond: (() => void) | undefined
   const quiet: Script = (response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -284,7 +284,7 @@ test('a silent translated stream gets a ping within 30 s; a silent stream in the
   t.mock.timers.reset()
 })
 
-test('a request that is nested too deeply to be rewritten gets a 400, is recorded, and is not logged as an internal error; nothing is sent', async (t) => {
+test('a request nested too deeply to be rewritten is refused with 400 and recorded; nothing is sent, and no internal error is logged', async (t) => {
   const errors: string[] = []
   const log = { ...SILENT, error: (_: object, text: string) => void errors.push(text) }
   const gateway = await crossedGateway(t, 'chat', answer(), { options: { log } })
@@ -306,7 +306,7 @@ test('a request that is nested too deeply to be rewritten gets a 400, is recorde
   assert.deepEqual(errors, [])
 })
 
-test('an answer from the cache still names what its translation lost (DIAL-04)', async (t) => {
+test('an answer from the cache still names the losses of its translation (DIAL-04)', async (t) => {
   const gateway = await crossedGateway(t, 'chat', answer(), { config: 'cache: { enabled: true }' })
   const body = { ...asked, top_k: 5 }
   for (const cache of ['MISS', 'HIT']) {
@@ -319,7 +319,7 @@ test('an answer from the cache still names what its translation lost (DIAL-04)',
   assert.equal(gateway.received(), 1)
 })
 
-test('instructions in the middle of a conversation keep their place at chat; verdicts of safeguards are never made up (MSG-16, MSG-20)', async (t) => {
+test('instructions within a conversation keep their place in chat, and safeguard verdicts are never made up (MSG-16, MSG-20)', async (t) => {
   const gateway = await crossedGateway(t, 'chat', answer())
   const body = {
     ...asked,

@@ -21,7 +21,7 @@ const USAGE = {
   completion_tokens_details: { reasoning_tokens: 5 },
 }
 
-test('messages at chat, streamed: thoughts, text, interleaved calls with odd ids, usage (MSG-02, MSG-03, MSG-04, MSG-06, MSG-07, MSG-08, DIAL-06)', async (t) => {
+test('messages at chat, streamed: the client reads thoughts, text, interleaved calls with odd ids, and usage (MSG-02, MSG-03, MSG-04, MSG-06, MSG-07, MSG-08, DIAL-06)', async (t) => {
   const gateway = await crossedGateway(
     t,
     'chat',
@@ -208,7 +208,7 @@ const STREAM = [
   named({ type: 'message_stop' }),
 ]
 
-test('chat at messages, streamed: calls and usage arrive, and thinking returns to Anthropic byte for byte (DIAL-08)', async (t) => {
+test('chat at messages, streamed: calls and usage arrive, and Anthropic receives its thinking back byte for byte (DIAL-08)', async (t) => {
   const gateway = await crossedGateway(t, 'messages', sse(...STREAM))
   const tools = [{ type: 'function' as const, function: { name: 'Bash', parameters: { type: 'object' } } }]
   const stream = gateway.openai.chat.completions.stream({
@@ -280,7 +280,7 @@ test('chat at messages, streamed: calls and usage arrive, and thinking returns t
   )
 })
 
-test('Mistral gets ids of nine letters and digits, in calls and results alike; the ids that it made come back unchanged (DIAL-06)', async (t) => {
+test('Mistral receives ids of nine letters and digits in calls and results, and its own ids return unchanged (DIAL-06)', async (t) => {
   const made = (id: string) => ({ id, type: 'function', function: { name: 'Bash', arguments: '{}' } })
   const gateway = await crossedGateway(
     t,
@@ -320,7 +320,7 @@ test('Mistral gets ids of nine letters and digits, in calls and results alike; t
   )
 })
 
-test('a value that should be a number is refused before the translation, in the client’s dialect (FAIL-02)', async (t) => {
+test('a wrong type in a number field is refused before the translation, in the client’s dialect (FAIL-02)', async (t) => {
   const { url, upstream } = await crossedGateway(t, 'chat', json({}))
   const call = {
     model: 'auto',

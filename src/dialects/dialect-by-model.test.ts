@@ -18,7 +18,7 @@ const CHAT = {
   tools: { tools: [{ type: 'function', function: { name: 'weather', parameters: schema } }] },
 }
 
-test('tools go through the dialect in which the model accepts them (FIT-05)', async (t) => {
+test('requests with tools use the dialect in which the model accepts tools (FIT-05)', async (t) => {
   const { mock, post, newest } = await gatewayAtModels(t)
   for (const [client, model, more, endpoint] of [
     [MESSAGES, 'gpt-5.4', {}, 'chat/completions'],

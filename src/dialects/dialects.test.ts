@@ -41,7 +41,7 @@ function readStream({ upstream }: Dialect, text: string, size: number) {
 
 for (const [name, dialect, samples] of ALL) {
   const { client, upstream } = dialect
-  test(`${name}: a stream is read the same way however its bytes arrive, and none is lost (FLOW-02)`, (t) => {
+  test(`${name}: a stream is read equally for any sizes of chunks, and no byte is lost (FLOW-02)`, (t) => {
     if (samples.stream('m') === '') return t.skip('its answers are not streamed')
     const text = samples.stream('m')
     for (let size = 1; size <= 64; size++)
@@ -52,7 +52,7 @@ for (const [name, dialect, samples] of ALL) {
       )
   })
 
-  test(`${name}: a count that is not a whole number counts as not reported, and a zero as a zero (USE-04)`, () => {
+  test(`${name}: a token count that is not a whole number is treated as missing, and a zero as zero (USE-04)`, () => {
     for (const [member, kind] of Object.entries(samples.usage)) {
       for (const odd of [1.5, -1, '7', 1e300, null, true, [], {}, [7]])
         assert.equal(tokens(dialect, samples, { [member]: odd })?.[kind] ?? null, null, JSON.stringify(odd))
@@ -67,17 +67,17 @@ for (const [name, dialect, samples] of ALL) {
     }
   })
 
-  test(`${name}: text that is not an answer is refused, and a whole answer is read`, () => {
+  test(`${name}: a whole answer is read, and any other text is refused`, () => {
     for (const text of samples.noAnswers) assert.throws(() => upstream.readAnswer(text), text)
     const answer = upstream.readAnswer(samples.answer('m', {}))
     assert.deepEqual([answer.model, answer.finished, answer.error], ['m', true, null])
   })
 
-  test(`${name}: errors are read from their text, and other text is not read as an error`, () => {
+  test(`${name}: errors are parsed, and other texts are not read as errors`, () => {
     for (const [text, expected] of samples.errors) assert.deepEqual(upstream.readError(text), expected, text)
   })
 
-  test(`${name}: the gateway's own errors are in the dialect's words, whole and in a stream`, () => {
+  test(`${name}: the gateway's own errors have the dialect's format, whole and in a stream`, () => {
     const error = new GatewayError('upstream_timeout', 'It took "too" long.\nAgain?')
     assert.equal(upstream.readError(client.errorBody(error, 'id-1'))?.message, error.message)
     if (samples.stream('m') === '') return
@@ -86,7 +86,7 @@ for (const [name, dialect, samples] of ALL) {
     assert.match(bytes, /id-1/)
   })
 
-  test(`${name}: a request keeps every byte but its model, and carries the provider's key alone (ROUTE-06)`, () => {
+  test(`${name}: a request keeps every byte except the model, and contains only the provider's key (ROUTE-06)`, () => {
     const text = samples.request('auto/ü', false)
     const headers = { authorization: 'Bearer client-key', 'x-api-key': 'client-key', cookie: 'c=1' }
     const arrival = samples.arrival?.('auto/ü', false)
@@ -113,7 +113,7 @@ for (const [name, dialect, samples] of ALL) {
       )
   })
 
-  test(`${name}: a budget reserves the output that a request asks for`, (t) => {
+  test(`${name}: a budget reserves the requested output tokens`, (t) => {
     if (samples.limit === null) return t.skip('its requests set no limit')
     const body = { ...JSON.parse(samples.request('m', false)), ...samples.limit(777) }
     const target = { provider: 'alpha', model: 'm', tier: null, weight: 1 }
@@ -131,7 +131,7 @@ for (const [name, dialect, samples] of ALL) {
     assert.equal(claimOf(call).usd, 777)
   })
 
-  test(`${name}: a request finds the cached answer of any request with the same meaning`, () => {
+  test(`${name}: equivalent requests share a cached answer`, () => {
     const identity = (text: string) => client.cacheIdentity(parse(dialect, text))
     const text = samples.request('m', false)
     assert.equal(identity(text), identity(text.replaceAll(', ', ' ,\n')))
@@ -139,12 +139,12 @@ for (const [name, dialect, samples] of ALL) {
     assert.equal(identity(text.replace('{', '{"unknown": 1, ')), null, 'a member that appears twice')
   })
 
-  test(`${name}: the model in an answer can be renamed without changing any other byte`, () => {
+  test(`${name}: renaming the model in an answer changes no other byte`, () => {
     const text = samples.answer('theirs', {})
     assert.equal(client.renameModel(text, '"mine"'), text.replace('"theirs"', '"mine"'))
   })
 
-  test(`${name}: a request can be read, looked up in the cache and sent, however deeply it is nested`, () => {
+  test(`${name}: a request of any nesting depth can be read, looked up in the cache and sent`, () => {
     const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`
     for (const stream of [true, false]) {
       const request = parse(

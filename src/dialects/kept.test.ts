@@ -321,7 +321,7 @@ async function ask({ get }: TestGateway, dialect: string, model: string, request
 }
 
 for (const [dialect, cases] of Object.entries(CASES)) {
-  test(`${dialect}: a request that uses state at a provider goes to that provider or is refused (STATE-03)`, async (t) => {
+  test(`${dialect}: a request with state stored at a provider is routed to this provider or refused (STATE-03)`, async (t) => {
     const gateway = await start(t, dialect)
     for (const { what, request, param, loses } of cases) {
       const said = `${what} at ${param}`
@@ -359,7 +359,7 @@ for (const [dialect, cases] of Object.entries(CASES)) {
     }
   })
 
-  test(`${dialect}: a request that only looks as if it used state is routed as usual (STATE-03)`, async (t) => {
+  test(`${dialect}: a request that only seems to use stored state is routed as usual (STATE-03)`, async (t) => {
     const gateway = await start(t, dialect)
     for (const request of NONE[dialect]!) {
       const providers = new Set<unknown>()
@@ -373,7 +373,7 @@ for (const [dialect, cases] of Object.entries(CASES)) {
   })
 }
 
-test('the record says why targets without the state were passed over (STATE-03)', async (t) => {
+test('the record gives the reason why targets without the state were skipped (STATE-03)', async (t) => {
   const gateway = await start(t, 'chat')
   const { id } = await ask(gateway, 'chat', 'mixed', CASES.chat![0]!.request)
   const { decision } = await gateway.record(id)
@@ -384,7 +384,7 @@ test('the record says why targets without the state were passed over (STATE-03)'
   ])
 })
 
-test('a container is used at the target that made it, even after a restart, and at any target if it is not on record (STATE-03)', async (t) => {
+test('a recorded container is used only at its own target, even after a restart; an unrecorded one is used at any target (STATE-03)', async (t) => {
   const event = (type: string, more: object) =>
     `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`
   const message = (id: string) => ({ ...JSON.parse(messages.answer('m', {})), container: { id } })
@@ -538,7 +538,7 @@ routes: { all: { strategy: round-robin, targets: [ { model: alpha/m }, { model: 
   assert.match(parted.json.error.message, /it came from other, but the container from twin/)
 })
 
-test('a request that names many items looks up only a few (STATE-03)', () => {
+test('a request that names many items causes only a few look-ups (STATE-03)', () => {
   const found = (request: object) => referencesIn(responsesKept, request as Record<string, unknown>)
   const many = Array.from({ length: 10_000 }, (_, n) => ({ container: `container_${n}` }))
   assert.equal(found({ tools: many }).length, 101)

@@ -31,7 +31,7 @@ function lossesOf({ from, to, request = {}, answer, forwarded = [] }: LossCase):
 }
 
 for (const pair of new Set(LOSS_CASES.map(({ from, to }) => `${from} at ${to}`)))
-  test(`${pair}: exactly the lost values are named (DIAL-04)`, () => {
+  test(`${pair}: exactly the lost values are reported (DIAL-04)`, () => {
     for (const each of LOSS_CASES.filter(({ from, to }) => pair === `${from} at ${to}`))
       assert.deepEqual(lossesOf(each), each.loses, JSON.stringify(each.request ?? each.answer))
   })

@@ -60,7 +60,7 @@ const DIALECTS: Readonly<
 }
 
 for (const [name, { traits: Traits, body }] of Object.entries(DIALECTS))
-  test(`${name}: a conversation keeps its opening while it grows; other tools, instructions or first words make a different opening`, () => {
+  test(`${name}: a growing conversation keeps its opening, and other tools, instructions or first words change it`, () => {
     const opening = (system: string, tool: string, ...turns: Turn[]) =>
       new Traits(body(system, turns, tool)).opening
     const first = opening('be brief', 'look', ['user', 'hello'])
@@ -70,7 +70,7 @@ for (const [name, { traits: Traits, body }] of Object.entries(DIALECTS))
     assert.notEqual(opening('be brief', 'look', ['user', 'goodbye']), first)
   })
 
-test('moving the cache mark, or turning a text into a block to hold it, does not change the opening', () => {
+test('moving the cache hint, or converting a text to a block with the hint, does not change the opening', () => {
   const opening = (content: unknown, tool = {}) =>
     new MessagesTraits({ messages: [{ role: 'user', content }], tools: [{ name: 'look', ...tool }] }).opening
   const first = opening([{ type: 'text', text: 'hello', ...mark }], mark)
@@ -78,7 +78,7 @@ test('moving the cache mark, or turning a text into a block to hold it, does not
   assert.equal(opening('hello'), first)
 })
 
-test('a responses request whose input is a text has an opening, and so has a request without messages', () => {
+test('a responses request with a text as input has an opening, and a request without messages has one too', () => {
   const { opening } = new ResponsesTraits({ input: 'hello' })
   assert.equal(opening, new ResponsesTraits({ input: [{ role: 'user', content: 'hello' }] }).opening)
   for (const { traits: Traits } of Object.values(DIALECTS)) {
@@ -87,7 +87,7 @@ test('a responses request whose input is a text has an opening, and so has a req
   }
 })
 
-test('a request has an opening however deeply it is nested', () => {
+test('a request of any nesting depth has an opening', () => {
   let deep: unknown = 'end'
   for (let n = 0; n < 100_000; n++) deep = { items: [deep] }
   assert.match(new ChatTraits({ messages: [{ role: 'user', content: 'x' }], tools: deep }).opening, /end/)

@@ -42,7 +42,7 @@ for (const [name, { client }, samples] of ALL) {
   const headers = { 'content-type': 'application/json', ...way.headers }
   const dialects = { alpha: [name] }
 
-  test(`${name}: reads of every kind cause no request to a provider (PURE-01)`, async (t) => {
+  test(`${name}: no kind of read causes a request to a provider (PURE-01)`, async (t) => {
     const gateway = await testGateway(t, { dialects })
     const paths = READS.map(({ path }) => path.replace('*', 'auto'))
     const [own] = fc.sample(way.path, 1)
@@ -54,7 +54,7 @@ for (const [name, { client }, samples] of ALL) {
     assert.equal(gateway.received(), 0)
   })
 
-  test(`${name}: for any request, errors have one shape, a refused request causes no inference, and an accepted one is recorded (FAIL-06, LOG-07, PURE-07)`, async (t) => {
+  test(`${name}: for any request, errors have the dialect’s format, refused requests cause no inference, and accepted requests are recorded (FAIL-06, LOG-07, PURE-07)`, async (t) => {
     t.diagnostic(`seed ${SEED}, ${CASES} cases (WAYBILL_FUZZ_SEED=${SEED} repeats them)`)
     const gateway = await testGateway(t, {
       providers: {
@@ -101,7 +101,7 @@ for (const [name, { client }, samples] of ALL) {
   })
 
   if (samples.stream('m') !== '')
-    test(`${name}: if a client leaves half-way, the provider's request ends, and the record says what is known (USE-07)`, async (t) => {
+    test(`${name}: if a client disconnects early, the provider's request ends, and the record has all known values (USE-07)`, async (t) => {
       const [first] = samples.stream('m').split(/(?<=\n\r?\n)/)
       const at = samples.arrival?.('auto', true) ?? { path: client.path, rest: '', query: '' }
       const gateway = await testGateway(t, { providers: { alpha: stream(first!, 60_000) }, dialects })

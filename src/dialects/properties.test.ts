@@ -135,7 +135,7 @@ const conversation: fc.Arbitrary<Conversation> = fc.record({
 })
 
 for (const [from, to] of PAIRS)
-  test(`${from} into ${to} and back: any conversation is equal or its losses are named (DIAL-04)`, () => {
+  test(`${from} to ${to} and back: any conversation stays equal, or its losses are named (DIAL-04)`, () => {
     fc.assert(
       fc.property(conversation, (asked) => {
         const json = dialectOf(from).blocks.writeRequest(asked, peer('other'), new Losses())
@@ -217,7 +217,7 @@ function interleaved({ before, calls }: Said, picks: readonly number[]): Buffer 
 const parsed = ({ calls }: Said) => calls.map(({ name, args }) => [name, args === '' ? {} : JSON.parse(args)])
 const inEvents = (bytes: Buffer) => new Response(new Uint8Array(bytes))
 
-test('Anthropic’s client reads calls that interleave in any way, one block at a time (MSG-02, MSG-03, MSG-04)', async () => {
+test('Anthropic’s client reads interleaved calls in any order, one block at a time (MSG-02, MSG-03, MSG-04)', async () => {
   await fc.assert(
     fc.asyncProperty(said, fc.array(fc.nat(9), { minLength: 1, maxLength: 40 }), async (each, picks) => {
       const { bytes } = crossStream('messages', 'chat', interleaved(each, picks))
@@ -287,7 +287,7 @@ const masked = (bytes: Buffer): string =>
     .replace(/"(created|created_at)":\d+/g, '')
 
 for (const [client, provider] of PAIRS)
-  test(`${provider} for a client of ${client}: any chunking gives the same answer, and a cut stream never ends well (DIAL-05)`, () => {
+  test(`${provider} for a client of ${client}: chunk sizes do not change the answer, and a cut stream never looks complete (DIAL-05)`, () => {
     fc.assert(
       fc.property(
         said,

@@ -15,4 +15,4 @@ const ROWS: readonly [string, unknown, unknown][] = [
 ]
 
 for (const [name, metadata, expected] of ROWS)
-  test(`session in ${name}`, () => assert.equal(sessionInMetadata(metadata), expected))
+  test(`reads the session in ${name}`, () => assert.equal(sessionInMetadata(metadata), expected))

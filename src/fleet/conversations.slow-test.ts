@@ -1,4 +1,4 @@
-// Conversations shared by two gateways, over real sockets and PostgreSQL.
+// Conversations that two gateways share, over real sockets and PostgreSQL.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -39,13 +39,13 @@ for (const [sticky, headers] of [
   ['prefix', {}],
   ['session', { 'x-session-id': 'of-ann' }],
 ] as const)
-  test(`sticky: ${sticky}: a conversation stays with its target at another gateway and after a restart, and its move is priced there (ROUTE-14)`, {
+  test(`sticky: ${sticky}: a conversation keeps its target at another gateway and after a restart, and the fleet counts the tokens lost by a move (ROUTE-14)`, {
     skip,
   }, async (t) => {
     const url = await freshDatabase()
     const start = (name: string) => instance(t, url, { name, config: config(sticky), providers })
     const [one, two] = [await start('one'), await start('two')]
-    // Each gateway's rotation begins with alpha. This conversation begins at beta.
+    // The rotation of each gateway begins with alpha; this conversation begins at beta.
     assert.equal(await provider(one, 'of another', { ...headers, 'x-session-id': 'of-bob' }), 'alpha')
     assert.equal(await provider(one, 'hello', headers), 'beta')
     await exchanged()

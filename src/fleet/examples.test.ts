@@ -1,4 +1,4 @@
-// Example configurations for operators. Waybill accepts them, and they contain no secret.
+// The examples for operators: Waybill accepts their configurations, and they contain no secret.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -10,7 +10,7 @@ import { parseConfig } from '../config/load.ts'
 const root = join(import.meta.dirname, '../..')
 const read = (file: string): string => readFileSync(join(root, file), 'utf8')
 
-test('the Helm chart: its configuration is valid, alone and in a fleet; its probes exist; it holds no secret', () => {
+test('the Helm chart has a valid configuration, alone and in a fleet, existing probes and no secret', () => {
   const { config: values, secret } = parse(read('examples/helm/waybill/values.yaml'))
   const env = { WAYBILL_FLEET_URL: 'postgresql://a:b@c/d', OPENAI_API_KEY: 'k' }
   const { config } = parseConfig(stringify(values), 'values.yaml', { env })
@@ -27,7 +27,7 @@ test('the Helm chart: its configuration is valid, alone and in a fleet; its prob
   assert.doesNotMatch(template, /kind: Secret/)
 })
 
-test('the Helm chart as Helm renders it: one gateway, or a fleet with a disruption budget', (t) => {
+test('Helm renders the chart as one gateway, or as a fleet with a disruption budget', (t) => {
   const helm = (...set: string[]) =>
     spawnSync(
       'helm',
@@ -47,7 +47,7 @@ test('the Helm chart as Helm renders it: one gateway, or a fleet with a disrupti
   assert.deepEqual(kinds(fleet.stdout).toSorted(), wanted, fleet.stderr)
 })
 
-test('compose.fleet.yaml: three gateways with names and journals of their own, the password from the environment', () => {
+test('compose.fleet.yaml has three gateways with separate names and journals, and reads the password from the environment', () => {
   const text = read('compose.fleet.yaml')
   const { services, volumes } = parse(text, { merge: true }) as any
   const gateways = Object.entries<any>(services).filter(([name]) => name.startsWith('gateway-'))

@@ -1,5 +1,4 @@
-// Two gateways from the Waybill image and a PostgreSQL from its own image, on one network. The mock is their
-// provider.
+// Two gateways from the image and PostgreSQL from its own, on one network, with the mock as their provider.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -12,10 +11,7 @@ import {
   startMock,
 } from '../test/test-image.ts'
 
-/**
- * Name of the PostgreSQL image. `scripts/release/postgres-image.sh` prints the name, and builds the image if
- * it cannot be pulled.
- */
+/** `scripts/release/postgres-image.sh` prints it, and makes it where it cannot be pulled. */
 const postgresImage = process.env.WAYBILL_POSTGRES_IMAGE
 const skip =
   noEngine ||
@@ -30,7 +26,7 @@ providers: { openai: { dialect: openai, base_url: "http://mock:4950/openai/v1", 
 routes: { auto: { targets: [ { model: openai/gpt-5-mini } ] } }
 `
 
-test('two images in a fleet keep one record through an outage and the loss of a gateway (FLEET-01, FLEET-03, FLEET-06)', {
+test('two containers of a fleet share one record through an outage and the loss of a gateway (FLEET-01, FLEET-03, FLEET-06)', {
   skip,
 }, async (t) => {
   assert.ok(postgresImage, 'WAYBILL_POSTGRES_IMAGE is not set')

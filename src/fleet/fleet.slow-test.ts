@@ -1,4 +1,4 @@
-// Several gateways with one PostgreSQL and a separate journal for each gateway, over real sockets.
+// Several gateways over one PostgreSQL, each with a journal of its own, over real sockets.
 import assert from 'node:assert/strict'
 import { cpSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -12,7 +12,7 @@ import { fleetTests, instance, listed, openShared, skip, until } from './test-fl
 
 const { freshDatabase } = fleetTests()
 
-test('a call can be read at its own instance at once and elsewhere within a second, and the sums include it (FLEET-06, FLEET-07)', {
+test('a call and its sums can be read immediately at its own instance, and within a second elsewhere (FLEET-06, FLEET-07)', {
   skip,
 }, async (t) => {
   const url = await freshDatabase()
@@ -51,7 +51,7 @@ test('a call can be read at its own instance at once and elsewhere within a seco
   await checkSharedSums(openShared(t, url))
 })
 
-test('a second live gateway with the same identity, from a copied directory or a repeated name, is refused (FLEET-11)', {
+test('a second live gateway with the same identity (a copied directory or a repeated name) is refused (FLEET-11)', {
   skip,
 }, async (t) => {
   const url = await freshDatabase()
@@ -67,7 +67,7 @@ test('a second live gateway with the same identity, from a copied directory or a
   assert.equal((await listed(again)).length, 1)
 })
 
-test('a cool-down applies at every gateway within 2 s, and the later end wins (FLEET-10)', {
+test('a cooldown applies at every gateway within 2 s, and the later end wins (FLEET-10)', {
   skip,
 }, async (t) => {
   const url = await freshDatabase()
@@ -90,7 +90,7 @@ test('a cool-down applies at every gateway within 2 s, and the later end wins (F
   assert.equal((await two.chat(ask('auto'))).headers.get('x-gateway-provider'), 'beta')
 })
 
-test('the address of the shared log is in no log, error or read (FLEET-17)', { skip }, async (t) => {
+test('the shared log’s address appears in no log, error or read (FLEET-17)', { skip }, async (t) => {
   const lines: string[] = []
   const note = (fields: object, said: string) => void lines.push(JSON.stringify(fields) + said)
   const log = { debug: note, info: note, warn: note, error: note }
@@ -116,7 +116,7 @@ test('the address of the shared log is in no log, error or read (FLEET-17)', { s
   assert.ok(lines.some((line) => line.includes('the shared log does not accept calls')))
 })
 
-test('every gateway’s calls find the state that one gateway’s call made at a provider (STATE-01, STATE-03, RSP-06)', {
+test('state that one gateway’s call made at a provider is found by calls at every gateway (STATE-01, STATE-03, RSP-06)', {
   skip,
 }, async (t) => {
   const url = await freshDatabase()

@@ -1,4 +1,4 @@
-// Budgets and rates shared by several gateways, over real sockets and one PostgreSQL.
+// Budgets and rates that several gateways share, over real sockets and one PostgreSQL.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
@@ -16,8 +16,8 @@ const KEY = 'key-of-ann'
 const digest = createHash('sha256').update(KEY).digest('hex')
 const headers = { authorization: `Bearer ${KEY}` }
 /**
- * Price settings: each call costs 0.05 dollars, or 0.01 with the cheap model, for 7 output tokens. The 20
- * input tokens are free.
+ * Each call costs 0.05 dollars, or 0.01 at the cheap model: 20 input tokens are free, 7 output tokens are
+ * not.
  */
 const PRICE =
   'models: { alpha/model-a: { price: { input: 0, output: 7142.857142857143 } }, alpha/cheap: { price: { input: 0, output: 1428.5714285714287 } } }'
@@ -43,7 +43,7 @@ routes: { auto: { targets: [ { model: alpha/model-a } ] } }`,
     options: { fleetUrl: url },
   })
 
-/** Waits until each gateway has seen all the others. */
+/** Waits until each gateway knows the others. */
 const acquainted = (gateways: readonly TestGateway[]) =>
   until('they know each other', async () => {
     const told = await Promise.all(gateways.map(({ get }) => get('/readyz')))
@@ -59,7 +59,7 @@ const all = (
   durability = 'process',
 ) => Promise.all(Array.from({ length: count }, (_, n) => start(t, url, `i${n}`, limits, fleet, durability)))
 
-/** Returns the number of lease statements among all statements. */
+/** A lease statement, among all that were made. */
 const leaseStatements = async (link: Link): Promise<number> =>
   (
     (await link.query<{ leases: number }>(
@@ -67,7 +67,7 @@ const leaseStatements = async (link: Link): Promise<number> =>
     )) as [{ leases: number }]
   )[0].leases
 
-test('4 gateways, 200 calls at once, a budget of 10: spending stays within the bound, and one lease serves ten calls (FLEET-08)', {
+test('4 gateways with 200 simultaneous calls and a budget of 10 stay within the bound, and one lease serves ten calls (FLEET-08)', {
   skip,
 }, async (t) => {
   const url = await freshDatabase()
@@ -100,7 +100,7 @@ test('4 gateways, 200 calls at once, a budget of 10: spending stays within the b
     `${passed} of 400 calls passed, $${spent.toFixed(2)} of $10 spent, ${leases} lease statements and ${others} others (shipping, pulse), refused: ${JSON.stringify([...refused])}`,
   )
   assert.ok(Math.abs(spent - passed * COST) < 1e-6, 'what is told is what was made')
-  // Each call reserves its possible cost, so the budget is exceeded by at most one call at each gateway.
+  // A call reserves what it may cost, so nothing is spent beyond one call at each gateway.
   assert.ok(spent <= 10 + gateways.length * COST + 1e-6, `${spent} of 10`)
   assert.ok(passed >= 180, `${passed} of the 200 that the budget pays for`)
   assert.ok(
@@ -119,7 +119,7 @@ test('4 gateways, 200 calls at once, a budget of 10: spending stays within the b
 
 for (const durability of ['process', 'shared'] as const)
   for (const budget of [0.1, 1])
-    test(`1,000 calls of $0.01 at once at 3 gateways, durability ${durability}: a budget of $${budget} holds (FLEET-08)`, {
+    test(`durability ${durability}: a budget of $${budget} holds for 1,000 simultaneous calls of $0.01 at 3 gateways (FLEET-08)`, {
       skip,
     }, async (t) => {
       const url = await freshDatabase()
@@ -147,7 +147,7 @@ for (const durability of ['process', 'shared'] as const)
     })
 
 for (const per of PERIODS)
-  test(`1,000 calls of $0.01 at once at 3 gateways: a budget of $0.10 a ${per} holds (FLEET-08)`, {
+  test(`a budget of $0.10 per ${per} holds for 1,000 simultaneous calls of $0.01 at 3 gateways (FLEET-08)`, {
     skip,
   }, async (t) => {
     const url = await freshDatabase()
@@ -177,7 +177,7 @@ for (const per of PERIODS)
     )
   })
 
-test('calls that each reserve more than the budget, one after the other, spend all of it, and not at one gateway alone (FLEET-08)', {
+test('successive calls that each reserve more than the budget spend all of it, at more than one gateway (FLEET-08)', {
   skip,
 }, async (t) => {
   const url = await freshDatabase()
@@ -185,7 +185,7 @@ test('calls that each reserve more than the budget, one after the other, spend a
   const pays = Math.round(budget / CHEAP_COST)
   const gateways = await all(t, url, 3, `budget: { usd: ${budget} }`)
   await acquainted(gateways)
-  // Without a maximum, 4,096 output tokens are reserved, which cost $5.85.
+  // Without a maximum, 4,096 output tokens are set aside: $5.85.
   const pass = async (n: number) =>
     (await gateways[n % 3]!.chat(ask('alpha/cheap'), headers)).status === 200 ? 1 : 0
   const passed = [0, 0, 0]
@@ -204,15 +204,14 @@ test('calls that each reserve more than the budget, one after the other, spend a
   assert.ok(sum() + more <= pays + gateways.length)
 })
 
-test('200 calls at once that cost three times the sum reserved for them exceed the budget by no more than the difference (FLEET-08)', {
+test('200 simultaneous calls at three times their reserved cost exceed the budget at most by the difference (FLEET-08)', {
   skip,
 }, async (t) => {
   const url = await freshDatabase()
   const budget = 10
   const gateways = await all(t, url, 4, `budget: { usd: ${budget} }`)
   await acquainted(gateways)
-  // The provider answers with 42 output tokens for 0.30 dollars, although 14 tokens for 0.10 dollars were
-  // requested.
+  // The provider answers with 42 output tokens, 0.30 dollars, although 14 were requested, 0.10.
   const [cost, reserve] = [42 * (COST / 7), 14 * (COST / 7)]
   const dear = answer('long', { prompt_tokens: 20, completion_tokens: 42, total_tokens: 62 })
   for (const { upstream } of gateways)
@@ -232,7 +231,7 @@ test('200 calls at once that cost three times the sum reserved for them exceed t
   assert.equal((await dearCall(gateways[0]!)).status, 429, 'what is over is over')
 })
 
-test('without the shared log a lease is used up; then a call gets a 429 that says why (FLEET-08)', {
+test('without the shared log calls use up the lease, and are then refused with a 429 that gives the reason (FLEET-08)', {
   skip,
 }, async (t) => {
   const url = await freshDatabase()
@@ -255,7 +254,7 @@ test('without the shared log a lease is used up; then a call gets a 429 that say
   await until('it gets a lease again', async () => (await call(one)).status === 200)
 })
 
-test('an unneeded lease is returned, and a gateway that died keeps its lease until it is forgotten (FLEET-08)', {
+test('an unneeded lease is returned, and a dead gateway’s lease is kept until the gateway is forgotten (FLEET-08)', {
   skip,
 }, async (t) => {
   const url = await freshDatabase()
@@ -284,7 +283,7 @@ test('an unneeded lease is returned, and a gateway that died keeps its lease unt
   assert.deepEqual(taken, [0.6])
   for (let second = 0; second < 10; second++) assert.equal(leases.beat(), null)
   assert.deepEqual(leases.beat(), { keyName: 'ann', period, usd: 0.6 })
-  // Another gateway leases the whole rest. The first gateway keeps its grant.
+  // Another gateway takes all that is left; the first one keeps its grant.
   assert.equal(
     await takeLease(
       link,
@@ -317,7 +316,7 @@ for (const [fallback, expected] of [
   ['divide', 6],
   ['refuse', 0],
 ] as const)
-  test(`without the shared log a rate follows its configuration: ${fallback} (FLEET-09)`, {
+  test(`without the shared log a rate limit follows its configured fallback ${fallback} (FLEET-09)`, {
     skip,
   }, async (t) => {
     const url = await freshDatabase()

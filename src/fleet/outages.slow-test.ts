@@ -13,7 +13,7 @@ import { AUTO, fleetTests, instance, listed, openShared, skip, until } from './t
 
 const fleet = fleetTests()
 
-test('in an outage, durability process and full lose no call, reads are 503 and never partial, and afterwards each call is there once (FLEET-03, FLEET-15)', {
+test('in an outage, durability process and full record each call exactly once, and reads fail with 503 and are never partial (FLEET-03, FLEET-15)', {
   skip,
 }, async (t) => {
   const url = await fleet.freshDatabase()
@@ -61,7 +61,7 @@ test('in an outage, durability process and full lose no call, reads are 503 and 
   await checkSharedSums(link)
 })
 
-test('durability shared: without the shared log a call is refused within 5 s without an inference; afterwards calls go on (FLEET-03)', {
+test('durability shared: in an outage calls are refused within 5 s without an inference, and calls resume afterwards (FLEET-03)', {
   skip,
 }, async (t) => {
   const url = await fleet.freshDatabase()
@@ -98,7 +98,7 @@ test('durability shared: without the shared log a call is refused within 5 s wit
   await checkSharedSums(link)
 })
 
-test('a gateway starts without the shared log, and joins when the log is there (FLEET-03)', {
+test('a gateway starts without the shared log and joins when the log becomes reachable (FLEET-03)', {
   skip,
 }, async (t) => {
   const url = await fleet.freshDatabase('empty')
@@ -156,7 +156,7 @@ async function lateBy(t: TestContext, url: string, ms: () => number): Promise<st
   return url.replace(encodeURIComponent(fleet.postgres.directory), encodeURIComponent(directory))
 }
 
-test('a late shared log: process does not wait, shared waits for its answer or refuses within 5 s, and each call is there once (FLEET-03)', {
+test('with a slow shared log, durability process does not wait, shared waits or refuses within 5 s, and each call is recorded once (FLEET-03)', {
   skip,
 }, async (t) => {
   const direct = await fleet.freshDatabase()

@@ -23,12 +23,12 @@ const fleet = fleetTests({ fsync: 'on' })
 const options = { skip, timeout: 300_000 }
 
 test(
-  '3 gateways, SIGKILLs, the database down in between: every inference once, sums equal rows (FLEET-01)',
+  'after SIGKILLs of 3 gateways and database outages, every inference is recorded once and sums equal rows (FLEET-01)',
   options,
   (t) => killThem(t, 'process', false),
 )
 
-test('shared: no inference is lost even if each killed gateway’s data is deleted (FLEET-02)', options, (t) =>
+test('durability shared: no inference is lost even if each killed gateway’s data is deleted (FLEET-02)', options, (t) =>
   killThem(t, 'shared', true),
 )
 

@@ -6,7 +6,7 @@ import { canonical } from './canonical.ts'
 
 const same = (a: string, b: string) => assert.equal(canonical(a, []), canonical(b, []))
 
-test('the order of members and the space between them do not matter, at any depth', () => {
+test('the order of members and the white space between them do not matter, at any depth', () => {
   same('{"a":1,"b":{"c":[1,2],"d":null}}', ' { "b" : {"d":null,\n"c":[1, 2]}, "a":1 } ')
   same('{"a":"\\u0041"}', '{"a":"A"}')
   assert.equal(canonical('{"stream":true,"a":1}', ['stream']), '{"a":1}')
@@ -18,7 +18,7 @@ test('a long string full of escapes is read like any other string, even with a b
   assert.ok(canonical(text, []) === sorted)
 })
 
-test('requests that differ never become equal: in values, in the order of lists, or in numbers that JavaScript would round to one', () => {
+test('different requests stay different: in values, in the order of lists, and in numbers that JavaScript would round to one', () => {
   const different = [
     '{"seed":9007199254740993}',
     '{"seed":9007199254740992}',
@@ -39,7 +39,7 @@ test('requests that differ never become equal: in values, in the order of lists,
   assert.equal(new Set(different.map((json) => canonical(json, []))).size, different.length)
 })
 
-test('JSON that repeats a member, at any depth, has no canonical text, because parsers disagree on its meaning', () => {
+test('JSON with a repeated member, at any depth, has no canonical text, because parsers disagree on its meaning', () => {
   for (const json of [
     '{"a":1,"a":2}',
     '{"m":[{"b":{"c":1,"d":"x\\":","c":1}}]}',

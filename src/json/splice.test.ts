@@ -20,7 +20,7 @@ test('for any object and any spacing, exactly the named members change', () => {
   )
 })
 
-test('for any object and any spacing, exactly the named member is left out, at the top or inside', () => {
+test('for any object and any spacing, exactly the named member is removed, at the top or nested', () => {
   const object = fc.dictionary(fc.constantFrom('a', 'b', 'c', ',', '"'), fc.jsonValue())
   fc.assert(
     fc.property(object, object, fc.constantFrom(undefined, 1, '\t'), (value, inner, indent) => {

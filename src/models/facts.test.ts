@@ -33,7 +33,7 @@ test('an exact name takes precedence over a pattern, and a longer pattern over a
   assert.deepEqual(table.models, [{ provider: 'maker', model: 'm-1' }], 'a pattern is no model')
 })
 
-test('a name covers its dated, prefixed and versioned forms, but no other name that begins with it', () => {
+test('a name covers its dated, prefixed and versioned forms, but no other names with the same beginning', () => {
   const table = createFactTable([layer(line('model: m-1, output: 3'))])
   for (const model of [
     'm-1-20261101',
@@ -69,7 +69,7 @@ test('an unverified fact is listed, but no call is refused because of it', () =>
   ])
 })
 
-test('a configuration takes precedence over the package and can add a model in one line, and `like` works across both', () => {
+test('the configuration takes precedence over the package and can add a model in one line; `like` works across both files', () => {
   const table = factTableOf({
     models: {
       'work/claude-opus-6': { context: 2_000_000, accepts: { like: 'claude-opus-5-5', forced_tools: 'yes' } },
@@ -103,7 +103,7 @@ for (const [what, text, said] of [
     /"hearsay" is not under sources/,
   ],
 ] as const)
-  test(`a file with ${what} is refused, and the error names the place`, () => {
+  test(`a file with ${what} is refused with an error that names the place`, () => {
     assert.throws(
       () => layer(text),
       (error) => error instanceof FactsError && said.test(error.message),

@@ -29,7 +29,7 @@ const sum = (all: Map<string, number>, name: string, ...labels: string[]): numbe
 
 const round = (usd: number): number => Math.round(usd * 1e9) / 1e9
 
-test('after a mixed run the figures add up to the request log, and no session, key or unknown model is a label (LOG-10)', async (t) => {
+test('after a mixed run the metrics agree with the request log, and no session, key or unknown model is a label (LOG-10)', async (t) => {
   let turn = 0
   const gateway = await testGateway(t, {
     providers: {
@@ -117,7 +117,7 @@ test('after a mixed run the figures add up to the request log, and no session, k
   assert.match(text, /waybill_calls_total\{provider="alpha",model="other",route="",strategy="direct"/)
 })
 
-test('a cooling target shows in the figures, and reading them reaches no provider (PURE-01)', async (t) => {
+test('the metrics show a target in cooldown, and reading them reaches no provider (PURE-01)', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: fail(500), beta: answer() },
     config: TWO_TARGETS,
@@ -130,7 +130,7 @@ test('a cooling target shows in the figures, and reading them reaches no provide
   assert.equal(gateway.received(), 2)
 })
 
-test('a client key does not get the figures, because they are totals over all keys (KEEP-04)', async (t) => {
+test('a client key cannot read the metrics, because they are totals over all keys (KEEP-04)', async (t) => {
   const digest = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`
   const gateway = await testGateway(t, {
     config: `keys: [ { name: ann, digest: "${digest('key-of-ann')}" }, { name: boss, role: admin, digest: "${digest('key-of-boss')}" } ]`,
@@ -151,7 +151,7 @@ test('a client key does not get the figures, because they are totals over all ke
 const HOSTILE = 'x\n{"level":"error"}\r\u001b]0;owned\u0007\u001b[31m\u009b2J\u202e"},\u2028\u0000end'
 
 for (const pretty of [false, true])
-  test(`hostile names neither break a log line nor control a terminal, ${pretty ? 'for a person' : 'as JSON'} (TELL-06)`, async (t) => {
+  test(`hostile names cannot break a log line or control a terminal, ${pretty ? 'for a person' : 'as JSON'} (TELL-06)`, async (t) => {
     let written = ''
     const stream = {
       write(text: string) {
@@ -180,7 +180,7 @@ for (const pretty of [false, true])
     assert.match(written, /owned/, 'what can be read of a name is kept')
   })
 
-test('a log that fails keeps no call from being answered, and no record from being closed (LOG-01)', async (t) => {
+test('calls are answered and their records closed even if the process log fails (LOG-01)', async (t) => {
   const faults: string[] = []
   const log = {
     error: (_: object, said: string) => void faults.push(said),

@@ -112,7 +112,7 @@ async function memoryOf(pid: number, work: () => Promise<unknown>) {
   return { before, most }
 }
 
-test('two gigabytes of a client key, looked through for foreign ids, take less than 60 MiB more memory', {
+test('searching two gigabytes of a client key for foreign ids takes less than 60 MiB more memory', {
   skip: process.platform !== 'linux' && 'memory is read from /proc',
 }, async (t) => {
   const key = 'wb-key-of-the-test'
@@ -208,7 +208,7 @@ test('a gigabyte up and a gigabyte down take less than 60 MiB more memory (PASS-
   assert.ok(most - before < MAX_MORE_MIB, `${(most - before).toFixed(0)} MiB more`)
 })
 
-test('every upload that a provider had begun to receive when the gateway was killed is recorded, with one attempt each (PASS-01)', async (t) => {
+test('after a kill, every upload that a provider had begun to receive is recorded with one attempt (PASS-01)', async (t) => {
   const directory = temporary(t)
   const provider = await startProvider(t, 0)
   for (let kill = 0; kill < 6; kill++) {

@@ -261,7 +261,7 @@ test("no way that we know leads a client's key to an object of another (PASS-03)
   }
 })
 
-test('only an administrator may reach an object that is not on record', async (t) => {
+test('only an administrator may reach an unrecorded object', async (t) => {
   const place = await start(t)
   assert.equal((await place.as('root', '/v1/files/file-of-nobody')).status, 200)
   assert.equal((await place.as('bob', '/v1/files/file-of-nobody')).status, 404)
@@ -272,7 +272,7 @@ const batchRecord = async ({ as }: Place, path: string) =>
     ({ endpoint, method }: any) => endpoint === path && method === 'POST',
   )
 
-test('a batch stays open, even across a restart, until it is fetched after its end, and is then priced; only its key gets the results (PASS-04)', async (t) => {
+test('a batch stays open, even across a restart, until it is fetched after its end and priced; only its own key can read the results (PASS-04)', async (t) => {
   const first = await start(t)
   const { batch } = await alicesObjects(first)
   const began = performance.now()

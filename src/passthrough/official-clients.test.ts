@@ -211,7 +211,7 @@ test("Google's client: an upload in parts, and what follows", async (t) => {
   ])
 })
 
-test('an order of documents, in the form of Cohere and of Jina', async (t) => {
+test('ranks documents in the formats of Cohere and Jina', async (t) => {
   const { gateway, mock } = await start(t)
   const rerank = async (path: string, model: string, more = {}) => {
     const { status, json } = await gateway.get(path, {

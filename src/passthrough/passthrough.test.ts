@@ -35,7 +35,7 @@ test('an endpoint that is not enabled is answered like any unknown path', async 
   assert.equal(provider.arrived.length, 0)
 })
 
-test('a request keeps every byte except the name of a model that the gateway knows', async (t) => {
+test('a request keeps every byte except the name of a configured model', async (t) => {
   const provider = await startProvider(
     t,
     replyWith({ model: 'tts-1', usage: { input_tokens: 3, output_tokens: 5 } }),
@@ -69,7 +69,7 @@ test('a request keeps every byte except the name of a model that the gateway kno
   assert.deepEqual(record.cost_missing, ['price'])
 })
 
-test('a form keeps every byte except the name of a known model, in whichever part that is', async (t) => {
+test('a form keeps every byte except the name of a configured model, in any part', async (t) => {
   const provider = await startProvider(t, replyWith({ text: 'silence' }))
   const gateway = await gatewayTo(t, { one: { dialect: 'openai', origin: provider.origin } }, AUDIO)
   const file = ['name="file"; filename="a.wav"', '\0\x01RIFF\r\n--other\r\n'] as const
@@ -97,7 +97,7 @@ test('a form keeps every byte except the name of a known model, in whichever par
   assert.equal(record.decision.cause, 'default provider of audio')
 })
 
-test('a form with ten thousand parts keeps every byte; a model among the first is found', async (t) => {
+test('a form with ten thousand parts keeps every byte, and a model in one of the first parts is found', async (t) => {
   const provider = await startProvider(t, replyWith({ text: '' }))
   const gateway = await gatewayTo(t, { one: { dialect: 'openai', origin: provider.origin } }, AUDIO)
   const parts = Array.from({ length: 10_000 }, (_, n) => [`name="p${n}"`, String(n)] as const)
@@ -109,7 +109,7 @@ test('a form with ten thousand parts keeps every byte; a model among the first i
   assert.equal(provider.arrived[0]!.body.toString(), withModel('whisper-1'))
 })
 
-test('a model in the last part, behind the head, is not looked for: the call goes to the default provider', async (t) => {
+test('a model in the last part, beyond the head, is ignored, and the call is sent to the default provider', async (t) => {
   const provider = await startProvider(t, replyWith({ text: '' }))
   const gateway = await gatewayTo(t, { one: { dialect: 'openai', origin: provider.origin } }, AUDIO)
   const body = form([
@@ -140,7 +140,7 @@ test('a request that names its model twice is refused, and nothing is sent', asy
   assert.equal(provider.arrived.length, 0)
 })
 
-test('the call is on record before its request is sent (PASS-01)', async (t) => {
+test('the call is recorded before its request is sent (PASS-01)', async (t) => {
   let states: string[] = []
   const provider = await startProvider(t, async (response, arrived) => {
     const { json } = await gateway.get('/api/usage/request-logs')
@@ -230,7 +230,7 @@ test("a provider's error reaches the client without the operator's key, and is o
   assert.deepEqual([record.cost_usd, record.cost_missing], [0, []])
 })
 
-test('a target that cannot be connected to is followed by the next, and both are on record', async (t) => {
+test('after an unreachable target the next one is tried, and both are recorded', async (t) => {
   const provider = await startProvider(t, replyWith({}))
   const gateway = await gatewayTo(
     t,
@@ -255,7 +255,7 @@ test('a target that cannot be connected to is followed by the next, and both are
   )
 })
 
-test('a call to a provider that is not there gets a 502, which is recorded, and causes no inference', async (t) => {
+test('a call to an unreachable provider fails with 502, is recorded, and causes no inference', async (t) => {
   const gateway = await gatewayTo(t, { gone: { dialect: 'openai', origin: 'http://127.0.0.1:1' } }, AUDIO)
   const answer = await gateway.get('/v1/audio/speech', { method: 'POST', headers: json, body: '{}' })
   assert.deepEqual([answer.status, answer.json.error.code], [502, 'upstream_unreachable'])
@@ -298,7 +298,7 @@ const newest = async (gateway: { get(path: string): Promise<{ json: any }> }) =>
   throw new Error('no closed record')
 }
 
-test('an upload that stops, and a client that leaves during the answer, are on record as aborted', async (t) => {
+test('an upload that stops, and a client that disconnects during the answer, are recorded as aborted', async (t) => {
   const provider = await startProvider(t, (response) => {
     response.writeHead(200, { 'content-type': 'audio/wav' }).write('RIFF')
   })
@@ -321,7 +321,7 @@ test('an upload that stops, and a client that leaves during the answer, are on r
   assert.notEqual(left.id, stopped.id)
 })
 
-test('a client that leaves before the answer to a read is on record as aborted', async (t) => {
+test('a client that disconnects before the answer to a read is recorded as aborted', async (t) => {
   const provider = await startProvider(t, () => {})
   const gateway = await gatewayTo(
     t,
@@ -351,7 +351,7 @@ test('an upload that ends before its model could be read leaves no record and re
   assert.equal(provider.begun.count, 0)
 })
 
-test('a client that waits for 100 Continue gets it', async (t) => {
+test('a client that waits for 100 Continue receives it', async (t) => {
   const provider = await startProvider(t, replyWith({ text: 'ok' }))
   const gateway = await gatewayTo(t, { one: { dialect: 'openai', origin: provider.origin } }, AUDIO)
   const socket = rawRequest(
@@ -366,7 +366,7 @@ test('a client that waits for 100 Continue gets it', async (t) => {
   assert.equal(provider.arrived[0]!.headers.expect, undefined)
 })
 
-test('a provider’s refusal in the middle of an upload is relayed at once', async (t) => {
+test('a provider’s refusal in the middle of an upload is relayed immediately', async (t) => {
   const provider = await startEarly(t)
   const gateway = await gatewayTo(t, { one: { dialect: 'openai', origin: provider } }, AUDIO)
   const body = Buffer.alloc(8 * 2 ** 20)
@@ -375,7 +375,7 @@ test('a provider’s refusal in the middle of an upload is relayed at once', asy
   assert.equal((await recordOf(gateway, answer)).error_code, 'too_large')
 })
 
-test('a range request reaches the provider, and its answer the client', async (t) => {
+test('a range request reaches the provider, and its answer reaches the client', async (t) => {
   const provider = await startProvider(t, (response) =>
     response.writeHead(206, { 'content-range': 'bytes 1-2/4', 'content-type': 'text/plain' }).end('bc'),
   )
@@ -396,7 +396,7 @@ test('a range request reaches the provider, and its answer the client', async (t
   )
 })
 
-test('a key with a budget gets a 403 for a call whose cost has no bound, but may make a call whose cost has one (PASS-05)', async (t) => {
+test('a key with a budget may make calls of bounded cost, and is refused with 403 for calls of unbounded cost (PASS-05)', async (t) => {
   const provider = await startProvider(
     t,
     replyWith({ model: 'm', usage: { prompt_tokens: 10, completion_tokens: 20 } }),

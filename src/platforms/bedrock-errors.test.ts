@@ -53,7 +53,7 @@ for (const [what, script] of [
     assert.deepEqual(attempts, [`aws ${what.includes('424') ? 424 : 400}`, 'alpha 200'])
   })
 
-test('any other request that Bedrock finds invalid is not tried elsewhere', async (t) => {
+test('any other request that Bedrock refuses as invalid is not tried elsewhere', async (t) => {
   const { said, attempts } = await call(t, refused(400, 'ValidationException', 'messages: too few'))
   assert.equal(said.status, 400)
   assert.match(said.json.error.message, /messages: too few/)

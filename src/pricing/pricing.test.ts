@@ -28,7 +28,7 @@ for (const [provider, model] of [
   ['groq', 'openai/gpt-oss-120b'],
   ['openai', 'gpt-5.4'],
 ] as const)
-  test(`${provider}/${model} costs the price of the table for any counts (USE-05, USE-06)`, () => {
+  test(`${provider}/${model} has the table’s price for any counts (USE-05, USE-06)`, () => {
     fc.assert(
       fc.property(
         fc.nat(2_000_000),
@@ -53,7 +53,7 @@ for (const [provider, model] of [
     )
   })
 
-test('a name that begins like a model of the table has no price, a name that ends like one has its price (USE-06)', () => {
+test('a name that only begins like a model in the table has no price; one that ends like a model has its price (USE-06)', () => {
   const google = {
     google: 'https://generativelanguage.googleapis.com',
     openrouter: 'https://openrouter.ai/api/v1',
@@ -124,7 +124,7 @@ test('unknown or contradictory usage has no cost', () => {
     assert.deepEqual(price({ provider: 'openai', model }, counts, 0).usd, null)
 })
 
-test('a quote is the cost of three thousand input tokens and one thousand output tokens at this time of day', () => {
+test('a quote is the cost of three thousand input tokens and one thousand output tokens at the present time of day', () => {
   let time = Date.UTC(2026, 10, 21, 12)
   const quote = createQuote(pricing, () => time)
   assert.ok(Math.abs(quote({ provider: 'openai', model: 'mine' })! - 0.014) < 1e-12)
@@ -153,7 +153,7 @@ test('a price applies only between its dates and at its hours', () => {
   assert.ok(Math.abs(cost - 0.003164) < 1e-9, String(cost))
 })
 
-test('the operator can set factors and fees, for its own price or for the listed one', () => {
+test('the operator can set factors and fees, for an own price or for the listed price', () => {
   const price = createPricer({
     baseUrls: {},
     own: {

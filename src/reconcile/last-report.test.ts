@@ -17,7 +17,7 @@ const line = (day: string, here: number | null, there: number | null): Compariso
 const about = { report: 'openai', provider: 'alpha', since: '2026-11-01', until: '2026-11-04', problems: [] }
 const at = new Date('2026-11-05T00:00:00Z')
 
-test('the last comparison of each report is kept, without the equal lines, and /api/health has it', async (t) => {
+test('the last comparison of each report is stored without equal lines and shown in /api/health', async (t) => {
   const data = temporaryDirectory(t)
   const gateway = await testGateway(t, { data })
   const bills = async () => (await gateway.get('/api/health')).json.bills
@@ -47,7 +47,7 @@ test('the last comparison of each report is kept, without the equal lines, and /
   assert.equal(gateway.received(), 0)
 })
 
-test('a foreign file counts as missing; of many differences, the first hundred are kept', (t) => {
+test('a foreign file counts as missing, and only the first hundred differences are stored', (t) => {
   const data = temporaryDirectory(t)
   for (const text of ['', '{', '[]', '[{"report": 1}]', 'null']) {
     writeFileSync(join(data, 'reconciled.json'), text)

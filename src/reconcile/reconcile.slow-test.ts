@@ -58,7 +58,7 @@ function makeMonth(directory: string): BilledDay[] {
   return [...billed.values()]
 }
 
-test('of a month of 100,000 calls, exactly the planted differences are named', async (t) => {
+test('exactly the planted differences are reported for a month of 100,000 calls', async (t) => {
   const directory = temporaryDirectory(t)
   const billed = makeMonth(directory)
   assert.equal(billed.length, DAYS * MODELS.length)

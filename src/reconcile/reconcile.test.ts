@@ -23,7 +23,7 @@ const named = (compared: readonly Comparison[]) =>
     .map(({ day, model, verdict, likely }) => [day, model, verdict, likely])
 
 for (const name of Object.keys(REPORTS) as ReportName[])
-  test(`the report of ${name} is fetched page by page, and equals the same record`, async (t) => {
+  test(`the report of ${name} is fetched page by page and equals the record`, async (t) => {
     const { url, asked } = await reportServer(t, billed)
     const bill = await fetchReport({ name, range, key: 'key', baseUrl: url })
     assert.deepEqual(bill.problems, [])
@@ -46,7 +46,7 @@ test('a repeated page token, a truncated page or a missing server is an error', 
   await assert.rejects(of('http://127.0.0.1:9'), /does not answer/)
 })
 
-test('a saved report may be pages of JSON, or CSV; anything odd in it is reported', () => {
+test('a saved report may be pages of JSON or CSV, and unexpected content is reported', () => {
   const page = (results: object[], more = false) => ({
     data: [{ start_time: since / 1000, results }],
     has_more: more,
@@ -81,7 +81,7 @@ test('a saved report may be pages of JSON, or CSV; anything odd in it is reporte
   assert.throws(() => readReport('openrouter', 'a,b\n1,2'), /needs columns/)
 })
 
-test('days are in UTC, whatever the time zone of this machine', (t) => {
+test('days are in UTC in any time zone of the machine', (t) => {
   const { TZ } = process.env
   t.after(() => {
     if (TZ === undefined) delete process.env.TZ
@@ -102,7 +102,7 @@ test('days are in UTC, whatever the time zone of this machine', (t) => {
   }
 })
 
-test('each kind of difference is named with its likely reason', () => {
+test('each kind of difference is reported with its likely reason', () => {
   const day = dayAt(0)
   const one = (
     model: string,

@@ -22,7 +22,7 @@ function serve(router: Router, call: RoutingInput, tokens: object = {}): [string
   return [targetId(first), lost]
 }
 
-test('sticky: prefix keeps calls that begin alike at one target, separately for each key', () => {
+test('sticky: prefix keeps calls with the same opening at one target, separately for each key', () => {
   const router = routerOf('round-robin', { route: { sticky: 'prefix' } })
   assert.equal(serve(router, said('one'))[0], 'p/a')
   assert.equal(serve(router, said('two'))[0], 'p/b')
@@ -32,7 +32,7 @@ test('sticky: prefix keeps calls that begin alike at one target, separately for 
   assert.equal(pick(routerOf('round-robin', { route: { sticky: 'session' } }), said('one')), 'p/a')
 })
 
-test('sticky: prefix goes by the session if there is one', () => {
+test('sticky: prefix uses the session if there is one', () => {
   const router = routerOf('round-robin', { route: { sticky: 'prefix' } })
   const inSession = (opening: string) => ({ ...said(opening), sessionId: 's' })
   assert.equal(serve(router, inSession('one'))[0], 'p/a')
@@ -40,13 +40,13 @@ test('sticky: prefix goes by the session if there is one', () => {
   assert.equal(serve(router, said('one'))[0], 'p/b')
 })
 
-test('sticky: prefix lets a call go to any target if no provider would cache it, because it is short or has no opening', () => {
+test('sticky: prefix does not fix the target of a call that no provider would cache, because it is short or has no opening', () => {
   const router = routerOf('round-robin', { route: { sticky: 'prefix' } })
   for (const call of [said('one', 1_023), input({ inputTokens: 9_000 })])
     assert.notEqual(serve(router, call)[0], serve(router, call)[0])
 })
 
-test('sticky: prefix lasts as long as the cache: five minutes after the last call, the provider’s own time, or an hour if the usage says so', () => {
+test('sticky: prefix lasts as long as the cache: five minutes after the last call, the provider’s configured time, or an hour if reported', () => {
   let time = 0
   const router = routerOf('round-robin', { route: { sticky: 'prefix' }, now: () => time })
   const minute = 60_000
@@ -62,7 +62,7 @@ test('sticky: prefix lasts as long as the cache: five minutes after the last cal
   assert.equal(serve(router, said('one'))[0], 'p/b')
 })
 
-test('a move costs the tokens that the conversation had cached, as far as the call could have used them and did not find them', () => {
+test('a move loses the conversation’s cached tokens that the call could have used and did not find', () => {
   const router = routerOf('priority', { route: { sticky: 'prefix' } })
   const moveTo = (model: string, tokens: object) => {
     for (const other of ['a', 'b', 'c', 'never']) if (other !== model) router.cool(target(other), 1_000)
@@ -81,7 +81,7 @@ test('a move costs the tokens that the conversation had cached, as far as the ca
   assert.equal(moveTo('a', { cached_input: null }), null, 'nothing is reported')
 })
 
-test('the cached tokens that a session lost are known for each of its agents, even on routes without sticky sessions', () => {
+test('a session’s lost cached tokens are known for each agent, even on routes without sticky sessions', () => {
   const router = routerOf('round-robin')
   const from = (agentId: string | null) => ({ ...input({}, 's'), agentId })
   assert.deepEqual(serve(router, from(null)), ['p/a', null])
@@ -89,7 +89,7 @@ test('the cached tokens that a session lost are known for each of its agents, ev
   assert.deepEqual(serve(router, from(null)), ['p/c', 2_000])
 })
 
-test('gateways exchange the conversations that changed, with the rest of their lifetime, and never overwrite a later change of their own', () => {
+test('gateways exchange changed conversations with their remaining lifetime, and never overwrite their own later changes', () => {
   let time = 0
   const [one, two] = [0, 1].map(() => new Conversations(() => time))
   one!.set('k', 'p/a', 1_000, 7)

@@ -19,7 +19,7 @@ function serve(router: Router, call: RoutingInput, by = 0): string {
   return targetId(route.candidates[by]!)
 }
 
-test('when all targets are cooling, the one that is ready soonest is tried; afterwards it is ready again (ROUTE-09)', () => {
+test('when all targets are in cooldown, the one with the earliest end is tried, and it is ready after the cooldown (ROUTE-09)', () => {
   let time = 0
   const router = routerOf('priority', { now: () => time })
   for (const [index, model] of ['a', 'b', 'c', 'never'].entries())
@@ -33,7 +33,7 @@ test('when all targets are cooling, the one that is ready soonest is tried; afte
   )
 })
 
-test('no target is lost if the clock advances between two looks at it', () => {
+test('no target is lost if the clock advances between two reads of the clock', () => {
   let time = 0
   const router = routerOf('priority', { now: () => time++ })
   for (const { model } of TARGETS) router.cool(target(model.slice(2)), 10)
@@ -41,7 +41,7 @@ test('no target is lost if the clock advances between two looks at it', () => {
     assert.equal(router.route('auto', input())!.route.candidates.length, TARGETS.length)
 })
 
-test('sticky: a session stays with the target that served first, a fallback moves it, another key does not share it', () => {
+test('sticky: a session stays with the target that served first, moves with a fallback, and is not shared with another key', () => {
   const router = routerOf('round-robin', { route: { sticky: 'session' } })
   const session = input({}, 's')
   assert.equal(serve(router, session), 'p/a')
@@ -59,7 +59,7 @@ test('sticky: a session stays with the target that served first, a fallback move
   assert.equal(pick(router, session), elsewhere)
 })
 
-test('sticky: if several calls of a session begin together, the first to be served decides its target; a failed one decides nothing', () => {
+test('sticky: if several calls of a session begin together, the first served call decides the target, and failed calls do not', () => {
   const router = routerOf('round-robin', { route: { sticky: 'session' } })
   const session = input({}, 's')
   const [one, two, three] = [1, 2, 3].map(() => router.route('auto', session)!)
@@ -70,7 +70,7 @@ test('sticky: if several calls of a session begin together, the first to be serv
   assert.equal(pick(router, session), 'p/b')
 })
 
-test('sticky: twenty thousand sessions are remembered, and the least recent ones are forgotten', () => {
+test('sticky: twenty thousand sessions are stored, and the least recent ones are dropped', () => {
   const router = routerOf('round-robin', { route: { sticky: 'session' } })
   for (let n = 0; n <= 20_000; n++) serve(router, input({}, `s${n}`))
   assert.equal(decision(router, input({}, 's0')).cause, 'round-robin')
@@ -112,7 +112,7 @@ for (const [name, traits, cause, first] of BY_RULE)
     assert.equal(pick(router, input(traits)), first)
   })
 
-test('rules: a target that a rule excludes is skipped and never a fallback; turns and sessions are counted for each selection of targets', () => {
+test('rules: a target excluded by a rule is skipped and never a fallback, and each selection of targets has its own turns and sessions', () => {
   const router = routerOf('round-robin', { route: { rules: RULES, sticky: 'session' } })
   const cheap = input({ effort: 'low' }, 's')
   const { route } = router.route('auto', cheap)!
@@ -134,7 +134,7 @@ const MODELS = {
   'p/never': { context: 50 },
 }
 
-test('capabilities: a call goes only to targets that can serve it; the others are skipped with the reason (ROUTE-12)', () => {
+test('capabilities: only targets that can serve a call are candidates, and the rest are skipped with the reason (ROUTE-12)', () => {
   const router = routerOf('priority', { models: MODELS })
   const traits = { tools: true, images: true, inputTokens: 80 }
   const { candidates, decision } = router.route('auto', input(traits))!.route
@@ -150,7 +150,7 @@ test('capabilities: a call goes only to targets that can serve it; the others ar
   assert.equal(pick(router, input({ inputTokens: 100 })), 'p/a', 'as long as the context is not too long')
 })
 
-test('capabilities: a rule that leaves no capable target does not apply; if no target is capable, the call is refused (ROUTE-12)', () => {
+test('capabilities: a rule without capable targets does not apply, and a call without capable targets is refused (ROUTE-12)', () => {
   const rules = [
     { when: { tools: true }, use: { target: 'p/a' } },
     { when: { tools: true }, use: { tier: 'cheap' } },
@@ -166,7 +166,7 @@ test('capabilities: a rule that leaves no capable target does not apply; if no t
   })
 })
 
-test('a direct id is never rerouted or refused, and has its model’s tier (ROUTE-02, ROUTE-12)', () => {
+test('a direct id is never rerouted or refused, and has the tier of its model (ROUTE-02, ROUTE-12)', () => {
   const router = routerOf('priority', { models: { 'p/a': { ...MODELS['p/a'], tier: 'mine' } } })
   const { route } = router.route('p/a', input({ tools: true, inputTokens: 10_000 }))!
   assert.deepEqual([route.candidates, route.strategy], [[{ ...target('a'), tier: 'mine' }], 'direct'])
@@ -182,7 +182,7 @@ test('a route without rules and limits does not inspect its calls', () => {
   assert.equal(pick(router, call), 'p/a')
 })
 
-test('resolve says what its forecast depends on, and why a target is skipped (ROUTE-11)', () => {
+test('resolve names the conditions of its forecast and the reason for each skipped target (ROUTE-11)', () => {
   const of = (strategy: string, route: object, models = {}) =>
     routerOf(strategy, { route, models }).resolve('auto')!
   const facts = ({ deterministic, depends_on }: ReturnType<typeof of>) => [deterministic, depends_on]
@@ -214,7 +214,7 @@ test('resolve says what its forecast depends on, and why a target is skipped (RO
   assert.deepEqual([resolved_model, deterministic, tier], ['never', false, 'cheap'])
 })
 
-test('for any call, each target of the table is a candidate or skipped, none is chosen twice, and none from elsewhere (ROUTE-04)', () => {
+test('for any call, each target of the route is either a candidate or skipped, exactly once, and no others appear (ROUTE-04)', () => {
   const shapes = fc.record({
     tools: fc.boolean(),
     images: fc.boolean(),

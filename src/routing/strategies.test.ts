@@ -22,7 +22,7 @@ function loaded(...[strategy, setup]: Parameters<typeof routerOf>): ReturnType<t
 }
 
 for (const strategy of STRATEGIES)
-  test(`${strategy}: over ${N} picks each share is within 3 sigma of what resolve says, and exact where it is certain (ROUTE-10, ROUTE-11)`, () => {
+  test(`${strategy}: over ${N} picks each share is within 3 sigma of the share in resolve, and exact if that is certain (ROUTE-10, ROUTE-11)`, () => {
     const router = loaded(strategy, { seed: 8 })
     const { candidates } = router.resolve('auto')!
     const expected = candidates.map(() => 0)
@@ -42,7 +42,7 @@ for (const strategy of STRATEGIES)
     }
   })
 
-test('the shares that resolve reports are the weights for weighted, and equal ones for random (ROUTE-11)', () => {
+test('resolve reports the weights as shares for weighted, and equal shares for random (ROUTE-11)', () => {
   const shares = (strategy: string) =>
     routerOf(strategy)
       .resolve('auto')!
@@ -51,7 +51,7 @@ test('the shares that resolve reports are the weights for weighted, and equal on
   assert.deepEqual(shares('random'), [0.25, 0.25, 0.25, 0.25])
 })
 
-test('random: every order is as likely as any other, within 3 sigma (ROUTE-10)', () => {
+test('random: all orders are equally likely, within 3 sigma (ROUTE-10)', () => {
   const router = routerOf('random', { seed: 3 })
   const orders = new Map<string, number>()
   for (let n = 0; n < N; n++) {
@@ -73,7 +73,7 @@ test('round-robin: the rotation is exact over 20,000 picks; priority always begi
   }
 })
 
-test('cheapest: targets are ordered by price; one without a known price is last, equal ones keep the table’s order (ROUTE-10)', () => {
+test('cheapest: targets are ordered by price, unknown prices come last, and equal prices keep the table’s order (ROUTE-10)', () => {
   const order = (models: object) =>
     routerOf('cheapest', { models })
       .route('auto', input())!
@@ -92,7 +92,7 @@ test('cheapest: targets are ordered by price; one without a known price is last,
   assert.equal(routerOf('cheapest').resolve('auto')!.deterministic, true)
 })
 
-test('fastest: each target is tried once, then the quickest is used; a slow one is tried again after five minutes (ROUTE-10)', () => {
+test('fastest: each target is tried once, then the fastest is used, and a slow target is tried again after five minutes (ROUTE-10)', () => {
   let time = 0
   const router = routerOf('fastest', { now: () => time })
   const call = (ms: (model: string) => number) => {
@@ -124,7 +124,7 @@ test('fastest: each target is tried once, then the quickest is used; a slow one 
   assert.equal(call(usual), 'a', 'measured too long ago, so not known any more')
 })
 
-test('fastest: while a target’s first answer is awaited, calls go to untried targets, then to the least busy (ROUTE-10)', () => {
+test('fastest: while a target’s first answer is pending, untried targets are chosen, and then the least busy (ROUTE-10)', () => {
   const router = routerOf('fastest')
   const open = [1, 2, 3, 4, 5].map(() => router.route('auto', input())!)
   assert.deepEqual(
@@ -136,7 +136,7 @@ test('fastest: while a target’s first answer is awaited, calls go to untried t
   assert.equal(pick(router), 'p/c', 'slow or not, it is the only one that is known to answer')
 })
 
-test('fastest: a try without an answer does not count as a measurement; the next one is made half a minute later (ROUTE-10)', () => {
+test('fastest: an unanswered attempt does not count as a measurement, and the next attempt is made half a minute later (ROUTE-10)', () => {
   let time = 0
   const router = routerOf('fastest', { now: () => time })
   const fail = () => {
@@ -154,7 +154,7 @@ test('fastest: a try without an answer does not count as a measurement; the next
   assert.equal(pick(router), 'p/a')
 })
 
-test('least-busy: of two drawn the one with fewer open attempts; the busiest of all is never first (ROUTE-10)', () => {
+test('least-busy: the drawn target with fewer open attempts comes first, and the busiest of all never does (ROUTE-10)', () => {
   const router = loaded('least-busy')
   const { candidates, depends_on, deterministic } = router.resolve('auto')!
   // Of six pairs, b and never win two each and share one. c wins one pair, a none.
@@ -198,7 +198,7 @@ for (const strategy of STRATEGIES)
   })
 
 for (const strategy of STRATEGIES)
-  test(`${strategy}: for any targets, load, latencies and prices the order is a permutation, and only a strategy that says so draws at random or looks at load`, () => {
+  test(`${strategy}: for any targets, load, latencies and prices the order is a permutation, and only strategies that declare it use random numbers or load`, () => {
     const facts = fc.record({
       weight: fc.nat(100),
       open: fc.nat(5),

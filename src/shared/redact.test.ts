@@ -9,7 +9,7 @@ import { ALL } from '../dialects/test-samples.ts'
 import { ask, slowness, type TestGateway, testGateway } from '../test/test-gateway.ts'
 import { createKeySearch, createMask } from './redact.ts'
 
-test('a secret that begins with another secret is masked first, whatever the order of the list (KEEP-01)', () => {
+test('a secret that begins with another secret is masked first, in any order of the list (KEEP-01)', () => {
   const [short, long] = ['sk-shared', 'sk-shared/of-beta']
   for (const secrets of [
     [short, long],
@@ -20,7 +20,7 @@ test('a secret that begins with another secret is masked first, whatever the ord
   }
 })
 
-test('when a provider echoes a key that begins like another key, the client sees neither (KEEP-02)', async (t) => {
+test('when a provider echoes a key that begins like another key, the client sees neither key (KEEP-02)', async (t) => {
   const secrets = new Map([
     ['alpha', 'sk-shared'],
     ['beta', 'sk-shared-and-the-rest'],
@@ -71,7 +71,7 @@ function assertNoKey(text: string, where: string): void {
   }
 }
 
-test('a key is masked however JSON spells it, and the rest of the JSON stays the same (KEEP-02)', () => {
+test('a key is masked in every JSON spelling, and the rest of the JSON stays the same (KEEP-02)', () => {
   const mask = createMask([KEY])
   const holdsKey = createKeySearch(KEY)
   for (const [name, spelled] of Object.entries(SPELLINGS))
@@ -93,7 +93,7 @@ test('a key is masked however JSON spells it, and the rest of the JSON stays the
   }
 })
 
-test('the search for a key takes no longer in a text that was made to slow it down (FLOW-10)', () => {
+test('a hostile text does not slow down the search for a key (FLOW-10)', () => {
   const mask = createMask(['sk-of-alpha-0123456789'])
   const long = 2 ** 20
   for (const piece of [
@@ -114,7 +114,7 @@ test('the search for a key takes no longer in a text that was made to slow it do
 })
 
 for (const [name, , samples] of ALL.filter(([name]) => name in DIALECTS))
-  test(`${name}: a key that an answer repeats is masked, whole and streamed, in headers, errors and stored answers (KEEP-01, KEEP-02)`, async (t) => {
+  test(`${name}: a key repeated by a provider is masked in whole and streamed answers, headers, errors and stored answers (KEEP-01, KEEP-02)`, async (t) => {
     const gateway = await testGateway(t, {
       dialects: { alpha: [name] },
       config: 'routes: { auto: { targets: [ { model: alpha/m } ] } }\nartifacts: { bodies: true }',

@@ -36,14 +36,14 @@ const CASES = {
 } as const
 
 for (const [spends, requests] of Object.entries(CASES))
-  test(`requests that spend: ${spends}`, () => {
+  test(`lists the requests that spend: ${spends}`, () => {
     for (const request of requests) {
       const [method = '', path = ''] = request.split(' ')
       assert.equal(spendsOf(method, path), spends, request)
     }
   })
 
-test('only a POST to count tokens is recognized as a count', () => {
+test('only a POST counts as a counting request', () => {
   assert.ok(countsTokens('POST', 'messages/count_tokens'))
   assert.ok(!countsTokens('GET', 'messages/count_tokens'))
   assert.ok(!countsTokens('POST', 'messages'))

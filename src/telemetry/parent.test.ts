@@ -78,7 +78,7 @@ test('an invalid traceparent is ignored: the call starts a new trace (TRACE-05)'
   assert.ok(all.some(({ trace }) => trace === TRACE))
 })
 
-test('a caller’s decision not to sample a trace is followed; with follow_caller: false `sample` decides (TRACE-05, TRACE-06)', async (t) => {
+test('the caller’s decision not to sample a trace is followed, unless follow_caller is false and `sample` decides (TRACE-05, TRACE-06)', async (t) => {
   const { url, spans } = await collector(t)
   const unsampled = { traceparent: `00-${TRACE}-${SPAN}-00` }
   const follows = await traced(t, url, 'sample: 1')
@@ -95,7 +95,7 @@ test('a caller’s decision not to sample a trace is followed; with follow_calle
   assert.equal(spans().length, 4, 'the caller wants it')
 })
 
-test('each attempt sends its trace to a provider that is marked for it, and to no other, in every dialect (TRACE-05)', async (t) => {
+test('in every dialect, each attempt sends its trace only to a provider with `trace: true` (TRACE-05)', async (t) => {
   const { url, spans } = await collector(t)
   const mock = await createMockProviders()
   t.after(() => mock.close())

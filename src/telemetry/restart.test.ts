@@ -27,7 +27,7 @@ async function serve(t: TestContext, config: string) {
   return { child, url }
 }
 
-test('a call that a killed gateway left open appears after the restart, marked, in the trace of its caller (TRACE-01, TRACE-05)', async (t) => {
+test('a call that a killed gateway left open appears after the restart in its caller’s trace, marked as interrupted (TRACE-01, TRACE-05)', async (t) => {
   const { url, spans } = await collector(t)
   let arrived = () => {}
   const arrival = new Promise<void>((done) => {

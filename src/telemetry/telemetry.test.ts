@@ -16,7 +16,7 @@ const traced = (t: TestContext, endpoint: string, more: object = {}, settings = 
     ...more,
   })
 
-test('the trace equals the record attempt by attempt: answers, streams, fallbacks, failures (TRACE-01, TRACE-02)', async (t) => {
+test('the trace equals the record, attempt by attempt, for answers, streams, fallbacks and failures (TRACE-01, TRACE-02)', async (t) => {
   const { url, spans } = await collector(t)
   const gateway = await traced(t, url, { providers: { alpha: fail(500), beta: answer() } })
   await gateway.chat(ask('auto'), { 'x-session-id': 'trace' })
@@ -80,7 +80,7 @@ test('a collector that is dead, slow or refusing changes no answer and no record
   }
 })
 
-test('no prompt, answer or key is in a trace; a secret header goes to the collector alone (TRACE-04)', async (t) => {
+test('a trace contains no prompt, answer or key, and a secret header is sent only to the collector (TRACE-04)', async (t) => {
   const { url, bodies, headers, spans } = await collector(t)
   const gateway = await traced(t, url, { env: { OTEL_KEY: 'x-key=sesame,x-b=2' } }, 'headers: $OTEL_KEY')
   await gateway.chat(ask('auto'), { authorization: 'Bearer client-secret', 'x-session-id': 's-1' })
@@ -97,7 +97,7 @@ test('no prompt, answer or key is in a trace; a secret header goes to the collec
   )
 })
 
-test('traces hold requests and answers only if enabled, in the form of artifacts: without keys (TRACE-04)', async (t) => {
+test('traces contain requests and answers only if enabled, without keys, as in artifacts (TRACE-04)', async (t) => {
   for (const content of [false, true]) {
     const { url, bodies, spans } = await collector(t)
     const gateway = await traced(t, url, {

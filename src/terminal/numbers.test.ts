@@ -23,7 +23,7 @@ for (const [usd, text] of [
   [999.6, '$1,000'],
   [1234567.8, '$1,234,568'],
 ] as const)
-  test(`${usd} US dollars are ${text}`, () => {
+  test(`formats ${usd} US dollars as ${text}`, () => {
     assert.equal(dollars(usd), text)
     assert.equal(dollars(usd, true), `≥ ${text.replace(/^<.*/, '$0')}`)
   })

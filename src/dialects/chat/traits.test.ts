@@ -25,12 +25,12 @@ const ROWS: readonly [string, object, Partial<ChatTraits>][] = [
 ]
 
 for (const [name, body, expected] of ROWS)
-  test(`the shape of a request with ${name}`, () => {
+  test(`reads the traits of a request with ${name}`, () => {
     const traits = new ChatTraits(body as Record<string, unknown>)
     for (const [key, value] of Object.entries(expected)) assert.equal(traits[key as keyof ChatTraits], value)
   })
 
-test('tokens are estimated from messages and tools, without pictures and the rest of the body', () => {
+test('token estimates count messages and tools, but not pictures and the rest of the body', () => {
   const words = 'the quick brown fox jumps over the lazy dog '.repeat(100)
   const tokens = (body: Record<string, unknown>) => new ChatTraits(body).inputTokens
   const plain = tokens({ messages: [{ role: 'user', content: words }] })
@@ -45,7 +45,7 @@ test('tokens are estimated from messages and tools, without pictures and the res
   assert.ok(tokens({ messages: [{ role: 'user', content: words }], tools: [tool] }) > 1.9 * plain)
 })
 
-test('a long text is estimated from samples: quickly, and to within a fiftieth if the text is uniform', () => {
+test('a long text is estimated quickly from samples, with an error below 2% if the text is uniform', () => {
   const words = 'const answer = await fetch(url); // where this request ends, the log will say\n'
   const tokens = (times: number) =>
     new ChatTraits({ messages: [{ role: 'user', content: words.repeat(times) }] }).inputTokens
@@ -53,7 +53,7 @@ test('a long text is estimated from samples: quickly, and to within a fiftieth i
   assert.ok(Math.abs(tokens(100_000) / 100_000 / perLine - 1) < 0.02)
 })
 
-test('the shape of any body can be read', () => {
+test('the traits of any body can be read', () => {
   fc.assert(
     fc.property(
       fc.dictionary(fc.constantFrom('messages', 'tools', 'functions', 'reasoning'), fc.jsonValue()),

@@ -73,7 +73,7 @@ test('the official client asks for base64 by default and reads the numbers from 
   assert.deepEqual(data[0]!.embedding, [...new Float32Array(numbers)])
 })
 
-test('a call falls back only to the same model, and the reason is recorded; the operator may allow others (EMB-02)', async (t) => {
+test('a call falls back only to the same model, with the reason recorded, unless the operator allows other models (EMB-02)', async (t) => {
   const targets = '[ { model: alpha/m }, { model: beta/other }, { model: beta/org/m } ]'
   const config = `routes: { vectors: { targets: ${targets} }, any: { embeddings: any_model, targets: ${targets} } }
 resilience: { cooldown: 0s }`
@@ -101,7 +101,7 @@ resilience: { cooldown: 0s }`
   )
 })
 
-test('an answer with the vectors of many texts as numbers is not too large', async (t) => {
+test('an answer with the vectors of many texts, as numbers, is accepted', async (t) => {
   const { embed, upstream } = await start(t)
   const vector = `[${'0.0125,'.repeat(1_535)}1]`
   const text = `{"object":"list","data":[${Array(1_000).fill(`{"embedding":${vector}}`).join()}],"model":"m"}`
@@ -110,7 +110,7 @@ test('an answer with the vectors of many texts as numbers is not too large', asy
   assert.deepEqual([answer.status, answer.text.length], [200, text.length])
 })
 
-test('pictures are priced by usage or by the picture; without a price their cost is unknown, never 0 (IMG-01)', async (t) => {
+test('pictures are priced by usage or per picture, and without a price their cost is unknown, never 0 (IMG-01)', async (t) => {
   const config = `models:
   alpha/tokens: { type: image, price: { input: 5, output: 40 } }
   alpha/pieces: { type: image, price: { input: 0, output: 0, image: 0.04 } }`
@@ -151,7 +151,7 @@ test('streamed pictures arrive byte for byte, and a broken stream ends with an e
   assert.deepEqual((await recordOf(failed)).error_code, 'c')
 })
 
-test('refused requests get OpenAI’s shape and reach no provider; a provider’s refusal keeps its words', async (t) => {
+test('a refused request reaches no provider and has an error in OpenAI’s format; a provider’s refusal keeps its message', async (t) => {
   const { embed, draw, upstream, get, received } = await start(t)
   for (const [answer, status, code] of [
     [await embed('{'), 400, 'invalid_json'],

@@ -91,7 +91,7 @@ const TOOLS = [
 const DONE = gemini([{ text: 'done' }], {}, { finishReason: 'STOP' })
 
 for (const isStream of [true, false])
-  test(`messages at Gemini, ${isStream ? 'streamed' : 'whole'}: thoughts, text, parallel calls, usage; the signature returns byte by byte (DIAL-08)`, async (t) => {
+  test(`messages at Gemini, ${isStream ? 'streamed' : 'whole'}: the client reads thoughts, text, parallel calls and usage, and the signature returns byte for byte (DIAL-08)`, async (t) => {
     const gateway = await crossed(t, 'gemini', isStream ? sse(...STREAM) : json(WHOLE))
     const asked = {
       model: 'auto',
@@ -182,7 +182,7 @@ for (const isStream of [true, false])
     assert.deepEqual((await gateway.newest()).attempt_log[0].losses, ['tool_result.media'])
   })
 
-test('from Gemini 3 on, pictures and files of a tool result are put inside it, and effort is a level', async (t) => {
+test('from Gemini 3 on, a tool result contains its pictures and files, and effort becomes a level', async (t) => {
   const gateway = await crossed(t, 'gemini', json(DONE), 'gemini-3-pro')
   const call = { type: 'tool_use' as const, id: 'toolu_1', name: 'Bash', input: {} }
   const image = {
@@ -209,7 +209,7 @@ test('from Gemini 3 on, pictures and files of a tool result are put inside it, a
   assert.deepEqual((await gateway.newest()).attempt_log[0].losses, [])
 })
 
-test('chat at Gemini, streamed: calls have arguments that are complete JSON; usage and the reason for the end arrive', async (t) => {
+test('chat at Gemini, streamed: calls have complete JSON arguments, and usage and the finish reason arrive', async (t) => {
   const gateway = await crossed(t, 'gemini', sse(...STREAM))
   const tools = [{ type: 'function' as const, function: { name: 'Bash', parameters: { type: 'object' } } }]
   const stream = gateway.openai.chat.completions.stream({
@@ -247,7 +247,7 @@ test('chat at Gemini, streamed: calls have arguments that are complete JSON; usa
   assert.equal(blocked.choices[0]!.finish_reason, 'content_filter')
 })
 
-test('errors of Gemini, and streams that it breaks, are errors for clients of other dialects', async (t) => {
+test('errors and broken streams of Gemini are errors for clients of other dialects', async (t) => {
   const gateway = await crossed(
     t,
     'gemini',
@@ -331,7 +331,7 @@ const CLAUDE_STREAM = [
 ]
 
 for (const isStream of [true, false])
-  test(`Gemini at messages, ${isStream ? 'streamed' : 'whole'}: thinking returns to Anthropic byte by byte, also from clients that drop thoughts (DIAL-08)`, async (t) => {
+  test(`Gemini at messages, ${isStream ? 'streamed' : 'whole'}: Anthropic receives its thinking back byte for byte, even from clients that drop thoughts (DIAL-08)`, async (t) => {
     const gateway = await crossed(t, 'messages', isStream ? sse(...CLAUDE_STREAM) : json(CLAUDE))
     const asked = {
       model: 'auto',
@@ -410,7 +410,7 @@ for (const isStream of [true, false])
     }
   })
 
-test('Gemini at chat: calls and results without ids pass, errors have Google’s shape, and the answer is a list unless events are asked for', async (t) => {
+test('Gemini at chat: calls and results without ids pass, errors have Google’s format, and a stream is a list unless events are requested', async (t) => {
   const said = (message: object, finish_reason: string) => ({
     model: 'm',
     choices: [{ message, finish_reason }],
@@ -484,7 +484,7 @@ test('Gemini at chat: calls and results without ids pass, errors have Google’s
   })
 })
 
-test('two gateways in a row: encrypted thoughts for Google’s clients are read once, and usage that does not fit is named (DIAL-04, DIAL-08)', () => {
+test('two gateways in a row: Google’s clients read encrypted thoughts only once, and usage that does not fit is named as lost (DIAL-04, DIAL-08)', () => {
   const chunk = (delta: object, more: object = {}) => ({
     model: 'm',
     choices: [{ index: 0, delta, ...more }],

@@ -56,7 +56,7 @@ const RIGHT = 'wb-right-key-of-the-test'
 const digest = createHash('sha256').update(RIGHT).digest('hex')
 const KEYED = `${ONE}\nkeys: [ { name: k, role: admin, digest: "sha256:${digest}" } ]`
 
-test('the provider gets the client’s bytes, query and headers below the model of the target, and only the gateway’s key (GEM-01, GEM-02)', async (t) => {
+test('the provider receives the client’s bytes, query and headers at the target model’s path, and only the gateway’s key (GEM-01, GEM-02)', async (t) => {
   const log: string[] = []
   const note = (fields: object, said: string) => void log.push(JSON.stringify([fields, said]))
   const { get, upstream, data } = await start(t, {
@@ -109,7 +109,7 @@ test('the provider gets the client’s bytes, query and headers below the model 
   for (const text of [...log, ...written]) assert.ok(!text.includes(RIGHT))
 })
 
-test('a wrong key, or two different keys, get a 401 in Google’s shape (GEM-01)', async (t) => {
+test('a wrong key, or two different keys, are refused with a 401 in Google’s format (GEM-01)', async (t) => {
   const { send, received } = await start(t, { config: KEYED })
   for (const [headers, query] of [
     [{}, ''],
@@ -124,7 +124,7 @@ test('a wrong key, or two different keys, get a 401 in Google’s shape (GEM-01)
   assert.equal(received(), 0)
 })
 
-test('thoughts count as output and cached tokens as input, each at its price (GEM-05, USE-05)', async (t) => {
+test('thoughts count as output and cached tokens as input, each at its own price (GEM-05, USE-05)', async (t) => {
   const gateway = await start(t, { providers: { alpha: whole } })
   const { tokens, cost_usd } = await gateway.recordOf(await gateway.send('generateContent', ask()))
   assert.deepEqual(tokens, {
@@ -148,7 +148,7 @@ test('thoughts count as output and cached tokens as input, each at its price (GE
   }
 })
 
-test('a stream of events arrives byte for byte, and a stream in the form of a list arrives whole (GEM-03, GEM-05)', async (t) => {
+test('a stream of events arrives byte for byte, and a stream sent as a list arrives whole (GEM-03, GEM-05)', async (t) => {
   const gateway = await start(t)
   gateway.upstream.alpha!.script = stream(samples.stream('theirs'))
   const streamed = await events(gateway)
@@ -176,7 +176,7 @@ test('a stream of events arrives byte for byte, and a stream in the form of a li
   assert.equal((await gateway.send('streamGenerateContent', ask())).status, 502)
 })
 
-test('a stream that breaks or ends too early ends with Google’s error, and never looks complete (GEM-04, DIAL-05)', async (t) => {
+test('a stream that breaks or ends too early never looks complete: Google’s error ends it (GEM-04, DIAL-05)', async (t) => {
   const gateway = await start(t)
   const [begin = ''] = samples.stream('m').split(': a comment')
   for (const [script, code, status] of [
@@ -208,7 +208,7 @@ test('a stream that breaks or ends too early ends with Google’s error, and nev
   assert.deepEqual([record.state, record.error_code], ['failed', 'UNAVAILABLE'])
 })
 
-test('an answer may end for a tool call, the length, safety or a blocked prompt; none of them breaks the call (GEM-06)', async (t) => {
+test('an answer that ends for a tool call, the length, safety or a blocked prompt does not break the call (GEM-06)', async (t) => {
   const gateway = await start(t, { config: `cache: { enabled: true }\n${ONE}` })
   const candidate = (finishReason: string) => ({
     candidates: [{ content: { parts: [{ text: 'x' }] }, finishReason }],
@@ -238,7 +238,7 @@ test('an answer may end for a tool call, the length, safety or a blocked prompt;
   assert.notEqual(other.headers.get('x-gateway-cache'), 'HIT', 'the model is in the path')
 })
 
-test('overloaded, limited, a wrong key and an unknown model move on to the next target (GEM-04)', async (t) => {
+test('an overloaded provider, a rate limit, a wrong key and an unknown model lead to the next target (GEM-04)', async (t) => {
   const badKey = errorOf(400, 'INVALID_ARGUMENT', { details: [{ reason: 'API_KEY_INVALID' }] })
   const unknown = { error: { code: 404, message: 'models/m is not found', status: 'NOT_FOUND' } }
   const gateway = await start(t, {
@@ -263,7 +263,7 @@ test('overloaded, limited, a wrong key and an unknown model move on to the next 
   assert.doesNotMatch(JSON.stringify(refused), /-secret/)
 })
 
-test('a provider’s refusal arrives word for word, with its list; errors in other shapes get Google’s (GEM-04)', async (t) => {
+test('a provider’s refusal arrives word for word with its list, and errors in other formats are converted to Google’s (GEM-04)', async (t) => {
   const gateway = await start(t)
   const refusal = JSON.stringify(errorOf(400, 'INVALID_ARGUMENT', { details: [{ field: 'x' }] }), null, 2)
   for (const text of [refusal, `[${refusal}]`]) {
@@ -280,7 +280,7 @@ test('a provider’s refusal arrives word for word, with its list; errors in oth
   assert.deepEqual([limited.status, limited.headers.get('retry-after')], [429, '30'])
 })
 
-test('the gateway’s own errors have Google’s shape with code, request id and wait, and cause no request to a provider (GEM-04)', async (t) => {
+test('the gateway’s own errors have Google’s format with code, request id and waiting time, and no provider is called (GEM-04)', async (t) => {
   const { send, get, received } = await start(t, {
     config: `${KEYED.replace('role: admin,', 'role: admin, rate: { requests: 8, per: 1h },')}`,
   })
@@ -326,7 +326,7 @@ test('the gateway’s own errors have Google’s shape with code, request id and
   assert.equal(received(), 0)
 })
 
-test('an unknown id goes to the default provider of its dialect, or gets a 404 (GEM-07)', async (t) => {
+test('an unknown id is routed to the default provider of its dialect, or refused with 404 (GEM-07)', async (t) => {
   const gateway = await start(t, {
     providers: { alpha: whole },
     config: `defaults: { gemini: auto }\n${ONE}`,
@@ -340,7 +340,7 @@ test('an unknown id goes to the default provider of its dialect, or gets a 404 (
   )
 })
 
-test('a route without a target that speaks Gemini gets a 400 that says what would help, and causes no inference', async (t) => {
+test('a route without a target that speaks Gemini is refused with a 400 that explains a remedy, without an inference', async (t) => {
   const gateway = await start(t, { providers: { alpha: answer() }, dialects: { alpha: ['embeddings'] } })
   const { status, json } = await gateway.send('generateContent', ask())
   assert.deepEqual([status, json.error.status], [400, 'INVALID_ARGUMENT'])
@@ -348,7 +348,7 @@ test('a route without a target that speaks Gemini gets a 400 that says what woul
   assert.equal(gateway.received(), 0)
 })
 
-test('a count is relayed with its model, or estimated over all parts and tools and marked as an estimate; it has no record (GEM-08, CNT-01)', async (t) => {
+test('a counting request leaves no record: it is relayed with its model, or estimated over all parts and tools and marked as an estimate (GEM-08, CNT-01)', async (t) => {
   const gateway = await start(t, {
     providers: { alpha: json(200, { totalTokens: 14, ofTomorrow: 1 }), beta: answer() },
     dialects: { alpha: ['gemini'], beta: ['chat'] },
@@ -397,7 +397,7 @@ test('a count is relayed with its model, or estimated over all parts and tools a
   assert.deepEqual((await gateway.get('/api/usage/request-logs')).json.data, [])
 })
 
-test('Google’s clients get the list of models, and a single model, in Google’s shape (GEM-09)', async (t) => {
+test('Google’s clients receive the model list and single models in Google’s format (GEM-09)', async (t) => {
   const { get } = await start(t)
   const headers = { 'x-goog-api-client': 'google-genai-sdk/9' }
   const { json } = await get('/v1beta/models?pageSize=50', { headers })
@@ -413,7 +413,7 @@ test('Google’s clients get the list of models, and a single model, in Google�
   assert.equal((await get('/v1beta/models')).json.models[0].strategy, 'priority')
 })
 
-test('answer_model: requested renames modelVersion in an answer, in each event and in a list', async (t) => {
+test('answer_model: requested replaces modelVersion in an answer, in each event and in a list', async (t) => {
   const gateway = await start(t, {
     config: 'routes: { auto: { answer_model: requested, targets: [ { model: alpha/m } ] } }',
   })
@@ -429,7 +429,7 @@ test('answer_model: requested renames modelVersion in an answer, in each event a
   )
 })
 
-test('rules and capabilities see tools, pictures (those from tools too), thinking and signed thoughts', () => {
+test('rules and capabilities see tools, pictures (also from tools), thinking and signed thoughts', () => {
   const picture = { inlineData: { mimeType: 'image/png', data: 'A'.repeat(100_000) } }
   const said = (...parts: unknown[]) => ({ contents: [{ role: 'user', parts }] })
   const thinking = (thinkingConfig: object) => ({ ...said(), generationConfig: { thinkingConfig } })

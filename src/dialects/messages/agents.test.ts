@@ -36,7 +36,7 @@ const whole: Script = (response) => response.end(samples.answer('m', { input_tok
 const records = async ({ get }: TestGateway): Promise<unknown[]> =>
   (await get('/api/usage/request-logs')).json.data
 
-test('a count is relayed with model, query and headers, and leaves no record (CNT-01, CNT-02, PURE-01)', async (t) => {
+test('a counting request is relayed with model, query and headers, and leaves no record (CNT-01, CNT-02, PURE-01)', async (t) => {
   const gateway = await start(t, { providers: { alpha: json(200, { input_tokens: 14, of_tomorrow: 1.0 }) } })
   const { status, text, headers } = await post(gateway, `${COUNT}?beta=true`, asked(), {
     'anthropic-beta': 'token-counting-2024-11-01',
@@ -54,7 +54,7 @@ test('a count is relayed with model, query and headers, and leaves no record (CN
   assert.match((await gateway.get('/metrics')).text, /^waybill_open_calls 0$/m)
 })
 
-test('if no provider can count, the tokens of all blocks and tools are estimated, and the count is marked as an estimate (CNT-02)', async (t) => {
+test('if no provider can count, all blocks and tools are estimated, and the count is marked as an estimate (CNT-02)', async (t) => {
   const gateway = await start(t, {
     providers: { alpha: whole, beta: answer() },
     dialects: { alpha: ['messages'] },
@@ -103,7 +103,7 @@ test('if no provider can count, the tokens of all blocks and tools are estimated
   assert.deepEqual(await records(gateway), [])
 })
 
-test('25 counts at once are answered, beyond rate and budget; a refusal has the provider’s words (CNT-03, CNT-04)', async (t) => {
+test('25 simultaneous counts are answered despite an exhausted rate and budget, and a refusal has the provider’s message (CNT-03, CNT-04)', async (t) => {
   const digest = createHash('sha256').update('a-key-of-tests').digest('hex')
   const gateway = await start(t, {
     providers: {
@@ -134,7 +134,7 @@ keys: [ { name: k, role: admin, digest: "sha256:${digest}", rate: { requests: 1,
   assert.equal(gateway.received(), before)
 })
 
-test('the model list and its errors are Anthropic’s for a caller that sends anthropic-version, and OpenAI’s for all others (MSG-22)', async (t) => {
+test('the model list and its errors have Anthropic’s format for callers that send anthropic-version, and OpenAI’s for all others (MSG-22)', async (t) => {
   const gateway = await start(t)
   const headers = { 'anthropic-version': '2023-06-01' }
   const { json } = await gateway.get('/v1/models?limit=1000', { headers })
@@ -158,7 +158,7 @@ test('the model list and its errors are Anthropic’s for a caller that sends an
   assert.equal((await gateway.get('/v1/models/none')).json.error.code, 'model_not_found')
 })
 
-test('/api/hello needs no key, and does not count as a call (MSG-21)', async (t) => {
+test('/api/hello needs no key and is not counted as a call (MSG-21)', async (t) => {
   const digest = createHash('sha256').update('k').digest('hex')
   const gateway = await start(t, { config: `${AUTO}\nkeys: [ { name: k, digest: "sha256:${digest}" } ]` })
   const { status, text } = await gateway.get('/api/hello', { method: 'HEAD' })
@@ -167,7 +167,7 @@ test('/api/hello needs no key, and does not count as a call (MSG-21)', async (t)
   assert.equal(gateway.received(), 0)
 })
 
-test('the same key may be sent twice; two different keys are refused', async (t) => {
+test('a request may contain the same key twice, but not two different keys', async (t) => {
   const digest = createHash('sha256').update('right').digest('hex')
   const gateway = await start(t, {
     providers: { alpha: whole },
@@ -188,7 +188,7 @@ test('the same key may be sent twice; two different keys are refused', async (t)
   assert.equal(gateway.received(), 4)
 })
 
-test('an unknown id goes to the default provider of its dialect, or gets a 404 (MSG-23)', async (t) => {
+test('an unknown id is routed to the default provider of its dialect, or refused with 404 (MSG-23)', async (t) => {
   const gateway = await start(t, {
     providers: { alpha: whole, beta: answer() },
     config: `defaults: { messages: auto }\n${AUTO}`,
@@ -218,7 +218,7 @@ test('an unknown id goes to the default provider of its dialect, or gets a 404 (
   )
 })
 
-test('every 429 says when to try again, as the provider said if it did (MSG-13)', async (t) => {
+test('every 429 has a Retry-After header, with the provider’s value if it sent one (MSG-13)', async (t) => {
   const body = { type: 'error', error: { type: 'rate_limit_error', message: 'slow down' } }
   const gateway = await start(t, { config: `${AUTO}\nresilience: { cooldown: 1500ms }` })
   for (const [headers, expected] of [

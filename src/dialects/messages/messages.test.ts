@@ -57,7 +57,7 @@ const fail =
   (response) =>
     response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
 
-test('the provider gets the client’s bytes, query and anthropic headers, and only the gateway’s key (DIAL-01, DIAL-02, MSG-01)', async (t) => {
+test('the provider receives the client’s bytes, query and anthropic headers, and only the gateway’s key (DIAL-01, DIAL-02, MSG-01)', async (t) => {
   const { send, upstream, record } = await start(t, { providers: { alpha: whole } })
   const session = '4f6e77aa-8408-4f57-8b47-3e91f5a853b2'
   const body = samples.request('auto', false)
@@ -98,7 +98,7 @@ test('the provider gets the client’s bytes, query and anthropic headers, and o
   assert.deepEqual([session_id, endpoint, response_model], [session, '/v1/messages', 'm-1'])
 })
 
-test('the session may also come in metadata.user_id; if the client names no version, one is sent', async (t) => {
+test('the session may be in metadata.user_id, and a default version is sent if the client sends none', async (t) => {
   const { get, upstream, record } = await start(t, { providers: { alpha: whole } })
   const metadata = { user_id: JSON.stringify({ device_id: 'd', account_uuid: '', session_id: 's-9' }) }
   const { headers } = await get('/v1/messages', {
@@ -110,7 +110,7 @@ test('the session may also come in metadata.user_id; if the client names no vers
   assert.equal(upstream.alpha!.ledger[0]!.headers['anthropic-version'], '2023-06-01')
 })
 
-test('cache reads and writes count as input, are also recorded separately, and have their own rates (USE-05, MSG-07)', async (t) => {
+test('cache reads and writes count as input, are recorded separately, and have their own prices (USE-05, MSG-07)', async (t) => {
   const { send, record } = await start(t, { providers: { alpha: whole } })
   const answer = await send(ask())
   const { tokens, cost_usd } = await record(answer.headers.get('x-gateway-request-id'))
@@ -136,7 +136,7 @@ test('a stream arrives byte for byte, including pings, comments and unknown even
   assert.deepEqual([state, tokens, response_model], ['completed', samples.read.tokens, 'theirs'])
 })
 
-test('figures at the end of a stream replace those at its beginning, but zeros at the end erase none', async (t) => {
+test('counts at the end of a stream replace earlier ones, but zeros at the end do not', async (t) => {
   const { send, record, upstream } = await start(t)
   const streamOf = (first: object, last: object) =>
     stream(
@@ -164,7 +164,7 @@ test('figures at the end of a stream replace those at its beginning, but zeros a
   }
 })
 
-test('a stream that breaks ends with an error event and never looks complete; the rest of its usage is estimated (DIAL-05)', async (t) => {
+test('a broken stream ends with an error event and never looks complete, and the rest of its usage is estimated (DIAL-05)', async (t) => {
   const begin = samples.stream('m').split('event: content_block_stop')[0]!
   const { url, record } = await start(t, {
     providers: { alpha: stream(begin, 30, (response) => response.destroy()) },
@@ -188,7 +188,7 @@ test('a stream that breaks ends with an error event and never looks complete; th
   assert.ok(cost_usd > 0)
 })
 
-test('an error event after the beginning is relayed and recorded; a clean end in the middle does not count as an end (DIAL-05, MSG-14)', async (t) => {
+test('a late error event is relayed and recorded, and a connection that closes early does not count as the end of the stream (DIAL-05, MSG-14)', async (t) => {
   const { send, url, record, upstream } = await start(t)
   const begin = samples.stream('m').split('event: content_block_stop')[0]!
   const event = `event: error\ndata: ${JSON.stringify(errorOf('overloaded_error', 'Overloaded'))}\n\n`
@@ -209,7 +209,7 @@ test('an error event after the beginning is relayed and recorded; a clean end in
   assert.deepEqual([record2.state, record2.error_code], ['failed', 'upstream_invalid'])
 })
 
-test('an overloaded provider is followed by the next target, whether a status or the first event of a stream says so', async (t) => {
+test('after an overload, reported by a status or by a stream’s first event, the next target is tried', async (t) => {
   const overloaded = errorOf('overloaded_error', 'Overloaded')
   const { send, upstream } = await start(t, {
     providers: { alpha: whole, beta: whole },
@@ -231,7 +231,7 @@ test('an overloaded provider is followed by the next target, whether a status or
   assert.deepEqual([last.status, last.json], [529, overloaded])
 })
 
-test('a provider’s refusal arrives word for word; errors in other shapes get Anthropic’s (MSG-12)', async (t) => {
+test('a provider’s refusal arrives word for word, and errors in other formats are converted to Anthropic’s (MSG-12)', async (t) => {
   const { send, upstream } = await start(t)
   const refusal = {
     ...errorOf('invalid_request_error', 'messages.1.role: Input should be "user"'),
@@ -252,7 +252,7 @@ test('a provider’s refusal arrives word for word; errors in other shapes get A
   assert.match(json.error.message, /does not support the effort parameter/)
 })
 
-test('the gateway’s own errors have Anthropic’s shape, type and request id, and cause no request to a provider (MSG-11)', async (t) => {
+test('the gateway’s own errors have Anthropic’s format, type and request id, and no provider is called (MSG-11)', async (t) => {
   const { send, get, received } = await start(t)
   const rows: [Awaited<ReturnType<typeof send>>, number, string][] = [
     [await send('{'), 400, 'invalid_request_error'],
@@ -272,7 +272,7 @@ test('the gateway’s own errors have Anthropic’s shape, type and request id, 
   assert.equal(received(), 0)
 })
 
-test('answer_model: requested renames the model in a message and in the first event, and nothing else', async (t) => {
+test('answer_model: requested replaces only the model, in a message and in the first event', async (t) => {
   const { send, upstream } = await start(t, {
     config: 'routes: { auto: { answer_model: requested, targets: [ { model: alpha/m } ] } }',
   })
@@ -282,7 +282,7 @@ test('answer_model: requested renames the model in a message and in the first ev
   assert.equal((await send(ask())).text, samples.answer('auto', {}))
 })
 
-test('rules and capabilities see tools, pictures (those from tools too), effort and thinking', () => {
+test('rules and capabilities see tools, pictures (also from tools), effort and thinking', () => {
   const image = { type: 'image', source: { type: 'base64', data: 'A'.repeat(100_000) } }
   const said = (content: unknown) => ({ messages: [{ role: 'user', content }] })
   const rows: [body: object, expected: [boolean, boolean, string | null]][] = [

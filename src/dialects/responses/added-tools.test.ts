@@ -50,7 +50,7 @@ const TARGETS = [
 ] as const
 
 for (const [target, namesIn] of TARGETS)
-  test(`tools in the input at ${target} are sent and called under the client’s names, and the conversation goes on (RSP-07, FIT-06)`, async (t) => {
+  test(`tools in the input at ${target} are sent and called by the client’s names, and the conversation continues (RSP-07, FIT-06)`, async (t) => {
     const { mock, url, newest } = await gatewayAtModels(
       t,
       `routes: { auto: { rules: [ { when: { tools: false }, use: { target: claude/claude-haiku-4-5 } } ], targets: [ { model: ${target} }, { model: claude/claude-haiku-4-5 } ] } }`,
@@ -102,7 +102,7 @@ for (const [target, namesIn] of TARGETS)
     assert.ok(!attempt_log[0].losses.some((loss: string) => loss.startsWith('unknown')))
   })
 
-test('tools in the input stay where they are at a provider of responses; the marker of the reduced form goes only to models that accept it', async (t) => {
+test('tools in the input keep their place at a responses provider, and only models that accept the reduced format receive its marker', async (t) => {
   const { mock, post } = await gatewayAtModels(t)
   const marker = 'x-openai-internal-codex-responses-lite'
   for (const [model, passes] of [
@@ -117,7 +117,7 @@ test('tools in the input stay where they are at a provider of responses; the mar
   }
 })
 
-test('a request with tools in the input has tools, and their definitions count in full', () => {
+test('a request with tools in its input counts as a request with tools, and the definitions count in full', () => {
   const traitsOf = (...input: object[]) => new ResponsesTraits({ model: 'm', input })
   assert.equal(traitsOf(user('look')).tools, false)
   assert.equal(traitsOf({ ...ADDED, tools: [] }, user('look')).tools, false)

@@ -47,7 +47,7 @@ type Mock = Awaited<ReturnType<typeof createMockProviders>>
 
 const ASK = { model: 'auto', input: 'hello', background: true }
 
-test('a background response is priced when it ends, and its reservation is held until then', async (t) => {
+test('a background response keeps its reservation until it ends, and is then priced', async (t) => {
   const { client, records, ended } = await start(t)
   const { status } = await client.responses.create(ASK)
   assert.equal(status, 'queued')
@@ -62,7 +62,7 @@ test('a background response is priced when it ends, and its reservation is held 
   assert.equal((await client.responses.create(ASK)).status, 'queued')
 })
 
-test('after a restart the gateway asks for the background response again, and its reservation still counts', async (t) => {
+test('after a restart the gateway polls the background response again, and the reservation still counts', async (t) => {
   const first = await start(t)
   const { id } = await first.client.responses.create(ASK)
   await first.gateway.close()

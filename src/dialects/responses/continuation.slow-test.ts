@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { testGateway } from '../../test/test-gateway.ts'
 import { converse, keepsAnswers } from './test-continuations.ts'
 
-test('10,000 continuations at 0 ms all find the answer before them (RSP-06)', async (t) => {
+test('10,000 continuations without a pause all find the previous answer (RSP-06)', async (t) => {
   const { url } = await testGateway(t, {
     providers: { alpha: keepsAnswers() },
     dialects: { alpha: ['responses'] },

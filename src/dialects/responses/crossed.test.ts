@@ -96,7 +96,7 @@ const CLAUDE = [
   named({ type: 'message_stop' }),
 ].join('')
 
-test('Codex’s tools and parallel calls at messages, and a second turn that returns everything (RSP-01, RSP-02, RSP-07, DIAL-08)', async (t) => {
+test('Codex at messages: tools and parallel calls work, and the second turn returns all items (RSP-01, RSP-02, RSP-07, DIAL-08)', async (t) => {
   const gateway = await crossed(t, 'messages', stream(CLAUDE))
   const asked = {
     model: 'auto',
@@ -236,7 +236,7 @@ test('Codex’s tools and parallel calls at messages, and a second turn that ret
   assert.deepEqual([state, attempt_log[0].losses], ['completed', ['tool.custom.grammar']])
 })
 
-test('at chat: interleaved calls, ids that others refuse and that come back unchanged, thoughts, an end at the limit of length (RSP-01, DIAL-06)', async (t) => {
+test('Codex at chat: interleaved calls, odd ids, thoughts and an end at the length limit arrive, and the ids return unchanged (RSP-01, DIAL-06)', async (t) => {
   const call = (index: number, more: object) => chunk({ tool_calls: [{ index, ...more }] })
   const gateway = await crossed(
     t,
@@ -394,7 +394,7 @@ const GPT = streamOf(
   { type: 'response.completed', response: response('gpt-x', 'completed', { output: OUTPUT, usage: USAGE }) },
 )
 
-test('Claude Code at responses: blocks come in order, and reasoning returns to OpenAI byte for byte (DIAL-08, MSG-03)', async (t) => {
+test('Claude Code at responses: blocks arrive in order, and OpenAI receives its reasoning back byte for byte (DIAL-08, MSG-03)', async (t) => {
   const gateway = await crossed(t, 'responses', stream(GPT))
   const asked = {
     model: 'auto',
@@ -464,7 +464,7 @@ test('Claude Code at responses: blocks come in order, and reasoning returns to O
   )
 })
 
-test('chat at responses, streamed: text, calls and usage as the official client reads them', async (t) => {
+test('chat at responses, streamed: the official client reads text, calls and usage', async (t) => {
   const gateway = await crossed(t, 'responses', stream(GPT))
   const { choices, usage } = await gateway.openai.chat.completions
     .stream({
@@ -489,7 +489,7 @@ test('chat at responses, streamed: text, calls and usage as the official client 
   assert.deepEqual(tools, [{ type: 'function', name: 'Bash', parameters: { type: 'object' }, strict: false }])
 })
 
-test('if a session switches to another model family, the old provider’s encrypted reasoning never reaches the new one as its own (DIAL-07)', async (t) => {
+test('after a switch to another model family, the new provider never receives the old one’s encrypted reasoning as its own (DIAL-07)', async (t) => {
   const gateway = await testGateway(t, {
     providers: { claude: stream(CLAUDE), gpt: stream(GPT) },
     dialects: { claude: ['messages'], gpt: ['responses'] },

@@ -9,7 +9,7 @@ import { converse, keepsAnswers } from './test-continuations.ts'
 
 const { freshDatabase } = fleetTests()
 
-test('1,000 continuations at 0 ms, each at the other gateway, find the answer before them', {
+test('1,000 continuations without a pause, each at the other gateway, find the previous answer', {
   skip,
 }, async (t) => {
   const url = await freshDatabase()
@@ -22,7 +22,7 @@ test('1,000 continuations at 0 ms, each at the other gateway, find the answer be
   assert.deepEqual(await converse([one.url, two.url], { count: 1_000, lanes: 4 }), [])
 })
 
-test('a response that one gateway keeps can be continued, read and deleted at another; after that the shared log holds nothing of it', {
+test('a response stored by one gateway can be continued, read and deleted at another, and deletion leaves nothing in the shared log', {
   skip,
 }, async (t) => {
   const url = await freshDatabase()

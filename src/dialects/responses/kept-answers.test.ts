@@ -27,7 +27,7 @@ keys: [{ name: one, digest: ${digest(KEYS.one)} }, { name: other, digest: ${dige
 
 const ASK = { model: 'auto', input: 'hello' }
 
-test('a kept response is read, listed and deleted at its provider, without an inference or a record (PURE-03)', async (t) => {
+test('a stored response is read, listed and deleted at its provider, without an inference or a record (PURE-03)', async (t) => {
   const { client, mock, spent, get } = await start(t)
   const { id } = await client.responses.create(ASK)
   assert.equal((await client.responses.retrieve(id)).id, id)
@@ -51,7 +51,7 @@ test('a background response is polled to its end, or cancelled', async (t) => {
   assert.equal(spent(), 2)
 })
 
-test('no provider is asked for a response of another key, for one that is not on record, or for another path', async (t) => {
+test('no provider is called for another key’s response, for an unrecorded response, or for another path', async (t) => {
   const { client, other, mock, url } = await start(t)
   const { id } = await client.responses.create(ASK)
   const before = mock.entries().length
@@ -75,7 +75,7 @@ test('no provider is asked for a response of another key, for one that is not on
   assert.equal(mock.entries().length, before)
 })
 
-test('a provider that does not answer causes a 502, and its key is in no answer', async (t) => {
+test('a provider that does not answer causes a 502, and no answer contains its key', async (t) => {
   const { client, mock, url } = await start(t)
   const { id } = await client.responses.create(ASK)
   await mock.setReachable(false)

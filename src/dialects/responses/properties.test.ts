@@ -163,7 +163,7 @@ const flat = ({ turns, ...rest }: Conversation): unknown =>
     }),
   )
 
-test('a conversation that becomes a request and is read again is the same (DIAL-04)', () => {
+test('a conversation that is written as a request and read again stays the same (DIAL-04)', () => {
   fc.assert(
     fc.property(conversation, (before) => {
       const losses = new Losses()
@@ -236,7 +236,7 @@ const size = fc.integer({ min: 1, max: 200 })
 const chunk = (delta: object, finish_reason: string | null = null) =>
   `data: ${JSON.stringify({ model: 'm', choices: [{ index: 0, delta, finish_reason }] })}\n\n`
 
-test('calls that interleave in chat become items one after the other, however the stream is chunked (RSP-01, RSP-02)', () => {
+test('interleaved calls in chat become successive items, for all chunk sizes (RSP-01, RSP-02)', () => {
   fc.assert(
     fc.property(calls, picks, size, fc.option(word), (made, order, chunks, thought) => {
       const begun = made.map((_, index) => ({
@@ -320,7 +320,7 @@ const gpt = (made: readonly (readonly [string, number])[], order: readonly numbe
     },
   )
 
-test('items that interleave become blocks in order for messages and calls for chat, however the stream is chunked (MSG-03)', () => {
+test('interleaved items become ordered blocks in messages and calls in chat, for all chunk sizes (MSG-03)', () => {
   fc.assert(
     fc.property(calls, picks, size, fc.nat(4), (made, order, chunks, whole) => {
       const sse = gpt(made, order, whole)
@@ -351,7 +351,7 @@ test('items that interleave become blocks in order for messages and calls for ch
   )
 })
 
-test('a stream never looks complete to the client, wherever it is cut (RSP-03, DIAL-05)', () => {
+test('a cut stream never looks complete to the client, for all positions of the cut (RSP-03, DIAL-05)', () => {
   fc.assert(
     fc.property(calls, picks, fc.nat(), (made, order, at) => {
       const sse = gpt(made, order, -1)

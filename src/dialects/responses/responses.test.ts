@@ -43,7 +43,7 @@ const fail =
 const failed = (code: string, message: string) =>
   streamOf({ type: 'response.failed', response: response('m', 'failed', { error: { code, message } }) })
 
-test('the provider gets the client’s bytes, query and headers, and only the gateway’s key (DIAL-01, DIAL-02, RSP-05, RSP-15)', async (t) => {
+test('the provider receives the client’s bytes, query and headers, and only the gateway’s key (DIAL-01, DIAL-02, RSP-05, RSP-15)', async (t) => {
   const { send, upstream, record } = await start(t, { providers: { alpha: whole() } })
   const body = samples.request('auto', false)
   const turn = JSON.stringify({ session_id: 'root', thread_id: 'child', request_kind: 'turn' })
@@ -94,7 +94,7 @@ test('the provider gets the client’s bytes, query and headers, and only the ga
   )
 })
 
-test('the answer’s headers never name the model that served, and keep the state of the turn (RSP-10, RSP-11)', async (t) => {
+test('the response headers never name the served model, and keep the turn’s state (RSP-10, RSP-11)', async (t) => {
   const told = {
     'openai-model': 'gpt-served',
     'openai-organization': 'org-of-the-operator',
@@ -116,7 +116,7 @@ test('the answer’s headers never name the model that served, and keep the stat
   }
 })
 
-test('the session is the one that Codex names, be it in its turn’s metadata, its thread or the prompt cache key', async (t) => {
+test('the session is read from Codex’s turn metadata, its thread or the prompt cache key', async (t) => {
   const { send, record } = await start(t, { providers: { alpha: whole() } })
   const metadata = JSON.stringify({ session_id: 'in-metadata' })
   const rows: [Record<string, string>, object, string | null, string | null][] = [
@@ -177,7 +177,7 @@ test('encrypted reasoning and unknown items arrive unchanged (RSP-04, RSP-07)', 
   assert.deepEqual(upstream.alpha!.ledger.at(-1)!.json, { ...ask({ stream: true, ...more }), model: 'm' })
 })
 
-test('a stream that breaks or ends too early ends with response.failed, and has no clean end (RSP-03, DIAL-05)', async (t) => {
+test('a stream that breaks or ends too early never looks complete: response.failed ends it (RSP-03, DIAL-05)', async (t) => {
   const begin = samples.stream('m').split('event: response.output_text.done')[0]!
   const { url, record, upstream } = await start(t)
   for (const script of [stream(begin, 30, (res) => res.destroy()), stream(begin)]) {
@@ -209,7 +209,7 @@ test('a connection that breaks after response.completed does not change the outc
   assert.equal((await record(answer.headers.get('x-gateway-request-id'))).state, 'completed')
 })
 
-test('response.failed and error events are relayed and recorded; response.incomplete is an end like any other', async (t) => {
+test('response.failed and error events are relayed and recorded, and response.incomplete counts as a normal end', async (t) => {
   const { send, record, upstream } = await start(t)
   const begin = samples.stream('m').split('event: response.output_text.done')[0]!
   const rows: [string, string, string | null][] = [
@@ -234,7 +234,7 @@ test('response.failed and error events are relayed and recorded; response.incomp
   }
 })
 
-test('a failure as the first event moves the call to the next target; at the last target it becomes an error with its status', async (t) => {
+test('a failure as the first event moves the call to the next target, or becomes an error with a status at the last target', async (t) => {
   const { send, upstream } = await start(t, {
     providers: { alpha: whole(), beta: stream(samples.stream('m')) },
     config: `${TWO}\nresilience: { cooldown: 0s }`,
@@ -254,7 +254,7 @@ test('a failure as the first event moves the call to the next target; at the las
   assert.ok(headers.get('retry-after'))
 })
 
-test('a provider’s refusal arrives word for word, and every 429 says when to try again (RSP-09)', async (t) => {
+test('a provider’s refusal arrives word for word, and every 429 has a Retry-After header (RSP-09)', async (t) => {
   const { send, upstream } = await start(t, { config: `${ONE}\nresilience: { cooldown: 1500ms }` })
   for (const refusal of [
     errorOf('context_length_exceeded', 'Your input exceeds the context window of this model.'),
@@ -275,7 +275,7 @@ test('a provider’s refusal arrives word for word, and every 429 says when to t
   }
 })
 
-test('the gateway’s own errors have OpenAI’s shape and request id, and cause no request to a provider (FAIL-01)', async (t) => {
+test('the gateway’s own errors have OpenAI’s format and request id, and no provider is called (FAIL-01)', async (t) => {
   const { send, get, received } = await start(t)
   const rows: [Awaited<ReturnType<typeof send>>, number, string][] = [
     [await send('{'), 400, 'invalid_json'],
@@ -292,7 +292,7 @@ test('the gateway’s own errors have OpenAI’s shape and request id, and cause
   assert.equal(received(), 0)
 })
 
-test('with sockets off, an upgrade is refused at once with 426, and leaves no record (RSP-08)', async (t) => {
+test('with WebSockets disabled, an upgrade is refused immediately with 426 and leaves no record (RSP-08)', async (t) => {
   const config = `${ONE}\nresponses: { websocket: off }`
   const { url, get, received, send } = await start(t, { providers: { alpha: whole() }, config })
   const status = await new Promise((resolve, reject) => {
@@ -310,7 +310,7 @@ test('with sockets off, an upgrade is refused at once with 426, and leaves no re
   assert.equal((await send(ask())).status, 200)
 })
 
-test('unknown ids go to the default provider of the dialect; a route that cannot serve the dialect says why (RSP-12)', async (t) => {
+test('unknown ids are routed to the dialect’s default provider, and a route that cannot serve the dialect gives the reason (RSP-12)', async (t) => {
   const { get, send, record } = await start(t, {
     providers: { alpha: whole(), beta: whole() },
     dialects: { alpha: ['responses'] },
@@ -326,7 +326,7 @@ test('unknown ids go to the default provider of the dialect; a route that cannot
   assert.equal((await get('/api/usage/request-logs')).json.data.length, 1)
 })
 
-test('answer_model: requested renames the model in a response and in its events, and nothing else', async (t) => {
+test('answer_model: requested replaces only the model, in a response and in its events', async (t) => {
   const { send, upstream } = await start(t, {
     config: 'routes: { auto: { answer_model: requested, targets: [ { model: alpha/m } ] } }',
   })
@@ -334,7 +334,7 @@ test('answer_model: requested renames the model in a response and in its events,
   assert.equal((await send(ask({ stream: true }))).text, samples.stream('auto'))
 })
 
-test('rules and capabilities see tools, pictures (those from tools too), effort and length', () => {
+test('rules and capabilities see tools, pictures (also from tools), effort and length', () => {
   const image = { type: 'input_image', image_url: `data:image/png;base64,${'A'.repeat(100_000)}` }
   const said = (content: unknown) => ({ input: [{ type: 'message', role: 'user', content }] })
   const rows: [body: object, expected: [boolean, boolean, string | null, boolean]][] = [

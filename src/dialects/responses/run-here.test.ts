@@ -48,7 +48,7 @@ async function until({ get }: TestGateway, id: string, ...states: string[]): Pro
   throw new Error(`${id} is still ${states.join(' or ')}`)
 }
 
-test('a background response is queued at once, then in progress, then completed; it is one call on record, and can be continued', async (t) => {
+test('a background response is queued, then in progress, then completed; it is recorded as one call and can be continued', async (t) => {
   const { script, release } = held()
   const gateway = await start(t, script)
   const first = await ask(gateway, { metadata: { of: 'the test' } })
@@ -74,7 +74,7 @@ test('a background response is queued at once, then in progress, then completed;
   assert.equal(listed.data.length, 2)
 })
 
-test('a client can cancel a background response; its record says aborted, and it cannot be continued', async (t) => {
+test('a cancelled background response is recorded as aborted and cannot be continued', async (t) => {
   const gateway = await start(t, held().script)
   const { json, headers } = await ask(gateway)
   assert.equal((await until(gateway, json.id, 'queued')).status, 'in_progress')
@@ -94,7 +94,7 @@ test('a client can cancel a background response; its record says aborted, and it
   assert.equal((await gateway.get(path)).status, 404)
 })
 
-test('a call that fails makes a failed response, with the provider’s words', async (t) => {
+test('a failed call makes a failed response with the provider’s message', async (t) => {
   const gateway = await start(t, (res) =>
     res.writeHead(400, JSON_TYPE).end('{"error":{"message":"no such thing","code":"odd_request"}}'),
   )
@@ -105,7 +105,7 @@ test('a call that fails makes a failed response, with the provider’s words', a
   assert.equal((await gateway.record(headers.get('x-gateway-request-id'))).state, 'failed')
 })
 
-test('if the gateway stops or is killed meanwhile, the response has failed, for a reason that names its record', async (t) => {
+test('if the gateway stops or is killed during the call, the response has failed, and the reason names the record', async (t) => {
   const data = temporaryDirectory(t)
   const gateway = await start(t, held().script, { data })
   const { json, headers } = await ask(gateway)
@@ -141,7 +141,7 @@ test('a gateway that stops lets a background response end', async (t) => {
   assert.equal((await until(await start(t, script, { data }), json.id)).status, 'completed')
 })
 
-test('a background response without a store, as a stream or with store: false is refused without an inference; no other key can read one', async (t) => {
+test('a background response that is streamed, or not stored, is refused without an inference, and no other key can read a stored one', async (t) => {
   const without = await start(t, held().script, { config: ROUTE })
   assert.equal((await ask(without)).json.error.code, 'dialect_not_spoken')
   assert.equal(without.received(), 0)

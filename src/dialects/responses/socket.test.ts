@@ -46,7 +46,7 @@ const post = (more: object = {}) => ({
 const idIn = (messages: any[]): string => messages.at(-1).response.id
 const errorOf = ({ type, status, error }: any) => [type, status, error.code]
 
-test('a socket gets the same events as HTTP, and both calls are recorded', async (t) => {
+test('a socket carries the same events as HTTP, and both calls are recorded', async (t) => {
   const script: Script = (res) => res.writeHead(200, STREAM).end(streamOf(...events('resp_same')))
   const { url, get, record, upstream } = await start(t, { providers: { alpha: script } })
   const socket = await openSocket(t, url)
@@ -84,7 +84,7 @@ test('the message keeps its bytes, and the headers inside it arrive as headers',
   assert.equal(headers['x-codex-turn-state'], 's1')
 })
 
-test('a response that no one keeps can be continued only on its own socket, with the whole conversation', async (t) => {
+test('an unstored response can be continued only on its own socket, with the whole conversation', async (t) => {
   const { url, upstream, received } = await start(t, { providers: { alpha: answers } })
   const socket = await openSocket(t, url)
   const first = idIn(await socket.response(create({ store: false })))
@@ -107,7 +107,7 @@ test('a response that no one keeps can be continued only on its own socket, with
   assert.equal(received(), 3)
 })
 
-test('a warm-up causes no request, and can be continued', async (t) => {
+test('a warm-up causes no request and can be continued', async (t) => {
   const { url, upstream, received } = await start(t, { providers: { alpha: answers } })
   const socket = await openSocket(t, url)
   const warm = await socket.response(create({ generate: false, store: false, instructions: 'be brief' }))
@@ -124,7 +124,7 @@ test('a warm-up causes no request, and can be continued', async (t) => {
   })
 })
 
-test('responses of one lane run one after the other, those of two lanes at the same time', async (t) => {
+test('responses of one lane run one after another, and responses of two lanes run at the same time', async (t) => {
   const open: (() => void)[] = []
   const script: Script = (res, { json }) => {
     res.writeHead(200, STREAM)
@@ -158,7 +158,7 @@ test('responses of one lane run one after the other, those of two lanes at the s
   assert.equal(idIn(await socket.response()), 'a2')
 })
 
-test('an error is one message with its status, code and headers, and the socket stays open', async (t) => {
+test('an error is one message with status, code and headers, and the socket stays open', async (t) => {
   let calls = 0
   const script: Script = (res, received) => {
     if (++calls > 1) return answers(res, received)
@@ -180,7 +180,7 @@ test('an error is one message with its status, code and headers, and the socket 
   assert.equal((await socket.response(create())).at(-1).type, 'response.completed')
 })
 
-test('a bad message causes no request: it is refused, or closes the socket with a fitting code', async (t) => {
+test('a bad message causes no request: it is refused or closes the socket with a suitable code', async (t) => {
   const { url, received } = await start(t, { providers: { alpha: answers }, server: 'body_limit: 1MiB' })
   const socket = await openSocket(t, url)
   const refusals: [unknown, number, string][] = [
@@ -247,7 +247,7 @@ test('an invalid handshake is answered with an error in JSON that names the head
   }
 })
 
-test('a message that is sent with the upgrade, before its answer, is answered like any other', async (t) => {
+test('a message sent together with the upgrade request is answered like any other', async (t) => {
   const { url, received } = await start(t, { providers: { alpha: answers } })
   const wire = upgradeByHand(t, url)
   const bytes = Buffer.from(JSON.stringify(create()))
@@ -283,7 +283,7 @@ test('a frame of 100 MB closes its socket with 1009 before it is read', async (t
   assert.equal((await (await openSocket(t, url)).response(create())).at(-1).type, 'response.completed')
 })
 
-test('a response that is still running can be continued in its lane once it ends, and is not found anywhere else', async (t) => {
+test('a running response can be continued in its lane after its end, and is not found anywhere else', async (t) => {
   let end = () => {}
   const { url, get, received } = await start(t, {
     providers: {
@@ -315,7 +315,7 @@ test('a response that is still running can be continued in its lane once it ends
   assert.equal(received(), 2)
 })
 
-test('when a client leaves, its provider’s request is stopped and its record closed', async (t) => {
+test('when a client disconnects, the provider’s request is stopped and the record is closed', async (t) => {
   const script: Script = (res) => void res.writeHead(200, STREAM).write(streamOf(events('resp_open')[0]!))
   const { url, upstream, get, record } = await start(t, { providers: { alpha: script } })
   const socket = await openSocket(t, url)
@@ -328,7 +328,7 @@ test('when a client leaves, its provider’s request is stopped and its record c
   assert.equal((await record(json.data[0].id)).status, 499)
 })
 
-test('a gateway that stops lets the running response end, then closes the socket with 1001', async (t) => {
+test('a stopping gateway waits for the running response to end, then closes the socket with 1001', async (t) => {
   let end = () => {}
   const script: Script = (res) => {
     const [first, ...rest] = events('resp_last')
@@ -350,7 +350,7 @@ test('a gateway that stops lets the running response end, then closes the socket
   await closed
 })
 
-test('an upgrade gets a 426 if sockets are off or all in use, and is otherwise refused by the same rules as any request', async (t) => {
+test('an upgrade is refused with 426 if WebSockets are disabled or all in use, and otherwise by the same rules as any request', async (t) => {
   const refused = async (url: string, headers: Record<string, string> = {}) =>
     openSocket(t, url, { headers }).then(
       () => 101,
@@ -372,7 +372,7 @@ test('an upgrade gets a 426 if sockets are off or all in use, and is otherwise r
   assert.equal(await refused(few.url, { origin: 'http://evil.example' }), 403)
 })
 
-test('a client that reads nothing slows its provider down', async (t) => {
+test('a client that stops reading slows its provider down', async (t) => {
   let written = 0
   const script: Script = (res) => {
     const [first] = events('resp_slow')

@@ -43,7 +43,7 @@ const fail =
   (res) =>
     res.writeHead(status, JSON_TYPE).end(JSON.stringify({ error: { message: 'no', type: 't', code } }))
 
-test('previous_response_id goes to the provider that keeps the answer, even after a restart (RSP-06)', async (t) => {
+test('a request with previous_response_id is routed to the provider that stores the answer, even after a restart (RSP-06)', async (t) => {
   const data = temporaryDirectory(t)
   const setup = {
     data,
@@ -75,7 +75,7 @@ test('previous_response_id goes to the provider that keeps the answer, even afte
   assert.deepEqual(decision.skipped, [{ target: 'beta/m', reason: 'the previous response is kept by alpha' }])
 })
 
-test('continuing an answer that no one keeps, or that belongs to another key, gets previous_response_not_found (RSP-06, RSP-05)', async (t) => {
+test('continuing an unstored answer, or another key’s answer, fails with previous_response_not_found (RSP-06, RSP-05)', async (t) => {
   const digest = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`
   const gateway = await start(t, {
     config: `${BOTH('priority')}
@@ -115,7 +115,7 @@ keys: [ { name: one, role: admin, digest: "${digest('k1')}" }, { name: two, dige
 const encrypted = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gAAA' }
 const said = { type: 'message', role: 'user', content: 'go on' }
 
-test('encrypted reasoning that a provider refuses is left out in one more attempt, which is recorded (RSP-14)', async (t) => {
+test('refused encrypted reasoning is omitted in one more attempt, which is recorded (RSP-14)', async (t) => {
   const gateway = await start(t, {
     config: `${BOTH('priority')}\nresilience: { cooldown: 0s }`,
     providers: {
@@ -164,7 +164,7 @@ const HISTORIES = {
   '/v1/messages': { messages: [{ role: 'assistant', content: [thinking] }] },
 }
 for (const [path, history] of Object.entries(HISTORIES))
-  test(`${path}: a session stays at the target that its reasoning came from, while that target is ready (DIAL-09)`, async (t) => {
+  test(`${path}: a session stays at the target that made its reasoning while this target is ready (DIAL-09)`, async (t) => {
     const answers: Script = (res, received) =>
       received.path.endsWith('/messages')
         ? void res.end(messages.answer('m', {}))

@@ -50,7 +50,7 @@ async function ask({ get }: TestGateway, more: object, headers: Record<string, s
   })
 }
 
-test('a stored response is continued by its id at its own provider, and written out in full at any other (RSP-06)', async (t) => {
+test('a stored response is continued by its id at its own provider, and sent in full to any other (RSP-06)', async (t) => {
   const gateway = await start(t)
   const { alpha, beta } = gateway.upstream
   const first = await ask(gateway, {})
@@ -89,7 +89,7 @@ test('a stored response is continued by its id at its own provider, and written 
 
 const textOf = (content: any): string => (typeof content === 'string' ? content : content[0].text)
 
-test('a provider that has forgotten a response gets the whole conversation in a second request', async (t) => {
+test('a provider that has deleted a response receives the whole conversation in a second request', async (t) => {
   const gateway = await start(t)
   const { alpha } = gateway.upstream
   await ask(gateway, {})
@@ -141,7 +141,7 @@ keys: [ { name: one, role: admin, digest: "${digest('k1')}" }, { name: two, dige
   assert.equal(again.received(), before, 'no provider was asked')
 })
 
-test('a deleted response leaves nothing in the database or its log; a changed store key causes an error that says so', async (t) => {
+test('a deleted response leaves nothing in the database or its log, and a changed store key causes an explicit error', async (t) => {
   const data = temporaryDirectory(t)
   const gateway = await start(t, { data })
   const first = await ask(gateway, { model: 'there' })
@@ -179,7 +179,7 @@ test('a deleted response leaves nothing in the database or its log; a changed st
 const bytesOf = (file: string): string =>
   ['', '-wal'].map((end) => readFileSync(`${file}${end}`, 'latin1')).join()
 
-test('a response expires after its number of days, and can then no longer be continued either', async (t) => {
+test('a response expires after the configured number of days and cannot be continued afterwards', async (t) => {
   let now = Date.now()
   const gateway = await start(t, { options: { now: () => now } })
   const { json: old } = await ask(gateway, { model: 'there' })
@@ -192,7 +192,7 @@ test('a response expires after its number of days, and can then no longer be con
   assert.equal((await ask(gateway, { model: 'there', previous_response_id: late.id })).status, 200)
 })
 
-test('the key of the store must be set, and long enough', async (t) => {
+test('the store’s key must be set and long enough', async (t) => {
   await assert.rejects(start(t, { env: {} }), /responses\.store\.key.*WAYBILL_RESPONSES_KEY/)
   await assert.rejects(start(t, { env: { WAYBILL_RESPONSES_KEY: 'short' } }), /32 characters or more/)
 })

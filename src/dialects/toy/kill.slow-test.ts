@@ -38,7 +38,7 @@ const speak = (url: string, live: boolean): Promise<string> =>
     body: JSON.stringify({ voice: 'auto', say: 'hi', live }),
   }).then((response) => response.text())
 
-test('after SIGKILL every inference is on record, with open calls as interrupted (LIFE-01, LOG-07)', async (t) => {
+test('after a SIGKILL every inference is recorded, and open calls are recorded as interrupted (LIFE-01, LOG-07)', async (t) => {
   const provider = await startMockServer((response, { json }) => {
     if (!json.live) return response.end(samples.answer('m', { heard: 20, spoken: 7 }))
     response.writeHead(200, { 'content-type': 'text/event-stream' })

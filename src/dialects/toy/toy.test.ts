@@ -84,7 +84,7 @@ test('a whole answer is routed, relayed byte for byte, and recorded with tokens,
   assert.deepEqual([json.request.path, json.exchanges[0].request.path], ['/toy/speak', '/v1/speak?beta=true'])
 })
 
-test('a stream keeps the provider’s bytes and its split usage is merged, even if the requested model is written into it', async (t) => {
+test('a stream keeps the provider’s bytes, except for a replaced model name, and its split usage is merged', async (t) => {
   const gateway = await testGateway(
     t,
     speaks({
@@ -104,7 +104,7 @@ test('a stream keeps the provider’s bytes and its split usage is merged, even 
   }
 })
 
-test('errors are in the dialect’s words: the gateway’s own, a provider’s, those in a stream, and those after a cut', async (t) => {
+test('all errors have the dialect’s format: the gateway’s own, a provider’s, those in a stream, and those after a cut', async (t) => {
   const gateway = await testGateway(t, speaks())
   const ask = (more = {}) => speak(gateway.url, { voice: 'auto', say: 'hi', ...more })
   const unknown = await speak(gateway.url, { voice: 'nowhere', say: '' })
@@ -144,7 +144,7 @@ test('errors are in the dialect’s words: the gateway’s own, a provider’s, 
   assert.match(text, /event: error\ndata: \{"toy_error":\{"kind":"upstream_unreachable"/)
 })
 
-test('a target that does not speak the dialect is passed over, with the reason on record; chat goes on', async (t) => {
+test('a target that does not speak the dialect is skipped with a recorded reason, and chat still works', async (t) => {
   const gateway = await testGateway(
     t,
     speaks({
@@ -168,7 +168,7 @@ test('a target that does not speak the dialect is passed over, with the reason o
   assert.deepEqual([json.deterministic, json.depends_on], [false, ['dialect']])
 })
 
-test('fallback, cache, limits of a key and figures work as in any other dialect', async (t) => {
+test('fallback, cache, key limits and metrics work as in any other dialect', async (t) => {
   const digest = createHash('sha256').update('a-key-of-tests').digest('hex')
   const gateway = await testGateway(
     t,
@@ -199,7 +199,7 @@ keys: [ { name: k, role: admin, digest: "sha256:${digest}", rate: { requests: 3,
   assert.match(text, /^waybill_fallbacks_total\{route="auto"\} 1$/m)
 })
 
-test('a client that leaves: the provider’s stream is closed, and the record has an estimate', async (t) => {
+test('when a client disconnects, the provider’s stream is closed, and the usage is recorded as an estimate', async (t) => {
   const gateway = await testGateway(
     t,
     speaks({
@@ -222,7 +222,7 @@ test('a client that leaves: the provider’s stream is closed, and the record ha
   assert.equal(gateway.upstream.alpha!.abandoned, 1)
 })
 
-test('if a dialect throws before the call is recorded, nothing leaks; if it throws later, the record is closed', async (t) => {
+test('a dialect that throws before the call is recorded leaks nothing, and one that throws later leaves no record open', async (t) => {
   const faults = { cacheIdentity: false, request: false }
   const broken = {
     ...toy,
