@@ -1,5 +1,5 @@
-// Sealed reasoning that only the account that made it can read: the conversation stays at that account while
-// possible, and what it loses elsewhere is named.
+// Sealed reasoning, which only its own account can read. The conversation stays at this account while
+// possible, and losses at another account are named.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { startMockServer } from '../../mocks/test-upstream.ts'
@@ -21,7 +21,7 @@ const THINKING = [
 
 const TOOLS = [{ name: 'weather', input_schema: { type: 'object' } }]
 
-/** Two accounts at one address, in turn; the accounts in `busy` answer 529. */
+/** Starts two accounts at one address, used in turn. The accounts in `busy` answer 529. */
 async function start(t: TestContext, model: string, family = '') {
   const busy = new Set<string>()
   const mock = await startMockServer((response, { headers }) => {
@@ -55,7 +55,7 @@ resilience: { retries: 0, cooldown: 1m }`,
     const response = await fetch(`${gateway.url}/v1/messages`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-claude-code-session-id': session },
-      // A call without tools would count as background.
+      // A call without tools would count as a background task.
       body: JSON.stringify({ model: 'auto', max_tokens: 50, messages, tools: TOOLS }),
     })
     const { content } = (await response.json()) as { content: { text: string }[] }

@@ -1,6 +1,6 @@
-// Windows of models and routing, over real sockets: a target that is known to be too small is tried last, one
-// that finds the request too long is followed by a larger one, and rules can match the purpose and the
-// program of a call.
+// Context windows in routing, over real sockets. A target with a known window that is too small is tried
+// last. If a target refuses a request as too long, a larger one follows. Rules can match a call's purpose and
+// program.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { answer, type Script } from '../../mocks/test-upstream.ts'

@@ -1,4 +1,4 @@
-// An address with the path of an endpoint at its end is recognized, whichever dialect has it.
+// Recognizes addresses that end in an endpoint's path, for every dialect.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DIALECTS } from '../dialects/registry.ts'

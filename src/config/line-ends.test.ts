@@ -1,4 +1,4 @@
-// Configurations as editors on Windows save them.
+// Configurations as saved by editors on Windows.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'

@@ -1,5 +1,5 @@
-// A configuration as it is read: each mistake is named with its line, defaults and units are filled in, and
-// secrets are kept apart. Over 250 lines, because half of it is a table of mistakes.
+// Reading a configuration: each mistake is reported with its line, defaults and units are filled in, and
+// secrets are kept separate. Over 250 lines, because half of it is a table of mistakes.
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -22,7 +22,7 @@ function problems(text: string, environment: Record<string, string> = env): read
   return []
 }
 
-/** A route whose only target is openai/x, with the model's tier. */
+/** Returns a configuration with one rule. The only target is openai/x, of the tier `cheap`. */
 const ruled = (when: string, use: string): string =>
   `${PROVIDER}models: { openai/x: { tier: cheap } }\nroutes:\n  auto:\n    rules: [ { ${when},\n      ${use} } ]\n    targets: [ { model: openai/x } ]\n`
 

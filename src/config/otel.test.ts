@@ -1,4 +1,5 @@
-// The variables of OpenTelemetry's specification: what they add to the file, and what they never do by themselves.
+// The variables of OpenTelemetry's specification: they add to the file's settings, and do nothing without
+// `telemetry` in the file.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type ConfigError, parseConfig } from './load.ts'

@@ -1,5 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: as shells write a variable
-// Whoever writes a configuration with mistakes is told of each of them, where it is, and what was probably meant.
+// Every mistake in a configuration is reported with its place and the probably intended value.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ConfigError, parseConfig } from './load.ts'
@@ -18,7 +18,7 @@ function problems(text: string): readonly string[] {
   return []
 }
 
-/** A text, and all its problems, in order. */
+/** Configuration texts with all their problems, in order. */
 const TABLE: Record<string, readonly [string, readonly string[]]> = {
   'several unknown settings in one place': [
     'servr: {}\nroute: {}\nproviderz: {}\n',

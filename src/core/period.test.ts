@@ -1,9 +1,9 @@
-// Periods of budgets: their names in the record and their ends.
+// Budget periods: their names in the record and their ends.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { endOf, periodOf, periodsOf } from './period.ts'
 
-/** Moment -> day, week, month, and the ends of these. */
+/** A time with its day, week and month, and the ends of these periods. */
 const MOMENTS: readonly (readonly [string, string, string, string, string, string, string])[] = [
   [
     '2026-11-25T12:00:00.000Z',

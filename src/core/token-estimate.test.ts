@@ -1,5 +1,5 @@
-// A budget sets aside what a request may cost: no text and no limit of output is overlooked because of the
-// name of its field.
+// A budget reserves the possible cost of a request. It counts every text and every output limit, under any
+// field name.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
@@ -14,7 +14,7 @@ const CONFIG = `models: { alpha/m: { price: { input: 100, output: 100 } } }
 routes: { auto: { targets: [ { model: alpha/m } ] } }
 keys: [ { name: ann, digest: "sha256:${digest}", budget: { usd: 1000 } } ]`
 
-/** Names of members that contain pictures, files and proofs in one dialect or another. */
+/** Names of members that contain pictures, files or signatures in some dialect. */
 const NAMES =
   'file source image_url input_audio inlineData inline_data fileData file_data signature data id call_id file_id encrypted_content cache_control thoughtSignature'.split(
     ' ',
@@ -26,7 +26,7 @@ const schema = (name: string) => ({
 const used = (name: string) => ({ [name]: { note: [LONG] } })
 const say = (content: unknown) => [{ role: 'user', content }]
 
-/** Requests by dialect with the long text in a member of this name, in a tool and in the messages. */
+/** Requests by dialect, with a long text in a member of the given name, in a tool and in the messages. */
 const REQUESTS: Readonly<Record<string, (name: string) => object[]>> = {
   chat: (name) => [
     {
@@ -69,8 +69,7 @@ const PATHS: Readonly<Record<string, string>> = {
 }
 
 /**
- * Opens a gateway that reports what it has set aside for a call while its provider is being asked, in
- * dollars.
+ * Starts a gateway and returns the amount reserved for a call while the provider is being called, in dollars.
  */
 async function reservedBy(t: Parameters<typeof testGateway>[0], dialect: string) {
   const headers = { authorization: 'Bearer key-of-ann', 'content-type': 'application/json' }

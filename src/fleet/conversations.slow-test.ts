@@ -1,4 +1,4 @@
-// Conversations that two gateways share, over real sockets and PostgreSQL.
+// Conversations shared by two gateways, over real sockets and PostgreSQL.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -45,7 +45,7 @@ for (const [sticky, headers] of [
     const url = await freshDatabase()
     const start = (name: string) => instance(t, url, { name, config: config(sticky), providers })
     const [one, two] = [await start('one'), await start('two')]
-    // The rotation of each gateway begins with alpha; this conversation begins at beta.
+    // Each gateway's rotation begins with alpha. This conversation begins at beta.
     assert.equal(await provider(one, 'of another', { ...headers, 'x-session-id': 'of-bob' }), 'alpha')
     assert.equal(await provider(one, 'hello', headers), 'beta')
     await exchanged()

@@ -1,4 +1,4 @@
-// The examples for operators: Waybill accepts their configurations, and they contain no secret.
+// Example configurations for operators. Waybill accepts them, and they contain no secret.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'

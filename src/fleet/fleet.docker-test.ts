@@ -1,4 +1,5 @@
-// Two gateways from the image and PostgreSQL from its own, on one network, with the mock as their provider.
+// Two gateways from the Waybill image and a PostgreSQL from its own image, on one network. The mock is their
+// provider.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -11,7 +12,10 @@ import {
   startMock,
 } from '../test/test-image.ts'
 
-/** `scripts/release/postgres-image.sh` prints it, and makes it where it cannot be pulled. */
+/**
+ * Name of the PostgreSQL image. `scripts/release/postgres-image.sh` prints the name, and builds the image if
+ * it cannot be pulled.
+ */
 const postgresImage = process.env.WAYBILL_POSTGRES_IMAGE
 const skip =
   noEngine ||

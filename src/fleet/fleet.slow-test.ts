@@ -1,4 +1,4 @@
-// Several gateways over one PostgreSQL, each with a journal of its own, over real sockets.
+// Several gateways with one PostgreSQL and a separate journal for each gateway, over real sockets.
 import assert from 'node:assert/strict'
 import { cpSync } from 'node:fs'
 import { createServer } from 'node:net'

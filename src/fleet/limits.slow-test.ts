@@ -1,4 +1,4 @@
-// Budgets and rates that several gateways share, over real sockets and one PostgreSQL.
+// Budgets and rates shared by several gateways, over real sockets and one PostgreSQL.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
@@ -16,8 +16,8 @@ const KEY = 'key-of-ann'
 const digest = createHash('sha256').update(KEY).digest('hex')
 const headers = { authorization: `Bearer ${KEY}` }
 /**
- * Each call costs 0.05 dollars, or 0.01 at the cheap model: 20 input tokens are free, 7 output tokens are
- * not.
+ * Price settings: each call costs 0.05 dollars, or 0.01 with the cheap model, for 7 output tokens. The 20
+ * input tokens are free.
  */
 const PRICE =
   'models: { alpha/model-a: { price: { input: 0, output: 7142.857142857143 } }, alpha/cheap: { price: { input: 0, output: 1428.5714285714287 } } }'
@@ -43,7 +43,7 @@ routes: { auto: { targets: [ { model: alpha/model-a } ] } }`,
     options: { fleetUrl: url },
   })
 
-/** Waits until each gateway knows the others. */
+/** Waits until each gateway has seen all the others. */
 const acquainted = (gateways: readonly TestGateway[]) =>
   until('they know each other', async () => {
     const told = await Promise.all(gateways.map(({ get }) => get('/readyz')))
@@ -59,7 +59,7 @@ const all = (
   durability = 'process',
 ) => Promise.all(Array.from({ length: count }, (_, n) => start(t, url, `i${n}`, limits, fleet, durability)))
 
-/** A lease statement, among all that were made. */
+/** Returns the number of lease statements among all statements. */
 const leaseStatements = async (link: Link): Promise<number> =>
   (
     (await link.query<{ leases: number }>(
@@ -100,7 +100,7 @@ test('4 gateways with 200 simultaneous calls and a budget of 10 stay within the 
     `${passed} of 400 calls passed, $${spent.toFixed(2)} of $10 spent, ${leases} lease statements and ${others} others (shipping, pulse), refused: ${JSON.stringify([...refused])}`,
   )
   assert.ok(Math.abs(spent - passed * COST) < 1e-6, 'what is told is what was made')
-  // A call reserves what it may cost, so nothing is spent beyond one call at each gateway.
+  // Each call reserves its possible cost, so the budget is exceeded by at most one call at each gateway.
   assert.ok(spent <= 10 + gateways.length * COST + 1e-6, `${spent} of 10`)
   assert.ok(passed >= 180, `${passed} of the 200 that the budget pays for`)
   assert.ok(
@@ -185,7 +185,7 @@ test('successive calls that each reserve more than the budget spend all of it, a
   const pays = Math.round(budget / CHEAP_COST)
   const gateways = await all(t, url, 3, `budget: { usd: ${budget} }`)
   await acquainted(gateways)
-  // Without a maximum, 4,096 output tokens are set aside: $5.85.
+  // Without a maximum, 4,096 output tokens are reserved, which cost $5.85.
   const pass = async (n: number) =>
     (await gateways[n % 3]!.chat(ask('alpha/cheap'), headers)).status === 200 ? 1 : 0
   const passed = [0, 0, 0]
@@ -211,7 +211,8 @@ test('200 simultaneous calls at three times their reserved cost exceed the budge
   const budget = 10
   const gateways = await all(t, url, 4, `budget: { usd: ${budget} }`)
   await acquainted(gateways)
-  // The provider answers with 42 output tokens, 0.30 dollars, although 14 were requested, 0.10.
+  // The provider answers with 42 output tokens for 0.30 dollars, although 14 tokens for 0.10 dollars were
+  // requested.
   const [cost, reserve] = [42 * (COST / 7), 14 * (COST / 7)]
   const dear = answer('long', { prompt_tokens: 20, completion_tokens: 42, total_tokens: 62 })
   for (const { upstream } of gateways)
@@ -283,7 +284,7 @@ test('an unneeded lease is returned, and a dead gateway’s lease is kept until 
   assert.deepEqual(taken, [0.6])
   for (let second = 0; second < 10; second++) assert.equal(leases.beat(), null)
   assert.deepEqual(leases.beat(), { keyName: 'ann', period, usd: 0.6 })
-  // Another gateway takes all that is left; the first one keeps its grant.
+  // Another gateway leases the whole rest. The first gateway keeps its grant.
   assert.equal(
     await takeLease(
       link,

@@ -1,6 +1,5 @@
-// Situations that operators meet: the commands, few connections, a pooler in between, two releases side by
-// side, and nothing at all if no fleet is configured. Over 250 lines, because it is a list of cases, most of
-// them on one PostgreSQL.
+// Situations of operators: commands, few connections, a connection pooler, two releases side by side, and no
+// configured fleet. Over 250 lines, because it is a list of cases, most of them on one PostgreSQL.
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { chownSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -59,7 +58,7 @@ test('fleet migrate creates tables, status lists members, and forget closes the 
   await one.chat(ask('auto'))
   await one.get('/api/usage/request-logs')
   const link = openShared(t, url)
-  // As if it had died during its call, together with its disk.
+  // Simulates a gateway that died during its call and lost its disk.
   await link.script(`UPDATE waybill.calls SET completed_at = NULL, state = 'routed', cost_missing = NULL;
     DELETE FROM waybill.usage_hours; DELETE FROM waybill.latency_hours;
     INSERT INTO waybill.instances SELECT 'dead', 'lost', 'x', 1, now() - interval '1 hour', now(), version, config FROM waybill.instances;
@@ -108,7 +107,7 @@ test('retention deletes whole days with their sums, and doctor reports a day wit
   await link.script(`INSERT INTO waybill.key_spending VALUES ('', 'session s-7', 'one', 1, 0), ('', 'session s-1200', 'one', 1, 0);
     INSERT INTO waybill.leases VALUES ('', 'session s-7', 'one', 1);
     INSERT INTO waybill.budgets VALUES ('', 'session s-7', 1), ('', '2026-11', 1)`)
-  // One of them continues today.
+  // One of the conversations continues today.
   await link.query(
     `INSERT INTO waybill.calls (id, instance, rev, session_id) VALUES (?, 'one', 1, 's-1200')`,
     [lowestId(now)],
@@ -182,14 +181,14 @@ test('after a newer release migrates the shared log, an older one continues to w
   const link = openShared(t, url)
   const one = await instance(t, url, 'one')
   await one.chat(ask('auto'))
-  // A newer release has added a column and a step.
+  // Simulates a newer release that added a column and a step.
   await link.script('ALTER TABLE waybill.calls ADD COLUMN later text; UPDATE waybill.schema SET version = 99')
   assert.equal((await lookAtSchema(link)).problem, null)
   await one.chat(ask('auto'))
   const two = await instance(t, url, 'two')
   await two.chat(ask('auto'))
   assert.equal((await two.get('/api/usage/request-logs')).json.data.length, 3)
-  // An older release did not know a column: its rows read as unknown.
+  // Simulates rows of an older release without a column. They read as unknown.
   await link.script('UPDATE waybill.calls SET purpose = NULL')
   assert.equal((await one.get('/api/usage/history?window=24h')).json.totals.calls, 3)
   await link.script('UPDATE waybill.schema SET oldest = 99')
@@ -209,7 +208,9 @@ test('reads write nothing to the shared log or the journal (FLEET-15)', {
   await one.record(id)
   const db = new Database(join(one.data, 'waybill.db'), { readonly: true })
   t.after(() => db.close())
-  /** Version of each row, by its place; the heartbeat of an instance writes its own row in `instances`. */
+  /**
+   * Returns the version of each row by its place. An instance's heartbeat writes its own row in `instances`.
+   */
   const standing = async () => {
     const tables = await link.query<{ name: string }>(
       `SELECT relname AS name FROM pg_class WHERE relnamespace = 'waybill'::regnamespace AND relkind = 'r' AND relname <> 'instances'`,
