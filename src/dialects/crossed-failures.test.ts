@@ -210,7 +210,7 @@ test('a fallback across dialects translates the request again, and each recorded
   )
 })
 
-test('a provider never receives another family's reasoning as signed, in translated and in native calls (DIAL-07)', async (t) => {
+test('a provider never receives another family’s reasoning as signed, in translated and in native calls (DIAL-07)', async (t) => {
   const foreign = packOpaque({ family: 'other', bytes: 'c2VhbGVk' })
   const history = [
     ...messages,

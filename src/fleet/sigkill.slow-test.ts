@@ -28,8 +28,10 @@ test(
   (t) => killThem(t, 'process', false),
 )
 
-test('durability shared: no inference is lost even if each killed gateway’s data is deleted (FLEET-02)', options, (t) =>
-  killThem(t, 'shared', true),
+test(
+  'durability shared: no inference is lost even if each killed gateway’s data is deleted (FLEET-02)',
+  options,
+  (t) => killThem(t, 'shared', true),
 )
 
 /** Kills gateways under load. `loses`: true if each kill also deletes the data directory. */
