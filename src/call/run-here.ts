@@ -13,8 +13,8 @@ import type { KeptResponse, ResponseStore } from '../responses-store/response-st
 import type { Router } from '../routing/router.ts'
 
 /**
- * Converts a background request to an ordinary request, if no target of the route can run background calls
- * and the gateway may store the answer. Returns null otherwise. Throws for a streamed request.
+ * Converts a background request to an ordinary request. Returns null if a target of the route can run
+ * background calls, or if the gateway may not store the answer. Throws for a streamed request.
  */
 export function plainIfRunHere(
   { name, storing }: ClientDialect,

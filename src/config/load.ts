@@ -106,7 +106,7 @@ export function loadConfig(file: string, options: LoadOptions): Loaded {
   }
 }
 
-/** Returns the file of `waybill models sync` for a configuration: waybill.models.yaml beside waybill.yaml. */
+/** Returns the file of `waybill models sync` for a configuration: waybill.models.yaml next to waybill.yaml. */
 export const syncedFile = (file: string): string => `${file.replace(/\.ya?ml$/, '')}.models.yaml`
 
 /** Maximum size of the synced file, bytes. */

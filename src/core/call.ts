@@ -140,8 +140,7 @@ export const emptyCall = (id: string): Call => ({
 
 /**
  * Purposes of a call, as far as the client reveals them: a turn of the main conversation, a background task
- * (such as a title or a classifier), a turn of a subagent, or the summary of a conversation that grew too
- * long.
+ * (a title, a classifier), a turn of a subagent, or the summary of an overlong conversation.
  */
 export const PURPOSES = ['main', 'background', 'subagent', 'compaction'] as const
 export type Purpose = (typeof PURPOSES)[number]

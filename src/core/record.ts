@@ -99,7 +99,7 @@ export interface CallClosing {
   readonly requestsSent: number
 }
 
-/** An attempt whose request is about to be sent. */
+/** An attempt just before its request is sent. */
 export interface AttemptOpening {
   readonly n: number
   readonly target: Pick<Target, 'provider' | 'model'>

@@ -140,7 +140,7 @@ export interface RunAnswers {
   inProgress(queued: string): string
   /** `error` null: cancelled. */
   ended(queued: string, error: { readonly code: string; readonly message: string } | null): string
-  /** Returns a complete answer with the id that the client knows. */
+  /** Returns a complete answer with the id that the client received. */
   completed(answer: string, id: string): string
 }
 

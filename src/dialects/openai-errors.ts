@@ -21,7 +21,7 @@ export function paramOf(error: unknown): { readonly param?: string } {
   return typeof param === 'string' && param !== '' ? { param } : {}
 }
 
-/** Reads the body of an error status; null for any other format. */
+/** Reads the body of an error response; null for any other format. */
 export function readError(text: string): ProviderError | null {
   try {
     const error: unknown = member(JSON.parse(text), 'error')

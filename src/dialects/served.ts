@@ -34,7 +34,7 @@ export function positive<Name extends string>(
 const MAX_OTHER_BYTES = 2_048
 
 /**
- * Returns the members of `usage` with unknown names. A dot in a known name leads to a nested member. Null,
+ * Returns the members of `usage` with unknown names. A dot in a known name separates a nested member. Null,
  * zero and empty values are ignored.
  */
 export function unknownIn(

@@ -1,7 +1,7 @@
 // Leases: parts of a shared budget that this instance may spend. Calls are admitted from a lease in memory.
-// If a lease does not suffice, another is requested for twice the cost of the last ten seconds, with one
-// request at a time per budget. Leases shrink as the budget runs out. The excess over a fair share of the
-// rest is returned within a second. Amounts unused for ten seconds are also returned. Contains no SQL.
+// If a lease does not suffice, the next one is requested for twice the cost of the last ten seconds. Each
+// budget has at most one open request. Leases shrink as the budget runs out. The excess over a fair share of
+// the rest is returned within a second. Amounts unused for ten seconds are also returned. Contains no SQL.
 import { type Account, accountName } from '../core/period.ts'
 import type { Amount } from '../store/shared-log.ts'
 import type { Asks } from './protocol.ts'

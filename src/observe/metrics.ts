@@ -11,7 +11,7 @@ import type { CallEnd, Observer, WatchedCall } from './watch.ts'
 const SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
 const WRITE_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2]
 
-/** Tiers with a label of their own; all others are `other`. */
+/** Tiers with their own label. All other tiers have the label `other`. */
 const TIERS = new Set([
   'default',
   'standard',
@@ -241,7 +241,7 @@ function gaugesOf(gauges: Gauges, open: () => number) {
   ]
 }
 
-/** Builds the metrics of a gateway that shares its log with others. */
+/** Builds the metrics of a gateway in a fleet. */
 function fleetGaugesOf({ fleet: standing }: Pick<Gauges, 'fleet'>) {
   const ofFleet = (name: string, help: string, value: (fleet: FleetFigures) => number) =>
     new Gauge(`waybill_fleet_${name}`, help, () => {

@@ -36,11 +36,11 @@ export interface RouteEntry {
   readonly models: readonly (ModelConfig | undefined)[]
   /** Dialects of each target's provider. */
   readonly dialects: readonly (readonly string[])[]
-  /** Dialects whose calls may go to every target. */
+  /** Dialects of calls that every target can serve. */
   readonly spokenByAll: ReadonlySet<string>
   /** Returns the account of a provider. Providers of one account share their stored state. */
   readonly accountOf: (provider: string) => string
-  /** True if some targets refuse the signed or encrypted reasoning of others. */
+  /** True if some targets refuse signed or encrypted reasoning from other targets. */
   readonly isMixed: boolean
   /** Returns true if a call in this dialect can be translated for a target, given by its index. */
   readonly translates: (dialect: string, target: number) => boolean

@@ -18,7 +18,7 @@ export function findKey(env: Env, file: string | null): FoundKey {
     const stats = statSync(file)
     const { mode, uid } = stats
     const own = process.getuid === undefined || uid === process.getuid()
-    // Windows reports neither owner nor mode here.
+    // Windows does not report owner and mode here.
     if (process.platform !== 'win32' && (!own || (mode & 0o077) !== 0))
       return { key: null, problem: `the key file ${file} is open to others; run chmod 600 on it` }
     if (!stats.isFile() || stats.size > MAX_BYTES) return checked('', file)

@@ -51,7 +51,7 @@ export class GeminiReader implements BlockReader {
     return events
   }
 
-  /** A signature on a thought ends it; any other signature is a separate block. */
+  /** A signature on a thought ends the thought. Any other signature is a separate block. */
   #thought(said: string, opaque: Opaque | null, repeats: boolean): BlockEvent[] {
     const bytes = opaque?.bytes ?? ''
     const isRepeated = repeats && said !== '' && this.#told.startsWith(said)

@@ -50,8 +50,8 @@ export class Signer {
   }
 
   /**
-   * Returns the part with the waiting signature if their kinds match. Otherwise the signature gets its own
-   * part first.
+   * Returns the part with the waiting signature if their kinds match. Otherwise a separate part with the
+   * signature comes first.
    */
   sign(part: Json): Json[] {
     const waiting = this.#waiting

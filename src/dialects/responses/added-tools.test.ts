@@ -1,6 +1,6 @@
 // Tools in the input, as Codex sends them (`additional_tools`), over real sockets with providers of every
 // dialect. The mocks are as strict as the real models. Rules see these tools and estimates count them.
-// Providers receive them, and clients get calls under their own tool names.
+// Providers receive the tools, and clients receive calls with their own tool names.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import OpenAI from 'openai'

@@ -1,5 +1,5 @@
-// An unregistered dialect gets the same treatment as every other, over real sockets: routing, records, cache,
-// limits, figures, artifacts, disconnecting clients and faults. Over 250 lines, because it tries each part of
+// The gateway treats an unregistered dialect like every other, over real sockets: routing, records, cache,
+// limits, metrics, artifacts, disconnecting clients and faults. Over 250 lines, because it tries each part of
 // the gateway with the toy dialect.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
