@@ -31,7 +31,7 @@ export interface KeepingOptions {
   readonly mask: (text: string) => string
   /** False if the provider stores nothing. Its ids are then not recorded. */
   readonly namesAnswer: boolean
-  /** Null if the gateway does not store the answer. */
+  /** Settings for storing the answer; null if the gateway does not store it. */
   readonly stored: Storing | null
   readonly onFault: (error: unknown) => void
 }

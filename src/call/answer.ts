@@ -39,7 +39,7 @@ export interface Answering {
   readonly cacheName: string | null
   /** Recorder for the part of an answer that is written before its end. */
   readonly keeping: AnswerKeeping
-  /** Records that the call continues at its provider. Resolves once this is written. */
+  /** Records that the call continues at its provider. Resolves after the write. */
   runsOn(result: AnswerResult, responseId: string): Promise<void>
   /** Returns milliseconds since the call arrived. */
   elapsed(): number

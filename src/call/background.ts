@@ -1,6 +1,7 @@
 // Calls that continue at their provider after the first answer to the client (`background: true`). The
 // gateway polls the provider until a call ends or its time is over, and then closes the record with the cost.
-// The record stays open across a restart, and only the client can cancel the call. Names no dialect.
+// The record stays open across a restart, and only the client can cancel the call. Independent of the
+// dialect.
 import type { AttemptEnd, CallState, ParsedEvent } from '../core/call.ts'
 import { timeOfId } from '../core/call.ts'
 import type { Store } from '../store/store.ts'

@@ -1,6 +1,6 @@
 // Counts the tokens of a request without a call. Asks a provider of the dialect, or estimates if none can
-// count. Writes nothing, spends nothing, cools no target down and does not change the router's state. Names
-// no dialect.
+// count. Writes nothing, spends nothing, cools no target down and does not change the router's state.
+// Independent of the dialect.
 import type { ServerResponse } from 'node:http'
 import type { Target } from '../core/call.ts'
 import type { CallerCredential } from '../credentials/caller-credential.ts'

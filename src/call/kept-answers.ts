@@ -1,6 +1,6 @@
 // Reads, lists, cancels or deletes answers that a provider stores, for the key that made them. The record
 // names the provider. Answers that the gateway itself stores are served here. Causes no inference and no
-// record. Names no dialect.
+// record. Independent of the dialect.
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { z } from 'zod'
 import { GatewayError } from '../core/errors.ts'

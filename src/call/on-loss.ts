@@ -1,5 +1,5 @@
 // `on_loss` of a route: before sending, skips each target for which translating the request would lose more
-// than the route allows. Names no dialect.
+// than the route allows. Independent of the dialect.
 
 import type { RouteConfig } from '../config/load.ts'
 import { type Route, type Target, targetId } from '../core/call.ts'

@@ -1,5 +1,5 @@
 // The caller's own credential. Leaves out targets that need it if the call has none. Masks it in everything
-// that is written. Names no dialect.
+// that is written. Independent of the dialect.
 import { type Route, type Target, targetId } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
 import { callerCredentialMissing } from '../credentials/caller.ts'

@@ -1,6 +1,6 @@
 // Stored state works only at its own provider. The record names the provider if the state was made through
-// this gateway. Otherwise only a route with a single provider of the dialect can serve the request. Names no
-// dialect.
+// this gateway. Otherwise only a route with a single provider of the dialect can serve the request.
+// Independent of the dialect.
 
 import { GatewayError } from '../core/errors.ts'
 import type { ClientDialect } from '../dialects/dialect.ts'

@@ -1,5 +1,5 @@
 // Background calls that no provider of the route can run. The gateway runs them as ordinary calls and stores
-// the answers for the client. Names no dialect.
+// the answers for the client. Independent of the dialect.
 import { type IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'

@@ -1,5 +1,5 @@
-// Chooses the work to drop when memory is short: the work of the key that holds the most bytes. So no key can
-// displace all others.
+// Chooses the work to drop when memory is short: the work of the key that holds the most bytes. This prevents
+// one key from displacing all others.
 
 export interface HolderShare {
   readonly keyName: string | null

@@ -1,5 +1,5 @@
 // Adapts a request to the limits of its model and reports the rest as losses. Reads facts about models
-// (src/models); contains no model names and no dialect names.
+// (src/models); independent of the particular models and dialects.
 import type { Losses } from '../core/losses.ts'
 import type { Facts } from '../models/facts.ts'
 import {

@@ -270,8 +270,8 @@ export interface DialectBlocks {
    */
   readonly family: string | null
   /**
-   * Tool names and kinds that providers of this dialect accept. All others are mapped, and answers map them
-   * back.
+   * Tool names and kinds that providers of this dialect accept. All others are mapped, and mapped back in
+   * answers.
    */
   readonly tools: {
     readonly name: RegExp

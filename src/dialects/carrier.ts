@@ -1,5 +1,6 @@
 // Packs opaque reasoning of one family into a field of another dialect: `wb1:<family>:<base64>`. Clients
-// return the field unchanged. The reasoning is unpacked for its own family only. This file names no dialect.
+// return the field unchanged. The reasoning is unpacked for its own family only. Independent of the
+// particular dialects.
 import type { Opaque } from './blocks.ts'
 
 const MARK = 'wb1:'

@@ -1,6 +1,6 @@
 // Members of a provider request that may be omitted or replaced if the provider refuses them. Finds the
-// member that a refusal names. Each dialect has its own list. A refusal in unknown words is final. This file
-// names no dialect and no model.
+// member that a refusal names. Each dialect has its own list. A refusal in unknown words is final.
+// Independent of dialects and models.
 import type { ProviderError } from '../core/call.ts'
 import type { Loss } from '../core/losses.ts'
 import { omitMembers, spliceMembers } from '../json/splice.ts'

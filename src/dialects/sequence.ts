@@ -1,5 +1,6 @@
 // Serializes interleaved blocks to one open block at a time, with indexes 0, 1, 2 …. Events of the open block
-// are passed on immediately. Events of all other blocks wait until it closes. This file names no dialect.
+// are passed on immediately. Events of all other blocks wait until it closes. Independent of the particular
+// dialects.
 import type { BlockEvent, Opened, SerialEvent } from './blocks.ts'
 
 type Key = string | number

@@ -1,6 +1,6 @@
 // Maps the tools of one call that a provider does not accept, and maps them back in its answer. The provider
-// receives flat names for grouped tools, and an object with one member for a text input. This file names no
-// dialect.
+// receives flat names for grouped tools, and an object with one member for a text input. Independent of the
+// particular dialects.
 import { createHash } from 'node:crypto'
 import type { Losses } from '../core/losses.ts'
 import type { Block, CallBlock, Conversation, DialectBlocks, Opened, Tool } from './blocks.ts'

@@ -1,5 +1,5 @@
 // Translates a provider's stream for a client of another dialect, event by event. The provider's own dialect
-// reads each event for the record. This file names no dialect.
+// reads each event for the record. Independent of the particular dialects.
 import { EMPTY_EVENT, type ParsedEvent, type Tokens } from '../core/call.ts'
 import type { AnswerBlocks, BlockEvent, BlockReader, BlockWriter, Stop } from './blocks.ts'
 import type { StreamReader } from './dialect.ts'

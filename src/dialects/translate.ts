@@ -1,6 +1,6 @@
 // Connects a client of one dialect to a provider of another. Translates the request and the answer, whole or
-// event by event, and collects the losses. The provider's own dialect reads the answer for the record. This
-// file names no dialect.
+// event by event, and collects the losses. The provider's own dialect reads the answer for the record.
+// Independent of the particular dialects.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ParsedEvent, ProviderError } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'

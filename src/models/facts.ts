@@ -1,5 +1,5 @@
 // Facts about models: their limits and the settings that they accept. Reads the lines of models.yaml and of
-// the user's file, and finds the lines for a model. Names no model, dialect or provider.
+// the user's file, and finds the lines for a model. Independent of particular models, dialects and providers.
 import { readFileSync } from 'node:fs'
 import { LineCounter, parseDocument } from 'yaml'
 import { z } from 'zod'

@@ -64,7 +64,7 @@ export class PassthroughExchange implements Dispatcher.DispatchHandler {
     for await (const piece of pieces) {
       this.#wait(this.#waits.idle)
       yield piece
-      clearTimeout(this.#timer) // the client may take its time for the next piece
+      clearTimeout(this.#timer) // the client's time for the next piece is not limited here
     }
     this.sent()
   }

@@ -1,6 +1,6 @@
 // AWS's event stream (application/vnd.amazon.eventstream). Splits a stream into messages and converts each
-// message to text. AWS's library checks and decodes messages; it is loaded for the first stream. Names no
-// dialect.
+// message to text. AWS's library checks and decodes messages; it is loaded for the first stream. Independent
+// of the dialect.
 import { createRequire } from 'node:module'
 import type { EventStreamCodec } from '@smithy/eventstream-codec'
 import type { StreamDecoder } from './platform.ts'

@@ -1,5 +1,5 @@
 // Prices that are missing in the price library. Reads prices.yaml, with the source and date of each price,
-// and finds the prices of a model at a given time. Names no provider.
+// and finds the prices of a model at a given time. Independent of particular providers.
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import { z } from 'zod'

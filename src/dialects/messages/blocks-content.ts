@@ -78,7 +78,7 @@ export function blockOf(block: unknown, losses: Losses, family = FAMILY): Block 
   }
 }
 
-/** Unpacks reasoning with our mark. */
+/** Unpacks reasoning that carries this gateway's mark. */
 export const opaqueOf = (signature: string, family: string): Opaque =>
   unpackOpaque(signature) ?? { family, bytes: signature }
 
