@@ -18,16 +18,16 @@ export interface LaunchInput {
   readonly session: string
   /** Null if the agent chooses the model itself. */
   readonly model: string | null
-  /** All models that it may request. */
+  /** All models that the agent may request. */
   readonly models: readonly LaunchModel[]
-  /** Path of the file with the text of `Agent.file`. */
+  /** Path of the temporary file that contains the text of `Agent.file`. */
   readonly file: string
 }
 
 export interface Launch {
   readonly set: Readonly<Record<string, string>>
   readonly unset: readonly string[]
-  /** All arguments of the program. */
+  /** All arguments for the program. */
   readonly args: readonly string[]
 }
 

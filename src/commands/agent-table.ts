@@ -5,7 +5,7 @@ import type { DIALECT_NAMES } from '../config/schema.ts'
 
 export interface Agent {
   readonly title: string
-  /** Names of the program. */
+  /** Names of the agent's program. */
   readonly programs: readonly string[]
   /** Dialect of the agent's calls. It decides the route of a model that the gateway does not know. */
   readonly dialect: (typeof DIALECT_NAMES)[number]
@@ -29,8 +29,8 @@ export interface Agent {
   /** True if the agent makes no call without the name of a model. */
   readonly needsModel?: true
   /**
-   * `own`: the agent sends its own session in every call. `given`: it sends the session that it is given.
-   * `none`: it cannot send any.
+   * `own`: the agent sends its own session in every call. `given`: the agent sends the session that it is
+   * given. `none`: the agent cannot send a session.
    */
   readonly session: 'own' | 'given' | 'none'
   /** Text of a temporary file, for a setting that cannot be passed otherwise. It must not contain a key. */

@@ -45,7 +45,7 @@ test('fish completes the same words as bash', { skip: !isThere('fish') && 'there
       },
     )
     const found = stdout.split('\n').flatMap((row) => row.split('\t')[0] || [])
-    // Options are offered after a dash.
+    // bash offers options after a dash.
     assert.deepEqual([found.sort(), stderr], [expected.filter((word) => word !== '--help').sort(), ''], line)
   }
 })

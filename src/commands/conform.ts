@@ -37,7 +37,7 @@ import { type MockAddress, withMock, written } from './mock-options.ts'
 import { complain as complainLine } from './output.ts'
 import { UsageError } from './usage-error.ts'
 
-/** Exit codes; `exit-codes.ts` has their meanings. */
+/** Exit codes. `exit-codes.ts` describes their meanings. */
 const CONFORMANT = 0
 const NOT_CONFORMANT = 1
 const USAGE = 2
@@ -63,7 +63,7 @@ export interface ConformCommand extends MockAddress {
   readonly timeLimit?: string
 }
 
-/** Returns the exit code. */
+/** Runs the suite. Returns the exit code. */
 export async function conformCommand(options: ConformCommand): Promise<number> {
   try {
     const profile = profileOf(options.profile)

@@ -42,7 +42,7 @@ export async function routingFindings({ routes }: Config, ask: Ask): Promise<Fin
   for (const name of Object.keys(routes)) {
     const query = new URLSearchParams({ model: name })
     const found = await ask(`/api/cloud/model/resolve?${query}`, resolution).catch((error) => {
-      if (error instanceof GatewayAccessError && error.status === 404) return null // the file has a new route
+      if (error instanceof GatewayAccessError && error.status === 404) return null // the file contains a new route
       throw error
     })
     if (!found || found.candidates.some(({ state }) => state === 'ready')) continue

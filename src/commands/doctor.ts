@@ -75,7 +75,7 @@ const readyOf = z.looseObject({
   status: z.literal('ready'),
   configuration: z.looseObject({ state: z.string() }),
   reads: z.string(),
-  replay: z.boolean().optional(), // absent in earlier versions of Waybill
+  replay: z.boolean().optional(), // field is absent in earlier versions of Waybill
 })
 
 /**

@@ -262,7 +262,7 @@ for (const [path, body] of [
 }
 `
 
-test('calls of every dialect are repeated in their own dialect, whole and streamed', async (t) => {
+test('calls of every dialect are repeated in the same dialect, both whole and streamed', async (t) => {
   const root = temporaryDirectory(t)
   const mock = await createMockProviders()
   t.after(() => mock.close())

@@ -62,7 +62,7 @@ test('a script that the user wrote is refused, because cmd.exe would interpret i
   assert.throws(() => findProgram('own', system('win32')), /C:\\npm\\own\.bat is a script for cmd\.exe/)
 })
 
-test('on other systems the program is started by its name', () => {
+test('on systems other than Windows, the program is started by its name', () => {
   for (const platform of ['linux', 'darwin'] as const)
     assert.deepEqual(findProgram('agent', system(platform)), { file: 'agent', before: [] })
 })

@@ -1,4 +1,4 @@
-// `--fix` of `config check` and `target check`: replaces the names of earlier versions in a file.
+// `--fix` of `config check` and `target check` replaces the names of earlier versions in a file.
 import { readFileSync } from 'node:fs'
 import { replaceFile } from '../shared/replace-file.ts'
 import { print } from './output.ts'

@@ -55,7 +55,7 @@ export const fleetMigrate = (options: FleetCommand): Promise<void> =>
     )
   })
 
-/** `who`: id or name of an instance. */
+/** Finds an instance. `who`: its id or name. */
 export const fleetForget = (options: FleetCommand, who: string): Promise<void> =>
   withLog(options, async (log) => {
     const instances = await log.instances()

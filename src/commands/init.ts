@@ -29,7 +29,7 @@ export interface InitOptions {
 
 const LIST_MS = 10_000
 
-/** Names of clouds whose address differs for each customer. */
+/** Names of clouds in which each customer has a different address. */
 const CLOUDS = [
   'aws',
   'bedrock',

@@ -11,7 +11,7 @@ export interface KeyNewOptions {
   readonly name: string
   readonly role: KeyConfig['role']
   readonly file?: string
-  /** Also shows the key. */
+  /** True to show the key, too. */
   readonly print?: boolean
   readonly env: Readonly<Record<string, string | undefined>>
   readonly out: { readonly isTTY: boolean; write(text: string): unknown }
@@ -28,7 +28,7 @@ export function keyNew({ name, role, file, print = false, env, out }: KeyNewOpti
   const key = `wb_${randomBytes(32).toString('base64url')}`
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   try {
-    writeFileSync(path, `${key}\n`, { mode: 0o600, flag: 'wx' }) // x: never overwrites a key in use
+    writeFileSync(path, `${key}\n`, { mode: 0o600, flag: 'wx' }) // `x`: never overwrites a key in use
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
     throw new Error(`${path} already exists; use another name, or remove it if its key is not in use`)

@@ -32,7 +32,7 @@ const sessionList = z.looseObject({
   ),
 })
 
-/** Rejects if the gateway does not answer. */
+/** Prints the sessions. Rejects if the gateway does not answer. */
 export async function printSessions({
   limit,
   order,
@@ -72,7 +72,7 @@ const keyList = z.looseObject({
   ),
 })
 
-/** Rejects if the gateway does not answer. */
+/** Prints the keys. Rejects if the gateway does not answer. */
 export async function printKeys(options: ListOptions): Promise<void> {
   const { data } = await listOf('/api/keys', keyList, options)
   const rows = data.map(({ name, role, rate, budgets, spent_usd }) => [

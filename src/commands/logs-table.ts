@@ -14,13 +14,13 @@ export const shownCall = z.looseObject({
   completed_at: z.string().nullable(),
   state: z.string(),
   requested_model: z.string(),
-  method: z.string().nullish(), // absent in older gateways
+  method: z.string().nullish(), // field is absent in older gateways
   endpoint: z.string().nullish(),
   resolved_provider: z.string(),
   resolved_model: z.string(),
   strategy: z.string().nullable(),
   session_id: z.string().nullable(),
-  purpose: z.string().nullish(), // absent in older gateways
+  purpose: z.string().nullish(), // field is absent in older gateways
   status: z.number().nullable(),
   error_code: z.string().nullable(),
   fallbacks: z.number(),
@@ -41,7 +41,7 @@ export const refusedCall = z.looseObject({
   message: z.string(),
 })
 
-/** Returns a refusal as a row among the calls; its target is unknown. */
+/** Returns a refused call as a row among the calls. Its target is unknown. */
 export const shownRefusal = ({
   id,
   created_at,
@@ -56,7 +56,7 @@ export const shownRefusal = ({
 const REFUSED = 'refused'
 
 type Format = Parameters<typeof styleText>[0]
-/** Colours a text, or leaves it as it is. */
+/** Colours a text, or returns it unchanged. */
 export type Paint = (format: Format, text: string) => string
 
 interface Column {
@@ -142,7 +142,7 @@ const DROPPED_FIRST: readonly Name[] = [
 ]
 /** Minimum width of a readable route. */
 const MIN_ROUTE_WIDTH = 30
-/** Maximum width; further cells go to the session. */
+/** Maximum width of a route. The session uses further cells. */
 const MAX_ROUTE_WIDTH = 64
 /** Width if the terminal's width is unknown. It has room for most names, and nothing is cut. */
 const DEFAULT_ROUTE_WIDTH = 44

@@ -13,20 +13,20 @@ export interface MockCommand {
   readonly host: string
   readonly pace: 'recorded' | 'none'
   readonly recordings?: string
-  /** Invents answers that the user's own recordings lack. */
+  /** True to invent answers that the user's own recordings lack. */
   readonly invent?: boolean
-  /** Also answers from a recording if only the end of its request matches. */
+  /** True to also answer from a recording if only the end of its request matches. */
   readonly similar?: boolean
-  /** Accepts requests that the requested model would refuse. */
+  /** True to accept requests that the requested model would refuse. */
   readonly lenient?: boolean
   /** Errors, cut streams, delays and speed. */
   readonly chaos?: Chaos
   readonly json?: boolean
-  /** Only prints the scenarios. */
+  /** True to print only the scenarios. */
   readonly list?: boolean
 }
 
-/** Resolves when the mock providers have stopped. Rejects if they cannot start. */
+/** Runs the mock providers. Resolves when they have stopped. Rejects if they cannot start. */
 export async function mock({ json = false, list = false, ...options }: MockCommand): Promise<void> {
   if (list) {
     process.stdout.write(json ? `${JSON.stringify(listed(), null, 2)}\n` : listTable())

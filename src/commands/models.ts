@@ -19,7 +19,7 @@ export interface ModelsOptions {
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-/** Rejects with ConfigError or UsageError. */
+/** Prints the facts. Rejects with ConfigError or UsageError. */
 export async function printModels({ model, config: file, json, env }: ModelsOptions): Promise<void> {
   const { config } = loadConfig(file, { env, replay: true })
   const facts = factTableOf(config)

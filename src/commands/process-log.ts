@@ -112,7 +112,7 @@ function withPlainInfo(log: Logger, lines: DestinationStream): Log {
 let second = Number.NaN
 let secondText = ''
 
-/** Formats like `toISOString`, which takes 0.4 µs and is called once a second. */
+/** Formats a time like `toISOString`, which takes 0.4 µs and is called once a second. */
 function isoTime(ms: number): string {
   const millis = ms % 1000
   if (ms - millis !== second) {
@@ -127,7 +127,7 @@ function isoTime(ms: number): string {
  */
 const fit = (line: string): string => (ORDINARY.test(line) ? line : `${escaped(line.trimEnd())}\n`)
 
-/** Formats a line for a person: route and result of a call, otherwise the message and its fields. */
+/** Formats a line for a person: the route and result of a call, or the message and its fields. */
 function inWords({ msg, time: _time, level: _level, err: _err, ...fields }: Record<string, unknown>): string {
   if (msg === 'call') return callInWords(fields)
   const said = Object.entries(fields).map(([name, value]) => `${name} ${JSON.stringify(value)}`)

@@ -182,7 +182,7 @@ test('serve --replay reaches no provider, even a local one for which it could ha
   assert.equal(provider.ledger.length, 0)
 })
 
-test('SIGTERM lets an open stream end first (LIFE-02)', async (t) => {
+test('after SIGTERM, an open stream ends before the gateway does (LIFE-02)', async (t) => {
   const { child, url } = await serve(t, ['--replay', '-c', EXAMPLE, '--port', '0'])
   const response = await fetch(`${url}/v1/chat/completions`, {
     method: 'POST',
@@ -220,7 +220,7 @@ test('a busy port, a data directory that cannot be created, and a public address
   }
 })
 
-test('an old Node is refused in one line before anything native is loaded', () => {
+test('an old Node version is refused in one line before anything native is loaded', () => {
   const old = spawnSync(
     process.execPath,
     [

@@ -98,7 +98,7 @@ test('a call without a recording is named, and the replay exits with 1', async (
   assert.match(stderr, /^waybill: 1 of 1 calls have no recording$/m)
 })
 
-test('a replay without recordings says how to make them', async (t) => {
+test('a replay without recordings explains how to make them', async (t) => {
   const { code, stderr } = await runCli(['replay', '--recordings', 'missing', '--', 'true'], {
     cwd: temporaryDirectory(t),
   })

@@ -40,7 +40,7 @@ test('routes queries the running gateway, so it can show that a target is coolin
   assert.match(elsewhere.stdout, /beta\/model-b +cheap +100 %\n/)
 })
 
-test('if no gateway runs, the routes come from the file, and the output says so', async (t) => {
+test('if no gateway runs, routes reads the file, and the output says so', async (t) => {
   const { code, stdout, stderr } = await routes(['-c', fileFor(t, 9, TWO_TARGETS)])
   assert.equal(code, 0, stderr)
   assert.match(

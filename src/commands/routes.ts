@@ -170,6 +170,6 @@ function sharesOf({ strategy, candidates }: Resolution): number[] {
   return candidates.map((each) => (taking.includes(each) ? 1 / taking.length : 0))
 }
 
-/** A quote assumes an ordinary call of 4,000 tokens. */
+/** The quoted cost assumes an ordinary call of 4,000 tokens. */
 const priceOf = (usd: number | null): string =>
   usd === null ? 'price unknown' : `$${(usd * 250).toFixed(2)} a million tokens`

@@ -40,7 +40,7 @@ const keyed = (t: TestContext) =>
     config: `${CONFIG}\nkeys: [ { name: k, digest: "sha256:${createHash('sha256').update(KEY).digest('hex')}" } ]`,
   })
 
-/** The environment that the agent's program printed, line by line. */
+/** Returns the environment that the agent's program printed, line by line. */
 const environment = (stdout: string): Record<string, string> =>
   Object.fromEntries([...stdout.matchAll(/^([A-Z_]+)=(.*)$/gm)].map(([, name, value]) => [name, value]))
 

@@ -36,7 +36,7 @@ export interface RunAgentOptions extends Program {
   readonly session?: string
   /** True if the agent keeps its own login; then the gateway's key is sent in a separate header. */
   readonly ownLogin?: boolean
-  /** Does not print the settings. */
+  /** True to print no settings. */
   readonly quiet?: boolean
   readonly env: Env
 }

@@ -14,7 +14,7 @@ export interface ServeOptions {
   readonly port?: string
   /** A directory of recordings, or true for the package's own. */
   readonly replay?: string | true
-  /** Replay invents missing answers. */
+  /** In replay, missing answers are invented. */
   readonly invent?: boolean
   readonly lenient?: boolean
   /** In replay, the nearest recording answers if its last message is the same. */
@@ -33,7 +33,7 @@ const YOUNG_BYTES = 32 * 2 ** 20
 /** Maximum time for open calls after SIGTERM, ms. */
 const GRACE_MS = 30_000
 
-/** Resolves when the gateway has stopped. Rejects if it cannot start. */
+/** Runs the gateway. Resolves when it has stopped. Rejects if it cannot start. */
 export async function serve({
   config: file,
   port,

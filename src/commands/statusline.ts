@@ -1,4 +1,4 @@
-// `waybill statusline [install|uninstall|doctor]`: commands around the status line.
+// `waybill statusline [install|uninstall|doctor]`: the status line's commands.
 import { resolve } from 'node:path'
 import type { Key } from '../statusline/client-settings.ts'
 import { CLIENT_NAMES, CLIENTS, type Client, SETTINGS_SCOPES } from '../statusline/clients.ts'

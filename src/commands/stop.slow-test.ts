@@ -65,7 +65,7 @@ for (const [what, args, status] of [
       assert.ok(took < Math.max(STOP_MS, started), `${took} ms, and ${started} to start`)
     })
 
-test('SIGTERM to `npm start` ends the gateway', {
+test("SIGTERM to `npm start` ends the gateway's process", {
   skip: process.platform === 'win32' && 'Windows has no signals',
 }, async (t) => {
   const env = surroundings(t)

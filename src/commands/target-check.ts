@@ -35,7 +35,7 @@ export async function check(
   }
 }
 
-/** Makes one call; first waits until a running gateway is configured to use the mock providers. */
+/** Makes one call. Before that, waits until a running gateway is configured to use the mock providers. */
 export const look = (target: Target): Promise<Preflight> =>
   lookAt(target, async (mock) => {
     if ('url' in target.start && target.mock_port === 0) await explainSetup(mock, target.start.url)

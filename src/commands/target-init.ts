@@ -12,7 +12,7 @@ import { print } from './output.ts'
 import { look } from './target-check.ts'
 import { UsageError } from './usage-error.ts'
 
-/** The answers, as typed. */
+/** The user's answers, as typed. */
 export interface Answers {
   readonly start?: string
   readonly call?: string

@@ -90,7 +90,7 @@ test('target init tests the answers, finds the fields in the log, and writes a f
   assert.match(checked.out, /\nNext: waybill conform \S+mine\.yaml --profile observable --report report\n$/)
 })
 
-test('a streamed call is tried too, and its answer is shown', async () => {
+test('target init also tries a streamed call and shows its answer', async () => {
   const file = join(root, 'streams.yaml')
   const good = await waybill(
     'init',
@@ -145,7 +145,7 @@ test('init accepts a name, request headers, and a path that shows when the gatew
   assert.match(wrong.err, /--header: write NAME: VALUE/)
 })
 
-test('check reports where the gateway differs from the file, and exits with 1', async () => {
+test('target check reports where the gateway differs from the file, and exits with 1', async () => {
   const file = join(root, 'wrong.yaml')
   const [upstream, key, ...command] = START.split(' ')
   writeFileSync(

@@ -9,7 +9,7 @@ export interface UiOptions {
   readonly config: string
   readonly url?: string
   readonly keyFile?: string
-  /** Prints the address and opens nothing. */
+  /** True to print the address and open nothing. */
   readonly print?: boolean
   readonly env: Readonly<Record<string, string | undefined>>
 }
@@ -17,7 +17,7 @@ export interface UiOptions {
 /** Maximum time for the gateway's answer, ms. */
 const ANSWER_MS = 5_000
 
-/** Rejects if no gateway answers, or if it requires a key that is missing. */
+/** Opens the page. Rejects if no gateway answers, or if the gateway requires a key that is missing. */
 export async function ui({ config: file, url, keyFile, print: isPrinted, env }: UiOptions): Promise<void> {
   const base = namedGateway(url, file, env)
   const ask = gatewayAt(base, env, keyFile)

@@ -74,7 +74,7 @@ test('a model that only a default provider accepts can be used, and the output s
   assert.doesNotMatch(known.stderr, /knows no/)
 })
 
-test('an empty list says that nothing matched', async (t) => {
+test('for an empty list, a command says that nothing matched', async (t) => {
   const { url } = await testGateway(t, { config: CONFIG })
   for (const [filter, says] of [
     [['--route', 'auto'], /^waybill: no call on record matches\n$/],

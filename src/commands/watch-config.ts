@@ -10,7 +10,7 @@ const LOOK_MS = 1_000
 /** Time to wait after a change, ms, because its writer may not be done. */
 const SETTLE_MS = 200
 
-/** Returns the present state of a file; null if it cannot be seen. */
+/** Returns the present state of a file; null if it cannot be read. */
 export function stateOf(file: string): Stats | null {
   try {
     return statSync(file)

@@ -12,7 +12,9 @@ export function holdYoungGeneration(): void {
   setFlagsFromString('--semi-space-growth-factor=1')
 }
 
-/** Checks after every collection: a size that shrank while idle must be able to grow again. */
+/**
+ * Checks the size after every collection, because a size that shrank while idle must be able to grow again.
+ */
 export function boundYoungGeneration(bytes: number): void {
   let grows = false
   new PerformanceObserver(() => {

@@ -42,7 +42,7 @@ class AwsCredentials implements Credentials {
   readonly #options: AwsOptions
   readonly #identities: Renewed<Identity>
   #current: Identity | null = null
-  /** AWS's clock minus ours, ms; 0 unless it matters. */
+  /** AWS's clock minus ours, ms; 0 unless it exceeds the tolerance. */
   #clockOffset = 0
 
   constructor(options: AwsOptions) {

@@ -174,7 +174,7 @@ test('without X-Gateway-Key, no credential of the caller is passed on, and the p
   assert.equal(login.ledger.length, 0)
 })
 
-test('a gateway key is never passed on as a caller’s credential, and two in one header are refused', async (t) => {
+test('a gateway key is never passed on as a caller’s credential, and two credentials in one header are refused', async (t) => {
   const { send, login } = await start(t)
   const basic = Buffer.from(`ann:${KEY}`).toString('base64')
   for (const authorization of [`Bearer ${KEY}`, `Basic ${basic}`])

@@ -24,7 +24,7 @@ export interface Credentials {
   holdsSecret(bytes: Buffer): boolean
 }
 
-/** The credential of one attempt. */
+/** Credential of a single attempt. */
 export interface Credential {
   /** Key that the dialect writes into its own header; null if there is none. */
   readonly key: string | null

@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 /** Windows of Anthropic's plans: five hours and seven days. Some apply to only one family of models. */
 const ANTHROPIC = ['5h', '7d', '7d_opus', '7d_sonnet'] as const
 
-/** Names of ChatGPT's windows. */
+/** Names of the windows of ChatGPT's plans. */
 const CODEX = ['primary', 'secondary'] as const
 
 /**

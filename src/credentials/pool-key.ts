@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { LRUCache } from 'lru-cache'
 import { type Remaining, rateLimitsIn } from './rate-limits.ts'
 
-/** Reason why a key is not used for a while. */
+/** Reason why a key is temporarily not used. */
 export type Rest = 'limit' | 'denied' | 'spent'
 
 /** Rest of a key if the provider does not report a duration, ms. */
@@ -30,7 +30,7 @@ export class PoolKey {
     this.name = name
   }
 
-  /** Requests without an answer. */
+  /** Number of requests without an answer. */
   get open(): number {
     return this.#open.size
   }

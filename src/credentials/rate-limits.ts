@@ -51,7 +51,7 @@ const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h:
 /** Above this number of seconds, a bare number is a time instead of a duration. */
 const FIRST_EPOCH_SECOND = 1_000_000_000
 
-/** Parses `6m0s`, `20ms`, seconds, a Unix time or an ISO time; null for anything else. */
+/** Parses `6m0s`, `20ms`, seconds, a Unix time or an ISO time. Returns null for any other text. */
 function resetIn(text: string, now: number): number | null {
   if (/^\d+(\.\d+)?$/.test(text)) {
     const seconds = Number(text)

@@ -11,7 +11,7 @@ export const ACCOUNT: AwsAccount = {
   secretAccessKey: 'wJalrXUtnFEMIexample/bPxRfiCYEXAMPLEKEY01',
 }
 
-/** Sets environment variables until the test ends; undefined removes one. */
+/** Sets environment variables until the test ends. A value of undefined removes the variable. */
 export function setEnvironment(t: TestContext, values: Readonly<Record<string, string | undefined>>): void {
   const before = Object.fromEntries(Object.keys(values).map((name) => [name, process.env[name]]))
   const set = (given: typeof values) => {

@@ -513,7 +513,7 @@ test('garbage after a request does not disturb the answer that is still streamin
   assert.doesNotMatch(text, /HTTP\/1\.1 400/)
 })
 
-test('a complete last event counts even if its blank line is cut off', async (t) => {
+test('a complete last event counts even if its blank line is missing', async (t) => {
   const gateway = await testGateway(t, {
     providers: {
       alpha: stream(

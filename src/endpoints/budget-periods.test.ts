@@ -30,7 +30,7 @@ const own = async ({ get }: TestGateway, session = '') => {
   const query = session && `?session_id=${session}`
   return (await get(`/api/keys/me${query}`, { headers: KEY })).json
 }
-/** Makes a call, and waits until its cost counts. */
+/** Makes a call, and waits until its cost is counted. */
 async function spend(gateway: TestGateway, session?: string, model = 'auto') {
   const headers = session === undefined ? KEY : { ...KEY, 'x-session-id': session }
   const result = await gateway.chat(ask(model, { max_tokens: 100 }), headers)

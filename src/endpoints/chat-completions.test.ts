@@ -173,7 +173,7 @@ test('an event reaches the client before the next event exists (FLOW-03), and th
   while (!(await reader.read()).done);
 })
 
-test('spelling of numbers, unknown fields and the order of keys reach the provider unchanged (ROUTE-05, ROUTE-06)', async (t) => {
+test('number spelling, unknown fields and key order reach the provider unchanged (ROUTE-05, ROUTE-06)', async (t) => {
   const gateway = await testGateway(t)
   const body =
     '{ "seed": 12345678901234567890, "model": "auto",\n "temperature": 1.0, "messages": [{"role":"user","content":"\\u00e9 \\"model\\": 1"}], "x_new": {"model": "inner"} }'

@@ -208,7 +208,7 @@ test('a rule sends a call to its target, and the record says why (ROUTE-10)', as
     config: RULES,
   })
   for (const [name, body, provider, cause] of RULED)
-    await t.test(`${name} goes to ${provider}`, async () => {
+    await t.test(`a call with ${name} goes to ${provider}`, async () => {
       const { headers } = await gateway.chat(ask('auto', body))
       assert.equal(headers.get('x-gateway-provider'), provider)
       const { decision } = await gateway.record(headers.get('x-gateway-request-id'))

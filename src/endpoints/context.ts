@@ -25,7 +25,7 @@ export type BudgetUse = (keyName: string | null, per: Period, sessionId?: string
 
 /** Amounts in US dollars; null without a key, or without a session. */
 export interface PeriodUse {
-  /** Spending that counts against the budget, and the part of it that was not reported. */
+  /** Spending that counts against the budget, and the unreported part of this spending. */
   readonly usd: number | null
   readonly estimatedUsd: number | null
   /** Attempts whose cost is neither known nor estimated. */
@@ -48,7 +48,7 @@ export interface PageFile {
   readonly etag: string
 }
 
-/** State of a gateway relative to the others that share its log. */
+/** State of a gateway relative to the other gateways that share its log. */
 export interface FleetStanding {
   readonly instance: string
   /** Live instances, including this one; 0 while the shared log is unreachable. */
@@ -62,7 +62,7 @@ export interface FleetStanding {
 export interface ReadContext {
   readonly config: Config
   readonly router: Pick<Router, 'resolve'>
-  /** Losses of translating a plain call for a target, by the client's dialect. */
+  /** Losses when a plain call is translated for a target, by the client's dialect. */
   readonly plainLosses: (
     target: Pick<Target, 'provider' | 'model'>,
   ) => Readonly<Record<string, readonly string[]>>
@@ -74,7 +74,7 @@ export interface ReadContext {
   readonly calls: Reads
   /** Calls of this gateway; the same reads as above without a fleet. */
   readonly instanceCalls: Reads
-  /** Absent for a single gateway. */
+  /** State of this gateway in its fleet; absent for a single gateway. */
   readonly fleet: (() => FleetStanding) | undefined
   /** Reason why calls cannot be recorded at present; null if they can. */
   readonly storeFailure: () => string | null

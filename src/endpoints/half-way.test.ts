@@ -1,4 +1,4 @@
-// USE-07: the record of a call whose client left before its end.
+// USE-07: the record of a call whose client left before the end of the answer.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { chunk, DONE, event, type Script, stream, usageChunk } from '../../mocks/test-upstream.ts'
@@ -9,7 +9,7 @@ models: { alpha/model-a: { price: { input: 1, output: 10 } } }
 routes: { auto: { targets: [ { model: alpha/model-a } ] } }
 resilience: { idle: 1s }`
 
-/** Fifty deltas of six words, half of them thoughts. */
+/** Fifty deltas of six words; half of the deltas are thoughts. */
 const TEXT = Array.from({ length: 50 }, (_, n) =>
   chunk({ [n % 2 ? 'content' : 'reasoning_content']: ' and so the story goes on' }),
 )

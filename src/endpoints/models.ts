@@ -10,7 +10,7 @@ import { googleEntry, googleQuery, toGoogle, wantsGoogle } from './google-models
 import { limitsOf, type ModelLimits } from './model-limits.ts'
 import { catalogEntry, count, time } from './schemas.ts'
 
-// Clients send paging parameters (`limit`); the list is short, so it is always complete.
+// Clients send paging parameters such as `limit`. The list is short, so it is always complete.
 const modelsQuery = z.looseObject({ client_version: z.string().optional() })
 
 const oneQuery = z.strictObject({ key: googleQuery.key })
@@ -109,7 +109,7 @@ function anthropicCapabilities({ efforts, thinking, images }: ModelLimits) {
   }
 }
 
-/** Levels of effort in Anthropic's list. */
+/** Effort levels in Anthropic's list. */
 const LEVELS = ['low', 'medium', 'high', 'xhigh', 'max'] as const
 
 export const models = {

@@ -42,7 +42,7 @@ const ORIGINS = [
   ['http://localhost', 'localhost:PORT', 403],
   ['https://localhost:PORT', 'localhost:PORT', 403],
   ['http://127.0.0.1:PORT', 'localhost:PORT', 403],
-  ['http://localhost:3000', 'localhost:3000', 200], // published port of a container: a page cannot choose its Host
+  ['http://localhost:3000', 'localhost:3000', 200], // published port of a container, where a page cannot choose its Host
   ['http://localhost', 'localhost', 200],
   ['tauri://localhost', 'localhost:PORT', 403],
   ['tauri://localhost:PORT', 'localhost:PORT', 403],

@@ -228,7 +228,7 @@ test('the feed reports each change of a call in the fields of its record (PAGE-0
   assert.ok(feed.records.some(({ state }) => state === 'streaming'))
 })
 
-test('a client’s feed has only its own calls; an admin’s has all (PAGE-04)', async (t) => {
+test('a client’s feed has only its own calls, and an admin’s feed has all calls (PAGE-04)', async (t) => {
   const gateway = await testGateway(t, { config: KEYS })
   const [ann, boss] = [await follow(t, gateway, 'key-of-ann'), await follow(t, gateway, 'key-of-boss')]
   await gateway.chat(ask('auto'), as('key-of-bob'))
@@ -240,7 +240,7 @@ test('a client’s feed has only its own calls; an admin’s has all (PAGE-04)',
   assert.equal((await gateway.get('/api/usage/live')).status, 401)
 })
 
-test('an open feed does not delay a gateway that stops', async (t) => {
+test('an open feed does not delay the shutdown of a gateway', async (t) => {
   const gateway = await testGateway(t)
   await follow(t, gateway, null)
   const began = performance.now()

@@ -90,7 +90,7 @@ export const nowhere: OtherEndpoint<ReadContext>['handle'] = ({ request }, respo
   response.end(request.method === 'HEAD' ? undefined : bytes)
 }
 
-/** Addresses of the views. */
+/** Paths of the page's views. */
 const VIEWS = [
   '/',
   '/calls',

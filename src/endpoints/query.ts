@@ -50,7 +50,7 @@ export const pageQuery = {
   cursor: z.uuid('not a cursor of this list').optional(),
 }
 
-/** Filters of kinds that are not plain text. */
+/** Filters whose kinds are not plain text. */
 const OF_KIND: { readonly [Each in Kind]?: z.ZodType } = { status, count: z.enum(['some']).optional() }
 
 /** Accepted values of each filter of `src/core/record.ts`. */
@@ -111,7 +111,7 @@ export function spanOf(
 export const invalid = (param: string, message: string): GatewayError =>
   new GatewayError('invalid_request', `${JSON.stringify(param)}: ${message}`, { param })
 
-/** Returns a span as it appears in answers. */
+/** Returns a span in the form used in answers. */
 export const spanAnswer = ({ since, until }: Span) => ({
   since: new Date(since).toISOString(),
   until: new Date(until).toISOString(),

@@ -1,4 +1,4 @@
-// GET /api/recordings: metadata of the recordings of a replaying gateway. Empty for a live one.
+// GET /api/recordings: metadata of a replaying gateway's recordings. A live gateway returns an empty list.
 import { z } from 'zod'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import type { ReadContext } from './context.ts'

@@ -67,13 +67,13 @@ function schemaOf<Fields extends Readonly<Record<string, Field>>>(fields: Fields
   return z.strictObject(Object.fromEntries(shape) as Shape)
 }
 
-/** One call, as in every list. */
+/** Schema of one call, as in every list. */
 export const callRecord = schemaOf(CALL_FIELDS)
 
-/** One request from the gateway to a provider. */
+/** Schema of one request from the gateway to a provider. */
 export const attempt = schemaOf(ATTEMPT_FIELDS)
 
-/** A page of a list, newest first. */
+/** Schema of a page of a list, newest first. */
 export const pageOf = <Item extends z.ZodType>(item: Item) =>
   z.strictObject({
     object: z.literal('list'),
@@ -130,7 +130,7 @@ export const catalogEntry = z.strictObject({
     .describe('largest output that may be asked, tokens; absent: not known'),
 })
 
-/** One recording from which a replaying gateway answers. */
+/** Schema of one recording from which a replaying gateway answers. */
 export const recordingSummary = z.strictObject({
   name: z.string(),
   provider: z.string(),

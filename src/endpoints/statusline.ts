@@ -18,7 +18,7 @@ import { ownKey } from './query.ts'
 const query = z.strictObject({
   session_id: z.string().optional(),
   model: z.string().optional(),
-  /** The client's name of the model, or of a subagent. */
+  /** The model's or subagent's name as given by the client. */
   label: z.string().optional(),
   /** Id of a subagent. The line is about its newest call, or empty without one. */
   agent_id: z.string().min(1).optional(),

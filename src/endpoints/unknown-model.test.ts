@@ -78,7 +78,7 @@ test('a 404 for an unknown model moves the call to the next target', async (t) =
     })
 })
 
-test('any other 404 is final', async (t) => {
+test('a 404 for any other reason is final', async (t) => {
   const gateway = await withTwoTargets(t)
   for (const [name, body] of Object.entries(OTHER))
     await t.test(name, async () => {

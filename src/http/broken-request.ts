@@ -1,4 +1,4 @@
-// Answers to requests that never become one: broken HTTP, and handshakes of WebSockets that are invalid.
+// Answers to data that never becomes a request: broken HTTP, and invalid WebSocket handshakes.
 import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { idOf } from '../core/call.ts'
@@ -8,9 +8,9 @@ const BROKEN: Record<string, [number, string]> = {
   HPE_HEADER_OVERFLOW: [431, 'invalid_request'],
 }
 
-/** Answers a request that no handler sees, on the bare socket: it is not HTTP, or its handshake is invalid. */
+/** Answers a request on the bare socket, because no handler receives invalid HTTP or an invalid handshake. */
 export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
-  // Node stores the response that is being written there; nothing may be written in the middle of it.
+  // Node stores the response in progress there. Nothing may be written in the middle of it.
   const running = (socket as Duplex & { _httpMessage?: ServerResponse | null })._httpMessage
   if (error.code === 'ECONNRESET' || !socket.writable || running?.headersSent) {
     socket.destroy()

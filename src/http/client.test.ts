@@ -42,7 +42,7 @@ const ROWS: readonly (readonly [sent: string | null, client: string | null])[] =
   [`f/1 ${'z'.repeat(3_000)}${OWN_KEY}`, `f/1 ${'z'.repeat(124)}`],
 ]
 
-/** A header's bytes, one character each. */
+/** Returns a header's bytes as one character each. */
 const bytesOf = (text: string): string => Buffer.from(text, 'utf8').toString('latin1')
 
 test('the client of a call is recorded in shortened form, without secrets or control characters', async (t) => {

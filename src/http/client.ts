@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache'
 import { GATEWAY_KEY_HEADER } from '../credentials/caller-credential.ts'
 import type { Mask } from '../shared/redact.ts'
 
-/** Maximum characters on record. */
+/** Maximum characters of a client's name on record. */
 const MAX_CLIENT = 128
 /** Maximum characters that are read, because clients choose the length. */
 const MAX_READ = 2_048
@@ -44,7 +44,7 @@ function readable(text: string, mask: Mask): string | null {
     .replace(KNOWN_KEY, '***')
     .replace(LONG_RUN, (run) => (/\d/.test(run) && /[a-z]/i.test(run) ? '***' : run))
   const shown = masked.replace(CONTROL, ' ').trim().slice(0, MAX_CLIENT)
-  return shown.replace(/\p{Cs}$/u, '').trim() || null // a lone surrogate has no UTF-8
+  return shown.replace(/\p{Cs}$/u, '').trim() || null // a lone surrogate has no UTF-8 form
 }
 
 /** Decodes UTF-8 in a header, which Node reads as one character per byte. */

@@ -15,7 +15,7 @@ export interface AdmittedRead {
   readonly requestId: string
   /** Decoded part of the path at the endpoint's `*`. */
   readonly rest: string
-  /** Query of the URL as received, without `?`. */
+  /** Query string of the URL as received, without `?`. */
   readonly query: string
 }
 
@@ -101,7 +101,7 @@ export interface CallEndpoint<Context> extends ErrorWording {
   isOpen?(context: Context): boolean
   /** Returns the wording for the client of a request, at a path shared by several dialects. */
   wordingFor?(headers: IncomingHttpHeaders): ErrorWording
-  /** True if its calls may also come over a WebSocket at its path. */
+  /** True if clients may also make these calls over a WebSocket at the same path. */
   readonly hasWebSocket?: boolean | undefined
   /** Fields of a request that the gateway reads, for the OpenAPI document. */
   readonly request: z.ZodType

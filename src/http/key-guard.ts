@@ -25,7 +25,7 @@ const MAX_PARAMETERS = 100
 const MAX_WORDS = 500
 /** Lengths of texts that may be a key. */
 const [MIN_LENGTH, MAX_LENGTH] = [8, 512]
-/** Maximum segments of a path that are joined. */
+/** Maximum number of path segments that are joined. */
 const MAX_SEGMENTS = 8
 /** Maximum levels of encoding that are decoded. */
 const MAX_DEPTH = 3
@@ -119,7 +119,7 @@ const partsOf = (text: string): string[] => [
   ...text.split(/[\s,;&]+/).flatMap((part) => (/^[^=]*=(.+)$/s.exec(part) ?? []).slice(1)),
 ]
 
-/** Place of the key in the error. */
+/** Place of the key, for the error message. */
 type Refused = 'URL' | 'header'
 
 const tooMuch = (refused: Refused) =>

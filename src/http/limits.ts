@@ -34,13 +34,13 @@ export interface CallBudget extends Account {
   readonly usd: number
 }
 
-/** Limits that several gateways enforce together, so that a check can take a moment. */
+/** Limits that several gateways enforce together. A check may therefore be asynchronous. */
 export interface SharedLimits {
   /** Returns null if one more call is within the rate, otherwise the time to wait, ms. */
   consume(rate: { keyName: string; requests: number; per: number }): Promise<number | null>
   /** Returns the amount to reserve for a call of at most `usd` (null: unknown). */
   claimed(usd: number | null, budgets: readonly CallBudget[]): number
-  /** Admits a call if all budgets cover it, calling `admit` in the same tick. */
+  /** Calls `admit` in the same tick if all budgets cover the call. */
   cover(
     budgets: readonly CallBudget[],
     usd: number,
@@ -168,7 +168,7 @@ export function createLimits(deps: LimitsDeps): LimitsOf {
   }
 }
 
-/** Returns the budgets that bind a call. */
+/** Returns the budgets that apply to a call. */
 function budgetsOf(
   budgets: NonNullable<KeyConfig['budget']>,
   { keyName, sessionId, at }: { keyName: string; sessionId: string | null; at: number },
@@ -198,7 +198,7 @@ function refuse(short: Uncovered | null, budgets: readonly CallBudget[], deps: L
   )
 }
 
-/** Throws if nothing is left of a budget. */
+/** Throws if a budget is spent. */
 function within(budget: CallBudget, { spent, reserved, now }: LimitsDeps): void {
   const { keyName, per, usd } = budget
   const sum = spent(budget)

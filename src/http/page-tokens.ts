@@ -17,7 +17,7 @@ const CODE_MS = 60_000
 const MAX_TOKENS_PER_KEY = 100
 
 export interface Granted {
-  /** The token or code itself, which is not stored. */
+  /** The token or code in plain text, which is not stored. */
   readonly text: string
   /** Milliseconds since the epoch. */
   readonly expiresAt: number

@@ -2,7 +2,7 @@
 // gateway for minutes.
 import type { IncomingMessage } from 'node:http'
 
-/** Number of pieces accepted from any client; an encoder may write each token separately. */
+/** Number of pieces accepted from any client, because an encoder may write each token separately. */
 const FREE_PIECES = 10_000
 /** Minimum average size of further pieces, bytes. */
 const MIN_AVERAGE_BYTES = 64

@@ -75,7 +75,7 @@ export function relayStream(
   stream.flow(new Pump(response, stream, options, tell))
 }
 
-/** Half of the maximum silence of a translated stream (MSG-10), ms. */
+/** Interval of pings, ms: half of the maximum silence of a translated stream (MSG-10). */
 const PING_INTERVAL_MS = 15_000
 
 class Pump implements StreamSink {

@@ -38,7 +38,7 @@ export function replyTagged(request: IncomingMessage, response: ServerResponse, 
 /** Maximum bytes of a body written together with its headers. This saves 9 µs of about 100. */
 const MAX_JOINED_BYTES = 2 ** 16
 
-/** Sends a provider's whole answer, its bytes unchanged. */
+/** Sends a provider's whole answer with its bytes unchanged. */
 export function replyRelayed(
   response: ServerResponse,
   status: number,
@@ -71,11 +71,11 @@ export function delivered(
     return
   }
   if (response.writableLength === 0) {
-    tell(true) // the operating system has all of it
+    tell(true) // the operating system has accepted all of it
     return
   }
   let whole = false
-  // Runs before Node's own listener, which may close. Node 22 also emits `finish` after a failure.
+  // Runs before Node's own listener, which may close the socket. Node 22 also emits `finish` after a failure.
   response.prependOnceListener('finish', () => {
     whole = socket?.destroyed === false && !socket.errored
   })

@@ -109,14 +109,14 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
   const { headersTimeout, requestTimeout } = options
   const callerOf = upgradesOf(options)
   const server = createServer({
-    // Any other upgrade is answered like a request without one.
+    // Any other upgrade request is answered like a request without an upgrade.
     shouldUpgradeCallback: (request) => callerOf(request) !== null,
     keepAliveTimeout: 75_000,
     headersTimeout,
     requestTimeout,
     // Interval of the check for slow clients; Node's default is 30 s.
     connectionsCheckingInterval: Math.min(1_000, headersTimeout, requestTimeout),
-    requireHostHeader: false, // Node's own refusal has no body
+    requireHostHeader: false, // Node's own refusal of a request has no body
   })
   serveInTurn(server, createHandler(options))
   server.on('upgrade', (request, socket, head) => {
@@ -343,7 +343,7 @@ function createDoors<Read, Live>(options: ServerOptions<Read, Live>) {
 function arrivedCallsOf<Read, Live>(options: ServerOptions<Read, Live>) {
   const { context, now, slots, onRefused, onCallOver } = options
 
-  /** A call from its arrival to its end. */
+  /** A call, from its arrival to its end. */
   return class ArrivedCall implements Admitted {
     readonly requestId = idOf(now())
     readonly path: string

@@ -67,7 +67,7 @@ test('many unread answers are tolerated for a short time, then the ones that do 
   assert.ok((await rest(sockets[2]!)) > SIZE)
 })
 
-test('one answer alone may have any size', async (t) => {
+test('a single answer may have any size', async (t) => {
   const ask = await start(t, { most: SIZE / 2, mostAtOnce: SIZE / 2, patience: 0 })
   const socket = await ask('ann')
   await sleep(100)

@@ -5,7 +5,7 @@ import type { ServerResponse } from 'node:http'
 import { getHeapStatistics } from 'node:v8'
 
 export interface UntakenLimits {
-  /** Maximum bytes that wait. */
+  /** Maximum number of unread bytes. */
   readonly most: number
   /** Maximum bytes that wait while no client has waited longer than `patience`. */
   readonly mostAtOnce: number
@@ -117,7 +117,7 @@ export class Untaken {
 
 const heap = getHeapStatistics().heap_size_limit
 
-/** The counter of this process. */
+/** The counter that all connections of this process share. */
 export const UNTAKEN = new Untaken({
   most: heap / 8,
   mostAtOnce: Math.max(heap / 4, 128 * 2 ** 20),

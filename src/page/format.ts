@@ -1,4 +1,4 @@
-// Formats numbers, times and money for people. Pure; an unknown value is a dash.
+// Formats numbers, times and money for people. Pure; shows a dash for an unknown value.
 import { dollars } from '../terminal/numbers.ts'
 
 const NONE = '–'
@@ -74,6 +74,6 @@ export function day(iso: string, now = Date.now()): string {
 /** Formats the same time in UTC, for a tooltip. */
 export const utc = (iso: string): string => `${iso.slice(0, 10)} ${iso.slice(11, 23)} UTC`
 
-/** Returns the last part of an id, which distinguishes neighbours. */
+/** Returns the last part of an id, which distinguishes ids from the same time. */
 export const tail = (id: string, length = 8): string =>
   id.length > length + 2 ? `…${id.slice(-length)}` : id

@@ -8,7 +8,7 @@ import { hasOthers, OTHERS_MS, subscribe } from './live.ts'
 
 export interface LiveList {
   readonly rows: readonly CallRecord[]
-  /** Number of new calls that wait. */
+  /** Number of new calls that wait to be shown. */
   readonly waiting: number
   /** Adds the waiting calls to the list. */
   show(): void

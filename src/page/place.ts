@@ -8,7 +8,7 @@ const place = signal(here())
 export const path = computed(() => place.value.path)
 const query = computed(() => place.value.query)
 export const params = computed(() => new URLSearchParams(query.value))
-/** True to show only the calls of this gateway of a fleet. */
+/** True to show only the calls of this gateway in a fleet. */
 export const ownOnly = computed(() => params.value.get('scope') === 'instance')
 
 addEventListener('popstate', () => {

@@ -365,7 +365,7 @@ test('a hidden page keeps no connection open, and reloads its data when it is sh
   await page.locator('tbody tr').nth(rows).waitFor()
 })
 
-test('the files of the page are under 160 kB, and contain no address of another server', async () => {
+test('the files of the page have less than 160 kB, and contain no address of another server', async () => {
   const directory = await pageFiles()
   const files = await Promise.all(
     ['index.html', 'page.js', 'page.css', 'icon.svg'].map((name) => readFile(new URL(name, directory))),

@@ -25,7 +25,7 @@ export class Adjuster {
   #isOn = false
   /** The sent body, while its refusal may still be learned from. */
   #body: string | null = null
-  /** Member that the target has just refused. */
+  /** Member that the target has just refused; null if there is none. */
   #refused: ReturnType<typeof refusedMember> = null
   /** True once the request was repeated for this target because of a refusal. */
   #wasAskedAgain = false
@@ -48,7 +48,7 @@ export class Adjuster {
     this.leftOut = []
   }
 
-  /** Returns the body to send. */
+  /** Returns the body to send to the target. */
   fit(body: string, translation: Translation | null): string {
     const { optional } = this.#upstream!
     if (!this.#isOn || !optional) return body

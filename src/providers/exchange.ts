@@ -55,7 +55,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
   /** True if no more bytes will arrive. */
   #isOver = false
   #timer: NodeJS.Timeout
-  /** Set when the request is written to a connection. */
+  /** Controller of the request; set when the request is written to a connection. */
   #controller: Controller | null = null
   /** Reason why the gateway itself ended the exchange. */
   #stopped: Error | null = null
@@ -63,7 +63,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
   #chunks: Buffer[] = []
   #size = 0
   #reader: EventReader | null = null
-  /** Set for a compressed answer. */
+  /** Decompressor; set for a compressed answer. */
   #decoder: Dispatcher.DispatchHandler | null = null
   #held: StreamPart[] = []
   #heldBytes = 0
@@ -108,7 +108,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
     else if (!room) this.#pause()
   }
 
-  /** Resumes after `parts` returned false. */
+  /** Resumes the stream after `parts` returned false. */
   resume(): void {
     if (this.#ended) return
     clearTimeout(this.#timer)

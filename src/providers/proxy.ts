@@ -44,7 +44,7 @@ function isExcepted(entry: string, host: string, port: string): boolean {
   return host === domain || host.endsWith(`.${domain}`)
 }
 
-/** Opens a tunnel to `host:port`. Calls back once. */
+/** Opens a tunnel to `host:port`. Calls its callback once. */
 export function openTunnel(
   proxy: URL,
   target: string,

@@ -34,7 +34,7 @@ import { type TimeLimits, UpstreamExchange } from './exchange.ts'
 import { changed } from './request-changes.ts'
 import { isUnknownModel } from './unknown-model.ts'
 
-/** A provider, ready for requests. */
+/** A provider that is ready for requests. */
 export interface Provider {
   /** Dialects by name: those that the provider speaks, and those that are translated for it. */
   readonly dialects: ReadonlyMap<string, UpstreamDialect>
@@ -102,9 +102,9 @@ export interface SendListener {
 export interface NextAttempt {
   readonly n: number
   readonly target: Target
-  /** Changes of target so far, including this one. */
+  /** Number of target changes so far, including this one. */
   readonly fallbacks: number
-  /** Previous attempts whose request was sent. */
+  /** Number of previous attempts whose request was sent. */
   readonly requestsSent: number
   readonly before: { readonly target: Target; readonly end: AttemptEnd }
 }
@@ -157,7 +157,7 @@ class Walk {
   #credential: Credential | null = null
   /** Names of the credentials already tried for this target. */
   #triedCredentials = NONE
-  /** Dialect of this attempt; a translation has state. */
+  /** Dialect of this attempt. A translation has state, so each attempt has its own. */
   #dialect: UpstreamDialect | null = null
   #translation: Translation | null = null
   #n = 0

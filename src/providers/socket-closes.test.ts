@@ -27,7 +27,7 @@ function answer() {
 async function startProvider(t: TestContext) {
   const provider = {
     script: (ws: WebSocket) => sendAll(ws, answer()),
-    /** Requests to answer, over a WebSocket and over HTTP. */
+    /** Numbers of received requests, over a WebSocket and over HTTP. */
     overSocket: 0,
     overHttp: 0,
     connections: 0,

@@ -231,7 +231,7 @@ class Connection {
     this.#running = running
     this.#known = null
     job.handler.onRequestStart?.(running.controller, null)
-    if (this.#running !== running) return // aborted before it was sent
+    if (this.#running !== running) return // aborted before the request was sent
     job.handler.overSocket?.()
     this.#ws.send(`{"type":"response.create",${short.slice(short.indexOf('{') + 1)}`)
   }

@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream'
 export interface ClientInput {
   /** The object as received; '' without one. */
   readonly text: string
-  /** The parsed object; undefined if it was not JSON. */
+  /** The parsed object; undefined if the text was not JSON. */
   readonly json: unknown
 }
 
@@ -13,7 +13,10 @@ const LIMIT_MS = 250
 const LIMIT_BYTES = 1024 * 1024
 const NOTHING: ClientInput = { text: '', json: undefined }
 
-/** Resolves with the first complete object, or none at the end, at 1 MiB or after 250 ms. Never rejects. */
+/**
+ * Resolves with the first complete object. Resolves without one at the end of stdin, at 1 MiB or after 250
+ * ms. Never rejects.
+ */
 export function firstObject(stdin: Readable): Promise<ClientInput> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = []

@@ -132,7 +132,7 @@ const QWEN: Readonly<Record<string, string>> = {
 }
 
 for (const [name, text] of Object.entries(QWEN))
-  test(`Qwen Code: the line stands below \`ui\`, and ${name} comes back byte for byte (LINE-11)`, async (t) => {
+  test(`Qwen Code’s settings contain the line below \`ui\`, and ${name} is restored byte for byte (LINE-11)`, async (t) => {
     const directory = temporaryDirectory(t)
     const file = join(directory, '.qwen', 'settings.json')
     mkdirSync(join(directory, '.qwen'))
@@ -162,7 +162,7 @@ for (const [name, text] of Object.entries(QWEN))
     assert.equal(readFileSync(file, 'utf8'), text)
   })
 
-test('Copilot: the line goes into Copilot’s settings, and missing features are named (LINE-11)', async (t) => {
+test('Copilot’s settings receive the line, and missing features are named (LINE-11)', async (t) => {
   const directory = temporaryDirectory(t)
   const env = { ...ENVIRONMENT, HOME: directory, COPILOT_HOME: join(directory, 'c') }
   const waybill = (...args: string[]) => run([process.execPath, CLI, 'statusline', ...args], env, '')

@@ -126,7 +126,7 @@ test('an incomplete cost is marked as a minimum, even if it comes from the cache
   for (const shown of [once, kept]) assert.equal(render(shown, null, ['route', 'cost', 'session']), line)
 })
 
-test('each fact may be missing, null or of another type (LINE-02)', () => {
+test('any fact may be missing, null or of the wrong type (LINE-02)', () => {
   for (const field of Object.keys(record))
     for (const value of [undefined, null, 7, -1, '', {}, [], true, Number.NaN]) {
       const facts = factsOf({ ...record, [field]: value })
@@ -135,7 +135,7 @@ test('each fact may be missing, null or of another type (LINE-02)', () => {
     }
 })
 
-test('colours and a link surround the text and end before the line does (LINE-07)', () => {
+test('colours and a link surround the text and end before the end of the line (LINE-07)', () => {
   const link = 'http://127.0.0.1:4949/api/usage/request-logs/x'
   for (const theme of THEME_NAMES) {
     const line = renderLine(view(), { segments: SEGMENT_NAMES, columns: null, theme, link, cells })

@@ -11,7 +11,7 @@ export interface LineStyle {
   readonly columns: number | null
   /** Theme; null to print no escape sequences (NO_COLOR). */
   readonly theme: ThemeName | null
-  /** Address of the target's record, as an OSC 8 link; null for none. */
+  /** Address of the target's record, shown as an OSC 8 link; null for no link. */
   readonly link: string | null
   readonly cells: Measure
 }

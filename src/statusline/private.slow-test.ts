@@ -23,7 +23,7 @@ import {
   WENT,
 } from './test-statusline.ts'
 
-test('the key is sent to the gateway and written nowhere; a file that others may read is refused (LINE-08)', async (t) => {
+test('the key is sent to the gateway but not stored; a key file that others may read is refused (LINE-08)', async (t) => {
   const key = 'wb-secret-0123456789'
   const digest = createHash('sha256').update(key).digest('hex')
   const keys = `keys: [ { name: ann, role: client, digest: "sha256:${digest}" } ]`

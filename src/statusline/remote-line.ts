@@ -13,7 +13,7 @@ export interface RemoteLine {
   readonly line: string
   /** The line to show later, with AGE_PLACEHOLDER instead of its age. */
   readonly aged: string
-  /** Start of its age, ms since the epoch. */
+  /** Time from which the line's age counts, ms since the epoch. */
   readonly at: number
 }
 
@@ -44,7 +44,10 @@ const ESCAPE = '\\u001b'
 /** Sequences allowed in a line: colours, and links to a page. */
 const MARKS = `(${ESCAPE}\\[[\\d;]*m|${ESCAPE}\\]8;;(?:https?:[!-~]*)?\\u0007)`
 
-/** Cuts a line at its end, and removes every control sequence except colours and links (LINE-06, LINE-07). */
+/**
+ * Shortens a line to its maximum width, and removes every control sequence except colours and links (LINE-06,
+ * LINE-07).
+ */
 export function sound(line: string, columns: number | null, cells: Measure): string {
   let left = columns ?? Number.POSITIVE_INFINITY
   return line

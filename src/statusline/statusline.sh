@@ -1,6 +1,6 @@
 #!/bin/sh
-# The status line without a runtime: POSIX sh around curl, which asks the gateway for the finished line. Knows how to
-# find a few names in the client's JSON and nothing of what the line says. Always a line, always exit 0.
+# The status line without a runtime: POSIX sh and curl, which requests the finished line from the gateway. Finds a few
+# members in the client's JSON, but does not know the contents of the line. Always prints a line and exits with 0.
 # Options: --url URL, --key-file FILE, --segments A,B, --theme NAME. The key never becomes an argument (LINE-08).
 LC_ALL=C
 export LC_ALL
@@ -17,7 +17,7 @@ while [ $# -gt 1 ]; do
   esac
   shift 2
 done
-# Not named: the gateway that Claude Code itself calls, with its key, unless it calls Anthropic.
+# Without a URL, uses the gateway that Claude Code itself calls, with its key, unless it calls Anthropic.
 if [ -z "$url" ]; then
   url=${ANTHROPIC_BASE_URL:-} url=${url%/} host=${url#*://} host=${host%%[/?#]*} host=${host##*@} host=${host%:*}
   case $host in
@@ -32,8 +32,8 @@ case ${COLUMNS:-} in '' | *[!0-9]* | ??????*) columns=0 ;; *) columns=$COLUMNS ;
 
 say() { printf 'waybill statusline: %s\n' "$1" >&2; }
 
-# stdin up to the end of the first object. The client may leave it open, so a pump that lives 250 ms stands before it.
-# Braces inside of strings can deceive the count; then the pump's end decides. 64 KiB, for the client sends about 2.
+# Reads stdin until the end of the first object. The client may leave stdin open, so a pump of 250 ms feeds this loop.
+# Braces inside strings can falsify the count; then the pump ends it. The limit is 64 KiB; clients send about 2 KiB.
 exec 3<&0
 input=$(
   {
@@ -62,7 +62,7 @@ input=$(
 )
 exec 3<&-
 
-# Sets `found` to what stands behind "$2": in $1, a string without escapes or the inside of an object; else to ''.
+# Sets `found` to the value of member "$2" in $1: a string without escapes, or the inside of an object; else to ''.
 find() {
   found=''
   case $1 in *"\"$2\""*) ;; *) return ;; esac
@@ -120,7 +120,7 @@ esac
 
 directory=${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/waybill/statusline
 subject="$url $session $model $theme $segments"
-# Names the file in which this session's last line is kept; fails where the directory is not private.
+# Sets `file` to the cache file of this session's last line; fails if the directory is not private.
 locate() {
   case $session in '' | *"$nl"*) return 1 ;; esac
   case $model in *"$nl"*) return 1 ;; esac
@@ -131,7 +131,7 @@ locate() {
 
 if [ -n "$answered" ]; then
   printf '%s\n' "$line"
-  # Kept after the line is out, so that the line does not wait for it; written aside and renamed (LINE-12).
+  # Cached after the line is printed, so that the line does not wait; written to a part file and renamed (LINE-12).
   {
     [ -d "$directory" ] || mkdir -p "$directory"
     locate &&
@@ -163,7 +163,7 @@ if locate && { IFS= read -r kept && read -r at width && IFS= read -r aged; } 2>/
   printf '%s\n' "$aged"
   exit 0
 fi
-# The client's own label, where it is nothing but printable ASCII: cells of anything else cannot be counted here.
+# The client's own label, if it is only printable ASCII, because the width of other text cannot be computed here.
 case $label in '' | *[!\ -~]*) label=waybill ;; esac
 if [ "$columns" -gt 0 ]; then printf "%.${columns}s\n" "$label"; else printf '%s\n' "$label"; fi
 exit 0

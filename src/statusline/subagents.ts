@@ -4,7 +4,7 @@ import { isObject, textOrNull } from './payload.ts'
 
 export interface Subagent {
   readonly id: string
-  /** The client's own text for the row. */
+  /** The text that the client itself shows in the row. */
   readonly label: string | null
 }
 

@@ -34,7 +34,7 @@ export class ArtifactBuffer {
     this.#write = write
   }
 
-  /** An artifact that falls out of the ring before it is written is never formatted. */
+  /** Adds an artifact. If it falls out of the ring before it is written, it is never formatted. */
   add(callId: string, weight: number, make: MakeArtifact): void {
     this.#waiting.set(callId, { weight, json: make })
     this.#weight += weight

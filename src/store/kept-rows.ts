@@ -23,7 +23,7 @@ export interface KeptRowReads {
 export interface KeptRowWrites {
   /** Rejects if the row cannot be written. */
   keep(row: KeptRow): Promise<void>
-  /** Deletes the row, its bytes included. Returns false if there was none. */
+  /** Deletes the row and overwrites its bytes. Returns false if there was no row. */
   drop(id: string, keyName: string): Promise<boolean>
 }
 

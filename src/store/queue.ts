@@ -20,11 +20,11 @@ export type CommitHere = (openings: readonly Opening[]) => 'committed' | 'locked
 
 /** Numbers of openings since the start, by the thread that committed them and the reason. */
 export interface OpeningCounts {
-  /** Committed on this thread. */
+  /** Openings committed on this thread. */
   here: number
-  /** Left to the writer thread because another connection was writing. */
+  /** Openings left to the writer thread because another connection was writing. */
   locked: number
-  /** Left to the writer thread without a try: several in one turn, or a batch was in flight. */
+  /** Openings left to the writer thread without a try: several in one turn, or a batch was in flight. */
   together: number
 }
 
@@ -80,7 +80,7 @@ export class WriteQueue {
   readonly #onFailure: (message: string) => void
   /** Openings of this turn of the event loop. */
   #fresh: Waiting<Opening>[] = []
-  /** Openings for the writer thread. */
+  /** Openings that wait for the writer thread. */
   #openings: Waiting[] = []
   #closings: Waiting[] = []
   /** True if the closings go with the next batch. */
@@ -101,7 +101,7 @@ export class WriteQueue {
   #closed = false
   readonly openings: OpeningCounts = { here: 0, locked: 0, together: 0 }
 
-  /** `onFailure` is called when writing begins to fail. */
+  /** Creates the queue. Calls `onFailure` when writing begins to fail. */
   constructor(
     commit: Commit,
     onFailure: (message: string) => void = () => {},
@@ -274,7 +274,7 @@ export class WriteQueue {
     this.#schedule()
   }
 
-  /** Watches a batch in flight. */
+  /** Watches the duration of a batch in flight. */
   #watch(flushes: readonly (() => void)[]): { stop(): void } {
     let isDone = false
     let timer: NodeJS.Timeout
@@ -373,7 +373,7 @@ const COUNTED_AS = { committed: 'here', locked: 'locked', 'not possible': 'toget
 /** Returns true for writes that must be on disk before bytes leave for a provider. */
 const isOpening = ({ kind }: Write): boolean => kind === 'open' || kind === 'next'
 
-/** Waits at most `ms`. Leaves no timer behind: one would keep the process alive. */
+/** Waits at most `ms`. Leaves no timer behind, because a timer would keep the process alive. */
 async function within(done: Promise<void> | null, ms: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const end = new Promise<void>((resolve) => {

@@ -59,7 +59,7 @@ export interface Span {
 /** Keys to group usage by. */
 export type UsageKey = 'provider' | 'model' | 'route' | 'tier' | 'key'
 
-/** Sums of calls; tokens and cost cover the calls for which they are known. */
+/** Sums of calls. Tokens and cost include only the calls for which they are known. */
 export interface UsageSums {
   readonly calls: number
   readonly failed: number
@@ -87,13 +87,13 @@ export interface UsageSums {
 
 export interface Bucket extends UsageSums {
   readonly start: string
-  /** The provider, model, route, tier or key, if grouped; null for calls without one. */
+  /** Value of the grouped field: provider, model, route, tier or key. Null for calls without one. */
   readonly by?: string | null
 }
 
 export interface History {
   readonly totals: UsageSums
-  /** Oldest first; buckets without calls are left out. */
+  /** Buckets, oldest first. Buckets without calls are left out. */
   readonly buckets: readonly Bucket[]
 }
 

@@ -58,7 +58,7 @@ export interface Unshipped {
 export interface SharedConversation {
   /** A digest. */
   readonly key: string
-  /** Target, and the provider's key if there are several. */
+  /** Target, followed by the name of the provider's key if there are several. */
   readonly place: string
   /** Tokens. */
   readonly cached: number
@@ -183,10 +183,10 @@ export interface SharedLog {
   takeLease(sender: Sender, request: LeaseRequest): Promise<number | null>
   /** Returns null if the call is within the limit, otherwise the time to wait, ms. */
   consumeRate(request: RateRequest): Promise<number | null>
-  /** Reports an orderly stop, so that the next start need not wait. */
+  /** Reports an orderly stop, so that the next start does not have to wait. */
   reportStop(sender: Sender): Promise<void>
   instances(): Promise<KnownInstance[]>
-  /** Removes an instance that will not come back. Returns how many of its calls were open. */
+  /** Removes an instance that will not come back. Returns the number of its open calls. */
   forget(instance: KnownInstance): Promise<number>
   close(): Promise<void>
 }

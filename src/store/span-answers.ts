@@ -34,7 +34,7 @@ export type GroupBy =
   | 'tier'
   | 'key_name'
 
-/** Grouping of usage -> its column. */
+/** Columns by grouping of usage. */
 export const COLUMN_OF = {
   provider: 'resolved_provider',
   model: 'resolved_model',

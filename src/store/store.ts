@@ -98,6 +98,6 @@ export interface StoreOptions {
   readonly fleet?: boolean
   /** Called when nothing can be written any more. */
   readonly onFailure?: (message: string) => void
-  /** Called with the reason when a thread of an open store has died. It is restarted. */
+  /** Called with the reason when a thread of an open store has died. The thread is then restarted. */
   readonly onDeath?: (reason: string) => void
 }

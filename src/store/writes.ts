@@ -3,7 +3,7 @@ import type { AttemptEnd, Call, CallOutcome, Route, Target } from '../core/call.
 import type { KnownCost } from '../core/record.ts'
 import type { Cost } from '../pricing/cost.ts'
 
-/** Parts missing from the cost of an interrupted call, as in its column. */
+/** Parts missing from the cost of an interrupted call, in the format of the record's column. */
 export const INTERRUPTED_COST_MISSING = JSON.stringify(['attempt'])
 
 /** End of an attempt, with its target. */

@@ -18,7 +18,7 @@ import { temporaryDirectory } from './test-gateway.ts'
 const KILLS = Number(process.env.WAYBILL_KILLS ?? 20)
 const SOCKETS = 8
 
-/** Starts the gateway; resolves when it listens. */
+/** Starts the gateway. Resolves when it listens. */
 async function serve(t: TestContext, config: string): Promise<{ child: ChildProcess; url: string }> {
   const child = spawn(process.execPath, ['src/cli.ts', 'serve', '--config', config], {
     cwd: join(import.meta.dirname, '../..'),
@@ -101,7 +101,7 @@ routes: { auto: { targets: [ { model: alpha/m } ] } }
     child.kill('SIGKILL')
     previous = await Promise.all(talking)
   }
-  const { child } = await serve(t, config) // closes what was open
+  const { child } = await serve(t, config) // closes the open sockets
   child.kill('SIGTERM')
   await once(child, 'exit')
 

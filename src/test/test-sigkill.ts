@@ -326,7 +326,7 @@ async function startProviders(t: TestContext, random: () => number) {
       else say(SPOKEN[dialect]![2], isStream, pause, response, received)
     })
   })
-  server.keepAliveTimeout = 0 // never closes a connection that the gateway may be about to use
+  server.keepAliveTimeout = 0 // never closes a connection that the gateway may be about to reuse
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
   t.after(() => {
     server.closeAllConnections()

@@ -16,7 +16,7 @@ export interface TestSocket {
 
 const ENDS = /^(error|response\.(completed|incomplete|failed))$/
 
-/** Opens a socket at a gateway's `/v1/responses`. Rejects with the status of a refusal. */
+/** Opens a WebSocket at a gateway's `/v1/responses`. Rejects with the status of a refusal. */
 export async function openSocket(
   t: TestContext,
   url: string,

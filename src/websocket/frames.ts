@@ -17,7 +17,7 @@ export function typeOf(json: string): string {
   }
 }
 
-/** Returns true if an event of this type is the last one of its response. */
+/** Returns true if an event of this type ends its response. */
 export const isEnd = (type: string): boolean => ENDS.includes(type)
 
 /**

@@ -36,7 +36,7 @@ const MAX_WAITING = 64
 /** Interval of pings. They prevent proxies from closing the connection, and detect a client that has left. */
 const PING_INTERVAL_MS = 30_000
 
-/** A `response.create` as it was received. */
+/** A `response.create` message as received. */
 interface Create {
   readonly lane: string | null
   readonly text: string
@@ -74,7 +74,7 @@ export class ResponsesSocket {
     ws.on('pong', () => {
       this.#isAlive = true
     })
-    ws.on('error', () => {}) // ws closes the connection with the right code
+    ws.on('error', () => {}) // ws itself closes the connection with the right code
     ws.on('close', () => this.#closed())
   }
 
@@ -192,7 +192,7 @@ export class ResponsesSocket {
     request.on('error', () => this.#over(answer))
   }
 
-  /** Prepares a conversation without an inference. */
+  /** Prepares a conversation without causing an inference. */
   #warmUp(lane: string | null, own: string, conversation: Conversation): void {
     const id = `resp_warm_${Date.now().toString(36)}_${++this.#warmUps}`
     this.#state.keep(id, conversation, own.length)

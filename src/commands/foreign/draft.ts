@@ -222,7 +222,7 @@ export const number = (value: unknown): number | undefined => {
   return typeof given === 'number' && Number.isFinite(given) ? given : undefined
 }
 
-/** Returns a name for the variable of a provider's key. */
+/** Returns a name for the environment variable of a provider's key. */
 export const variableFor = (provider: string): string =>
   `${provider
     .toUpperCase()

@@ -314,7 +314,7 @@ function resolved(value: unknown, env: Env): string | undefined {
 
 const variableIn = (value: unknown): string | undefined => /^os\.environ\/(\w+)$/.exec(text(value) ?? '')?.[1]
 
-/** Returns the variable for a provider's key. A key in the file itself stays there. */
+/** Returns the environment variable for a provider's key. A key in the file itself is not copied. */
 function keyOf(
   key: unknown,
   usual: string | null,

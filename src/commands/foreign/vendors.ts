@@ -26,7 +26,7 @@ const FURTHER: Readonly<Record<string, Vendor>> = {
   vllm: chat('http://localhost:8000/v1', null),
 }
 
-/** Other spellings of the names. */
+/** Other spellings of the providers' names. */
 const SPELLINGS: Readonly<Record<string, string>> = {
   together_ai: 'together',
   nvidia_nim: 'nvidia',

@@ -20,7 +20,7 @@ export interface PageColumn {
 
 const NUMBERS: readonly Kind[] = ['count', 'ms', 'usd', 'tokens']
 
-/** Titles for crowded tables, shorter than the field's name. */
+/** Short titles for crowded tables. */
 const TITLES: Readonly<Record<string, string>> = {
   created_at: 'time',
   completed_at: 'ended',
@@ -115,7 +115,7 @@ export const PAGE_COLUMNS: readonly PageColumn[] = Object.entries<Field>(CALL_FI
   ([name, field]) => columnsOf(name, field),
 )
 
-/** Default columns; names that are not fields are left out. */
+/** Default columns, without names that are not fields. */
 export const USUAL = [
   'created_at',
   'state',

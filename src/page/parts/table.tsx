@@ -1,5 +1,5 @@
-// A plain table: a heading and a cell for each column. On a phone each row takes a few lines, and each value
-// after the first is labelled.
+// A plain table with a heading and a cell for each column. On a phone, each row takes a few lines, and each
+// value after the first has a label.
 import type { ComponentChild } from 'preact'
 
 export interface PlainColumn<Row> {

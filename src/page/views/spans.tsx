@@ -1,4 +1,4 @@
-// The span of time of a view, in the URL.
+// The span of time of a view, stored in the URL.
 import { change, params } from '../place.ts'
 
 const WINDOWS = { '24h': 'last 24 hours', '7d': 'last 7 days', '30d': 'last 30 days' } as const

@@ -10,7 +10,7 @@ import type { Link } from './link.ts'
 import { lowestId, SHARED_LABELS } from './schema.ts'
 
 const HOUR = 3_600_000
-/** Sorts after every id that a gateway makes. */
+/** Upper bound that sorts after every id made by a gateway. */
 const AFTER_ALL = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 const IS_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
@@ -85,7 +85,7 @@ export function openCallReads(
       const attempts = JSON.parse(row.attempt_log) as CallDetail['attempt_log']
       const attempt_log = attempts.map((each) => ({
         ...each,
-        cost_usd: each.cost_usd && roundUsd(each.cost_usd), // as written by an older release
+        cost_usd: each.cost_usd && roundUsd(each.cost_usd), // in the form written by an older release
       }))
       return { ...toRecord(row), attempt_log, artifact: { available: false, bytes: 0 } }
     },

@@ -15,7 +15,7 @@ export const listInstances = (link: Link): Promise<KnownInstance[]> =>
        FROM waybill.instances AS i ORDER BY name, seen_at DESC`,
   )
 
-/** Returns how many calls were open. `now`: ms since the epoch. */
+/** Removes the instance. Returns the number of its open calls. `now`: ms since the epoch. */
 export async function forget(link: Link, { id, start }: KnownInstance, now: number): Promise<number> {
   let ended = 0
   for (;;) {

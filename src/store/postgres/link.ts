@@ -44,7 +44,7 @@ export function openLink(options: SharedLogOptions, name: string): Link {
   const drop = () => {
     const dropped = client as (pg.Client & { connection?: { stream?: { destroy(): void } } }) | null
     client = null
-    dropped?.connection?.stream?.destroy() // `end` would wait for a server that does not answer
+    dropped?.connection?.stream?.destroy() // `end` would wait for an unresponsive server
   }
   const connect = async (): Promise<pg.Client> => {
     if (closed) throw new LinkError('the connection was closed', null)

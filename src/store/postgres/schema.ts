@@ -266,7 +266,7 @@ export async function createTables(link: Link): Promise<void> {
 /** Advisory lock that allows one instance at a time to change the tables. */
 export const LOCK = 4_949_001
 
-/** Returns the partition of a moment, ms since the epoch. */
+/** Returns the partition for a time, ms since the epoch. */
 export function partitionOf(at: number): { name: string; from: string; to: string } {
   const day = Math.floor(at / DAY) * DAY
   return {
@@ -276,7 +276,7 @@ export function partitionOf(at: number): { name: string; from: string; to: strin
   }
 }
 
-/** Returns the smallest UUID of a moment, ms since the epoch. */
+/** Returns the smallest UUID for a time, ms since the epoch. */
 export const lowestId = (at: number): string => `${idAt(at)}0000-0000-000000000000`
 
 /** Creates the missing partitions of these days. */
@@ -294,5 +294,5 @@ export async function makePartitions(link: Link, days: readonly number[]): Promi
     ${missing.map(({ name, from, to }) => `CREATE TABLE IF NOT EXISTS waybill.${name} PARTITION OF waybill.calls FOR VALUES FROM ('${from}') TO ('${to}');`).join('\n')}`)
 }
 
-/** Returns today and the following days, so that the first call after midnight has a partition. */
+/** Returns today and the following days. The first call after midnight needs a partition. */
 export const comingDays = (now: number): number[] => [0, 1, 2, 3].map((days) => now + days * DAY)

@@ -17,7 +17,7 @@ export const SUMS: readonly string[] = SUM_COLUMNS.map(sqlOf)
 /** For a SELECT. */
 export const NAMED_SUMS: string = SUM_COLUMNS.map((name) => `${sqlOf(name)} AS ${name}`).join(', ')
 
-/** Returns the sum from a row with these columns. */
+/** Returns the sum in a row with these columns. */
 export const sumIn = (row: Readonly<Record<string, unknown>>): Sum =>
   SUM_COLUMNS.map((name) => Number(row[name]))
 

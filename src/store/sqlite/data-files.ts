@@ -45,7 +45,7 @@ export function orphanedLog(database: string): string | null {
   return `${what}; put the database back, or move the log away, too; nothing was changed`
 }
 
-/** Returns the problem and a remedy, in words for an operator; null while every path leads to its file. */
+/** Returns the problem and a remedy as a message for an operator; null while every path leads to its file. */
 export function lostFile(files: OpenFiles): string | null {
   for (const file of files) {
     const change = changeOf(file)

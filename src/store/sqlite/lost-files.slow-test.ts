@@ -45,7 +45,7 @@ interface Deed {
   act(data: string, aside: string): void
   /** Puts the same files back. Absent if only a restart helps. */
   undo?(data: string, aside: string): void
-  /** The reason that /readyz gives. */
+  /** The reason in the answer of /readyz. */
   readonly says: RegExp
   /** True if calls that were on record are gone. */
   readonly loses?: true
@@ -144,7 +144,7 @@ const DEEDS: readonly Deed[] = [
     says: /waybill\.db is gone/,
   },
   {
-    what: 'an empty directory in its place',
+    what: 'an empty directory in place of the data directory',
     act(data, aside) {
       renameSync(data, aside)
       mkdirSync(data)
@@ -156,7 +156,7 @@ const DEEDS: readonly Deed[] = [
     says: /waybill\.db is gone/,
   },
   {
-    what: 'a copy of the directory in its place',
+    what: 'a copy in place of the data directory',
     act(data, aside) {
       renameSync(data, aside)
       copyDirectory(aside, data)
@@ -168,7 +168,7 @@ const DEEDS: readonly Deed[] = [
     says: /waybill\.db was replaced by another file/,
   },
   {
-    what: 'a symbolic link to a copy in its place',
+    what: 'a symbolic link to a copy in place of the data directory',
     act(data, aside) {
       renameSync(data, aside)
       copyDirectory(aside, `${aside}-copy`)
@@ -181,7 +181,7 @@ const DEEDS: readonly Deed[] = [
     says: /waybill\.db was replaced by another file/,
   },
   {
-    what: 'a copy of the database in its place',
+    what: 'a copy in place of the database',
     act(data, aside) {
       copyFileSync(databaseFile(data), aside)
       renameSync(aside, databaseFile(data))
@@ -189,7 +189,7 @@ const DEEDS: readonly Deed[] = [
     says: /waybill\.db was replaced by another file/,
   },
   {
-    what: 'an empty file in its place',
+    what: 'an empty file in place of the database',
     act(data) {
       rmSync(databaseFile(data))
       writeFileSync(databaseFile(data), '')
@@ -197,7 +197,7 @@ const DEEDS: readonly Deed[] = [
     says: /waybill\.db was replaced by another file/,
   },
   {
-    what: 'a file where the directory was',
+    what: 'a file in place of the data directory',
     act(data, aside) {
       renameSync(data, aside)
       writeFileSync(data, '')

@@ -8,7 +8,7 @@ import { migrate } from './migrations.ts'
 import { databaseFile } from './open.ts'
 import { checkRollUps } from './test-database.ts'
 
-/** A call as the first release wrote it. */
+/** A call in the form written by the first release. */
 const FIRST = `INSERT INTO call_logs VALUES (@id, @at, @end, @state, '/v1/chat/completions', 'auto', 'alpha', 'model-a',
   'alpha', 'model-a', null, 'auto', 'priority', 'cheap', '{"cause":"priority","skipped":[]}', @session, null, @key, 0, 200,
   null, 1, 0, @latency, 3.5, @input, 7, null, null, null, 'reported', @cost, @price, 'BYPASS', null)`
@@ -79,7 +79,7 @@ test('a database of the first release opens, retains its rows, and has correct s
   checkRollUps(db)
 })
 
-/** The release before this one wrote schema 11. */
+/** The previous release wrote schema 11. */
 const BEFORE = 11
 
 test('costs recorded by the previous release are read back unchanged and add up (LIFE-08, LOG-10, USE-06)', async (t) => {

@@ -30,7 +30,7 @@ const LOOK_MS = 500
 /** Artifacts may use this fraction of all bytes (1 / ARTIFACTS_DIVISOR), regardless of their own limit. */
 const ARTIFACTS_DIVISOR = 8
 
-/** Opens the data directory. Rejects with StoreError: one line that says what to do. */
+/** Opens the data directory. Rejects with StoreError, whose message is one line with the remedy. */
 export async function openStore(options: StoreOptions): Promise<Journal> {
   const {
     directory,
@@ -192,7 +192,7 @@ function askUnlessDamaged(
     if (damage !== null || !isDamage(error)) return
     damage = (error as Error).message
     onFailure(damage)
-    writer.ask({ damaged: damage } satisfies WriterRequest).catch(() => {}) // refuses everything from now on
+    writer.ask({ damaged: damage } satisfies WriterRequest).catch(() => {}) // refuses all requests from now on
   }
   const refuseDamage = () => {
     if (damage !== null) throw new Error(damage)

@@ -55,7 +55,7 @@ export function openOutbox(file: string): OutboxReader {
   const spending = db.prepare<[string, string], Unshipped['spending'][number]>(
     'SELECT * FROM key_spending WHERE key_name = ? AND period = ?',
   )
-  /** Returns the sums that these calls may have changed. */
+  /** Returns the spending sums that these calls may have changed. */
   const spendingOf = (changed: readonly Row[]) => {
     const accounts = new Map(
       changed.flatMap(({ key_name, created_at, session_id }) =>

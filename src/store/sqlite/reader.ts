@@ -10,7 +10,7 @@ const { file, files } = workerData as ReaderData
 stay() // otherwise another database could be opened
 const db = new Database(file, { readonly: true, timeout: BUSY_MS, fileMustExist: true })
 const reads = openReads(db)
-/** All queries of a read see the same moment. */
+/** All queries of a read see the same state of the database. */
 const run = db.transaction(([name, args]: Read) => (reads[name] as (...args: unknown[]) => unknown)(...args))
 
 /** Throws if the files are not in their places, because then the data is not the record. */

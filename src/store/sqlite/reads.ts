@@ -33,7 +33,7 @@ export const openReads = (db: Database): AllReads => ({
 })
 
 export interface Reader {
-  /** Each throws GatewayError `log_unavailable` if the record cannot be read. */
+  /** Each read throws GatewayError `log_unavailable` if the record cannot be read. */
   readonly reads: Reads
   /** Reason why the record cannot be read at present; null if it can. */
   readonly failure: string | null

@@ -50,7 +50,7 @@ export function openRollUps(db: Database): RollUps {
   let calls = countCalls.get()!
 
   const series = createSeriesIds(statements)
-  /** Sessions that certainly have a row. */
+  /** Sessions that are known to have a row. */
   const begun = new Set<string>()
   let hours = new Map<string, Cell<[hour: number, series: number]>>()
   let sessions = new Map<string, Cell<[sessionId: string, keyName: string]>>()

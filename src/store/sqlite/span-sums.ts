@@ -22,7 +22,7 @@ interface Part {
 
 interface Parts {
   readonly rows: readonly Part[]
-  /** The first hour, and the one after the last. */
+  /** The first hour, and the hour after the last one. */
   readonly hours: readonly [number, number] | null
 }
 

@@ -196,7 +196,7 @@ for (const durability of ['process', 'full'] as const)
     assert.deepEqual({ askedBefore, open }, { askedBefore: durability === 'full' ? 1 : 0, open: 1 })
   })
 
-/** Every opening goes through the thread. */
+/** With this durability, every opening goes through the writer thread. */
 const BY_THE_WRITER = 'durability: full'
 
 test('a call is refused if its writer dies while it opens, and its record says so (LOG-01, LOG-07)', async (t) => {
@@ -235,7 +235,7 @@ test('an attempt that was refused because the writer died does not count as made
   await atRest(t, gateway)
 })
 
-/** The attempts of a record. */
+/** Returns the attempts of a record. */
 const told = ({ attempt_log }: any) =>
   attempt_log.map((each: any) => [each.provider, each.outcome, each.error_code])
 

@@ -196,7 +196,7 @@ function proveWritable(): void {
   }
 }
 
-/** Returns true if the table refuses a value, as opposed to problems of the database or the disk. */
+/** Returns true if the table refuses a value. Returns false for problems of the database or the disk. */
 function isRefusal(error: unknown): boolean {
   const { code } = error as { code?: string }
   return (
