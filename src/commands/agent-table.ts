@@ -20,7 +20,8 @@ export interface Agent {
   /** Variables that would bypass the gateway, or send it another key. */
   readonly unset?: readonly string[]
   /**
-   * Environment for an agent that keeps its own login, such as a subscription; absent if the agent cannot.
+   * Environment for an agent that keeps its own login, such as a subscription; absent if the agent cannot
+   * keep its login.
    */
   readonly ownLogin?: Pick<Agent, 'env' | 'unset'> & {
     /** Variable with further headers, one on each line; the user's own headers come first. */
@@ -54,7 +55,7 @@ const OPENCODE = {
 
 /** Settings with the lowest precedence, so that the user's own settings win. */
 const QWEN_DEFAULTS = {
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: Qwen Code fills it in, with its own session
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: Qwen Code replaces it with its own session
   model: { generationConfig: { customHeaders: { [SESSION_HEADER]: '${session_id}' } } },
   outboundCorrelation: { allowDynamicHeaderValues: true },
 }

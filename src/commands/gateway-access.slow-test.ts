@@ -97,7 +97,7 @@ test('doctor reports a key file that cannot be used', async (t) => {
   assert.match(stdout, /^BAD {2}the key file \S+ is open to others; run chmod 600 on it$/m)
 })
 
-/** Starts a server that handles each connection in this way after its first bytes. */
+/** Starts a server that passes each connection to `treat` after its first bytes. */
 async function serverThat(t: TestContext, treat: (socket: Socket) => void): Promise<string> {
   const open = new Set<Socket>()
   const server = createServer((socket) => {

@@ -371,7 +371,7 @@ test('no key of a file is written or printed, and no name in it can end a commen
   const { text, notes } = configFrom(fileOf(t, JSON.stringify(hostile), 'h.json'), {})
   assert.ok(notes.length > 0)
   assert.deepEqual(Object.keys(parse(text).routes), ['a'])
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the expression searches for control characters
   assert.doesNotMatch(text, /\u001b/)
 })
 

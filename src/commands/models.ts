@@ -1,6 +1,6 @@
 // `waybill models`: shows the known facts about the configured models and their origin. `sync` requests the
-// providers' lists; `forget` removes facts learned from refusals. A list is no inference, and only `sync`
-// sends requests.
+// providers' lists; `forget` removes facts learned from refusals. Requesting a list is not an inference, and
+// only `sync` sends requests.
 import { writeFileSync } from 'node:fs'
 import { stringify } from 'yaml'
 import { type Loaded, loadConfig, syncedFile } from '../config/load.ts'

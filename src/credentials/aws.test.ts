@@ -158,7 +158,7 @@ for (const { what, account, says } of [
     assert.match(json.error.message, says)
     assert.doesNotMatch(text, /arn:|123456789012|calculated/)
     for (const secret of [account.secretAccessKey, 'expired-token']) assert.ok(!text.includes(secret))
-    // Only credentials that may have been renewed meanwhile cause a retry, and only one.
+    // A retry happens only with credentials that may have been renewed meanwhile, and only once.
     assert.equal(bedrock.ledger.length, what === 'expired session' ? 2 : 1)
   })
 

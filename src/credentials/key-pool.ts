@@ -136,7 +136,9 @@ class KeyPool implements Credentials {
   }
 }
 
-/** Returns more than 0 if `a` is better: it has more remaining capacity or, if equal, fewer open requests. */
+/**
+ * Returns a positive number if `a` has more remaining capacity or, for equal capacity, fewer open requests.
+ */
 function compare(a: PoolKey, b: PoolKey, now: number): number {
   const [roomA, roomB] = [a.room(now), b.room(now)]
   return roomA === roomB ? b.open - a.open : roomA - roomB

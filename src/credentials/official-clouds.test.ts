@@ -22,7 +22,9 @@ interface Exchange {
   readonly form: Readonly<Record<string, string>>
 }
 
-/** Answers at the hosts that issue tokens with a token or with this error, and stores each request. */
+/**
+ * Intercepts the hosts that issue tokens. Answers with a token or with this error, and stores each request.
+ */
 function tokenHosts(t: TestContext, error: object | null = null): Exchange[] {
   const exchanges: Exchange[] = []
   const issuer = 'https://login.microsoftonline.com/tenant-1'

@@ -123,7 +123,7 @@ const sharedLogFinding = ({ failure, instances, backlog }: FleetStanding): Findi
     ? { verdict: 'ok', text: `the shared log answers; ${instances} gateways are alive` }
     : { verdict: 'BAD', text: `the shared log is unavailable, and ${backlog} calls wait for it: ${failure}` }
 
-/** Used share of a budget from which a finding warns that it will run out. */
+/** Share of a budget from which a finding warns that the budget will run out. */
 const BUDGET_WARNING_SHARE = 0.8
 
 function budgetFindings({ config, budgetUse }: ReadContext): Finding[] {

@@ -1,5 +1,6 @@
-// Keys at every endpoint: who is admitted (KEEP-03), and that no key sees another key's rows (KEEP-04). A new
-// endpoint is requested by its path. If that is not enough, the test fails until the endpoint has a row here.
+// Keys at every endpoint. Only valid keys are admitted (KEEP-03), and no key sees another key's rows
+// (KEEP-04). A new endpoint is requested by its path. If that is not enough, the test fails until the
+// endpoint has a row here.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'

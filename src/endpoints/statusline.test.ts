@@ -14,7 +14,7 @@ test('the endpoint returns the destinations of the session’s calls as plain te
   const { headers } = await gateway.chat(ask('auto'), { 'x-session-id': 's' })
   await gateway.chat(ask('alpha/other'), { 'x-session-id': 's' })
   await gateway.chat(ask('auto'), { 'x-session-id': 's', 'x-claude-code-agent-id': 'a' })
-  await gateway.chat(ask('auto'), { 'x-session-id': 's', 'x-claude-code-session-id': 's' }) // a title, because it has no tools
+  await gateway.chat(ask('auto'), { 'x-session-id': 's', 'x-claude-code-session-id': 's' }) // a title request, because it has no tools
   const { latency_ms } = await gateway.record(headers.get('x-gateway-request-id'))
   const went = `auto → alpha/model-a · priority · ${Math.round(latency_ms)} ms\n`
   assert.equal(await line('session_id=s&model=auto'), went)

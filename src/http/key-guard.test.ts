@@ -79,7 +79,7 @@ test('a call with a key in its URL is refused for any parameter name and is not 
     for (const model of [`gemini/${key}`, key, `gemini/x/${key}/y`, `x@${key}`])
       for (const verb of ['generateContent', 'streamGenerateContent', 'countTokens'])
         await refused(`/v1beta/models/${encodeURIComponent(model)}:${verb}`, '{"contents":[]}')
-  // At the place where Google's clients send it, the key is accepted; a second one is refused.
+  // Google's clients send the key in this place, so it is accepted. A second key is refused.
   await refused(`/v1beta/models/gemini%2Fm:generateContent?key=${MINE}&x=${MINE}`, '{"contents":[]}')
   assert.equal(received(), 0)
 

@@ -31,7 +31,7 @@ export const agentOf = (headers: IncomingHttpHeaders): string | null =>
   valid(headers['x-claude-code-agent-id']) ??
   (headers['x-openai-subagent'] ? valid(headers['thread-id']) : null)
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the expression searches for control characters
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/
 
 function valid(value: unknown): string | null {

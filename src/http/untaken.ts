@@ -9,10 +9,7 @@ export interface UntakenLimits {
   readonly most: number
   /** Maximum bytes that wait while no client has waited longer than `patience`. */
   readonly mostAtOnce: number
-  /**
-   * Time in which a reading client is not disconnected merely because many answers arrived at the same time,
-   * ms.
-   */
+  /** Time that clients have to read their answers when many arrive at the same time, ms. */
   readonly patience: number
 }
 

@@ -55,8 +55,8 @@ export function App() {
   }, [view?.title])
   if (who.value === 'signed out') return <SignIn />
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: links are what is clicked, here is only where all of them are heard
-    // biome-ignore lint/a11y/useKeyWithClickEvents: a browser makes a click of Enter on a link
+    // biome-ignore lint/a11y/noStaticElementInteractions: users click the links inside this element
+    // biome-ignore lint/a11y/useKeyWithClickEvents: browsers turn Enter on a link into a click
     <div class="frame" onClick={followLink}>
       <a class="skip" href="#main">
         Skip to the content

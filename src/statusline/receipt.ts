@@ -22,7 +22,7 @@ const receiptFile = (directory: string, file: string, key: Key): string =>
     `${createHash('sha256').update(`${key} ${file}`).digest('hex').slice(0, 16)}.json`,
   )
 
-/** Returns null if we did not install the line. */
+/** Returns the install record; null if Waybill did not install the line. */
 export function readReceipt(directory: string, file: string, key: Key): Receipt | null {
   try {
     return JSON.parse(readFileSync(receiptFile(directory, file, key), 'utf8'))

@@ -109,8 +109,8 @@ export interface UsageReads {
   /** Sums by the target that served or was tried last; most calls first. */
   targets(span: Span, keyName?: string): TargetUsage[]
   /**
-   * Usage in buckets of time. `bucketMs` divides a day or is one; `keyName` limits it to the calls of this
-   * gateway key.
+   * Usage in buckets of time. `bucketMs` is a day or a divisor of a day; `keyName` limits it to the calls of
+   * this gateway key.
    */
   history(span: Span, bucketMs: number, by?: UsageKey, keyName?: string): History
 }

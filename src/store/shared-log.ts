@@ -169,7 +169,7 @@ export interface SharedLog {
   migrate(): Promise<SharedSchema>
   /** Creates the partitions for the calls of today and the coming days. */
   makeDays(): Promise<void>
-  /** Returns the names of the partitions that today and tomorrow lack. */
+  /** Returns the names of the missing partitions for today and tomorrow. */
   missingDays(): Promise<string[]>
   /** Deletes calls older than `days`. Returns the names of the dropped partitions. */
   dropOldDays(days: number): Promise<string[]>

@@ -7,9 +7,7 @@ import { answer, chunk, DONE, fail, usageChunk } from '../../mocks/test-upstream
 import { parseConfig } from '../config/load.ts'
 import { ask, providerKey, type Setup, testGateway } from './test-gateway.ts'
 
-/**
- * Starts a gateway. Returns a function that gives it a different configuration with these of its providers.
- */
+/** Starts a gateway. Returns a function that reloads it with a configuration for the given providers. */
 async function reloading(t: TestContext, setup: Setup) {
   const gateway = await testGateway(t, setup)
   const reload = (config: string, providers = Object.keys(gateway.upstream)) => {

@@ -109,8 +109,8 @@ export function openLink(options: SharedLogOptions, name: string): Link {
 const MAX_CA_BYTES = 2 ** 20
 
 /**
- * Returns the settings for pg. Certificates are checked for other machines and if a CA is given, unless
- * disabled.
+ * Returns the settings for pg. Certificates are checked for connections to other machines or with a CA,
+ * unless disabled.
  */
 function settingsOf({ url, tls, ca }: SharedLogOptions): pg.ClientConfig {
   const parsed = addressOf(url)

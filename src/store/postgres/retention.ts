@@ -60,7 +60,7 @@ export async function dropEmptySessions(link: Link, now: number, days: number): 
   }
 }
 
-/** Returns the names of the partitions that these days lack. */
+/** Returns the names of the missing partitions for these days. */
 export async function missingDays(link: Link, days: readonly number[]): Promise<string[]> {
   const names = days.map((day) => partitionOf(day).name)
   const there = await link.query<{ name: string }>(

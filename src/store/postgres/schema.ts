@@ -36,7 +36,8 @@ export const SHARED_LABELS = [
 export const SERIES = `md5(json_build_array(${SHARED_LABELS.join(', ')})::text)::uuid`
 
 /**
- * Oldest schema version that can work with these tables. An incompatible change raises it to its own version.
+ * Schema version of the oldest release that can work with these tables. An incompatible change raises it to
+ * its own version.
  */
 const OLDEST_COMPATIBLE = 1
 

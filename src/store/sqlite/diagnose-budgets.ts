@@ -14,7 +14,7 @@ export interface Budget {
   readonly per: Period
 }
 
-/** Used share of a budget from which a finding warns that it will run out. */
+/** Share of a budget from which a finding warns that the budget will run out. */
 const BUDGET_WARNING_SHARE = 0.8
 
 /** Returns the findings. The database must have the newest schema. `now`: milliseconds since the epoch. */

@@ -238,7 +238,7 @@ function writeTo(queue: WriteQueue, now: () => number) {
 const withBuffered = (reads: Reads, buffer: ArtifactBuffer): Reads => ({
   ...reads,
   async find(id, keyName) {
-    const json = buffer.find(id) // looked up before the read; otherwise it could be written in between and be found in neither
+    const json = buffer.find(id) // looked up before the read; otherwise an artifact written in between would be missed
     const found = await reads.find(id, keyName)
     return found && json !== null
       ? { ...found, artifact: { available: true, bytes: Buffer.byteLength(json) } }

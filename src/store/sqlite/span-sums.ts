@@ -58,8 +58,8 @@ export function openSpanSums(db: Database) {
 
   return {
     /**
-     * Returns the groups in no order. Includes only calls of this gateway key, if given. `bucketMs` divides a
-     * day or is one.
+     * Returns the groups, unordered. Includes only calls of this gateway key, if given. `bucketMs` is a day
+     * or a divisor of a day.
      */
     groups(span: Span, keyName: string | undefined, by: readonly GroupBy[], bucketMs = HOUR): SpanGroup[] {
       const key = keyName ?? null
