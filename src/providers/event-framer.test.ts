@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { processorMs } from '../test/test-processor-time.ts'
 import { EventFramer } from './event-framer.ts'
 
 interface Framed {
@@ -61,18 +62,12 @@ test('each event is passed on as soon as its blank line arrives, and comments im
   assert.equal(framer.push(Buffer.from('ng\n\n')).length, 1)
 })
 
-/** Processor time of this process so far, ms. Unlike elapsed time, it excludes other programs. */
-function cpuMs(): number {
-  const { user, system } = process.cpuUsage()
-  return (user + system) / 1_000
-}
-
 test('any number of successive comments and blank lines form one part, and take no time', () => {
   for (const filler of ['\n', '\r\n', ':\n\n', ': x\r\r', 'id: 7\n\n']) {
     const text = filler.repeat(2_000_000)
-    const before = cpuMs()
+    const before = processorMs()
     assert.equal(frame(`${text}data: 1\n\n${text}`).parts, 3, JSON.stringify(filler))
-    const ms = cpuMs() - before
+    const ms = processorMs() - before
     assert.ok(ms < 2_000, `${JSON.stringify(filler)}: ${ms} ms`)
   }
 })
@@ -85,10 +80,10 @@ test('a stream that ends early returns its unfinished rest', () => {
 test('the time for an event of 8 MB in chunks of 1 kB is proportional to its size', () => {
   const framer = new EventFramer()
   const line = Buffer.alloc(1024, 'd')
-  const before = cpuMs()
+  const before = processorMs()
   for (let i = 0; i < 8 * 1024; i++) assert.equal(framer.push(line).length, 0)
   const [event] = framer.push(Buffer.from('\n\n'))
   assert.equal(event!.bytes.length, 8 * 2 ** 20 + 2)
-  const ms = cpuMs() - before
+  const ms = processorMs() - before
   assert.ok(ms < 2_000, `${ms} ms; quadratic, it took 8 seconds`)
 })
