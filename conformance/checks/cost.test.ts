@@ -5,12 +5,12 @@ import { USAGES, usdOf } from './cost.ts'
 
 const rows = Object.values(USAGES).flat()
 
-test('the table has at least 40 usages, each with a name of its own', () => {
+test('the table has at least 40 usages with unique names', () => {
   assert.ok(rows.length >= 40, `${rows.length} rows`)
   assert.equal(new Set(rows.map(({ row }) => row)).size, rows.length)
 })
 
-test('a row bills each token that it reports, once', () => {
+test('a row bills each reported token exactly once', () => {
   for (const { row, usage, bill } of rows) {
     if (!bill) continue
     const {

@@ -124,7 +124,7 @@ const CASES: readonly Case[] = [
 ]
 
 for (const [what, expected, good, bad, says] of CASES)
-  test(`an expectation of ${what}`, () => {
+  test(`an expectation of ${what} accepts good evidence and rejects bad evidence`, () => {
     const found = (of: Evidence) =>
       meets({ finding: 'it', ...expected }, of.exchanges[0]!, {
         evidence: of,
@@ -145,7 +145,7 @@ test('a comparison fails if the provider sent nothing', () => {
   }
 })
 
-test('an answer without an end yet is in doubt, not wrong', () => {
+test('an answer that has not ended is in doubt, not wrong', () => {
   const of = seen(
     { end: 'timed_out', error: 'no end within 15000 ms', body: CUT },
     sent(WHOLE.replace('"x"', '"x and more"')),

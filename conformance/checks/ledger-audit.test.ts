@@ -158,7 +158,7 @@ const HIDDEN: [what: string, all: Evidence[], says: RegExp, of?: Target][] = [
   ],
 ]
 for (const [what, all, says, of] of HIDDEN)
-  test(`fails: ${what} (PURE-08)`, () => {
+  test(`the audit fails for ${what} (PURE-08)`, () => {
     const found = bad(all, of)
     assert.equal(found.length, 1, found.join('\n'))
     assert.match(found[0]!, says)
@@ -261,4 +261,4 @@ const SOUND: [what: string, all: Evidence[], of?: Target][] = [
   ],
 ]
 for (const [what, all, of] of SOUND)
-  test(`passes: ${what} (PURE-08)`, () => assert.deepEqual(bad(all, of), []))
+  test(`the audit passes for ${what} (PURE-08)`, () => assert.deepEqual(bad(all, of), []))

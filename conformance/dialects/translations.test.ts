@@ -66,7 +66,7 @@ test('the reasoning of a response may arrive in one piece (DIAL-12)', () => {
   assert.deepEqual(found('responses', body), [])
 })
 
-test('events of messages have names, and unknown ones may be anything (DIAL-12)', () => {
+test('events of messages need names, and unknown events may have any content (DIAL-12)', () => {
   const body = sse(
     { type: 'message_start', message: { id: 'msg_1', content: [] } },
     { type: 'ping' },
@@ -83,7 +83,7 @@ test('events of messages have names, and unknown ones may be anything (DIAL-12)'
   assert.deepEqual(found('messages', body.replace('"index":0,"delta"', '"index":2,"delta"')), ['places'])
 })
 
-test('a later part of a call may repeat its id and name, and not change them (DIAL-12)', () => {
+test('a later part of a call may repeat its id and name, but not change them (DIAL-12)', () => {
   const part = (call: Json) =>
     `data: ${JSON.stringify({ id: 'x', choices: [{ index: 0, delta: { tool_calls: [call] } }] })}\n\n`
   const first = part({ index: 0, id: 'call_1', function: { name: 'look', arguments: '{' } })
@@ -95,7 +95,7 @@ test('a later part of a call may repeat its id and name, and not change them (DI
   assert.deepEqual(found('chat', first + part({ function: { arguments: '}' } })), ['places'])
 })
 
-test('a translated answer may lack reasoning, which no dialect must show, and nothing else (DIAL-11)', () => {
+test('a translated answer may lack only reasoning, which is optional in every dialect (DIAL-11)', () => {
   const usage = { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 }
   const said = { content: 'plain', reasoning: 'hm' }
   const chat = JSON.stringify({ choices: [{ index: 0, message: said, finish_reason: 'stop' }], usage })
@@ -142,7 +142,7 @@ const isMet = (what: string, body: Json, over: Json = {}, waybill = false): bool
   return JUDGE.judge({ evidence: made, all: new Map(), target, waybill }).every(({ ok }) => ok)
 }
 
-test('an option of a request may be written in each legal way, and must arrive (DIAL-13)', () => {
+test('an option of a request may have each legal form, but must arrive (DIAL-13)', () => {
   const [first, second] = ['You know the roads, and answer in one sentence.', 'Name no tolls.']
   const both = `${first}\n${second}`
   assert.ok(isMet('instructions', { messages: [{ role: 'system', content: both }] }))
@@ -166,14 +166,14 @@ test('an option of a request may be written in each legal way, and must arrive (
   assert.ok(isMet('one tool must be called', { tool_choice: forced }))
 })
 
-test('a gateway that cannot pass an option on may say so, before its answer or with it (DIAL-13)', () => {
+test('a gateway that cannot pass on an option may report this before its answer or with it (DIAL-13)', () => {
   assert.ok(isMet('limit', {}, { status: 400 }))
   assert.ok(!isMet('limit', {}, { status: 400 }, true), 'Waybill carries it')
   assert.ok(isMet('limit', {}, { headers: { 'x-gateway-lossy': 'max_tokens' } }))
   assert.ok(!isMet('limit', {}, { headers: {} }))
 })
 
-test('results are found by the ids of their calls in each dialect (DIAL-13)', () => {
+test('tool results are found by the ids of their calls in each dialect (DIAL-13)', () => {
   const bodies = {
     chat: {
       messages: [

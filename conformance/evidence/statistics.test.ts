@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { atLeast, isPlausible, isToldApart } from './statistics.ts'
 
-test('the tail of a binomial is the sum of its terms', () => {
+test('the tail of a binomial distribution is the sum of its terms', () => {
   const near = (a: number, b: number) => assert.ok(Math.abs(a - b) < 1e-12, `${a}, expected ${b}`)
   near(atLeast(0, 5, 0.3), 1)
   near(atLeast(1, 3, 0.5), 7 / 8)
@@ -12,7 +12,7 @@ test('the tail of a binomial is the sum of its terms', () => {
   assert.deepEqual([atLeast(4, 3, 0.5), atLeast(1, 3, 0), atLeast(3, 3, 1)], [0, 0, 1])
 })
 
-test('a share near the expected one is plausible, a distant one is not, and a certain share allows no deviation (ROUTE-10)', () => {
+test('a share near the expected share is plausible, a distant share is not, and a share of 0 or 1 allows no deviation (ROUTE-10)', () => {
   assert.ok(isPlausible(24, 240, 0.1))
   assert.ok(isPlausible(40, 240, 0.1))
   assert.ok(!isPlausible(60, 240, 0.1))
@@ -21,7 +21,7 @@ test('a share near the expected one is plausible, a distant one is not, and a ce
   assert.ok(!isPlausible(239, 240, 1))
 })
 
-test('background calls are distinguished from caused calls, or the check says that it cannot do so (PURE-01)', () => {
+test('background calls are distinguished from caused calls, or the check says that it cannot distinguish them (PURE-01)', () => {
   assert.ok(!isToldApart(0, 0))
   assert.ok(isToldApart(1, 0))
   assert.ok(!isToldApart(3, 2))

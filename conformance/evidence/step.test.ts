@@ -18,13 +18,13 @@ const exchange = (n: number, path: string, status: number, location?: string) =>
 
 const numbers = (...exchanges: Exchange[]) => read.in({ exchanges }).map(({ n }) => n)
 
-test('a followed redirect is left out, and its target is judged', () => {
+test('a judge does not see a followed redirect, but the answer of its target', () => {
   const there = exchange(2, '/v1/models/', 200)
   assert.deepEqual(numbers(exchange(1, '/v1/models', 307, '/v1/models/'), there), [2])
   assert.deepEqual(numbers(exchange(1, '/v1/models', 301, 'http://127.0.0.1:80/v1/models/'), there), [2])
 })
 
-test('a redirect that was not followed is judged like any other answer (SUITE-02)', () => {
+test('a redirect that was not followed is judged like other answers (SUITE-02)', () => {
   assert.deepEqual(numbers(exchange(1, '/v1/chat/completions', 307, '/elsewhere')), [1])
   assert.deepEqual(numbers(exchange(1, '/a', 307, '/b'), exchange(2, '/b', 307, '/c')), [2])
 })

@@ -55,7 +55,7 @@ const all = new Map(
 )
 const results = judge(run, all, readRequirements())
 
-test('a common cause of four failures is one sentence that says how many it explains', () => {
+test('a common cause of four failures is one sentence with the number of failures', () => {
   assert.deepEqual(
     results.causes.map(({ verdicts }) => verdicts),
     [STREAMS],
@@ -79,7 +79,7 @@ test('a failed finding names the status of its call exactly once', () => {
       if (!ok) assert.equal(actual.match(/#\d was answered with 500 /g)?.length, 1, `${id}: ${actual}`)
 })
 
-test('fewer than three failures of a kind, or expected failures, make no common cause', () => {
+test('fewer than three failures of a kind, or expected failures, have no common cause', () => {
   const two = judge(run, new Map([...all].slice(0, 2)), readRequirements())
   assert.deepEqual(two.causes, [])
   const meant = new Map(

@@ -55,5 +55,5 @@ const CASES: readonly [what: string, earlier: Row[], now: Row[], said: string][]
 ]
 
 for (const [what, earlier, now, said] of CASES)
-  test(`two runs: ${what}`, () =>
+  test(`a comparison of two runs lists the changes: ${what}`, () =>
     assert.equal(comparisonText(compare(results(...earlier), results(...now))), said))

@@ -69,7 +69,7 @@ after(() => rmSync(root, { recursive: true, force: true }))
 
 const read = (...path: string[]): string => readFileSync(join(root, ...path), 'utf8')
 
-test('the reference passes the requested checks, and the result is partial: --only is never conformant (SUITE-02)', () => {
+test('the reference passes the requested checks, but the result with --only is partial, never conformant (SUITE-02)', () => {
   const outcomes = passed.results.verdicts.filter(({ id }) => ONLY.includes(id))
   assert.deepEqual(
     outcomes.filter(({ outcome }) => outcome !== 'pass'),
@@ -80,7 +80,7 @@ test('the reference passes the requested checks, and the result is partial: --on
   assert.equal(passed.results.counts.disabled, passed.results.verdicts.length - ONLY.length)
 })
 
-test('every inference at the mock is accounted to a check, or to the first call (SUITE-01)', () => {
+test('every inference at the mock belongs to a check or to the first call (SUITE-01)', () => {
   const { total, accounted } = passed.results.inferences
   assert.ok(total > 20)
   assert.equal(accounted, total)
@@ -89,7 +89,7 @@ test('every inference at the mock is accounted to a check, or to the first call 
   assert.deepEqual(more, [])
 })
 
-test('checks that run at the same time do not see each other’s calls (SUITE-01)', () => {
+test('concurrent checks do not see each other’s calls (SUITE-01)', () => {
   const all = [...passed.evidence.values()]
   const beside = (one: Evidence) =>
     all.filter((other) => other.started_at < one.ended_at && other.ended_at > one.started_at)
@@ -107,7 +107,7 @@ test('checks that run at the same time do not see each other’s calls (SUITE-01
   }
 })
 
-test('an error in the suite itself ends the run, and leaves no process and no connection open', async () => {
+test('an error in the suite itself ends the run without leaving processes or connections open', async () => {
   const origins: string[] = []
   const target = { ...reference, reset: [{ method: 'POST', path: '/no-such-endpoint', headers: {} }] }
   const onMock = ({ url }: { url: string }) => void origins.push(url)
@@ -119,13 +119,13 @@ test('an error in the suite itself ends the run, and leaves no process and no co
   await assert.rejects(fetch(origins[0]!))
 })
 
-test('a gateway that can have only one instance gets only one (SUITE-01)', () => {
+test('the suite starts only one instance of a gateway that allows only one (SUITE-01)', () => {
   const { start: _, ...rest } = reference
   for (const more of [{ start: { url: 'http://127.0.0.1:1' } }, { start: reference.start, mock_port: 9410 }])
     assert.match(targetSchema.safeParse({ ...rest, ...more }).error!.message, /can have only one instance/)
 })
 
-test('judge reports the same as the run, byte for byte (SUITE-03)', () => {
+test('judge writes the same report as the run, byte for byte (SUITE-03)', () => {
   for (const directory of ['good', 'bad'])
     assert.equal(
       `${JSON.stringify(rejudge(join(root, directory)).results, null, 2)}\n`,
@@ -240,7 +240,7 @@ async function carriedOut(t: TestContext, own: Pick<Check, 'timeout' | 'exercise
   return carryOut({ ...own, id: 'OWN-01', judge: () => [] }, session)
 }
 
-test('a target that keeps an exercise waiting is untestable, and the exercise makes no further calls', async (t) => {
+test('a target that blocks an exercise is untestable, and the exercise makes no further calls', async (t) => {
   let asked = 0
   const { untestable, harness_error, exchanges } = await carriedOut(t, {
     timeout: 50,
@@ -256,7 +256,7 @@ test('a target that keeps an exercise waiting is untestable, and the exercise ma
   assert.deepEqual([harness_error, exchanges, asked], [null, [], 1])
 })
 
-test('waits that the target file asks for do not count as the target’s time (SUITE-02)', async (t) => {
+test('waits required by the target file do not count as the target’s time (SUITE-02)', async (t) => {
   const log = { ...reference.observability.log!, lag_ms: 400 }
   const { state: _, ...fields } = log.fields
   const more = {
@@ -276,7 +276,7 @@ test('waits that the target file asks for do not count as the target’s time (S
   assert.deepEqual([untestable, harness_error, exchanges.length], [null, null, 5])
 })
 
-test('a directory without a run gives a one-line error', (t) => {
+test('judge reports a directory without a run with a one-line error', (t) => {
   const empty = mkdtempSync(join(root, 'empty-'))
   t.after(() => rmSync(empty, { recursive: true }))
   assert.throws(() => rejudge(empty), EvidenceError)
@@ -312,7 +312,7 @@ test('a check with an open question is untestable, unless another finding fails 
   assert.equal(both.outcome, 'fail')
 })
 
-test('a gateway that does not survive a check fails it, whatever the check tests (SUITE-02)', (t) => {
+test('a check that its gateway does not survive is untestable, or fails if a finding failed (SUITE-02)', (t) => {
   const gone = (evidence: Evidence) => Object.assign(evidence.facts, { gone: 'it ended.' })
   const { outcome, reason } = tampered(t, 'KEEP-01', gone)
   assert.deepEqual([outcome, reason], ['untestable', 'it did not survive the check: it ended.'])
@@ -323,7 +323,7 @@ test('a gateway that does not survive a check fails it, whatever the check tests
   assert.equal(both.outcome, 'fail')
 })
 
-test('a run without any check is an error (SUITE-02)', async () => {
+test('a run without checks is an error (SUITE-02)', async () => {
   const { cache: _, ...capabilities } = reference.capabilities
   const { results } = await conform({
     target: { ...reference, capabilities },
@@ -334,7 +334,7 @@ test('a run without any check is an error (SUITE-02)', async () => {
   assert.match(results.reason, /no check was run/)
 })
 
-test('a target whose calls go elsewhere gets one call and no second (SUITE-01)', async (t) => {
+test('a target whose calls do not reach the mock gets only one call (SUITE-01)', async (t) => {
   const asked: string[] = []
   const server = createServer((request, response) => {
     if (request.method === 'POST') asked.push(request.url!)
@@ -362,7 +362,7 @@ test('results.json matches its published schema', () => {
   assert.throws(() => schema.parse(without))
 })
 
-test('a finding has an id that is the same in every run', () => {
+test('a finding has the same id in every run', () => {
   for (const { results } of [passed, failed])
     for (const { id, findings } of results.verdicts)
       for (const finding of findings) assert.match(finding.id, new RegExp(`^${id}/[a-z0-9][a-z0-9-]*$`))
@@ -371,7 +371,7 @@ test('a finding has an id that is the same in every run', () => {
   assert.deepEqual(ids(passed), ids(failed), 'whether it holds or not')
 })
 
-test('every finding says what was expected and what was seen, whether it holds or not', () => {
+test('every finding, passed or failed, has an expected and an actual value', () => {
   const found = [...passed.results.verdicts, ...failed.results.verdicts].flatMap(({ findings }) => findings)
   const silent = found.filter(({ doubt, expected, actual }) => !doubt && !(expected && actual))
   assert.ok(found.length > 100)
@@ -394,7 +394,7 @@ test('junit.xml has a child element for every result that did not pass', () => {
   assert.match(xml, /<testsuite [^>]* failures="1"/)
 })
 
-test('a failure of the suite itself is an error element, and never a pass', (t) => {
+test('junit.xml reports a failure of the suite itself as an error, never as a pass', (t) => {
   const copy = mkdtempSync(join(root, 'broken-'))
   t.after(() => rmSync(copy, { recursive: true }))
   cpSync(good, copy, { recursive: true })
@@ -410,7 +410,7 @@ test('a failure of the suite itself is an error element, and never a pass', (t) 
   assert.match(xml, /<testcase [^>]* name="CAT-01[^>]*>\s*<error message="it fell over"/)
 })
 
-test('the page says who ended a connection, even if it was the mock on a check’s behalf (FLOW-06)', () => {
+test('the page says which side ended a connection, even if the mock did it for a check (FLOW-06)', () => {
   const page = read('good', 'index.html')
   assert.match(page, /not to the end; the mock cut the connection, as the check told it to/)
   assert.doesNotMatch(page, /the gateway closed the connection/)

@@ -175,7 +175,7 @@ const WRONG: readonly Case[] = [
   },
   {
     id: 'FLOW-01',
-    what: 'the second choice is put behind the first',
+    what: 'the second choice is appended to the first',
     seen: streamed(
       sse(delta({ content: 'one' }), delta({ content: 'two' }), END),
       sse(delta({ content: 'one' }), delta({ content: 'two' }, null, 1), END),
@@ -191,7 +191,7 @@ const WRONG: readonly Case[] = [
   },
   {
     id: 'FLOW-01',
-    what: 'a stream is called JSON',
+    what: 'a stream has the content type of JSON',
     seen: streamed(sse(delta({ content: 'x' }), END), sse(delta({ content: 'x' }), END), {
       headers: { 'content-type': 'application/json' },
     }),
@@ -199,7 +199,7 @@ const WRONG: readonly Case[] = [
   { id: 'FLOW-05', what: 'the stream was closed seconds before the client left', seen: left(2_000) },
   {
     id: 'KEEP-01',
-    what: 'the answer itself holds the key of a query',
+    what: 'the answer itself contains the key from a query',
     seen: evidence(
       [
         exchange({
@@ -229,12 +229,12 @@ const RIGHT: readonly Case[] = [
   },
   {
     id: 'FLOW-01',
-    what: 'arguments of a tool call are written with spaces',
+    what: 'the arguments of a tool call contain spaces',
     seen: streamed(sse(tool({ id: 'call_1' }, '{\n "a": 1\n}'), delta({}, 'tool_calls')), TOOL_ONCE),
   },
   {
     id: 'CAT-03',
-    what: 'members and lists of an entry come in another order after a call',
+    what: 'members and lists of an entry have another order after a call',
     seen: evidence(
       [
         ...[1, 2, 3].map((n) => catalog(n, { price: { in: 1, out: 2 }, can: ['chat', 'see'] })),
@@ -270,7 +270,7 @@ const RIGHT: readonly Case[] = [
   { id: 'TELL-03', what: 'the id on record is a number', seen: recorded('call', record()) },
   {
     id: 'LOG-04',
-    what: 'a reading that began within the lag and took longer',
+    what: 'a read begins within the lag and ends after it',
     seen: recorded('call', record(), { at: 2_100, end_at: 3_900 }),
   },
   {
@@ -288,7 +288,7 @@ const RIGHT: readonly Case[] = [
   },
   {
     id: 'KEEP-01',
-    what: 'a redirect keeps the query of the request',
+    what: 'a redirect repeats the query of the request',
     seen: evidence(
       [
         exchange({
@@ -305,7 +305,7 @@ const RIGHT: readonly Case[] = [
   },
   {
     id: 'ROUTE-07',
-    what: 'the second deployment of one model answers',
+    what: 'the second deployment of a model answers',
     seen: evidence(
       [exchange({ step: 'the first target fails', details: { status: 500, stream: false } }, REQUEST)],
       [entry({}, { status: 500 }), entry({ credential: 'match', path: '/v2/chat/completions' })],
@@ -328,7 +328,7 @@ const RIGHT: readonly Case[] = [
   },
   {
     id: 'FLOW-01',
-    what: 'a long stream is on its way when the suite runs out of patience',
+    what: "a long stream is still running when the suite's time limit ends",
     seen: streamed(
       sse(delta({ content: 'x' })).replace('data: [DONE]\n\n', ''),
       sse(delta({ content: 'x' }), END),
@@ -350,6 +350,6 @@ const wrongFailures = ({ id, seen, waybill = false, target: of = target }: Case)
     .flatMap(({ ok, doubt, what }) => (ok || doubt ? [] : [what]))
 
 for (const each of WRONG)
-  test(`fails: ${each.what} (${each.id})`, () => assert.notDeepEqual(wrongFailures(each), []))
+  test(`the check fails if ${each.what} (${each.id})`, () => assert.notDeepEqual(wrongFailures(each), []))
 for (const each of RIGHT)
-  test(`passes: ${each.what} (${each.id})`, () => assert.deepEqual(wrongFailures(each), []))
+  test(`the check passes if ${each.what} (${each.id})`, () => assert.deepEqual(wrongFailures(each), []))

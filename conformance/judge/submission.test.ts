@@ -16,7 +16,7 @@ const folders = globSync(`*/*/${SUBMISSION}`, { cwd: root }).map((file) => join(
 const today = new Date().toISOString().slice(0, 10)
 
 for (const folder of folders)
-  test(`the evidence confirms the claimed verdicts: ${folder.slice(root.length + 1)} (SUITE-03)`, () => {
+  test(`the evidence confirms the claimed verdicts of ${folder.slice(root.length + 1)} (SUITE-03)`, () => {
     assert.ok(readAbout(folder).reproduce.length > 0)
     assert.deepEqual(problemsOf(folder, rejudge(folder).results, today), [])
   })
@@ -39,7 +39,7 @@ const edit = (file: string, from: RegExp | string, to: string) => {
   writeFileSync(file, next)
 }
 
-test('a verdict that the evidence does not confirm is refused, with its id (SUITE-03)', async (t) => {
+test("a submission with a verdict that its evidence does not confirm is refused, with the requirement's id (SUITE-03)", async (t) => {
   const folder = changed(t, (copy) =>
     edit(join(copy, 'results.json'), /"outcome": "fail"/, '"outcome": "pass"'),
   )
@@ -48,7 +48,7 @@ test('a verdict that the evidence does not confirm is refused, with its id (SUIT
   assert.equal(code, 2)
 })
 
-test('evidence that lacks a check is refused', (t) => {
+test('a submission without the evidence of a check is refused', (t) => {
   const folder = changed(t, (copy) => {
     const file = join(copy, EVIDENCE)
     const lines = gunzipSync(readFileSync(file)).toString('utf8').trim().split('\n')
@@ -61,7 +61,7 @@ test('evidence that lacks a check is refused', (t) => {
   )
 })
 
-test('a run in the folder of another set, and an exception that is over or stale, are refused', (t) => {
+test('a submission in the folder of another set is refused, and so is one with an expired or stale exception', (t) => {
   const folder = changed(t, (copy) => {
     edit(join(copy, 'run.json'), /"set": "5.0"/, '"set": "4.0"')
     const entries = ['PURE-01', 'FLOW-01'].map(
@@ -77,14 +77,14 @@ test('a run in the folder of another set, and an exception that is over or stale
   assert.match(problems, /the exception for PURE-01 ended on 2020-01-01/)
 })
 
-test('a file about the project that is still the template is refused', (t) => {
+test('a submission with an unchanged line of the template is refused', (t) => {
   const folder = changed(t, (copy) =>
     edit(join(copy, SUBMISSION), /^contact: .*$/m, 'contact: SOMEBODY TO ASK'),
   )
   assert.match(problemsOf(folder, rejudge(folder).results, today).join(), /submission\.yaml is not filled in/)
 })
 
-test('a file about the project that names a branch, or nobody, is refused', async (t) => {
+test('a submission that names a branch instead of a released version is refused', async (t) => {
   const folder = changed(t, (copy) => edit(join(copy, SUBMISSION), /^version: .*$/m, 'version: main'))
   const { code, stderr } = await runCli(['judge', folder])
   assert.match(stderr, /submission\.yaml: version: expected a released version/)

@@ -84,7 +84,7 @@ test('a valid key may lack the role for some reads, but not for all (KEEP-03)', 
   assert.ok(!waybill(403))
 })
 
-test('a catalog with another order and a new creation time counts as the same catalog (CAT-03)', () => {
+test('a catalog with a different order and a new creation time counts as unchanged (CAT-03)', () => {
   const list = (created: number, ...ids: string[]) =>
     JSON.stringify({ object: 'list', data: ids.map((id) => ({ id, object: 'model', created })) })
   const readings = (...bodies: string[]) => ({
@@ -95,7 +95,7 @@ test('a catalog with another order and a new creation time counts as the same ca
   assert.ok(!holds('CAT-03', readings(list(1, 'a', 'b'), list(2, 'b', 'a')), target(), true))
 })
 
-test('a member that is null may be left out, and nothing else may (ROUTE-05)', () => {
+test('only members that are null may be left out (ROUTE-05)', () => {
   const messages = (second: object) => [{ role: 'user', content: writeNonce('0123456789abcdef') }, second]
   const call = { role: 'assistant', content: null, tool_calls: [] }
   const body = JSON.stringify({ model: 'm', messages: messages(call) })
@@ -110,7 +110,7 @@ test('a member that is null may be left out, and nothing else may (ROUTE-05)', (
   assert.ok(!holds('ROUTE-05', { exchanges, ledger: arrived({ role: 'assistant', content: null }) }))
 })
 
-test('a gateway that retries is allowed the time its retries take, and no more (FAIL-05)', () => {
+test('a gateway that retries has exactly the time of its retries in addition (FAIL-05)', () => {
   const slow = target({ capabilities: { time_outs: { answer_ms: 1_000 }, retry_delay_ms: 2_000 } })
   const took = (end_at: number) => ({
     exchanges: [
@@ -129,7 +129,7 @@ test('a gateway that retries is allowed the time its retries take, and no more (
   assert.ok(!holds('FAIL-05', took(9_100), slow))
 })
 
-test('a stream whose head is out before its provider is silent may end with an error event (FAIL-05)', () => {
+test('a stream may end with an error event if its headers were sent before the provider fell silent (FAIL-05)', () => {
   const slow = target({ capabilities: { time_outs: { first_event_ms: 1_000 } } })
   const streamed = (body: string) => ({
     exchanges: [
@@ -144,7 +144,7 @@ test('a stream whose head is out before its provider is silent may end with an e
   assert.ok(!holds('FAIL-05', streamed(`data: ${error}\n\n`), slow, true))
 })
 
-test('a random router may resolve to another target each time, but one that takes turns may not (PURE-04)', () => {
+test('a random router may resolve to a different target each time, but a rotating router may not (PURE-04)', () => {
   const resolving = target({
     models: { logical: [{ id: 'auto', targets: [{ provider: 'openai', model: 'a' }] }] },
     capabilities: { resolve: { path: '/resolve', provider: '/p', model: '/m' }, probe_interval_ms: 0 },
@@ -167,7 +167,7 @@ test('a random router may resolve to another target each time, but one that take
   assert.ok(!holds('PURE-04', told(drawn.slice(1)), resolving), 'a row that was broken off proves nothing')
 })
 
-test('background traffic neither fails a gateway nor clears it (PURE-01, PURE-03, PURE-07)', () => {
+test('background traffic causes neither a failure nor a pass (PURE-01, PURE-03, PURE-07)', () => {
   const read = target({ capabilities: { read_paths: ['/read'] } })
   const marks = {
     baseline_from: 0,
@@ -198,7 +198,7 @@ test('background traffic neither fails a gateway nor clears it (PURE-01, PURE-03
   assert.deepEqual(doubted('PURE-03', 'metadata', 5, 15), [true])
 })
 
-test('if two targets are called at once, the one that answered counts as the one that served (TELL-01)', () => {
+test('if two targets are called at the same time, the one that answered counts as the server of the call (TELL-01)', () => {
   const telling = target({ observability: { headers: { model: 'x-model' } } })
   const ledger = [
     entry({ answer: { status: 200 } }),
@@ -209,7 +209,7 @@ test('if two targets are called at once, the one that answered counts as the one
   assert.ok(!holds('TELL-01', { exchanges: named('slower'), ledger }, telling))
 })
 
-test('a stream that has sent its head before its provider fails may still move on to the next target, and must (ROUTE-07)', () => {
+test('a stream must move on to the next target even if its headers were sent before the provider failed (ROUTE-07)', () => {
   const moving = target({ capabilities: { fallback_statuses: [500] } })
   const failed = entry({ answer: { status: 500 } })
   const exchanges = [
@@ -219,7 +219,7 @@ test('a stream that has sent its head before its provider fails may still move o
   assert.ok(!holds('ROUTE-07', { exchanges, ledger: [failed] }, moving))
 })
 
-test('a record is compared only with what is known from outside, and a field that is not mapped is not required (LOG-02)', () => {
+test('a record is compared only with facts known from outside, and unmapped fields are not required (LOG-02)', () => {
   const mapped = {
     id: '/id',
     model: '/model',
@@ -269,7 +269,7 @@ test('a record is compared only with what is known from outside, and a field tha
   assert.ok(recorded({ by: 'priority' }, tableOf('m', 'n'), false, {}, 'auto'))
 })
 
-test('a stream that is held back at one model leaves only that model’s question open (FLOW-09, MSG-14)', () => {
+test("a stream that is held back at one model makes only this model's result inconclusive (FLOW-09, MSG-14)", () => {
   const step = 'error after the response start'
   const cut = 'event: message_stop\ndata: {"type":"message_stop"}\n\n'
   const request = { method: 'POST', path: '/v1/messages', headers: {}, body: '{"stream":true}' }
@@ -294,7 +294,7 @@ test('a stream that is held back at one model leaves only that model’s questio
   }
 })
 
-test('a gateway that needs seconds to stop without a stream may need them with one (LIFE-02)', () => {
+test('a gateway that takes seconds to stop without a stream may take as long with a stream (LIFE-02)', () => {
   const body = 'data: {"choices":[{"index":0,"delta":{"content":"onetwo"}}]}\n\ndata: [DONE]\n\n'
   const exchanges = [
     exchange({ n: 1, step: 'open', body }),

@@ -44,7 +44,7 @@ async function assertPipes(expected: number): Promise<void> {
 
 const FOREVER = 'setInterval(() => {}, 1000)'
 
-test('a worker that outlives its supervisor is ended, and keeps no pipe open', async (t) => {
+test('a worker that outlives its supervisor is ended and does not keep pipes open', async (t) => {
   const before = openPipes()
   const { supervisor, pid } = await startAbove(t, FOREVER, 'sleep 3; exit 1')
   while (supervisor.alive()) await sleep(20)
@@ -53,7 +53,7 @@ test('a worker that outlives its supervisor is ended, and keeps no pipe open', a
   await assertPipes(before)
 })
 
-test('a worker that leaves its process group keeps no pipe open either', async (t) => {
+test('a worker that leaves its process group does not keep pipes open', async (t) => {
   const before = openPipes()
   const own = `require('child_process').spawn(process.execPath, ['-e', 'setTimeout(() => {}, 6000)'], { detached: true, stdio: 'inherit' })`
   const { supervisor } = await startAbove(t, own, 'wait')
@@ -61,7 +61,7 @@ test('a worker that leaves its process group keeps no pipe open either', async (
   await assertPipes(before)
 })
 
-test('a worker whose supervisor ends first still has time to end by itself', async (t) => {
+test('a worker has time to end by itself after its supervisor has ended', async (t) => {
   const slowly = `process.on('SIGTERM', () => setTimeout(() => { console.log('done'); process.exit() }, 1000)); ${FOREVER}`
   const { supervisor, pid } = await startAbove(t, slowly, 'wait')
   await supervisor.stop('politely')

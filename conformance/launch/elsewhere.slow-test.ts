@@ -44,9 +44,11 @@ function standIn(name: string, change: (text: string) => string = (text) => text
 
 const ONLY = ['PURE-01', 'ROUTE-01', 'ROUTE-02', 'FLOW-01', 'FLOW-06', 'DIAL-01']
 
-describe('target files for gateways that cannot be installed here', { concurrency: 2 }, () => {
+describe('target files for gateways that cannot be installed here work with a mock gateway', {
+  concurrency: 2,
+}, () => {
   for (const name of ELSEWHERE)
-    test(`${name}: a stand-in with its configuration reaches the mock at every id and path of its file`, async () => {
+    test(`a mock gateway with the configuration of ${name} reaches the mock at every id and path of its target file`, async () => {
       const { results } = await conform({ target: standIn(name), profile: 'core', quick: true, only: ONLY })
       const verdicts = new Map(results.verdicts.map(({ id, outcome }) => [id, outcome]))
       assert.equal(verdicts.get('ROUTE-02'), 'pass', results.reason)
@@ -57,7 +59,7 @@ describe('target files for gateways that cannot be installed here', { concurrenc
       )
     })
 
-  test('a file without the address or the key of its provider is noticed', async () => {
+  test("a target file without its provider's address or key is detected", async () => {
     const without = (text: string) => text.replaceAll('{{mock.openai.key}}', 'sk-of-nobody')
     await assert.rejects(
       conform({ target: standIn('bifrost', without), profile: 'core', quick: true, only: ONLY }),

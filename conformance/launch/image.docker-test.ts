@@ -29,7 +29,7 @@ const containersOf = async (runs: readonly string[]): Promise<string[]> => {
 }
 
 test(
-  'an image is held to the contract as a command is: killed, started again, reconfigured, its files looked at (SUITE-02)',
+  'an image can be tested like a command: it can be killed, restarted and reconfigured, and its files can be read (SUITE-02)',
   skip,
   async () => {
     const only = ['ROUTE-01', 'PURE-05', 'KEEP-06', 'LOG-08', 'LIFE-01', 'LIFE-05', 'LIFE-07']
@@ -47,32 +47,36 @@ test(
   },
 )
 
-test('an image that is not sealed is reached at a published port', skip, async () => {
+test('an image without a sealed network is reached at a published port', skip, async () => {
   const only = ['ROUTE-01', 'FLOW-01', 'LIFE-02']
   const { results } = await conform({ target: { ...reference, sealed: false }, profile: 'waybill', only })
   assert.equal(results.counts.pass, only.length, JSON.stringify(results.verdicts))
 })
 
-test('a sealed network is internal and publishes no port; an ordinary one publishes one', skip, async () => {
-  for (const sealed of [true, false]) {
-    const before = await networks()
-    const containers = await openContainers(sealed)
-    const container = await containers.create({ image, command: ['mock'], port: 4950 })
-    try {
-      const network = (await networks()).find((name) => !before.includes(name))!
-      const { origin } = await container.start(() => {})
-      assert.match(origin!, sealed ? /^http:\/\/\d+\.\d+\.\d+\.\d+:4950$/ : /^http:\/\/[\w.]+:\d+$/)
-      const internal = await docker('network', 'inspect', '--format', '{{.Internal}}', network)
-      assert.equal(internal, String(sealed))
-      const shown = ['--filter', `label=waybill.conform=${network}`, '--format', '{{.Ports}}']
-      assert.match(await docker('ps', ...shown), sealed ? /^(4949\/tcp)?$/ : /:\d+->4950\/tcp/)
-    } finally {
-      await container.remove()
-      await containers.close()
+test(
+  'a sealed network is internal and publishes no port, but an ordinary network publishes one',
+  skip,
+  async () => {
+    for (const sealed of [true, false]) {
+      const before = await networks()
+      const containers = await openContainers(sealed)
+      const container = await containers.create({ image, command: ['mock'], port: 4950 })
+      try {
+        const network = (await networks()).find((name) => !before.includes(name))!
+        const { origin } = await container.start(() => {})
+        assert.match(origin!, sealed ? /^http:\/\/\d+\.\d+\.\d+\.\d+:4950$/ : /^http:\/\/[\w.]+:\d+$/)
+        const internal = await docker('network', 'inspect', '--format', '{{.Internal}}', network)
+        assert.equal(internal, String(sealed))
+        const shown = ['--filter', `label=waybill.conform=${network}`, '--format', '{{.Ports}}']
+        assert.match(await docker('ps', ...shown), sealed ? /^(4949\/tcp)?$/ : /:\d+->4950\/tcp/)
+      } finally {
+        await container.remove()
+        await containers.close()
+      }
+      assert.deepEqual(await networks(), before)
     }
-    assert.deepEqual(await networks(), before)
-  }
-})
+  },
+)
 
 const CASES: readonly [what: string, start: Target['start'], says: RegExp][] = [
   [
@@ -92,7 +96,7 @@ const CASES: readonly [what: string, start: Target['start'], says: RegExp][] = [
   ],
 ]
 for (const [what, start, says] of CASES)
-  test(`${what}: one sentence, and nothing is left`, skip, async () => {
+  test(`a start with ${what} is reported in one sentence, and leaves nothing behind`, skip, async () => {
     const before = await networks()
     const target = { ...reference, start, ready: { ...reference.ready, timeout_ms: 1_500 } }
     await assert.rejects(conform({ target }), (thrown: Error) => {
@@ -104,7 +108,7 @@ for (const [what, start, says] of CASES)
   })
 
 for (const signal of ['SIGINT', 'SIGKILL'] as const)
-  test(`a run that ends by ${signal} leaves no container and no network`, skip, async (t) => {
+  test(`a run that ends with ${signal} leaves no container or network behind`, skip, async (t) => {
     const before = await networks()
     const child = run(t, 'conform', 'waybill.image')
     const began = await eventually(async () => {

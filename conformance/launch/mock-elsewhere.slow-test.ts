@@ -10,7 +10,7 @@ import { startMock } from './mock.ts'
 
 const file = fileURLToPath(new URL('../targets/waybill.source.yaml', import.meta.url))
 
-test('a gateway that trusts the certificate authority of a mock with TLS can be tested (FLOW-06, FAIL-05)', async () => {
+test('a gateway that trusts the certificate authority of a TLS mock can be tested (FLOW-06, FAIL-05)', async () => {
   const target = readTarget(file)
   const only = ['ROUTE-01', 'FLOW-03', 'FLOW-06', 'FAIL-05', 'KEEP-02']
   const { results } = await conform({
@@ -32,7 +32,7 @@ test('a gateway that trusts the certificate authority of a mock with TLS can be 
   assert.equal(verdicts.length, only.length)
 })
 
-test('the values of a target contain the configured name of the mock and the file of its certificate authority', async () => {
+test("a target's template values contain the mock's configured name and the file of its certificate authority", async () => {
   const target = { ...readTarget(file), mock_tls: true, mock_name: 'gateway.example' }
   const { values, close } = await startMock(target)
   assert.match(values['mock.openai.base_url']!, /^https:\/\/gateway\.example:\d+\/openai\/v1$/)
@@ -41,7 +41,7 @@ test('the values of a target contain the configured name of the mock and the fil
   assert.throws(() => readFileSync(values['mock.ca']!), { code: 'ENOENT' })
 })
 
-test('the mock listens on loopback by default; to listen on all addresses it needs a name, which an image provides itself', () => {
+test('the mock listens on loopback by default, and needs a name to listen on all addresses, except for an image', () => {
   const rest = { name: 'x', providers: { openai: {} }, models: { call: 'm' } }
   const url = { url: 'http://127.0.0.1:1' }
   const of = (more: object) => targetSchema.safeParse({ ...rest, start: url, ...more })

@@ -47,7 +47,7 @@ const TEXTS = [
   '-d @/etc/passwd',
 ]
 
-test('a request goes through the shell unchanged', () => {
+test('a request passes through the shell unchanged', () => {
   for (const text of TEXTS) {
     const request = { path: `/v1/x?q=${text}`, headers: { 'x-a': text }, body: JSON.stringify({ text }) }
     assert.deepEqual(wordsOf(curl(exchange(request), {}, 'e.json')), [
@@ -57,7 +57,7 @@ test('a request goes through the shell unchanged', () => {
   }
 })
 
-test('secrets are replaced by variables, wherever they stand', () => {
+test('secrets are replaced by variables in every place', () => {
   const headers = { authorization: 'Bearer [secret:key.client]', 'x-b': "'[secret:mock.openai.key]'" }
   const words = wordsOf(curl(exchange({ method: 'GET', headers }), { url: 'http://127.0.0.1:8' }, 'e.json'))
   assert.deepEqual(words, [
@@ -70,7 +70,7 @@ test('secrets are replaced by variables, wherever they stand', () => {
   ])
 })
 
-test('a call’s script is sent to the mock unchanged; a call without a script has no such line', () => {
+test('a call’s script is sent to the mock unchanged, and a call without a script has no such line', () => {
   const answers = [{ status: 401, body: { error: { message: "it's [secret:mock.openai.key]" } } }]
   const line = scriptCommand(exchange({}, { nonce: '0123456789abcdef', script: answers }))!
   const [, , url, , body] = wordsOf(line)
@@ -79,7 +79,7 @@ test('a call’s script is sent to the mock unchanged; a call without a script h
   assert.equal(scriptCommand(exchange({}, { nonce: '0123456789abcdef' })), null)
 })
 
-test('a long body is read from the evidence, not written into the command', (t) => {
+test('a long body is read from the evidence instead of being written into the command', (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'waybill-curl-'))
   t.after(() => rmSync(directory, { recursive: true }))
   const body = `{"text":"${'x'.repeat(3_000)}"}`

@@ -119,47 +119,55 @@ test('the report page', { skip }, async (t) => {
 
   for (const scheme of ['light', 'dark'] as const)
     for (const width of [400, 1_400])
-      await t.test(`${scheme}, ${width} px: axe finds nothing, and nothing is cut off`, async () => {
-        const tab = await opened(browser, scheme, width)
-        for (const opened of [false, true]) {
-          await tab.evaluate(`for (const each of document.querySelectorAll('details')) each.open = ${opened}`)
-          await tab.evaluate(AXE)
-          const said = await tab.evaluate<string[]>(VIOLATIONS)
-          assert.deepEqual(said, [], opened ? 'everything open' : 'as it opens')
-          const over = await tab.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
-          assert.ok(over <= 0, `${over} px are beyond the right edge`)
-        }
-        if (process.env.WAYBILL_PICTURES)
-          await tab.screenshot({
-            path: `${process.env.WAYBILL_PICTURES}/${scheme}-${width}.png`,
-            fullPage: true,
-          })
-        await tab.context().close()
-      })
+      await t.test(
+        `axe finds no problem and nothing is cut off in ${scheme} mode at ${width} px`,
+        async () => {
+          const tab = await opened(browser, scheme, width)
+          for (const opened of [false, true]) {
+            await tab.evaluate(
+              `for (const each of document.querySelectorAll('details')) each.open = ${opened}`,
+            )
+            await tab.evaluate(AXE)
+            const said = await tab.evaluate<string[]>(VIOLATIONS)
+            assert.deepEqual(said, [], opened ? 'everything open' : 'as it opens')
+            const over = await tab.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
+            assert.ok(over <= 0, `${over} px are beyond the right edge`)
+          }
+          if (process.env.WAYBILL_PICTURES)
+            await tab.screenshot({
+              path: `${process.env.WAYBILL_PICTURES}/${scheme}-${width}.png`,
+              fullPage: true,
+            })
+          await tab.context().close()
+        },
+      )
 
-  await t.test('by keyboard alone: skip, go to a failure, open its transcript', async () => {
-    const tab = await opened(browser, 'light', 1_400)
-    const focused = () => tab.evaluate<{ text: string; shown: boolean }>(FOCUSED)
-    await tab.keyboard.press('Tab')
-    assert.match((await focused()).text, /Skip to what failed/)
-    await tab.keyboard.press('Enter')
-    await tab.keyboard.press('Tab')
-    const first = await focused()
-    assert.deepEqual([first.text, first.shown], ['ROUTE-02', true], 'the first failure comes next')
-    await tab.keyboard.press('Enter')
-    assert.ok(
-      await tab.evaluate("document.querySelector('#ROUTE-02').closest('details').open"),
-      'the link opens its requirement',
-    )
-    // Checks that every element that the Tab key reaches is visible and has a name.
-    const stops = await tab.evaluate<number>(STOPS)
-    let named = 0
-    for (let n = 0; n < stops; n++) {
+  await t.test(
+    'the keyboard alone can skip to the content, reach a failure and open its transcript',
+    async () => {
+      const tab = await opened(browser, 'light', 1_400)
+      const focused = () => tab.evaluate<{ text: string; shown: boolean }>(FOCUSED)
       await tab.keyboard.press('Tab')
-      const { text, shown } = await focused()
-      if (text.trim() !== '' && shown) named++
-    }
-    assert.ok(named >= stops - 2, `${named} of ${stops} stops can be seen`)
-    await tab.context().close()
-  })
+      assert.match((await focused()).text, /Skip to what failed/)
+      await tab.keyboard.press('Enter')
+      await tab.keyboard.press('Tab')
+      const first = await focused()
+      assert.deepEqual([first.text, first.shown], ['ROUTE-02', true], 'the first failure comes next')
+      await tab.keyboard.press('Enter')
+      assert.ok(
+        await tab.evaluate("document.querySelector('#ROUTE-02').closest('details').open"),
+        'the link opens its requirement',
+      )
+      // Checks that every element that the Tab key reaches is visible and has a name.
+      const stops = await tab.evaluate<number>(STOPS)
+      let named = 0
+      for (let n = 0; n < stops; n++) {
+        await tab.keyboard.press('Tab')
+        const { text, shown } = await focused()
+        if (text.trim() !== '' && shown) named++
+      }
+      assert.ok(named >= stops - 2, `${named} of ${stops} stops can be seen`)
+      await tab.context().close()
+    },
+  )
 })

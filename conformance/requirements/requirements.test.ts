@@ -10,12 +10,12 @@ import { readRequirements } from './requirements.ts'
 const { requirements, specification } = readRequirements()
 const ids = requirements.map(({ id }) => id)
 
-test('each slug, current or earlier, belongs to one requirement', () => {
+test('each current or earlier slug belongs to one requirement', () => {
   const slugs = requirements.flatMap(({ slug, was = [] }) => [slug, ...[was].flat()])
   assert.equal(new Set(slugs).size, slugs.length)
 })
 
-test('every sentence of the specification leads to existing requirements, or says why it has none', () => {
+test('every sentence of the specification names existing requirements, or the reason why it has none', () => {
   assert.ok(specification.length > 0)
   assert.equal(new Set(specification.map(({ id }) => id)).size, specification.length)
   for (const { id, requirements: named = [] } of specification)
@@ -74,7 +74,7 @@ const CAPABILITIES: Readonly<Record<string, Capability>> = {
   sessions: 'session',
 }
 
-test('a check needs the parts of the target file that its row in the contract needs', () => {
+test('a check needs the same parts of the target file as its row in the contract', () => {
   for (const { id, needs, check } of requirements.filter((each) => each.needs && each.check))
     for (const need of needs!.split(', ')) {
       const capability = CAPABILITIES[need]
@@ -83,7 +83,7 @@ test('a check needs the parts of the target file that its row in the contract ne
     }
 })
 
-test('a check that is written for chat runs in other dialects, too, or its row says why not', () => {
+test('a check written for chat also runs in other dialects, or its row gives a reason', () => {
   for (const { id, check, dialects, only } of requirements.filter((each) => each.check)) {
     const isForChat = (checks.get(check!) as Check).dialect === undefined
     assert.equal(isForChat && dialects.length === 0, only !== undefined, id)

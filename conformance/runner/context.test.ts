@@ -36,7 +36,7 @@ async function streamed(t: TestContext) {
   return { call, response, send }
 }
 
-test('"ten" counts as said when the answer contains it, not when the member name "content" does', async (t) => {
+test('the word "ten" counts as received if the text contains it, but not if only the member name "content" does', async (t) => {
   const { call, response, send } = await streamed(t)
   send({ role: 'assistant', content: '' })
   assert.ok(await call.until((body) => body.includes('ten'), 5_000), 'the name of the member is there')
@@ -49,7 +49,7 @@ test('"ten" counts as said when the answer contains it, not when the member name
   response.destroy()
 })
 
-test('waiting for a word ends when the connection does', async (t) => {
+test('a wait for a word ends with the connection', async (t) => {
   const { call, response, send } = await streamed(t)
   send({ content: 'nine' })
   await call.says('nine')

@@ -9,7 +9,7 @@ import { bareServer } from '../target/read.ts'
 
 const DIALECTS = ['chat', 'messages', 'responses', 'embeddings'] as const
 
-test('a run makes exactly the calls that it announced, and no answer may be longer (SUITE-01)', async () => {
+test('a run makes exactly the announced calls, and no answer exceeds its announced limit (SUITE-01)', async () => {
   const server = await startModelServer()
   try {
     const target = bareServer(server.url, SERVED_MODEL, { dialects: DIALECTS, window: 2_000 })
@@ -45,7 +45,7 @@ test('a server that reports more tokens than all limits allow ends the run (SUIT
   }
 })
 
-test('without --live nothing is sent to a live target, and the exit code is 3', async () => {
+test('without --live, nothing is sent to a live target, and the exit code is 3', async () => {
   const server = await startModelServer()
   try {
     const { code, stdout } = await runCli([

@@ -17,14 +17,14 @@ test('records are found by an id in the body (LOG-02, LOG-04, LOG-06, LOG-07, TE
   for (const id of [...LOGGED, 'TELL-03']) assert.equal(outcomes.get(id), 'pass', id)
 })
 
-test('a record that nothing identifies is found because it is new (LOG-02, LOG-04, LOG-06, LOG-07, USE-02)', async () => {
+test('a record without an identifying value is found because it is new (LOG-02, LOG-04, LOG-06, LOG-07, USE-02)', async () => {
   const { outcomes, wronglyFailed } = await tryMustPass('tells-no-id', [...LOGGED, 'TELL-03'])
   assert.deepEqual(wronglyFailed, new Map())
   for (const id of LOGGED) assert.equal(outcomes.get(id), 'pass', id)
   assert.equal(outcomes.get('TELL-03'), 'not-applicable')
 })
 
-test('a wrong record is found although nothing identifies its call (LOG-02, USE-02)', async () => {
+test('an error in a record is found although no value identifies its call (LOG-02, USE-02)', async () => {
   for (const [fault, id] of Object.entries(MUST_FAIL)) {
     const { observability, ...target } = targetOf(fault)
     const { request_id: _, ...headers } = observability.headers
@@ -39,14 +39,14 @@ test('a wrong record is found although nothing identifies its call (LOG-02, USE-
   }
 })
 
-test('keys are sent in the header that the target file names (KEEP-02, KEEP-03)', async () => {
+test('keys are sent in the header named in the target file (KEEP-02, KEEP-03)', async () => {
   const only = ['KEEP-01', 'KEEP-02', 'KEEP-03', 'PURE-07']
   const { outcomes, wronglyFailed } = await tryMustPass('keys-in-x-api-key', only)
   assert.deepEqual(wronglyFailed, new Map())
   for (const id of only) assert.equal(outcomes.get(id), 'pass', id)
 })
 
-test('the target file declares separately how to find a record and what the answer’s headers say', () => {
+test('the target file declares the lookup of records separately from the content of response headers', () => {
   const of = (observability: object) =>
     targetSchema.parse({
       name: 'x',

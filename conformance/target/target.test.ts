@@ -34,7 +34,7 @@ const NAME = 'name: x\n'
 const START = 'start: { url: http://127.0.0.1:1 }\n'
 const REST = 'providers: { openai: {} }\nmodels: { call: m }\n'
 
-describe('a mistake is named with its line and a remedy', () => {
+describe('a mistake in a target file is reported with its line and a remedy', () => {
   const CASES: readonly [what: string, text: string, says: readonly (string | RegExp)[]][] = [
     ['nothing is wrong', NAME + START + REST, []],
     [
@@ -109,7 +109,7 @@ test('the target files that come with the package are valid', () => {
   for (const name of files) assert.ok(readTarget(join(ownTargets, name)).name)
 })
 
-test('the JSON Schema describes every field that the target files in the package use', () => {
+test('the JSON Schema describes every field used by the target files in the package', () => {
   const schema = JSON.parse(readFileSync(new URL('../../docs/target.schema.json', import.meta.url), 'utf8'))
   assert.deepEqual(schema, JSON.parse(JSON.stringify(targetJsonSchema())))
   for (const field of ['extends', 'start', 'observability', 'capabilities', 'setup'])

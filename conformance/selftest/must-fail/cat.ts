@@ -10,7 +10,7 @@ export const mustFail = {
     },
   },
   'catalog-by-session': {
-    what: 'With a session, the model list has one more entry.',
+    what: 'The model list has one more entry for requests with a session.',
     caughtBy: ['CAT-03'],
     hooks: {
       body: (body, { path, headers }) =>
@@ -51,7 +51,7 @@ export const mustFail = {
     },
   },
   'types-are-left-out': {
-    what: 'Models are listed without their type.',
+    what: 'The catalog lists models without their type.',
     caughtBy: ['CAT-02'],
     hooks: {
       body: onRead(/^\/v1\/models$/, (json) => ({
@@ -66,7 +66,7 @@ export const mustFail = {
     hooks: { body: onRead('/v1/models', (json) => ({ ...json, data: [] })) },
   },
   'lists-twice': {
-    what: 'A model is in the catalog twice.',
+    what: 'The catalog contains a model twice.',
     caughtBy: ['CAT-01/no-id-twice'],
     hooks: {
       body: onRead('/v1/models', (json) => ({ ...json, data: json.data && [json.data[0], ...json.data] })),

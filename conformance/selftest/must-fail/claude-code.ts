@@ -7,7 +7,7 @@ const profile = 'claude-code'
 
 export const mustFail = {
   'capabilities-are-filtered': {
-    what: 'Values of anthropic-beta that it does not know are left out.',
+    what: 'The gateway leaves out values of anthropic-beta that it does not know.',
     profile,
     caughtBy: ['CC-01/values-arrive'],
     hooks: {
@@ -19,7 +19,7 @@ export const mustFail = {
     },
   },
   'capabilities-are-sorted': {
-    what: 'Values of anthropic-beta are sorted.',
+    what: 'The gateway sorts the values of anthropic-beta.',
     profile,
     caughtBy: ['CC-01/values-keep-their-order'],
     hooks: {
@@ -39,7 +39,7 @@ export const mustFail = {
     })),
   },
   'discovery-redirects': {
-    what: 'The model list is elsewhere, and a redirect says where.',
+    what: 'The model list redirects to another path.',
     profile,
     caughtBy: ['CC-03/list-comes-in-time'],
     hooks: {
@@ -50,7 +50,7 @@ export const mustFail = {
     },
   },
   'firewall-in-front': {
-    what: 'A firewall for web forms refuses a prompt with a script in it.',
+    what: 'A firewall for web forms refuses a prompt that contains a script.',
     profile,
     caughtBy: ['CC-04/long-prompt-is-answered'],
     hooks: {

@@ -35,87 +35,87 @@ const overheard = (from: RegExp, to: string): GatewayHooks => ({
 
 export const mustFail = {
   'price-of-last-year': {
-    what: 'Output is priced at what it cost before.',
+    what: 'Output is charged at an outdated price.',
     caughtBy: ['COST-01/tokens-times-prices'],
     hooks: configured(['output: 2,', 'output: 2.5,']),
   },
   'rounds-costs-unsaid': {
-    what: 'Costs on record are rounded to hundredths of a dollar, and its target file does not say so.',
+    what: 'Recorded costs are rounded to hundredths of a dollar, although the target file does not declare it.',
     caughtBy: ['COST-01/tokens-times-prices'],
     hooks: recorded((cost) => Math.round(cost * 100) / 100),
   },
   'costs-in-cents-unsaid': {
-    what: 'Costs on record are in cents, where the target file says US dollars.',
+    what: 'Recorded costs are in cents, but the target file declares US dollars.',
     caughtBy: ['COST-01/tokens-times-prices'],
     hooks: recorded((cost) => cost * 100),
   },
   'adds-the-reasoning': {
-    what: 'Reasoning is added to the output that already includes it.',
+    what: 'Reasoning tokens are counted a second time in addition to the output that includes them.',
     caughtBy: ['COST-01/reasoning-is-output'],
     hooks: recorded((cost, { tokens }) => cost + (2 * (tokens?.reasoning ?? 0)) / 1e6),
   },
   'cached-at-the-full-price': {
-    what: 'Cached input is priced like any other.',
+    what: 'Cached input has the price of ordinary input.',
     caughtBy: ['COST-02/cached-input'],
     hooks: configured(['cached_input: 0.025', 'cached_input: 0.25']),
   },
   'written-at-the-price-of-input': {
-    what: 'Input that is written to a cache is priced like any other.',
+    what: 'Input that is written to a cache has the price of ordinary input.',
     caughtBy: ['COST-02@messages/written-input'],
     hooks: configured(['cache_write: 2.5', 'cache_write: 2']),
   },
   'an-hour-costs-five-minutes': {
-    what: 'Input that is written for an hour is priced as if for five minutes.',
+    what: 'Input that is cached for an hour has the price for five minutes.',
     caughtBy: ['COST-02@messages/written-for-an-hour'],
     hooks: configured(['cache_write_1h: 4', 'cache_write_1h: 2.5']),
   },
   'ignores-the-tier': {
-    what: 'All tiers have the same price.',
+    what: 'The gateway uses the same price for all tiers.',
     caughtBy: ['COST-03/tier'],
     hooks: configured(['{ flex: 0.5, priority: 1.8 }', '{ flex: 1, priority: 1 }']),
   },
   'bills-the-tier-that-was-asked-for': {
-    what: 'A call that asked for priority and was served at default is priced as priority.',
+    what: 'A call that requested tier priority but was served at tier default has the price of priority.',
     caughtBy: ['COST-03/tier-as-served'],
     hooks: overheard(/"service_tier":"default"/g, '"service_tier":"priority"'),
   },
   'ignores-the-speed': {
-    what: 'Fast mode has the usual price.',
+    what: 'The gateway uses the usual price for fast mode.',
     caughtBy: ['COST-03@messages/speed'],
     hooks: configured(['fast: 2', 'fast: 1']),
   },
   'ignores-the-region': {
-    what: 'All regions have the same price.',
+    what: 'The gateway uses the same price for all regions.',
     caughtBy: ['COST-03@messages/region'],
     hooks: configured(['us: 1.1', 'us: 1']),
   },
   'forgets-the-searches': {
-    what: "The provider's searches cost nothing.",
+    what: "The gateway records no cost for the provider's searches.",
     caughtBy: ['COST-04/searches'],
     hooks: configured(['web_search: 0.01', 'web_search: 0']),
   },
   'knows-no-long-inputs': {
-    what: 'A long input has the usual price.',
+    what: 'The gateway uses the usual price for long inputs.',
     caughtBy: ['COST-05/long-inputs'],
     hooks: configured(['tokens: 200000', 'tokens: 2000000']),
   },
   'forgets-the-compaction': {
-    what: 'Only the counts at the top of the usage are priced.',
+    what: 'The cost includes only the counts at the top level of the usage.',
     caughtBy: ['COST-06/compaction'],
     hooks: overheard(/"iterations":\[[^\]]*\]/g, '"iterations":[]'),
   },
   'knows-better-than-the-provider': {
-    what: "The provider's own figure is not read.",
+    what: 'The gateway ignores the cost that the provider reports.',
     caughtBy: ['COST-07/providers-figure'],
     hooks: overheard(/"cost":/g, '"c0st":'),
   },
   'counts-a-budget-late': {
-    what: 'Calls that are open do not count towards a budget.',
+    what: 'Calls in progress do not count towards a budget.',
     caughtBy: ['BUDGET-01/budget-holds'],
     hooks: configured(['budget: { usd: 0.0125, per: day }', 'budget: { usd: 1, per: day }']),
   },
   'budget-lets-nothing-through': {
-    what: 'A key with a budget is refused from its first call on.',
+    what: 'Every call of a key with a budget is refused.',
     caughtBy: ['BUDGET-01/budget-can-be-spent'],
     hooks: {
       request(wanted) {

@@ -19,7 +19,7 @@ export const mustFail = {
     hooks: changeRequest(isMessages, (json) => withoutMember(json, 'x_waybill_probe')),
   },
   'one-beta-only': {
-    what: 'Only the first value of anthropic-beta reaches the provider.',
+    what: 'The provider receives only the first value of anthropic-beta.',
     caughtBy: ['DIAL-02/unknown-parts-arrive'],
     hooks: {
       request(wanted) {
@@ -40,7 +40,7 @@ export const mustFail = {
     },
   },
   'messages-without-pings': {
-    what: 'The provider’s pings are left out of messages.',
+    what: 'The gateway removes the provider’s pings from streams of messages.',
     caughtBy: ['DIAL-03'],
     hooks: {
       event: (event, _, wanted) => (isMessages(wanted) && event.startsWith('event: ping') ? [] : [event]),
@@ -65,7 +65,7 @@ export const mustFail = {
     },
   },
   'vectors-of-another-model': {
-    what: 'When an embeddings provider fails, another model is called.',
+    what: 'The gateway calls another model if an embeddings provider fails.',
     caughtBy: ['EMB-02/no-other-model', 'EMB-02/no-other-model-of-the-route'],
     hooks: {
       async request(wanted, context) {
@@ -96,21 +96,21 @@ export const mustFail = {
     hooks: { config: (text) => text.replace('on_loss: refuse, ', '') },
   },
   'tool-ids-as-they-come': {
-    what: 'Ids of calls contain characters that clients of messages do not accept.',
+    what: 'Ids of tool calls contain characters that clients of messages do not accept.',
     caughtBy: ['DIAL-06/ids-fit'],
     hooks: {
       body: eachBody(isMessages, (json) => eachCallOf(json, (call) => ({ ...call, id: `${call.id}:0` }))),
     },
   },
   'results-lose-their-calls': {
-    what: 'Tool results go to the provider under different ids from their calls.',
+    what: 'The provider receives tool results with other ids than the calls.',
     caughtBy: ['DIAL-06/results-find-their-calls'],
     hooks: changeRequest(isMessages, (json) =>
       eachResult(json, (result) => ({ ...result, tool_use_id: `result_${result.tool_use_id}` })),
     ),
   },
   'seals-do-not-come-back': {
-    what: 'Sealed reasoning in the input of a responses call is left out.',
+    what: 'The gateway leaves out sealed reasoning in the input of a responses call.',
     caughtBy: ['DIAL-08'],
     hooks: changeRequest(isResponses, (json) => ({
       ...json,

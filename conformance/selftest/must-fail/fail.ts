@@ -14,7 +14,7 @@ export const mustFail = {
     },
   },
   crashes: {
-    what: 'A deeply nested body ends the process.',
+    what: 'A deeply nested body crashes the gateway.',
     caughtBy: ['FAIL-06'],
     asCommand: true,
     hooks: {
@@ -24,7 +24,7 @@ export const mustFail = {
     },
   },
   'drops-retry-after': {
-    what: 'Retry-After is not passed on.',
+    what: 'The gateway does not pass on Retry-After.',
     caughtBy: ['FAIL-04'],
     hooks: {
       responseStart(head) {
@@ -40,7 +40,7 @@ export const mustFail = {
     },
   },
   'every-error-is-500': {
-    what: 'A 4xx of the provider becomes a 500.',
+    what: 'A 4xx from the provider becomes a 500.',
     caughtBy: ['FAIL-04'],
     hooks: {
       responseStart(head, wanted) {
@@ -59,7 +59,7 @@ export const mustFail = {
     },
   },
   'own-words': {
-    what: 'The provider’s message is replaced.',
+    what: "The gateway replaces the provider's error message.",
     caughtBy: ['FAIL-04'],
     hooks: {
       body: (body) =>
@@ -67,7 +67,7 @@ export const mustFail = {
     },
   },
   'reads-it-whole-first': {
-    what: 'A body that is too long is refused only after all of it was read.',
+    what: 'A body that is too long is refused only after it was read completely.',
     caughtBy: ['FAIL-03'],
     hooks: {
       async request({ headers }) {
@@ -106,7 +106,7 @@ export const mustFail = {
     },
   },
   wedges: {
-    what: 'After thirty requests, calls are no longer answered.',
+    what: 'The gateway stops answering calls after thirty requests.',
     caughtBy: ['FAIL-06'],
     hooks: {
       async request(wanted, { count }) {
@@ -115,7 +115,7 @@ export const mustFail = {
     },
   },
   'silence-is-an-end': {
-    what: 'A stream whose provider falls silent in the middle ends like a complete one.',
+    what: 'A stream that stops because the provider falls silent ends like a complete stream.',
     caughtBy: ['FAIL-05'],
     hooks: {
       event: (event) => (event.includes('"upstream_timeout"') ? ['data: [DONE]\n\n'] : [event]),
@@ -123,7 +123,7 @@ export const mustFail = {
     },
   },
   'never-comes-back': {
-    what: 'After a provider was unreachable once, every call is refused for good.',
+    what: 'The gateway refuses all calls after a provider was unreachable once.',
     caughtBy: ['FAIL-05'],
     hooks: () => {
       let lost = false
@@ -144,7 +144,7 @@ export const mustFail = {
     },
   },
   'stumbles-after-bad-json': {
-    what: 'The call after a malformed one fails.',
+    what: 'The call after a malformed call fails.',
     caughtBy: ['FAIL-02/works-afterwards'],
     hooks: () => {
       let stumbles = false

@@ -3,7 +3,7 @@ import { type MustFail, onEvent } from '../gateway.ts'
 
 export const mustFail = {
   'buffers-streams': {
-    what: 'Events arrive only when the stream has ended.',
+    what: 'Events arrive only after the end of the stream.',
     caughtBy: ['FLOW-03'],
     hooks: () => {
       let held: string[] = []
@@ -19,7 +19,7 @@ export const mustFail = {
     },
   },
   'comments-are-data': {
-    what: 'A comment between two events breaks the stream.',
+    what: 'A comment between two events makes the gateway break off the stream.',
     caughtBy: ['FLOW-04'],
     hooks: {
       upstream: { chunk: (bytes) => bytes.toString('latin1').replaceAll(': a comment', 'data: a comment') },
@@ -33,7 +33,7 @@ export const mustFail = {
     },
   },
   'ends-with-a-stream': {
-    what: 'A stream that breaks, on either side, ends the process.',
+    what: 'A stream that breaks on either side crashes the gateway.',
     caughtBy: ['FLOW-06', 'LOG-01', 'LOG-06', 'LOG-07'],
     asCommand: true,
     hooks: {
@@ -41,12 +41,12 @@ export const mustFail = {
     },
   },
   'hides-cuts': {
-    what: 'A stream that the provider cut off ends like a complete one.',
+    what: 'A stream that the provider cut off ends like a complete stream.',
     caughtBy: ['FLOW-06'],
     hooks: { hidesCuts: true },
   },
   'ignores-leaving': {
-    what: 'When the client disconnects, the provider’s stream is not closed.',
+    what: 'The provider’s stream stays open after the client has disconnected.',
     caughtBy: ['FLOW-05'],
     hooks: { ignoresLeaving: true },
   },
@@ -89,7 +89,7 @@ export const mustFail = {
     },
   },
   'reads-ahead': {
-    what: 'The provider’s stream is read to its end, however slow the client is.',
+    what: 'The provider’s stream is read at full speed even if the client is slow.',
     caughtBy: ['FLOW-10'],
     hooks: { ignoresSlowness: true },
   },
@@ -129,14 +129,14 @@ export const mustFail = {
     },
   },
   'two-finishes': {
-    what: 'The finish reason is given twice.',
+    what: 'A stream contains the finish reason twice.',
     caughtBy: ['FLOW-07'],
     hooks: {
       event: (event) => (/"finish_reason":"/.test(event) ? [event, event] : [event]),
     },
   },
   'strips-thoughts': {
-    what: 'Reasoning that a provider sends along with its text is left out.',
+    what: 'The gateway removes the provider’s reasoning from streams.',
     caughtBy: ['FLOW-01'],
     hooks: {
       event: onEvent((json) => {
@@ -146,7 +146,7 @@ export const mustFail = {
     },
   },
   'message-for-delta': {
-    what: 'Events of a stream have `message` where clients read `delta`.',
+    what: 'Events of a stream have `message` instead of `delta`.',
     caughtBy: ['FLOW-01'],
     hooks: {
       event: (event) => [event.replaceAll('"delta"', '"message"')],

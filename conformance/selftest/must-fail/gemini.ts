@@ -32,7 +32,7 @@ const withoutFeedback = (json: Json): object => withoutMember(json, 'promptFeedb
 
 export const mustFail = {
   'google-key-in-one-place': {
-    what: 'A key in the address is not read.',
+    what: 'The gateway ignores a key in the URL.',
     caughtBy: ['GEM-01/key-is-accepted'],
     hooks: {
       request(wanted) {
@@ -41,7 +41,7 @@ export const mustFail = {
     },
   },
   'google-key-goes-along': {
-    what: 'A gateway key reaches Google.',
+    what: 'A gateway key is sent to Google.',
     caughtBy: ['GEM-01/key-stays-here'],
     hooks: {
       upstream: {
@@ -62,7 +62,7 @@ export const mustFail = {
     },
   },
   'google-key-is-not-compared': {
-    what: 'Any key of Google’s form is accepted.',
+    what: 'Every key in Google’s format is accepted.',
     caughtBy: ['GEM-01/wrong-key-asks-nobody'],
     hooks: {
       request(wanted, context) {
@@ -72,7 +72,7 @@ export const mustFail = {
     },
   },
   'gemini-slashes-only-plain': {
-    what: 'A model whose slashes are encoded is not found.',
+    what: 'A model id with encoded slashes is not found.',
     caughtBy: ['GEM-02/model-from-the-path'],
     hooks: {
       request: ({ path }) =>
@@ -87,7 +87,7 @@ export const mustFail = {
     hooks: changeRequest(isGemini, (json) => withoutMember(json, 'waybillProbe')),
   },
   'gemini-without-query': {
-    what: 'The query is not passed on.',
+    what: 'The gateway does not pass on the query.',
     caughtBy: ['GEM-02/query-arrives'],
     hooks: {
       request(wanted) {
@@ -96,7 +96,7 @@ export const mustFail = {
     },
   },
   'gemini-without-headers': {
-    what: 'Headers of Google’s that the gateway does not know are left out.',
+    what: "The gateway leaves out Google's headers that it does not know.",
     caughtBy: ['GEM-02/headers-arrive'],
     hooks: {
       request(wanted) {
@@ -105,12 +105,12 @@ export const mustFail = {
     },
   },
   'gemini-other-line-ends': {
-    what: 'Lines of a stream end in another way than the provider’s.',
+    what: 'Lines of a stream have other line ends than the provider’s.',
     caughtBy: ['GEM-03/same-events'],
     hooks: { event: (event, _, wanted) => [isGemini(wanted) ? event.replaceAll('\r\n', '\n') : event] },
   },
   'gemini-without-signatures': {
-    what: 'Signatures of thoughts are left out.',
+    what: 'The gateway leaves out the signatures of thoughts.',
     caughtBy: ['GEM-03/same-events'],
     hooks: {
       event: eachEvent(
@@ -120,12 +120,12 @@ export const mustFail = {
     },
   },
   'gemini-list-written-again': {
-    what: 'A stream as a list is parsed and written again.',
+    what: 'A stream in list form is parsed and written again.',
     caughtBy: ['GEM-03/same-list'],
     hooks: { body: eachBody(isGemini, (json) => json) },
   },
   'gemini-clean-end': {
-    what: 'A stream that breaks ends in order.',
+    what: 'A stream that the provider breaks off ends normally.',
     caughtBy: ['GEM-04/broken-stream-has-no-end', 'FLOW-06@gemini'],
     hooks: {
       event: (event, _, wanted) => (isGemini(wanted) && event.includes('"error"') ? [] : [event]),
@@ -133,7 +133,7 @@ export const mustFail = {
     },
   },
   'gemini-refusal-in-own-words': {
-    what: 'A refusal of the provider gets the gateway’s words.',
+    what: "The gateway replaces the words of a provider's refusal.",
     caughtBy: ['GEM-04/refusal-arrives-word-for-word'],
     hooks: {
       body: eachBody(isGemini, (json) =>
@@ -142,7 +142,7 @@ export const mustFail = {
     },
   },
   'gemini-refusal-is-500': {
-    what: 'A refusal of the provider becomes a 500.',
+    what: 'A refusal by the provider becomes a 500.',
     caughtBy: ['GEM-04/refusal-keeps-its-status'],
     hooks: {
       responseStart(start, wanted) {
@@ -151,7 +151,7 @@ export const mustFail = {
     },
   },
   'thoughts-are-free': {
-    what: 'The output on record leaves thoughts out.',
+    what: 'The recorded output excludes thoughts.',
     caughtBy: ['GEM-05/kinds-are-kept-apart'],
     hooks: {
       body: onRead(RECORD, (json) => ({
@@ -171,7 +171,7 @@ export const mustFail = {
     hooks: { body: eachBody(isGemini, withoutFeedback), event: eachEvent(isGemini, withoutFeedback) },
   },
   'unknown-gemini-is-400': {
-    what: 'An id that nobody knows is a 400 for Google’s clients.',
+    what: 'An unknown model id is a 400 for Google’s clients.',
     caughtBy: ['GEM-07/default-or-not-found'],
     hooks: {
       request: ({ path }) =>
@@ -181,7 +181,7 @@ export const mustFail = {
     },
   },
   'gemini-counts-by-asking': {
-    what: 'Tokens are counted by a call.',
+    what: 'The gateway counts tokens by making a call.',
     caughtBy: ['GEM-08/counts-never-spend'],
     hooks: {
       async request(wanted, context) {
@@ -190,7 +190,7 @@ export const mustFail = {
     },
   },
   'gemini-counts-nothing': {
-    what: 'Every count is 0.',
+    what: 'Every token count is 0.',
     caughtBy: ['GEM-08/is-counted'],
     hooks: { body: eachBody(isCount, () => ({ totalTokens: 0 })) },
   },
@@ -214,17 +214,17 @@ export const mustFail = {
     },
   },
   'gemini-loses-an-event': {
-    what: 'The second event of a stream is lost.',
+    what: 'The gateway drops the second event of a stream.',
     caughtBy: ['FLOW-01@gemini'],
     hooks: { event: (event, index, wanted) => (isGemini(wanted) && index === 1 ? [] : [event]) },
   },
   'gemini-holds-back': {
-    what: 'A stream is held back until its end.',
+    what: 'The gateway holds back a stream until its end.',
     caughtBy: ['FLOW-03@gemini'],
     hooks: until(isGemini, /finishReason/),
   },
   'gemini-without-arguments': {
-    what: 'Calls of tools arrive without their arguments.',
+    what: 'Tool calls arrive without their arguments.',
     caughtBy: ['FLOW-08@gemini'],
     hooks: {
       event: eachEvent(
@@ -237,7 +237,7 @@ export const mustFail = {
     },
   },
   'gemini-names-no-server': {
-    what: 'The header names another model to Google’s clients.',
+    what: 'The response header for Google’s clients names another model.',
     caughtBy: ['TELL-01@gemini'],
     hooks: {
       responseStart(start, wanted) {
@@ -246,7 +246,7 @@ export const mustFail = {
     },
   },
   'gemini-cached-at-full-price': {
-    what: 'Cached input costs as much as any other.',
+    what: 'Cached input costs as much as ordinary input.',
     caughtBy: ['COST-02@gemini/cached-input'],
     hooks: {
       body: onRead(RECORD, (json) => ({

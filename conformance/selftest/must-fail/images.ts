@@ -5,24 +5,24 @@ import { type MustFail, onRead, RECORD } from '../gateway.ts'
 
 export const mustFail = {
   'pictures-are-free': {
-    what: 'Pictures without usage cost 0 on record.',
+    what: 'The record of pictures without usage has a cost of 0.',
     caughtBy: ['IMG-01/never-0-without-usage'],
     hooks: { body: onRead(RECORD, (json) => ({ ...json, cost_usd: json.cost_usd ?? 0 })) },
   },
   'pictures-at-one-price': {
-    what: 'Each call for pictures costs the same on record, whatever its usage says.',
+    what: 'All calls for pictures have the same recorded cost, independent of their usage.',
     caughtBy: ['IMG-01/priced-by-usage'],
     hooks: {
       body: onRead(RECORD, (json) => ({ ...json, cost_usd: json.cost_usd === null ? null : 0.04 })),
     },
   },
   'pictures-of-one-size': {
-    what: 'What is asked for besides the prompt is left out.',
+    what: 'The gateway leaves out all request fields except the prompt.',
     caughtBy: ['IMG-02/request-is-unchanged'],
     hooks: changeRequest(isImages, (json) => withoutMember(json, 'size')),
   },
   'pictures-without-usage': {
-    what: 'What the provider says about its pictures is left out.',
+    what: "The gateway leaves out the provider's information about its pictures.",
     caughtBy: ['IMG-02/pictures-are-unchanged'],
     hooks: { body: eachBody(isImages, (json) => withoutMember(json, 'usage')) },
   },

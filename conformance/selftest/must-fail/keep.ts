@@ -6,7 +6,7 @@ const CALLERS = '/openai/'
 
 export const mustFail = {
   'answers-errors-itself': {
-    what: 'From the third call on, every call is answered with an error, and no provider is called.',
+    what: 'Every call after the second is answered with an error, and no provider is called.',
     caughtBy: ['KEEP-01', 'FLOW-06', 'FLOW-09', 'FAIL-05'],
     hooks: () => {
       let calls = 0
@@ -39,7 +39,7 @@ export const mustFail = {
     },
   },
   'any-origin': {
-    what: 'A page from a foreign origin is served.',
+    what: 'A web page from a foreign origin is served.',
     caughtBy: ['KEEP-06'],
     hooks: {
       request({ headers }) {
@@ -82,7 +82,7 @@ export const mustFail = {
     },
   },
   'keys-are-no-walls': {
-    what: 'Every key sees every call.',
+    what: 'Every key can read the records of all calls.',
     caughtBy: ['KEEP-04'],
     hooks: {
       request(wanted, { env }) {
@@ -129,7 +129,7 @@ export const mustFail = {
     },
   },
   'repeats-the-query': {
-    what: 'A key in a query is repeated in the answer.',
+    what: 'The answer repeats a key from the query.',
     caughtBy: ['KEEP-01'],
     hooks: {
       body: (body, { path }) =>
@@ -137,7 +137,7 @@ export const mustFail = {
     },
   },
   'answers-from-memory': {
-    what: 'After the first call, no call reaches a provider.',
+    what: 'Only the first call reaches a provider.',
     caughtBy: ['KEEP-02/calls-reach-a-provider', 'ROUTE-01'],
     hooks: () => {
       let calls = 0
@@ -145,12 +145,12 @@ export const mustFail = {
     },
   },
   'locks-everybody-out': {
-    what: 'Public metadata is refused with any key.',
+    what: 'Public metadata is refused for every key.',
     caughtBy: ['KEEP-03/answered-with-the-key'],
     hooks: { request: ({ path }) => (path.startsWith('/v1beta') ? failWith(401) : undefined) },
   },
   'locks-out-whom-it-knows': {
-    what: 'A wrong key gets 401, and every right one 403, whatever it reads.',
+    what: 'A wrong key gets 401, and every valid key gets 403 on all read endpoints.',
     caughtBy: ['KEEP-03/answered-with-the-key'],
     profile: 'observable',
     hooks: {
@@ -160,7 +160,7 @@ export const mustFail = {
     },
   },
   'locks-out-whom-it-does-not-know-alike': {
-    what: 'Model lists are 403 with any key, right or wrong.',
+    what: 'Model lists are 403 for all keys, valid or not.',
     caughtBy: ['KEEP-03/answered-with-the-key'],
     profile: 'observable',
     hooks: {
@@ -169,7 +169,7 @@ export const mustFail = {
     },
   },
   'hides-own-calls': {
-    what: 'A session requested by name is empty, even for the key that made it.',
+    what: 'The records of a session are empty, even for the key that made the calls.',
     caughtBy: ['KEEP-04/own-key-finds-it'],
     hooks: {
       body: (body, { path }) =>
@@ -177,7 +177,7 @@ export const mustFail = {
     },
   },
   'sends-the-callers-token-on-fallback': {
-    what: 'After a failure the next provider gets the credential of the caller, in a header of its own.',
+    what: "After a failure, the next provider receives the caller's credential in a separate header.",
     caughtBy: ['KEEP-10/not-on-fallback'],
     hooks: () => {
       let token: string | undefined
@@ -194,7 +194,7 @@ export const mustFail = {
     },
   },
   'lends-the-callers-token': {
-    what: 'The credential of one caller serves the next one, who has none.',
+    what: "One caller's credential is used for the next caller without a credential.",
     caughtBy: ['KEEP-10/not-lent'],
     hooks: () => {
       let token: string | undefined
@@ -206,7 +206,7 @@ export const mustFail = {
     },
   },
   'replaces-the-callers-token': {
-    what: 'The provider that is to get the credential of the caller gets a key of the gateway.',
+    what: "The provider that should receive the caller's credential receives a gateway key.",
     caughtBy: ['KEEP-10/reaches-its-provider'],
     hooks: {
       upstream: {
@@ -217,7 +217,7 @@ export const mustFail = {
     },
   },
   'passes-its-own-key-on': {
-    what: 'The key that came beside the credential of the caller goes to the provider, too.',
+    what: "The gateway key sent with the caller's credential also goes to the provider.",
     caughtBy: ['KEEP-10/gateway-key-stays'],
     hooks: () => {
       let key: string | undefined
@@ -234,7 +234,7 @@ export const mustFail = {
     },
   },
   'splits-sessions-over-keys': {
-    what: 'The keys of a provider are taken in turns, whatever the session.',
+    what: "The gateway rotates a provider's keys without regard to the session.",
     caughtBy: ['KEEP-11/session-keeps-its-key'],
     hooks: () => {
       let calls = 0

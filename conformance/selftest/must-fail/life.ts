@@ -13,7 +13,7 @@ let stops = 0
 
 export const mustFail = {
   'cuts-at-the-end': {
-    what: 'Open streams are cut off when the gateway is told to stop.',
+    what: 'The gateway cuts off open streams when it receives SIGTERM.',
     caughtBy: ['LIFE-02'],
     hooks: {
       stopping: (cut) => cut(),
@@ -34,7 +34,7 @@ export const mustFail = {
     },
   },
   'keeps-everything': {
-    what: 'The number of records has no limit.',
+    what: 'The gateway does not limit the number of records.',
     caughtBy: ['LIFE-03'],
     hooks: {
       config: (text) => text.replace(/retention: .*/, 'retention: { rows: 100000, days: 30, bytes: 1GiB }'),
@@ -67,14 +67,14 @@ export const mustFail = {
     },
   },
   'promises-artifacts': {
-    what: 'A record names an artifact that is gone.',
+    what: 'A record names a deleted artifact.',
     caughtBy: ['LIFE-03'],
     hooks: {
       body: onRead(RECORD, (json) => ({ ...json, artifact: { available: true, bytes: 1 } })),
     },
   },
   'refuses-with-a-trace': {
-    what: 'A second process is refused with a stack trace.',
+    what: 'A second process on the same data is refused with a stack trace.',
     caughtBy: ['LIFE-05'],
     start: async (directory, env) => {
       try {
@@ -106,7 +106,7 @@ export const mustFail = {
     },
   },
   'takes-calls-to-the-end': {
-    what: 'The gateway accepts new calls for twenty seconds after it was told to stop.',
+    what: 'The gateway accepts new calls for twenty seconds after SIGTERM.',
     caughtBy: ['LIFE-02/new-calls-are-refused'],
     start: async (directory, env) => {
       const gateway = await referenceWith({})(directory, env)
@@ -128,7 +128,7 @@ export const mustFail = {
     },
   },
   'falls-with-the-second': {
-    what: 'After a second process was refused, the first one refuses calls.',
+    what: 'The first process refuses calls after a second process was refused.',
     caughtBy: ['LIFE-05/first-goes-on'],
     start: async (directory, env) => {
       try {
@@ -142,7 +142,7 @@ export const mustFail = {
     },
   },
   'forgets-streams-on-reload': {
-    what: 'Events of an open stream are lost after the configuration has changed.',
+    what: 'Events of an open stream are lost after a change of the configuration.',
     caughtBy: ['LIFE-07/open-stream-ends-well'],
     hooks: () => {
       let first: string | null = null

@@ -12,7 +12,7 @@ export const mustFail = {
     },
   },
   'analytics-name-a-call': {
-    what: 'Routing analytics contain the id of a call.',
+    what: 'The routing analytics contain the id of a call.',
     caughtBy: ['LOG-10'],
     hooks: () => {
       let last: unknown = null
@@ -47,7 +47,7 @@ export const mustFail = {
     },
   },
   'failed-calls-name-the-first': {
-    what: 'The record of a failed call names the target that was picked, not the last one.',
+    what: 'The record of a failed call names the target picked first instead of the last target.',
     caughtBy: ['LOG-05'],
     hooks: {
       body: onRead(RECORD, (json) =>
@@ -58,7 +58,7 @@ export const mustFail = {
     },
   },
   'final-too-late': {
-    what: 'A record is final four seconds after the end.',
+    what: 'A record becomes final only four seconds after the end of its call.',
     caughtBy: ['LOG-04'],
     hooks: {
       body: onRead(RECORD, (json) =>
@@ -141,7 +141,7 @@ export const mustFail = {
     },
   },
   'invents-attempts': {
-    what: 'The record contains an attempt that no provider saw.',
+    what: 'The record contains an attempt that no provider received.',
     caughtBy: ['LOG-07'],
     hooks: {
       body: onRead(RECORD, (json) => ({
@@ -168,14 +168,14 @@ export const mustFail = {
     },
   },
   'logs-the-requested': {
-    what: 'The record names the requested model as the one that served the call.',
+    what: 'The record gives the requested model as the model that served the call.',
     caughtBy: ['LOG-02'],
     hooks: {
       body: onRead(RECORD, (json) => ({ ...json, resolved_model: json.requested_model })),
     },
   },
   'logs-twice': {
-    what: 'A streamed call is in the log twice.',
+    what: 'The log contains a streamed call twice.',
     caughtBy: ['LOG-01'],
     hooks: {
       body: onRead(LIST, (json) => ({
@@ -197,7 +197,7 @@ export const mustFail = {
     },
   },
   'one-state-for-open-calls': {
-    what: 'The record does not say that the answer has begun.',
+    what: 'The record does not show that the answer has begun.',
     caughtBy: ['LOG-03'],
     hooks: {
       body: (body, { path }) =>
@@ -205,7 +205,7 @@ export const mustFail = {
     },
   },
   'prompts-in-the-log': {
-    what: 'The list of calls shows the last prompt.',
+    what: 'The list of calls contains the last prompt.',
     caughtBy: ['LOG-12'],
     hooks: () => {
       let prompt = ''
@@ -219,7 +219,7 @@ export const mustFail = {
     },
   },
   'records-at-the-end': {
-    what: 'An open call is not in the log.',
+    what: 'The log does not contain calls in progress.',
     caughtBy: ['LOG-03'],
     hooks: {
       body: onRead(LIST, (json) => ({
@@ -229,7 +229,7 @@ export const mustFail = {
     },
   },
   'records-no-cost': {
-    what: 'The record of a paid call says that it cost nothing.',
+    what: 'The record of a paid call has a cost of 0.',
     caughtBy: ['LOG-02'],
     hooks: {
       body: onRead(RECORD, (json) => ({ ...json, cost_usd: 0 })),
@@ -253,7 +253,7 @@ export const mustFail = {
     },
   },
   'rounds-the-sums': {
-    what: 'Costs are rounded before they are added up.',
+    what: 'Costs are rounded before they are summed.',
     caughtBy: ['LOG-10'],
     hooks: {
       body: onRead('/api/usage/logs', (json) => ({
@@ -266,7 +266,7 @@ export const mustFail = {
     },
   },
   'spends-unrecorded': {
-    what: 'Every call is sent to a provider twice, and recorded once.',
+    what: 'Every call is sent to a provider twice, but recorded once.',
     caughtBy: ['LOG-07'],
     hooks: {
       async request(wanted, { spend }) {
@@ -276,7 +276,7 @@ export const mustFail = {
     },
   },
   'shows-the-newest-twice': {
-    what: 'The newest record is in the list twice.',
+    what: 'The list contains the newest record twice.',
     caughtBy: ['LOG-01/no-record-twice'],
     hooks: {
       body: onRead('/api/usage/request-logs?', (json) => ({
@@ -291,7 +291,7 @@ export const mustFail = {
     hooks: { body: onRead('/api/usage/request-logs/', (json) => ({ ...json, latency_ms: null })) },
   },
   'doubles-the-output': {
-    what: 'The record has twice the output tokens that were reported.',
+    what: 'The record has twice the reported output tokens.',
     caughtBy: ['LOG-02/output-tokens'],
     hooks: {
       body: onRead('/api/usage/request-logs/', (json) => ({
@@ -301,14 +301,14 @@ export const mustFail = {
     },
   },
   'requested-is-resolved': {
-    what: 'The record names the model that served the call as the requested one.',
+    what: 'The record gives the model that served the call as the requested model.',
     caughtBy: ['LOG-02/requested-model'],
     hooks: {
       body: onRead('/api/usage/request-logs/', (json) => ({ ...json, requested_model: json.resolved_model })),
     },
   },
   'never-completed': {
-    what: 'A record stays at streaming after the answer has ended.',
+    what: 'A record keeps the state streaming after the end of the answer.',
     caughtBy: ['LOG-03/completed-afterwards'],
     hooks: {
       body: onRead('/api/usage/request-logs/', (json) =>

@@ -15,12 +15,12 @@ import { changeJson, failWith, type MustFail, onRead } from '../gateway.ts'
 
 export const mustFail = {
   'messages-held-back': {
-    what: 'Events of messages arrive only when the stream has ended.',
+    what: 'Events of messages arrive only after the end of the stream.',
     caughtBy: ['FLOW-03@messages'],
     hooks: until(isMessages, /message_stop/),
   },
   'messages-text-is-lost': {
-    what: 'The third text delta of messages is left out.',
+    what: 'The gateway leaves out the third text delta of messages.',
     caughtBy: ['FLOW-01@messages', 'FLOW-02@messages', 'TELL-05@messages'],
     hooks: {
       event: (event, index, wanted) =>
@@ -33,7 +33,7 @@ export const mustFail = {
     hooks: cleanEnd(isMessages, 'event: message_stop\ndata: {"type":"message_stop"}\n\n'),
   },
   'messages-usage-without-cache': {
-    what: 'The usage that clients of messages get lacks the cached tokens.',
+    what: 'The usage for clients of messages lacks the cached tokens.',
     caughtBy: ['USE-01@messages'],
     hooks: {
       body: eachBody(isMessages, (json) =>
@@ -42,12 +42,12 @@ export const mustFail = {
     },
   },
   'query-is-another-path': {
-    what: 'A call of messages with a query gets 404.',
+    what: 'A messages call with a query in its URL gets 404.',
     caughtBy: ['MSG-01'],
     hooks: { request: ({ path }) => (/^\/v1\/messages\?/.test(path) ? failWith(404) : undefined) },
   },
   'blocks-stay-open': {
-    what: 'The end of each block is left out of messages.',
+    what: 'The gateway leaves out the end of each block of messages.',
     caughtBy: ['MSG-02', 'MSG-03'],
     hooks: { event: eachEvent(isMessages, (json) => (json.type === 'content_block_stop' ? null : json)) },
   },
@@ -61,7 +61,7 @@ export const mustFail = {
     },
   },
   'input-loses-quotes': {
-    what: 'Quotes inside a tool input are no longer escaped.',
+    what: 'Quotes inside a tool input lose their escapes.',
     caughtBy: ['MSG-04', 'MSG-04/input-is-whole'],
     hooks: {
       event: eachEvent(isMessages, (json) =>
@@ -75,7 +75,7 @@ export const mustFail = {
     },
   },
   'no-input-without-arguments': {
-    what: 'A call without arguments has no member input.',
+    what: 'A tool call without arguments has no member input.',
     caughtBy: ['MSG-04/input-is-an-object'],
     hooks: {
       event: eachEvent(isMessages, (json) =>
@@ -139,7 +139,7 @@ export const mustFail = {
     },
   },
   'errors-of-chat': {
-    what: 'Errors of messages have the shape of chat errors.',
+    what: 'Errors of messages have the format of chat errors.',
     caughtBy: ['FAIL-01@messages'],
     hooks: {
       body: eachBody(isMessages, (json) =>
@@ -157,7 +157,7 @@ export const mustFail = {
     },
   },
   'counts-by-calling': {
-    what: 'Tokens are counted by making a call with one token.',
+    what: 'The gateway counts tokens by making a call with one token.',
     caughtBy: ['CNT-01'],
     hooks: {
       async request({ path }, context) {
@@ -166,7 +166,7 @@ export const mustFail = {
     },
   },
   'counts-want-max-tokens': {
-    what: 'A count without max_tokens is refused.',
+    what: 'A token count without max_tokens is refused.',
     caughtBy: ['CNT-04'],
     hooks: {
       request: ({ path, body }) =>
@@ -207,7 +207,7 @@ export const mustFail = {
     hooks: { body: eachBody(isMessages, (json) => withoutMember(json, 'role')) },
   },
   'cache-is-no-input': {
-    what: 'Cached tokens are not counted as input on record.',
+    what: 'The recorded input excludes cached tokens.',
     caughtBy: ['MSG-07', 'MSG-09'],
     hooks: {
       body: onRead('/api/usage/request-logs/', (json) =>
@@ -253,12 +253,12 @@ export const mustFail = {
     })),
   },
   'hello-wants-a-key': {
-    what: 'The path /api/hello is refused without a key.',
+    what: 'The path /api/hello requires a key.',
     caughtBy: ['MSG-21'],
     hooks: { request: ({ path }) => (path === '/api/hello' ? failWith(401) : undefined) },
   },
   'one-list-for-all': {
-    what: 'A client of messages gets the model list in the shape for OpenAI clients.',
+    what: "A client of messages gets the model list in OpenAI's format.",
     caughtBy: ['MSG-22'],
     hooks: {
       request({ path, headers }) {
@@ -267,24 +267,24 @@ export const mustFail = {
     },
   },
   'unknown-id-goes-somewhere': {
-    what: 'A call of messages for an unknown id goes to an existing model.',
+    what: 'A messages call with an unknown model id goes to an existing model.',
     caughtBy: ['MSG-23'],
     hooks: changeRequest(isMessages, (json) =>
       String(json.model).includes('nobody') ? { ...json, model: 'auto/claude' } : json,
     ),
   },
   'counts-the-prompt-only': {
-    what: 'An estimate leaves out tools, results and the system prompt.',
+    what: 'The estimate of tokens leaves out tools, results and the system prompt.',
     caughtBy: ['CNT-02/estimate-holds-all'],
     hooks: changeRequest(isCount, ({ model, messages }) => ({ model, messages: messages?.slice(0, 1) })),
   },
   'counts-otherwise': {
-    what: 'A provider’s count is reported as one less.',
+    what: 'The gateway reports one token less than the provider’s count.',
     caughtBy: ['CNT-02/as-the-provider-counts'],
     hooks: { body: eachBody(isCount, (json) => ({ ...json, input_tokens: json.input_tokens - 1 })) },
   },
   'failed-count-cools': {
-    what: 'After a failed count, the first target of a route is skipped.',
+    what: 'The first target of a route is skipped after a failed count.',
     caughtBy: ['CNT-03'],
     hooks: () => {
       let counted = 0

@@ -95,7 +95,7 @@ export const mustFail = {
     },
   },
   'version-is-the-usual-one': {
-    what: 'A provider of messages gets the usual anthropic-version, whichever the client named.',
+    what: "A provider of messages receives the usual anthropic-version instead of the client's.",
     caughtBy: ['DIAL-02/unknown-parts-arrive'],
     hooks: {
       request(wanted) {
@@ -113,7 +113,7 @@ export const mustFail = {
     },
   },
   'long-numbers-are-rounded-on-the-way': {
-    what: 'Integers in a request of messages reach a provider of messages as those of a double.',
+    what: 'Integers in a request of messages are rounded to doubles on the way to a provider of messages.',
     caughtBy: ['DIAL-01/same-body'],
     hooks: {
       request(wanted) {
@@ -122,7 +122,7 @@ export const mustFail = {
     },
   },
   'long-numbers-of-responses-are-rounded': {
-    what: 'Integers in a request of responses reach a provider of responses as those of a double.',
+    what: 'Integers in a request of responses are rounded to doubles on the way to a provider of responses.',
     caughtBy: ['DIAL-01@responses/same-body'],
     hooks: {
       request(wanted) {
@@ -173,14 +173,14 @@ export const mustFail = {
     ),
   },
   'text-is-trimmed': {
-    what: 'Texts lose the white space at their ends on the way to a provider of messages.',
+    what: 'Texts lose leading and trailing white space on the way to a provider of messages.',
     caughtBy: ['DIAL-01/same-body'],
     hooks: changeRequest(isMessages, (json) =>
       eachBlock('text')(json, (block) => ({ ...block, text: block.text.trim() })),
     ),
   },
   'system-becomes-one-text': {
-    what: 'The parts of a system prompt are joined to one text for a provider of messages.',
+    what: 'The parts of a system prompt are joined into one text for a provider of messages.',
     caughtBy: ['DIAL-01/same-body'],
     hooks: changeRequest(isMessages, (json) => ({
       ...json,
@@ -188,7 +188,7 @@ export const mustFail = {
     })),
   },
   'thoughts-of-the-history-are-left-out': {
-    what: 'Thinking blocks without a tool call behind them do not reach a provider of messages.',
+    what: 'Thinking blocks that no tool call follows do not reach a provider of messages.',
     caughtBy: ['MSG-05/thoughts-go-back'],
     hooks: changeRequest(isMessages, (json) => ({
       ...json,
@@ -252,7 +252,7 @@ export const mustFail = {
     })),
   },
   'comes-back-in-a-second': {
-    what: 'Retry-After is always 1, whatever the provider says.',
+    what: "Retry-After is always 1 instead of the provider's value.",
     caughtBy: ['MSG-13/retry-words-arrive', 'RSP-09/retry-after-is-passed-on'],
     hooks: {
       responseStart({ headers }) {
@@ -261,7 +261,7 @@ export const mustFail = {
     },
   },
   'comes-back-in-a-minute': {
-    what: 'Retry-After is always 60, whatever the provider says.',
+    what: "Retry-After is always 60 instead of the provider's value.",
     caughtBy: ['MSG-13/retry-words-arrive', 'RSP-09/retry-after-is-passed-on'],
     hooks: {
       responseStart({ headers }) {
@@ -270,7 +270,7 @@ export const mustFail = {
     },
   },
   'too-large-is-bad': {
-    what: 'A 413 of the provider reaches clients of messages as 400.',
+    what: 'A 413 from the provider reaches clients of messages as 400.',
     caughtBy: ['MSG-11/type-of-its-status'],
     hooks: {
       responseStart(start, wanted) {
@@ -279,7 +279,7 @@ export const mustFail = {
     },
   },
   'busy-is-broken': {
-    what: 'A 429 of the provider reaches clients of messages and responses as 500.',
+    what: 'A 429 from the provider reaches clients of messages and responses as 500.',
     caughtBy: ['FAIL-04@messages/keeps-429'],
     hooks: {
       responseStart(start, wanted) {
@@ -288,14 +288,14 @@ export const mustFail = {
     },
   },
   'names-what-was-asked-for': {
-    what: 'The record of a response has the id that was asked for as the model that served.',
+    what: 'The record of a response gives the requested id as the model that served the call.',
     caughtBy: ['LOG-02@responses/model'],
     hooks: {
       body: recorded('/v1/responses', (record) => ({ ...record, resolved_model: record.requested_model })),
     },
   },
   'streams-of-messages-cost-nothing': {
-    what: 'The cost of a stream of messages is 0 on record.',
+    what: 'The record of a stream of messages has a cost of 0.',
     caughtBy: ['LOG-02@messages/cost'],
     hooks: {
       body: recorded('/v1/messages', (record) => (record.stream ? { ...record, cost_usd: 0 } : record)),
@@ -316,7 +316,7 @@ export const mustFail = {
     hooks: { body: recorded('/v1/messages', (record) => ({ ...record, session_id: null })) },
   },
   'failed-streams-are-completed': {
-    what: 'A stream of messages that failed in the middle is completed on record.',
+    what: 'A stream of messages that failed in the middle is recorded as completed.',
     caughtBy: ['LOG-05@messages/names-the-last-target'],
     hooks: {
       body: recorded('/v1/messages', (record) =>
@@ -325,7 +325,7 @@ export const mustFail = {
     },
   },
   'native-deltas-change-places': {
-    what: 'Two deltas of a response that is not translated change places, and keep their numbers.',
+    what: 'Two deltas of an untranslated response are swapped but keep their numbers.',
     caughtBy: ['FLOW-01@responses'],
     hooks: {
       event: eachEvent(isResponses, (json) =>
@@ -336,7 +336,7 @@ export const mustFail = {
     },
   },
   'unknown-events-are-left-out': {
-    what: 'Events of a type that the gateway does not know are left out of responses.',
+    what: 'The gateway leaves out events of responses with a type that it does not know.',
     caughtBy: ['DIAL-03@responses'],
     hooks: {
       event: (event, _, wanted) =>

@@ -31,24 +31,24 @@ const asOwner = (is: (wanted: Wanted) => boolean) => (): GatewayHooks => {
 
 export const mustFail = {
   'relayed-unrecorded': {
-    what: 'Calls that are relayed without being understood are not on record.',
+    what: 'Calls that are relayed without being understood are not recorded.',
     caughtBy: ['PASS-01/relayed-is-recorded'],
     hooks: unrecorded(/^\/v1\/(moderations|audio)/),
   },
   'file-reads-unrecorded': {
-    what: "Reads of a provider's files are not on record.",
+    what: "Reads of a provider's files are not recorded.",
     caughtBy: ['PASS-01/relayed-is-recorded'],
     hooks: unrecorded(/^\/v1\/files\/./),
   },
   'file-reads-cost': {
-    what: "Reads of a provider's files have a cost.",
+    what: "Reads of a provider's files are recorded with a cost.",
     caughtBy: ['PASS-01/read-costs-nothing'],
     hooks: {
       body: onRead(RECORD, (json: Json) => (json.method === 'GET' ? { ...json, cost_usd: 0.001 } : json)),
     },
   },
   'relayed-json-written-again': {
-    what: 'JSON that is relayed is parsed and written again.',
+    what: 'Relayed JSON is parsed and written again.',
     caughtBy: ['PASS-02/request-is-unchanged'],
     hooks: {
       request(wanted) {
@@ -58,13 +58,13 @@ export const mustFail = {
     },
   },
   'relayed-values-changed': {
-    what: 'An answer that is relayed loses a member.',
+    what: 'A relayed answer loses a member.',
     caughtBy: ['PASS-02/answer-is-unchanged'],
     profile: 'observable',
     hooks: { body: onRead('/v1/moderations', ({ id: _, ...json }: Json) => json) },
   },
   'files-with-other-line-ends': {
-    what: 'The lines of an uploaded file end in another way.',
+    what: 'The line ends of an uploaded file are changed.',
     caughtBy: ['PASS-02/request-is-unchanged', 'PASS-02/file-comes-back-unchanged'],
     profile: 'observable',
     hooks: {
@@ -75,17 +75,17 @@ export const mustFail = {
     },
   },
   'foreign-file-readable': {
-    what: 'Every key may read the files of the others, if it knows the id.',
+    what: "Every key may read other keys' files if it knows the id.",
     caughtBy: ['PASS-03/foreign-file'],
     hooks: asOwner(({ path }) => path.startsWith('/v1/files/')),
   },
   'foreign-file-in-the-list': {
-    what: 'A list has the files of all keys.',
+    what: 'A list of files contains the files of all keys.',
     caughtBy: ['PASS-03/foreign-file-is-not-in-the-list'],
     hooks: asOwner(({ path }) => path === '/v1/files'),
   },
   'own-file-lost': {
-    what: 'A file is not found by its own key either.',
+    what: 'A file is not found even with its own key.',
     caughtBy: ['PASS-03/own-file'],
     hooks: {
       request: ({ method, path }) =>
@@ -93,7 +93,7 @@ export const mustFail = {
     },
   },
   'unbounded-with-a-budget': {
-    what: 'A key with a budget may make calls whose cost has no bound.',
+    what: 'A key with a budget may make calls without a bound on their cost.',
     caughtBy: ['PASS-05/unbounded-call-is-refused'],
     hooks: { config: (text) => text.replace('per: day }', 'per: day, unpriced: allow }') },
   },

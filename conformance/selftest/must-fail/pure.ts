@@ -9,7 +9,7 @@ let messages: unknown
 
 export const mustFail = {
   'asks-a-judge-first': {
-    what: 'A malformed call is refused only after an inference by the gateway, with a prompt of its own.',
+    what: 'Before it refuses a malformed call, the gateway makes an inference with its own prompt.',
     caughtBy: ['PURE-07'],
     hooks: {
       async request(wanted, { spend }) {
@@ -18,7 +18,7 @@ export const mustFail = {
     },
   },
   'asks-a-model-where-to-go': {
-    what: 'For each call, the gateway first calls a model with a prompt of its own.',
+    what: 'Before each call, the gateway calls a model with its own prompt.',
     caughtBy: ['PURE-08'],
     hooks: {
       async request(wanted, { spend }) {
@@ -27,7 +27,7 @@ export const mustFail = {
     },
   },
   'sends-answered-calls-again': {
-    what: 'Every call is sent to a provider twice, whatever the first answer was.',
+    what: 'Every call is sent to a provider twice, even after a good answer.',
     caughtBy: ['PURE-08', 'ROUTE-02'],
     hooks: {
       async request(wanted, { spend }) {
@@ -37,7 +37,7 @@ export const mustFail = {
     },
   },
   'refuses-through-its-provider-twice': {
-    what: 'What is no request goes on to the provider as an empty one, and again after the refusal.',
+    what: 'An invalid body is forwarded to the provider as an empty request, and sent again after the refusal.',
     caughtBy: ['PURE-08', 'FAIL-02'],
     hooks: {
       async request(wanted, { spend }) {
@@ -57,7 +57,7 @@ export const mustFail = {
     },
   },
   'head-differs': {
-    what: 'HEAD on a read path has a different content type from GET.',
+    what: 'HEAD and GET on a read path have different content types.',
     caughtBy: ['PURE-06'],
     hooks: {
       responseStart(head, { method }) {
@@ -93,7 +93,7 @@ export const mustFail = {
     },
   },
   'probes-its-providers': {
-    what: 'While the gateway is idle, it probes a provider with a call every second.',
+    what: 'The idle gateway probes a provider with a call every second.',
     caughtBy: ['PURE-02'],
     hooks: {
       started({ spend }) {
@@ -102,7 +102,7 @@ export const mustFail = {
     },
   },
   'reads-spend-among-probes': {
-    what: 'Every read makes a call, and so does a probe every two seconds.',
+    what: 'Every read causes a call, and a probe makes a call every two seconds.',
     caughtBy: ['PURE-01'],
     hooks: {
       started({ spend }) {
@@ -114,7 +114,7 @@ export const mustFail = {
     },
   },
   'reads-spend': {
-    what: 'Reading the request log makes a call.',
+    what: 'A read of the request log causes a call.',
     caughtBy: ['PURE-01'],
     hooks: {
       async request({ method, path }, { spend }) {
@@ -123,7 +123,7 @@ export const mustFail = {
     },
   },
   'repeats-the-last-call': {
-    what: 'Reading the catalog sends the last call again.',
+    what: 'A read of the catalog sends the last call again.',
     caughtBy: ['PURE-01', 'PURE-03'],
     hooks: {
       async request(wanted, { spend }) {
@@ -134,7 +134,7 @@ export const mustFail = {
     },
   },
   'resolve-asks': {
-    what: 'Resolving a model makes a call.',
+    what: 'A request to resolve a model causes a call.',
     caughtBy: ['PURE-04'],
     hooks: {
       async request({ path }, { spend }) {
@@ -143,7 +143,7 @@ export const mustFail = {
     },
   },
   'resolve-moves-on': {
-    what: 'Each answer of resolve names the next target.',
+    what: 'Each answer of the resolve endpoint names the next target.',
     caughtBy: ['PURE-04'],
     hooks: {
       body: (body, { path }, { count }) =>
@@ -153,7 +153,7 @@ export const mustFail = {
     },
   },
   'resolve-says-nothing': {
-    what: 'Resolve answers with an empty object.',
+    what: 'The resolve endpoint answers with an empty object.',
     caughtBy: ['PURE-04'],
     hooks: {
       body: (body, { path }) => (path.startsWith('/api/cloud/model/resolve') ? '{}' : body),
@@ -189,7 +189,7 @@ export const mustFail = {
     },
   },
   'keeps-warm': {
-    what: 'Every 25 s the gateway makes a call to keep the connection warm.',
+    what: 'The gateway makes a call every 25 s to keep the connection open.',
     caughtBy: ['PURE-02', 'PURE-08'],
     patient: true,
     hooks: () => {
@@ -203,7 +203,7 @@ export const mustFail = {
     },
   },
   'resolve-fails': {
-    what: 'Resolve is answered with 500.',
+    what: 'The resolve endpoint answers 500.',
     caughtBy: ['PURE-04/reads-are-answered'],
     hooks: { request: ({ path }) => (path.includes('/resolve') ? failWith(500) : undefined) },
   },

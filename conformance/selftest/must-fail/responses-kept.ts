@@ -53,7 +53,7 @@ const BATCH_MS = 400
 
 export const mustFail = {
   'knows-its-answers-late': {
-    what: 'Answers are stored in batches; for a moment an answer is not known.',
+    what: 'Answers are stored in batches, so a new answer cannot be found for a moment.',
     caughtBy: ['RSP-16'],
     hooks: () => {
       const since = new Map<unknown, number>()
@@ -65,7 +65,7 @@ export const mustFail = {
     },
   },
   'forgets-its-answers-at-a-restart': {
-    what: 'The owners of answers are in memory only.',
+    what: 'The owners of answers are stored in memory only.',
     caughtBy: ['RSP-17'],
     hooks: () => {
       const known = new Set<unknown>([undefined])
@@ -85,7 +85,7 @@ export const mustFail = {
     },
   },
   'bad-messages-get-silence': {
-    what: 'A message on a WebSocket that cannot be read is dropped without a word.',
+    what: 'An unreadable message on a WebSocket is dropped without an answer.',
     caughtBy: ['RSP-18/refusal-is-said'],
     hooks: {
       request(wanted) {
@@ -94,7 +94,7 @@ export const mustFail = {
     },
   },
   'sockets-need-no-key': {
-    what: 'A WebSocket is opened with any key.',
+    what: 'A WebSocket can be opened with any key.',
     caughtBy: ['RSP-18/key-is-needed'],
     hooks: {
       request(wanted, { env }) {
@@ -103,7 +103,7 @@ export const mustFail = {
     },
   },
   'one-bad-message-ends-all': {
-    what: 'After a message that cannot be read no WebSocket is answered any more.',
+    what: 'After an unreadable message, no WebSocket gets an answer.',
     caughtBy: ['RSP-18/next-is-served'],
     hooks: () => {
       let isOver = false
@@ -116,7 +116,7 @@ export const mustFail = {
     },
   },
   'socket-loses-a-delta': {
-    what: 'Over a WebSocket the first text delta is left out.',
+    what: 'The gateway leaves out the first text delta on a WebSocket.',
     caughtBy: ['RSP-19/same-answer'],
     hooks: () => {
       const begun = new WeakSet<Wanted>()
@@ -130,14 +130,14 @@ export const mustFail = {
     },
   },
   'socket-has-fewer-events': {
-    what: 'Over a WebSocket the parts of an item are not announced.',
+    what: 'The gateway does not announce the parts of an item on a WebSocket.',
     caughtBy: ['RSP-19/same-events'],
     hooks: {
       event: eachEvent(isMessage, (json) => (json.type === 'response.content_part.added' ? null : json)),
     },
   },
   'socket-hides-failures': {
-    what: 'Over a WebSocket a failure looks like an empty answer.',
+    what: 'A failure on a WebSocket looks like an empty answer.',
     caughtBy: ['RSP-19/failure-arrives'],
     hooks: {
       event: eachEvent(isMessage, (json) =>
@@ -148,7 +148,7 @@ export const mustFail = {
     },
   },
   'reads-another-answer': {
-    what: 'A response that is read has another text than the client was given.',
+    what: 'A stored response has a different text than the original answer.',
     caughtBy: ['RSP-20/is-read'],
     hooks: {
       body: (body, wanted) =>
@@ -160,7 +160,7 @@ export const mustFail = {
   ...forEveryKey('GET', 'other-keys-get-nothing'),
   ...forEveryKey('DELETE', 'other-keys-delete-nothing'),
   'deleted-can-be-read': {
-    what: 'A deleted response is still read from a cache.',
+    what: 'A deleted response can still be read from a cache.',
     caughtBy: ['RSP-20/is-gone'],
     hooks: () => {
       const read = new Map<string, string>()
@@ -181,7 +181,7 @@ export const mustFail = {
     },
   },
   'deleted-goes-on': {
-    what: 'A deleted response cannot be read any more, but a conversation still goes on from it.',
+    what: 'A deleted response cannot be read, but a conversation can still continue it.',
     caughtBy: ['RSP-20/is-not-continued'],
     hooks: () => {
       const hidden = new Set<string>()
@@ -198,7 +198,7 @@ export const mustFail = {
     },
   },
   'reads-make-it-anew': {
-    what: 'A response that is read is made again.',
+    what: 'A read of a stored response generates the response again.',
     caughtBy: ['RSP-20/reads-cost-nothing'],
     hooks: {
       async request(wanted, context) {
@@ -207,7 +207,7 @@ export const mustFail = {
     },
   },
   'sockets-are-not-recorded': {
-    what: 'Responses over a WebSocket are not in the log.',
+    what: 'The log does not contain responses over a WebSocket.',
     caughtBy: ['RSP-21'],
     hooks: () => {
       let since = Number.POSITIVE_INFINITY

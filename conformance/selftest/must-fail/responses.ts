@@ -22,12 +22,12 @@ const withoutSealed = changeRequest(isResponses, (json) => ({
 
 export const mustFail = {
   'responses-held-back': {
-    what: 'Events of responses arrive only when the stream has ended.',
+    what: 'Events of responses arrive only after the end of the stream.',
     caughtBy: ['FLOW-03@responses'],
     hooks: until(isResponses, /response\.(completed|incomplete|failed)/),
   },
   'responses-text-is-lost': {
-    what: 'A text delta is left out of responses.',
+    what: 'The gateway leaves out a text delta of responses.',
     caughtBy: ['FLOW-01@responses', 'FLOW-02@responses', 'TELL-05@responses'],
     hooks: {
       event: (event, index, wanted) =>
@@ -35,12 +35,12 @@ export const mustFail = {
     },
   },
   'responses-ends-cleanly': {
-    what: 'A stream of responses that broke simply ends.',
+    what: 'A stream of responses that the provider broke off ends normally.',
     caughtBy: ['RSP-03', 'DIAL-05@responses', 'FLOW-06@responses'],
     hooks: cleanEnd(isResponses, ': the end\n\n'),
   },
   'responses-usage-is-doubled': {
-    what: 'The output tokens that clients of responses get are doubled.',
+    what: 'The output tokens reported to clients of responses are doubled.',
     caughtBy: ['USE-01@responses'],
     hooks: {
       body: eachBody(isResponses, (json) =>
@@ -51,7 +51,7 @@ export const mustFail = {
     },
   },
   'responses-without-comments': {
-    what: 'The provider’s comments are left out of responses.',
+    what: 'The gateway removes the provider’s comments from responses.',
     caughtBy: ['DIAL-03@responses'],
     hooks: { event: (event, _, wanted) => (isResponses(wanted) && event.startsWith(':') ? [] : [event]) },
   },
@@ -72,7 +72,7 @@ export const mustFail = {
     },
   },
   'sealed-is-lost': {
-    what: 'The field encrypted_content is left out of responses.',
+    what: 'The gateway removes the field encrypted_content from responses.',
     caughtBy: ['RSP-04/sealed-is-unchanged'],
     hooks: {
       body: eachBody(isResponses, (json) => ({
@@ -92,7 +92,7 @@ export const mustFail = {
     hooks: changeRequest(isResponses, (json) => withoutMember(json, 'previous_response_id')),
   },
   'kinds-are-not-recorded': {
-    what: 'Cached and reasoning tokens are not on record.',
+    what: 'Cached and reasoning tokens are not recorded.',
     caughtBy: ['RSP-13'],
     hooks: {
       body: onRead('/api/usage/request-logs/', (json) =>
@@ -106,7 +106,7 @@ export const mustFail = {
     hooks: changeRequest(isResponses, (json) => withoutMember(json, 'store')),
   },
   'functions-only': {
-    what: 'Only function tools reach the provider.',
+    what: 'The provider receives only function tools.',
     caughtBy: ['RSP-07/tools-arrive'],
     hooks: changeRequest(isResponses, (json) => ({
       ...json,
@@ -141,7 +141,7 @@ export const mustFail = {
     hooks: { request: ({ headers }) => (headers.upgrade ? failWith(404) : undefined) },
   },
   'busy-without-a-word': {
-    what: 'A 429 of responses has no Retry-After.',
+    what: 'A 429 for a responses call has no Retry-After.',
     caughtBy: ['RSP-09/retry-after-is-passed-on', 'RSP-09/every-429-says-when'],
     hooks: {
       responseStart(start, wanted) {
@@ -177,7 +177,7 @@ export const mustFail = {
     },
   },
   'compaction-is-dropped': {
-    what: 'A compaction_trigger is left out of a call.',
+    what: 'The gateway removes a compaction_trigger from a call.',
     caughtBy: ['RSP-12'],
     hooks: changeRequest(isResponses, (json) => ({
       ...json,
@@ -187,7 +187,7 @@ export const mustFail = {
     })),
   },
   'never-sends-sealed': {
-    what: 'Encrypted reasoning is left out although no provider has refused it.',
+    what: 'The gateway removes encrypted reasoning although no provider has refused it.',
     caughtBy: ['RSP-14'],
     hooks: withoutSealed,
   },
@@ -200,7 +200,7 @@ export const mustFail = {
     },
   },
   'seals-are-opened': {
-    what: 'Reasoning sealed by another family goes to the provider without its wrapping.',
+    what: 'The gateway sends reasoning sealed by another family to the provider without its wrapping.',
     caughtBy: ['DIAL-07', 'DIAL-07@responses'],
     hooks: {
       request(wanted) {

@@ -25,14 +25,14 @@ export const mustFail = {
     },
   },
   'drops-the-seed': {
-    what: 'The field seed is lost on the way.',
+    what: 'The field seed does not reach the provider.',
     caughtBy: ['ROUTE-05'],
     hooks: {
       request: onCall(({ seed: _, ...rest }) => rest),
     },
   },
   'emergency-fallback': {
-    what: 'When every target has failed, a model outside the route is called.',
+    what: 'The gateway calls a model outside the route after every target has failed.',
     caughtBy: ['ROUTE-04'],
     hooks: {
       async request(wanted, { gateway }) {
@@ -60,14 +60,14 @@ export const mustFail = {
     },
   },
   'fastest-is-the-first': {
-    what: 'The strategy fastest does not measure.',
+    what: 'The strategy fastest does not measure latency.',
     caughtBy: ['ROUTE-10'],
     hooks: {
       config: (text) => text.replace('fastest: { strategy: fastest', 'fastest: { strategy: priority'),
     },
   },
   'favourite-model': {
-    what: 'A call to a route with one target goes to another one.',
+    what: 'A call to a route with one target goes to another target.',
     caughtBy: ['ROUTE-01'],
     hooks: {
       request: onCall((call) =>
@@ -76,7 +76,7 @@ export const mustFail = {
     },
   },
   'first-answer-for-all': {
-    what: 'Every call gets the answer of the first one.',
+    what: 'Every call gets the answer to the first call.',
     caughtBy: ['ROUTE-01', 'ROUTE-06', 'FLOW-01'],
     hooks: () => {
       const first = new Map<boolean, Awaited<ReturnType<HookContext['gateway']>>>()
@@ -92,14 +92,14 @@ export const mustFail = {
     },
   },
   'ignores-capabilities': {
-    what: 'The target is chosen without regard to what the call needs.',
+    what: "The gateway chooses a target without regard to the call's needs.",
     caughtBy: ['ROUTE-12'],
     hooks: {
       config: (text) => text.replace(/capabilities: \{[^}]*\}/g, ''),
     },
   },
   'ignores-retry-after': {
-    what: 'A provider’s Retry-After is not honoured.',
+    what: 'The gateway does not honour a provider’s Retry-After.',
     caughtBy: ['ROUTE-09'],
     hooks: {
       upstream: {
@@ -125,7 +125,7 @@ export const mustFail = {
     },
   },
   'least-busy-takes-turns': {
-    what: 'The strategy least-busy takes turns.',
+    what: 'The strategy least-busy rotates through the targets.',
     caughtBy: ['ROUTE-10'],
     hooks: {
       config: (text) =>
@@ -133,7 +133,7 @@ export const mustFail = {
     },
   },
   'never-falls-back': {
-    what: 'After a failure no other target is tried.',
+    what: 'The gateway tries no other target after a failure.',
     caughtBy: ['ROUTE-07'],
     hooks: {
       request: onCall((call) => (call.model === 'auto' ? { ...call, model: 'auto/single' } : call)),
@@ -172,7 +172,7 @@ export const mustFail = {
     },
   },
   'resolve-guesses-chances': {
-    what: 'Resolve gives every candidate the same probability.',
+    what: 'The resolve endpoint gives every candidate the same probability.',
     caughtBy: ['ROUTE-11'],
     hooks: {
       body: (body, { path }) =>
@@ -182,14 +182,14 @@ export const mustFail = {
     },
   },
   'resolve-is-always-sure': {
-    what: 'Resolve reports a random choice as deterministic.',
+    what: 'The resolve endpoint reports a random choice as deterministic.',
     caughtBy: ['ROUTE-11'],
     hooks: {
       body: onRead('/api/cloud/model/resolve', (json) => ({ ...json, deterministic: true })),
     },
   },
   'resolve-is-an-optimist': {
-    what: 'Resolve reports a cooling target as ready.',
+    what: 'The resolve endpoint reports a cooling target as ready.',
     caughtBy: ['ROUTE-09'],
     hooks: {
       body: (body, { path }) =>
@@ -197,7 +197,7 @@ export const mustFail = {
     },
   },
   'resolve-names-the-next-but-one': {
-    what: 'Resolve names the second candidate.',
+    what: 'The resolve endpoint names the second candidate.',
     caughtBy: ['ROUTE-11'],
     hooks: {
       body: onRead('/api/cloud/model/resolve', (json) => {
@@ -207,7 +207,7 @@ export const mustFail = {
     },
   },
   'rests-nobody': {
-    what: 'A target that failed is tried again by the next call.',
+    what: 'The next call tries a failed target again.',
     caughtBy: ['ROUTE-09'],
     hooks: {
       config: (text) => (text.includes('resilience:') ? text : `${text}resilience: { cooldown: 0s }\n`),
@@ -219,14 +219,14 @@ export const mustFail = {
     },
   },
   'retries-after-the-start': {
-    what: 'A stream that is cut off is requested again.',
+    what: 'The gateway requests a cut stream again.',
     caughtBy: ['ROUTE-08'],
     hooks: {
       cut: async (wanted, { gateway }) => (await gateway(wanted)).body,
     },
   },
   'round-robin-is-random': {
-    what: 'The strategy round-robin does not take turns.',
+    what: 'The strategy round-robin does not rotate through the targets.',
     caughtBy: ['ROUTE-10'],
     hooks: {
       config: (text) =>
@@ -234,7 +234,7 @@ export const mustFail = {
     },
   },
   'rounds-numbers': {
-    what: 'Fractions are rounded on the way.',
+    what: 'The gateway rounds fractions in requests.',
     caughtBy: ['ROUTE-05'],
     hooks: {
       request: onCall((call) =>
@@ -271,7 +271,7 @@ export const mustFail = {
     },
   },
   'knows-no-young-fields': {
-    what: 'A field that OpenAI added of late is left out.',
+    what: 'The gateway leaves out a field that OpenAI added recently.',
     caughtBy: ['ROUTE-05/young-fields-arrive'],
     hooks: {
       request: onCall(({ prompt_cache_key: _, ...rest }) => rest),

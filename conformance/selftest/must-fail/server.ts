@@ -14,7 +14,7 @@ export const mustFail = {
     start: modelServer({ body: ({ created: _, role: __, object: ___, ...more }) => more }),
   },
   'server-answers-in-text': {
-    what: 'Answers are called plain text, streamed or not.',
+    what: 'Answers have the content type text/plain, streamed or not.',
     profile: 'server',
     caughtBy: ['SRV-01/is-json', 'SRV-02/is-an-event-stream'],
     start: modelServer({ contentType: 'text/plain' }),
@@ -36,7 +36,7 @@ export const mustFail = {
     }),
   },
   'server-breaks-events': {
-    what: 'Each event of a stream has a comma too many, and no error says why.',
+    what: 'The JSON of each event of a stream has one comma too many, and no error event follows.',
     profile: 'server',
     caughtBy: ['SRV-02/events-are-json', 'SRV-02/says-why-it-ended', 'SRV-02@messages', 'SRV-02@responses'],
     start: modelServer({ events: (events) => events.map((event) => event.replace(/\}$/, ',}')) }),
@@ -48,7 +48,7 @@ export const mustFail = {
     start: modelServer({ events: (events) => events.toSpliced(-1, 0, 'data: {"error":{"message":"late"}}') }),
   },
   'server-fails-on-bad-bodies': {
-    what: 'What it cannot read is a 500 with a page, and it takes any name for its model.',
+    what: 'The answer to an unreadable body is a 500 with an HTML page, and every model name is accepted.',
     profile: 'server',
     caughtBy: [
       ...['SRV-03/malformed-is-4xx', 'SRV-03@messages', 'SRV-03@responses'],
@@ -57,19 +57,19 @@ export const mustFail = {
     start: modelServer({ error: () => ({ status: 500, body: broken }) }),
   },
   'server-says-detail': {
-    what: 'Errors are the framework’s: `detail`, and nothing where clients look.',
+    what: "Errors have the framework's `detail` and lack the members that clients read.",
     profile: 'server',
     caughtBy: ['SRV-03/has-the-shape-of-errors'],
     start: modelServer({ error: (status, detail) => ({ status, body: { detail } }) }),
   },
   'server-takes-any-model': {
-    what: 'A call for a model that does not exist is answered by the only one there is.',
+    what: "A call for a missing model is answered by the server's only model.",
     profile: 'server',
     caughtBy: ['SRV-03/unknown-model-is-refused'],
     start: modelServer({ takesAnyModel: true }),
   },
   'server-is-busy-afterwards': {
-    what: 'After a body that it could not read, it answers nothing any more.',
+    what: 'The server stops answering after a body that it could not read.',
     profile: 'server',
     caughtBy: ['SRV-03/is-answered', 'SRV-12/is-answered'],
     start: modelServer(() => {
@@ -84,7 +84,7 @@ export const mustFail = {
     }),
   },
   'server-counts-nothing': {
-    what: 'Usage is 0 for everything.',
+    what: 'All counts of the usage are 0.',
     profile: 'server',
     caughtBy: [
       'SRV-04/has-counts',
@@ -99,7 +99,7 @@ export const mustFail = {
     }),
   },
   'server-ignores-limits': {
-    what: 'An answer has three times the tokens that were allowed, and ends by itself.',
+    what: 'An answer has three times the allowed tokens and claims to end by itself.',
     profile: 'server',
     caughtBy: ['SRV-04/output-is-within-its-limit'],
     start: modelServer({
@@ -110,7 +110,7 @@ export const mustFail = {
     }),
   },
   'server-adds-wrongly': {
-    what: 'The total is the input.',
+    what: 'The total of the usage equals the input.',
     profile: 'server',
     caughtBy: ['SRV-04/total-is-the-sum'],
     start: modelServer({
@@ -118,7 +118,7 @@ export const mustFail = {
     }),
   },
   'server-calls-everything-cut': {
-    what: 'The reason for the end is always the limit.',
+    what: 'The finish reason is always the token limit.',
     profile: 'server',
     caughtBy: ['SRV-05/limit-is-reported', 'SRV-05@messages', 'SRV-05@responses'],
     start: modelServer({
@@ -130,7 +130,7 @@ export const mustFail = {
     }),
   },
   'server-says-stop-strings': {
-    what: 'The stop string is part of the text.',
+    what: 'The text contains the stop string.',
     profile: 'server',
     caughtBy: ['SRV-06/stop-strings-stay-out', 'SRV-06@messages'],
     start: modelServer({
@@ -140,7 +140,7 @@ export const mustFail = {
     }),
   },
   'server-ignores-stop': {
-    what: 'Stop strings are a 500.',
+    what: 'The server answers requests with stop strings with 500.',
     profile: 'server',
     caughtBy: ['SRV-06/is-answered'],
     start: modelServer({
@@ -171,7 +171,7 @@ export const mustFail = {
     }),
   },
   'server-breaks-on-forms': {
-    what: 'Forced tools and schemas are a 500.',
+    what: 'The server answers requests with forced tools or schemas with 500.',
     profile: 'server',
     caughtBy: ['SRV-07/is-answered', 'SRV-08/is-answered'],
     start: modelServer({
@@ -179,7 +179,7 @@ export const mustFail = {
     }),
   },
   'server-ignores-schemas': {
-    what: 'A schema for the answer is not read.',
+    what: 'The server ignores a schema for the answer.',
     profile: 'server',
     caughtBy: ['SRV-08/answer-fits', 'SRV-08@responses'],
     start: modelServer({
@@ -189,19 +189,19 @@ export const mustFail = {
     }),
   },
   'server-lists-in-its-own-form': {
-    what: 'The model list is a list of names, and the model of the run is not among them.',
+    what: 'The model list is a list of names without the model of the run.',
     profile: 'server',
     caughtBy: ['SRV-09/is-a-model-list', 'SRV-09/called-model-is-listed'],
     start: modelServer({ body: (json, path) => (path === '/v1/models' ? ['words-2'] : json) }),
   },
   'server-cuts-prompts': {
-    what: 'A prompt that is too long is cut without a word.',
+    what: 'The server cuts a prompt that is too long without an error.',
     profile: 'server',
     caughtBy: ['SRV-10/too-long-is-refused'],
     start: modelServer({ cutsPrompts: true }),
   },
   'server-mixes-vectors': {
-    what: 'Vectors come in another order, one is shorter, and nothing is counted.',
+    what: 'Vectors are in another order, one is shorter, and no usage is reported.',
     profile: 'server',
     caughtBy: ['SRV-11/one-vector-each-in-order', 'SRV-11/vectors-are-numbers', 'SRV-11/has-counts'],
     start: modelServer({
@@ -212,13 +212,13 @@ export const mustFail = {
     }),
   },
   'server-has-no-vectors': {
-    what: 'Embeddings that it lists are a 500.',
+    what: 'The server lists an embedding model but answers its calls with 500.',
     profile: 'server',
     caughtBy: ['SRV-11/is-answered'],
     start: modelServer({ instead: (path: string) => (path === '/v1/embeddings' ? 500 : null) }),
   },
   'server-fails-all-calls': {
-    what: 'Every call is a 500.',
+    what: 'The server answers every call with 500.',
     profile: 'server',
     caughtBy: [
       'SRV-01/is-answered',

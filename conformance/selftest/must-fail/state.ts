@@ -27,7 +27,7 @@ export const mustFail = {
     hooks: changeRequest(isMessages, (json) => withoutMember(json, 'thread')),
   },
   'threads-are-passed-on-as-they-are': {
-    what: 'A provider of chat gets the field thread as any other that the gateway does not know, and not the turns before.',
+    what: 'A provider of chat receives the field thread like an unknown field, without the earlier turns.',
     caughtBy: ['STATE-02/no-turn-loses-its-history'],
     hooks: () => {
       const threads = new Map<string, Json>()
@@ -51,7 +51,7 @@ export const mustFail = {
     },
   },
   'threads-are-refused-in-other-words': {
-    what: 'Clients cannot tell that a thread is not supported: the code of the error is missing.',
+    what: 'The error for an unsupported thread lacks the code that clients read.',
     caughtBy: ['STATE-02/refused-in-its-words'],
     hooks: {
       body: (body, wanted) =>
@@ -64,7 +64,7 @@ export const mustFail = {
     hooks: changeRequest(isResponses, (json) => withoutMember(withoutMember(json, 'conversation'), 'prompt')),
   },
   'containers-are-left-out': {
-    what: 'The field container is dropped at every model, and nothing names the loss.',
+    what: 'The field container is dropped at every model, and no header names the loss.',
     caughtBy: ['STATE-03/only-its-keeper-is-asked'],
     hooks: changeRequest(isMessages, (json) => withoutMember(json, 'container')),
   },

@@ -3,7 +3,7 @@ import { instead, type MustFail } from '../gateway.ts'
 
 export const mustFail = {
   'says-yes': {
-    what: 'Everything is answered with 200 and an empty object.',
+    what: 'Every request is answered with 200 and an empty object.',
     caughtBy: ['SUITE-01'],
     start: instead((_, response) => {
       response.writeHead(200, { 'content-type': 'application/json' }).end('{}')

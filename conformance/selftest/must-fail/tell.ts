@@ -5,7 +5,7 @@ import { callIn, type MustFail, onRead, RECORD } from '../gateway.ts'
 
 export const mustFail = {
   'one-session-on-responses': {
-    what: 'On responses, every call without a session gets one.',
+    what: 'Responses calls without a session get a session.',
     caughtBy: ['TELL-04@responses/closed-sets'],
     hooks: {
       responseStart({ headers }, { path }) {
@@ -31,7 +31,7 @@ export const mustFail = {
     },
   },
   'another-id': {
-    what: 'The request id in the headers is not the one on record.',
+    what: 'The request id in the headers differs from the recorded id.',
     caughtBy: ['TELL-03'],
     hooks: {
       responseStart({ headers }) {
@@ -50,7 +50,7 @@ export const mustFail = {
     },
   },
   'invents-sessions': {
-    what: 'The answer to a call without a session names one.',
+    what: 'The answer to a call without a session names a session.',
     caughtBy: ['TELL-04'],
     hooks: {
       responseStart({ headers }, wanted) {
@@ -70,7 +70,7 @@ export const mustFail = {
     },
   },
   'names-the-requested': {
-    what: 'The response headers name the requested model, not the one that served the call.',
+    what: 'The response headers name the requested model instead of the model that served the call.',
     caughtBy: ['TELL-01'],
     hooks: {
       responseStart(head, wanted) {
@@ -129,7 +129,7 @@ export const mustFail = {
     },
   },
   'one-id-for-all': {
-    what: 'Every answer has the request id of the first one.',
+    what: 'Every answer has the request id of the first answer.',
     caughtBy: ['TELL-03'],
     hooks: () => {
       let first: string | string[] | undefined

@@ -53,28 +53,28 @@ export const mustFail = {
     hooks: ofMessages(set('system', (system) => (Array.isArray(system) ? system.slice(0, 1) : system))),
   },
   'any-becomes-auto': {
-    what: 'The choice `any` of a translated message is `auto`.',
+    what: 'The tool choice `any` of a translated message becomes `auto`.',
     caughtBy: ['DIAL-13@messages/choice-arrives'],
     hooks: ofMessages(
       set('tool_choice', (choice) => ((choice as Json).type === 'any' ? { type: 'auto' } : choice)),
     ),
   },
   'this-tool-becomes-any': {
-    what: 'The choice of one tool, in a translated message, is the choice of any.',
+    what: 'The forced choice of one tool in a translated message becomes the choice of any tool.',
     caughtBy: ['DIAL-13@messages/choice-arrives'],
     hooks: ofMessages(
       set('tool_choice', (choice) => ((choice as Json).type === 'tool' ? { type: 'any' } : choice)),
     ),
   },
   'none-becomes-auto': {
-    what: 'The choice `none` of a translated message is left out, so that the model may call tools.',
+    what: 'The tool choice `none` of a translated message is left out, so that the model may call tools.',
     caughtBy: ['DIAL-13@messages/choice-arrives'],
     hooks: ofMessages((json) =>
       json.tool_choice?.type === 'none' ? withoutMember(json, 'tool_choice') : json,
     ),
   },
   'one-call-becomes-many': {
-    what: 'The wish for one tool call at a time does not reach the provider of a translated message.',
+    what: 'The limit to one tool call at a time does not reach the provider of a translated message.',
     caughtBy: ['DIAL-13@messages/choice-arrives'],
     hooks: ofMessages(
       set('tool_choice', (choice) => withoutMember(choice as Json, 'disable_parallel_tool_use')),
@@ -91,7 +91,7 @@ export const mustFail = {
     hooks: ofMessages((json) => withoutMember(json, 'top_p')),
   },
   'results-change-places': {
-    what: 'Of two tool calls of a translated message each gets the result of the other.',
+    what: 'The results of two tool calls of a translated message are swapped.',
     caughtBy: ['DIAL-13@messages/results-arrive'],
     hooks: ofMessages(
       set('messages', (messages) =>
@@ -128,7 +128,7 @@ export const mustFail = {
     ),
   },
   'nothing-is-required': {
-    what: 'What a schema requires does not reach the provider of a translated message.',
+    what: 'The required members of a schema do not reach the provider of a translated message.',
     caughtBy: ['DIAL-13@messages/tools-arrive'],
     hooks: ofMessages(eachSchema((schema) => withoutMember(schema, 'required'))),
   },
@@ -154,7 +154,7 @@ export const mustFail = {
     hooks: ofMessages((json) => eachCallOf(json, (call) => ({ ...call, input: {} }))),
   },
   'words-beside-calls-are-lost': {
-    what: 'Earlier texts of the assistant are lost where it also called a tool, in a translated message.',
+    what: 'The texts of earlier assistant turns with tool calls are lost in a translated message.',
     caughtBy: ['DIAL-13@messages/results-arrive'],
     hooks: ofMessages(
       set('messages', (messages) =>
@@ -167,7 +167,7 @@ export const mustFail = {
     ),
   },
   'everyone-is-the-user': {
-    what: 'Earlier texts of the assistant are the user’s, in a translated message.',
+    what: "Earlier texts of the assistant become the user's in a translated message.",
     caughtBy: ['DIAL-13@messages/turns-arrive'],
     hooks: ofMessages(
       set('messages', (messages) =>
@@ -178,7 +178,7 @@ export const mustFail = {
     ),
   },
   'first-part-of-a-turn-only': {
-    what: 'Of several texts in a turn of a translated message only the first reaches the provider.',
+    what: 'Only the first of several texts in a turn of a translated message reaches the provider.',
     caughtBy: ['DIAL-13@messages/turns-arrive'],
     hooks: ofMessages(
       set('messages', (messages) =>
@@ -194,12 +194,12 @@ export const mustFail = {
     ),
   },
   'developers-are-not-heard': {
-    what: 'Messages of the role developer in a translated response do not reach the provider.',
+    what: 'Messages with the role developer in a translated response do not reach the provider.',
     caughtBy: ['DIAL-13@responses/instructions-arrive'],
     hooks: ofResponses(eachItem((item) => (item.role === 'developer' ? null : item))),
   },
   'outputs-change-places': {
-    what: 'Of two tool calls of a translated response each gets the output of the other.',
+    what: 'The outputs of two tool calls of a translated response are swapped.',
     caughtBy: ['DIAL-13@responses/results-arrive'],
     hooks: ofResponses((json) =>
       Array.isArray(json.input)
@@ -220,7 +220,7 @@ export const mustFail = {
     hooks: ofResponses((json) => withoutMember(json, 'max_output_tokens')),
   },
   'schema-becomes-any-json': {
-    what: 'A translated response that should follow a schema is asked for as any JSON.',
+    what: 'A translated request for JSON with a schema becomes a request for any JSON.',
     caughtBy: ['DIAL-13@responses/format-arrives'],
     hooks: ofResponses(
       set('text', (text) =>
@@ -231,12 +231,12 @@ export const mustFail = {
     ),
   },
   'required-becomes-auto': {
-    what: 'The choice `required` of a translated response is `auto`.',
+    what: 'The tool choice `required` of a translated response becomes `auto`.',
     caughtBy: ['DIAL-13@responses/choice-arrives'],
     hooks: ofResponses(set('tool_choice', (choice) => (choice === 'required' ? 'auto' : choice))),
   },
   'this-function-becomes-any': {
-    what: 'The choice of one function, in a translated response, is `required`.',
+    what: 'The forced choice of one function in a translated response becomes `required`.',
     caughtBy: ['DIAL-13@responses/choice-arrives'],
     hooks: ofResponses(set('tool_choice', (choice) => (typeof choice === 'object' ? 'required' : choice))),
   },
@@ -264,14 +264,14 @@ export const mustFail = {
     ),
   },
   'outputs-are-lost': {
-    what: 'The outputs of tools of a translated response are empty at the provider.',
+    what: 'Tool outputs of a translated response reach the provider empty.',
     caughtBy: ['DIAL-13@responses/results-arrive'],
     hooks: ofResponses(
       eachItem((item) => (item.type === 'function_call_output' ? { ...item, output: '' } : item)),
     ),
   },
   'text-as-input-is-lost': {
-    what: 'An input of a translated response that is one text is empty at the provider.',
+    what: 'The text input of a translated response reaches the provider empty.',
     caughtBy: ['DIAL-13@responses/turns-arrive'],
     hooks: ofResponses(set('input', (input) => (typeof input === 'string' ? '' : input))),
   },
@@ -281,7 +281,7 @@ export const mustFail = {
     hooks: ofResponses(eachItem((item) => (item.role === 'assistant' ? null : item))),
   },
   'schemas-lose-their-depth': {
-    what: 'Schemas inside schemas of the tools of a translated response are empty at the provider.',
+    what: 'Nested tool schemas of a translated response reach the provider empty.',
     caughtBy: ['DIAL-13@responses/tools-arrive'],
     hooks: ofResponses(
       eachSchema((schema) => ({
@@ -293,12 +293,12 @@ export const mustFail = {
     ),
   },
   'chat-must-becomes-may': {
-    what: 'The choice `required` of a chat call that goes to a provider of messages is `auto`.',
+    what: 'The tool choice `required` of a chat call to a provider of messages becomes `auto`.',
     caughtBy: ['DIAL-13/choice-arrives'],
     hooks: ofChat(set('tool_choice', (choice) => (choice === 'required' ? 'auto' : choice))),
   },
   'first-system-of-chat-only': {
-    what: 'Of several system messages of a chat call only the first reaches a provider of messages.',
+    what: 'Only the first of several system messages of a chat call reaches a provider of messages.',
     caughtBy: ['DIAL-13/instructions-arrive'],
     hooks: ofChat(
       set('messages', (messages) =>
@@ -336,12 +336,12 @@ export const mustFail = {
     ),
   },
   'format-of-chat-is-lost': {
-    what: 'The schema that the answer should follow, in a chat call, does not reach a provider of messages.',
+    what: 'The schema for the answer to a chat call does not reach a provider of messages.',
     caughtBy: ['DIAL-13/format-arrives'],
     hooks: ofChat((json) => withoutMember(json, 'response_format')),
   },
   'second-result-of-chat-is-lost': {
-    what: 'Of several tool results of a chat call only the first reaches a provider of messages.',
+    what: 'Only the first of several tool results of a chat call reaches a provider of messages.',
     caughtBy: ['DIAL-13/results-arrive'],
     hooks: ofChat(
       set('messages', (messages) =>

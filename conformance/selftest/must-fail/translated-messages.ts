@@ -27,7 +27,7 @@ const errorAsText = (event: string): readonly string[] =>
 
 export const mustFail = {
   'deltas-change-places': {
-    what: 'A text delta of a translated message comes behind the one that follows it.',
+    what: 'Two consecutive text deltas of a translated message are swapped.',
     caughtBy: ['DIAL-11@messages/same-answer', 'DIAL-12@messages/indexes-lead-to-what-began'],
     hooks: oneLater(here, /"text_delta"/),
   },
@@ -51,14 +51,14 @@ export const mustFail = {
     },
   },
   'long-numbers-are-rounded': {
-    what: 'Integers in the input of a call of a translated message that is not streamed are those of a double.',
+    what: "Integers in a tool call's input of a whole translated message are rounded to doubles.",
     caughtBy: ['DIAL-11@messages/long-numbers-keep-digits'],
     hooks: {
       body: (body, wanted) => (here(wanted) ? roundNumbers(body) : body),
     },
   },
   'long-numbers-are-rounded-in-streams': {
-    what: 'Integers in the parts of a call’s input of a translated stream are those of a double.',
+    what: 'Integers in the pieces of a tool call’s input of a translated stream are rounded to doubles.',
     caughtBy: ['DIAL-11@messages/long-numbers-keep-digits'],
     hooks: () => {
       const held = new WeakMap<Wanted, string>()
@@ -82,7 +82,7 @@ export const mustFail = {
     },
   },
   'input-comes-twice': {
-    what: 'Each part of the input of a tool call of a translated message is sent twice.',
+    what: "Each piece of a tool call's input of a translated message is sent twice.",
     caughtBy: ['DIAL-11@messages/same-answer', 'MSG-04/input-is-whole'],
     hooks: {
       event: (event, _, wanted) =>
@@ -97,7 +97,7 @@ export const mustFail = {
     }),
   },
   'thoughts-are-spoken': {
-    what: 'The reasoning of a translated message that is not streamed is one of its texts.',
+    what: 'The reasoning of a whole translated message is sent as a text block.',
     caughtBy: ['DIAL-11@messages/same-answer', 'DIAL-11@messages/same-reasoning'],
     hooks: changeAnswer(isMessages, {
       whole: (json) => ({
@@ -109,7 +109,7 @@ export const mustFail = {
     }),
   },
   'thoughts-are-spoken-in-streams': {
-    what: 'The reasoning of a translated message that is streamed comes as text.',
+    what: 'The reasoning of a streamed translated message is sent as text.',
     caughtBy: ['DIAL-11@messages/same-answer', 'DIAL-11@messages/same-reasoning'],
     hooks: changeAnswer(isMessages, {
       event: (json) => {
@@ -148,7 +148,7 @@ export const mustFail = {
     }),
   },
   'whole-messages-cost-nothing': {
-    what: 'The usage of a translated message that is not streamed is zero.',
+    what: 'The usage of a whole translated message is zero.',
     caughtBy: ['DIAL-11@messages/same-usage'],
     hooks: changeAnswer(isMessages, { whole: ofUsage(() => ({ input_tokens: 0, output_tokens: 0 })) }),
   },
@@ -160,14 +160,14 @@ export const mustFail = {
     }),
   },
   'output-is-all-there-is': {
-    what: 'The last usage of a translated stream has no input, and the first has 0.',
+    what: 'The last usage of a translated stream has no input, and the first has an input of 0.',
     caughtBy: ['DIAL-11@messages/same-usage'],
     hooks: changeAnswer(isMessages, {
       event: ofUsage(({ output_tokens }) => ({ output_tokens })),
     }),
   },
   'cached-input-counts-twice': {
-    what: 'The input of a translated message holds the cached tokens, which are given beside it as well.',
+    what: 'The input count of a translated message includes the cached tokens, which are also reported separately.',
     caughtBy: ['DIAL-11@messages/same-usage'],
     hooks: changeAnswer(isMessages, {
       whole: ofUsage((usage) => ({
@@ -177,14 +177,14 @@ export const mustFail = {
     }),
   },
   'input-is-a-text': {
-    what: 'The input of a tool call of a translated message that is not streamed is JSON in a text.',
+    what: 'The tool input of a whole translated message is JSON inside a string.',
     caughtBy: ['MSG-04'],
     hooks: changeAnswer(isMessages, {
       whole: (json) => eachCallOf(json, (call) => ({ ...call, input: JSON.stringify(call.input) })),
     }),
   },
   'calls-are-spoken': {
-    what: 'Tool calls of a translated message that is not streamed are written into its text.',
+    what: 'Tool calls of a whole translated message are written into the text.',
     caughtBy: ['DIAL-11@messages/same-answer'],
     hooks: changeAnswer(isMessages, {
       whole: (json) =>
@@ -192,7 +192,7 @@ export const mustFail = {
     }),
   },
   'first-block-only': {
-    what: 'A translated message that is not streamed has only its first block.',
+    what: 'A whole translated message has only its first block.',
     caughtBy: ['DIAL-11@messages/same-answer'],
     hooks: changeAnswer(isMessages, { whole: (json) => ({ ...json, content: json.content?.slice(0, 1) }) }),
   },
@@ -223,7 +223,7 @@ export const mustFail = {
     },
   },
   'starts-without-a-role': {
-    what: 'The message in the message_start of a translated stream has neither type nor role.',
+    what: 'The message in the message_start event of a translated stream lacks its type and role.',
     caughtBy: ['MSG-02/starts-with-a-message'],
     hooks: changeAnswer(isMessages, {
       event: (json) =>
@@ -233,7 +233,7 @@ export const mustFail = {
     }),
   },
   'translated-errors-keep-their-shape': {
-    what: 'An error of a provider of chat reaches clients of messages in the shape of chat.',
+    what: "An error from a provider of chat reaches clients of messages in chat's format.",
     caughtBy: ['MSG-11/type-of-its-status', 'FAIL-01@messages/error-body'],
     hooks: changeAnswer(isMessages, {
       whole: (json) =>
@@ -246,60 +246,60 @@ export const mustFail = {
     hooks: changeAnswer(isMessages, { event: (json) => (json.type === 'message_delta' ? null : json) }),
   },
   'reason-after-the-end': {
-    what: 'The message_delta of a translated stream comes behind message_stop.',
+    what: 'The message_delta of a translated stream comes after message_stop.',
     caughtBy: ['MSG-02'],
     hooks: oneLater(here, /"type":"message_delta"/),
   },
   'blocks-begin-behind-their-words': {
-    what: 'The start of a block of a translated stream comes behind its first delta.',
+    what: 'The start of a block of a translated stream comes after its first delta.',
     caughtBy: ['DIAL-11@messages/same-answer', 'DIAL-12@messages/indexes-lead-to-what-began'],
     hooks: oneLater(here, /"type":"content_block_start"/),
   },
   'blocks-overlap': {
-    what: 'A block of a translated stream stops only when the next has started.',
+    what: 'A block of a translated stream stops only after the next block has started.',
     caughtBy: ['MSG-02', 'MSG-03'],
     hooks: oneLater(here, /"type":"content_block_stop"/),
   },
   'spaces-between-deltas-are-lost': {
-    what: 'Each text delta of a translated message loses the spaces at its ends.',
+    what: 'Each text delta of a translated message loses leading and trailing spaces.',
     caughtBy: ['DIAL-11@messages/same-answer'],
     hooks: changeAnswer(isMessages, {
       event: ofDelta((delta) => (delta.text === undefined ? delta : { ...delta, text: delta.text.trim() })),
     }),
   },
   'ascii-only': {
-    what: 'Characters that are not ASCII become question marks in a translated message that is not streamed.',
+    what: 'Non-ASCII characters become question marks in a whole translated message.',
     caughtBy: ['DIAL-11@messages/same-answer'],
     hooks: {
       body: (body, wanted) => (here(wanted) ? body.replace(/[^\x20-\x7e\s]/g, '?') : body),
     },
   },
   'ascii-only-in-streams': {
-    what: 'Characters that are not ASCII become question marks in a translated stream.',
+    what: 'Non-ASCII characters become question marks in a translated stream.',
     caughtBy: ['DIAL-11@messages/same-answer'],
     hooks: {
       event: (event, _, wanted) => [here(wanted) ? event.replace(/[^\x20-\x7e\s]/g, '?') : event],
     },
   },
   'translated-failures-end-well': {
-    what: 'A translated stream of messages whose provider fails ends with message_stop.',
+    what: 'A translated stream of messages ends with message_stop although the provider failed.',
     caughtBy: ['DIAL-05', 'FLOW-09@messages'],
     hooks: cleanEnd(here, 'event: message_stop\ndata: {"type":"message_stop"}\n\n'),
   },
   'errors-are-spoken': {
-    what: 'An error inside a translated stream of messages is a delta of its text.',
+    what: 'An error inside a translated stream of messages is sent as a text delta.',
     caughtBy: ['MSG-14'],
     hooks: {
       event: (event, _, wanted) => (isMessages(wanted) ? errorAsText(event) : [event]),
     },
   },
   'counts-the-last-turn': {
-    what: 'A count holds only the last turn of the conversation.',
+    what: 'A token count includes only the last turn of the conversation.',
     caughtBy: ['CNT-02/estimate-holds-all'],
     hooks: changeRequest(isCount, (json) => ({ ...json, messages: json.messages?.slice(-1) })),
   },
   'counts-to-zero': {
-    what: 'A count that the gateway estimates is 0.',
+    what: "The gateway's estimate of tokens is always 0.",
     caughtBy: ['CNT-02/estimate-holds-all'],
     hooks: {
       body: (body, wanted) =>

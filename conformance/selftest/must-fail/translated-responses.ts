@@ -45,7 +45,7 @@ export const mustFail = {
     },
   },
   'arguments-are-spoken': {
-    what: 'The parts of the arguments of a translated tool call come as text.',
+    what: "The pieces of a translated tool call's arguments are sent as text.",
     caughtBy: ['DIAL-11@responses/same-answer', 'DIAL-12@responses/deltas-make-the-whole'],
     hooks: changeAnswer(isResponses, {
       event: (json) =>
@@ -75,14 +75,14 @@ export const mustFail = {
     },
   },
   'translated-chat-has-no-end-mark': {
-    what: 'A chat stream that is translated from messages has no [DONE].',
+    what: 'A chat stream translated from messages has no [DONE].',
     caughtBy: ['DIAL-11/same-end'],
     hooks: {
       event: (event, _, wanted) => (toMessages(wanted) && /^data: ?\[DONE\]/m.test(event) ? [] : [event]),
     },
   },
   'numbers-come-twice': {
-    what: 'Two events of a translated response in a row have the same sequence_number.',
+    what: 'Two consecutive events of a translated response have the same sequence_number.',
     caughtBy: ['RSP-01'],
     hooks: changeAnswer(isResponses, {
       event: (json) => ({ ...json, sequence_number: json.sequence_number >> 1 }),
@@ -107,7 +107,7 @@ export const mustFail = {
     },
   },
   'first-item-only': {
-    what: 'The last event of a translated response has only the first of its items.',
+    what: 'The last event of a translated response has only the first item.',
     caughtBy: ['RSP-02'],
     hooks: changeAnswer(isResponses, {
       event: eachResponse((response) => ({ ...response, output: response.output?.slice(0, 1) })),
@@ -128,7 +128,7 @@ export const mustFail = {
     }),
   },
   'half-a-whole-response-is-complete': {
-    what: 'A translated response that is not streamed and reached the limit of tokens is completed.',
+    what: 'A whole translated response that reached the limit of tokens has the status completed.',
     caughtBy: ['DIAL-11@responses/same-answer'],
     hooks: changeAnswer(isResponses, {
       whole: (json) =>
@@ -161,7 +161,7 @@ export const mustFail = {
     }),
   },
   'cached-tokens-are-no-input': {
-    what: 'The input of a response that is translated from messages lacks the cached tokens.',
+    what: 'The input of a response translated from messages lacks the cached tokens.',
     caughtBy: ['DIAL-11@responses/same-usage'],
     hooks: readBy(fromMessages, {
       whole: (json) =>
@@ -177,14 +177,14 @@ export const mustFail = {
     }),
   },
   'whole-responses-cost-nothing': {
-    what: 'The usage of a translated response that is not streamed is zero.',
+    what: 'The usage of a whole translated response is zero.',
     caughtBy: ['DIAL-11@responses/same-usage'],
     hooks: changeAnswer(isResponses, {
       whole: (json) => ({ ...json, usage: { input_tokens: 0, output_tokens: 0, total_tokens: 0 } }),
     }),
   },
   'totals-are-no-sums': {
-    what: 'The total of the usage of a translated response is its output.',
+    what: "The usage's total of a translated response equals the output.",
     caughtBy: ['DIAL-11@responses/same-usage'],
     hooks: changeAnswer(isResponses, {
       whole: (json) =>
@@ -222,19 +222,19 @@ export const mustFail = {
     }),
   },
   'text-of-another-part': {
-    what: 'The text deltas of a translated response name a part that was never added.',
+    what: 'The text deltas of a translated response refer to a part that was never added.',
     caughtBy: ['DIAL-12@responses/deltas-make-the-whole'],
     hooks: changeAnswer(isResponses, {
       event: (json) => (json.type === 'response.output_text.delta' ? { ...json, content_index: 1 } : json),
     }),
   },
   'items-are-added-late': {
-    what: 'The event output_item.added of a translated response comes behind the event that follows it.',
+    what: 'The event output_item.added of a translated response is swapped with the next event.',
     caughtBy: ['DIAL-11@responses/same-answer'],
     hooks: oneLater(here, /"type":"response.output_item.added"/),
   },
   'items-share-an-id': {
-    what: 'All items of a translated response have one id.',
+    what: 'All items of a translated response have the same id.',
     caughtBy: ['DIAL-12@responses/ids-stay'],
     hooks: changeAnswer(isResponses, {
       event: (json) => {
@@ -245,7 +245,7 @@ export const mustFail = {
     }),
   },
   'whole-responses-think-aloud': {
-    what: 'The reasoning of a translated response that is not streamed is in its message.',
+    what: 'The reasoning of a whole translated response is in its message.',
     caughtBy: ['DIAL-11@responses/same-answer', 'DIAL-11@responses/same-reasoning'],
     hooks: changeAnswer(isResponses, {
       whole: (json) => ({
@@ -290,7 +290,7 @@ export const mustFail = {
     },
   },
   'calls-from-messages-are-lost': {
-    what: 'A response that is translated from messages has no tool calls if it also has text.',
+    what: 'A response translated from messages has no tool calls if it also has text.',
     caughtBy: ['DIAL-11@responses/same-answer'],
     hooks: readBy(fromMessages, {
       whole: (json) =>
@@ -300,12 +300,12 @@ export const mustFail = {
     }),
   },
   'every-call-is-the-first': {
-    what: 'Every tool call of a chat stream that is translated from messages has the index 0.',
+    what: 'Every tool call of a chat stream translated from messages has the index 0.',
     caughtBy: ['DIAL-11/same-answer', 'DIAL-12/ids-stay'],
     hooks: readBy(toMessages, { event: eachChatCall((call) => ({ ...call, index: 0 })) }),
   },
   'calls-of-chat-end-with-stop': {
-    what: 'A chat stream with tool calls that is translated from messages ends with stop.',
+    what: 'A chat stream with tool calls, translated from messages, ends with stop.',
     caughtBy: ['DIAL-11/same-answer'],
     hooks: readBy(toMessages, {
       event: eachChoice((choice) =>
@@ -314,7 +314,7 @@ export const mustFail = {
     }),
   },
   'prompt-without-the-cache': {
-    what: 'The prompt tokens of a chat answer that is translated from messages lack the cached ones.',
+    what: 'The prompt tokens of a chat answer translated from messages exclude the cached tokens.',
     caughtBy: ['DIAL-11/same-usage'],
     hooks: readBy(toMessages, {
       whole: (json) =>
@@ -331,7 +331,7 @@ export const mustFail = {
     }),
   },
   'arguments-are-an-object': {
-    what: 'The arguments of a tool call in a whole chat answer that is translated are an object.',
+    what: 'The arguments of a tool call in a whole translated chat answer are an object.',
     caughtBy: ['DIAL-11/same-answer'],
     hooks: readBy(toMessages, {
       whole: eachChatCall((call) => ({
@@ -341,7 +341,7 @@ export const mustFail = {
     }),
   },
   'thoughts-in-tags': {
-    what: 'The reasoning of a chat answer that is translated from messages is in its text, in tags.',
+    what: 'The reasoning of a chat answer translated from messages is in its text, inside tags.',
     caughtBy: ['DIAL-11/same-answer'],
     hooks: readBy(toMessages, {
       whole: eachChoice(({ message, ...choice }) => {
@@ -354,7 +354,7 @@ export const mustFail = {
     }),
   },
   'no-usage-where-translated': {
-    what: 'A chat stream that is translated from messages has no usage, although the client asked for it.',
+    what: 'A chat stream translated from messages has no usage, although the client requested it.',
     caughtBy: ['DIAL-11/same-usage'],
     hooks: readBy(toMessages, { event: (json) => (json.usage ? null : json) }),
   },

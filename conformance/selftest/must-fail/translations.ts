@@ -37,7 +37,7 @@ export const mustFail = {
     },
   },
   'length-is-an-ordinary-end': {
-    what: 'A translated chat answer that was cut off ends like a finished one.',
+    what: 'A translated chat answer that was cut off ends like a complete answer.',
     caughtBy: ['DIAL-11/same-answer'],
     hooks: {
       body: (body, wanted) =>
@@ -45,7 +45,7 @@ export const mustFail = {
     },
   },
   'second-call-is-lost': {
-    what: 'A translated response that is not streamed has only the first of several tool calls.',
+    what: 'A whole translated response has only the first of several tool calls.',
     caughtBy: ['DIAL-11@responses/same-answer'],
     hooks: changeAnswer(isResponses, {
       whole: (json) => ({
@@ -73,7 +73,7 @@ export const mustFail = {
     }),
   },
   'thoughts-of-its-own': {
-    what: 'The gateway writes reasoning of its own into translated messages.',
+    what: 'The gateway adds its own reasoning to translated messages.',
     caughtBy: ['DIAL-11@messages/same-reasoning'],
     hooks: changeAnswer(isMessages, {
       event: (json) =>
@@ -91,7 +91,7 @@ export const mustFail = {
     }),
   },
   'done-in-other-words': {
-    what: 'The event output_text.done of a translated response has another text than its deltas.',
+    what: 'The event output_text.done of a translated response has a different text from the deltas.',
     caughtBy: ['DIAL-12@responses/deltas-make-the-whole'],
     hooks: changeAnswer(isResponses, {
       event: (json) => (json.type === 'response.output_text.done' ? { ...json, text: 'said' } : json),
@@ -105,7 +105,7 @@ export const mustFail = {
     }),
   },
   'starts-with-its-content': {
-    what: 'The event message_start of a translated message holds a block, which then comes again.',
+    what: 'The event message_start of a translated message contains a block that is then sent again.',
     caughtBy: ['DIAL-12@messages/deltas-make-the-whole'],
     hooks: changeAnswer(isMessages, {
       event: (json) =>
@@ -115,7 +115,7 @@ export const mustFail = {
     }),
   },
   'done-and-in-progress': {
-    what: 'The finished items of a translated response are in_progress.',
+    what: 'The finished items of a translated response have the status in_progress.',
     caughtBy: ['DIAL-12@responses/states-agree'],
     hooks: changeAnswer(isResponses, {
       event: (json) =>
@@ -125,7 +125,7 @@ export const mustFail = {
     }),
   },
   'last-items-are-in-progress': {
-    what: 'The items in the last event of a translated response are in_progress.',
+    what: 'The items in the last event of a translated response have the status in_progress.',
     caughtBy: ['DIAL-12@responses/states-agree'],
     hooks: changeAnswer(isResponses, {
       event: eachLast((item) => (item.status ? { ...item, status: 'in_progress' } : item)),
@@ -139,14 +139,14 @@ export const mustFail = {
     }),
   },
   'items-change-their-ids': {
-    what: 'The deltas of a translated response name items that were never added.',
+    what: 'The deltas of a translated response refer to items that were never added.',
     caughtBy: ['DIAL-12@responses/ids-stay'],
     hooks: changeAnswer(isResponses, {
       event: (json) => (json.item_id ? { ...json, item_id: 'msg_other' } : json),
     }),
   },
   'response-changes-its-id': {
-    what: 'The last event of a translated response has another id than the first.',
+    what: 'The last event of a translated response has a different id from the first.',
     caughtBy: ['DIAL-12@responses/ids-stay'],
     hooks: changeAnswer(isResponses, {
       event: (json) =>
@@ -161,12 +161,12 @@ export const mustFail = {
     },
   },
   'translation-is-held-back': {
-    what: 'Events of a translated message arrive only when the stream has ended.',
+    what: 'Events of a translated message arrive only after the end of the stream.',
     caughtBy: ['FLOW-03@messages'],
     hooks: until(toChat(isMessages), /message_stop/),
   },
   'translation-ends-cleanly': {
-    what: 'A translated message whose provider broke off ends with message_stop.',
+    what: 'A translated message ends with message_stop although the provider broke off.',
     caughtBy: ['DIAL-05', 'MSG-14', 'FLOW-06@messages', 'FLOW-09@messages'],
     hooks: {
       event: (event, _, wanted) =>
@@ -178,7 +178,7 @@ export const mustFail = {
     },
   },
   'translated-errors-of-chat': {
-    what: 'A refusal of a translated message has the shape of a chat error.',
+    what: 'A refusal of a translated message has the format of a chat error.',
     caughtBy: ['FAIL-01@messages', 'MSG-11/type-of-its-status'],
     hooks: changeAnswer(isMessages, {
       whole: (json) => (json.type === 'error' ? { error: { message: json.error.message } } : json),
@@ -193,7 +193,7 @@ export const mustFail = {
     }),
   },
   'calls-share-an-id': {
-    what: 'All tool calls of a translated message have one id.',
+    what: 'All tool calls of a translated message have the same id.',
     caughtBy: ['DIAL-12@messages/ids-stay'],
     hooks: changeAnswer(isMessages, {
       event: (json) =>
@@ -208,7 +208,7 @@ export const mustFail = {
     }),
   },
   'deltas-of-another-kind': {
-    what: 'The parts of a tool call of a translated message come as text.',
+    what: 'The pieces of a tool call of a translated message are sent as text.',
     caughtBy: ['DIAL-12@messages/indexes-lead-to-what-began'],
     hooks: changeAnswer(isMessages, {
       event: (json) =>
@@ -225,7 +225,7 @@ export const mustFail = {
     },
   },
   'each-chunk-has-an-id': {
-    what: 'Each chunk of a chat stream has an id of its own.',
+    what: 'Each chunk of a chat stream has a different id.',
     caughtBy: ['DIAL-12/ids-stay'],
     hooks: {
       event: (event, index) =>
@@ -256,7 +256,7 @@ export const mustFail = {
     hooks: changeRequest(toChat(isResponses), (json) => withoutMember(json, 'instructions')),
   },
   'translation-has-its-own-limit': {
-    what: 'A translated message is asked for with a limit of tokens of the gateway’s own.',
+    what: 'The gateway replaces the token limit of a translated message by its own.',
     caughtBy: ['DIAL-13@messages/settings-arrive'],
     hooks: changeRequest(toChat(isMessages), (json) => ({ ...json, max_tokens: 4_096 })),
   },
@@ -292,7 +292,7 @@ export const mustFail = {
     })),
   },
   'failed-results-look-well': {
-    what: 'The mark is_error of a tool result does not reach a provider of messages.',
+    what: 'The flag is_error of a tool result does not reach a provider of messages.',
     caughtBy: ['DIAL-01/same-body'],
     hooks: changeRequest(isMessages, (json) =>
       eachResult(json, (result) => withoutMember(result, 'is_error')),
@@ -304,7 +304,7 @@ export const mustFail = {
     hooks: changeRequest(isMessages, (json) => withoutMember(json, 'thinking')),
   },
   'text-as-input-is-empty': {
-    what: 'An input that is one text reaches a provider of responses as a list without it.',
+    what: 'A text input reaches a provider of responses as a list without the text.',
     caughtBy: ['DIAL-01@responses/same-body'],
     hooks: changeRequest(isResponses, (json) =>
       typeof json.input === 'string' ? { ...json, input: [{ role: 'user', content: '' }] } : json,
@@ -316,7 +316,7 @@ export const mustFail = {
     hooks: changeRequest(isResponses, (json) => withoutMember(json, 'include')),
   },
   'second-result-is-left-out': {
-    what: 'Of several tool results of a chat call only the first reaches the provider.',
+    what: 'Only the first of several tool results of a chat call reaches the provider.',
     caughtBy: ['ROUTE-05/fields-arrive'],
     hooks: changeRequest(isChat, (json) => ({
       ...json,
@@ -327,7 +327,7 @@ export const mustFail = {
     })),
   },
   'agents-have-no-session': {
-    what: 'The header x-claude-code-session-id is not read.',
+    what: 'The gateway ignores the header x-claude-code-session-id.',
     caughtBy: ['DIAL-10/caller-is-on-record'],
     hooks: {
       request({ headers }) {
@@ -341,12 +341,12 @@ export const mustFail = {
     hooks: { request: (wanted) => (goesOn(wanted) ? notFound() : undefined) },
   },
   'unknown-ids-are-rate-limited': {
-    what: 'A previous_response_id that is unknown is answered with 429.',
+    what: 'An unknown previous_response_id is answered with 429.',
     caughtBy: ['RSP-06/unknown-is-called-so'],
     hooks: { request: (wanted) => (wanted.body.includes('resp_of_nobody') ? failWith(429) : undefined) },
   },
   'what-was-not-kept-goes-on': {
-    what: 'The id of an answer that the provider does not keep is kept.',
+    what: 'The gateway stores the id of an answer that the provider does not store.',
     caughtBy: ['RSP-05/what-was-not-kept-is-unknown'],
     hooks: changeRequest(
       (wanted) => goesOn(wanted) && !wanted.body.includes('resp_of_nobody'),
@@ -354,7 +354,7 @@ export const mustFail = {
     ),
   },
   'failures-are-refusals': {
-    what: 'A failure of the provider reaches the client as 400.',
+    what: "A provider's failure reaches the client as 400.",
     caughtBy: ['FAIL-04/keeps-5xx', 'FAIL-04@messages/keeps-5xx'],
     hooks: {
       responseStart(start, { method }) {
@@ -363,7 +363,7 @@ export const mustFail = {
     },
   },
   'overloaded-is-a-failure': {
-    what: 'A 529 of the provider reaches the client as 500.',
+    what: 'A 529 from the provider reaches the client as 500.',
     caughtBy: ['FAIL-04/keeps-overloaded', 'FAIL-04@messages/keeps-overloaded'],
     hooks: {
       responseStart(start) {
@@ -372,7 +372,7 @@ export const mustFail = {
     },
   },
   'busy-for-an-hour': {
-    what: 'Every 429 says to try again in an hour.',
+    what: 'Every 429 tells the client to retry in an hour.',
     caughtBy: ['FAIL-04/keeps-retry-after', 'RSP-09/retry-after-is-passed-on', 'MSG-13/retry-words-arrive'],
     hooks: {
       responseStart(start) {
@@ -381,17 +381,17 @@ export const mustFail = {
     },
   },
   'must-becomes-may': {
-    what: 'A tool that must be called may be called, in a translated message.',
+    what: 'A forced tool becomes optional in a translated message.',
     caughtBy: ['DIAL-13@messages/choice-arrives'],
     hooks: changeRequest(toChat(isMessages), (json) => withoutMember(json, 'tool_choice')),
   },
   'translation-drops-images': {
-    what: 'An image of the user does not reach the provider of a translated message.',
+    what: "A user's image does not reach the provider of a translated message.",
     caughtBy: ['DIAL-13@messages/images-arrive'],
     hooks: changeRequest(toChat(isMessages), withoutParts('image')),
   },
   'last-result-for-all': {
-    what: 'Each tool call of a translated message gets the result of the last one.',
+    what: 'Each tool call of a translated message gets the result of the last call.',
     caughtBy: ['DIAL-13@messages/results-arrive'],
     hooks: changeRequest(toChat(isMessages), (json) => {
       const parts: Json[] = json.messages?.flatMap(({ content }: Json) => content) ?? []
@@ -400,7 +400,7 @@ export const mustFail = {
     }),
   },
   'translation-drops-the-format': {
-    what: 'The schema that the answer of a translated response should follow does not reach the provider.',
+    what: 'The schema for the answer to a translated responses call does not reach the provider.',
     caughtBy: ['DIAL-13@responses/format-arrives'],
     hooks: changeRequest(toChat(isResponses), (json) => withoutMember(json, 'text')),
   },

@@ -26,14 +26,14 @@ export const mustFail = {
     },
   },
   'cache-ignores-temperature': {
-    what: 'Requests that differ get the same cached answer.',
+    what: 'Different requests get the same cached answer.',
     caughtBy: ['USE-08'],
     hooks: {
       request: onCall(({ temperature: _, ...rest }) => rest),
     },
   },
   'caches-nothing': {
-    what: 'The configured cache never hits.',
+    what: 'The configured cache never has a hit.',
     caughtBy: ['USE-08'],
     hooks: {
       config: (text) => text.replace('cache: { enabled: true }', 'cache: { enabled: false }'),
@@ -48,7 +48,7 @@ export const mustFail = {
     },
   },
   'counts-the-cached-twice': {
-    what: 'Cached tokens are added to the input that already includes them.',
+    what: 'Cached tokens are counted a second time in addition to the input that includes them.',
     caughtBy: ['USE-05'],
     hooks: {
       body: onRead(RECORD, (json) =>
@@ -62,7 +62,7 @@ export const mustFail = {
     },
   },
   'doubles-on-record': {
-    what: 'The record has twice the tokens that were reported.',
+    what: 'The record has twice the reported tokens.',
     caughtBy: ['USE-02', 'LOG-02'],
     hooks: {
       body: onRead(RECORD, (json) => ({
@@ -72,7 +72,7 @@ export const mustFail = {
     },
   },
   'estimates-are-facts': {
-    what: 'An estimate is not marked as one.',
+    what: 'An estimate of tokens is not marked as an estimate.',
     caughtBy: ['USE-07'],
     hooks: {
       body: onRead(RECORD, (json) => ({ ...json, tokens: { ...json.tokens, source: 'reported' } })),
@@ -86,7 +86,7 @@ export const mustFail = {
     },
   },
   'full-price-for-the-cached': {
-    what: 'Cached tokens are priced like fresh ones.',
+    what: 'Cached tokens have the price of ordinary tokens.',
     caughtBy: ['USE-05'],
     hooks: {
       body: onRead(RECORD, (json) =>
@@ -123,7 +123,7 @@ export const mustFail = {
     },
   },
   'nothing-for-half': {
-    what: 'A call that broke off half-way has no tokens.',
+    what: 'The record of a call that broke off half-way has no tokens.',
     caughtBy: ['USE-07'],
     hooks: {
       body: onRead(RECORD, (json) =>
@@ -179,7 +179,7 @@ export const mustFail = {
     },
   },
   'drops-cached-tokens': {
-    what: 'The client sees the three totals without the kinds of tokens.',
+    what: 'The client receives the three totals without the kinds of tokens.',
     caughtBy: ['USE-01'],
     hooks: {
       body: (body) =>
@@ -190,7 +190,7 @@ export const mustFail = {
     },
   },
   'hits-are-made-anew': {
-    what: 'A cached answer has a different id from the original answer.',
+    what: 'A cached answer has a different id from the original.',
     caughtBy: ['USE-08'],
     hooks: () => {
       const hits = new WeakSet<object>()

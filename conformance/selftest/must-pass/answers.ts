@@ -5,7 +5,7 @@ let made = 1_700_000_000
 
 export const mustPass = {
   'a-percent-sign-in-a-name': {
-    what: 'Headers name a provider as "100% openai", as declared: percent-encoding is only this project’s convention.',
+    what: 'Headers name a provider as "100% openai", as declared, because only Waybill\'s headers are percent-encoded.',
     target: (target) => ({
       ...target,
       providers: { ...target.providers, openai: { aliases: ['100% openai'] } },
@@ -26,7 +26,7 @@ export const mustPass = {
     },
   },
   'names-the-provider-with-the-model': {
-    what: 'Wherever the model is reported, it has its provider as a prefix.',
+    what: 'The gateway always reports a model with its provider as a prefix.',
     hooks: {
       responseStart({ headers }) {
         const { 'x-gateway-provider': provider, 'x-gateway-model': model } = headers
@@ -35,7 +35,7 @@ export const mustPass = {
     },
   },
   'answers-with-the-requested-model': {
-    what: 'The `model` of an answer is the requested one.',
+    what: 'The `model` of an answer is the requested model.',
     hooks: { config: (text) => text.replace('\n  auto:\n', '$&    answer_model: requested\n') },
   },
   'ids-of-its-own': {
@@ -50,7 +50,7 @@ export const mustPass = {
     },
   },
   'writes-json-with-spaces': {
-    what: 'JSON is indented, with its fields in another order.',
+    what: 'JSON is indented and has its fields in another order.',
     hooks: {
       body(body) {
         try {
@@ -79,7 +79,7 @@ export const mustPass = {
     },
   },
   'catalog-in-any-order': {
-    what: 'The catalog is rebuilt each time, in any order.',
+    what: 'The catalog is rebuilt for each read, in any order.',
     hooks: {
       body: onRead(/^\/v1\/models$/, (json) => {
         const data = json.data.map((entry: object) => ({ ...entry, created: made++ }))
@@ -88,7 +88,7 @@ export const mustPass = {
     },
   },
   'lists-a-model-twice': {
-    what: 'A model that two providers have is in the catalog twice.',
+    what: 'The catalog lists a model of two providers twice.',
     hooks: {
       body: onRead(/^\/v1\/models(\?|$)/, (json) => ({
         ...json,

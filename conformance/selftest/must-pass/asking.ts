@@ -26,11 +26,11 @@ const sorted = (value: unknown): unknown =>
 
 export const mustPass = {
   'always-asks-for-usage': {
-    what: 'For its accounts, the gateway always requests usage for streams; the client gets it too, which is allowed.',
+    what: 'The gateway always requests usage for streams. The client also gets the usage, which is allowed.',
     hooks: asks((call) => (call.stream ? { ...call, stream_options: { include_usage: true } } : call)),
   },
   'system-becomes-developer': {
-    what: 'For a reasoning model, the system prompt is passed on with the role developer, as its provider calls it there.',
+    what: 'The system prompt for a reasoning model has the role developer, as its provider requires.',
     hooks: asks((call) => ({
       ...call,
       messages: call.messages?.map?.((message: Json) =>
@@ -43,7 +43,7 @@ export const mustPass = {
     hooks: asks((call) => sorted(call) as object),
   },
   'text-becomes-parts': {
-    what: 'A text is passed on as a list with one part.',
+    what: 'The gateway passes on a text as a list with one part.',
     hooks: asks((call) => ({
       ...call,
       messages: call.messages?.map?.((message: Json) =>
@@ -54,11 +54,11 @@ export const mustPass = {
     })),
   },
   'says-who-asks': {
-    what: 'Requests without a user get a user and metadata.',
+    what: 'The gateway adds a user and metadata to requests without a user.',
     hooks: asks((call) => ({ user: 'team-7', metadata: { gateway: 'another' }, ...call })),
   },
   'says-the-defaults': {
-    what: 'Defaults are written out: the strictness of a tool, one choice, what is stored.',
+    what: "The gateway adds explicit defaults to requests: a tool's `strict`, `n` and `store`.",
     hooks: asks((call) => ({
       n: 1,
       store: false,
@@ -69,7 +69,7 @@ export const mustPass = {
     })),
   },
   'parses-arguments-on-the-way': {
-    what: 'The arguments of earlier tool calls are parsed and written again: the same JSON with spaces.',
+    what: 'The arguments of earlier tool calls are parsed and written again as the same JSON with spaces.',
     hooks: asks((call) => ({
       ...call,
       messages: call.messages?.map?.((message: Json) =>
@@ -89,7 +89,7 @@ export const mustPass = {
     })),
   },
   'asks-with-a-version': {
-    what: 'The address of a provider has a query with the API version, and requests have an id.',
+    what: "The provider's address has a query with the API version, and requests have an id.",
     hooks: {
       upstream: {
         request(wanted) {

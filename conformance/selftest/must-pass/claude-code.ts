@@ -5,7 +5,7 @@ import type { MustPass } from '../gateway.ts'
 
 export const mustPass = {
   'capabilities-are-added-to': {
-    what: 'It adds a capability of its own before those of the client, and writes the list with spaces.',
+    what: "The gateway adds its own capability before the client's, and writes the list with spaces.",
     profile: 'claude-code',
     hooks: {
       request({ headers }) {
@@ -15,7 +15,7 @@ export const mustPass = {
     },
   },
   'bodies-are-written-again': {
-    what: 'Bodies are parsed and written again, with their members in another order.',
+    what: 'Bodies are parsed and written again with their members in another order.',
     profile: 'claude-code',
     mayWarn: ['DIAL-01'],
     hooks: changeRequest(isMessages, ({ model, ...more }) => ({ ...more, model })),

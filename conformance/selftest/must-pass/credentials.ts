@@ -3,7 +3,7 @@ import type { MustPass } from '../gateway.ts'
 
 export const mustPass = {
   'fills-one-key-first': {
-    what: 'Of a provider’s keys the first one serves every session, as long as it is not refused.',
+    what: 'The first of a provider’s keys serves every session until the provider refuses it.',
     hooks: {
       upstream: {
         request({ headers }, { env }) {
@@ -14,7 +14,7 @@ export const mustPass = {
     },
   },
   'no-fallback-from-a-callers-login': {
-    what: 'A call that fails with the credential of its caller fails: no provider that the gateway pays for is asked.',
+    what: "A call that fails with the caller's credential is not sent to providers that the gateway pays for.",
     hooks: {
       config: (text) =>
         text.includes('auth: caller')
@@ -23,7 +23,7 @@ export const mustPass = {
     },
   },
   'another-header-for-its-key': {
-    what: 'Beside a credential of the caller, the key of the gateway comes in a header with another name.',
+    what: "The gateway key has another header name in calls with a caller's credential.",
     target: (target) => ({
       ...target,
       capabilities: {

@@ -40,26 +40,26 @@ export const mustPass = {
     hooks: { event: said((delta) => ({ content: null, ...delta })).event },
   },
   'thoughts-by-another-name': {
-    what: 'Thoughts are in `reasoning` instead of `reasoning_content`; providers use both names.',
+    what: 'Thoughts are in `reasoning` instead of `reasoning_content`, because providers use both names.',
     hooks: said(({ reasoning_content: reasoning, ...rest }) =>
       reasoning === undefined ? rest : { ...rest, reasoning },
     ),
   },
   'thoughts-by-both-names': {
-    what: 'Thoughts are in `reasoning`; `reasoning_content` is also present and always empty.',
+    what: 'Thoughts are in `reasoning`, and `reasoning_content` is present but always empty.',
     hooks: said(({ reasoning_content: reasoning, ...rest }) =>
       reasoning === undefined ? rest : { ...rest, reasoning_content: '', reasoning },
     ),
   },
   'thoughts-of-one-provider-are-left-out': {
-    what: 'The reasoning of one provider, for which OpenAI has no field, is left out of streams.',
+    what: "Streams leave out one provider's reasoning, because OpenAI has no field for it.",
     hooks: {
       event: (event, _, wanted) =>
         callIn(wanted)?.model === 'groq/openai/gpt-oss-120b' ? withoutThoughts(event) : [event],
     },
   },
   'usage-in-each-chunk': {
-    what: 'If usage is requested, each chunk has the usage so far; the last one has the total.',
+    what: 'If the client requests usage, each chunk has the usage so far, and the last chunk has the total.',
     hooks: {
       event: (event, _, wanted) =>
         (callIn(wanted)?.stream_options as Json | undefined)?.include_usage
@@ -68,7 +68,7 @@ export const mustPass = {
     },
   },
   'usage-with-more': {
-    what: 'Usage has the token fields of other dialects besides the standard ones.',
+    what: 'Usage has token fields of other dialects in addition to the standard fields.',
     hooks: {
       event: onEvent((json) => (json.usage ? { ...json, usage: more(json.usage) } : json)),
       body: (body, wanted) =>
@@ -78,7 +78,7 @@ export const mustPass = {
     },
   },
   'finishes-apart': {
-    what: 'The finish reason comes in a separate chunk after the last text.',
+    what: 'The finish reason is in a separate chunk after the last text.',
     hooks: {
       event: (event) => {
         const parts = changeEvent(event, (json) =>
@@ -91,7 +91,7 @@ export const mustPass = {
     },
   },
   'parses-arguments': {
-    what: 'The arguments of tool calls in whole answers are parsed and written again: the same JSON with spaces.',
+    what: 'The arguments of tool calls in whole answers are parsed and written again as the same JSON with spaces.',
     hooks: {
       body: said((message) =>
         message.tool_calls ? { ...message, tool_calls: message.tool_calls.map(spaced) } : message,
@@ -99,11 +99,11 @@ export const mustPass = {
     },
   },
   'blank-lines-before-the-answer': {
-    what: 'Before the JSON of an answer there are blank lines, sent during the wait.',
+    what: 'The gateway sends blank lines before the JSON of an answer while the client waits.',
     hooks: { body: (body, wanted) => (callIn(wanted) ? `\n\n  \n${body}` : body) },
   },
   'choices-with-more': {
-    what: 'Choices have extra fields from the gateway: the safety of each, its text, where it came from.',
+    what: 'Choices have extra fields from the gateway with their safety, their text and their origin.',
     hooks: {
       body: (body, wanted) =>
         callIn(wanted)

@@ -100,7 +100,7 @@ export const mustPass = {
     },
   },
   'the-cached-are-no-input': {
-    what: 'The log has the input tokens of messages as Anthropic counts them, without cached ones.',
+    what: 'The log has the input tokens of messages as Anthropic counts them, without cached tokens.',
     on: ['messages'],
     hooks: {
       body: onRead('/api/usage/request-logs', (json) => {
@@ -112,7 +112,7 @@ export const mustPass = {
     },
   },
   'refuses-what-it-cannot-carry': {
-    what: 'Calls of messages are translated to chat; stop sequences, which the gateway cannot carry, are refused at once.',
+    what: 'Calls of messages are translated to chat, and calls with stop sequences are refused because the gateway cannot translate these.',
     on: ['messages'],
     target: likeChat('messages'),
     hooks: {
@@ -131,7 +131,7 @@ export const mustPass = {
     },
   },
   'names-what-it-drops': {
-    what: 'Calls of responses are translated to chat without the format, and a header of the answer says so.',
+    what: 'Calls of responses are translated to chat without the format, and a header of the answer names this loss.',
     on: ['responses'],
     target: likeChat('responses'),
     hooks: () => {
@@ -152,7 +152,7 @@ export const mustPass = {
     },
   },
   'translates-without-thoughts': {
-    what: 'A chat answer that was translated from messages has no thoughts, for which chat has no standard field.',
+    what: 'A chat answer translated from messages has no thoughts, because chat has no standard field for them.',
     hooks: {
       event: (event, _, { path, body }) =>
         path === CHAT && body.includes('"anthropic/')
@@ -187,7 +187,7 @@ export const mustPass = {
     hooks: {},
   },
   'has-tool-ids-of-its-own': {
-    what: 'The gateway gives tool calls its own ids, for the client and back; messages are translated to chat.',
+    what: 'The gateway translates messages to chat, and uses its own ids of tool calls with the client.',
     on: ['messages'],
     target: likeChat('messages'),
     hooks: {
@@ -215,7 +215,7 @@ export const mustPass = {
     },
   },
   'one-list-in-both-shapes': {
-    what: 'The model list has the fields of OpenAI and of Anthropic, for every client.',
+    what: 'The model list has the fields of both OpenAI and Anthropic for every client.',
     on: ['messages'],
     hooks: {
       body: (body, { path, method }) =>
@@ -233,7 +233,7 @@ export const mustPass = {
     },
   },
   'refuses-websockets': {
-    what: 'An upgrade of responses to a WebSocket gets 426, after which clients use HTTP.',
+    what: 'A request to upgrade responses to a WebSocket gets 426, after which clients use HTTP.',
     on: ['responses'],
     target: ({ dialects, ...target }) => ({
       ...target,
@@ -242,7 +242,7 @@ export const mustPass = {
     hooks: { request: ({ headers }) => (headers.upgrade ? failWith(426) : undefined) },
   },
   'wraps-the-state-of-a-turn': {
-    what: 'The client gets x-codex-turn-state with a mark from the gateway, which is removed when it comes back.',
+    what: 'The gateway adds a mark to x-codex-turn-state for the client, and removes it from the next request.',
     on: ['responses'],
     hooks: {
       responseStart({ headers }) {
@@ -256,7 +256,7 @@ export const mustPass = {
     },
   },
   'says-when-as-a-date': {
-    what: 'Retry-After is a date.',
+    what: 'The header Retry-After contains a date.',
     on: ['responses'],
     hooks: {
       responseStart({ headers }) {
@@ -266,7 +266,7 @@ export const mustPass = {
     },
   },
   'breaks-off-messages-that-fail': {
-    what: 'If the provider sends an error in a stream of messages, the connection is broken off.',
+    what: 'The gateway breaks off the connection if the provider sends an error in a stream of messages.',
     on: ['messages'],
     hooks: {
       event(event, _, { path }) {

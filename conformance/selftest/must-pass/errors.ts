@@ -12,7 +12,7 @@ export const mustPass = {
     },
   },
   'unknown-models-are-400': {
-    what: 'An unknown model is 400 instead of 404.',
+    what: 'An unknown model gets 400 instead of 404.',
     hooks: {
       responseStart(head, { path }) {
         if (path === CHAT && head.status === 404) head.status = 400
@@ -20,7 +20,7 @@ export const mustPass = {
     },
   },
   'errors-with-more': {
-    what: 'Errors have extra fields besides the usual ones, and no param.',
+    what: 'Errors have extra fields in addition to the usual ones, but no param.',
     hooks: {
       body: (body) =>
         changeJson(body, (json) => {

@@ -18,23 +18,23 @@ const written =
 
 export const mustPass = {
   'pads-its-events': {
-    what: 'A comment of 1,400 bytes hides the length of each event, so that a long stream is eight times as long.',
+    what: 'A comment of 1,400 bytes hides the length of each event, which makes a long stream eight times as long.',
     hooks: { event: (event) => [`: ${'x'.repeat(1_400)}\n\n`, event] },
   },
   'data-without-a-space': {
-    what: 'There is no space after `data:`; the standard removes at most one.',
+    what: 'Events have no space after `data:`, where the standard allows an optional space.',
     hooks: { event: (event) => [event.replace(/^data: /gm, 'data:')] },
   },
   'lines-end-with-cr': {
-    what: 'Lines of a stream end with CR alone, the third line ending that the standard allows.',
+    what: 'Lines of a stream end with CR only, the third line end that the standard allows.',
     hooks: { event: (event) => [event.replace(/\r?\n/g, '\r')] },
   },
   'begins-with-a-bom': {
-    what: 'A stream begins with a byte order mark, which the standard says to ignore.',
+    what: 'A stream begins with a byte order mark, which clients must ignore by the standard.',
     hooks: { event: (event, index) => [index === 0 ? `\ufeff${event}` : event] },
   },
   'data-on-several-lines': {
-    what: 'The JSON of an event is indented, on several data lines, which a reader joins.',
+    what: 'The indented JSON of an event is on several data lines, which a reader joins.',
     hooks: {
       event: written(
         (json) =>
@@ -54,11 +54,11 @@ export const mustPass = {
     },
   },
   'comments-after-the-end': {
-    what: 'A comment and empty lines follow [DONE]; neither is an event.',
+    what: 'A comment and empty lines, which are not events, follow [DONE].',
     hooks: { event: (event) => (event.includes('[DONE]') ? [event, ': took 12 ms\n\n\n\n'] : [event]) },
   },
   'events-in-pieces': {
-    what: 'Each event is sent in three writes, split anywhere.',
+    what: 'Each event is sent in three writes, split at any place.',
     hooks: {
       event: (event) => {
         const third = Math.ceil(event.length / 3)
@@ -67,26 +67,26 @@ export const mustPass = {
     },
   },
   'comments-that-look-like-data': {
-    what: 'Comments contain text that looks like an event, [DONE] and an error, but they are only comments.',
+    what: 'Comments contain text that looks like an event, like [DONE] or like an error.',
     hooks: {
       event: (event) => [`: data: [DONE]\n: data: {"error":{"message":"no"}}\n: one\n\n`, event],
     },
   },
   'escapes-all-but-ascii': {
-    what: 'JSON has `\\u` escapes for everything that is not ASCII, as Python writes it.',
+    what: 'JSON has `\\u` escapes for all non-ASCII characters, as Python writes it.',
     hooks: {
       event: (event) => [ascii(event)],
       body: (body, { path }) => (path.startsWith('/v1/chat') ? ascii(body) : body),
     },
   },
   'members-in-another-order': {
-    what: 'The fields of each event are in another order, some after the choices.',
+    what: 'The fields of each event are in another order, with some after the choices.',
     hooks: {
       event: onEvent((json) => Object.fromEntries(Object.entries(json).reverse())),
     },
   },
   'cuts-instead-of-an-error-event': {
-    what: 'If the provider sends an error in a stream, the connection is broken off; no client takes that for an end.',
+    what: 'The gateway breaks off the connection if the provider sends an error in a stream. No client mistakes this for a normal end.',
     hooks: {
       event(event) {
         if (jsonIn(event)?.error) throw new Error('cut')
@@ -95,7 +95,7 @@ export const mustPass = {
     },
   },
   'errors-are-named-events': {
-    what: 'An error in a stream is an event named `error` whose data is text.',
+    what: 'An error in a stream is an event named `error` with text as data.',
     hooks: {
       event: (event) => {
         const message = jsonIn(event)?.error?.message

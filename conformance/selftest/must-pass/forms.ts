@@ -98,22 +98,22 @@ const isHome = (path: string): boolean => path === CHAT || path.startsWith(LOG)
 
 export const mustPass = {
   'writes-answers-oddly': {
-    what: 'Whole answers, and the arguments in them, have their fields in another order, other escapes, `1.0e0` for 1.',
+    what: 'Whole answers and their arguments have another order of fields, other escapes, and `1.0e0` instead of 1.',
     hooks: writtenOddly,
   },
   'writes-messages-oddly': {
-    what: 'Whole messages and translated events have their fields in another order, and other escapes.',
+    what: 'Whole messages and translated events have another order of fields and other escapes.',
     on: ['messages'],
     target: likeChat('messages'),
     hooks: streamedOddly,
   },
   'writes-relayed-messages-oddly': {
-    what: 'Whole messages in the dialect of their provider have their fields, and those of an input, in another order.',
+    what: 'Whole untranslated messages have their fields, and the fields of tool inputs, in another order.',
     on: ['messages'],
     hooks: writtenOddly,
   },
   'writes-responses-oddly': {
-    what: 'Whole responses and translated events have their fields in another order, and other escapes.',
+    what: 'Whole responses and translated events have another order of fields and other escapes.',
     on: ['responses'],
     target: likeChat('responses'),
     hooks: streamedOddly,
@@ -123,7 +123,7 @@ export const mustPass = {
     hooks: { body: (body, { path }) => (path === CHAT ? `\ufeff${body}` : body) },
   },
   'gives-tool-ids-of-its-own': {
-    what: 'The gateway gives tool calls its own ids, in the dialect of the provider too.',
+    what: 'The gateway gives tool calls its own ids, even in untranslated answers.',
     hooks: {
       body: (body, wanted) => (callIn(wanted) ? body.replaceAll('"id":"call_', '"id":"own-call_') : body),
       event: (event, _, { path }) => [
@@ -132,16 +132,16 @@ export const mustPass = {
     },
   },
   'says-when-in-three-ways': {
-    what: 'Retry-After of messages is a date, in each of the three forms that HTTP allows.',
+    what: "The header Retry-After of messages is a date, in each of HTTP's three formats.",
     on: ['messages'],
     hooks: tellsDates,
   },
   'says-when-in-three-ways-to-chat': {
-    what: 'Retry-After is a date, in each of the three forms that HTTP allows.',
+    what: "The header Retry-After is a date, in each of HTTP's three formats.",
     hooks: tellsDates,
   },
   'names-no-coding': {
-    what: 'Answers say `content-encoding: identity`: they are not compressed.',
+    what: 'Uncompressed answers have the header `content-encoding: identity`.',
     hooks: {
       responseStart({ headers }) {
         headers['content-encoding'] = 'identity'
@@ -149,7 +149,7 @@ export const mustPass = {
     },
   },
   'shouts-its-types': {
-    what: 'Content types are in capitals, with a parameter in quotes and spaces around it.',
+    what: 'Content types are in capitals, with a quoted parameter and spaces around it.',
     hooks: {
       responseStart({ headers }) {
         const [type] = (headers['content-type'] ?? '').split(';')
@@ -158,7 +158,7 @@ export const mustPass = {
     },
   },
   'ids-of-64-bits': {
-    what: 'Request ids are numbers of 64 bits; in the log they are JSON numbers.',
+    what: 'Request ids are 64-bit numbers, and JSON numbers in the log.',
     hooks: {
       responseStart({ headers }) {
         const id = headers['x-gateway-request-id']
@@ -172,7 +172,7 @@ export const mustPass = {
     },
   },
   'ids-in-another-spelling': {
-    what: 'A request id is a UUID, in capitals in the header and in small letters without hyphens in the log.',
+    what: 'A request id is a UUID, in capitals in the header and in lower case without hyphens in the log.',
     hooks: {
       responseStart({ headers }) {
         const id = headers['x-gateway-request-id']
@@ -188,7 +188,7 @@ export const mustPass = {
     },
   },
   'amounts-in-other-forms': {
-    what: 'Durations are ISO 8601, costs begin with a point or name their currency first, tokens have commas.',
+    what: 'Durations are in ISO 8601, costs begin with a point or a currency, and token counts have commas.',
     hooks: {
       body: onRead(LOG, (json) => {
         for (const record of Array.isArray(json.data) ? json.data : [json]) {
@@ -202,7 +202,7 @@ export const mustPass = {
     },
   },
   'names-the-provider-before-a-colon': {
-    what: 'The model that served is named as provider:model.',
+    what: 'The gateway names the model that served a call as provider:model.',
     hooks: {
       responseStart({ headers }) {
         const { 'x-gateway-provider': provider, 'x-gateway-model': model } = headers
@@ -211,7 +211,7 @@ export const mustPass = {
     },
   },
   'wraps-errors-as-text': {
-    what: 'The provider’s error is in the message of the gateway’s as JSON in a text, whose characters are escaped.',
+    what: 'The message of the gateway’s error contains the provider’s error as escaped JSON text.',
     hooks: {
       body: (body, { path }) =>
         isHome(path)
@@ -236,7 +236,7 @@ export const mustPass = {
     },
   },
   'parses-arguments-on-the-way-oddly': {
-    what: 'Arguments of earlier tool calls reach the provider with another order, escapes and numbers; null becomes "".',
+    what: 'Arguments of earlier tool calls reach the provider with another order, other escapes and other numbers, and null becomes "".',
     hooks: {
       upstream: {
         request(wanted) {

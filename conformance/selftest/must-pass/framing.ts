@@ -97,7 +97,7 @@ let asked = 0
 
 export const mustPass = {
   'speaks-http-1.0': {
-    what: 'The status line has HTTP/1.0, and an answer ends with its connection.',
+    what: 'The status line says HTTP/1.0, and an answer ends with its connection.',
     // The end of such a connection is always the same: only a missing [DONE] shows that a stream was cut.
     start: framed({ old: true }),
   },
@@ -106,21 +106,21 @@ export const mustPass = {
     start: framed({ extension: ';seen=1;by="a;b"', trailer: 'x-took-ms: 12\r\n' }),
   },
   'says-it-will-take-long': {
-    what: 'A 103 with early hints and a 102 come before each answer; neither is the answer.',
+    what: 'A 103 with early hints and a 102 precede each answer.',
     start: framed({
       before: 'HTTP/1.1 103 Early Hints\r\nlink: </a>; rel=preload\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n',
     }),
   },
   'shouts-its-headers': {
-    what: 'Header names are in capitals, values have spaces around them, the reason phrase is empty.',
+    what: 'Header names are in capitals, values have spaces around them, and the reason phrase is empty.',
     start: framed({ reason: '', header: (name, value) => `${name.toUpperCase()}:  ${value}  ` }),
   },
   'heads-come-first': {
-    what: 'The headers of an answer come 400 ms before its body.',
+    what: 'The headers of an answer arrive 400 ms before its body.',
     start: framed({ pause: 400 }),
   },
   'below-a-path': {
-    what: 'The gateway is served below a path prefix and nowhere else.',
+    what: 'The gateway is served only below a path prefix.',
     target: (target) => ({ ...target, base_url: `http://127.0.0.1:{{port}}${PREFIX}` }),
     hooks: {
       request(wanted) {
@@ -130,7 +130,7 @@ export const mustPass = {
     },
   },
   'redirects-below-a-path': {
-    what: 'The gateway is served below a path, and a read path there redirects to one with a slash.',
+    what: 'The gateway is served below a path prefix, and a read path redirects to the same path with a final slash.',
     target: (target) => ({ ...target, base_url: `http://127.0.0.1:{{port}}${PREFIX}/` }),
     hooks: {
       request(wanted) {
@@ -143,7 +143,7 @@ export const mustPass = {
     },
   },
   'knows-no-head': {
-    what: 'HEAD is 404, as in frameworks that route by method; OPTIONS is 200 with headers for browsers.',
+    what: 'HEAD gets 404, as in frameworks that route by method, and OPTIONS gets 200 with headers for browsers.',
     hooks: {
       request: ({ method }) =>
         method === 'HEAD'
@@ -158,7 +158,7 @@ export const mustPass = {
     },
   },
   'counts-in-its-health': {
-    what: 'The health path reports how often it was requested, the uptime and the resources used.',
+    what: 'The health path reports its number of requests, the uptime and the used resources.',
     hooks: {
       body: onRead('/healthz', (json) => ({
         ...json,
@@ -183,7 +183,7 @@ export const mustPass = {
     },
   },
   'tells-by-other-headers': {
-    what: 'Provider, model and id are in headers with other names, as the target file declares.',
+    what: 'Provider, model and id are in headers with other names, as declared in the target file.',
     target: (target) => ({
       ...target,
       observability: {

@@ -18,7 +18,7 @@ const notFound = (message: string) => ({
 
 export const mustPass = {
   'wrong-google-key-is-400': {
-    what: 'A wrong key is 400 API_KEY_INVALID, as at Google.',
+    what: 'A wrong key gets 400 API_KEY_INVALID, as at Google.',
     on: ['gemini'],
     hooks: {
       body: (body, wanted) => (isGemini(wanted) && /"code":401/.test(body) ? WRONG_KEY : body),
@@ -28,7 +28,7 @@ export const mustPass = {
     },
   },
   'own-google-errors-say-more': {
-    what: 'Errors of the gateway’s own have further members, and are in a list, as Google sends them for streams.',
+    what: 'The gateway’s own errors have further members and are in a list, as Google sends them for streams.',
     on: ['gemini'],
     hooks: {
       body: (body, wanted) => {
@@ -41,7 +41,7 @@ export const mustPass = {
     },
   },
   'no-list-for-google': {
-    what: 'It lists models for OpenAI’s clients alone, and says 404 to Google’s.',
+    what: 'The gateway lists models for OpenAI’s clients only, and answers 404 to Google’s clients.',
     on: ['gemini'],
     hooks: {
       request: ({ method, path }) =>
@@ -49,14 +49,14 @@ export const mustPass = {
     },
   },
   'no-counts-for-google': {
-    what: 'It does not count tokens for Google’s clients, and says 404.',
+    what: 'The gateway does not count tokens for Google’s clients, and answers 404.',
     on: ['gemini'],
     hooks: {
       request: ({ path }) => (path.includes(':countTokens') ? notFound('Not here.') : undefined),
     },
   },
   'gemini-in-another-order': {
-    what: 'The body reaches the provider with its members in another order and with other white space.',
+    what: 'The body reaches the provider with another order of members and other white space.',
     on: ['gemini'],
     hooks: {
       request(wanted) {

@@ -4,7 +4,7 @@ import type { Json, MustPass } from '../gateway.ts'
 
 export const mustPass = {
   'pictures-in-another-order': {
-    what: 'The members of an answer with pictures are in another order; the pictures are not.',
+    what: 'The members of an answer are in another order, but its pictures are in the original order.',
     on: ['images'],
     hooks: {
       body: eachBody(isImages, (json: Json) => Object.fromEntries(Object.entries(json).reverse())),

@@ -35,7 +35,7 @@ const taken = new WeakMap<Wanted, string>()
 
 export const mustPass = {
   'tells-no-id': {
-    what: 'No answer contains its request id; the only new record is that of the call.',
+    what: 'Answers contain no request id, and the only new record belongs to the call.',
     target: withoutIdHeader,
     hooks: {
       responseStart({ headers }) {
@@ -44,7 +44,7 @@ export const mustPass = {
     },
   },
   'id-in-the-body': {
-    what: 'The request id is in the body of the answer; in a stream, in its first event.',
+    what: 'The request id is in the body of a whole answer, or in the first event of a stream.',
     target: (given) => {
       const { observability, ...target } = withoutIdHeader(given)
       return { ...target, observability: { ...observability, request_id_pointer: '/gateway/id' } }
@@ -63,7 +63,7 @@ export const mustPass = {
     },
   },
   'keys-in-x-api-key': {
-    what: 'Keys are sent in `x-api-key`, and nowhere else.',
+    what: 'Keys are sent only in `x-api-key`.',
     // Clients cannot send their own credentials.
     target: (target) => {
       const { caller_credentials: _, ...capabilities } = target.capabilities
@@ -76,7 +76,7 @@ export const mustPass = {
     },
   },
   'counts-its-calls': {
-    what: 'Request ids are numbers.',
+    what: 'The gateway uses numbers as request ids.',
     hooks: {
       request(wanted) {
         const number = Number(new RegExp(`^${LOG}/(\\d+)$`).exec(wanted.path)?.[1])
@@ -105,7 +105,7 @@ export const mustPass = {
     },
   },
   'a-slow-log': {
-    what: 'The log takes 1.3 s to answer; its content is as recent as promised.',
+    what: 'The log takes 1.3 s to answer, but its content is as recent as declared.',
     hooks: {
       async request({ path }) {
         if (path.startsWith(LOG)) await sleep(1_300)
@@ -113,7 +113,7 @@ export const mustPass = {
     },
   },
   'only-a-list': {
-    what: 'There is no path for one record, only the list.',
+    what: 'The log has a list but no path for a single record.',
     target: (target) => {
       const { one: _, attempts: __, ...log } = target.observability.log!
       return { ...target, observability: { ...target.observability, log } }

@@ -28,7 +28,7 @@ const upstream = (change: (json: Json) => object) => ({
 
 export const mustPass = {
   'names-come-behind-the-data': {
-    what: 'The `event:` line of each event of messages comes after its `data:`; the order of fields is free.',
+    what: 'Each event of messages has its `event:` line after `data:`, because any order is allowed.',
     on: ['messages'],
     mayWarn: ['DIAL-03'],
     hooks: {
@@ -38,7 +38,7 @@ export const mustPass = {
     },
   },
   'holds-threads-itself': {
-    what: 'Every model can hold a thread: the gateway stores it, and sends the provider all of it.',
+    what: 'Every model supports threads, because the gateway stores them and sends the provider the whole conversation.',
     on: ['messages'],
     hooks: () => {
       const threads = new Map<unknown, readonly Json[]>()
@@ -63,7 +63,7 @@ export const mustPass = {
     },
   },
   'rounds-long-numbers': {
-    what: 'Integers of whole messages and in requests are those of a double, as RFC 8259 allows.',
+    what: 'Integers in whole messages and in requests are rounded to doubles, as RFC 8259 allows.',
     on: ['messages'],
     mayWarn: ['DIAL-01', 'DIAL-11@messages'],
     hooks: {
@@ -74,7 +74,7 @@ export const mustPass = {
     },
   },
   'messages-with-bare-colons': {
-    what: 'Lines of messages have no space behind the colon and end with CR alone.',
+    what: 'Lines of messages have no space after the colon and end with CR only.',
     on: ['messages'],
     mayWarn: ['DIAL-03'],
     hooks: {
@@ -84,7 +84,7 @@ export const mustPass = {
     },
   },
   'messages-on-several-lines': {
-    what: 'The JSON of an event of messages is indented, on several data lines.',
+    what: 'The indented JSON of an event of messages is on several data lines.',
     on: ['messages'],
     mayWarn: ['DIAL-03'],
     hooks: {
@@ -98,7 +98,7 @@ export const mustPass = {
     },
   },
   'pings-everywhere': {
-    what: 'A ping and a comment come before each event of messages, the first included.',
+    what: 'A ping and a comment precede each event of messages, including the first.',
     on: ['messages'],
     mayWarn: ['DIAL-03'],
     hooks: {
@@ -107,7 +107,7 @@ export const mustPass = {
     },
   },
   'a-delta-for-each-character': {
-    what: 'Each character of a text of messages has a delta of its own.',
+    what: 'Each character of a text of messages has its own delta.',
     on: ['messages'],
     mayWarn: ['DIAL-03'],
     hooks: {
@@ -119,7 +119,7 @@ export const mustPass = {
     },
   },
   'inputs-in-one-piece': {
-    what: 'The input of a tool call comes in one delta, before its block stops; messages are translated.',
+    what: 'The tool input of a translated message arrives in one delta before the end of its block.',
     on: ['messages'],
     hooks: () => {
       const held = new WeakMap<Wanted, string>()
@@ -141,7 +141,7 @@ export const mustPass = {
     },
   },
   'inputs-begin-with-nothing': {
-    what: 'The first and the last delta of each input are empty, and its JSON has spaces; messages are translated.',
+    what: 'The first and last delta of each tool input of a translated message are empty, and the JSON has spaces.',
     on: ['messages'],
     hooks: {
       event: (event, _, wanted) => {
@@ -153,7 +153,7 @@ export const mustPass = {
     },
   },
   'begins-with-an-empty-text': {
-    what: 'A translated stream of messages begins with a text block without text.',
+    what: 'A translated stream of messages begins with an empty text block.',
     on: ['messages'],
     hooks: {
       event: (event, _, wanted) => {
@@ -203,7 +203,7 @@ export const mustPass = {
     },
   },
   'usage-of-the-newest-kind': {
-    what: 'Usage of messages has details, tiers and places that newer providers report, and null where there is nothing.',
+    what: 'Usage of messages has details, tiers and regions as in newer providers, and null for missing values.',
     on: ['messages'],
     mayWarn: ['DIAL-03'],
     hooks: {
@@ -220,7 +220,7 @@ export const mustPass = {
     },
   },
   'tokens-with-a-point': {
-    what: 'Numbers of tokens are written as 12.0, which is the same JSON number.',
+    what: 'Token counts are written as 12.0, which is the same JSON number as 12.',
     on: ['messages'],
     mayWarn: ['DIAL-03'],
     hooks: {
@@ -232,7 +232,7 @@ export const mustPass = {
     },
   },
   'guesses-the-input-first': {
-    what: 'The first event of a translated stream has an estimate of the input; the last has the provider’s number.',
+    what: 'The first event of a translated stream has an estimate of the input, and the last event has the provider’s number.',
     on: ['messages'],
     hooks: {
       event: eachEvent(here, (json) =>
@@ -243,7 +243,7 @@ export const mustPass = {
     },
   },
   'metrics-at-the-end': {
-    what: 'The last event of messages has the provider’s metrics, as those of Bedrock do; blocks have newer members.',
+    what: 'The last event of messages has the provider’s metrics, as at Bedrock, and blocks have newer members.',
     on: ['messages'],
     mayWarn: ['DIAL-03'],
     hooks: {
@@ -259,24 +259,24 @@ export const mustPass = {
     },
   },
   'refuses-images-elsewhere': {
-    what: 'A message with an image is refused before anything is sent where it would be translated.',
+    what: 'A message with an image that would need translation is refused before a request is sent.',
     on: ['messages'],
     hooks: { request: refuses(here, /"type":\s*"image"/, 'This model gets no images.') },
   },
   'refuses-settings-elsewhere': {
-    what: 'A message with stop sequences, a temperature or top_p is refused where it would be translated.',
+    what: 'A message with stop sequences, a temperature or top_p is refused if it would need translation.',
     on: ['messages'],
     hooks: {
       request: refuses(here, /"(stop_sequences|temperature|top_p)"/, 'This model has settings of its own.'),
     },
   },
   'refuses-choices-elsewhere': {
-    what: 'A message with tool_choice is refused where it would be translated, as too special.',
+    what: 'A message with tool_choice is refused if it would need translation.',
     on: ['messages'],
     hooks: { request: refuses(here, /"tool_choice"/, 'tool_choice cannot be passed to this model.') },
   },
   'says-what-it-dropped': {
-    what: 'A temperature is not passed on where it would be translated, and a header of the gateway says so.',
+    what: 'Translated calls lose the temperature, and a header of the gateway names this loss.',
     on: ['messages'],
     hooks: {
       request(wanted) {
@@ -304,7 +304,7 @@ export const mustPass = {
     },
   },
   'everything-is-a-part': {
-    what: 'Texts of translated turns and instructions are lists of parts at the provider, one for each line.',
+    what: 'Texts of translated turns and instructions reach the provider as lists with one part per line.',
     on: ['messages'],
     hooks: {
       upstream: upstream((json) => ({
@@ -321,7 +321,7 @@ export const mustPass = {
     },
   },
   'one-stop-is-a-text': {
-    what: 'Of translated settings, a single stop sequence is a text, and the limit has its older name.',
+    what: 'Translation turns a single stop sequence into a text, and uses the older name of the token limit.',
     on: ['messages'],
     hooks: {
       upstream: upstream(({ stop, max_completion_tokens, ...json }) => ({
@@ -332,7 +332,7 @@ export const mustPass = {
     },
   },
   'schemas-name-their-standard': {
-    what: 'The schemas of translated tools have `$schema`, and `strict` says false.',
+    what: 'The schemas of translated tools have `$schema` and `strict: false`.',
     on: ['messages'],
     hooks: {
       upstream: upstream((json) => ({
@@ -354,7 +354,7 @@ export const mustPass = {
     },
   },
   'unknown-messages-models-are-bad': {
-    what: 'An unknown model of messages is 400 instead of 404.',
+    what: 'An unknown model in a messages call gets 400 instead of 404.',
     on: ['messages'],
     hooks: {
       responseStart(start, wanted) {
@@ -365,7 +365,7 @@ export const mustPass = {
     },
   },
   'counts-with-details': {
-    what: 'A count has further members, and its number is written as 12.0.',
+    what: 'A token count has further members, and its number is written as 12.0.',
     on: ['messages'],
     hooks: {
       body: (body, wanted) =>
@@ -378,7 +378,7 @@ export const mustPass = {
     },
   },
   'errors-of-messages-have-more': {
-    what: 'Errors of messages have details, and white space around them.',
+    what: 'Errors of messages have details, and white space around the JSON.',
     on: ['messages'],
     hooks: {
       body: (body, wanted) =>

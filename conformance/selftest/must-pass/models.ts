@@ -18,14 +18,14 @@ const shuffled = (value: unknown): unknown =>
 
 export const mustPass = {
   'sends-tools-to-responses': {
-    what: 'Calls with tools go to the provider in the dialect of responses, because their model takes tools only there.',
+    what: 'Calls with tools go to the provider in the dialect of responses, because the model accepts tools only there.',
     hooks: {
       config: (text) =>
         text.replace('{ sampling: any, chat_tools: yes }', '{ sampling: any, chat_tools: no }'),
     },
   },
   'catalog-of-hash-maps': {
-    what: 'The fields of an entry, and of the objects in it, come in any order.',
+    what: 'The fields of a catalog entry and of its objects are in any order.',
     hooks: {
       body: (body, { path }) => {
         if (path !== CATALOG) return body
@@ -40,7 +40,7 @@ export const mustPass = {
     },
   },
   'catalog-of-sets': {
-    what: 'The capabilities of a model are a set, written in any order.',
+    what: 'The capabilities of a model are listed in any order.',
     hooks: () => {
       let readings = 0
       return {
@@ -52,7 +52,7 @@ export const mustPass = {
     },
   },
   'catalog-with-a-wildcard': {
-    what: 'A provider whose models are all accepted is in the catalog as `openai/*`.',
+    what: 'The catalog lists a provider with all its models as `openai/*`.',
     hooks: {
       body: onRead(CATALOG, (json) => ({
         ...json,
@@ -76,7 +76,7 @@ export const mustPass = {
     },
   },
   'names-of-its-own': {
-    what: 'Models have names given by the gateway, which do not contain their provider.',
+    what: 'The gateway gives models its own names, which do not contain the provider.',
     target: (target) => ({
       ...target,
       models: {
@@ -104,7 +104,7 @@ export const mustPass = {
     },
   },
   'only-models': {
-    what: 'There are models but no routes, no resolve path, no sessions and no keys.',
+    what: 'The gateway has models but no routes, resolve path, sessions or keys.',
     target: ({ models, ...target }) => {
       const { resolve: _, session: __, gateway_keys: ___, ...capabilities } = target.capabilities
       return { ...target, models: { logical: [], direct: models.direct }, capabilities }
@@ -112,7 +112,7 @@ export const mustPass = {
     hooks: {},
   },
   'only-routes': {
-    what: 'There are routes but no models that can be called by their own names.',
+    what: 'The gateway has routes but no models that can be called by their own names.',
     target: (target) => ({ ...target, models: { ...target.models, direct: [] } }),
     hooks: {
       request: ({ body, path }) =>
@@ -126,7 +126,7 @@ export const mustPass = {
     },
   },
   'tries-again': {
-    what: 'A failed target is tried once more before the next one, as declared.',
+    what: 'A failed target is tried once more before the next target, as declared.',
     target: (target) => ({ ...target, capabilities: { ...target.capabilities, retry_delay_ms: 1_000 } }),
     hooks: { config: (text) => text.replace('retries: 0', 'retries: 1') },
   },

@@ -17,11 +17,11 @@ const withOwnIds: GatewayHooks = {
 
 export const mustPass = {
   'own-ids-for-files': {
-    what: 'Files have ids of the gateway, which leads each back to its provider; nothing says whose ids clients get.',
+    what: "The gateway gives files its own ids, and maps each back to the provider's id.",
     hooks: withOwnIds,
   },
   'relayed-json-in-another-form': {
-    what: 'JSON that is relayed is written again, with the same values: a gateway may parse what it passes on.',
+    what: 'Relayed JSON is parsed and written again with the same values.',
     hooks: {
       request(wanted) {
         if (wanted.path === '/v1/moderations')
@@ -34,7 +34,7 @@ export const mustPass = {
     },
   },
   'foreign-files-are-forbidden': {
-    what: 'A file of another key gets 403 instead of 404: it is refused either way.',
+    what: "A read of another key's file gets 403 instead of 404.",
     hooks: {
       responseStart(start, { path }) {
         if (path.startsWith('/v1/files/') && start.status === 404) start.status = 403

@@ -84,7 +84,7 @@ export const mustPass = {
     hooks: records((record) => ({ ...record, state: STATES[record.state] ?? 0 })),
   },
   'states-in-other-words': {
-    what: 'A record has the state SUCCESS, Error or canceled.',
+    what: 'The state of a record is SUCCESS, Error or canceled.',
     target: withLog((log) => ({ ...log, completed: ['SUCCESS'], failed: ['Error', 'canceled'] })),
     hooks: records((record) => ({
       ...record,
@@ -95,7 +95,7 @@ export const mustPass = {
     })),
   },
   'says-elsewhere-that-it-was-left': {
-    what: 'A call whose client disconnected has the state of the answer so far, completed; a separate error says more.',
+    what: 'The record of a call whose client disconnected has the state completed, for the answer so far, and a separate error.',
     target: withLog((log) => ({ ...log, fields: { ...log.fields, error: '/metadata/error/class' } })),
     hooks: records((record) =>
       record.state === 'aborted'
@@ -116,7 +116,7 @@ export const mustPass = {
     })),
   },
   'amounts-with-units': {
-    what: 'Durations and costs include their unit: `412.5ms`, `0.000012 USD`, the costs rounded as declared.',
+    what: 'Durations and costs include their unit, such as `412.5ms` and `0.000012 USD`. Costs are rounded as declared.',
     target: withCost({ rounding: 0.000_001 }),
     hooks: records((record) => ({
       ...record,
@@ -125,7 +125,7 @@ export const mustPass = {
     })),
   },
   'costs-in-cents': {
-    what: 'Costs on record are in cents, as text.',
+    what: 'Recorded costs are texts in cents.',
     target: withCost({ per_usd: 100 }),
     hooks: records((record) => ({
       ...record,
@@ -133,7 +133,7 @@ export const mustPass = {
     })),
   },
   'costs-rounded-to-cents': {
-    what: 'Costs on record are rounded to cents, and its target file says so.',
+    what: 'Recorded costs are rounded to cents, as declared in the target file.',
     target: withCost({ rounding: 0.01 }),
     hooks: records((record) => ({
       ...record,
@@ -141,7 +141,7 @@ export const mustPass = {
     })),
   },
   'costs-cut-off': {
-    what: 'Costs on record are cut off after six digits.',
+    what: 'Recorded costs are cut off after six digits.',
     target: withCost({ rounding: 0.000_001 }),
     hooks: records((record) => ({
       ...record,
@@ -149,11 +149,11 @@ export const mustPass = {
     })),
   },
   'costs-come-later': {
-    what: 'A record is complete at once except for its cost, which follows within the declared time.',
+    what: 'A record is complete immediately except for its cost, which follows within the declared time.',
     hooks: records((record) => (isPriced(record) ? record : { ...record, cost_usd: null })),
   },
   'oldest-first': {
-    what: 'The list of records begins with the oldest.',
+    what: 'The list of records begins with the oldest record.',
     hooks: reads({ list: (json) => ({ ...json, data: json.data.toReversed() }) }),
   },
   'a-bare-list': {
@@ -169,23 +169,23 @@ export const mustPass = {
     }),
   },
   'one-record-in-a-wrapper': {
-    what: 'The answer with one record has it under `data`, as a list of one.',
+    what: 'An answer with one record has it under `data` in a list of one item.',
     target: withLog((log) => ({ ...log, record: '/data/0' })),
     hooks: reads({ one: (json) => ({ data: [json], total: 1 }) }),
   },
   'ten-to-a-page': {
-    what: 'A list has the ten newest records, and there is no path for a single one.',
+    what: 'The log has a list of the ten newest records, and no path for a single record.',
     target: withLog(({ one: _, attempts: __, ...log }) => log),
     hooks: reads({ list: (json) => ({ ...json, data: json.data.slice(0, 10), has_more: true }) }),
   },
   'names-nobody-for-failures': {
-    what: 'The record of a failed call names neither provider nor model, because none served it.',
+    what: 'The record of a failed call names no provider or model, because none served the call.',
     hooks: records((record) =>
       record.state === 'failed' ? { ...record, resolved_provider: null, resolved_model: null } : record,
     ),
   },
   'attempts-backwards-without-outcomes': {
-    what: 'Attempts are listed newest first, without their outcome.',
+    what: 'A record lists its attempts newest first, without their outcome.',
     target: withLog((log) => ({
       ...log,
       attempts: { list: '/attempt_log', provider: '/provider', model: '/model' },
@@ -201,7 +201,7 @@ export const mustPass = {
     })),
   },
   'records-what-it-passed-over': {
-    what: 'Skipped targets are on record as `skipped`, as the target file declares.',
+    what: 'Skipped targets are recorded as `skipped`, as declared in the target file.',
     target: withLog((log) => ({ ...log, unsure_outcomes: [...log.unsure_outcomes, 'skipped'] })),
     hooks: records((record) => ({
       ...record,
@@ -211,7 +211,7 @@ export const mustPass = {
     })),
   },
   'names-the-provider-with-the-model-on-record': {
-    what: 'A record names the model with its provider as a prefix, and the provider by its host.',
+    what: 'A record names the model with its provider as a prefix, and the provider by host name.',
     target: (target) => ({
       ...target,
       providers: {
@@ -227,7 +227,7 @@ export const mustPass = {
     })),
   },
   'providers-by-number': {
-    what: 'A record names the provider by its number in the gateway.',
+    what: 'A record names the provider by a number of the gateway.',
     target: (target) => ({
       ...target,
       providers: { openai: { aliases: ['1'] }, groq: { aliases: ['2'] }, anthropic: { aliases: ['3'] } },
@@ -275,7 +275,7 @@ export const mustPass = {
     hooks: late,
   },
   'late-and-without-an-id': {
-    what: 'No answer contains its request id, and records come 1.5 s late, as declared.',
+    what: 'Answers contain no request id, and records appear 1.5 s late, as declared.',
     target: (target) => byPointer()(withLog((log) => ({ ...log, lag_ms: 2_500 }))(target)),
     hooks: {
       ...late,
@@ -285,7 +285,7 @@ export const mustPass = {
     },
   },
   'the-id-of-the-answer': {
-    what: 'The `id` of an answer is the request id; errors have none, and their records are the only new ones.',
+    what: 'The `id` of an answer is the request id. Errors have no id, but their records are the only new ones.',
     target: byPointer('/id'),
     hooks: {
       responseStart: takeId,
@@ -298,7 +298,7 @@ export const mustPass = {
     },
   },
   'the-id-comes-last': {
-    what: 'The request id of a stream is in its last event; a client that disconnects earlier does not get it.',
+    what: 'The request id of a stream is in the last event, so a client that disconnects earlier does not receive it.',
     target: byPointer('/gateway/id'),
     hooks: {
       responseStart: takeId,

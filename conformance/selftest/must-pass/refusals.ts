@@ -12,7 +12,7 @@ const learnsNothing: NonNullable<MustPass['target']> = (target) => {
 
 export const mustPass = {
   'adjusts-and-says-so': {
-    what: 'A refused parameter is left out of a second request, and a header names it.',
+    what: 'A refused parameter is left out of a second request, and a response header names it.',
     target: learnsNothing,
     hooks: {
       async request(wanted, { spend }) {
@@ -30,7 +30,7 @@ export const mustPass = {
     },
   },
   'asks-another-target-with-all-of-it': {
-    what: 'After a refused parameter another provider is asked with it, and accepts it.',
+    what: 'After a provider refuses a parameter, another provider gets the parameter and accepts it.',
     target: learnsNothing,
     hooks: {
       async request(wanted, { spend }) {
@@ -43,14 +43,14 @@ export const mustPass = {
     },
   },
   'refuses-temperatures-itself': {
-    what: 'A call with a temperature is refused before any request, for a reason of the gateway’s own.',
+    what: 'The gateway itself refuses a call with a temperature, without a request to a provider.',
     target: learnsNothing,
     hooks: {
       request: (wanted) => (callIn(wanted)?.temperature === REFUSED ? failWith(400) : undefined),
     },
   },
   'refuses-what-it-learned': {
-    what: 'A call with a parameter that was refused before is refused by the gateway itself, without a request.',
+    what: 'The gateway itself refuses a call with a previously refused parameter, without a request to a provider.',
     hooks: () => {
       const learned = new Set<string>()
       return {
@@ -63,7 +63,7 @@ export const mustPass = {
     },
   },
   'all-is-500': {
-    what: 'Every failure behind the gateway is 500.',
+    what: 'Every failure of a provider becomes a 500.',
     hooks: {
       responseStart(head, { path }) {
         if (path === CHAT && head.status > 500) head.status = 500
@@ -71,7 +71,7 @@ export const mustPass = {
     },
   },
   'unknown-models-are-403': {
-    what: 'An unknown model is 403: this key may not call it.',
+    what: 'An unknown model gets 403, because the key may not call it.',
     hooks: {
       responseStart(head, { path }) {
         if (path === CHAT && head.status === 404) head.status = 403
@@ -103,7 +103,7 @@ export const mustPass = {
     },
   },
   'errors-of-streams-are-events': {
-    what: 'A stream that fails before its first event has an error status, and the error as an event.',
+    what: 'A stream that fails before its first event has an error status and contains the error as an event.',
     hooks: {
       responseStart(head, wanted) {
         if (head.status >= 400 && callIn(wanted)?.stream === true)
@@ -114,7 +114,7 @@ export const mustPass = {
     },
   },
   'adds-its-own-words': {
-    what: 'The provider’s message is inside a sentence of the gateway.',
+    what: "The gateway's error message contains the provider’s message inside a sentence.",
     hooks: {
       body: (body, wanted) =>
         callIn(wanted)
@@ -133,7 +133,7 @@ export const mustPass = {
     },
   },
   'retry-after-as-a-date': {
-    what: 'Retry-After is a date, the other format that HTTP allows.',
+    what: 'The header Retry-After is a date, the second format that HTTP allows.',
     hooks: {
       responseStart({ headers }) {
         const seconds = Number(headers['retry-after'])
@@ -155,7 +155,7 @@ export const mustPass = {
     },
   },
   'hides-the-key-trouble': {
-    what: 'If a provider refuses the gateway’s own key, the client gets 502, because it is not the client’s key.',
+    what: 'If a provider refuses the gateway’s own key, the client gets 502, because the client’s key is valid.',
     hooks: {
       responseStart(head, wanted) {
         if (head.status === 401 && wanted.headers.authorization && callIn(wanted)?.messages)
@@ -164,7 +164,7 @@ export const mustPass = {
     },
   },
   'wrong-keys-are-403': {
-    what: 'A missing key is 401, and one that is not known 403.',
+    what: 'A missing key gets 401, and an unknown key gets 403.',
     hooks: {
       responseStart(head, { headers }) {
         if (head.status === 401 && headers.authorization) head.status = 403
@@ -172,7 +172,7 @@ export const mustPass = {
     },
   },
   'keys-have-roles': {
-    what: 'Neither key may read the routes, and the key for the log may not export it: 403, where an unknown key is 401.',
+    what: "Reading the routes gets 403 with both keys, and exporting the log gets 403 with the log's key. Unknown keys get 401.",
     hooks: {
       responseStart(head, { path, headers }, { env }) {
         if (head.status !== 200) return
@@ -182,7 +182,7 @@ export const mustPass = {
     },
   },
   'leaves-refusing-to-its-provider': {
-    what: 'What is no request goes on to the provider as an empty one, which refuses it; so do two in a row.',
+    what: 'Invalid bodies, even two in a row, are forwarded to the provider as empty requests, which the provider refuses.',
     hooks: {
       async request(wanted, context) {
         if (wanted.method !== 'POST' || wanted.path !== CHAT || callIn(wanted)?.model) return
@@ -192,14 +192,14 @@ export const mustPass = {
     },
   },
   'says-the-query-back': {
-    what: 'A path that is not there is named in the error, query included, to the client that sent it.',
+    what: 'The error for an unknown path repeats the path and query to the client that sent them.',
     hooks: {
       body: (body, { path }) =>
         path.startsWith('/nothing') ? JSON.stringify({ error: { message: `nothing is at ${path}` } }) : body,
     },
   },
   'clients-bring-the-key': {
-    what: 'The client’s key is the provider’s own, and what a provider says of it is passed on to that client.',
+    what: "The client’s key is the provider’s own key, and a provider's message about the key is passed on to the client.",
     target: (target) => {
       const { caller_credentials: _, ...capabilities } = target.capabilities
       const env = { ...target.env, CLIENT_KEY: '{{key.client}}' }
@@ -216,7 +216,7 @@ export const mustPass = {
     },
   },
   'refuses-to-reason': {
-    what: 'A reasoning effort for a model that does not reason is 400, as at OpenAI; nothing is sent.',
+    what: 'A reasoning effort for a model without reasoning gets 400, as at OpenAI, and no request is sent.',
     // The configuration with a budget has no such model, so it declares no budget.
     target: (target) => {
       const { budget: _, ...capabilities } = target.capabilities

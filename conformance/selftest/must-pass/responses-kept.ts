@@ -48,7 +48,7 @@ function keep(body: string, wanted: Wanted): void {
 
 export const mustPass = {
   'sends-whole-conversations': {
-    what: 'A continued response goes to its provider as the whole conversation, which the gateway keeps.',
+    what: 'A continued response goes to its provider as the whole conversation, which the gateway stores.',
     on: ['responses'],
     // The provider does not know which responses were deleted here.
     target: ({ dialects, ...target }) => ({
@@ -58,7 +58,7 @@ export const mustPass = {
     hooks: keepsConversations,
   },
   'closes-on-bad-messages': {
-    what: 'A message that cannot be read closes its WebSocket with 1007 instead of an error.',
+    what: 'An unreadable message closes its WebSocket with 1007 instead of an error.',
     on: ['responses'],
     hooks: {
       request: (wanted) =>
@@ -68,7 +68,7 @@ export const mustPass = {
     },
   },
   'notes-on-the-socket': {
-    what: 'Before its events a response over a WebSocket has a note on the limits of the account, as OpenAI sends one.',
+    what: 'A response over a WebSocket begins with an event about rate limits, as at OpenAI.',
     on: ['responses'],
     hooks: {
       event: (event, index, wanted) =>
@@ -78,7 +78,7 @@ export const mustPass = {
     },
   },
   'failures-are-responses': {
-    what: 'Over a WebSocket a failure is a response that failed, not an error.',
+    what: 'A failure over a WebSocket is a failed response instead of an error.',
     on: ['responses'],
     hooks: {
       event(event, _, wanted) {
@@ -96,7 +96,7 @@ export const mustPass = {
     },
   },
   'gone-is-410': {
-    what: 'A response that was deleted is 410, and DELETE is 204 without a body.',
+    what: 'A deleted response gets 410, and DELETE gets 204 without a body.',
     on: ['responses'],
     hooks: () => {
       const gone = new Set<string>()
@@ -114,7 +114,7 @@ export const mustPass = {
     },
   },
   'a-record-for-the-socket-too': {
-    what: 'The log lists the connection of a WebSocket besides its responses.',
+    what: 'The log lists the connection of a WebSocket in addition to its responses.',
     on: ['responses'],
     hooks: () => {
       const connections: string[] = []

@@ -42,7 +42,7 @@ const ownIdBack = (path: string): string => path.replace('/resp_gw-', '/resp_')
 
 export const mustPass = {
   'responses-without-event-lines': {
-    what: 'Events of responses have no `event:` line; their type is in the data, where clients of responses read it.',
+    what: 'Events of responses have no `event:` line, because clients of responses read the type in the data.',
     on: ['responses'],
     mayWarn: ['DIAL-03'],
     hooks: {
@@ -50,7 +50,7 @@ export const mustPass = {
     },
   },
   'responses-with-ids-and-cr': {
-    what: 'Events of responses have an id, their name behind the data, and lines that end with CR LF.',
+    what: 'Events of responses have an id, their name after the data, and lines that end with CR LF.',
     on: ['responses'],
     mayWarn: ['DIAL-03'],
     hooks: {
@@ -62,7 +62,7 @@ export const mustPass = {
     },
   },
   'text-in-halves': {
-    what: 'Each text delta of responses becomes two, and the events are numbered anew.',
+    what: 'Each text delta of responses is split in two, and the events are renumbered.',
     on: ['responses'],
     mayWarn: ['DIAL-03'],
     hooks: renumbered(isResponses, (json) =>
@@ -72,7 +72,7 @@ export const mustPass = {
     ),
   },
   'queued-first': {
-    what: 'A translated response is queued before it is in progress.',
+    what: 'A translated response has the status queued before in_progress.',
     on: ['responses'],
     hooks: renumbered(here, (json) =>
       json.type === 'response.created'
@@ -89,7 +89,7 @@ export const mustPass = {
     ),
   },
   'alive-between-events': {
-    what: 'Numbered keepalives and unknown events of the gateway come between those of a translated response.',
+    what: 'Numbered keepalives and unknown events of the gateway occur between the events of a translated response.',
     on: ['responses'],
     hooks: renumbered(here, (json) =>
       [
@@ -129,7 +129,7 @@ export const mustPass = {
     },
   },
   'ids-of-the-house': {
-    what: 'Responses and their items have ids of the gateway’s, in every event, and it knows them when they come back.',
+    what: 'The gateway gives responses and their items its own ids in every event, and accepts these ids in requests.',
     on: ['responses'],
     mayWarn: ['DIAL-03', 'DIAL-01'],
     hooks: {
@@ -161,7 +161,7 @@ export const mustPass = {
     },
   },
   'numbers-with-a-point': {
-    what: 'Token counts and indexes of responses are written as 12.0, which is the same JSON number.',
+    what: 'Token counts and indexes of responses are written as 12.0, which is the same JSON number as 12.',
     on: ['responses'],
     mayWarn: ['DIAL-03'],
     hooks: {
@@ -173,12 +173,12 @@ export const mustPass = {
     },
   },
   'refuses-formats-elsewhere': {
-    what: 'A response that should follow a schema is refused where it would be translated.',
+    what: 'A responses call with a schema for the answer is refused if it would need translation.',
     on: ['responses'],
     hooks: { request: refuses(/"json_schema"/, 'This model follows no schema.') },
   },
   'refuses-tools-elsewhere': {
-    what: 'A response with the choice of a tool, or with tools other than functions, is refused where it would be translated.',
+    what: 'A responses call with a tool choice, or with tools other than functions, is refused if it would need translation.',
     on: ['responses'],
     hooks: {
       request: refuses(
@@ -188,7 +188,7 @@ export const mustPass = {
     },
   },
   'arguments-in-one-piece': {
-    what: 'The arguments of a tool call of a translated response come in one delta.',
+    what: 'The arguments of a tool call of a translated response arrive in one delta.',
     on: ['responses'],
     hooks: () => {
       const held = new WeakMap<Wanted, string>()
@@ -206,7 +206,7 @@ export const mustPass = {
     },
   },
   'responses-end-with-done': {
-    what: 'Behind the last event of responses comes `data: [DONE]`, as chat has it; clients of responses skip it.',
+    what: "The last event of responses is followed by chat's `data: [DONE]`, which clients of responses skip.",
     on: ['responses'],
     mayWarn: ['DIAL-03'],
     hooks: {
@@ -217,7 +217,7 @@ export const mustPass = {
     },
   },
   'busy-in-milliseconds-too': {
-    what: 'Beside Retry-After there is retry-after-ms, and the error of a 429 says the time as well.',
+    what: 'A 429 has retry-after-ms in addition to Retry-After, and its error message contains the time.',
     on: ['responses', 'messages'],
     hooks: {
       responseStart({ headers }) {

@@ -4,28 +4,28 @@ import { modelServer } from '../model-server.ts'
 
 export const mustPass = {
   'server-plain': {
-    what: 'The model server of the tests as it is.',
+    what: "The tests' model server runs without changes.",
     profile: 'server',
     start: modelServer(),
   },
   'server-refuses-forms': {
-    what: 'It offers neither tools nor schemas, and says so with a 400.',
+    what: 'The server answers tools and schemas with 400, because it supports neither.',
     profile: 'server',
     start: modelServer({ instead: (_, text) => (/"(json_schema|tools)"/.test(text) ? 400 : null) }),
   },
   'server-knows-no-forms': {
-    what: 'It answers tools and schemas with 501, which is what is not implemented.',
+    what: 'The server answers tools and schemas with 501, because they are not implemented.',
     profile: 'server',
     start: modelServer({ instead: (_, text) => (/"(json_schema|tools)"/.test(text) ? 501 : null) }),
   },
   'server-serves-one-model': {
-    what: 'It has one model, and answers for it whatever name it is called by.',
+    what: 'The server has one model, which it uses for every model name.',
     profile: 'server',
     mayWarn: ['SRV-03', 'SRV-03@messages', 'SRV-03@responses'],
     start: modelServer({ takesAnyModel: true }),
   },
   'server-ends-early': {
-    what: 'The model ends by itself after three tokens, so that no limit is reached.',
+    what: 'The model ends by itself after three tokens, so that it never reaches a limit.',
     profile: 'server',
     start: modelServer({
       said: (said) => {
@@ -37,7 +37,7 @@ export const mustPass = {
     }),
   },
   'server-ends-with-the-limit': {
-    what: 'The model ends by itself with the last token that it was allowed, and says that it ended.',
+    what: 'The model ends by itself with its last allowed token, and reports a normal end.',
     profile: 'server',
     start: modelServer({
       said: (said) => {
@@ -46,7 +46,7 @@ export const mustPass = {
     }),
   },
   'server-says-nothing': {
-    what: 'The model ends before its first word: an empty text of no tokens.',
+    what: 'The model ends before its first word, with an empty text and 0 tokens.',
     profile: 'server',
     start: modelServer({
       said: (said) => {
@@ -58,7 +58,7 @@ export const mustPass = {
     }),
   },
   'server-is-cut-within-arguments': {
-    what: 'A small model is wordy within arguments and JSON, and reaches the limit before their end.',
+    what: 'A small model writes long arguments and JSON, and reaches the limit before their end.',
     profile: 'server',
     start: modelServer({
       said: (said) => {
@@ -71,7 +71,7 @@ export const mustPass = {
     }),
   },
   'server-adds-members': {
-    what: 'Answers and events have more members than the dialect knows.',
+    what: 'Answers and events have more members than the dialect defines.',
     profile: 'server',
     start: modelServer({
       body: (json) => ({ ...json, timings: { predicted_ms: 1.5 }, system_fingerprint: 'b1' }),
@@ -79,14 +79,14 @@ export const mustPass = {
     }),
   },
   'server-comments': {
-    what: 'Streams begin with a comment and have more of them between their events.',
+    what: 'Streams begin with a comment, and have further comments between events.',
     profile: 'server',
     start: modelServer({
       events: (events) => [': hello', ...events.flatMap((event) => [event, ': still here'])],
     }),
   },
   'server-lists-an-alias': {
-    what: 'The list has the name of the file, and the model is called by a shorter one.',
+    what: "The model list has the file's name, but calls use a shorter name of the model.",
     profile: 'server',
     mayWarn: ['SRV-09'],
     start: modelServer({
@@ -95,7 +95,7 @@ export const mustPass = {
     }),
   },
   'server-writes-no-base64': {
-    what: 'Vectors are lists of numbers, whatever encoding is asked for; the official clients read both.',
+    what: 'Vectors are always lists of numbers, even if the request asks for base64. The official clients read both.',
     profile: 'server',
     start: modelServer({
       body: (json, path) =>

@@ -30,7 +30,7 @@ const heldOf = new WeakMap<Wanted, string>()
 
 export const mustPass = {
   'repeats-tool-ids': {
-    what: 'Id and name of a tool call are in each of its deltas; clients replace them with the same values.',
+    what: 'Each delta of a tool call contains its id and name, which clients replace with the same values.',
     hooks: {
       event: (event, _, wanted) =>
         changeEvent(event, (json) => {
@@ -47,7 +47,7 @@ export const mustPass = {
     },
   },
   'usage-with-the-finish': {
-    what: 'Usage comes with the finish reason, not in a separate chunk.',
+    what: 'Usage is in the chunk with the finish reason instead of a separate chunk.',
     hooks: {
       event(event, _, wanted) {
         const held = heldOf.get(wanted)
@@ -65,11 +65,11 @@ export const mustPass = {
     },
   },
   'cuts-texts-otherwise': {
-    what: 'One text delta becomes two.',
+    what: 'Each text delta is split in two.',
     hooks: { event: (event) => recut(event) },
   },
   'empty-deltas': {
-    what: 'There are deltas without text between the others.',
+    what: 'Streams have deltas without text between the other deltas.',
     hooks: {
       event: (event) =>
         /"content":\s*"[^"]/.test(event)
@@ -102,22 +102,22 @@ export const mustPass = {
     hooks: { event: (event) => [event.replace(/\r?\n/g, '\r\n')] },
   },
   'names-its-events': {
-    what: 'Events have an id and the default name, which makes no difference to a client.',
+    what: 'Events have an id and the default name, which clients ignore.',
     hooks: {
       event: (event, index) =>
         event.startsWith('data:') ? [`id: ${index}\nevent: message\n${event}`] : [event],
     },
   },
   pings: {
-    what: 'A comment precedes each event, so that no proxy considers the stream dead.',
+    what: 'A comment precedes each event, so that proxies do not close the stream.',
     hooks: { event: (event) => [': still here\n\n', event] },
   },
   'spaces-around-the-end': {
-    what: 'There are spaces around [DONE].',
+    what: 'Streams have spaces around [DONE].',
     hooks: { event: (event) => [event.replace(/^data: ?\[DONE\]/m, 'data:  [DONE] ')] },
   },
   'streams-slowly': {
-    what: 'A stream has 300 events a second, whatever the provider’s pace.',
+    what: 'A stream has 300 events per second, independent of the provider’s pace.',
     hooks: {
       async event(event) {
         await sleep(3)
@@ -126,7 +126,7 @@ export const mustPass = {
     },
   },
   'drains-for-billing': {
-    what: 'When the client has disconnected, the provider’s stream is read to its end, because it is paid for.',
+    what: 'The gateway reads the provider’s stream to its end after the client has disconnected, because it is paid for.',
     mayWarn: ['FLOW-05'],
     // The reference behind these hooks does not notice that the client left, so its log cannot show it.
     target: (target) => {

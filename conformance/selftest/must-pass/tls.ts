@@ -98,12 +98,12 @@ const hedging: InProcess['start'] = async (directory, env) => {
 
 export const mustPass = {
   'behind-tls': {
-    what: 'The gateway speaks only TLS, with a certificate from its own authority, as declared.',
+    what: 'The gateway accepts only TLS, with a certificate from its own authority, as declared.',
     target: (target) => ({ ...target, base_url: 'https://127.0.0.1:{{port}}', ca: '{{dir}}/ca.pem' }),
     start: behindTls,
   },
   'asks-twice-when-slow': {
-    what: 'If a provider sends nothing for 1.2 s, it is called a second time; the first answer wins, the other is cancelled.',
+    what: 'If a provider sends nothing for 1.2 s, the gateway calls it a second time, uses the first answer and cancels the other request.',
     start: hedging,
   },
 } satisfies Record<string, MustPass>

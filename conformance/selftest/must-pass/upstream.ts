@@ -3,7 +3,7 @@ import { changeJson, type MustPass, onCall } from '../gateway.ts'
 
 export const mustPass = {
   'is-two-years-old': {
-    what: 'It leaves out the fields that OpenAI added of late, and the Retry-After of a provider: both are advice.',
+    what: "The gateway leaves out OpenAI's recent fields and a provider's Retry-After, because both are only recommended.",
     mayWarn: ['ROUTE-05', 'ROUTE-06', 'FAIL-04', 'RSP-09', 'MSG-13'],
     hooks: {
       request: onCall(({ prompt_cache_key: _, safety_identifier: __, store: ___, ...rest }) => rest),
@@ -13,7 +13,7 @@ export const mustPass = {
     },
   },
   'tries-its-key-with-nothing': {
-    what: 'At its start and with each reading of the models, it shows its key with an empty request: the 400 costs nothing.',
+    what: 'At start-up and at each read of the models, the gateway tests its key with an empty request. The resulting 400 costs nothing.',
     mayWarn: ['PURE-03'],
     hooks: {
       started: ({ spend }) => void spend({ messages: undefined }).catch(() => {}),
@@ -23,7 +23,7 @@ export const mustPass = {
     },
   },
   'speaks-in-older-words': {
-    what: 'The provider gets the older name of the token limit, a string for a list of one, no defaults, one more field.',
+    what: 'The provider receives the older name of the token limit, a string instead of a list of one, no defaults, and one more field.',
     hooks: {
       upstream: {
         request(wanted) {
@@ -49,7 +49,7 @@ export const mustPass = {
     },
   },
   'drops-null-members': {
-    what: 'Fields of a request that are null are left out.',
+    what: 'The gateway leaves out fields of a request that are null.',
     hooks: {
       upstream: {
         request(wanted) {
@@ -70,7 +70,7 @@ export const mustPass = {
     },
   },
   'has-an-old-key-too': {
-    what: 'Of the two keys for a provider one is refused with 401; the same request then goes out with the other.',
+    what: "A provider refuses one of the gateway's two keys with 401, and the gateway repeats the request with the other key.",
     // The gateway behind this hook does not see the first request.
     target: ({ observability, ...target }) => {
       const { attempts: _, ...log } = observability.log!
@@ -108,15 +108,15 @@ export const mustPass = {
     },
   },
   'any-order': {
-    what: 'Targets are tried in any order.',
+    what: 'The gateway tries targets in any order.',
     hooks: { config: (text) => text.replace('\n  auto:\n', '$&    strategy: random\n') },
   },
   'in-turns': {
-    what: 'The targets take turns.',
+    what: 'The gateway rotates through the targets.',
     hooks: { config: (text) => text.replace('\n  auto:\n', '$&    strategy: round-robin\n') },
   },
   'two-deployments': {
-    what: 'A route has one model twice, at two deployments of one provider.',
+    what: 'A route contains one model twice, at two deployments of one provider.',
     target: (target) => ({
       ...target,
       providers: { ...target.providers, openai: { aliases: ['openai-west'] } },

@@ -54,7 +54,7 @@ const portIn = (directory: string): number =>
 
 export const mustPass = {
   'answers-as-http-1.0': {
-    what: 'The end of the connection is the end of the body, as in HTTP/1.0.',
+    what: 'A body ends with its connection, as in HTTP/1.0.',
     hooks: {
       responseStart({ headers }) {
         delete headers['content-length']
@@ -72,32 +72,32 @@ export const mustPass = {
     },
   },
   compresses: {
-    what: 'Everything is compressed with gzip, streams too, event by event.',
+    what: 'All answers are compressed with gzip, including streams, event by event.',
     mayWarn: ['FLOW-10'],
     start: compressing(['gzip', gzip]),
   },
   'compresses-with-brotli': {
-    what: 'Everything is compressed with Brotli, streams too, event by event.',
+    what: 'All answers are compressed with Brotli, including streams, event by event.',
     mayWarn: ['FLOW-10'],
     start: compressing(['br', brotli]),
   },
   'compresses-with-zstd': {
-    what: 'Everything is compressed with Zstandard, streams too, event by event.',
+    what: 'All answers are compressed with Zstandard, including streams, event by event.',
     mayWarn: ['FLOW-10'],
     start: compressing(['zstd', zstd]),
   },
   'deflates-without-a-wrapper': {
-    what: 'Everything is deflated without the wrapper of zlib, as some servers do; clients read both.',
+    what: 'All answers are deflated without the zlib wrapper, as in some servers. Clients read both forms.',
     mayWarn: ['FLOW-10'],
     start: compressing(['deflate', rawDeflate]),
   },
   'compresses-twice': {
-    what: 'Everything is compressed with Brotli and then with gzip, and `content-encoding` lists both.',
+    what: 'All answers are compressed with Brotli and then with gzip, and `content-encoding` lists both.',
     mayWarn: ['FLOW-10'],
     start: compressing(['br , GZip', brotli, gzip]),
   },
   'adds-headers': {
-    what: 'Answers have headers added by the gateway, one of them twice.',
+    what: 'The gateway adds headers to answers, one of them twice.',
     hooks: {
       responseStart({ headers }) {
         headers.server = 'another'
@@ -117,7 +117,7 @@ export const mustPass = {
     },
   },
   'no-head': {
-    what: 'Read paths accept only GET: HEAD and OPTIONS are 405.',
+    what: 'Read paths accept only GET, and answer HEAD and OPTIONS with 405.',
     hooks: {
       request: ({ method }) =>
         method === 'HEAD' || method === 'OPTIONS'
@@ -126,7 +126,7 @@ export const mustPass = {
     },
   },
   redirects: {
-    what: 'A read path without a slash at its end redirects to the one with it, query included.',
+    what: 'A read path without a final slash redirects to the path with the slash, including the query.',
     hooks: {
       request(wanted) {
         const [path, query] = wanted.path.split('?') as [string, string?]
@@ -141,7 +141,7 @@ export const mustPass = {
     },
   },
   slow: {
-    what: 'Every request waits 600 ms before it is handled.',
+    what: 'The gateway waits 600 ms before it handles a request.',
     hooks: {
       async request() {
         await sleep(600)
