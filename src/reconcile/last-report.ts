@@ -15,22 +15,22 @@ const MAX_BYTES = 2 ** 20
 const usd = z.number().nullable()
 
 export const billComparison = z.strictObject({
-  report: z.string().describe('whose report it was'),
-  provider: z.string().describe('the provider of the configuration that it was compared with'),
+  report: z.string().describe('origin of the report'),
+  provider: z.string().describe('compared provider of the configuration'),
   compared_at: z.iso.datetime(),
   since: z.iso.date(),
-  until: z.iso.date().describe('not included'),
-  lines: z.int().nonnegative().describe('lines by day and model that were compared'),
+  until: z.iso.date().describe('end of the range, excluded'),
+  lines: z.int().nonnegative().describe('number of compared lines, by day and model'),
   equal: z.int().nonnegative(),
-  problems: z.array(z.string()).describe('what could not be compared, and why'),
+  problems: z.array(z.string()).describe('lines that could not be compared, with the reason'),
   differences: z
     .array(
       z.strictObject({
         day: z.string(),
         model: z.string(),
         verdict: z.enum(['only_there', 'only_here', 'differs']),
-        here_usd: usd.describe('on record'),
-        there_usd: usd.describe('at the provider'),
+        here_usd: usd.describe('cost in the record'),
+        there_usd: usd.describe('cost at the provider'),
         likely: z.string().nullable(),
       }),
     )

@@ -49,7 +49,7 @@ export const errorSchema = z.strictObject({
     details: z
       .looseObject({ error_code: z.string() })
       .optional()
-      .describe('For programs: of a thread that cannot be continued, or not be held.'),
+      .describe('Details for programs, for a thread that cannot be continued or stored.'),
   }),
   request_id: z.string(),
 })
