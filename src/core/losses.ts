@@ -23,7 +23,8 @@ export const LOSSES = {
   metadata: 'Labels of the request, and its user.',
   service_tier: 'The speed and the place at which the provider serves the call.',
   store: 'The request to store the answer at the provider, or to continue a stored answer.',
-  thread: 'The conversation’s storage at the provider; the client sends the whole conversation again with the next turn.',
+  thread:
+    'The conversation’s storage at the provider; the client sends the whole conversation again with the next turn.',
   prompt_cache: 'The key and the lifetime of the provider’s prompt cache.',
   safety_identifier: 'The user’s identifier at the provider.',
   'sampling.top_k': 'A limit to the k likeliest tokens.',
