@@ -49,60 +49,67 @@ const cost = z.strictObject({
             ...rates,
           })
           .optional()
-          .describe('Other prices for a call with more input than this, for all of its tokens.'),
+          .describe(
+            'Other prices for calls with long inputs. They apply to all tokens of a call with more input than `tokens`.',
+          ),
         service_tier: factors('the tier that served the call'),
-        speed: factors('the speed at which it was served'),
-        region: factors('the region in which it was served'),
+        speed: factors('the speed that served the call'),
+        region: factors('the region that served the call'),
         web_search: usd.optional().describe('US dollars for one search by the provider.'),
       }),
     )
     .describe(
-      'The prices that the gateway was given, or has for these models: provider/model of the mock -> US dollars per million tokens. What is left out here is not asked for.',
+      'The prices that the gateway was given, or has for these models: provider/model of the mock -> US dollars per million tokens. Prices that are left out are not tested.',
     ),
   reported: z
     .strictObject({ model: z.string().describe('The id to call.') })
     .optional()
-    .describe('The gateway records what a provider itself says that a call cost, as OpenRouter does.'),
+    .describe('The gateway records the cost that a provider itself reports, such as OpenRouter.'),
 })
 export type ModelPrice = z.output<typeof cost>['prices'][string]
 
 const log = z.strictObject({
   path: z.string().describe('Read path of the list, newest first; a full URL if it is outside base_url.'),
   body: z.unknown().optional().describe('If the list is requested with POST: the body, sent as JSON.'),
-  list: pointer.describe('Where the array is in the answer.'),
+  list: pointer.describe('The array in the answer.'),
   one: z.string().optional().describe('Read path of one record; {id} is the request id of the answer.'),
-  record: at('Where the record is in the answer to `one`; if omitted, the answer is the record.'),
+  record: at('The record in the answer to `one`; if omitted, the answer is the record.'),
   fields: z
     .strictObject({
       id: pointer.describe('The request id.'),
       requested_model: at('The requested model id.'),
       provider: at('The provider that served the call.'),
       model: at('The model that served the call, by its provider’s name for it.'),
-      strategy: at('How the target was chosen.'),
+      strategy: at('The strategy that chose the target.'),
       session: at('The session of the call.'),
-      latency: at('How long the call took.'),
+      latency: at('The duration of the call.'),
       input_tokens: at('Input tokens.'),
       output_tokens: at('Output tokens.'),
-      cost: at('What the call cost.'),
+      cost: at('The cost of the call.'),
       state: at('The state of the call; see `completed` and `failed`.'),
-      error: at('The error. If a record has one, its call did not complete, whatever its state.'),
+      error: at(
+        'The error. A call with an error in its record did not complete, even if its state says otherwise.',
+      ),
     })
-    .describe('Where each value is in a record.'),
+    .describe('The places of values in a record.'),
   attempts: z
     .strictObject({
-      list: pointer.describe('Where the array is in the record.'),
+      list: pointer.describe('The array in the record.'),
       provider: pointer.describe('In an attempt: the provider.'),
       model: pointer.describe('In an attempt: the model.'),
       outcome: at('In an attempt: how it ended.'),
     })
     .optional()
-    .describe('Where the record of a call lists its attempts.'),
+    .describe('The attempts in the record of a call.'),
   unsure_outcomes: z
     .array(z.string())
     .default([])
     .describe('Outcomes of attempts that may not have reached a provider.'),
-  completed: z.array(z.string()).default([]).describe('Values of `state` that mean: completed successfully.'),
-  failed: z.array(z.string()).default([]).describe('Values of `state` that mean: failed.'),
+  completed: z
+    .array(z.string())
+    .default([])
+    .describe('Values of `state` for a call that completed successfully.'),
+  failed: z.array(z.string()).default([]).describe('Values of `state` for a call that failed.'),
   cost: cost
     .optional()
     .describe('The gateway records costs: the unit and rounding of `fields.cost`, and the prices.'),
@@ -114,7 +121,9 @@ const log = z.strictObject({
   holds_content: z
     .boolean()
     .default(false)
-    .describe('It is a store of traces, which shows prompts and answers by design: LOG-12 does not apply.'),
+    .describe(
+      'true: the log is a store of traces, which shows prompts and answers by design. LOG-12 then does not apply.',
+    ),
 })
 
 /** Request to the gateway's own management interface. */
@@ -156,7 +165,7 @@ const models = z.strictObject({
   call: z
     .string()
     .optional()
-    .describe('The id to call when any will do; if omitted, the first of the others.'),
+    .describe('The id for calls that can use any model. Default: the first of the other ids.'),
   logical: z
     .array(
       z.strictObject({
@@ -164,7 +173,7 @@ const models = z.strictObject({
         targets: z
           .array(served.omit({ id: true }))
           .min(1)
-          .describe('Where it may go; if there is an order, the first is tried first.'),
+          .describe('The possible targets. If they have an order, the first target is tried first.'),
       }),
     )
     .default([])
@@ -174,12 +183,14 @@ const models = z.strictObject({
 
 /** Dialect served in addition to chat. */
 const furtherDialect = z.strictObject({
-  models: models.optional().describe('What can be called there, if it is not the same as for chat.'),
+  models: models
+    .optional()
+    .describe('The ids that can be called in this dialect, if they differ from those of chat.'),
 })
 
 const fields = z.strictObject({
   name: z.string().describe('The name of the gateway in reports.'),
-  homepage: z.string().optional().describe('Where to read about it.'),
+  homepage: z.string().optional().describe('A page about the gateway.'),
   version: z.string().optional().describe('The tested version, for the report.'),
   note: z.string().optional().describe('A note for readers of the report.'),
 
@@ -193,13 +204,17 @@ const fields = z.strictObject({
           command: z
             .array(z.string())
             .min(1)
-            .describe('Program and arguments. Run in a new directory, stopped with SIGTERM.'),
+            .describe(
+              'Program and arguments. The program runs in a new directory and is stopped with SIGTERM.',
+            ),
         })
         .meta({ title: 'a command' }),
       z
         .strictObject({
-          image: z.string().describe('Run in a container, which contains `{{dir}}`.'),
-          port: z.int().describe('Where the image listens.'),
+          image: z
+            .string()
+            .describe('An image that is run in a container. The container contains `{{dir}}`.'),
+          port: z.int().describe('The port on which the image listens.'),
           command: z.array(z.string()).optional().describe('Replaces the image’s own command.'),
         })
         .meta({ title: 'an image' }),
@@ -207,10 +222,10 @@ const fields = z.strictObject({
         .strictObject({ inproc: z.string().describe('A module below conformance/ in this package.') })
         .meta({ title: 'a module' }),
     ])
-    .describe('How the gateway is started.'),
+    .describe('The way to start the gateway.'),
   base_url: address
     .default('http://127.0.0.1:{{port}}')
-    .describe('The address that requests begin with, without /v1.'),
+    .describe('The beginning of the address of all requests, without /v1.'),
   key_env: z
     .string()
     .optional()
@@ -219,7 +234,7 @@ const fields = z.strictObject({
     .string()
     .regex(/^[\w-]+$/, 'expected the name of a header, such as x-api-key')
     .default('authorization')
-    .describe('The header that carries a key; in `authorization`, `Bearer ` is put before it.'),
+    .describe('The header for the key; in `authorization`, `Bearer ` is put before the key.'),
   keys: z
     .strictObject({
       client: z.string().describe('The key for calls.'),
@@ -233,7 +248,7 @@ const fields = z.strictObject({
     .record(z.string(), z.string())
     .default({})
     .describe(
-      'Its environment, in addition to PATH, HOME and LANG. `{{env.NAME}}` is a variable of the suite’s own environment.',
+      'Environment of the gateway, in addition to PATH, HOME and LANG. `{{env.NAME}}` is a variable of the suite’s own environment.',
     ),
   files: z
     .record(z.string(), z.string())
@@ -243,13 +258,13 @@ const fields = z.strictObject({
     .int()
     .min(1)
     .default(1)
-    .describe('How many instances are tested at the same time, each with its own mock.'),
+    .describe('Number of instances that are tested at the same time, each with its own mock.'),
   mock_port: z
     .int()
     .min(0)
     .max(65_535)
     .default(0)
-    .describe('The port of the mock, for gateways that were pointed at it beforehand; 0 means a free port.'),
+    .describe('The port of the mock, for gateways that were configured beforehand; 0 means a free port.'),
   mock_host: z
     .string()
     .default('127.0.0.1')
@@ -267,24 +282,21 @@ const fields = z.strictObject({
     .string()
     .optional()
     .describe(
-      'A file with the authority of its certificate, if it uses TLS with a private one; `{{dir}}` is its directory.',
+      'A file with the certificate authority of the gateway, if it uses TLS with a private authority; `{{dir}}` is the directory of the gateway.',
     ),
   headers: z
     .record(z.string(), z.string())
     .default({})
-    .describe('Headers for every request, for gateways whose clients name the provider.'),
+    .describe('Headers for every request, for gateways that need the name of the provider.'),
   ready: z
     .strictObject({
-      path: z.string().describe('The path that is requested until it answers.'),
-      status: z.int().default(200).describe('The status that means: ready.'),
-      timeout_ms: z.number().default(30_000).describe('How long this may take, ms.'),
-      settle_ms: z
-        .number()
-        .default(0)
-        .describe('How long to wait after the setup, if it takes effect late, ms.'),
+      path: z.string().describe('The path that is requested until it gives this status.'),
+      status: z.int().default(200).describe('The status of a ready gateway.'),
+      timeout_ms: z.number().default(30_000).describe('Maximum time until the gateway is ready, ms.'),
+      settle_ms: z.number().default(0).describe('Time to wait after the setup, if it takes effect late, ms.'),
     })
     .prefault({ path: '/v1/models' })
-    .describe('When the gateway is ready for calls.'),
+    .describe('The readiness check of the gateway.'),
   setup: z
     .array(
       step.extend({
@@ -292,7 +304,7 @@ const fields = z.strictObject({
           .record(z.string(), pointer)
           .default({})
           .describe(
-            'Variables for later requests and the rest of this file: name -> where the value is in the answer.',
+            'Variables for later requests and the rest of this file: name -> JSON pointer to the value in the answer.',
           ),
         keep_headers: z
           .record(z.string(), z.string())
@@ -315,11 +327,14 @@ const fields = z.strictObject({
     .record(
       z.string(),
       z.strictObject({
-        aliases: z.array(z.string()).default([]).describe('Its other names in headers and records.'),
+        aliases: z
+          .array(z.string())
+          .default([])
+          .describe('Other names of the provider in headers and records.'),
       }),
     )
     .describe('Providers of the mock, and the gateway’s names for them.'),
-  models: models.describe('What can be called, and where it goes.'),
+  models: models.describe('The ids that can be called, with their targets.'),
   dialects: z
     .strictObject({
       chat: z
@@ -331,7 +346,7 @@ const fields = z.strictObject({
           counts: z
             .boolean()
             .default(false)
-            .describe('It counts the tokens of a request, `/v1/messages/count_tokens`.'),
+            .describe('true: the gateway counts the tokens of a request, `/v1/messages/count_tokens`.'),
         })
         .describe('Calls from Anthropic’s clients, `/v1/messages`.'),
       gemini: furtherDialect.describe('Calls from Google’s clients, `/v1beta/models/MODEL:generateContent`.'),
@@ -340,7 +355,7 @@ const fields = z.strictObject({
           websocket: z
             .boolean()
             .default(false)
-            .describe('It answers over a WebSocket at `/v1/responses`, too, as OpenAI does.'),
+            .describe('true: the gateway also answers over a WebSocket at `/v1/responses`, like OpenAI.'),
           continues: z
             .boolean()
             .default(false)
@@ -357,7 +372,7 @@ const fields = z.strictObject({
     .partial()
     .default({})
     .describe(
-      'What the gateway serves besides chat completions, or instead of them; the checks run on each.',
+      'Dialects that the gateway serves in addition to chat completions, or instead of them. The checks run in each dialect.',
     ),
   observability: z
     .strictObject({
@@ -371,12 +386,12 @@ const fields = z.strictObject({
         .prefault({})
         .describe('Response headers of a call.'),
       request_id_pointer: at(
-        'Where the request id is in the body of an answer, or in one of the events of a stream, if no header has it. If it is in neither, the suite takes the only record that is new in the log since the call.',
+        'The request id in the body of an answer, or in one of the events of a stream, if no header has it. If the id is in neither, the suite uses the only new record in the log since the call.',
       ),
-      log: log.optional().describe('A log that can be read for one call or for the newest ones.'),
+      log: log.optional().describe('A log that can be read for one call or for the newest calls.'),
     })
     .prefault({})
-    .describe('Where the gateway reports the route.'),
+    .describe('The places where the gateway reports the route.'),
   capabilities: z
     .strictObject({
       read_paths: z
@@ -387,11 +402,11 @@ const fields = z.strictObject({
       resolve: z
         .strictObject({
           path: z.string().describe('The path; {model} is replaced by the model id.'),
-          provider: pointer.describe('Where the provider is in the answer.'),
-          model: pointer.describe('Where the model is in the answer.'),
+          provider: pointer.describe('The provider in the answer.'),
+          model: pointer.describe('The model in the answer.'),
         })
         .optional()
-        .describe('A read path that tells where a call would go.'),
+        .describe('A read path that shows where a call would go.'),
       fallback_statuses: z
         .array(z.int())
         .default([])
@@ -405,7 +420,7 @@ const fields = z.strictObject({
             ),
         })
         .optional()
-        .describe('A missing or wrong key is refused.'),
+        .describe('The gateway refuses a missing or wrong key.'),
       time_outs: z
         .strictObject({
           connect_ms: z.number().describe('Until the connection to a provider is made.'),
@@ -416,7 +431,7 @@ const fields = z.strictObject({
         .partial()
         .optional()
         .describe(
-          'How long the gateway waits for a provider, ms; a variant named `time-outs` may have these instead of `files`.',
+          'Time-outs of the gateway for providers, ms. A variant named `time-outs` may have them instead of `files`.',
         ),
       session: z
         .strictObject({ header: z.string().describe('The request header that names the session.') })
@@ -427,7 +442,7 @@ const fields = z.strictObject({
         .default(false)
         .describe('The gateway can be stopped and restarted on the same data.'),
       cache: z
-        .strictObject({ model: z.string().describe('An id whose answers are cached.') })
+        .strictObject({ model: z.string().describe('An id with cached answers.') })
         .optional()
         .describe('The gateway caches answers.'),
       budget: z
@@ -437,7 +452,7 @@ const fields = z.strictObject({
             .int()
             .nonnegative()
             .describe(
-              'How many calls its documentation says that may go beyond the budget if many come at once.',
+              'Number of calls by which simultaneous calls may exceed the budget, according to the documentation of the gateway.',
             ),
         })
         .optional()
@@ -449,7 +464,10 @@ const fields = z.strictObject({
             .describe(
               'An id of the variant. Its provider gets every parameter of a call until it refuses one.',
             ),
-          over_restarts: z.boolean().default(false).describe('A restart forgets nothing.'),
+          over_restarts: z
+            .boolean()
+            .default(false)
+            .describe('true: the gateway remembers refusals after a restart.'),
           within_ms: z
             .number()
             .nonnegative()
@@ -466,7 +484,7 @@ const fields = z.strictObject({
             .string()
             .describe('An id of the variant: first the provider with the caller’s credential, then another.'),
           provider: z.string().describe('The provider of the mock that gets the caller’s credential.'),
-          key_header: z.string().describe('The header in which the gateway’s own key comes beside it.'),
+          key_header: z.string().describe('The header for the gateway’s own key in such a call.'),
         })
         .optional()
         .describe(
@@ -488,11 +506,11 @@ const fields = z.strictObject({
           endpoints: z
             .array(z.enum(['audio', 'moderations', 'files', 'batches']))
             .min(1)
-            .describe('Those of OpenAI that it relays to the mock’s provider `openai`.'),
+            .describe('Endpoints of OpenAI that the gateway relays to the mock’s provider `openai`.'),
         })
         .optional()
         .describe(
-          'The gateway relays endpoints that it does not understand; in a variant named `passthrough` they are open.',
+          'The gateway relays endpoints that it does not parse. A variant named `passthrough` opens them.',
         ),
       window: z
         .int()
@@ -503,14 +521,18 @@ const fields = z.strictObject({
         .number()
         .nonnegative()
         .default(30_000)
-        .describe('How often the gateway checks its providers by itself, ms; 0 for never.'),
+        .describe('Interval at which the gateway checks its providers by itself, ms; 0 for never.'),
       background: z
         .array(background)
         .default([])
         .describe(
-          'Inferences that the gateway makes by itself: they are accounted for, but do not excuse spending on reads.',
+          'Inferences that the gateway makes by itself. They are explained by this declaration, but do not excuse spending on reads.',
         ),
-      cooldown_ms: z.number().nonnegative().default(0).describe('How long a failed target is skipped, ms.'),
+      cooldown_ms: z
+        .number()
+        .nonnegative()
+        .default(0)
+        .describe('Time for which a failed target is skipped, ms.'),
       retry_delay_ms: z
         .number()
         .nonnegative()
@@ -518,12 +540,12 @@ const fields = z.strictObject({
         .describe('Maximum time after which a failed request to a provider is sent again, ms.'),
     })
     .prefault({})
-    .describe('What the gateway promises. Anything that is not declared is not tested.'),
+    .describe('Promises of the gateway. Undeclared capabilities are not tested.'),
   sealed: z
     .boolean()
     .default(false)
     .describe(
-      'Its network reaches only the mock, so that no call can go elsewhere unseen. For an image, the suite makes such a network.',
+      'true: the network of the gateway reaches only the mock, so that no call can go elsewhere unnoticed. For an image, the suite makes this network.',
     ),
   variants: z
     .record(
@@ -573,7 +595,7 @@ export function targetJsonSchema(): JsonSchema {
   const base = z
     .string()
     .optional()
-    .describe('Another target file, which provides everything that this one does not set.')
+    .describe('Another target file, which provides all settings that are missing in this file.')
   const { required, ...schema } = z.toJSONSchema(fields.extend({ extends: base }), {
     io: 'input',
   }) as JsonSchema

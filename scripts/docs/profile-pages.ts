@@ -40,7 +40,7 @@ export function profilesIndex(requirements: Requirements): string {
   return [
     '# The requirements, by profile',
     '',
-    'What a gateway or a model server must do, in documents that favour none. A profile is a list of requirements for one purpose; a run of the suite is a run of one profile under one set.',
+    'These documents list the requirements for a gateway or a model server, and favour no product. A profile is a list of requirements for one purpose. A run of the suite is a run of one profile with one set.',
     '',
     ...PUBLIC_PROFILES.map(
       (name) => `- [\`${name}\`](../../conformance/profiles/${name}.yaml): ${readProfile(name).about.trim()}`,
@@ -50,9 +50,9 @@ export function profilesIndex(requirements: Requirements): string {
     '',
     '## Versions',
     '',
-    'A set is frozen when the suite is released. A requirement is never changed so that it asks for more, and its id is never used again; what would ask for more gets an id of its own and counts from the next set on. Set 5.0 is frozen with release 1.0.0-rc.1 and gains nothing more, so that a report of today says the same as one of next year.',
+    'A set is frozen when the suite is released. A requirement is never changed so that it demands more, and its id is never reused. A stricter requirement gets its own id and counts from the next set on. Set 5.0 is frozen with release 1.0.0-rc.1 and will get no further requirements, so that a report of today means the same as a report of next year.',
     '',
-    'A requirement enters a set when a wrong gateway fails each of its findings, an unusual but right one passes, and it was run against gateways of others, with each failure read in its transcript. Until then it runs and is reported as not scored.',
+    'A requirement enters a set under three conditions: a wrong gateway fails each of its findings, an unusual but right gateway passes, and it was run against gateways of others, with each failure read in its transcript. Until then the requirement runs and is reported as not scored.',
     '',
     '| set | requirements that came with it |',
     '|---|---|',
@@ -61,7 +61,7 @@ export function profilesIndex(requirements: Requirements): string {
     '',
     '## Propose a change',
     '',
-    'Open an issue or a pull request with the sentence, whom it binds, why it matters, and where it comes from: a specification, or what a client was seen to need. A proposal is taken up with a check that a wrong gateway fails and an unusual but right one passes. Whoever maintains a gateway that a requirement judges wrongly should say so: doubt counts for the gateway, and a requirement that only one design can meet is a mistake.',
+    'Open an issue or a pull request with the sentence, the gateways that it binds, the reason why it matters, and its source: a specification, or an observed need of a client. A proposal is accepted with a check that a wrong gateway fails and an unusual but right gateway passes. If a requirement judges your gateway wrongly, please say so: doubt counts for the gateway, and a requirement that only one design can meet is a mistake.',
     '',
   ].join('\n')
 }
@@ -101,11 +101,11 @@ export function profilePage(name: Profile, requirements: Requirements): string {
     ...(live
       ? [
           '',
-          'There is no mock behind the target: a run makes real calls, says how many first, and needs `--live`.',
+          'There is no mock behind the target: a run first says how many calls it makes, makes real calls, and needs `--live`.',
         ]
       : []),
     '',
-    '*Needs* is what a target file must declare for the row to apply. A row counts from its set on; before that, and in `next`, it runs and is reported as not scored. Sets are frozen: `--set 4.0` asks for those of set 4.0, whatever came later.',
+    '*Needs* names the declarations of a target file without which a row does not apply. A row counts from its set on. Before its set, and in `next`, the row runs and is reported as not scored. Sets are frozen: `--set 4.0` selects the rows of set 4.0, without later rows.',
     '',
     `| ${head.join(' | ')} |`,
     `|${head.map(() => '---|').join('')}`,

@@ -6,7 +6,7 @@ const HEAD = `# Target files
 
 <!-- Written by \`npm run docs\` from conformance/target/schema.ts. -->
 
-A target file tells the conformance suite how your gateway is started, how it is pointed at the mock, and what it promises. [conformance.md](conformance.md) goes through one step by step; this page lists every field. \`waybill target init\` asks for the most important ones and writes a file. \`waybill target check FILE\` names every mistake in a file with its line, starts the gateway and makes one call.
+A target file describes how your gateway is started, how it is connected to the mock, and what it promises. [conformance.md](conformance.md) explains target files step by step; this page lists every field. \`waybill target init\` asks for the most important ones and writes a file. \`waybill target check FILE\` names every mistake in a file with its line, starts the gateway and makes one call.
 
 With this first line, editors that use the YAML language server complete the file and mark mistakes while you type; the path is that of [target.schema.json](target.schema.json), which is in the package:
 
@@ -14,7 +14,7 @@ With this first line, editors that use the YAML language server complete the fil
 # yaml-language-server: $schema=./node_modules/waybill/docs/target.schema.json
 \`\`\`
 
-A file needs \`name\`, \`start\`, \`providers\` and \`models\`, or \`extends\`. \`start\` has one of four forms: \`url\`, \`command\`, \`image\` with \`port\`, or \`inproc\`. \`<name>\` stands for a name that you choose, \`[]\` for each entry of a list. \`required\` means that there is no default: if the enclosing section is present, this field must be too. A *JSON pointer* (RFC 6901) such as \`/data/0/id\` says where a value is in an answer.
+A file needs \`name\`, \`start\`, \`providers\` and \`models\`, or \`extends\`. \`start\` has one of four forms: \`url\`, \`command\`, \`image\` with \`port\`, or \`inproc\`. \`<name>\` stands for a name that you choose, \`[]\` for each entry of a list. \`required\` means that there is no default: if the enclosing section is present, this field must be too. A *JSON pointer* (RFC 6901) such as \`/data/0/id\` names the place of a value in an answer.
 
 Every text may contain placeholders, which are filled in for each run:
 
@@ -22,7 +22,7 @@ Every text may contain placeholders, which are filled in for each run:
 |---|---|
 | \`{{mock.NAME.base_url}}\` | the mock as this provider, with \`/v1\`: \`{{mock.openai.base_url}}\` |
 | \`{{mock.NAME.root}}\` | the same without \`/v1\` |
-| \`{{mock.host}}\` | host and port of the mock, for gateways that ask for them without \`http://\` |
+| \`{{mock.host}}\` | host and port of the mock, for gateways that need them without \`http://\` |
 | \`{{mock.NAME.key}}\` | the key that the mock accepts as this provider |
 | \`{{port}}\`, \`{{dir}}\` | a free port, and the directory of this instance |
 | \`{{key.client}}\`, \`{{key.other}}\`, \`{{key.admin}}\` | gateway keys, made for this run |

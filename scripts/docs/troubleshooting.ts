@@ -19,39 +19,39 @@ const HELP: Readonly<Record<ErrorCode, Help>> = {
   },
   dialect_not_spoken: {
     happened: 'No target of this model accepts calls in the client’s dialect, not even after translation.',
-    todo: 'Ask for another model, or add a target whose provider has it under `dialect`.',
+    todo: 'Request another model, or add a target with a provider that has the dialect under `dialect`.',
   },
   previous_response_not_found: {
     happened:
       'The call continues an earlier answer (`previous_response_id`), but the gateway does not know that answer, or no target of the route belongs to the provider that keeps it.',
-    todo: 'Send the whole conversation instead. Records older than `retention` are gone, and other keys cannot see yours.',
+    todo: 'Send the whole conversation instead. Records older than `retention` are gone, and no key can see the records of another key.',
   },
   state_provider_unknown: {
     happened:
-      'The request names something that one provider keeps (a file, a container, a stored prompt). The gateway does not know which provider that is, and the route has several, or not the right one.',
-    todo: 'Ask for `provider/model` instead of the route, or send the content itself. [What providers keep](contract.md#configuration).',
+      'The request names an object that a single provider keeps (a file, a container, a stored prompt). The gateway does not know this provider, and the route has several providers, or not the right one.',
+    todo: 'Request `provider/model` instead of the route, or send the content itself. The contract lists [the objects that providers keep](contract.md#configuration).',
   },
   thread_not_found: {
     happened:
-      'The call continues a thread of Anthropic’s, but the gateway does not know its last message, or no target of the route belongs to the provider that holds it.',
-    todo: 'Nothing: Anthropic’s clients then send the whole conversation. A program of your own does the same, with `thread: {"type": "create"}`.',
+      'The call continues a thread of Anthropic’s, but the gateway does not know its last message, or no target of the route belongs to the provider that has the thread.',
+    todo: 'Nothing: Anthropic’s clients then send the whole conversation. Your own program can do the same, with `thread: {"type": "create"}`.',
   },
   thread_unsupported_request: {
-    happened: 'The call asks for a thread, but no target of the model speaks Anthropic’s messages.',
-    todo: 'Nothing for a tool runner, which goes on without threads. For `client.beta.messages.thread(…)`, set `unsupported_request_behavior` to `continue_unthreaded`, or ask for a model whose provider speaks messages.',
+    happened: 'The call requests a thread, but no target of the model speaks Anthropic’s messages.',
+    todo: 'Nothing for a tool runner, which continues without threads. For `client.beta.messages.thread(…)`, set `unsupported_request_behavior` to `continue_unthreaded`, or request a model of a provider that speaks messages.',
   },
   translation_lossy: {
     happened:
       'The route has `on_loss: refuse`, and translating this request would lose something. The message names it.',
-    todo: 'Remove those parts, ask for a model that speaks the dialect of your client, or set `on_loss: allow`. [What each word means](losses.md).',
+    todo: 'Remove those parts, request a model that speaks the dialect of your client, or set `on_loss: allow`. [Losses](losses.md) explains each word.',
   },
   invalid_api_key: {
-    happened: 'Keys are configured, and the request has no key or an unknown one.',
-    todo: 'Send a gateway key, not a provider key: `Authorization: Bearer …`, `x-api-key` or `x-goog-api-key`. `waybill key new NAME` creates one. Keys in URLs are refused, except where Google’s clients put them.',
+    happened: 'Keys are configured, and the request has no key or an unknown key.',
+    todo: 'Send a gateway key, not a provider key: `Authorization: Bearer …`, `x-api-key` or `x-goog-api-key`. `waybill key new NAME` creates one. Keys in URLs are refused, except at the place where Google’s clients put them.',
   },
   forbidden: {
     happened:
-      'The key is known, but may not do this: a client key asked for something that only an admin may see, or the page’s token tried to make a call.',
+      'The key is known, but may not do this: a client key requested data that only an admin may see, or the page’s token tried to make a call.',
     todo: 'Use an admin key (`role: admin`). For calls, use a gateway key.',
   },
   host_not_allowed: {
@@ -66,12 +66,12 @@ const HELP: Readonly<Record<ErrorCode, Help>> = {
   },
   model_not_found: {
     happened:
-      'No route and no `provider/model` has this name, or the provider reports that it has no such model.',
-    todo: '`GET /v1/models` lists the names, `waybill routes` shows where they lead. For names that a coding agent requests on its own, set `defaults`.',
+      'No route and no `provider/model` has this name, or the provider reports that it does not have this model.',
+    todo: '`GET /v1/models` lists the names, and `waybill routes` shows their targets. For names that a coding agent requests on its own, set `defaults`.',
   },
   not_found: {
     happened: 'There is nothing at this path, no record has this id, or the record belongs to another key.',
-    todo: '`GET /openapi.json` lists all paths. Base URLs end in `/v1` for OpenAI’s clients and have no path for Anthropic’s.',
+    todo: '`GET /openapi.json` lists all paths. Base URLs end in `/v1` for OpenAI’s clients, and have no path for Anthropic’s clients.',
   },
   method_not_allowed: {
     happened: 'The path exists, but does not accept this method.',
@@ -91,33 +91,34 @@ const HELP: Readonly<Record<ErrorCode, Help>> = {
   },
   upgrade_refused: {
     happened:
-      'The client asked for a WebSocket, and `responses.websocket` is `off`, or `responses.max_sockets` are open.',
-    todo: 'If the client is Codex, nothing: it continues without one. Otherwise send a POST, or change the setting.',
+      'The client requested a WebSocket, but `responses.websocket` is `off`, or `responses.max_sockets` are open.',
+    todo: 'If the client is Codex, nothing: it continues without a WebSocket. Otherwise send a POST, or change the setting.',
   },
   rate_limited: {
     happened: 'The key has made all the calls that its `rate` allows in this window.',
-    todo: 'Wait for as long as `Retry-After` says, or raise the `rate` of the key. A 429 without this code comes from the provider.',
+    todo: 'Wait for the time in `Retry-After`, or raise the `rate` of the key. A 429 without this code comes from the provider.',
   },
   budget_exceeded: {
     happened: 'The key has spent its `budget`, or the rest is set aside for calls that are still open.',
     todo: '`GET /api/keys/me` shows how much was spent and when the budget resets. Wait, or raise the budget.',
   },
   client_closed: {
-    happened: 'The client disconnected before it had its answer. This code appears only in the record.',
+    happened:
+      'The client disconnected before it had received its answer. This code appears only in the record.',
     todo: 'Look for a time-out in the client that is too short for the answer.',
   },
   internal: {
     happened: 'The gateway itself failed. This is a bug in Waybill.',
-    todo: 'The process log gives the reason under the request id. Please report it.',
+    todo: 'The process log gives the reason with the request id. Please report the bug.',
   },
   upstream_unreachable: {
-    happened: 'No provider of the route could be reached, or the connection broke before an answer came.',
+    happened: 'No provider of the route could be reached, or the connection broke before an answer arrived.',
     todo: 'Check `base_url`, the network and the provider’s status page. `waybill logs --json` lists each attempt with its reason.',
   },
   upstream_invalid: {
     happened:
       'The provider’s answer cannot be used: HTML, a redirect, an empty body, or bytes that are not HTTP.',
-    todo: 'Check that `base_url` points to the API (often `/v1` is missing) and not to a login page.',
+    todo: 'Check that `base_url` is the address of the API (often `/v1` is missing) and not of a login page.',
   },
   upstream_refused: {
     happened:
@@ -130,21 +131,21 @@ const HELP: Readonly<Record<ErrorCode, Help>> = {
     todo: 'Do what the message says.',
   },
   response_unreadable: {
-    happened: 'A kept response cannot be decrypted: the key has changed, or its row is damaged.',
-    todo: 'The operator can set `responses.store.key` back to the key with which it was kept. Otherwise send the whole conversation; `DELETE` still removes it.',
+    happened: 'A stored response cannot be decrypted: the key has changed, or its row is damaged.',
+    todo: 'The operator can set `responses.store.key` back to the earlier key. Otherwise send the whole conversation. `DELETE` still removes the response.',
   },
   log_unavailable: {
-    happened: 'The record cannot be written or read. No call is made without a record.',
+    happened: 'The record cannot be written or read. The gateway makes no call without a record.',
     todo: 'The process log and `/readyz` say why: usually a full disk, a read-only directory or a missing file. `waybill doctor` checks the same things.',
   },
   overloaded: {
-    happened: 'Too many open calls, reads or exports at once, or too many bytes of request bodies.',
+    happened: 'There are too many open calls, simultaneous reads or exports, or bytes of request bodies.',
     todo: 'Try again after `Retry-After`. `server.max_calls` and `server.max_body_bytes` set the limits.',
   },
   no_target_available: {
     happened:
-      'No target of the route can take this call: its models lack tools, images, or a long enough context.',
-    todo: 'Ask for another model, or correct `capabilities` and `context` under `models`.',
+      'No target of the route can serve this call: the models lack tools, images, or a long enough context.',
+    todo: 'Request another model, or correct `capabilities` and `context` under `models`.',
   },
   upstream_timeout: {
     happened: 'The provider did not answer in time, or stopped sending in the middle of an answer.',
@@ -162,7 +163,7 @@ Each gateway error has a code, a message that says what to do, and the id of the
 { "error": { "message": "…", "type": "invalid_request_error", "param": null, "code": "model_not_found" }, "request_id": "…" }
 \`\`\`
 
-Clients of Anthropic and Google get the same in their own format. An error without one of these codes comes from the provider and is passed on as it came. \`waybill doctor\` finds most causes by itself; \`GET /api/usage/refused-calls\` lists the newest calls that were refused before they had a record.
+Clients of Anthropic and Google get the same in their own format. An error without one of these codes comes from the provider and is passed on unchanged. \`waybill doctor\` finds most causes by itself; \`GET /api/usage/refused-calls\` lists the newest calls that were refused before they had a record.
 `
 
 export const troubleshootingPage = (): string =>

@@ -108,23 +108,25 @@ const secret = (what: string) =>
   })
 
 const providerKey = z.strictObject({
-  name: name.describe('Its name in the record.'),
-  key: secret('key').optional().describe('$NAME of the environment variable that holds it.'),
+  name: name.describe('Name of the key in the record.'),
+  key: secret('key').optional().describe('$NAME of the environment variable that holds the key.'),
   file: z
     .string()
     .min(1)
     .optional()
-    .describe('File that holds it and nothing else, relative to this file. A changed file is read again.'),
+    .describe('File that contains only the key, relative to this file. A changed file is read again.'),
   command: z
     .tuple([z.string().min(1)], z.string())
     .optional()
     .describe(
-      'Program, with its arguments, that prints the key as its only line, such as that of a secret manager. No shell is involved. It has 10 s.',
+      'Program, with its arguments, that prints the key as its only line, such as the program of a secret manager. It runs without a shell, for at most 10 s.',
     ),
   renew: wait
     .refine((ms) => ms >= 1_000, 'must be at least 1s')
     .prefault('1h')
-    .describe('Time after which the command is run again. It also is if the provider refuses the key.'),
+    .describe(
+      'Time after which the command is run again. It is also run again if the provider refuses the key.',
+    ),
 })
 
 const provider = z.strictObject({
@@ -147,13 +149,13 @@ const provider = z.strictObject({
   key: secret('key')
     .optional()
     .describe(
-      '$NAME of the environment variable that holds the key. Leave it out for a provider that needs none.',
+      '$NAME of the environment variable that holds the key. Leave it out for a provider that needs no key.',
     ),
   auth: z
     .enum(AUTH_NAMES, `must be ${AUTH_NAMES.join(', ')}; leave it out for a provider with a key`)
     .optional()
     .describe(
-      'caller: the provider gets the credential that the caller itself sends as `Authorization` or `x-api-key`, such as the login of a subscription, and no other provider does. The gateway’s own key then comes as `X-Gateway-Key`. aws: requests are signed for Amazon Bedrock. google: they carry a token of Google’s application-default credentials, for Vertex AI. entra: they carry a token of Microsoft Entra, for Azure. See [Keys and logins](credentials.md).',
+      'caller: only this provider gets the credential that the caller itself sends as `Authorization` or `x-api-key`, such as the login of a subscription. The gateway’s own key is then sent as `X-Gateway-Key`. aws: requests are signed for Amazon Bedrock. google: requests have a token of Google’s application-default credentials, for Vertex AI. entra: requests have a token of Microsoft Entra, for Azure. See [Keys and logins](credentials.md).',
     ),
   aws: z
     .strictObject({
@@ -161,13 +163,13 @@ const provider = z.strictObject({
         .string()
         .regex(/^[a-z]{2}(-[a-z]+)+-\d$/, 'must be a region, such as eu-central-1')
         .optional()
-        .describe('Region to sign for. Default: the one in `base_url`.'),
+        .describe('Region to sign for. Default: the region in `base_url`.'),
       service: z
         .string()
         .regex(/^[a-z-]+$/, 'must be the name of a service, such as bedrock')
         .optional()
         .describe(
-          'Service to sign for. Default: bedrock; bedrock-mantle and aws-external-anthropic for addresses that begin with it.',
+          'Service to sign for. Default: bedrock; for addresses that begin with bedrock-mantle or aws-external-anthropic, that name.',
         ),
       profile: z
         .string()
@@ -201,42 +203,42 @@ const provider = z.strictObject({
     .min(1, 'names no key')
     .optional()
     .describe(
-      'Several keys instead of `key`, each with a name. A session stays with its key and moves only if that key is refused or has used up its limits, which are read from the headers of each answer.',
+      'Several keys instead of `key`, each with a name. A session stays with its key and moves only if the key is refused or its limits are exhausted. Limits are read from the headers of each answer.',
     ),
   ca: z
     .string()
     .min(1)
     .optional()
     .describe(
-      'File of certificates (PEM) to trust for this provider beside the usual ones, relative to this file.',
+      'File of certificates (PEM) to trust for this provider in addition to the usual ones, relative to this file.',
     ),
   family: name
     .optional()
     .describe(
-      'For translated calls: the family of models whose sealed reasoning (signatures, encrypted reasoning) it returns. Providers of one family can read each other’s. Default: the dialect’s own family (messages: anthropic); for chat, the name of the provider.',
+      'For translated calls: the family of models that made the sealed reasoning (signatures, encrypted reasoning) of this provider. Providers of one family can read each other’s. Default: the dialect’s own family (messages: anthropic); for chat, the name of the provider.',
     ),
   billing: z
     .enum(['metered', 'flat'])
     .default('metered')
     .describe(
-      'flat: a subscription or a free tier pays for its calls. They are on record at the list price, marked by `flat_usd`, and no budget counts them.',
+      'flat: a subscription or a free tier pays for the calls of this provider. They are on record at the list price, marked by `flat_usd`, and no budget counts them.',
     ),
   prompt_cache: wait
     .prefault('5m')
     .describe(
-      'How long it keeps a prompt cached after its last use, for `sticky: prefix`. If an answer says that something was cached for an hour, it is an hour for that conversation.',
+      'Time for which the provider keeps a prompt cached after its last use, for `sticky: prefix`. If an answer says that something was cached for an hour, the time is an hour for that conversation.',
     ),
   websocket: z
     .enum(['on', 'off'])
     .default('off')
     .describe(
-      'on: streams of responses go over a WebSocket, for a provider that has one (OpenAI, Azure, xAI). If it refuses, they go over HTTP.',
+      'on: streams of responses go over a WebSocket, for a provider that supports it (OpenAI, Azure, xAI). If the provider refuses, they go over HTTP.',
     ),
   trace: z
     .boolean()
     .default(false)
     .describe(
-      "true: it gets W3C's `traceparent` and the caller's `tracestate`, so that its spans join the trace of the call; needs `telemetry`. Other providers get neither.",
+      "true: it gets W3C's `traceparent` and the caller's `tracestate`, so that its spans join the trace of the call; needs `telemetry`. Other providers do not get these headers.",
     ),
 })
 
@@ -245,18 +247,29 @@ const rate = z.number().nonnegative()
 const rates = {
   input: rate
     .optional()
-    .describe('Input that was neither read from a cache nor written to one. Default: the built-in prices.'),
-  output: rate.optional().describe('Output, reasoning included. Needs `input`, and `input` needs it.'),
-  cached_input: rate.optional().describe('Input read from a cache. Default: the price of `input`.'),
-  cache_write: rate.optional().describe('Input written to a cache. Default: the price of `input`.'),
+    .describe(
+      'Price of input that was neither read from a cache nor written to one. Default: the built-in prices.',
+    ),
+  output: rate
+    .optional()
+    .describe('Price of output, reasoning included. `input` and `output` need each other.'),
+  cached_input: rate
+    .optional()
+    .describe('Price of input that was read from a cache. Default: the price of `input`.'),
+  cache_write: rate
+    .optional()
+    .describe('Price of input that was written to a cache. Default: the price of `input`.'),
   cache_write_1h: rate
     .optional()
-    .describe('Input written to a cache for an hour. Default: the price of `cache_write`.'),
-  input_audio: rate.optional().describe('Sound in the input. Default: the price of `input`.'),
-  output_audio: rate.optional().describe('Sound in the output. Default: the price of `output`.'),
+    .describe('Price of input that was written to a cache for an hour. Default: the price of `cache_write`.'),
+  input_audio: rate.optional().describe('Price of sound in the input. Default: the price of `input`.'),
+  output_audio: rate.optional().describe('Price of sound in the output. Default: the price of `output`.'),
 }
 const factors = (of: string) =>
-  z.record(z.string().min(1), rate).optional().describe(`Factors by which ${of} multiplies these prices.`)
+  z
+    .record(z.string().min(1), rate)
+    .optional()
+    .describe(`Factors by ${of}. These prices are multiplied by the matching factor.`)
 
 const price = z
   .strictObject({
@@ -269,10 +282,12 @@ const price = z
         }),
       )
       .optional()
-      .describe('Other prices for a call with more input than this, for all of its tokens.'),
-    service_tier: factors('the tier that served the call, such as `flex: 0.5`,'),
-    speed: factors('the speed at which it was served, such as `fast: 2`,'),
-    region: factors('the region in which it was served, such as `us: 1.1`,'),
+      .describe(
+        'Other prices for calls with long inputs. They apply to all tokens of a call with more input than `tokens`.',
+      ),
+    service_tier: factors('the tier that served the call, such as `flex: 0.5`'),
+    speed: factors('the speed that served the call, such as `fast: 2`'),
+    region: factors('the region that served the call, such as `us: 1.1`'),
     tools: z
       .record(z.string().min(1), rate)
       .optional()
@@ -298,20 +313,22 @@ export const priceFile = z.record(z.string().regex(/^[^/]+\/.+$/, 'expected prov
 const tokens = z.int().positive()
 
 const model = z.strictObject({
-  type: z.enum(MODEL_TYPES).default(MODEL_TYPES[0]).describe('What the model produces.'),
-  tier: z.string().min(1).optional().describe('Price class, for targets that name none.'),
-  context: tokens.optional().describe('The longest input that it accepts, in tokens. Default: no limit.'),
+  type: z.enum(MODEL_TYPES).default(MODEL_TYPES[0]).describe('The kind of output of the model.'),
+  tier: z.string().min(1).optional().describe('Price class, for targets without a tier of their own.'),
+  context: tokens
+    .optional()
+    .describe('The longest input that the model accepts, in tokens. Default: no limit.'),
   capabilities: z
     .strictObject({
-      tools: z.boolean().optional().describe('false: it does not accept tools.'),
-      images: z.boolean().optional().describe('false: it does not accept images.'),
+      tools: z.boolean().optional().describe('false: the model does not accept tools.'),
+      images: z.boolean().optional().describe('false: the model does not accept images.'),
     })
     .default({})
-    .describe('What it accepts. Only `false` keeps calls away from it.'),
+    .describe('Capabilities of the model. Only `false` excludes the model from calls.'),
   accepts: ownFacts
     .optional()
     .describe(
-      'What it accepts beyond that: translated calls are written accordingly. It takes precedence over the built-in facts; the name may hold `*`. See [What models accept](models.md).',
+      'Further facts about the model, for the translation of calls. They take precedence over the built-in facts; the name may contain `*`. See [What models accept](models.md).',
     ),
   price: price.optional().describe('US dollars per million tokens. Default: the built-in table.'),
 })
@@ -349,7 +366,7 @@ const rule = z.strictObject({
           'must be a reasoning effort, such as high, or a list of them',
         )
         .optional()
-        .describe('The reasoning effort that the call asks for, or a list of efforts.'),
+        .describe('The reasoning effort that the call requests, or a list of efforts.'),
       purpose: z
         .union(
           [z.enum(PURPOSES), z.array(z.enum(PURPOSES)).min(1)],
@@ -361,16 +378,16 @@ const rule = z.strictObject({
         .union([clientName, z.array(clientName).min(1)], 'must be the name of a program, or a list of names')
         .optional()
         .describe(
-          'The program that makes the call: the beginning of `client` in the record up to the `/`, such as claude-cli or codex_exec; or a list of them.',
+          'The program that makes the call: the beginning of `client` in the record up to the `/`, such as claude-cli or codex_exec; or a list of programs.',
         ),
     })
-    .describe('All of these must hold.'),
+    .describe('Conditions of the rule. All of them must match.'),
   use: z
     .strictObject({
       tier: z.string().optional().describe('A tier of the route.'),
       target: z.string().optional().describe('One of its targets, provider/model.'),
     })
-    .describe('A tier of the route, or one of its targets (provider/model). Only these are tried.'),
+    .describe('A tier of the route, or one of its targets (provider/model). Only these targets are tried.'),
 })
 
 /** Headers that the gateway itself writes, or that contain a credential. */
@@ -394,7 +411,7 @@ const requestChanges = z.strictObject({
     )
     .default({})
     .describe(
-      'Headers that it gets, in place of those of the same name. No credentials: they belong into the provider.',
+      'Headers for this target, which replace headers of the same name. Credentials are not allowed here; they belong to the provider.',
     ),
   set: z
     .record(
@@ -403,58 +420,64 @@ const requestChanges = z.strictObject({
     )
     .default({})
     .describe(
-      'Members of its requests, in its own dialect, in place of those of the same name: `{ reasoning_effort: low, max_completion_tokens: 4000 }`.',
+      'Members of the requests in the dialect of the provider, which replace members of the same name: `{ reasoning_effort: low, max_completion_tokens: 4000 }`.',
     ),
   omit: z
     .array(z.string().refine((member) => !RESERVED_MEMBERS.includes(member), RESERVED_MEMBER))
     .default([])
-    .describe('Members of its requests that are left out.'),
+    .describe('Members that are left out of the requests.'),
   effort: effort
     .optional()
     .describe(
-      'Effort of reasoning in place of the client’s, written as the target takes it: the nearest level that its model accepts, or a budget for thinking.',
+      'Effort of reasoning in place of the client’s, in the form that the target accepts: the nearest level of its model, or a budget for thinking.',
     ),
   max_output: tokens
     .optional()
-    .describe('The most output tokens; a lower limit of the client stays. Reasoning counts as output.'),
+    .describe(
+      'Maximum number of output tokens; a lower limit of the client stays. Reasoning counts as output.',
+    ),
 })
 
 const target = z.strictObject({
   model: z.string().describe('provider/model'),
-  tier: z.string().optional().describe('Price class. Default: that of the model.'),
-  weight: z.number().nonnegative().default(1).describe('Its share of the calls, for strategy `weighted`.'),
+  tier: z.string().optional().describe('Price class. Default: the price class of the model.'),
+  weight: z.number().nonnegative().default(1).describe('Weight of the target, for strategy `weighted`.'),
   request: requestChanges
     .optional()
     .describe('Changes to the requests that go to this target through this route.'),
 })
 
 const route = z.strictObject({
-  strategy: z.enum(STRATEGIES).default('priority').describe('How a target is chosen.'),
+  strategy: z.enum(STRATEGIES).default('priority').describe('The strategy that chooses a target.'),
   description: z
     .string()
     .default('')
-    .describe('What the route is for. Clients see it in the list of models.'),
+    .describe('Purpose of the route. Clients see this text in the list of models.'),
   sticky: z
     .enum(['session', 'prefix'])
     .optional()
     .describe(
-      'session: the calls of a session stay with the target that served the first one, as long as it is ready. prefix: the same, also for calls without a session if they begin with the same instructions, tools and first message, as long as the provider has them cached (`prompt_cache`).',
+      'session: the calls of a session stay with the target that served the first call, as long as it is ready. prefix: the same, also for calls without a session that begin with the same instructions, tools and first message, as long as the provider has them cached (`prompt_cache`).',
     ),
   rules: z
     .array(rule)
     .default([])
-    .describe('The first rule that holds decides which targets are tried; the strategy decides their order.'),
+    .describe(
+      'Rules that limit the targets of a call. The first matching rule applies; the strategy decides the order of its targets.',
+    ),
   answer_model: z
     .enum(['provider', 'requested'])
     .default('provider')
-    .describe('The `model` in the answer: what the provider wrote, or the id that the client asked for.'),
+    .describe(
+      'The `model` in the answer: the value that the provider wrote, or the id that the client requested.',
+    ),
   embeddings: z
     .enum(['same_model', 'any_model'])
     .default('same_model')
     .describe(
       'same_model: calls for embeddings go only to targets with the model of the first target that has embeddings, because vectors of two models must not be mixed.',
     ),
-  cache: z.boolean().optional().describe('Whether this route uses the cache. Default: `cache.enabled`.'),
+  cache: z.boolean().optional().describe('true: this route uses the cache. Default: `cache.enabled`.'),
   prefer: z
     .literal('native')
     .optional()
@@ -468,15 +491,15 @@ const route = z.strictObject({
     )
     .default('allow')
     .describe(
-      'What happens when a translation for a target would lose something. refuse: that target is not tried, and if none is left, the call is refused. A list: the same, for these losses only.',
+      'Behaviour if a translation for a target would lose something. refuse: that target is not tried, and if no target is left, the call is refused. A list: the same, only for these losses.',
     ),
   on_refused: z
     .enum(['relay', 'adjust'])
     .optional()
     .describe(
-      'What happens when a provider refuses a parameter that can be left out, such as a temperature. adjust: the call is sent once more without it, and the refusal is remembered for seven days. relay: the client gets the refusal. Default: adjust for translated calls, relay for others.',
+      'Behaviour if a provider refuses a parameter that can be left out, such as a temperature. adjust: the call is sent once more without it, and the refusal is remembered for seven days. relay: the client gets the refusal. Default: adjust for translated calls, relay for others.',
     ),
-  targets: z.array(target).min(1, 'names no target').describe('Where its calls may go.'),
+  targets: z.array(target).min(1, 'names no target').describe('The possible targets of calls to this route.'),
 })
 
 const resilience = z.strictObject({
@@ -488,17 +511,17 @@ const resilience = z.strictObject({
   idle: wait
     .prefault('120s')
     .describe(
-      'Time between two chunks of a stream, pings included; also the time for a client to read something.',
+      'Time between two chunks of a stream, pings included. A client must also read some of its answer within this time.',
     ),
   retries: z
     .int()
     .min(0)
     .max(5)
     .default(1)
-    .describe('How often a target is tried again if no connection could be opened.'),
+    .describe('Number of further tries of a target if no connection could be opened.'),
   cooldown: duration
     .prefault('30s')
-    .describe('How long a failed target is skipped. `Retry-After` takes precedence.'),
+    .describe('Time for which a failed target is skipped. `Retry-After` takes precedence.'),
 })
 
 const retention = z.strictObject({
@@ -506,8 +529,8 @@ const retention = z.strictObject({
     .int()
     .min(1)
     .default(100_000)
-    .describe('How many calls stay on record. Open calls are never dropped.'),
-  days: z.number().positive().default(30).describe('For how many days a call stays on record.'),
+    .describe('Maximum number of calls on record. Open calls are never deleted.'),
+  days: z.number().positive().default(30).describe('Number of days for which a call stays on record.'),
   bytes: bytes
     .refine((value) => value >= 2 ** 20, 'must be at least 1MiB')
     .prefault('1GiB')
@@ -515,16 +538,14 @@ const retention = z.strictObject({
 })
 
 const artifacts = z.strictObject({
-  keep: z
-    .int()
-    .min(0)
-    .max(100_000)
-    .default(500)
-    .describe('How many of the newest calls keep their artifact.'),
+  keep: z.int().min(0).max(100_000).default(500).describe('Number of the newest calls with an artifact.'),
   bytes: bytes
     .prefault('64MiB')
     .describe('Size of all artifacts together, at most an eighth of `retention.bytes`.'),
-  bodies: z.boolean().default(false).describe('Keep requests and answers too, prompts included.'),
+  bodies: z
+    .boolean()
+    .default(false)
+    .describe('true: artifacts also contain requests and answers, prompts included.'),
 })
 
 /** Maximum period over which requests are counted: one day. */
@@ -535,19 +556,19 @@ const budget = z.strictObject({
   per: z
     .enum(PERIODS)
     .default('month')
-    .describe('A calendar day, a week from Monday or a month, each UTC; or each session of its own.'),
+    .describe('Period of the budget: a calendar day, a week from Monday or a month, in UTC; or a session.'),
   unpriced: z
     .enum(['refuse', 'allow'])
     .default('refuse')
-    .describe('Whether it may call targets without a known price. Their cost does not count.'),
+    .describe('allow: the key may also call targets without a known price. Their cost does not count.'),
 })
 
 const key = z.strictObject({
-  name: name.describe('Its name in the records.'),
+  name: name.describe('Name of the key in the records.'),
   role: z
     .enum(['client', 'admin'])
     .default('client')
-    .describe('client: sees its own calls. admin: sees all calls, and `/metrics`.'),
+    .describe('client: the key sees its own calls. admin: the key sees all calls, and `/metrics`.'),
   digest: digest.describe('SHA-256 of the key; the key itself is not in this file.'),
   rate: z
     .strictObject({
@@ -557,7 +578,7 @@ const key = z.strictObject({
         .describe('Length of the window.'),
     })
     .optional()
-    .describe('How many calls it may make in a window of time. More are refused with 429.'),
+    .describe('Maximum number of calls in a window of time. Further calls are refused with 429.'),
   budget: z
     .union([
       budget,
@@ -572,7 +593,7 @@ const key = z.strictObject({
     .transform((given): readonly z.output<typeof budget>[] => [given].flat())
     .optional()
     .describe(
-      'What its calls may cost in a period, open ones included; or a list, of which all must hold. After that they are refused with 429.',
+      'Maximum cost of the calls of this key in a period, open calls included; or a list of budgets, which all apply. Further calls are refused with 429.',
     ),
 })
 
@@ -580,14 +601,14 @@ const cache = z.strictObject({
   enabled: z
     .boolean()
     .default(false)
-    .describe('Answer an equal request of the same key and target from memory.'),
+    .describe('true: an equal request of the same key and target is answered from memory.'),
   ttl: duration
     .refine((ms) => ms >= 1_000, 'must be at least 1s')
     .prefault('1h')
-    .describe('How long an answer is kept.'),
+    .describe('Time for which an answer is cached.'),
   max_bytes: bytes
     .prefault('64MiB')
-    .describe('Memory for answers. An answer larger than a sixteenth of it is not kept.'),
+    .describe('Memory for answers. An answer larger than a sixteenth of it is not cached.'),
 })
 
 const server = z.strictObject({
@@ -603,18 +624,20 @@ const server = z.strictObject({
     .max(65535)
     .default(4949)
     .describe('Port to listen on; 0 picks a free one. The variable WAYBILL_PORT takes precedence.'),
-  body_limit: bytes.prefault('20MiB').describe('The largest request body. A larger one is refused with 413.'),
+  body_limit: bytes
+    .prefault('20MiB')
+    .describe('The largest request body. A larger body is refused with 413.'),
   max_calls: z
     .int()
     .min(1)
     .default(1_000)
     .describe(
-      'How many calls may be open at the same time. More are refused with 503. With several keys, one never gets more than half.',
+      'Maximum number of open calls. Further calls are refused with 503. With several keys, one key never gets more than half.',
     ),
   max_body_bytes: bytes
     .optional()
     .describe(
-      'Memory for the request bodies of open calls, at least `body_limit`. Default: an eighth of the heap. With several keys, one never gets more than half.',
+      'Memory for the request bodies of open calls, at least `body_limit`. Default: an eighth of the heap. With several keys, one key never gets more than half.',
     ),
   allowed_hosts: z
     .array(z.string())
@@ -629,11 +652,11 @@ const server = z.strictObject({
         .regex(/^[a-z][a-z0-9+.-]*:\/\/[^/?#\s]+$/i, 'expected an origin, such as http://localhost:3000'),
     )
     .default([])
-    .describe('Other origins whose pages may call the gateway, such as `http://localhost:3000`.'),
+    .describe('Other origins with pages that may call the gateway, such as `http://localhost:3000`.'),
   headers_timeout: wait
     .refine((ms) => ms >= 100, 'must be at least 100ms')
     .prefault('10s')
-    .describe('Time for a client to send the headers of a request. A slower one gets a 408.'),
+    .describe('Time for a client to send the headers of a request. A slower client gets a 408.'),
   request_timeout: wait
     .prefault('120s')
     .describe('Time for a client to send a whole request. The answer does not count.'),
@@ -644,22 +667,27 @@ const responseStore = z.strictObject({
     .boolean()
     .default(false)
     .describe(
-      'true: what was asked and answered is kept in the database, or in the shared log of a fleet, so that any provider can go on from it, and `GET /v1/responses/{id}` is answered here. `store: false` in a request is respected.',
+      'true: input and output are stored in the database, or in the shared log of a fleet. Any provider can then continue a response, and the gateway answers `GET /v1/responses/{id}`. Requests with `store: false` are not stored.',
     ),
-  days: z.number().min(0.01).max(3_650).default(30).describe('For how many days a response is kept.'),
+  days: z
+    .number()
+    .min(0.01)
+    .max(3_650)
+    .default(30)
+    .describe('Number of days for which a response is stored.'),
   key: secret('key')
     .default('$WAYBILL_RESPONSES_KEY')
     .describe(
-      '$NAME of the environment variable that holds the key with which they are encrypted, 32 characters or more; in a fleet, the same for all.',
+      '$NAME of the environment variable that holds the encryption key of the store, 32 characters or more. All gateways of a fleet need the same key.',
     ),
 })
 
 const responses = z.strictObject({
-  store: responseStore.prefault({}).describe('Responses that the gateway itself keeps.'),
+  store: responseStore.prefault({}).describe('Store for responses in the gateway itself.'),
   background_limit: wait
     .prefault('2h')
     .describe(
-      'For how long after the call a response in the background (`background: true`) is asked for at its provider. If it has not ended by then, its cost stays unknown.',
+      'Time after the call for which the provider of a background response (`background: true`) is polled. If the response has not ended by then, its cost stays unknown.',
     ),
   websocket: z
     .enum(['on', 'off'])
@@ -670,11 +698,13 @@ const responses = z.strictObject({
     .min(1)
     .default(2_000)
     .describe(
-      'How many WebSockets may be open at the same time. A further upgrade is answered with 426. With several keys, one never gets more than half.',
+      'Maximum number of open WebSockets. A further upgrade gets 426. With several keys, one key never gets more than half.',
     ),
   socket_idle: wait
     .prefault('30m')
-    .describe('Time after which a WebSocket without a running response is closed; after 60 minutes all are.'),
+    .describe(
+      'Time after which a WebSocket without a running response is closed. Every WebSocket is closed after 60 minutes.',
+    ),
 })
 
 const collector = z.url({ protocol: /^https?$/ })
@@ -688,7 +718,7 @@ const telemetry = z.strictObject({
   traces_endpoint: collector
     .optional()
     .describe(
-      'The full address for traces instead, to which nothing is added. If unset: OTEL_EXPORTER_OTLP_TRACES_ENDPOINT.',
+      'The full address for traces, used without a suffix. If unset: OTEL_EXPORTER_OTLP_TRACES_ENDPOINT.',
     ),
   headers: secret('header')
     .optional()
@@ -708,7 +738,7 @@ const telemetry = z.strictObject({
     .enum(TRACE_PARENTS)
     .default('trace')
     .describe(
-      'How the trace in the caller’s `traceparent` is used. trace: the call becomes part of it; link: the call gets its own trace, with a link to it; none: it is ignored.',
+      'How the trace in the caller’s `traceparent` is used. trace: the call becomes part of this trace; link: the call gets its own trace, with a link to this trace; none: `traceparent` is ignored.',
     ),
   sample: z
     .number()
@@ -722,13 +752,13 @@ const telemetry = z.strictObject({
     .boolean()
     .default(true)
     .describe(
-      'With `parent: trace`, the caller decides whether its trace is sampled; false: `sample` decides.',
+      'true: with `parent: trace`, the caller decides about the sampling of its trace; false: `sample` decides.',
     ),
   content: z
     .boolean()
     .default(false)
     .describe(
-      'Send requests and answers too, prompts included, as artifacts hold them; needs `artifacts.bodies`.',
+      'true: traces also contain requests and answers, prompts included, as in artifacts; needs `artifacts.bodies`.',
     ),
 })
 
@@ -758,7 +788,7 @@ const fleet = z.strictObject({
     .min(1)
     .max(3_650)
     .default(30)
-    .describe('For how many days calls stay in the shared log. It drops whole days (UTC).'),
+    .describe('Number of days for which calls stay in the shared log. Whole days (UTC) are dropped.'),
   spool: z
     .strictObject({
       calls: z.int().min(1).default(100_000).describe('Number of calls.'),
@@ -767,18 +797,18 @@ const fleet = z.strictObject({
     })
     .prefault({})
     .describe(
-      'How much may wait while the shared log is unavailable. Beyond that, calls are refused; none is dropped.',
+      'Limits for waiting calls while the shared log is unavailable. Beyond them, calls are refused, but no call is dropped.',
     ),
   rate_fallback: z
     .enum(['divide', 'refuse'])
     .default('divide')
     .describe(
-      'What happens to keys with a rate while the shared log is unavailable. divide: each gateway allows its part of the rate. refuse: their calls are refused.',
+      'Behaviour for keys with a rate while the shared log is unavailable. divide: each gateway allows its part of the rate. refuse: their calls are refused.',
     ),
 })
 
 export const schema = z.strictObject({
-  server: server.prefault({}).describe('How clients reach the gateway.'),
+  server: server.prefault({}).describe('The address of the gateway and limits for clients.'),
   data: z
     .string()
     .default('./data')
@@ -789,15 +819,17 @@ export const schema = z.strictObject({
     .enum(['process', 'full', 'shared'])
     .default('process')
     .describe(
-      'What the record survives. process: a killed gateway. full: also a power cut. shared (only with `fleet`): also the loss of the data directory.',
+      'The failures that the record survives. process: a killed gateway. full: also a power cut. shared (only with `fleet`): also the loss of the data directory.',
     ),
   fleet: fleet
     .optional()
-    .describe('Several gateways that share a log, budgets, rates and cool-downs in a PostgreSQL database.'),
+    .describe(
+      'Settings of gateways that share a log, budgets, rates and cool-downs in a PostgreSQL database.',
+    ),
   telemetry: telemetry
     .optional()
     .describe(
-      'Traces of calls, made from the record after the fact and sent to a collector. Settings that are missing here are taken from the OTEL_* environment variables; those variables alone send nothing.',
+      'Traces of calls, made from the record after each call and sent to a collector. The OTEL_* environment variables provide missing settings; without this section, they send nothing.',
     ),
   providers: z.record(name, provider).default({}).describe('The providers, by name.'),
   models: z
@@ -814,34 +846,34 @@ export const schema = z.strictObject({
   routes: z
     .record(z.string().min(1), route)
     .default({})
-    .describe('Names that clients ask for instead of a model, and where their calls may go.'),
+    .describe('Names that clients request instead of a model, with the targets of their calls.'),
   defaults: z
     .partialRecord(z.enum(DIALECT_NAMES), z.string())
     .default({})
     .describe(
-      'By dialect, the route for calls whose model is unknown, such as the background calls of coding agents. Without it such calls get a 404.',
+      'By dialect, the route for calls with an unknown model, such as the background calls of coding agents. Without it, these calls get a 404.',
     ),
-  responses: responses.prefault({}).describe('What is special about OpenAI’s responses.'),
+  responses: responses.prefault({}).describe('Settings for responses of OpenAI’s responses.'),
   passthrough: z
     .array(z.enum(PASSTHROUGH_NAMES))
     .default([])
     .describe(
-      'Endpoints that are recorded, but relayed without being understood: audio, moderations, rerank, completions, image-edits, files, batches. Those that are not named here do not exist (404). See [Passthrough](passthrough.md).',
+      'Endpoints that are recorded, but relayed without being parsed: audio, moderations, rerank, completions, image-edits, files, batches. Other endpoints of this list do not exist (404). See [Passthrough](passthrough.md).',
     ),
   passthrough_providers: z
     .partialRecord(z.enum(PASSTHROUGH_NAMES), z.array(name).min(1, 'names no provider'))
     .default({})
     .describe(
-      'By endpoint of `passthrough`, the providers for calls that name no model which the gateway knows; of several, the first that speaks the client’s dialect. Default: the first provider with that dialect.',
+      'By endpoint of `passthrough`, the providers for calls without a known model; of several, the first that speaks the client’s dialect. Default: the first provider with that dialect.',
     ),
   resilience: resilience
     .prefault({})
-    .describe('How long to wait for providers, and what happens after a failure.'),
+    .describe('Time limits for providers, and the behaviour after a failure.'),
   retention: retention
     .prefault({})
-    .describe('How much stays on record. Calls over a limit are dropped, oldest first.'),
+    .describe('Limits of the record. Calls over a limit are deleted, oldest first.'),
   artifacts: artifacts.prefault({}).describe('The newest calls in full detail.'),
-  cache: cache.prefault({}).describe('Answers kept in memory, for equal requests.'),
+  cache: cache.prefault({}).describe('Cache in memory for answers to equal requests.'),
   keys: z
     .array(key)
     .default([])

@@ -155,24 +155,24 @@ export const CALL_FIELDS = {
   id: { kind: 'id', about: 'UUIDv7 = `X-Gateway-Request-Id`', open: ({ call }) => call.id },
   created_at: {
     kind: 'time',
-    about: 'the time in the id, the arrival of the call',
+    about: 'arrival of the call, as in the id',
     open: ({ call }) => call.createdAt,
   },
   completed_at: {
     kind: 'time',
     nullable: true,
-    about: 'when the call ended; null while it is open',
+    about: 'end of the call; null while it is open',
     close: ({ at }) => at,
   },
   state: {
     kind: 'enum',
     values: CALL_STATES,
-    about: '`interrupted`: the gateway died while the call was open; set at the next start',
+    about: 'state of the call; `interrupted`: the gateway died while it was open, set at the next start',
     filter: 'state',
     open: () => 'routed',
     close: ({ outcome }) => outcome.state,
   },
-  endpoint: { kind: 'text', about: 'path called', filter: 'endpoint', open: ({ call }) => call.endpoint },
+  endpoint: { kind: 'text', about: 'called path', filter: 'endpoint', open: ({ call }) => call.endpoint },
   method: {
     kind: 'text',
     nullable: true,
@@ -181,7 +181,7 @@ export const CALL_FIELDS = {
   },
   requested_model: {
     kind: 'text',
-    about: 'byte for byte as sent',
+    about: 'model id in the request, byte for byte',
     filter: 'requested_model',
     open: ({ call }) => call.requestedModel,
   },
@@ -204,48 +204,47 @@ export const CALL_FIELDS = {
   },
   picked_model: {
     kind: 'text',
-    about: "the first choice's model",
+    about: "model of the router's first choice",
     open: ({ route }) => route.candidates[0].model,
   },
   response_model: {
     kind: 'text',
     nullable: true,
     about:
-      'what the provider wrote in its answer; of several, the model that wrote the end of it, as after a fallback at the provider',
+      'model in the provider’s answer; after a fallback at the provider, the model that wrote the end of the answer',
     close: ({ outcome }) => outcome.responseModel,
   },
   response_id: {
     kind: 'text',
     nullable: true,
     about:
-      'the id of an answer that the provider keeps; a later call of the key that goes on from it (`previous_response_id`, `thread`) goes to that provider',
+      'id of an answer that the provider keeps; a later call of the key that continues it (`previous_response_id`, `thread`) goes to that provider',
     close: ({ outcome }) => outcome.responseId ?? null,
   },
   container_id: {
     kind: 'text',
     nullable: true,
     about:
-      'the id of the container in which the provider ran code for the answer; a later call of the key that names it goes to that provider',
+      'id of the container in which the provider ran code for the answer; a later call of the key that names this container goes to that provider',
     close: ({ outcome }) => outcome.containerId ?? null,
   },
   object_id: {
     kind: 'text',
     nullable: true,
-    about:
-      'the file or batch of the provider that a call of `passthrough` asked for; null if it asked for none',
+    about: 'file or batch of the provider that a call of `passthrough` requested; null if it requested none',
     open: ({ call }) => call.objectId ?? null,
   },
   objects: {
     kind: 'words',
     nullable: true,
     about:
-      'ids of the files and batches that the provider made for the call: they belong to its key, and no other client key can reach them; null if it made none',
+      'ids of the files and batches that the provider made for the call; they belong to its key, and no other client key can reach them; null if there are none',
   },
   plan_limits: {
     kind: 'text',
     nullable: true,
     about:
-      'how much of a subscription is used after the call, as the provider says in the headers of its answer: window, share, and when it begins anew (`5h 83 % (until 2026-11-26T03:00Z), 7d 41 %`); null if it says nothing',
+      'used part of a subscription after the call, from the headers of the answer: window, share, and end of the window (`5h 83 % (until 2026-11-26T03:00Z), 7d 41 %`); null if there are no such headers',
     close: ({ outcome }) => outcome.planLimits ?? null,
   },
   route: {
@@ -265,7 +264,7 @@ export const CALL_FIELDS = {
   tier: {
     kind: 'text',
     nullable: true,
-    about: 'of the resolved target',
+    about: 'tier of the resolved target',
     filter: 'tier',
     open: ({ route }) => route.candidates[0].tier,
   },
@@ -293,7 +292,7 @@ export const CALL_FIELDS = {
     kind: 'enum',
     nullable: true,
     values: PURPOSES,
-    about: 'by the rule of DIAL-10; null for calls from before it was recorded',
+    about: 'purpose by the rule of DIAL-10; null for calls from before it was recorded',
     filter: 'purpose',
     open: ({ call }) => call.purpose,
   },
@@ -308,8 +307,7 @@ export const CALL_FIELDS = {
   traceparent: {
     kind: 'text',
     nullable: true,
-    about:
-      "the caller's place in its trace, as in W3C's header; kept only with `telemetry`, null if the caller sent no valid one",
+    about: "the caller's W3C header; stored only with `telemetry`, null if the caller sent no valid header",
     open: ({ call }) => call.traceparent,
   },
   key_name: {
@@ -319,19 +317,23 @@ export const CALL_FIELDS = {
     filter: 'key_name',
     open: ({ call }) => call.keyName,
   },
-  stream: { kind: 'boolean', about: 'the client asked for a stream', open: ({ call }) => call.stream },
+  stream: {
+    kind: 'boolean',
+    about: 'true if the client requested a stream',
+    open: ({ call }) => call.stream,
+  },
   transport: {
     kind: 'enum',
     nullable: true,
     values: TRANSPORTS,
-    about: 'how the client sent it; null for calls from before it was recorded',
+    about: 'transport of the client; null for calls from before it was recorded',
     filter: 'transport',
     open: ({ call }) => call.transport,
   },
   status: {
     kind: 'status',
     nullable: true,
-    about: 'what the client got; a stream that failed after the response start keeps its 200',
+    about: 'status that the client got; a stream that failed after the response start keeps its 200',
     filter: 'status',
     close: ({ outcome }) => outcome.status,
   },
@@ -339,98 +341,98 @@ export const CALL_FIELDS = {
     kind: 'text',
     nullable: true,
     about:
-      "ours where the body is ours, else the provider's `error.code`, else its `error.type`; a stream that failed after the response start has one too",
+      "our code if the body is ours, else the provider's `error.code`, else its `error.type`; also set if a stream failed after the response start",
     filter: 'error_code',
     close: ({ outcome }) => outcome.errorCode,
   },
   attempts: {
     kind: 'count',
-    about: 'requests sent',
+    about: 'number of sent requests',
     open: ({ call }) => (call.cache === 'HIT' ? 0 : 1),
     close: ({ requestsSent }) => requestsSent,
   },
-  fallbacks: { kind: 'count', about: 'changes of target', filter: 'fallbacks', open: () => 0 },
+  fallbacks: { kind: 'count', about: 'number of changes of target', filter: 'fallbacks', open: () => 0 },
   latency_ms: {
     kind: 'ms',
     nullable: true,
-    about: 'to the last byte',
+    about: 'time to the last byte',
     close: ({ outcome }) => outcome.latencyMs,
   },
   ttft_ms: {
     kind: 'ms',
     nullable: true,
-    about: 'to the response start',
+    about: 'time to the response start',
     close: ({ outcome }) => outcome.ttftMs,
   },
   tokens: {
     kind: 'tokens',
     about:
-      'sums over the attempts whose usage is known; at least so many, if `cost_missing` has `attempt` or `usage`. An attempt that was refused with an error status, or was never sent, used nothing; one that broke off before the response start, timed out or sent an invalid answer is unknown. A stream that ended half-way after the response start (left, cut, silent, failed) without usage has an estimate: output from what the model wrote, input from the texts of the request',
+      'sums of the known usage of all attempts; minimums if `cost_missing` has `attempt` or `usage`. An attempt that was refused with an error status, or was never sent, used nothing. The usage of an attempt that broke off before the response start, timed out or sent an invalid answer is unknown. A stream that ended half-way after the response start (left, cut, silent, failed) without usage has an estimate: output from the words of the model, input from the texts of the request',
     close: ({ outcome }) => outcome.tokens,
   },
   cost_usd: {
     kind: 'usd',
     nullable: true,
-    about: 'sum over the attempts whose cost is known; null if it is known of none',
+    about: 'sum of the known costs of all attempts; null if none is known',
     close: (closing) => costOfCall(closing).usd,
   },
   cost_missing: {
     kind: 'words',
     nullable: true,
     about:
-      'what `cost_usd` does not include: `attempt` (one that broke off, timed out or sent an invalid answer), `usage` (that the provider did not report), `iterations` (parts of the call that do not add up), `price`, or the price for the `service_tier`, the `speed`, the `region` or the `tools` that served it (not known). Empty: the cost is complete. Null while the call is open, and for calls from before it was recorded',
+      'parts that `cost_usd` does not include: `attempt` (an attempt that broke off, timed out or sent an invalid answer), `usage` (unreported usage), `iterations` (parts of the call that do not add up), `price` (an unknown price), or `service_tier`, `speed`, `region` or `tools` (unknown prices for these). Empty: the cost is complete. Null while the call is open, and for calls from before it was recorded',
     close: (closing) => costOfCall(closing).missing,
   },
   price: {
     kind: 'price',
     nullable: true,
     about:
-      'the price that was applied, US dollars per million tokens; `factors` of tier, speed and region multiply the rates, `fees` are for one use of a tool',
+      'applied price, US dollars per million tokens; `factors` of tier, speed and region multiply the rates, `fees` are for one use of a tool',
     close: ({ cost }) => cost.price,
   },
   service_tier: {
     kind: 'text',
     nullable: true,
-    about: 'the tier that served the call, as the provider says; null if it does not',
+    about: 'tier that served the call, as the provider reports; null if it reports none',
     filter: 'service_tier',
     close: ({ outcome }) => outcome.tokens?.served?.service_tier ?? null,
   },
   speed: {
     kind: 'text',
     nullable: true,
-    about: 'the speed at which it was served, as the provider says',
+    about: 'speed at which the call was served, as the provider reports',
     close: ({ outcome }) => outcome.tokens?.served?.speed ?? null,
   },
   region: {
     kind: 'text',
     nullable: true,
-    about: 'where it was processed, as the provider says',
+    about: 'region in which the call was processed, as the provider reports',
     close: ({ outcome }) => outcome.tokens?.served?.region ?? null,
   },
   usage: {
     kind: 'usage',
     nullable: true,
     about:
-      'what else the provider reports: tokens cached for an hour, sound and images, uses of its tools, the parts that other models served with the cost of each, `doubts`, and members that no dialect knows (`other`, at most 2 KiB); null if nothing',
+      'further reports of the provider: tokens cached for an hour, sound and images, uses of its tools, the parts that other models served with the cost of each, `doubts`, and members that no dialect knows (`other`, at most 2 KiB); null if there are none',
     close: ({ outcome, cost }) => recordUsage(outcome.tokens, cost),
   },
   reported_usd: {
     kind: 'usd',
     nullable: true,
-    about: 'what the provider itself says that the last attempt cost; it is then the cost of this attempt',
+    about: 'cost of the last attempt as reported by the provider itself; it is then the cost of this attempt',
     close: ({ ended, cost }) => (ended && cost.reported ? cost.reported.usd : null),
   },
   priced_usd: {
     kind: 'usd',
     nullable: true,
-    about: 'what that attempt costs by its tokens and the known prices, to compare with `reported_usd`',
+    about: 'cost of that attempt by its tokens and the known prices, to compare with `reported_usd`',
     close: ({ ended, cost }) => (ended && cost.reported ? cost.reported.priced : null),
   },
   flat_usd: {
     kind: 'usd',
     nullable: true,
     about:
-      'the part of `cost_usd` that a provider with `billing: flat` served: the list price, for which nothing more is paid and which no budget counts; null if there is none',
+      'part of `cost_usd` that a provider with `billing: flat` served, at the list price; nothing more is paid for this part, and no budget counts it; null if there is none',
     close: (closing) => costOfCall(closing).flatUsd ?? null,
   },
   cache: {
@@ -445,19 +447,19 @@ export const CALL_FIELDS = {
     kind: 'count',
     nullable: true,
     about:
-      'input tokens that its conversation had cached at another target or key, as that provider reported them, and that this call could have read but did not find cached where it went; null if the conversation did not move, its last prompt is no longer cached, or cached tokens are not reported',
+      'input tokens that the conversation had cached at another target or key, as that provider reported, and that this call did not find in the cache of its own target; null if the conversation did not move, its last prompt is no longer cached, or cached tokens are not reported',
     close: ({ outcome }) => outcome.cacheLost ?? null,
   },
   saved_usd: {
     kind: 'usd',
     nullable: true,
-    about: 'on a `HIT` what its tokens would cost now',
+    about: 'on a `HIT`, the present cost of its tokens',
     close: savedOfCall,
   },
   replayed: {
     kind: 'boolean',
     about:
-      'the answer came from a recording: nothing was spent, `cost_usd` is what it would have cost, and no budget counts it',
+      'true if the answer came from a recording: nothing was spent, `cost_usd` is the cost of a real call, and no budget counts it',
     open: ({ call }) => call.replayed,
   },
 } as const satisfies Record<string, Field<CallOpening, CallClosing>>

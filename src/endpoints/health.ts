@@ -41,7 +41,7 @@ const response = z.strictObject({
 
 export const health = {
   path: '/api/health',
-  summary: 'problems of the running gateway, how full its record is, how old its prices are; for admins',
+  summary: 'problems of the running gateway, size of its record, age of its prices; for admins',
   query: noQuery,
   response,
   async answer(_query, { caller, requestId }, context) {

@@ -8,7 +8,7 @@ const response = z.strictObject({ status: z.literal('ok') })
 
 export const healthz = {
   path: '/healthz',
-  summary: 'alive: needs no key and no database',
+  summary: 'shows that the process is alive; needs no key and no database',
   open: true,
   query: noQuery,
   response,

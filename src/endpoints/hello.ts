@@ -10,7 +10,7 @@ const response = z.strictObject({ message: z.literal('hello') })
 export const hello = {
   path: '/api/hello',
   summary:
-    'answers if a gateway is running: needs no key and no database; Claude Code asks before its first call',
+    'shows that a gateway is running; needs no key and no database; Claude Code requests it before its first call',
   open: true,
   query: noQuery,
   response,

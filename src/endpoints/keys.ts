@@ -52,7 +52,7 @@ const query = z.strictObject({
 export const ownKeyRead = {
   path: '/api/keys/me',
   summary:
-    'the calling key: name, role, rate, budgets, how much of them is spent and set aside, and when they reset',
+    'the calling key: name, role, rate, and budgets with the amounts spent and set aside and their reset',
   query,
   response,
   answer: ({ session_id }, { caller: { name, role } }, context) => described(name, role, context, session_id),
@@ -62,7 +62,8 @@ const list = z.strictObject({ object: z.literal('list'), data: z.array(response)
 
 export const keys = {
   path: '/api/keys',
-  summary: 'the keys that this key may see (an admin all, a client its own), each as in `/api/keys/me`',
+  summary:
+    'the keys that this key may see (for an admin all keys, for a client its own), each as in `/api/keys/me`',
   query: noQuery,
   response: list,
   answer(_query, { caller }, context) {

@@ -23,8 +23,7 @@ const response = z.strictObject({
 
 export const learnedRefusals = {
   path: '/api/models/refusals',
-  summary:
-    'parameters that providers were seen to refuse, which requests go without until they are forgotten',
+  summary: 'parameters that providers refused, and that requests omit until the refusals are deleted',
   query: noQuery,
   response,
   answer: (_query, _admitted, { learned }) => ({

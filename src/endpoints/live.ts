@@ -24,7 +24,7 @@ export const live = {
   method: 'GET',
   path: '/api/usage/live',
   summary:
-    'the calls as they happen, as server-sent events: each change of a call, as its record will have it',
+    'the calls as they happen, as server-sent events: each change of a call, with the fields of its record',
   mediaType: 'text/event-stream',
   query: noQuery,
   handle({ caller, authenticate }, response, { feed }) {

@@ -38,7 +38,7 @@ const response = z.strictObject({
 export const readyz = {
   path: '/readyz',
   summary:
-    'ready: calls can be recorded; reports whether the configuration in force is the one in the file, whether providers are replayed, and whether reads are answered',
+    'shows that calls can be recorded; also reports the state of the configuration, of replay and of reads',
   open: true,
   query: noQuery,
   response,

@@ -13,7 +13,7 @@ const response = z.strictObject({
 
 export const recordings = {
   path: '/api/recordings',
-  summary: 'with `--replay`, the recordings that answers come from, without their bodies',
+  summary: 'with `--replay`, the recordings without their bodies',
   query: noQuery,
   response,
   answer: (_query, _admitted, { replay, recordings: { notes, list } }) => ({ replay, notes, data: list }),

@@ -25,7 +25,8 @@ const response = z.strictObject({
 
 export const refusedCalls = {
   path: '/api/usage/refused-calls',
-  summary: 'the newest calls that were refused before they had a record (key, limits, body, model), and why',
+  summary:
+    'the newest calls that were refused before they had a record (key, limits, body, model), with reasons',
   query,
   response,
   answer({ limit }, { caller }, { refusals }) {

@@ -88,7 +88,7 @@ const artifactResponse = z.strictObject({
 
 export const artifact = {
   path: '/api/usage/request-logs/*/artifact',
-  summary: 'the whole exchange of one call: requests, answers, sizes, times; bodies only if they are kept',
+  summary: 'the whole exchange of one call: requests, answers, sizes, times; bodies only if they are stored',
   query: noQuery,
   response: artifactResponse,
   async answer(_query, { rest, caller }, { calls }) {

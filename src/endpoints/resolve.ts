@@ -52,7 +52,7 @@ const response = z.strictObject({
 export const resolve = {
   path: '/api/cloud/model/resolve',
   summary:
-    'where a call would go now, without making it; `?model=`, and what the call is like: `tools`, `images`, `effort`, `input_tokens`, `dialect`',
+    'shows where a call would go now, without making it; `?model=`, and properties of the call: `tools`, `images`, `effort`, `input_tokens`, `dialect`',
   query,
   response,
   answer(

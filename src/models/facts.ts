@@ -14,47 +14,51 @@ const effort = z.enum(EFFORTS)
 /** Facts about a model. A missing fact is unknown; it refuses nothing and changes nothing. */
 const FACTS = {
   context: tokens.describe('The longest input that it accepts, in tokens.'),
-  output: tokens.describe('The largest limit of output that may be asked, in tokens.'),
+  output: tokens.describe('The largest output limit that a request may have, in tokens.'),
   thinking: z
     .array(z.enum(['budget', 'level', 'adaptive', 'off', 'between_tools']))
-    .describe('How thinking may be asked for; without `off` it cannot be switched off.'),
+    .describe('The ways to request thinking; without `off`, thinking cannot be switched off.'),
   budget: z.tuple([tokens, tokens]).describe('The smallest and the largest budget for thinking, in tokens.'),
-  efforts: z.array(effort).describe('The levels of effort that it accepts; [] if it refuses them all.'),
-  off_up_to: effort.describe('The highest level of effort that goes with thinking switched off.'),
-  thinks_unasked: yesNo.describe('It thinks if the request says nothing of it.'),
+  efforts: z
+    .array(effort)
+    .describe('The levels of effort that the model accepts; [] if it refuses all of them.'),
+  off_up_to: effort.describe('The highest level of effort that is accepted while thinking is switched off.'),
+  thinks_unasked: yesNo.describe('yes: the model thinks if the request does not mention thinking.'),
   sampling: z
     .enum(['any', 'none', 'default', 'without_thinking', 'one_without_thinking'])
     .describe(
-      'temperature, top_p and top_k: any, none, only their defaults, only without thinking, or of temperature and top_p only one.',
+      'Accepted values of temperature, top_p and top_k: any, none, only their defaults, only without thinking, or only one of temperature and top_p.',
     ),
-  forced_tools: unlessThinking.describe('A tool choice that forces a call.'),
-  prefill: unlessThinking.describe('A conversation that ends with the beginning of the answer.'),
+  forced_tools: unlessThinking.describe('Accepts a tool choice that forces a call.'),
+  prefill: unlessThinking.describe('Accepts a conversation that ends with the beginning of the answer.'),
   chat_tools: z
     .enum(['yes', 'no', 'effort_none'])
     .describe(
-      'Tools in chat completions; if `no` they need responses, with `effort_none` they go with that effort.',
+      'Accepts tools in chat completions. no: only in responses. effort_none: only with this effort.',
     ),
   chat_limit: z
     .enum(['max_tokens', 'max_completion_tokens'])
-    .describe('The only name of the output limit that it accepts in chat completions.'),
+    .describe('The only name of the output limit that the model accepts in chat completions.'),
   responses_lite: yesNo.describe("Codex's marker for a reduced form of responses."),
   signatures: z
     .enum(['calls', 'reasoning'])
-    .describe('What must come back with a call: the signature of the call, or the text of the reasoning.'),
+    .describe(
+      'The part that must be returned with a call: the signature of the call, or the text of the reasoning.',
+    ),
   reasoning_for: z
     .enum(['account'])
     .describe(
-      'Who can read its sealed reasoning: only the account that made it. For others it is dropped without a word.',
+      'account: only the account that made the sealed reasoning can read it. The model silently drops it for other accounts.',
     ),
-  result_media: yesNo.describe('Images and documents inside the result of a tool.'),
+  result_media: yesNo.describe('Accepts images and documents inside the result of a tool.'),
   schema_refused: z
     .array(z.string().min(1))
-    .describe('Words of JSON Schema that it refuses in `parameters` of a tool.'),
-  refused_tools: z.array(z.string().min(1)).describe('Types of built-in tools that it refuses.'),
+    .describe('Words of JSON Schema that the model refuses in `parameters` of a tool.'),
+  refused_tools: z.array(z.string().min(1)).describe('Types of built-in tools that the model refuses.'),
 } as const
 
 const factsSchema = z.strictObject(FACTS).partial()
-const like = z.string().min(1).describe('A model whose facts it shares, as far as it has none of its own.')
+const like = z.string().min(1).describe('Another model, which provides all facts that are missing here.')
 /** Facts about one model in a user's configuration, where `context` is a separate setting. */
 export const ownFacts = factsSchema.omit({ context: true }).extend({ like: like.optional() })
 /** The verified facts about a model. A missing fact is unknown. */

@@ -11,7 +11,7 @@ import { OPERATIONS, type Operation, type Owner, operationAt, ownerOf } from './
 const SUMMARIES: Readonly<Record<Operation['group'], string>> = {
   audio: 'speech, transcriptions and translations; recorded and relayed, spends money',
   moderations: 'moderations; recorded and relayed, free of charge at OpenAI',
-  rerank: 'an order of documents, in the form of Cohere or Jina; recorded and relayed, spends money',
+  rerank: 'ranking of documents, in the format of Cohere or Jina; recorded and relayed, spends money',
   completions: "OpenAI's older completions, streamed or not; recorded and relayed, spends money",
   'image-edits': 'edits and variations of pictures; recorded and relayed, spends money',
   files: 'files that a provider keeps for the key that sent them; recorded and relayed, no inference',

@@ -38,9 +38,9 @@ export const SPENDING: readonly Row[] = [
     method: 'POST',
     path: '{…}',
     spends: 'yes',
-    about: 'everything else, known or not; a batch as soon as it is made',
+    about: 'all other calls, known or not; a batch as soon as it is made',
   },
-  { method: '*', path: '{…}', spends: 'no', about: 'reads, lists, deletes, and parts of an upload' },
+  { method: '*', path: '{…}', spends: 'no', about: 'reads, lists, deletes; also parts of an upload' },
 ]
 
 const patterns = SPENDING.map((row) => ({

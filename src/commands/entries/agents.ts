@@ -13,13 +13,19 @@ export const addRun: CommandEntry = (program, { env, config, finish }) => {
     .option(...config)
     .option(...GATEWAY_URL)
     .option(...GATEWAY_KEY)
-    .option('--model <id>', 'the model that it asks for; default: its own, or `auto`, or the first route')
-    .option('--session <id>', 'session of its calls, for agents that send none: to continue an earlier one')
+    .option(
+      '--model <id>',
+      'the model that the program requests; default: its own, or `auto`, or the first route',
+    )
+    .option(
+      '--session <id>',
+      'session of the calls, to continue an earlier session; for agents that send no session',
+    )
     .option(
       '--own-login',
       'the agent keeps its own login, such as a subscription, for a provider with `auth: caller`; claude only',
     )
-    .option('--quiet', 'do not print what was set')
+    .option('--quiet', 'do not print the settings')
     .addHelpText('after', example('waybill run --model auto/code -- claude --continue'))
     .action(async (agent, args, options) =>
       finish(await (await import('../run.ts')).runAgent({ program: agent, args, ...options, env })),
@@ -57,14 +63,14 @@ export const addStatusline: CommandEntry = (program, { env }) => {
   const keyFile = ['--key-file <file>', 'file with a gateway key that only you can read'] as const
   line
     .command('install')
-    .description("add the status line to the client's settings; everything else there stays as it is")
+    .description("add the status line to the client's settings, and change nothing else there")
     .option(...client)
     .option(...scope)
     .option(...subagents)
     .option(...url)
     .option(...keyFile)
     .option('--sh', 'the variant that needs only sh and curl')
-    .option('--wrap', 'keep the existing line and put ours after it')
+    .option('--wrap', 'keep the existing line and add ours after it')
     .option('--segments <list>', 'what to show, in this order')
     .option('--theme <name>', 'colours')
     .addHelpText('after', example('waybill statusline install --sh --key-file ~/.config/waybill/key'))
@@ -79,7 +85,7 @@ export const addStatusline: CommandEntry = (program, { env }) => {
     .action(async (options) => (await import('../statusline.ts')).uninstallLine({ ...options, env }))
   line
     .command('doctor')
-    .description('find out why the line is blank')
+    .description('find the reason for a blank line')
     .option(...client)
     .option(...url)
     .option(...keyFile)

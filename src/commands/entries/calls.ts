@@ -10,7 +10,7 @@ export const addLogs: CommandEntry = (program, { env, config }) => {
         'show the newest calls of a running gateway, newest last; with --follow, also each new call as it ends',
       )
       .option('-f, --follow', 'keep running until Ctrl-C')
-      .option('-n, --limit <number>', 'how many calls to show first, 1 to 200', '20')
+      .option('-n, --limit <number>', 'number of calls to show first, 1 to 200', '20')
       .option('--json', 'print each record as a line of JSON instead of a table')
       .option(...config)
       .option(...GATEWAY_URL)
@@ -27,7 +27,7 @@ export const addSessions: CommandEntry = (program, { env, config }) => {
   program
     .command('sessions')
     .description('list the sessions of a running gateway with their calls, tokens and cost')
-    .option('-n, --limit <number>', 'how many sessions, 1 to 200', '20')
+    .option('-n, --limit <number>', 'number of sessions, 1 to 200', '20')
     .addOption(new Option('--order <order>', 'the first ones').choices(['newest', 'cost']).default('newest'))
     .option('--json', 'print JSON instead of a table')
     .option(...config)
@@ -41,7 +41,7 @@ export const addExport: CommandEntry = (program, { env, config }) => {
   filtered(
     program
       .command('export')
-      .description('write every call that matches to stdout, newest first, however many there are')
+      .description('write all matching calls to stdout, newest first')
       .addOption(
         new Option('--form <form>', 'CSV, or whole records as JSON').choices(['csv', 'json']).default('csv'),
       )
@@ -61,7 +61,7 @@ export const addReconcile: CommandEntry = (program, { env, config, finish }) => 
   program
     .command('reconcile')
     .description(
-      "compare the record with a provider's own report, by day (UTC) and model; reads the report with a key that may, and causes no inference",
+      "compare the record with a provider's own report, by day (UTC) and model; needs a key that may read the report, and causes no inference",
     )
     .argument('<report>', 'whose report: anthropic, openai or openrouter')
     .option('--report <file>', 'a saved report instead, as JSON or CSV')
@@ -69,7 +69,7 @@ export const addReconcile: CommandEntry = (program, { env, config, finish }) => 
     .option('--since <day>', 'the first day; default: 30 days ago, or the first day of a saved report')
     .option(
       '--until <day>',
-      'the first day that is not compared; default: today, or the end of a saved report',
+      'the day after the last compared day; default: today, or the end of a saved report',
     )
     .option('--tolerance <usd>', 'a difference in US dollars that counts as rounding', '0.01')
     .option('--base-url <url>', "instead of the provider's own address")

@@ -10,9 +10,15 @@ export const addConform: CommandEntry = (program, { finish }) => {
     .description('test a gateway against the contract; the target is a target file, its name, or an address')
     .option('--list', 'print every requirement with its level and scope, and exit')
     .option('--profile <name>', `one of ${PROFILE_NAMES}`, 'core')
-    .option('--set <version>', 'the frozen set of requirements that decides (that of this version)')
-    .option('--live', 'with --profile server: make the calls that were announced; they may cost money')
-    .option('--stress', 'with --profile server: also burden a server that is not on this machine')
+    .option(
+      '--set <version>',
+      'the frozen set of requirements that decides; default: the set of this version',
+    )
+    .option('--live', 'with --profile server: make the announced calls; they may cost money')
+    .option(
+      '--stress',
+      'with --profile server: also send hostile bodies and simultaneous calls to a server on another machine',
+    )
     .option(
       '--dialects <name...>',
       'with --profile server and an address: chat (the default), messages, responses, gemini, embeddings, images',
@@ -24,7 +30,7 @@ export const addConform: CommandEntry = (program, { finish }) => {
     .option('--report <dir>', 'write evidence and reports there')
     .option('--time-limit <minutes>', 'end the run after this time (60)')
     .option('--baseline <file>', 'file with known failures')
-    .option('--compare <dir>', 'report of an earlier run; print what got better and what got worse')
+    .option('--compare <dir>', 'report of an earlier run; print improvements and regressions')
     .option(
       '--model <id>',
       'with an address: a model that the gateway sends to the mock, or that the server answers for',
@@ -54,7 +60,7 @@ export const addTarget: CommandEntry = (program, { finish }) => {
   target
     .command('check <file>')
     .description(
-      'check a target file; if it has no mistake, start the gateway, make one call, and print what was seen and which requirements apply',
+      'check a target file; if it is valid, start the gateway, make one call, and print the results and the requirements that apply',
     )
     .option('--profile <name>', 'core, observable or waybill', 'observable')
     .option('--fix', 'first replace the names of earlier versions in the file')
@@ -69,13 +75,13 @@ export const addTarget: CommandEntry = (program, { finish }) => {
     .option('--start <command>', 'a command, with {{port}} and {{mock.openai.base_url}}, or an address')
     .option('--call <model>', 'the model to call')
     .option('--key-env <name>', 'environment variable that holds its key')
-    .option('--name <name>', 'what it is called in reports (after its program or address)')
+    .option('--name <name>', 'name of the gateway in reports; default: its program or address')
     .option('--header <header...>', 'a header that each request needs, as NAME: VALUE')
     .option(
       '--headers <list>',
-      'which response header reports what: NAME=HEADER,… for provider, model, request_id, session',
+      'response headers with provider, model, request_id and session: NAME=HEADER,…',
     )
-    .option('--ready <path>', 'path that answers 200 when the gateway is ready (the first of --read)')
+    .option('--ready <path>', 'path that answers 200 when the gateway is ready; default: the first of --read')
     .option('--log <path>', 'path of its log of calls')
     .option('--read <paths>', 'other paths that cost nothing, separated by commas (/v1/models)')
     .addHelpText(
@@ -93,8 +99,8 @@ export const addJudge: CommandEntry = (program, { finish }) => {
     .description('compute the verdicts of a run again from its evidence')
     .option('--report <dir>', 'write new reports there')
     .option('--baseline <file>', 'file with known failures')
-    .option('--compare <dir>', 'report of an earlier run; print what got better and what got worse')
-    .option('--pack <dir>', 'write the run and its evidence there, to be submitted')
+    .option('--compare <dir>', 'report of an earlier run; print improvements and regressions')
+    .option('--pack <dir>', 'write the run and its evidence there, for a submission')
     .addHelpText('after', example('waybill judge report --pack submission'))
     .action(async (directory, options) => {
       finish((await import('../conform.ts')).judgeCommand(directory, options))

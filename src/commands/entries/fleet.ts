@@ -5,7 +5,7 @@ export const addFleet: CommandEntry = (program, { env, config }) => {
   const fleet = program.command('fleet').description('the log that several gateways share')
   fleet
     .command('status')
-    .description('list the gateways that share the log, which are alive, and what each has not sent yet')
+    .description('list the gateways that share the log, with their state and their unsent records')
     .option(...config)
     .addHelpText('after', example('waybill fleet status'))
     .action(async (options) => (await import('../fleet.ts')).fleetStatus({ ...options, env }))

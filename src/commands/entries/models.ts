@@ -5,7 +5,7 @@ export const addModels: CommandEntry = (program, { env, config }) => {
   const models = program.command('models').description('what is known of the configured models')
   models
     .command('list', { isDefault: true })
-    .description('show what is known of the configured models, and where it comes from; asks no provider')
+    .description('show the known facts about the configured models and their sources; calls no provider')
     .argument('[model]', 'provider/model; default: every model that the configuration names')
     .option('--json', 'print JSON instead of a table')
     .option(...config)
@@ -14,7 +14,7 @@ export const addModels: CommandEntry = (program, { env, config }) => {
   models
     .command('sync')
     .description(
-      'ask the providers for their lists of models, and write what they say beside the configuration; causes no inference',
+      'request the lists of models from the providers, and write their facts into a file next to the configuration; causes no inference',
     )
     .argument('[provider...]', 'only these')
     .option(...config)
@@ -24,7 +24,7 @@ export const addModels: CommandEntry = (program, { env, config }) => {
     )
   models
     .command('forget')
-    .description('forget what was learned from refusals; a running gateway notices within a second')
+    .description('delete remembered refusals; a running gateway notices this within a second')
     .argument('[model]', 'a provider, or provider/model; default: everything')
     .option(...config)
     .addHelpText('after', example('waybill models forget openai/gpt-6-sol'))

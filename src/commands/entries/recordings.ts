@@ -6,7 +6,7 @@ export const addRecord: CommandEntry = (program, { env, config, finish }) => {
   program
     .command('record')
     .description(
-      'run the gateway against live providers and keep redacted recordings, of one program or until it is stopped; costs money',
+      'run the gateway with live providers and write redacted recordings, of one program or until it is stopped; costs money',
     )
     .argument(
       '[program]',
@@ -18,20 +18,17 @@ export const addRecord: CommandEntry = (program, { env, config, finish }) => {
     .option(...config)
     .option(...GATEWAY_KEY)
     .option('--model <id>', 'the model that the agent asks for, as in `waybill run`')
-    .option('--out <dir>', 'where recordings are written', 'recordings')
+    .option('--out <dir>', 'directory for the recordings', 'recordings')
     .option(
       '-p, --port <number>',
       'port to listen on; default: from the configuration, with a program a free one',
       portText,
     )
-    .option('--scenario <name>', 'name of what is recorded; default: plain, tools or the status')
-    .option('--canary <text...>', 'texts from your prompts that must not appear in what is written')
-    .option(
-      '--keep-answers',
-      'keep the models’ answers; requests are kept only as keyed digests that find them',
-    )
-    .option('--keep-text', 'keep the texts of the requests, too, so that people can read them')
-    .option('--keep-requests', 'keep the whole requests, too, so that `recordings drift` can ask them again')
+    .option('--scenario <name>', 'name of the recorded scenario; default: plain, tools or the status')
+    .option('--canary <text...>', 'texts from your prompts that must not appear in recordings')
+    .option('--keep-answers', 'keep the models’ answers; requests are stored only as keyed digests')
+    .option('--keep-text', 'also keep the texts of the requests, so that people can read them')
+    .option('--keep-requests', 'also keep the whole requests, so that `recordings drift` can repeat them')
     .addHelpText('after', example('waybill record --out recordings -- claude -p "Fix the tests"'))
     .action(async (name, args, options) =>
       finish(
@@ -48,14 +45,14 @@ export const addReplay: CommandEntry = (program, { env, config, finish }) => {
   program
     .command('replay')
     .description(
-      'run an agent or a test suite on recordings of its calls: no key, no network, no cost; exit code 1 if a call has none',
+      'run an agent or a test suite on recordings of its calls: no key, no network, no cost; exit code 1 if a call has no recording',
     )
     .argument('<program>', 'the program; put -- before it')
     .argument('[args...]', 'its own arguments, passed on unchanged')
     .passThroughOptions()
     .option(...config)
     .option(...GATEWAY_KEY)
-    .option('--recordings <dir>', 'where the recordings are', 'recordings')
+    .option('--recordings <dir>', 'directory of the recordings', 'recordings')
     .option('--model <id>', 'the model that the agent asks for, as in `waybill run`')
     .option('--similar', 'let the nearest recording answer if its last message is the same')
     .option('-p, --port <number>', 'port of the gateway; default: a free one', portText)
@@ -79,33 +76,28 @@ export const addRecordings: CommandEntry = (program, { env, config }) => {
     .action(async (dir, options) => (await import('../recordings.ts')).listRecordings({ dir, ...options }))
   recordings
     .command('verify [dir]')
-    .description(
-      'check recordings: their format, and that nothing private is left in them; exit code 1 if not',
-    )
+    .description('check that recordings are valid and contain nothing private; exit code 1 if not')
     .option('--older-than <months>', 'warn of recordings older than this')
     .addHelpText('after', example('waybill recordings verify recordings --older-than 12'))
     .action(async (dir, options) => (await import('../recordings.ts')).verify({ dir, ...options }))
   recordings
     .command('import <files...>')
     .description('turn vcrpy, Ruby VCR, go-vcr, HAR and httpmock files into redacted recordings')
-    .requiredOption('--out <dir>', 'where recordings are written')
+    .requiredOption('--out <dir>', 'directory for the recordings')
     .option('--provider <name>', 'provider of the recordings, for files that name no host (httpmock)')
-    .option(
-      '--keep-answers',
-      'keep the models’ answers; requests are kept only as keyed digests that find them',
-    )
-    .option('--keep-text', 'keep the texts of the requests, too, so that people can read them')
-    .option('--keep-requests', 'keep the whole requests, too, so that `recordings drift` can ask them again')
+    .option('--keep-answers', 'keep the models’ answers; requests are stored only as keyed digests')
+    .option('--keep-text', 'also keep the texts of the requests, so that people can read them')
+    .option('--keep-requests', 'also keep the whole requests, so that `recordings drift` can repeat them')
     .addHelpText('after', example('waybill recordings import cassettes/*.yaml --out recordings'))
     .action(async (files, options) => (await import('../recordings.ts')).importFiles({ files, ...options }))
   recordings
     .command('drift [dir]')
     .description(
-      'ask the providers again, and say for each recording what moved in shape; exit code 1 if anything did; costs money with --live',
+      'repeat the recorded requests, and list the changes in the format of each answer; exit code 1 if there are any; costs money with --live',
     )
-    .option('--live', 'send the calls; without it, only what they would cost is said')
+    .option('--live', 'send the calls; without this option, only their cost is printed')
     .option('--limit <usd>', 'stop before a call that would exceed this sum, US dollars', dollars, 1)
-    .option('--with <dir>', 'compare with newer recordings instead; asks nobody')
+    .option('--with <dir>', 'compare with newer recordings instead; makes no calls')
     .option(...config)
     .addHelpText('after', example('waybill recordings drift recordings --live --limit 0.50'))
     .action(async (dir = 'recordings', options) =>
@@ -113,7 +105,7 @@ export const addRecordings: CommandEntry = (program, { env, config }) => {
     )
   recordings
     .command('refresh [dir]')
-    .description('put the answers that `recordings drift --live` got in the place of the recorded ones')
+    .description('replace recorded answers by the answers that `recordings drift --live` received')
     .option('--only <names...>', 'only these recordings')
     .addHelpText(
       'after',
@@ -132,7 +124,7 @@ function dollars(text: string): number {
 export const addMock: CommandEntry = (program) => {
   program
     .command('mock')
-    .description('run mock providers on a local port, with a ledger of what arrives')
+    .description('run mock providers on a local port, with a ledger of received requests')
     .option('-p, --port <number>', 'port to listen on; 0 picks a free one', portNumber, 4950)
     .option(
       '--control-port <number>',
@@ -142,9 +134,15 @@ export const addMock: CommandEntry = (program) => {
     )
     .option('--host <address>', 'address to listen on; the control port stays on 127.0.0.1', '127.0.0.1')
     .option('--recordings <dir>', 'recordings to answer from; default: those of the package')
-    .option('--similar', 'with --recordings: let the nearest one answer if its last message is the same')
-    .option('--invent', 'with --recordings: make up an answer if there is no recording; default: an error')
-    .option('--lenient', 'let pass what the requested model would refuse, and models that do not exist')
+    .option(
+      '--similar',
+      'with --recordings: answer from the nearest recording if its last message is the same',
+    )
+    .option('--invent', 'with --recordings: invent an answer if there is no recording; default: an error')
+    .option(
+      '--lenient',
+      'accept requests that the requested model would refuse, and models that do not exist',
+    )
     .addOption(
       new Option('--pace <pace>', 'how fast answers come').choices(['recorded', 'none']).default('none'),
     )

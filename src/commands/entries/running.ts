@@ -13,9 +13,9 @@ export const addServe: CommandEntry = (program, { env, config }) => {
     .option(...config)
     .option('-p, --port <number>', 'port to listen on; default: from the configuration', portText)
     .option('--replay [dir]', 'answer from recordings: no key, no network, no cost')
-    .option('--invent', 'with --replay: make up an answer if there is no recording; default: an error')
-    .option('--similar', 'with --replay: let the nearest recording answer if its last message is the same')
-    .option('--lenient', 'with --replay: let pass what the requested model would refuse')
+    .option('--invent', 'with --replay: invent an answer if there is no recording; default: an error')
+    .option('--similar', 'with --replay: answer from the nearest recording if its last message is the same')
+    .option('--lenient', 'with --replay: accept requests that the requested model would refuse')
     .option('--log-level <level>', 'silent, error, warn, info or debug (WAYBILL_LOG_LEVEL; info by default)')
     .addHelpText('after', example('waybill serve --replay --config examples/waybill.yaml'))
     .action(async (options, command) => {
@@ -29,11 +29,14 @@ export const addServe: CommandEntry = (program, { env, config }) => {
 export const addInit: CommandEntry = (program, { env }) => {
   program
     .command('init [file]')
-    .description('write a configuration: asks which providers you have and what to prefer')
-    .option('--from <file>', 'carry over the configuration of LiteLLM, Claude Code Router or one-api')
+    .description('write a configuration; asks for your providers and your preference')
+    .option('--from <file>', 'convert the configuration of LiteLLM, Claude Code Router or one-api')
     .option('--provider <names>', 'providers, separated by commas, the preferred one first')
-    .addOption(new Option('--prefer <what>', 'what matters for everyday calls').choices(PREFERENCES))
-    .option('--check', 'ask the providers for their lists of models; this tries the keys and costs nothing')
+    .addOption(new Option('--prefer <what>', 'preference for everyday calls').choices(PREFERENCES))
+    .option(
+      '--check',
+      'request the lists of models from the providers; this tests the keys and costs nothing',
+    )
     .option('--no-check', 'send nothing')
     .addHelpText('after', example('waybill init --provider openai,groq --prefer price'))
     .action(async (file = 'waybill.yaml', options) =>
@@ -45,7 +48,7 @@ export const addRoutes: CommandEntry = (program, { env, config }) => {
   program
     .command('routes [model]')
     .description(
-      'show where calls would go, for each route or for one model; asks the running gateway and no provider',
+      'show where calls would go, for each route or for one model; reads from the running gateway, and calls no provider',
     )
     .option(...config)
     .option('--json', 'print JSON instead of a table')
@@ -83,9 +86,7 @@ export const addKey: CommandEntry = (program, { env, config }) => {
   const key = program.command('key').description('keys of the gateway')
   key
     .command('list')
-    .description(
-      'list the keys in force, with their limits and what they have spent; a client key sees its own',
-    )
+    .description('list the keys in force, with their limits and spending; a client key sees only itself')
     .option('--json', 'print JSON instead of a table')
     .option(...config)
     .option(...GATEWAY_URL)

@@ -72,7 +72,7 @@ export const client = {
   counting: {
     path: COUNT_PATH,
     alsoAt: COUNT_ALSO_AT,
-    summary: 'the same for Gemini: how many tokens a request has',
+    summary: 'counts the tokens of a request to Gemini, like the endpoints above',
     schema: countSchema.loose(),
     estimate: (json) => JSON.stringify({ totalTokens: estimateAll(json) }),
   },

@@ -58,7 +58,7 @@ export const client = {
   isSpokenBy: (headers) => headers['anthropic-version'] !== undefined,
   counting: {
     path: '/v1/messages/count_tokens',
-    summary: 'how many tokens a request has, counted by a provider or estimated; no call, no cost',
+    summary: 'counts the tokens of a request, by a provider or as an estimate; no call, no cost',
     schema: schema.loose(),
     estimate: (json) => JSON.stringify({ input_tokens: estimateAll(json) }),
   },

@@ -61,7 +61,7 @@ export const client = {
     path: '/v1/responses/*',
     methods: ['GET', 'POST', 'DELETE'],
     summary:
-      'a kept response: read, input items, cancel, delete; from the gateway’s own store, or asked of the provider that keeps it; no inference',
+      'reads a stored response or its input items, cancels or deletes it; from the gateway’s own store, or from the provider that keeps it; no inference',
     offers:
       'GET ID, GET ID/input_items, POST ID/cancel and DELETE ID are served for responses on record. To compact, put a `compaction_trigger` last into the input of a response.',
     idIn(method, rest) {
@@ -73,7 +73,7 @@ export const client = {
 
   counting: {
     path: '/v1/responses/input_tokens',
-    summary: 'how many input tokens a response has, counted by a provider or estimated; no call, no cost',
+    summary: 'counts the input tokens of a response, by a provider or as an estimate; no call, no cost',
     schema: schema.loose(),
     estimate: (json) =>
       JSON.stringify({
