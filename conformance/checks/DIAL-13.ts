@@ -1,5 +1,5 @@
 // DIAL-13: Everything that both dialects can express reaches the provider: turns, instructions, tools with their
-// schemas, the choice of a tool and whether only one at a time, the limit of tokens, temperature, `top_p`, stop
+// schemas, the tool choice, the limit to one tool at a time, the limit of tokens, temperature, `top_p`, stop
 // sequences, images, calls with their results, and the format of the answer. A gateway that cannot translate one of
 // them refuses the call before anything is sent, or names the loss in a header (Waybill: all of them arrive).
 import { isDeepStrictEqual } from 'node:util'

@@ -1,5 +1,5 @@
-// GEM-01: A key is accepted as `x-goog-api-key` and as `?key=`, and does not reach the provider (Waybill: nor a
-// record, a log or an answer). A wrong key is refused in Google's format.
+// GEM-01: A key is accepted as `x-goog-api-key` and as `?key=`, and does not reach the provider (Waybill: it does
+// not reach a record, a log or an answer either). A wrong key is refused in Google's format.
 import { refs, servedBy } from '../dialects/lookup.ts'
 import { step, stepText } from '../evidence/step.ts'
 import { endText } from '../evidence/wording.ts'

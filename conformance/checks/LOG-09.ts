@@ -1,4 +1,4 @@
-// LOG-09: Pages neither skip nor repeat records while calls are added; limits are bounded; a bad parameter gets
+// LOG-09: Pages neither skip nor repeat records while calls are added. Limits are bounded. A bad parameter gets
 // 400.
 
 import { ref } from '../dialects/lookup.ts'

@@ -1,5 +1,5 @@
-// PURE-01: A read endpoint causes no inference, whatever the method (GET, HEAD, OPTIONS) or query, and however often
-// it is read.
+// PURE-01: A read endpoint causes no inference, with any method (GET, HEAD, OPTIONS) and any query, even if it is
+// read many times.
 import type { Check } from '../runner/check.ts'
 import type { CheckContext } from '../runner/context.ts'
 import { readStep, readsSpentNothing } from './pure.ts'

@@ -1,4 +1,4 @@
-// USE-02: The usage on record equals what the serving provider reported, streamed or not.
+// USE-02: The usage on record equals the usage that the serving provider reported, streamed or not.
 import { isDeepStrictEqual } from 'node:util'
 import { amountIn, recordIn, refs, requestIdOf } from '../dialects/lookup.ts'
 import { providerDialectOf } from '../dialects/registry.ts'

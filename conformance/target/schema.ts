@@ -482,7 +482,9 @@ const fields = z.strictObject({
         .strictObject({
           model: z
             .string()
-            .describe('An id of the variant: first the provider with the caller’s credential, then another.'),
+            .describe(
+              'An id of the variant. Its first target is the provider with the caller’s credential, and its second is another provider.',
+            ),
           provider: z.string().describe('The provider of the mock that gets the caller’s credential.'),
           key_header: z.string().describe('The header for the gateway’s own key in such a call.'),
         })

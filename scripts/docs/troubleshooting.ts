@@ -23,7 +23,7 @@ const HELP: Readonly<Record<ErrorCode, Help>> = {
   },
   previous_response_not_found: {
     happened:
-      'The call continues an earlier answer (`previous_response_id`), but the gateway does not know that answer, or no target of the route belongs to the provider that keeps it.',
+      'The call continues an earlier answer (`previous_response_id`). The gateway does not know that answer, or no target of the route belongs to the provider that keeps it.',
     todo: 'Send the whole conversation instead. Records older than `retention` are gone, and no key can see the records of another key.',
   },
   state_provider_unknown: {
@@ -33,7 +33,7 @@ const HELP: Readonly<Record<ErrorCode, Help>> = {
   },
   thread_not_found: {
     happened:
-      'The call continues a thread of Anthropic’s, but the gateway does not know its last message, or no target of the route belongs to the provider that has the thread.',
+      'The call continues one of Anthropic’s threads. The gateway does not know the last message of the thread, or no target of the route belongs to the provider that has it.',
     todo: 'Nothing: Anthropic’s clients then send the whole conversation. Your own program can do the same, with `thread: {"type": "create"}`.',
   },
   thread_unsupported_request: {

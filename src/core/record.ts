@@ -466,52 +466,62 @@ export const CALL_FIELDS = {
 
 export const ATTEMPT_FIELDS = {
   n: { kind: 'count', about: 'counts the attempts of the call, from 1', open: ({ n }) => n },
-  provider: { kind: 'text', about: 'where the request went', open: ({ target }) => target.provider },
-  model: { kind: 'text', about: 'the model that it asked for', open: ({ target }) => target.model },
-  started_at: { kind: 'time', about: 'before its bytes were sent', open: ({ at }) => at },
-  ended_at: { kind: 'time', nullable: true, about: 'null while it is open', close: ({ at }) => at },
+  provider: {
+    kind: 'text',
+    about: 'provider that the request was sent to',
+    open: ({ target }) => target.provider,
+  },
+  model: { kind: 'text', about: 'requested model', open: ({ target }) => target.model },
+  started_at: { kind: 'time', about: 'time before the bytes of the request were sent', open: ({ at }) => at },
+  ended_at: {
+    kind: 'time',
+    nullable: true,
+    about: 'end of the attempt; null while it is open',
+    close: ({ at }) => at,
+  },
   status: {
     kind: 'status',
     nullable: true,
-    about: "the provider's; null where none came",
+    about: "the provider's status; null if there was none",
     close: ({ ended }) => ended.status,
   },
   outcome: {
     kind: 'enum',
     values: ATTEMPT_OUTCOMES,
-    about: '`unknown`: its bytes may have been sent, but it is not known whether they arrived',
+    about: 'outcome of the attempt; `unknown`: the request may or may not have arrived',
     open: () => 'open',
     close: ({ ended }) => ended.outcome,
   },
   error_code: {
     kind: 'text',
     nullable: true,
-    about: "the provider's, else ours",
+    about: "the provider's code, else ours",
     close: ({ ended }) => ended.errorCode,
   },
   tokens: {
     kind: 'tokens',
-    about: 'as the provider reported them, else estimated, else null',
+    about: 'tokens as reported by the provider, else estimated, else null',
     close: ({ ended }) => ended.tokens,
   },
   cost_usd: {
     kind: 'usd',
     nullable: true,
-    about: 'null where it is not known; 0 if the attempt was refused with an error status, or never sent',
+    about:
+      'cost of the attempt; null if it is not known; 0 if the attempt was refused with an error status, or never sent',
     close: (closing) => known(costOfAttempt(closing)),
   },
   losses: {
     kind: 'words',
     nullable: true,
     about:
-      'what the translation to and from the dialect of the provider could not carry, see [losses.md](losses.md); and what a session lost by moving to another key of its provider; empty if it carried everything, null if nothing was translated or lost',
+      'losses of the translation to and from the dialect of the provider, see [losses.md](losses.md), and of a session that moved to another key of its provider; empty if a translation lost nothing, null if nothing was translated or lost',
     close: ({ ended }) => ended.losses ?? null,
   },
   adjusted: {
     kind: 'words',
     nullable: true,
     about:
-      'parameters that were left out because the provider refuses them for this model (`on_refused`); null if none were',
+      'parameters that were left out because the provider refuses them for this model (`on_refused`); null if there are none',
     close: ({ ended }) => ended.adjusted ?? null,
   },
   provider_key: {
@@ -524,7 +534,7 @@ export const ATTEMPT_FIELDS = {
     kind: 'enum',
     nullable: true,
     values: TRANSPORTS,
-    about: 'how its request went to the provider; null while it is open, and if it was not sent',
+    about: 'transport to the provider; null while the attempt is open, and if it was not sent',
     close: ({ ended }) => ended.transport ?? null,
   },
 } as const satisfies Record<string, Field<AttemptOpening, AttemptClosing>>
