@@ -1,5 +1,5 @@
-// `npm run NAME [-- SUB-NAME] [ARGUMENT…]`: the programs behind one npm script, by their sub-names. The first
-// one is the default.
+// `npm run NAME [-- SUB-NAME] [ARGUMENT…]`: runs a program of an npm script by its sub-name. The first
+// program is the default.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 
@@ -63,7 +63,7 @@ function main([name = '', ...given]: readonly string[]): void {
   const path = join(import.meta.dirname, file!)
   const [command, ...first] = file!.endsWith('.ts') ? [process.execPath, '--import', 'tsx', path] : [path]
   const child = spawn(command!, [...first, ...preset, ...given.slice(isNamed ? 1 : 0)], { stdio: 'inherit' })
-  // Signals that end this process also end the program.
+  // Passes on signals that end this process to the program.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal))
   child.on('exit', (code) => {
     process.exitCode = code ?? 1

@@ -1,5 +1,5 @@
 // `npm run agents`: installs common coding agents, runs each unmodified and headless through a Waybill
-// gateway with the mock as its provider, and prints the results. Apart from the installation nothing leaves
+// gateway with the mock as its provider, and prints the results. Apart from the installation, nothing leaves
 // this machine.
 //   npm run agents -- [--crossed] [--agent NAME]… [--dialect NAME]… [--upstream NAME]… [--trouble NAME]…
 //                     [--scratch DIR] [--details FILE] [--from FILE]… [--write]
@@ -74,7 +74,7 @@ function tasksOf(client: string, upstream: string): AgentTask[] {
   const troubles = Object.keys(TROUBLES).filter((name) => isWanted(values.trouble, name))
   if (!values.crossed) return troubles.map((trouble) => ({ client, upstream, trouble }))
   return troubles.flatMap((trouble): AgentTask[] => {
-    // Faults are tried only in the first of the other dialects, to bound the time.
+    // Faults are tried only in the first of the other dialects, to limit the time.
     if (trouble !== 'task')
       return trouble === 'only 400' || upstream !== upstreamsOf(client)[0]
         ? []
@@ -87,7 +87,7 @@ function tasksOf(client: string, upstream: string): AgentTask[] {
   })
 }
 
-/** Returns the line that is printed as soon as a run is over. */
+/** Returns the line that is printed after a run. */
 function short(result: Result): string {
   const { agent, version, client, upstream, trouble, again, outcome, inferences, second, seconds } = result
   const between = client === upstream ? client : `${client} → ${upstream}`

@@ -1,5 +1,5 @@
-// Installs agents into a scratch directory, with the ordinary clients of their registries. Existing
-// installations stay.
+// Installs agents into a scratch directory with the ordinary clients of their registries. Keeps existing
+// installations.
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ export interface Installed {
   readonly version: string
 }
 
-/** Throws if it cannot be installed. */
+/** Installs an agent. Throws if this fails. */
 export function installAgent({ name, from, program }: TestedAgent, scratch: string): Installed {
   const directory = join(scratch, name)
   const run = (file: string, ...args: string[]) =>

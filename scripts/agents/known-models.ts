@@ -1,16 +1,17 @@
-// Three models that each agent knows by name, chosen before any run: agents ask differently for models that they know.
+// Three models that each agent knows by name, chosen before any run. Agents send different requests for
+// models that they know.
 import type { AgentCall } from './table.ts'
 
 export interface KnownModel {
   readonly agent: string
   readonly model: string
-  /** Dialect in which the agent requests it: a key of its ways. */
+  /** Dialect in which the agent requests the model: a key of its `ways`. */
   readonly way: string
-  /** Call that reads a file, if the agent offers this model other tools than usual. */
+  /** Call that reads a file, if the agent offers unusual tools to this model. */
   readonly reads?: (file: string) => AgentCall
 }
 
-/** Codex gives its newest models one tool that runs JavaScript, in which the others are functions. */
+/** Codex gives its newest models one tool that runs JavaScript; the other tools are functions there. */
 const byScript = (file: string): AgentCall => ({
   name: 'functions__exec',
   arguments: {

@@ -1,6 +1,7 @@
-// `npm run agents -- known`: each agent asks for three models that it knows by name, and a provider of each of four
-// dialects answers, which refuses what its model would refuse. Two turns each, with a tool. Prints a line for each run,
-// and sums: refusals, second requests, tools that did not arrive.
+// `npm run agents -- known`: each agent requests three models that it knows by name, from a provider of each
+// of four dialects. The provider refuses the requests that its model would refuse. Each run has two turns
+// with a tool. Prints a line for each run, and the numbers of refusals, second requests and tools that did
+// not arrive.
 //   npm run agents -- known [--agent NAME]… [--upstream NAME]… [--scratch DIR] [--details FILE]
 import { writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -22,7 +23,7 @@ const { values } = parseArgs({
   },
 })
 
-/** Models that accept little, at a provider of each dialect. */
+/** Models with narrow limits, at a provider of each dialect. */
 const SERVED: Readonly<Record<string, Upstream>> = {
   chat: { provider: 'openai', main: 'gpt-6-sol', aside: 'gpt-6-luna' },
   messages: { provider: 'anthropic', main: 'claude-opus-5-5', aside: 'claude-haiku-5-5' },
@@ -30,13 +31,17 @@ const SERVED: Readonly<Record<string, Upstream>> = {
   gemini: { provider: 'gemini', main: 'gemini-3.8-flash', aside: 'gemini-3.6-flash' },
 }
 
-/** Returns what serves a model: in its own dialect the model itself, if the provider has it. */
+/**
+ * Returns the target that serves a model: in the agent's own dialect, the model itself if the provider has
+ * it.
+ */
 function servedBy({ model, way }: KnownModel, upstream: string): Upstream {
   const served = SERVED[upstream]!
   if (way !== upstream) return served
   const { provider } = served
   const isTheirs = packageTable().models.some((each) => each.provider === provider && each.model === model)
-  // OpenAI speaks both of its dialects, so that tools go through the one in which the model accepts them.
+  // OpenAI serves both of its dialects, so that a call with tools uses the one in which the model accepts
+  // them.
   return {
     ...served,
     ...(isTheirs && { main: model }),
@@ -74,7 +79,7 @@ function isDone({ outcome, second }: Result): boolean {
   return outcome === 'done' && (second === 'done' || second === 'not tried')
 }
 
-/** Tools that the provider itself would run have no counterpart elsewhere; any other tool must arrive. */
+/** Tools that the provider itself would run have no counterpart elsewhere; all other tools must arrive. */
 function isTool(loss: string): boolean {
   return loss === 'unknown.tool' || loss === 'tool.builtin'
 }

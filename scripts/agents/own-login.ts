@@ -1,6 +1,6 @@
-// Runs Claude Code with a login of its own through a gateway with keys (`auth: caller`): a task with a tool,
-// the conversation resumed, and a fallback. The provider accepts nothing but the login. Then everything that
-// was written or sent anywhere else is searched for it. Nothing leaves this machine but the installation.
+// Runs Claude Code with its own login through a gateway with keys (`auth: caller`): a task with a tool, the
+// resumed conversation, and a fallback. The provider accepts only the login. Afterwards, searches all other
+// written or sent data for the login. Apart from the installation, nothing leaves this machine.
 //   npm run agents -- own-login [--scratch DIR]
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
@@ -53,7 +53,7 @@ writeFileSync(join(home, '.claude', '.credentials.json'), JSON.stringify({ claud
   mode: 0o600,
 })
 
-/** Collects everything that is sent to it. */
+/** Starts a server that collects everything sent to it. */
 const collected: Buffer[] = []
 const collector = createServer((request, response) => {
   request.on('data', (part) => collected.push(part)).on('end', () => response.writeHead(200).end())
@@ -120,7 +120,7 @@ while (!LISTENS.test(printed)) {
 }
 const url = LISTENS.exec(printed)![1]!
 
-/** Prints what Claude Code says to a prompt. */
+/** Runs Claude Code with a prompt and prints its answer. */
 async function run(what: string, ...args: string[]): Promise<string> {
   const ran = await runBounded(
     process.execPath,
@@ -143,9 +143,9 @@ async function run(what: string, ...args: string[]): Promise<string> {
         ...base,
         CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
         DISABLE_AUTOUPDATER: '1',
-        HTTPS_PROXY: 'http://127.0.0.1:9', // nothing else is reached
+        HTTPS_PROXY: 'http://127.0.0.1:9', // no other host is reached
         NO_PROXY: '127.0.0.1',
-        // tsx and the program's files are found from anywhere
+        // finds tsx and the program's files from every directory
         TSX_TSCONFIG_PATH: join(ROOT, 'tsconfig.json'),
       },
     },
@@ -176,7 +176,7 @@ async function get(path: string): Promise<string> {
 const { data: calls } = JSON.parse(await get('/api/usage/request-logs?limit=200')) as {
   data: { id: string; state: string; attempts: number; fallbacks: number; resolved_provider: string }[]
 }
-await sleep(6_000) // until artifacts and traces are written
+await sleep(6_000) // waits until artifacts and traces are written
 const reads = await Promise.all([
   get('/api/usage/request-logs?limit=200'),
   get('/api/usage/refused-calls'),

@@ -1,6 +1,6 @@
-// Extracts one agent's part of docs/agents.md, for the page of that agent. Pure.
+// Extracts one agent's part of docs/agents.md for the agent's page. Pure.
 
-/** Returns the header of the table between these marks, and the rows of one agent. Throws without any. */
+/** Returns the header of the table between these marks, and the rows of one agent. Throws if there are none. */
 export function rowsOf(text: string, mark: string, title: string): string {
   const [, table = ''] = text.split(new RegExp(`<!-- ${mark}:(?:begin|end) -->\\n`))
   const lines = table.trimEnd().split('\n')

@@ -1,4 +1,4 @@
-// Runs a foreign program with its own environment, for a bounded time, and ends everything that it started.
+// Runs a foreign program with its own environment for a bounded time, and ends all processes that it started.
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
@@ -6,17 +6,17 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface Ran {
-  /** Null if it was killed. */
+  /** Exit code; null if the program was killed. */
   readonly code: number | null
   /** Both outputs, in order of arrival. */
   readonly output: string
   readonly ms: number
   readonly timedOut: boolean
-  /** Number of processes that it left behind and that were ended. */
+  /** Number of processes that the program left behind and that were ended. */
   readonly left: number
 }
 
-/** Environment variable that marks everything a run starts, because children inherit it. */
+/** Environment variable that marks all processes of a run, because children inherit it. */
 const MARK = 'WAYBILL_AGENT_RUN'
 
 export async function runBounded(
@@ -34,7 +34,7 @@ export async function runBounded(
     cwd,
     env: { ...env, [MARK]: mark },
     stdio: ['ignore', 'pipe', 'pipe'],
-    detached: true, // a separate group, which can be ended as one
+    detached: true, // a separate group, which can be ended as a whole
   })
   let output = ''
   for (const stream of [child.stdout, child.stderr])
@@ -72,7 +72,7 @@ function processesWith(entry: string): number[] {
       try {
         return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(entry)
       } catch {
-        return false // it has ended, or belongs to another user
+        return false // the process has ended or belongs to another user
       }
     })
     .map(Number)

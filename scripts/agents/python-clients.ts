@@ -1,6 +1,7 @@
-// Runs the official Python clients once each against a gateway with the mock behind it: a stream, a tool,
-// error classes, a broken stream, an abandoned one; and Anthropic's tool runner, which continues threads, on
-// every kind of route. Installs them into a scratch directory; nothing else leaves this machine.
+// Runs each official Python client once against a gateway with the mock as its provider: a stream, a tool,
+// error classes, a broken stream, and an abandoned stream. Runs Anthropic's tool runner, which continues
+// threads, on every kind of route. Installs the clients into a scratch directory; apart from this, nothing
+// leaves this machine.
 //   npm run agents -- python-clients [--scratch DIR]
 import { execFileSync, spawn } from 'node:child_process'
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
@@ -26,7 +27,7 @@ if (!existsSync(python)) {
 const key = `wb-${randomUUID()}`
 const data = mkdtempSync(join(tmpdir(), 'waybill-'))
 const mock = await createMockProviders()
-/** Second account at Anthropic. */
+/** Second Anthropic account. */
 const second = await createMockProviders({ keys: { anthropic: 'sk-ant-of-the-second-account' } })
 const provider = (name: string, api: string, at = mock, mockName = name) =>
   `  ${name}: { dialect: ${api}, base_url: "${at.baseUrl(mockName)}", key: $${name} }`

@@ -1,4 +1,4 @@
-// Formats the results of many runs as two tables: a row for each agent and each of its dialects.
+// Formats the results of many runs as two tables, with a row for each dialect of each agent.
 import type { Result } from './run.ts'
 
 const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`
@@ -7,7 +7,7 @@ const tableOf = (header: string, rows: readonly (readonly string[])[]): string =
   return [titles, titles.map(() => '---'), ...rows].map(line).join('\n')
 }
 
-/** Groups results by agent and way, in the order of their first run. */
+/** Groups results by agent and dialect, in the order of their first run. */
 function grouped(results: readonly Result[], by: (result: Result) => string): Result[][] {
   return [...Map.groupBy(results, by).values()]
 }
@@ -16,7 +16,7 @@ function grouped(results: readonly Result[], by: (result: Result) => string): Re
 const told = (result: Result | undefined): string =>
   result ? `${result.outcome} ${result.requests}/${result.calls}/${result.inferences}` : '-'
 
-/** Replaces a registry's address, which the documentation must not contain. */
+/** Replaces the address of a registry, which the documentation must not contain. */
 const named = (host: string): string => (/^registry\./.test(host) ? 'npm’s registry' : host)
 
 /** Formats runs in which the provider has the agent's dialect. */

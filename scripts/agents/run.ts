@@ -1,4 +1,4 @@
-// One run of one agent: a task, the faults on its way, and the outcome.
+// One run of one agent: a task, the faults during the task, and the outcome.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -12,7 +12,7 @@ import type { AgentCall, RunParameters, TestedAgent } from './table.ts'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const RUN_TIMEOUT_MS = 90_000
 
-/** Files for the agent to read, the mock model's thought, and its final words. */
+/** Files for the agent to read, and the thought and final words of the mock's model. */
 const FILES = {
   'note.txt': 'The lamp is out.\nThe keeper sleeps at seven.',
   'log.txt': 'Fog since noon.\nThe bell was rung twice.',
@@ -21,7 +21,7 @@ const THOUGHT = 'A lamp that is out wants its keeper.'
 const FOUND = 'The keeper has been woken.'
 const AGAIN = 'Then the lamp is lit.'
 
-/** Faults before everything goes well. */
+/** Faults that precede the good answers. */
 export const TROUBLES: Readonly<Record<string, readonly ScriptedAnswer[]>> = {
   task: [],
   'a 429': [{ status: 429, headers: { 'retry-after': '1' } }],
@@ -37,13 +37,13 @@ export interface AgentTask {
   readonly upstream: string
   /** Key of TROUBLES. */
   readonly trouble: string
-  /** Makes two calls in one turn, after thoughts. */
+  /** True to make two calls in one turn, after thoughts. */
   readonly parallel?: boolean
-  /** Adds a second turn of the same conversation; `other`: at a provider of the agent's own dialect. */
+  /** Second turn of the same conversation; `other`: at a provider of the agent's own dialect. */
   readonly again?: 'same' | 'other'
-  /** Model that it requests, and the model that serves it. */
+  /** Model that the agent requests, and model that serves the request. */
   readonly known?: StageOptions['known']
-  /** Call that reads a file, if this model makes it in another way. */
+  /** Call that reads a file, if this model makes this call in an unusual way. */
   readonly reads?: (file: string) => AgentCall
 }
 
@@ -63,13 +63,13 @@ export interface Result extends AgentTask {
   readonly reasoning: string | null
   /** Content that the translations could not carry. */
   readonly losses: readonly string[]
-  /** Sessions of its main calls, which should be one, and the status line for it. */
+  /** Sessions of the agent's main calls, which should be one, and the session's status line. */
   readonly session: string
   readonly line: string
   readonly seconds: number
-  /** Hosts other than the gateway that it tried to reach. */
+  /** Hosts other than the gateway that the agent tried to reach. */
   readonly hosts: readonly string[]
-  /** Data for a closer look. */
+  /** Details for debugging. */
   readonly details: Readonly<Record<string, unknown>>
 }
 
@@ -94,7 +94,7 @@ export async function tryAgent(agent: TestedAgent, installed: Installed, task: A
 
 type Directories = Pick<RunParameters, 'home' | 'work'>
 
-/** Runs the agent for the task, and again for a second turn. */
+/** Runs the agent with the task, and again for a second turn. */
 async function turns(
   { ways, ownAuto }: TestedAgent,
   { program }: Installed,
@@ -195,7 +195,7 @@ async function resultOf(
   }
 }
 
-/** Returns whether the provider showed the model's thoughts, and a later call returned them. */
+/** Returns whether the provider showed the model's thoughts, and whether a later call returned them. */
 function reasoningOf(bodies: readonly string[], answers: readonly string[]): string {
   if (!answers.some((answer) => answer.includes(THOUGHT))) return 'not shown'
   return bodies.some((body) => body.includes(THOUGHT)) ? 'returned' : 'dropped'
@@ -216,7 +216,7 @@ function toolsIn(body: unknown): number {
 const filesOf = ({ parallel }: AgentTask): (keyof typeof FILES)[] =>
   parallel ? ['note.txt', 'log.txt'] : ['note.txt']
 
-/** Returns the model's script: it has the files read, and then gives its answer. */
+/** Returns the model's script: calls that read the files, and then the answer. */
 function scriptOf(agent: TestedAgent, work: string, task: AgentTask): ScriptedAnswer[] {
   const { edits } = agent
   const reads = task.reads ?? agent.reads
@@ -253,7 +253,7 @@ const surroundings = (program: string, home: string, { proxy }: AgentStage): Rec
 function outcomeOf({ output, code, timedOut }: Ran, done: boolean, { trouble }: AgentTask): string {
   const end = timedOut ? `ended after ${RUN_TIMEOUT_MS / 1_000} s` : `exit ${code}`
   if (done && code === 0) return 'done'
-  // A terminal may wrap the line anywhere.
+  // A terminal may wrap the line at any place.
   if (trouble === 'only 400' && /Scripted\s+400/.test(output)) return `told, ${end}`
   return `${done ? 'done' : 'not done'}, ${end}`
 }
@@ -264,7 +264,7 @@ function secondOf(second: Ran | null): string {
   return code === 0 && output.includes(AGAIN) ? 'done' : `not done, exit ${code}`
 }
 
-/** Returns the status line of a session, as its client would draw it. */
+/** Returns the status line of a session as its client would show it. */
 async function lineOf(session_id: string, url: string, home: string, model: string): Promise<string> {
   const args = ['-c', `printf '%s' "$INPUT" | "$NODE" "$PROGRAM"`]
   const { output } = await runBounded('/bin/sh', args, {

@@ -18,14 +18,14 @@ import type { CallDetail, CallRecord } from '../../src/core/record.ts'
 import { createGateway } from '../../src/gateway/create-gateway.ts'
 
 export interface Upstream {
-  /** Dialects of the provider; by default, the one of its entry. */
+  /** Dialects of the provider; default: the dialect of its entry. */
   readonly dialects?: readonly string[]
   readonly provider: string
   readonly main: string
   readonly aside: string
 }
 
-/** Provider of each dialect, with its models for conversations and for side calls. */
+/** Providers by dialect, with their models for conversations and for side calls. */
 export const UPSTREAMS: Readonly<Record<string, Upstream>> = {
   chat: { provider: 'groq', main: 'openai/gpt-oss-120b', aside: 'openai/gpt-oss-20b' },
   messages: { provider: 'anthropic', main: 'claude-sonnet-5-5', aside: 'claude-haiku-5-5' },
@@ -33,25 +33,25 @@ export const UPSTREAMS: Readonly<Record<string, Upstream>> = {
   gemini: { provider: 'gemini', main: 'gemini-3.1-pro-preview', aside: 'gemini-3.8-flash' },
 }
 
-/** Providers for translated runs; the one for chat shows its model's thoughts. */
+/** Providers for translated runs; the provider of chat shows its model's thoughts. */
 const THINKING: typeof UPSTREAMS = {
   ...UPSTREAMS,
   chat: { provider: 'deepseek', main: 'deepseek-v4-pro', aside: 'deepseek-v4-flash' },
 }
 
-/** Models that agents request; OTHER always has a provider of the agent's own dialect. */
+/** Models that agents request. OTHER always has a provider of the agent's own dialect. */
 export const MODEL = 'auto'
 export const OTHER = 'other'
-/** Alias of MODEL, for an agent to which that name means something else. */
+/** Alias of MODEL for an agent to which this name means something else. */
 export const ALIAS = 'work'
 
 export interface StageOptions {
   /** Dialects of the agent and of the provider behind `auto`. */
   readonly client: string
   readonly upstream: string
-  /** True if its conversations offer tools, so that a call without tools is a side call. */
+  /** True if the agent's conversations offer tools, so that calls without tools are side calls. */
   readonly tools: boolean
-  /** Model that it asks for, and the provider's models behind it; MODEL and UPSTREAMS if absent. */
+  /** Model that the agent requests, and the provider's models for it; default: MODEL and UPSTREAMS. */
   readonly known?: { readonly asks: string; readonly serves: Upstream }
 }
 
@@ -67,7 +67,7 @@ export interface AgentStage {
   readonly proxy: string
   records(): Promise<readonly CallRecord[]>
   record(id: string): Promise<CallDetail>
-  /** Returns codes of the calls that were refused before they had a record. */
+  /** Returns the codes of calls that were refused before they had a record. */
   refused(): Promise<readonly string[]>
   close(): Promise<void>
 }

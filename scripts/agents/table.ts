@@ -1,15 +1,15 @@
-// Coding agents that `npm run agents` tries: where each is installed from, how it is pointed at the gateway
-// and given a task, and the call of its own tool that reads a file. One entry each; none is a dependency.
+// Coding agents that `npm run agents` tries: for each agent, its installation, its configuration for the
+// gateway, its task, and the call with which its own tool reads a file. No agent is a dependency.
 
 /** Parameters of a run for an agent. */
 export interface RunParameters {
   /** URL of the gateway, without a trailing slash. */
   readonly url: string
-  /** Model id that it requests. */
+  /** Model id that the agent requests. */
   readonly model: string
-  /** Its home, initially empty. */
+  /** Home directory of the agent, initially empty. */
   readonly home: string
-  /** Its working directory, with the file to read. */
+  /** Working directory of the agent, with the file to read. */
   readonly work: string
   readonly prompt: string
 }
@@ -19,14 +19,14 @@ export interface AgentCall {
   readonly arguments: Readonly<Record<string, unknown>>
 }
 
-/** Use of one dialect by an agent. */
+/** Agent's way to use one dialect. */
 export interface Way {
-  /** True if it is started by `waybill run`, which passes the gateway's address. */
+  /** True if `waybill run` starts the agent and passes the gateway's address. */
   readonly launched?: true
   readonly env?: (place: RunParameters) => Readonly<Record<string, string>>
-  /** Path below its home -> text. */
+  /** Files below the agent's home: path -> text. */
   readonly files?: (place: RunParameters) => Readonly<Record<string, string>>
-  /** Commands of the agent that must run once before the task. */
+  /** Commands of the agent to run once before the task. */
   readonly before?: (place: RunParameters) => readonly string[]
   readonly args: (place: RunParameters) => readonly string[]
   /** Arguments that continue the conversation. */
@@ -39,11 +39,11 @@ export interface TestedAgent {
   readonly from: { readonly npm: string } | { readonly pip: string }
   readonly program: string
   readonly ways: Readonly<Record<string, Way>>
-  /** True if `auto` means something else to it. */
+  /** True if `auto` means something else to the agent. */
   readonly ownAuto?: true
   /** Returns the call that reads a file; null for an agent without tools. */
   readonly reads: ((file: string) => AgentCall) | null
-  /** Returns the answer with which an agent without tools changes the file. */
+  /** Returns the answer that makes an agent without tools change the file. */
   readonly edits?: (file: string) => string
 }
 
@@ -104,7 +104,7 @@ const continueFor = (provider: string, path: string): Way => ({
   ...goingOn(['--resume'], ({ home, prompt }) => ['--config', `${home}/config.yaml`, '--auto', '-p', prompt]),
 })
 
-/** Returns Qwen Code in a dialect; without `auth` started by the launcher. */
+/** Returns Qwen Code in a dialect; without `auth`, the launcher starts it. */
 const qwen = (auth?: string, env?: Way['env']): Way => ({
   ...(env ? { env } : { launched: true }),
   files: () => ({
@@ -121,7 +121,7 @@ const qwen = (auth?: string, env?: Way['env']): Way => ({
   ]),
 })
 
-/** Returns GitHub Copilot CLI with these settings; without any started by the launcher. */
+/** Returns GitHub Copilot CLI with these settings; without settings, the launcher starts it. */
 const copilot = (path: string, set?: Readonly<Record<string, string>>): Way => ({
   ...(set ? {} : { launched: true }),
   env: ({ url, model }) => ({

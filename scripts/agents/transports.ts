@@ -1,6 +1,7 @@
-// `npm run agents -- transports`: how long unmodified Codex takes for a task with 25 tool calls, over a WebSocket and
-// over HTTP, through a gateway and without one. Between them and the mock provider lies a line of 50 ms there and back
-// and 10 Mbit/s each way. All four ways take turns; prints the time of each run, and the ratios of the rounds.
+// `npm run agents -- transports`: measures how long unmodified Codex takes for a task with 25 tool calls,
+// over a WebSocket and over HTTP, with and without a gateway. The line to the mock provider has a round trip
+// of 50 ms, and 10 Mbit/s in each direction. All four combinations take turns. Prints the time of each run,
+// and the ratios of the rounds.
 //   npm run agents -- transports [--rounds N] [--scratch DIR]
 
 import { once } from 'node:events'
@@ -27,7 +28,7 @@ const { values } = parseArgs({
 const CALLS = 25
 const [ONE_WAY_MS, BYTES_PER_MS] = [25, 10e6 / 8 / 1_000]
 const RUN_TIMEOUT_MS = 180_000
-/** Codex knows it, and gives it its plain tools. */
+/** Model that Codex knows, and to which it gives its plain tools. */
 const MODEL = 'gpt-5.4'
 const FOUND = 'All is read.'
 
@@ -43,13 +44,13 @@ const mock = await createMockProviders()
 const key = mock.key('openai')
 const origin = new URL(mock.baseUrl('openai'))
 
-/** Bytes that went over the line, there and back. */
+/** Bytes sent over the line in both directions. */
 const carried = { up: 0, down: 0 }
 
-/** Returns the time until what left at a moment arrives, ms. */
+/** Returns the remaining time until bytes sent at the given time arrive, ms. */
 const leftUntil = (sent: number): number => Math.max(0, sent + ONE_WAY_MS - performance.now())
 
-/** Passes bytes on after the time of the line; one direction carries one byte after the other. */
+/** Passes on bytes after the delay of the line; each direction carries one byte after the other. */
 function delayed(from: Socket, to: Socket, direction: keyof typeof carried): void {
   let free = 0
   from.on('data', (piece: Buffer) => {
@@ -107,7 +108,7 @@ async function run(way: Way): Promise<Ran> {
   mkdirSync(work)
   const nonce = (++runs).toString(16).padStart(16, 'c')
   const answers: ScriptedAnswer[] = Array.from({ length: CALLS }, (_, n) => {
-    // A message over a WebSocket has what is new only: the nonce must be in each.
+    // A message over a WebSocket contains only the new part, so each part must contain the nonce.
     writeFileSync(join(work, `${n}.txt`), `line ${n}, ${writeNonce(nonce)}\n`.repeat(40))
     return { say: { calls: [{ id: `call_${runs}_${n}`, ...codex.reads!(join(work, `${n}.txt`)) }] } }
   })
@@ -133,7 +134,7 @@ async function run(way: Way): Promise<Ran> {
       env: {
         ...{ HOME: home, TMPDIR: home, LANG: 'C.UTF-8', TERM: 'dumb', NO_COLOR: '1', CI: '1', KEY: key },
         PATH: [dirname(program), dirname(process.execPath), '/usr/local/bin', '/usr/bin', '/bin'].join(':'),
-        // Nothing but the gateway and the provider is reached.
+        // Only the gateway and the provider can be reached.
         ...{ HTTPS_PROXY: 'http://127.0.0.1:9', HTTP_PROXY: 'http://127.0.0.1:9', NO_PROXY: '127.0.0.1' },
       },
       cwd: work,

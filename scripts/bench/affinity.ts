@@ -1,7 +1,6 @@
-// `npm run bench -- affinity`: what `sticky: prefix` is worth. The same conversations go over two targets,
-// drawn at random, once without it and once with it, call by call in the same run. The providers are mocks that
-// cache like OpenAI's: a beginning that they have read before, from 1,024 tokens on, in steps of 128. Prints a
-// table.
+// `npm run bench -- affinity`: measures the gain from `sticky: prefix`. The same conversations go to two
+// randomly chosen targets, with and without the setting, alternating by call in one run. The providers are
+// mocks that cache like OpenAI: known prefixes from 1,024 tokens on, in steps of 128. Prints a table.
 import { hash } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,10 +15,10 @@ const { conversations = '500', turns = '20' } = parseArgs({
   options: { conversations: { type: 'string' }, turns: { type: 'string' } },
 }).values
 const [CONVERSATIONS, TURNS] = [Number(conversations), Number(turns)]
-/** Conversations that go on at once. */
+/** Number of concurrent conversations. */
 const AT_ONCE = 8
 const CHARACTERS_PER_TOKEN = 4
-/** US dollars per million tokens: cached input at a tenth, as at most providers. */
+/** Prices in US dollars per million tokens, with cached input at a tenth, as at most providers. */
 const PRICE = '{ input: 2, cached_input: 0.2, output: 8 }'
 
 interface Message {
@@ -27,12 +26,12 @@ interface Message {
   readonly content: string
 }
 
-/** The part of `/api/routes` that is read. */
+/** Part of `/api/routes` that is read here. */
 interface Answer {
   readonly routes: readonly { readonly calls: number; readonly targets: readonly Record<string, number>[] }[]
 }
 
-/** Makes a provider that caches the beginnings that it has read. */
+/** Starts a provider that caches the prefixes of its requests. */
 function cachingProvider(): Script {
   const known = new Set<string>()
   return (response, { json }) => {

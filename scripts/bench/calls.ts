@@ -1,9 +1,11 @@
-// `npm run bench`: the cost of Waybill, compared with a bare proxy and other gateways, all in one run and in
-// turns: on chat, and on messages that are translated for a provider of chat. The record is full from the start, so each new call deletes one. `--quick` tries the bench itself
-// and writes nothing; `--profile` shows where Waybill's time goes; `--beside DIR` adds the build of another
-// checkout and writes nothing; `--rounds N` and `--seconds N` make it shorter, `--others NAMES` compares with some only. `--paired DIR` compares the main thread's processor
-// time per call with that of another checkout's build, in pairs of rounds (40, or `--rounds N`) at 32 connections
-// (or `--connections N`), beside the bare proxy, with `--keyed` for calls with a gateway key; it fails if a call takes over 3 % more.
+// `npm run bench`: measures the cost of Waybill in comparison with a bare proxy and other gateways, all in
+// turns in one run: with chat, and with messages translated for a provider of chat. The request log is full
+// from the start, so each new call deletes a record. `--quick` tries the bench itself and writes nothing;
+// `--profile` shows where Waybill's time goes; `--beside DIR` adds the build of another checkout and writes
+// nothing; `--rounds N` and `--seconds N` shorten the run; `--others NAMES` limits the other gateways.
+// `--paired DIR` compares the main thread's processor time per call with that of another checkout's build, in
+// pairs of rounds (40, or `--rounds N`) at 32 connections (or `--connections N`), together with the bare
+// proxy; `--keyed` uses calls with a gateway key. It fails if a call takes over 3 % more.
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -44,7 +46,7 @@ const {
 }).values
 const ROUNDS = Number(rounds ?? (quick ? 2 : 7))
 const SECONDS = Number(seconds ?? (quick ? 2 : 4))
-/** V8 compiles for the first seconds: 87 µs of other threads' time a call, and 15 later. */
+/** V8 compiles during the first seconds: this takes 87 µs of other threads' time per call, and 15 µs later. */
 const WARM_UP_SECONDS = quick ? 1 : 6
 const LOADS = [
   { kind: 'chat', connections: 1 },
@@ -74,7 +76,7 @@ async function runBench(): Promise<void> {
   const upstream = await start(startUpstream())
   const targets = [upstream, await start(startBareProxy(upstream))]
   fillRecord(directory, CALLS)
-  await (await startBenchWaybill(upstream, directory)).stop() // migrates the record, which takes memory
+  await (await startBenchWaybill(upstream, directory)).stop() // migrates the database, which takes memory
   const waybill = await start(startBenchWaybill(upstream, directory))
   targets.push(waybill)
   const idle = useOf(waybill.pid)?.resident ?? null
@@ -123,7 +125,7 @@ async function runBench(): Promise<void> {
   else publish(text)
 }
 
-/** Returns true if a target is measured with calls of this kind. */
+/** Returns true if a target can be measured with this kind of call. */
 function isAsked({ speaks }: BenchTarget, kind: Load['kind']): boolean {
   return speaks === undefined || speaks[kind]
 }
@@ -140,7 +142,7 @@ function loadRound(
   return wrk({ ...target, url }, connections, seconds, JSON.stringify({ ...JSON.parse(body), model }))
 }
 
-/** Returns who put Waybill's calls on record so far, from its metrics. */
+/** Returns the numbers of calls that each writer has recorded so far, from Waybill's metrics. */
 async function openingsOf({ url, headers }: BenchTarget): Promise<Openings> {
   const text = await (await fetch(new URL('/metrics', url), { headers })).text()
   const of = (by: keyof Openings) =>
@@ -154,7 +156,7 @@ function addDifference(sum: Openings, before: Openings, after: Openings): void {
   for (const by of ['here', 'locked', 'together'] as const) sum[by] += after[by] - before[by]
 }
 
-/** Compares a call of this build with one of the build in `base`, and both with the bare proxy, in turns. */
+/** Compares a call of this build with a call of the build in `base`, and both with the bare proxy, in turns. */
 async function runPaired(base: string): Promise<void> {
   const upstream = await start(startUpstream())
   const bare = await start(startBareProxy(upstream))
@@ -183,7 +185,7 @@ async function runPaired(base: string): Promise<void> {
 
 type PairedFigures = ReadonlyMap<string, readonly (Round & { main: number; all: number })[]>
 
-/** Prints how `here` compares with `base`, and both with the bare proxy. */
+/** Prints a comparison of `here` with `base`, and of both with the bare proxy. */
 function printPaired(figures: PairedFigures): void {
   const [bare, here, base] = ['bare proxy', 'here', 'base'].map((name) => figures.get(name)!)
   const compare = (what: 'main' | 'all' | 'perSecond' | 'p50' | 'resident', a: typeof here, b: typeof here) =>
@@ -231,7 +233,7 @@ function append<Item>(lists: Map<string, Item[]>, name: string, item: Item): voi
   lists.set(name, [...(lists.get(name) ?? []), item])
 }
 
-/** Returns the size of database and write-ahead log, and the number of calls on record. */
+/** Returns the size of the database and its write-ahead log, and the number of recorded calls. */
 function diskUse(): Disk {
   const file = join(directory, 'waybill.db')
   const files = [file, `${file}-wal`].filter((each) => existsSync(each))

@@ -1,5 +1,5 @@
-// Fills a data directory with the calls of a busy month, by SQL alone: a million rows take seconds. Writes
-// the schema of the first release, which is migrated when the directory is opened, including sums.
+// Fills a data directory with the calls of a busy month through SQL only: a million rows take seconds. Writes
+// the schema of the first release. Opening the directory migrates it and computes the sums.
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { migrate } from '../../src/store/sqlite/migrations.ts'
@@ -8,8 +8,8 @@ const DAYS = 30
 
 /**
  * Writes calls of three keys to five models of four providers in three routes, direct calls, sessions of
- * about twenty calls, 2 % failures, and one call in a thousand to a model of its own. The newest call is a
- * minute old.
+ * about twenty calls, 2 % failures, and one call in a thousand to a unique model. The newest call is a minute
+ * old.
  */
 export function fillRecord(directory: string, calls: number): void {
   const db = new Database(join(directory, 'waybill.db'))

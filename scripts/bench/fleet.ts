@@ -1,6 +1,7 @@
-// `npm run bench -- fleet`: the cost per call of a shared log. A gateway alone, one in a fleet for each
-// durability, and three together, in turns on this machine, with a PostgreSQL that waits for its disk. Prints
-// a table of medians with their range; on a busy machine processor time says most.
+// `npm run bench -- fleet`: measures the cost per call of a shared log. Compares a single gateway, a gateway
+// in a fleet for each durability, and three gateways together, in turns on this machine, with a PostgreSQL
+// that waits for its disk. Prints a table of medians with their range. On a busy machine, processor time is
+// the most reliable figure.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,7 +19,7 @@ interface Setup {
   readonly name: string
   readonly gateways: readonly BenchTarget[]
   readonly single: Round[]
-  /** Sum of all its gateways. */
+  /** Sum over all gateways of the setup. */
   readonly perSecond: number[]
   readonly many: Round[]
 }

@@ -1,5 +1,6 @@
-// `npm run bench -- mock`: the cost of the mock, compared with a bare node:http server that reads and checks
-// nothing, in the same run and in turns. Prints; writes no file. `--quick` tries the bench itself.
+// `npm run bench -- mock`: measures the cost of the mock in comparison with a bare node:http server that
+// reads and checks nothing, in turns in the same run. Prints the results and writes no file. `--quick` tries
+// the bench itself.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { Agent, request } from 'node:http'
@@ -16,7 +17,7 @@ const CONNECTIONS = [1, 32]
 const STREAMS = quick ? 3 : 10
 const EVENTS = 10_000
 
-/** Request to each of the two for a stream of that many events. */
+/** Request to each of the two servers for a stream of this many events. */
 const STREAM: Readonly<Record<string, object>> = {
   direct: { model: 'm', messages: [{ role: 'user', content: `stream ${EVENTS} events 0 ms apart` }] },
   mock: { model: 'scenario-many-events', messages: [{ role: 'user', content: 'go' }], stream: true },
@@ -86,7 +87,7 @@ async function startMock(): Promise<BenchTarget> {
   }
 }
 
-/** Measures some streams one after the other, read at full speed. */
+/** Measures several streams one after the other, read at full speed. */
 async function eventsPerSecond({ name, url, headers }: BenchTarget): Promise<number> {
   const agent = new Agent({ keepAlive: true })
   const body = JSON.stringify(STREAM[name])

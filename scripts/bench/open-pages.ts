@@ -1,5 +1,5 @@
-// A thread of `npm run bench -- reads`: makes the requests of pages that are open on the view "now": the live
-// events, each list once, and the routes every ten seconds.
+// Thread of `npm run bench -- reads`: makes the requests of open pages with the view "now": the live events,
+// each list once, and the routes every ten seconds.
 import { setInterval } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 import { Pool } from 'undici'

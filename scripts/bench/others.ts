@@ -1,5 +1,5 @@
-// Gateways of other projects as targets of the measurements, each installed in a scratch directory by its file in
-// `../gateways/installs`. Knows how each is configured for one provider of chat, and no figures.
+// Gateways of other projects as targets of the measurements, installed in a scratch directory by their files
+// in `../gateways/installs`. Contains their configurations for one provider of chat, but no figures.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -14,7 +14,7 @@ interface Place {
   readonly port: number
   /** Base URL of the provider, without `/v1`. */
   readonly origin: string
-  /** Where it is installed, and where it keeps its own files. */
+  /** Directory of the installation, and directory of the gateway's own files. */
   readonly home: string
   readonly data: string
 }
@@ -22,13 +22,13 @@ interface Place {
 interface Other {
   /** Command, with arguments. */
   command(place: Place): readonly string[]
-  /** Files to write below its data directory. */
+  /** Files to write below the data directory. */
   files?(place: Place): Readonly<Record<string, string>>
   env?(place: Place): Readonly<Record<string, string>>
   headers(place: Place): Readonly<Record<string, string>>
   readonly model?: string
   readonly speaks: NonNullable<BenchTarget['speaks']>
-  /** Most of its starts take less, s. */
+  /** Maximum time of a start, s; most take less. */
   readonly startSeconds: number
 }
 

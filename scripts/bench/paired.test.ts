@@ -4,8 +4,9 @@ import { paired } from './paired.ts'
 
 const row = (count: number) => Array.from({ length: count }, (_, index) => (index * 7) % count)
 
-test('the interval of the median leaves out as many pairs as the sign test allows', () => {
-  // From tables of the sign test at 5 %, two-sided: 6 pairs leave out 0 on each side, 15 leave out 3, 25 leave out 7.
+test('the interval of the median excludes as many pairs as the sign test allows', () => {
+  // Values from tables of the two-sided sign test at 5 %: 6 pairs leave out 0 on each side, 15 leave out 3,
+  // and 25 leave out 7.
   assert.deepEqual(paired(row(6)), { median: 2.5, low: 0, high: 5 })
   assert.deepEqual(paired([...Array(15).keys()]), { median: 7, low: 3, high: 11 })
   assert.deepEqual(paired(row(25)), { median: 12, low: 7, high: 17 })

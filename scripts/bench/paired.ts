@@ -1,15 +1,19 @@
-// Compares two builds by the processor time of a call on the main thread, in pairs of neighbouring rounds. On
-// a busy machine processor time varies less than throughput, and a pair cancels most of the rest.
+// Compares two builds by a call's processor time on the main thread, in pairs of neighbouring rounds. On a
+// busy machine, processor time varies less than throughput, and a pair cancels most of the remaining
+// variation.
 
 export interface Paired {
   /** Median of the differences between the two rounds of a pair, as a share of the base: 0.03 is 3 % more. */
   readonly median: number
-  /** Interval that holds the true median with a probability of at least 95 %. */
+  /** Interval that contains the true median with a probability of at least 95 %. */
   readonly low: number
   readonly high: number
 }
 
-/** Returns the median of `differences` and its interval; throws below 6 pairs, which cannot give one of 95 %. */
+/**
+ * Returns the median of `differences` and its interval; throws for fewer than 6 pairs, which cannot reach 95
+ * %.
+ */
 export function paired(differences: readonly number[]): Paired {
   const sorted = differences.toSorted((a, b) => a - b)
   const outside = outsideOf(sorted.length)
@@ -22,7 +26,7 @@ export function paired(differences: readonly number[]): Paired {
 }
 
 /**
- * Returns how many differences on each side lie outside the interval (sign test: each is above the median
+ * Returns the number of differences outside the interval on each side (sign test: each is above the median
  * with probability one half).
  */
 function outsideOf(count: number): number {

@@ -1,5 +1,5 @@
 // Resources that a process has used so far, as the kernel reports them: processor time of its main thread and
-// of all threads, and memory. Linux only; elsewhere the tables leave them out.
+// of all threads, and memory. Works on Linux only; on other systems, the tables leave out these figures.
 import { readdirSync, readFileSync } from 'node:fs'
 
 export interface Use {
@@ -10,7 +10,7 @@ export interface Use {
   readonly resident: number
 }
 
-/** Returns null if the system does not report them. */
+/** Returns the resources; null if the system does not report them. */
 export function useOf(pid: number): Use | null {
   try {
     const threads = readdirSync(`/proc/${pid}/task`)

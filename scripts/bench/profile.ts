@@ -50,7 +50,7 @@ function selfTimes({ nodes, startTime, samples, timeDeltas }: Profile, from: num
       continue
     }
     busy += us
-    // Native code has no file: its caller says more.
+    // Native code has no file, so its caller is used.
     const caller = byId.get(callers.get(id) ?? -1)?.callFrame
     const name = functionName || '(anonymous)'
     const where = url
@@ -76,7 +76,7 @@ function originOf(url = ''): string {
   return url ? short(url) : 'native'
 }
 
-/** Shortens a path to the part from the project's folder on. */
+/** Shortens a path to the part below the project's folder. */
 const short = (url: string): string => url.replace(/^.*?\/(node_modules|src|dist)\//, '$1/')
 
 const add = (map: Map<string, number>, key: string, us: number): void => {

@@ -1,5 +1,6 @@
-// `npm run bench -- reads`: the cost of reading a long record. Fills databases by SQL, then calls a gateway
-// over HTTP: every read endpoint alone, and chat completions alone, with three pages open, and with constant reads.
+// `npm run bench -- reads`: measures the cost of reads from a long request log. Fills databases through SQL,
+// then calls a gateway over HTTP: every read endpoint alone, and chat completions alone, with three open
+// pages, and with constant reads.
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -151,7 +152,7 @@ async function bench(rows: number): Promise<void> {
   }
 }
 
-/** Prints how long each path takes when nothing else is asked. */
+/** Prints the time of each path without other requests. */
 async function readAlone(paths: readonly string[], get: (path: string) => Promise<string>): Promise<void> {
   console.log(`\n${'p50 ms'.padStart(8)} ${'p99 ms'.padStart(8)}   read alone, ${ASKS} times`)
   for (const path of paths) {
@@ -169,14 +170,17 @@ async function readAlone(paths: readonly string[], get: (path: string) => Promis
   }
 }
 
-/** A way to measure the calls: `begin` starts what runs beside them, and returns what ends it. */
+/**
+ * Condition under which calls are measured: `begin` starts the parallel load, and returns the function that
+ * ends it.
+ */
 interface Arm {
   readonly name: string
   readonly loads: Load[]
   begin(): Promise<() => Promise<unknown>>
 }
 
-/** Opens pages in a thread, so that reading them takes no time from the thread that makes the calls. */
+/** Opens pages in a thread, so that their reads take no time from the thread that makes the calls. */
 async function openPages(origin: string): Promise<() => Promise<unknown>> {
   const worker = new Worker(new URL('./open-pages.ts', import.meta.url), {
     workerData: { origin, pages: PAGES },
@@ -192,10 +196,7 @@ interface Load {
   readonly p99: number
 }
 
-/**
- * Makes calls at a steady pace, so that a slow moment is not followed by fewer calls: each connection begins
- * one every 10 ms.
- */
+/** Makes calls at a steady pace: each connection begins a call every 10 ms, even after a slow moment. */
 async function chatLoad(pool: Pool, path: string, lasting: number): Promise<Load> {
   const times: number[] = []
   const end = performance.now() + lasting * 1_000

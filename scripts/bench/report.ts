@@ -1,18 +1,18 @@
-// Formats rounds as tables for a person, on the terminal and in docs/benchmarks.md. Measures nothing. Each
-// figure is the median over the rounds with minimum and maximum; a ratio is computed within each round.
+// Formats rounds as tables for the terminal and docs/benchmarks.md. Measures nothing itself. Each figure is
+// the median over the rounds with minimum and maximum; ratios are computed within each round.
 import { execFileSync } from 'node:child_process'
 import { availableParallelism, cpus } from 'node:os'
 import { quantile, type StreamRound } from './streams.ts'
 import type { BenchTarget } from './targets.ts'
 import { BODY, type Round } from './wrk.ts'
 
-/** Size of the record on disk, and its number of calls. */
+/** Size of the database on disk, and its number of calls. */
 export interface Disk {
   readonly bytes: number
   readonly calls: number
 }
 
-/** Numbers of calls by who put them on record, as in the metrics. */
+/** Numbers of calls by the part that recorded them, as in the metrics. */
 export interface Openings {
   here: number
   locked: number
@@ -23,7 +23,7 @@ export interface Openings {
 export interface Load {
   readonly kind: 'chat' | 'messages'
   readonly connections: number
-  /** By name of the target. */
+  /** Rounds by the target's name. */
   readonly rounds: Map<string, Round[]>
   readonly openings: Openings
 }
@@ -125,7 +125,7 @@ const sharesOf = ({ here, locked, together }: Openings): string[] =>
     (count) => `${((100 * count) / (here + locked + together)).toFixed(2)} % (${count})`,
   )
 
-/** Returns the sentences that a user may conclude from the figures. */
+/** Returns the conclusions from the figures as sentences. */
 function conclusions(load: readonly Load[], others: readonly string[], idle: number | null): string {
   const [one, many] = load
   const median = (rounds: Load['rounds'], name: string, figure: keyof Round) =>
@@ -154,7 +154,7 @@ function conclusions(load: readonly Load[], others: readonly string[], idle: num
   return sentences.filter(Boolean).join('\n')
 }
 
-/** Returns warnings about invalid figures, which are printed before them. */
+/** Returns warnings about invalid figures, which are printed before the figures. */
 function complaints(load: BenchResults['load']): string[] {
   return load.flatMap(({ rounds, ...each }) =>
     [...rounds].flatMap(([name, list]) => {

@@ -1,6 +1,6 @@
-// Time of reads from a full shared log, and its size: writes the given number of calls, spread over 30 days,
-// to a separate PostgreSQL, and measures the reads that operators wait for. `npm run bench -- shared-log
-// ROWS`; prints one table.
+// Measures the size of a full shared log, and the time of its reads: writes the given number of calls, spread
+// over 30 days, to a separate PostgreSQL, and times the reads that operators wait for. `npm run bench --
+// shared-log ROWS` prints one table.
 import { execFileSync } from 'node:child_process'
 import { openCallReads } from '../../src/store/postgres/call-reads.ts'
 import { openLink } from '../../src/store/postgres/link.ts'
@@ -38,8 +38,8 @@ try {
   const perDay = Math.round(ROWS / DAYS)
   const began = performance.now()
   for (const day of days) {
-    // Like calls of agents: 120 concurrent sessions, each of 50 calls of one key at one gateway; 40 keys, 20
-    // models, one call in 50 failed.
+    // Calls like those of agents: 120 concurrent sessions, each with 50 calls of one key at one gateway; 40
+    // keys, 20 models, and one failure in 50 calls.
     await link.query(
       `INSERT INTO waybill.calls (id, instance, rev, created_at, completed_at, state, endpoint, requested_model,
           resolved_provider, resolved_model, picked_provider, picked_model, response_model, route, strategy, tier, decision,

@@ -1,6 +1,6 @@
-// `npm run bench -- status-line --url URL [--runs 60] [--beside 'NAME=COMMAND' …]`: whole-process time of the
-// status line, compared with an empty program of the runtime and other tools, in turns, on one payload
-// (LINE-09).
+// `npm run bench -- status-line --url URL [--runs 60] [--beside 'NAME=COMMAND' …]`: measures the
+// whole-process time of the status line in comparison with an empty program of the runtime and other tools,
+// in turns with one payload (LINE-09).
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

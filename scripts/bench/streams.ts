@@ -1,13 +1,14 @@
-// Overhead of a proxy on a stream: to its first event, to every event, and the events per second without
-// pauses. The upstream writes the time of sending into each event; both ends read the same monotonic clock.
+// Measures the overhead of a proxy on a stream: until the first event, for every event, and in events per
+// second without pauses. The upstream writes the time of sending into each event; both ends read the same
+// monotonic clock.
 import { Agent, request } from 'node:http'
 import type { BenchTarget } from './targets.ts'
 
 /** Round against one target. Times in µs. */
 export interface StreamRound {
-  /** From the request to the first event, median over short streams. */
+  /** Time from the request to the first event, median over short streams. */
   readonly firstEvent: number
-  /** From the upstream's write to the client's read, over the events of one paced stream. */
+  /** Time from the upstream's write to the client's read, over the events of one paced stream. */
   readonly p50: number
   readonly p99: number
   /** Events per second of one stream without pauses. */
@@ -18,7 +19,7 @@ export interface StreamSizes {
   /** Number of short streams per round, for the time to the first event. */
   readonly short: number
   readonly events: number
-  /** Between two events, ms. */
+  /** Pause between two events, ms. */
   readonly gap: number
   readonly flood: number
 }
@@ -42,7 +43,7 @@ export async function streamRound(target: BenchTarget, sizes: StreamSizes): Prom
   }
 }
 
-/** Returns the value below which this share of the numbers lies. */
+/** Returns the quantile: the value below which this share of the numbers lies. */
 export function quantile(numbers: readonly number[], share: number): number {
   const sorted = numbers.toSorted((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))]!

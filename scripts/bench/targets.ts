@@ -1,5 +1,4 @@
-// Targets of the measurements, each a separate process: how it is started, called and ended. Knows no
-// figures.
+// Targets of the measurements, each a separate process: their start, calls and end. Contains no figures.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { hash } from 'node:crypto'
 import { once } from 'node:events'
@@ -10,9 +9,9 @@ export interface BenchTarget {
   readonly name: string
   /** URL of chat completions. */
   readonly url: string
-  /** Model to ask for; `auto` by default. */
+  /** Model to request; default: `auto`. */
   readonly model?: string
-  /** False if it serves no chat, or no messages at a provider of chat. */
+  /** False if the target does not serve chat, or messages at a provider of chat. */
   readonly speaks?: { readonly chat: boolean; readonly messages: boolean }
   readonly headers: Readonly<Record<string, string>>
   /** Version and origin, for the report. */
@@ -25,7 +24,7 @@ export interface BenchTarget {
 const ROOT = join(import.meta.dirname, '../..')
 export const PATH = '/v1/chat/completions'
 
-/** Starts the provider; measured directly it is the lower bound. */
+/** Starts the provider, whose direct measurement is the lower bound. */
 export async function startUpstream(): Promise<BenchTarget> {
   const child = run(['--import', 'tsx', join(import.meta.dirname, 'upstream.ts')])
   const url = `http://127.0.0.1:${await said(child, /port (\d+)/)}${PATH}`
@@ -56,12 +55,12 @@ export async function startBareProxy(upstream: BenchTarget): Promise<BenchTarget
 export interface WaybillOptions {
   /** Arguments for Node. */
   readonly nodeArgs?: readonly string[]
-  /** Additions to its configuration. */
+  /** Additions to the configuration. */
   readonly more?: string
-  /** Checkout whose build is started, and its name in the tables. */
+  /** Checkout with the build to start, and its name in the tables. */
   readonly root?: string
   readonly name?: string
-  /** True if calls need a key, and have one: their costs are then added up for the key and its session, too. */
+  /** True if calls need and have a key; their costs are then also summed for the key and its session. */
   readonly keyed?: boolean
 }
 

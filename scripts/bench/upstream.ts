@@ -1,5 +1,6 @@
-// Provider of the benchmark: a bare node:http server that answers at once, in chat or in messages. It has two
-// answers: about 1 kB of JSON, and a stream as ordered by the prompt, whose events carry the time of sending.
+// Provider of the benchmark: a bare node:http server that answers immediately, in chat or in messages. It has
+// two answers: about 1 kB of JSON, and a stream with the number of events and pauses in the prompt. The
+// events contain their time of sending.
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -76,7 +77,7 @@ async function stream(speech: Speech, response: ServerResponse, events: number, 
     if (gap > 0 && event > 0) await sleep(gap)
     // All processes of a machine share the monotonic clock.
     const room = response.write(speech.event(`sent=${process.hrtime.bigint()};`))
-    if (!room) await once(response, 'drain') // forever if the client has left
+    if (!room) await once(response, 'drain') // waits forever if the client has left
   }
   response.end(speech.end)
 }

@@ -1,4 +1,4 @@
-// Runs wrk against one target and parses its result. Knows neither the target nor the comparison.
+// Runs wrk against one target and parses its result. Independent of the target and the comparison.
 import { execFile, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -15,8 +15,8 @@ export interface Round {
   readonly badStatus: number
   readonly socketErrors: number
   /**
-   * Processor time for each call, µs: of the main thread, of the process; and its memory after the round,
-   * MiB.
+   * Processor time per call, µs, of the main thread and of the process; and the process's memory after the
+   * round, MiB.
    */
   readonly main: number | null
   readonly all: number | null
@@ -26,7 +26,7 @@ export interface Round {
 export const hasWrk = (): boolean => spawnSync('wrk', ['-v']).error === undefined
 
 const PROMPT = 'Explain to a newcomer what a waybill is, and why a carrier keeps one for every load. '
-/** About 1.2 kB, like a short conversation. */
+/** Request of about 1.2 kB, like a short conversation. */
 export const BODY = JSON.stringify({
   model: 'auto',
   messages: [
@@ -46,7 +46,7 @@ export const MESSAGES_BODY = JSON.stringify({
   max_tokens: 200,
 })
 
-/** Runs wrk with one thread, which sends far more than any of the targets can answer. */
+/** Runs wrk with one thread, which sends far more requests than any target can answer. */
 export async function wrk(
   target: BenchTarget,
   connections: number,

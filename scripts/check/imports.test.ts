@@ -36,7 +36,7 @@ test('the rule of the longest matching folder applies', () => {
   assert.equal(folderOf(rules, 'elsewhere/open.ts'), null)
 })
 
-test('an export that no other file names is found', () => {
+test('an export that no other file uses is found', () => {
   const texts = new Map([
     ['a.ts', 'export const used = 1\nexport const unused = used'],
     ['b.ts', "import { used } from './a.ts'"],

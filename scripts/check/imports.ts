@@ -32,7 +32,10 @@ export const folderOf = (rules: ImportRules, file: string): string | null =>
     .filter((folder) => file.startsWith(`${folder}/`))
     .toSorted((a, b) => b.length - a.length)[0] ?? null
 
-/** Returns why `file` may not import `target` (paths from the root), or null if it may. Tests may import anything. */
+/**
+ * Returns the reason why `file` may not import `target` (paths from the root), or null if it may. Tests may
+ * import anything.
+ */
 export function offence(rules: ImportRules, file: string, target: string): string | null {
   if (TESTS.test(file) || !file.includes('/') || !/^(src|mocks|conformance|scripts)\//.test(target))
     return null
@@ -42,12 +45,12 @@ export function offence(rules: ImportRules, file: string, target: string): strin
   return `${file}: ${from} may not import ${target}; it may import ${rules.get(from)!.join(', ')}`
 }
 
-/** What a package's user imports. */
+/** Files that a user of the package imports. */
 const LIBRARY = /\/library\.ts$/
 
 /**
- * Returns the exported values of `texts` (path -> source) that no other file names. Types stay exported:
- * declarations name them.
+ * Returns the exported values of `texts` (path -> source) that no other file names. Types stay exported
+ * because declarations name them.
  */
 export function unusedExports(texts: ReadonlyMap<string, string>): string[] {
   const words = new Map<string, Set<string>>()

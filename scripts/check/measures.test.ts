@@ -20,7 +20,7 @@ test('functions, methods and arrows are measured from their first line to their 
   ])
 })
 
-test('each comment is counted once, by its first words', () => {
+test('each comment is counted once by its first words', () => {
   const text =
     '// What it is.\n// More.\n\n/** Returns it. */\n/**\n * Whether so.\n * More.\n */\nconst a = 1 // beside code\n'
   assert.deepEqual(commentStarts(text), ['What it is.', 'Returns it.', 'Whether so.'])

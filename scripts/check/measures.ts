@@ -1,14 +1,17 @@
 // Measures the structure of the code and prints it as a table. Exit 1 if a measure is worse than its limit,
-// which is the best value so far: lower a limit when the code gets better, never raise one.
+// which is the best value so far: lower a limit when the code improves, but never raise it.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const TESTS = /[.-]test\.tsx?$|(^|\/)test-[\w-]+\.tsx?$/
-/** First lines of functions and methods, as the formatter leaves them. */
+/** First lines of functions and methods, as the formatter writes them. */
 const FUNCTION =
   /^( *)(?:export )?(?:default )?(?:async )?function\b.*[({]$|^( *)(?:export )?(?:(?:static |async |get |set )*#?[\w$]+(?:<.*>)?\(.*|(?:export )?(?:const|let) [\w$]+.*=.*|return .*|[\w$.#]+: .*|.*=>) ?\{$/
 const NOT_A_FUNCTION = /^\s*(?:if|for|while|switch|catch|return|else|do|with|const|let)\b(?!.*=>)/
-/** Files of one kind, in which a name has one role: the dialects, the installs of other gateways, and the like. */
+/**
+ * Groups of similar files, in which a name has one role: the dialects, the installs of other gateways, and so
+ * on.
+ */
 const SIBLINGS =
   /^(src\/dialects\/)[^/]+\/.*|^(scripts\/gateways\/installs|conformance\/selftest\/must-\w+)\/.*/
 const NOUN_CLAUSE = /^(?:What|Whether|Where|Who|Which|Nobody)\b/
@@ -18,7 +21,7 @@ export interface LongFunction {
   readonly lines: number
 }
 
-/** Returns the functions of `text` that are longer than `limit` lines, outer ones included. */
+/** Returns the functions of `text` that are longer than `limit` lines, including outer functions. */
 export function functionsOver(text: string, limit: number): LongFunction[] {
   const lines = text.split('\n')
   return lines.flatMap((line, index) => {

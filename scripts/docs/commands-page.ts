@@ -1,5 +1,5 @@
-// Documents every command with its arguments, options and an example as Markdown, from the command line
-// itself.
+// Writes the documentation of every command as Markdown, with arguments, options and an example, from the
+// command line itself.
 import type { Command } from 'commander'
 import { commandLine } from '../../src/commands/program.ts'
 
@@ -9,7 +9,7 @@ export const commandsPage = (): string =>
     .commands.flatMap((command) => sectionsOf(command, 'waybill'))
     .join('\n\n')
 
-/** Returns a command's sections; one that only groups others has none itself. */
+/** Returns a command's sections; a command that only groups others has none of its own. */
 function sectionsOf(command: Command, above: string): string[] {
   const name = `${above} ${command.name()}`
   const below = command.commands.flatMap((each) => sectionsOf(each, name))

@@ -1,4 +1,4 @@
-// The configuration reference describes every setting.
+// Tests that the configuration reference describes every setting.
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -51,9 +51,9 @@ test('the page names every environment variable that the configuration reads', (
   for (const variable of variables) assert.ok(page.includes(variable.slice(1, -1)), variable)
 })
 
-test('the example has every setting, and the gateway accepts it', (t) => {
+test('the example has every setting, and the gateway accepts the example', (t) => {
   const env = Object.fromEntries(example.match(/(?<=\$)[A-Z_\d]+/g)!.map((name) => [name, 'any']))
-  // The certificates that it names exist on no machine.
+  // The certificates named in the example do not exist.
   const ca = join(temporaryDirectory(t), 'company.pem')
   writeFileSync(ca, rootCertificates[0]!)
   const copy = join(dirname(ca), 'waybill.yaml')

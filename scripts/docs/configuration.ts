@@ -1,4 +1,4 @@
-// Turns the JSON Schema of a file that people write into a page with a row for each setting. Pure.
+// Turns the JSON Schema of a configuration file into a page with a row for each setting. Pure.
 
 import { needsRestart } from '../../src/config/restart.ts'
 import type { JsonSchema } from '../../src/yaml/json-schema.ts'
@@ -19,7 +19,7 @@ export const configurationPage = (schema: JsonSchema, example: string): string =
   settingsPage(HEAD, schema, { partOf: (name) => partOf(example, name), isFixed: needsRestart })
 
 interface Extras {
-  /** Returns the example's part below this name. */
+  /** Returns the part of the example below this name. */
   readonly partOf: (name: string) => string
   readonly isFixed: (setting: string) => boolean
 }
@@ -76,7 +76,7 @@ function row(path: string, part: JsonSchema, around: JsonSchema): string {
   return `| \`${path}\` | ${typeOf(part)} | ${standard} | ${described(path, part)} |`
 }
 
-/** Formats a default as in the file; empty for an empty text, list or mapping. */
+/** Formats a default value as in the file; an empty text, list or mapping gives an empty string. */
 const plain = (value: unknown): string =>
   typeof value === 'object' || value === '' ? '' : typeof value === 'string' ? value : JSON.stringify(value)
 

@@ -1,5 +1,5 @@
-// Tables of endpoints, from the lists that the gateway serves. Endpoints that differ only in their path share
-// a row.
+// Writes tables of endpoints from the gateway's own lists. Endpoints that differ only in their path share a
+// row.
 import { CALLS, OTHERS, READS } from '../../src/gateway/endpoints.ts'
 
 const ALL = [
@@ -8,7 +8,7 @@ const ALL = [
   ...OTHERS,
 ]
 
-/** Origins of the endpoints that the interface specification states; all others are `B`. */
+/** Origins of the endpoints in the interface specification; all others are `B`. */
 const ORIGINS: Readonly<Record<string, string>> = {
   '/v1/chat/completions': 'S',
   '/v1/models': 'S',

@@ -1,4 +1,4 @@
-// Tables of exit codes: of all commands, and of one.
+// Writes tables of exit codes: for all commands, and for one.
 import { EXIT_CODES } from '../../src/commands/exit-codes.ts'
 
 export function exitCodesTable(): string {

@@ -1,5 +1,5 @@
-// docs/implementations.md, from the folders in conformance/submissions: what maintainers report of their own project,
-// apart from what we ran, and a badge for each.
+// Writes docs/implementations.md from the folders in conformance/submissions: maintainers' reports about
+// their own projects, separate from our own runs, with a badge for each.
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Results } from '../../conformance/judge/judge.ts'
@@ -15,7 +15,7 @@ interface Submitted {
 
 const FOLDER = 'conformance/submissions'
 
-/** Reads all submissions, the newest set first. */
+/** Reads all submissions, with the newest set first. */
 export const submissionsIn = (root: string): Submitted[] =>
   globSync(`*/*/${SUBMISSION}`, { cwd: join(root, FOLDER) })
     .map((file) => file.replaceAll('\\', '/').replace(`/${SUBMISSION}`, ''))
@@ -75,7 +75,7 @@ export function implementationsPage(all: readonly Submitted[]): string {
   ].join('\n')
 }
 
-/** Returns file name -> badge for shields.io. */
+/** Returns the badges for shields.io: file name -> badge. */
 export const badgesOf = (all: readonly Submitted[]): Record<string, string> =>
   Object.fromEntries(
     all.map(({ place, results }) => [

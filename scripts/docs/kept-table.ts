@@ -1,5 +1,5 @@
-// Table of what providers store and requests refer to, from the dialects. A name that may be written in two
-// cases is shown in one.
+// Writes the table of objects that providers store and requests refer to, from the dialects. A name with two
+// spellings is shown in one.
 import { DIALECTS, type Dialects } from '../../src/dialects/registry.ts'
 
 export function keptTable(): string {

@@ -1,4 +1,4 @@
-// Writes docs/losses.md: the meaning of each loss, and the translations in which the tests show it.
+// Writes docs/losses.md: the meaning of each loss, and the translations in which tests show the loss.
 
 import { LOSSES, type Loss, MOVE_LOSSES } from '../../src/core/losses.ts'
 import { LOSS_CASES } from '../../src/dialects/loss-cases.ts'

@@ -1,17 +1,17 @@
-// The page of a profile: its rows, each with its level, its set and where it comes from. Pure.
+// Writes the page of a profile: its rows with level, set and source. Pure.
 import { PROFILES, type Profile, profileRows, readProfile } from '../../conformance/requirements/profiles.ts'
 import type { Requirement, Requirements } from '../../conformance/requirements/requirements.ts'
 
-/** Profiles that are not about one gateway. */
+/** Profiles that are not specific to one gateway. */
 export const PUBLIC_PROFILES = PROFILES.filter((name) => name !== 'waybill')
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ')
 
-/** Removes what a sentence adds in brackets for one gateway, as in `gets a 4xx (Waybill: 404)`. */
+/** Removes a sentence's addition in brackets for one gateway, as in `gets a 4xx (Waybill: 404)`. */
 export const forEveryone = (text: string): string =>
   text.replaceAll(/ ?\([^()]*\bWaybill\b[^()]*(?:\([^()]*\)[^()]*)*\)/g, '')
 
-/** Returns the rows of all profiles but Waybill's as data, for programs. */
+/** Returns the rows of all profiles except Waybill's as data for programs. */
 export function profilesJson(requirements: Requirements, set: string): string {
   const profiles = Object.fromEntries(
     PUBLIC_PROFILES.map((name) => {
@@ -31,7 +31,7 @@ export function profilesJson(requirements: Requirements, set: string): string {
   return `${JSON.stringify({ set, profiles }, null, 2)}\n`
 }
 
-/** Returns the page above those of the profiles: versions, changes, and how to propose one. */
+/** Returns the overview page of the profiles: versions, changes, and the way to propose a change. */
 export function profilesIndex(requirements: Requirements): string {
   const rows = PUBLIC_PROFILES.flatMap((name) => profileRows(requirements, name))
   const ids = [...new Map(rows.map((row) => [row.id, row])).values()]
@@ -66,7 +66,7 @@ export function profilesIndex(requirements: Requirements): string {
   ].join('\n')
 }
 
-/** Returns the page. It is about the target, so it names no gateway. */
+/** Returns the page, which names no gateway because it describes any target. */
 export function profilePage(name: Profile, requirements: Requirements): string {
   const { title, about, untested, live, rows: named } = readProfile(name)
   const sources = new Map(named.map((row) => [row.id, row]))

@@ -1,7 +1,6 @@
-// Follows README as a stranger would: in a fresh clone, with an empty home, and with the named versions of
-// Node and npm, which come from npm, not from this machine. Runs every command as printed, in order, except
-// for the port.
-// Usage: npm run docs -- readme --node 20 --npm 10
+// Follows the README as a stranger would: in a fresh clone, with an empty home, and with the given versions
+// of Node and npm, installed from npm. Runs every command in order as printed, except for the port. Usage:
+// npm run docs -- readme --node 20 --npm 10
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -72,7 +71,7 @@ try {
   await place.close()
   assert.ok(ran >= 5, 'README has its commands')
 } catch (error) {
-  // The output of a command is already there.
+  // The command's output has already been printed.
   process.stderr.write(
     `README, with Node ${values.node} and npm ${values.npm}: ${(error as Error).message.split('\n')[0]}\n`,
   )

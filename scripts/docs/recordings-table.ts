@@ -1,5 +1,5 @@
-// Table of the recordings for recordings/README.md: a row for each endpoint of a provider, a column for each
-// kind of answer. Knows the metadata of recordings, never their bodies.
+// Writes the table of recordings for recordings/README.md, with a row for each endpoint of a provider and a
+// column for each kind of answer. Reads the metadata of recordings, not their bodies.
 import type { RecordingHead } from '../../mocks/recording/format.ts'
 
 const KINDS = ['plain', 'tools', 'parallel tools', 'reasoning'] as const
@@ -8,7 +8,7 @@ type Head = Pick<RecordingHead, 'provider' | 'endpoint' | 'request' | 'response'
   readonly name: string
 }
 
-/** Returns Markdown. `*` means synthetic: no recording of this kind exists. */
+/** Returns Markdown. `*` marks synthetic answers, of which no recording exists. */
 export function recordingsTable(recordings: readonly Head[]): string {
   const rows = new Map<string, Head[]>()
   for (const one of recordings) {

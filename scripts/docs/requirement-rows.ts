@@ -1,5 +1,5 @@
-// What is made from conformance/requirements/requirements.yaml: the tables of docs/contract.md, the sentence that
-// opens each check, and frozen.txt. Pure.
+// Generates text from conformance/requirements/requirements.yaml: the tables of docs/contract.md, the
+// sentence that opens each check, and frozen.txt. Pure.
 import type { Requirement } from '../../conformance/requirements/requirements.ts'
 
 const WIDTH = 116
@@ -8,7 +8,7 @@ const ROW = /^\| ([A-Z]+)-\d\d \|/
 const levelOf = ({ level, level_waybill }: Requirement): string =>
   level_waybill === undefined ? level : `${level}, ${level_waybill} for Waybill`
 
-/** Rows of other programs, and those that come from a specification, are on the pages of their profiles. */
+/** Rows for other programs, and rows from a specification, are on the pages of their profiles. */
 const isInContract = ({ scope }: Requirement): boolean =>
   scope !== 'model servers' && scope !== 'named profiles'
 
@@ -64,8 +64,8 @@ const FROZEN = `# Every id that was ever given, and the set from which on it dec
 `
 
 /**
- * Returns frozen.txt. Throws an Error if an id is taken back, from all or from a profile, or decides from another
- * version on than it did.
+ * Returns frozen.txt. Throws an Error if an id is removed, from the list or from a profile, or if the version
+ * from which it decides has changed.
  */
 export function frozenIds(
   before: string,

@@ -1,9 +1,9 @@
-// The table of requirements: which tests count for a requirement, and which problems are reported.
+// Tests the table of requirements: the tests that count for a requirement, and the reported problems.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { requirementsIn, tableOf, testNamesIn } from './requirements.ts'
 
-test('requirements are the rows of the tables, tests what `test(` begins with', () => {
+test('requirements are read from table rows, and tests from the titles after `test(`', () => {
   const contract =
     '| id | level | sentence |\n|---|---|---|\n| LIFE-01 | MUST | It lives. |\n| REC-01 | MUST | Other. |\nLIFE-02 is no row.'
   assert.deepEqual(requirementsIn(contract), [
@@ -16,7 +16,7 @@ test('requirements are the rows of the tables, tests what `test(` begins with', 
   ])
 })
 
-test('a requirement without a test, a gap that was closed and an id that does not exist are problems', () => {
+test('requirements without a test, closed gaps and unknown ids are reported as problems', () => {
   const requirements = ['LIFE-01', 'LIFE-02', 'LIFE-03'].map((id) => ({ id, sentence: 'Says so.' }))
   const tests = [{ file: 'a.test.ts', name: 'it lives (LIFE-01, LIFE-09)' }]
   const { page, problems } = tableOf(requirements, tests, { 'LIFE-01': 'old', 'LIFE-03': 'needs a machine' })

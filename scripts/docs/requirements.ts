@@ -1,6 +1,6 @@
-// Lists which test holds which requirement: reads the tables of docs/contract.md and the names of all tests.
-// A test holds a requirement by naming its id. Knows nothing of what a test does. `npm run docs --
-// requirements` prints the table.
+// Lists the tests of each requirement: reads the tables of docs/contract.md and the names of all tests. A
+// test covers a requirement if its name contains the id. Does not examine the tests themselves. `npm run docs
+// -- requirements` prints the table.
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readRequirements } from '../../conformance/requirements/requirements.ts'

@@ -1,4 +1,5 @@
-// Table of what can spend money at a provider, from the one definition that the gateway, the mocks and the suite read.
+// Writes the table of requests that can spend money at a provider, from the one definition that the gateway,
+// the mocks and the suite read.
 import { SPENDING } from '../../src/shared/spending.ts'
 
 export const spendingTable = (): string =>

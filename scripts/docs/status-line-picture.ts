@@ -1,4 +1,4 @@
-// Draws docs/status-line.svg: the line as rendered, on a light and on a dark background.
+// Draws docs/status-line.svg: the rendered line on a light and on a dark background.
 import { factsOf } from '../../src/statusline/facts.ts'
 import { renderLine } from '../../src/statusline/line.ts'
 import { DEFAULT_SEGMENTS } from '../../src/statusline/segment-names.ts'

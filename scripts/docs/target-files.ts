@@ -31,7 +31,7 @@ Every text may contain placeholders, which are filled in for each run:
 | \`{{node}}\`, \`{{project}}\`, \`{{image}}\` | the Node that runs the suite, the directory of its package, and its image |
 `
 
-/** Returns the page. Settings that only a file without `extends` needs are marked as required. */
+/** Returns the page. Settings that a file without `extends` needs are marked as required. */
 export const targetFilesPage = ({ anyOf = [], ...schema }: JsonSchema): string =>
   settingsPage(HEAD, {
     ...schema,

@@ -1,5 +1,5 @@
-// Turns every error code of the gateway into a page that explains what happened and what to do. Pure. A code
-// without an entry does not compile.
+// Writes a page that explains every error code of the gateway: its cause and its remedy. Pure. A code without
+// an entry does not compile.
 import { CODES, type ErrorCode } from '../../src/core/errors.ts'
 
 interface Help {

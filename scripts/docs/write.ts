@@ -1,7 +1,7 @@
 // Writes the parts of the documentation that come from the code: the tables of endpoints, fields, recordings
-// and scenarios, the JSON Schemas of waybill.yaml, of a recording's metadata and of the suite's results, and what is
-// made from the rows of the requirements. With --check it writes nothing and fails if anything is stale. Either way it fails if a requirement has no
-// test.
+// and scenarios, the JSON Schemas of waybill.yaml, of a recording's metadata and of the suite's results, and
+// the texts generated from the requirements. With --check, writes nothing and fails if a part is outdated.
+// Always fails if a requirement has no test.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parse } from 'yaml'

@@ -1,4 +1,4 @@
-// Runs a gateway of another project: one file for each in installs/, with its installation, the place of its
+// Runs a gateway of another project. Each has a file in installs/ with its installation, the path of its
 // program, and the services that it needs.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -10,11 +10,11 @@ export interface OtherGateway {
    * Shell lines, run in the gateway's own directory; $NODE is this Node, $PROJECT the path of this project.
    */
   readonly install: readonly string[]
-  /** Path of its program below that directory. */
+  /** Path of the gateway's program below its directory. */
   readonly bin: string
-  /** Returns additions to the suite's environment, which the target file uses as `{{env.NAME}}`. */
+  /** Returns additions to the suite's environment, used in the target file as `{{env.NAME}}`. */
   readonly env?: (directory: string) => Record<string, string>
-  /** Servers that run as long as the gateway; SERVICES has what each adds to the environment. */
+  /** Servers that run as long as the gateway; SERVICES defines their additions to the environment. */
   readonly services?: readonly ServiceName[]
 }
 
@@ -32,7 +32,7 @@ export const SERVICES = {
     const { NO_POSTGRES, startPostgres } = await import('../../src/test/test-postgres.ts')
     if (NO_POSTGRES !== false) throw new Error(NO_POSTGRES)
     const server = await startPostgres()
-    // The same in parts, for programs that cannot read a socket from an address like libpq.
+    // Parts of the address, for programs that cannot read a socket from an address as libpq can.
     const parts = { PGHOST: server.directory, PGUSER: 'waybill', PGDATABASE: 'peer' }
     return {
       env: { DATABASE_URL: await server.database('peer'), ...parts },
@@ -46,28 +46,32 @@ export type ServiceName = keyof typeof SERVICES
 export const NPM = 'npm install --no-save --no-audit --no-fund --ignore-scripts --prefix .'
 
 /**
- * Tables for counting tokens that some gateways download at their start: LiteLLM's package contains the two
- * that matter.
+ * Tables for counting tokens that some gateways download at start-up. LiteLLM's package contains the two
+ * relevant ones.
  */
 export const TOKEN_TABLES = [
   'pip download --quiet --no-deps --only-binary :all: -d . litellm==1.106.2',
   'mkdir tokens && python3 -m zipfile -e litellm-*.whl wheel && cp wheel/litellm/litellm_core_utils/tokenizers/[0-9a-f]* tokens/',
   'rm -r wheel litellm-*.whl',
 ]
-/** Returns the variable by which OpenAI's tokenizer finds them. */
+/** Returns the variable with which OpenAI's tokenizer finds the tables. */
 export const tokenTables = (directory: string) => ({ TIKTOKEN_CACHE_DIR: join(directory, 'tokens') })
 
 const here = fileURLToPath(new URL('installs/', import.meta.url))
-/** Names of the gateways that have a file. */
+/** Names of the gateways with a file. */
 export const peerNames: readonly string[] = readdirSync(here).map((file) => file.replace(/\.ts$/, ''))
 export const readPeer = async (name: string): Promise<OtherGateway> =>
   ((await import(`./installs/${name}.ts`)) as { peer: OtherGateway }).peer
 
-/** Runs the install lines unless they have already run with this Node and project; false if one fails. */
+/**
+ * Runs the install lines unless they have already run with this Node and project. Returns false if a line
+ * fails.
+ */
 export function installGateway(name: string, { install: lines }: OtherGateway, directory: string): boolean {
   const mark = join(directory, '.installed')
   const own = { NODE: process.execPath, PROJECT: fileURLToPath(new URL('../..', import.meta.url)) }
-  // Lines write both paths into programs: one that another checkout installed looks for files there.
+  // Install lines write both paths into programs, so a program installed by another checkout would look for
+  // files there.
   const installed = JSON.stringify({ ...own, lines })
   if (existsSync(mark) && readFileSync(mark, 'utf8') === installed) return true
   rmSync(directory, { recursive: true, force: true })

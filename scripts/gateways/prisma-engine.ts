@@ -1,8 +1,8 @@
-// Query engine for LiteLLM, which uses its database through Prisma's Python client, and that a program which
-// only Prisma's own server distributes, no package registry. Prisma's packages contain the same engine and
-// version as WebAssembly, with another interface. This program replaces the missing one: it translates the
-// client's GraphQL for that engine, and the answers back. `prisma-engine.ts PACKAGES -p PORT`, PACKAGES being
-// their directory.
+// Query engine for LiteLLM, which uses its database through Prisma's Python client. The client needs an
+// engine that only Prisma's own server distributes, no package registry. Prisma's packages contain the same
+// engine and version as WebAssembly, with another interface. This program replaces the missing engine: it
+// translates the client's GraphQL for the WebAssembly engine, and translates the answers back. Usage:
+// `prisma-engine.ts PACKAGES -p PORT`; PACKAGES is the directory of the packages.
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import { parseArgs } from 'node:util'
 
-/** Part of its interface that is used. */
+/** Part of the engine's interface that is used here. */
 interface Engine {
   connect(trace: string): Promise<void>
   query(body: string, trace: string, transaction: string | undefined): Promise<string>
@@ -19,7 +19,7 @@ interface Engine {
   rollbackTransaction(id: string, trace: string): Promise<string>
 }
 
-/** Part of GraphQL's syntax tree that is used. */
+/** Part of GraphQL's syntax tree that is used here. */
 interface Field {
   readonly alias?: { readonly value: string }
   readonly name: { readonly value: string }
@@ -42,7 +42,7 @@ type Sent =
 const ACTION =
   /^(findUnique|findFirst|findMany|createOne|createMany|updateOne|updateMany|deleteOne|deleteMany|upsertOne|aggregate|groupBy|queryRaw|executeRaw)(.*)$/
 
-/** Types of PostgreSQL that the adapter does not know -> those that it reads in the same way. */
+/** Types of PostgreSQL that the adapter does not know -> known types with the same format. */
 const LIKE: Readonly<Record<number, number>> = { 19: 25, 1003: 1009, 2278: 25 } // name, name[], void: text, text[], text
 
 const { positionals, values } = parseArgs({
@@ -63,7 +63,7 @@ const { parse } = load('graphql') as {
   parse(text: string): { definitions: readonly { selectionSet: { selections: readonly Field[] } }[] }
 }
 const datamodel = readFileSync(process.env.PRISMA_DML_PATH!, 'utf8')
-/** Model -> its fields that hold JSON. */
+/** Fields with JSON, by model. */
 const jsonFields = new Map(
   [...datamodel.matchAll(/^model (\w+) \{([\s\S]*?)^\}/gm)].map(([, model, fields]) => [
     model!,
@@ -126,7 +126,7 @@ function known<Result>(found: Result): Result {
   return found
 }
 
-/** Calls the engine, and answers in the format of the missing one. */
+/** Calls the engine, and answers in the format of the missing engine. */
 async function ask(sent: Sent, transaction: string | undefined): Promise<string> {
   const queries = 'batch' in sent ? sent.batch : [sent]
   const fields = queries.map(({ query }) => parse(query).definitions[0]!.selectionSet.selections[0]!)
@@ -162,8 +162,8 @@ const asked = ({ arguments: given = [], selectionSet }: Field, holdJson = new Se
 })
 
 /**
- * Converts arguments. The missing engine takes a text in a JSON field as JSON; here it must be marked as
- * such.
+ * Converts arguments. The missing engine reads a text in a JSON field as JSON; this engine needs a mark for
+ * it.
  */
 const objectOf = (fields: NonNullable<Field['arguments']>, holdJson: ReadonlySet<string>): object =>
   Object.fromEntries(

@@ -1,4 +1,4 @@
-// What `npm run gateways` deletes after a run: its own directories, and nothing else in the given place.
+// Tests that `npm run gateways` deletes only its own directories after a run.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -10,13 +10,13 @@ import { installGateway, peerNames, readPeer } from './gateway.ts'
 
 const script = fileURLToPath(new URL('./run.ts', import.meta.url))
 
-test('other files in the scratch directory stay', (t) => {
+test('a run does not delete other files in the scratch directory', (t) => {
   const scratch = mkdtempSync(join(tmpdir(), 'waybill-peers-test-'))
   t.after(() => rmSync(scratch, { recursive: true }))
   for (const directory of ['mine', 'reports/mine', 'bin'])
     mkdirSync(join(scratch, directory), { recursive: true })
   writeFileSync(join(scratch, 'mine.txt'), 'mine')
-  // A PATH with a shell but no installer: the run ends before anything is fetched.
+  // PATH with a shell but no installer, so that the run ends before any download.
   const shell = spawnSync('sh', ['-c', 'command -v sh'], { encoding: 'utf8' }).stdout.trim()
   symlinkSync(shell, join(scratch, 'bin/sh'))
   const { status, stderr } = spawnSync(process.execPath, [script, '--dir', scratch, 'portkey'], {
@@ -29,7 +29,7 @@ test('other files in the scratch directory stay', (t) => {
   assert.deepEqual(readdirSync(join(scratch, 'reports')), ['mine'])
 })
 
-test('a gateway is installed once, and again if its install lines or this project’s directory change', (t) => {
+test('a gateway is installed once, and again after a change of its install lines or of this project’s directory', (t) => {
   const scratch = mkdtempSync(join(tmpdir(), 'waybill-peers-test-'))
   t.after(() => rmSync(scratch, { recursive: true }))
   const directory = join(scratch, 'mine')
@@ -46,7 +46,7 @@ test('a gateway is installed once, and again if its install lines or this projec
   assert.notDeepEqual(runs(), first)
 })
 
-test('every file of this project that an install line names exists', async () => {
+test('every project file named in an install line exists', async () => {
   const lines = (await Promise.all(peerNames.map(readPeer))).flatMap((peer) => peer.install)
   const named = lines.flatMap((line) => [...line.matchAll(/\$PROJECT\/([\w./-]+)/g)].map(([, path]) => path))
   assert.ok(named.length > 0)

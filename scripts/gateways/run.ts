@@ -1,8 +1,8 @@
 // `npm run gateways -- NAME…`: installs other projects' gateways in a scratch directory, tests each against
-// the contract, and for the agents whose dialect it serves, with the command that any user has, and stores the
-// scoreboard's data. Nothing of theirs enters
-// the project. --dir sets the scratch directory; NAME and reports/NAME in it are recreated and removed,
-// --keep leaves both; --clients runs only the profiles of agents and keeps the other results. Each installation is in installs/NAME.ts.
+// the contract, and against the profiles of agents with a served dialect, using the ordinary command, and
+// stores the scoreboard's data. None of their code enters the project. --dir sets the scratch directory; NAME
+// and reports/NAME in it are recreated and removed, --keep leaves both; --clients runs only the profiles of
+// agents and keeps the other results. Each installation is in installs/NAME.ts.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, rmSync } from 'node:fs'
@@ -58,8 +58,8 @@ if (!values.keep)
       rmSync(join(scratch, own), { recursive: true, force: true })
 
 /**
- * Tests it against a profile, with the services that it needs. Returns its error output if it ended before its
- * first check.
+ * Tests a gateway against a profile, with the services that it needs. Returns the error output if the run
+ * ended before its first check.
  */
 async function run(
   name: string,

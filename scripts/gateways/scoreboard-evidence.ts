@@ -1,5 +1,5 @@
-// Evidence of the scoreboard: docs/scoreboard/evidence/NAME.jsonl.gz, a line for each requirement that was
-// tried, with its findings and what they refer to, long texts cut. On a terminal: `zcat FILE | jq 'select(.id
+// Evidence of the scoreboard: docs/scoreboard/evidence/NAME.jsonl.gz, a line for each tried requirement, with
+// its findings, their exchanges and requests, and shortened texts. On a terminal: `zcat FILE | jq 'select(.id
 // == "FAIL-02")'`.
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,29 +14,29 @@ import type { LedgerEntry } from '../../mocks/ledger.ts'
 const folder = fileURLToPath(new URL('../../docs/scoreboard/evidence/', import.meta.url))
 
 type Finding = Verdict['findings'][number]
-/** Exchange as a client saw it. */
+/** Exchange as seen by the client. */
 export type SeenExchange = Omit<Exchange, 'chunks' | 'utf8'>
-/** Request as the provider saw it. */
+/** Request as seen by the provider. */
 export type SeenEntry = Omit<LedgerEntry, 'headers'>
 
 /** Evidence of a verdict. */
 export interface Proof {
   readonly id: string
   readonly outcome: Outcome
-  /** A few findings, only wrong ones if there are any, and their total number. */
+  /** A few findings (only failures, if any), and the total number. */
   readonly findings: readonly Finding[]
   readonly of: number
   /**
-   * Evidence by the names in the findings' `see`: `#3` is an exchange, `@7` a request at the provider; of
-   * another check with its name first.
+   * Evidence by the names in the findings' `see`: `#3` is an exchange, `@7` a request at the provider; those
+   * of another check begin with its name.
    */
   readonly seen: Readonly<Record<string, SeenExchange | SeenEntry>>
 }
 
-/** Maximum number of findings of a verdict, and of references in each. */
+/** Maximum number of findings per verdict, and of references per finding. */
 const MAX_FINDINGS = 4
 const MAX_POINTERS = 12
-/** Maximum characters of a text: evidence of a failure gets more. */
+/** Maximum characters of a text; evidence of a failure may be longer. */
 const TEXT = { wrong: 800, right: 300 }
 
 /** Returns requirement id -> evidence of its verdict; empty if none was stored. */
@@ -51,7 +51,7 @@ export const proofsFile = (name: string): string => join(folder, `${name}.jsonl.
 /** Names of the gateways with evidence. */
 export const provenNames = (): string[] => readdirSync(folder).map((file) => file.replace('.jsonl.gz', ''))
 
-/** Stores evidence. `placeless` removes what identifies the machine. */
+/** Stores evidence. `placeless` removes texts that identify the machine. */
 export function keepProofs(
   name: string,
   kept: KeptRun,
@@ -105,7 +105,7 @@ export function proofOf(verdict: Verdict, { evidence }: Pick<KeptRun, 'evidence'
   return cut(proof, wrong.length > 0 ? TEXT.wrong : TEXT.right)
 }
 
-/** Returns the calls of a check that could not be tried, as a finding. */
+/** Returns the calls of an untestable check as a finding. */
 const untried = ({ id, reason }: Verdict, evidence: Evidence | undefined): Finding => ({
   id: `${id}/is-testable`,
   ok: false,

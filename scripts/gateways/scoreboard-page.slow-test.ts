@@ -1,6 +1,6 @@
-// The scoreboard as a page: every mark links to its findings, no markup of a gateway takes effect, and the
-// filter narrows the table and can be linked. In a browser, in both colour schemes, wide and on a phone,
-// under axe.
+// Tests the scoreboard page: every mark links to its findings, markup from a gateway has no effect, and the
+// filter narrows the table and can be linked. Runs in a browser with both colour schemes, on wide and narrow
+// screens, and with axe.
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -23,7 +23,7 @@ writeFileSync(FILE, html)
 after(() => rmSync(directory, { recursive: true }))
 const skip = withoutBrowser
 
-test('each verdict of each gateway has a cell that links to its own place', () => {
+test('each verdict of each gateway has a cell with a link to the verdict', () => {
   const verdicts = readOutcomes().flatMap(({ name, verdicts }) => verdicts.map(({ id }) => `${name}.${id}`))
   assert.ok(verdicts.length > 200)
   const places = [...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id!)
@@ -33,13 +33,13 @@ test('each verdict of each gateway has a cell that links to its own place', () =
   for (const [, to] of html.matchAll(/ href="#([^"]+)"/g)) assert.ok(places.includes(to!), to)
 })
 
-test('the page is small, loads nothing, and names no path of the machine that ran the suite', () => {
+test('the scoreboard page is small, loads no resources, and contains no path of the machine that ran the suite', () => {
   assert.ok(html.length < 1_000_000, `${html.length} characters`)
   assert.doesNotMatch(html, /<(img|link|iframe|script)[^>]* (src|href)=/)
   assert.doesNotMatch(html, /\/(tmp|home|root|work)\/\w/)
 })
 
-test('text from a gateway is escaped, and more gateways mean shorter excerpts, not a longer page', () => {
+test('text from a gateway is escaped, and more gateways lead to shorter excerpts instead of a longer page', () => {
   const hostile = '</script><img src=x onerror=alert(1)>'
   const [one] = readOutcomes().filter(({ results }) => results !== null)
   const verdicts = one!.verdicts.map((each) => ({ ...each, outcome: 'fail' as const, reason: hostile }))
@@ -58,7 +58,9 @@ test('text from a gateway is escaped, and more gateways mean shorter excerpts, n
   assert.ok(made.length < 2_000_000, `${made.length} characters for ${12 * verdicts.length} failures`)
 })
 
-test('the filter narrows the table, is part of the link, and opens no other page', { skip }, async (t) => {
+test('the filter narrows the table, is part of the link, and does not open another page', {
+  skip,
+}, async (t) => {
   const { page } = await openTab(t, FILE.href)
   const rows = page.locator('.matrix tbody tr:visible')
   const all = await rows.count()
@@ -80,7 +82,7 @@ test('the filter narrows the table, is part of the link, and opens no other page
   assert.equal(await rows.count(), all)
 })
 
-test('a mark links to its verdict, and opens the section around it', { skip }, async (t) => {
+test("a mark links to its verdict, and opens the verdict's section", { skip }, async (t) => {
   const { page } = await openTab(t, FILE.href)
   for (const kind of ['fail', 'pass']) {
     const mark = page.locator(`.matrix a.${kind}`).first()
@@ -93,7 +95,9 @@ test('a mark links to its verdict, and opens the section around it', { skip }, a
 
 for (const colorScheme of ['light', 'dark'] as const)
   for (const width of [400, 1_400])
-    test(`axe finds nothing and nothing is cut off: ${colorScheme}, ${width} px`, { skip }, async (t) => {
+    test(`axe finds no problem and nothing is cut off in ${colorScheme} mode at ${width} px`, {
+      skip,
+    }, async (t) => {
       const { page } = await openTab(t, FILE.href, { colorScheme, viewport: { width, height: 900 } })
       await page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
       await page.evaluate(AXE)

@@ -1,7 +1,7 @@
-// files/scoreboard.html of the site: the scoreboard as one self-contained page. Gateways against
-// requirements, by dialect; each cell links to what was found, each failure has an excerpt of its evidence.
-// Shares style and parts with the conformance report. The filter is a separate script; without it everything
-// is shown.
+// Writes files/scoreboard.html of the site: the scoreboard as one self-contained page. Its table shows
+// gateways and requirements by dialect. Each cell links to its findings, and each failure has an excerpt of
+// its evidence. Shares style and parts with the conformance report. The filter is a separate script; without
+// it, all rows are shown.
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Verdict } from '../../conformance/judge/judge.ts'
@@ -24,10 +24,10 @@ type Notes = ReturnType<typeof readNotes>
 type ShortVerdict = StoredRun['verdicts'][number]
 type ReadProofs = (name: string) => ReadonlyMap<string, Proof>
 
-/** Maximum characters of all excerpts; the more failures there are, the shorter is each. */
+/** Maximum characters of all excerpts together; with more failures, each excerpt is shorter. */
 const MAX_ALL_EXCERPTS = 300_000
 const MAX_EXCERPT_LENGTH = 9_000
-/** Maximum characters of a body: the evidence has the rest. */
+/** Maximum characters of a body; the evidence has the rest. */
 const MAX_BODY_LENGTH = 500
 
 const FAMILIES: Readonly<Record<string, string>> = {
@@ -223,7 +223,7 @@ const told = (headline: string, sentences: Readonly<Record<string, string>> = {}
 const bug = ({ what, searched, reproduce }: Notes[string]['bugs'][number]): string =>
   `<h3>A bug that the project does not list</h3><p>${prose(what)} ${prose(searched)}</p>${block(reproduce.trim())}`
 
-/** Formats a verdict without a failure: its reason, and what was tested. */
+/** Formats a verdict without a failure: its reason and the tested values. */
 function held(
   gateway: string,
   { id, slug: name, outcome, reason }: ShortVerdict,
@@ -255,7 +255,7 @@ ${findings.length > 0 ? `<details><summary>What the suite found</summary><ul cla
 </article>`
 }
 
-/** Returns as many of the findings' transcripts as there is room for. */
+/** Returns as many transcripts of the findings as fit. */
 function transcripts(of: string, proof: Proof | undefined, room: number): ReadonlyMap<string, string> {
   const shown = new Map<string, string>()
   let left = room

@@ -1,4 +1,4 @@
-// The scoreboard publishes no failure that nobody has looked at, and its evidence exists and is small.
+// Tests that every published failure has been reviewed, and that its evidence exists and is small.
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -37,7 +37,7 @@ const BLANK: Omit<Evidence, 'check' | 'exchanges'> = {
   ...{ started_at: 0, ended_at: 1, ledger: [], marks: {}, facts: {}, untestable: null, harness_error: null },
 }
 
-test('a run that ends before its first check never replaces a result, and is stored only if there is none', (t) => {
+test('a run that ends before its first check is stored only if the gateway has no result yet', (t) => {
   const scratch = mkdtempSync(join(tmpdir(), 'waybill-board-'))
   t.after(() => rmSync(scratch, { recursive: true }))
   const file = join(scratch, 'litellm.json')
@@ -62,7 +62,7 @@ test('every published failure has a note, and every note belongs to a failure', 
   assert.doesNotMatch(scoreboardPage(outcomes, notes), /not looked at yet/)
 })
 
-test('every verdict has evidence, without a path of the machine that ran it', () => {
+test('every verdict has evidence, which contains no path of the machine that ran the suite', () => {
   assert.deepEqual(
     provenNames().sort(),
     outcomes
@@ -84,7 +84,7 @@ test('every verdict has evidence, without a path of the machine that ran it', ()
   }
 })
 
-test('evidence holds everything that its findings refer to, also in another check, and cuts long texts', () => {
+test('evidence contains everything that its findings refer to, even from another check, and shortens long texts', () => {
   const evidence = (check: string, body: string) => ({ ...BLANK, check, exchanges: [{ ...EXCHANGE, body }] })
   const all = new Map([
     ['FAIL-02', evidence('FAIL-02', 'x'.repeat(2_000))],
@@ -113,7 +113,7 @@ test('evidence holds everything that its findings refer to, also in another chec
   assert.match((proof.seen['#1'] as { body: string }).body, /^x{800} … \(2000 characters\)$/)
 })
 
-test('the path of a run is removed from its texts, even if a text was cut in the middle of the path', () => {
+test('the path of a run is removed from texts, even if a text ends in the middle of the path', () => {
   const text =
     '{"a":"at /tmp/peers/x.js and (/tmp/peers/y","b":"at (/tmp/pee","c":"/tmp/pe … (9 characters)","d":"/tmp"}'
   assert.equal(
@@ -122,7 +122,7 @@ test('the path of a run is removed from its texts, even if a text was cut in the
   )
 })
 
-test('a failure without a note says that it must not be quoted', () => {
+test('a failure without a note is marked as not to be quoted', () => {
   const [first] = outcomes.filter(({ verdicts }) => verdicts.some(({ outcome }) => bad.includes(outcome)))
   assert.match(scoreboardPage([first!], {}), /not looked at yet, not to be quoted/)
 })

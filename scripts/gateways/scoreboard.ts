@@ -13,9 +13,9 @@ import { keepProofs } from './scoreboard-evidence.ts'
 
 const docs = fileURLToPath(new URL('../../docs/', import.meta.url))
 const board = join(docs, 'scoreboard')
-/** Profile of the board. */
+/** Profile of the scoreboard. */
 export const BOARD_PROFILE = 'observable' as const
-/** Profiles of clients; a gateway that serves the dialect of one is run for it too. */
+/** Profiles of clients, which are also run for gateways that serve the client's dialect. */
 export const CLIENT_PROFILES = ['claude-code', 'codex'] as const
 
 /** Outcomes that need a sentence in notes.yaml. */
@@ -30,18 +30,18 @@ export interface StoredRun {
   readonly date: string
   readonly suite: string
   readonly declared: readonly string[]
-  /** Null if the run ended before its first check; `trouble` has the reason. */
+  /** Conclusion; null if the run ended before its first check, with the reason in `trouble`. */
   readonly results: Pick<Results, 'conclusion' | 'counts' | 'inferences' | 'duration' | 'environment'> | null
   readonly trouble: string | null
-  /** Verdicts of the profile `observable`, then of the rows that only a client's profile has. */
+  /** Verdicts of the profile `observable`, followed by those of rows that only a client's profile has. */
   readonly verdicts: readonly Pick<Verdict, 'id' | 'slug' | 'level' | 'outcome' | 'reason'>[]
-  /** Results of the runs for the clients whose dialect it serves; absent in earlier runs. */
+  /** Results of the runs for clients with a served dialect; absent in earlier runs. */
   readonly profiles?: Readonly<Record<string, ProfileResult>>
 }
 
 export interface ProfileResult extends Pick<Results, 'conclusion' | 'counts' | 'duration'> {
   readonly date: string
-  /** Ids of what did not hold. */
+  /** Ids of the requirements that did not hold. */
   readonly wrong: readonly string[]
 }
 
@@ -94,15 +94,15 @@ export const readOutcomes = (): StoredRun[] =>
 interface Run {
   /** Directory with a report for each profile. */
   readonly reports: string
-  /** Output of a run that left no files. */
+  /** Output of a run without files. */
   readonly trouble: string
-  /** Private path of the installation, which some gateways put into their answers. */
+  /** Private path of the installation, which occurs in some gateways' answers. */
   readonly scratch: string
 }
 
 /**
- * Stores the result of a run; `file` is where. A run that ended before its first check shows nothing about the
- * gateway, so it replaces no earlier result; returns false then.
+ * Stores the result of a run; `file` is the path. A run that ended before its first check shows nothing about
+ * the gateway, so it does not replace an earlier result; the function then returns false.
  */
 export function keepOutcome(
   name: string,
@@ -146,8 +146,8 @@ export function keepOutcome(
 }
 
 /**
- * Stores the results of the clients' profiles beside an earlier result. Adds the verdicts that it lacks, and those by
- * which something does not hold that held before.
+ * Adds the results of the clients' profiles to an earlier result: missing verdicts, and failures of
+ * requirements that held before.
  */
 export function keepClients(
   name: string,

@@ -1,4 +1,5 @@
-// The GitHub Action as a workflow runs it: its own shell step, with inputs of any kind. Knows no GitHub.
+// Tests the GitHub Action's own shell step as a workflow runs it, with inputs of any kind. Does not need
+// GitHub.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -40,7 +41,7 @@ function run(t: TestContext, target: string) {
         PROFILE: 'core',
         BASELINE: '',
         REPORT: 'report',
-        npm_config_offline: 'true', // it fetches nothing by a name that another project may hold
+        npm_config_offline: 'true', // it does not fetch packages by a name that another project may own
       },
     },
   )
@@ -56,7 +57,7 @@ for (const target of ['--help', '--version', '-c', '--report=/tmp/elsewhere', 'n
   })
 
 for (const file of ['action.yml', '.github/workflows/release.yml'])
-  test(`${file} pins each action and image by digest, with the version beside it`, () => {
+  test(`${file} pins each action and image by digest, with the version in a comment`, () => {
     const used = readFileSync(join(root, file), 'utf8')
       .split('\n')
       .filter((line) => /\buses:/.test(line))
@@ -64,12 +65,12 @@ for (const file of ['action.yml', '.github/workflows/release.yml'])
     for (const line of used) assert.match(line, /uses: [\w.-]+\/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/)
   })
 
-test('no text runs the program by a package name that this project does not own yet', () => {
+test('documents do not run the program by a package name that this project does not own yet', () => {
   const files = spawnSync('git', ['ls-files', '*.md', '*.yml', '*.yaml'], { cwd: root, encoding: 'utf8' })
   const told = files.stdout
     .trim()
     .split('\n')
-    .filter((file) => !/^(CHANGELOG|DECISIONS|CONTRIBUTING)\.md$/.test(file)) // they tell of a release
+    .filter((file) => !/^(CHANGELOG|DECISIONS|CONTRIBUTING)\.md$/.test(file)) // these describe a release
     .flatMap((file) =>
       readFileSync(join(root, file), 'utf8')
         .split('\n')

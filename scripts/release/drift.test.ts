@@ -26,11 +26,11 @@ test('no recording has drifted from real answers, and a changed recording would 
       drift?.unknown.some((fact) => fact.includes('tokenz')),
       name,
     )
-  // The old name is missed wherever every capture has it; some of them have no usage at all.
+  // The old name is reported missing where all captures have it; some captures have no usage at all.
   assert.ok(found.filter(({ drift }) => drift!.missing.length > 0).length >= 10)
 })
 
-/** Two of each dialect, and of several providers. */
+/** Pattern of the altered recordings: two of each dialect, from several providers. */
 const ALTERED =
   /^((openai|groq|deepseek)\/chat|openai\/responses|anthropic\/messages|gemini\/generate)-(plain|stream)$/
 

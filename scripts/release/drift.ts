@@ -1,5 +1,5 @@
 // Detects drift of the providers' answers from our recordings: compares the structure of each recording with
-// real captures of the same provider, endpoint and kind. Reads captures in place and stores nothing of them.
+// real captures of the same provider, endpoint and kind. Reads captures in place and stores no part of them.
 // Usage: npm run release -- drift [--cassettes DIR]
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ import { compareShapes, type Drift, kindOf, shapeOf } from '../../mocks/recordin
 export const capturesDir =
   process.env.WAYBILL_CASSETTES ?? fileURLToPath(new URL('../../../shared/cassettes', import.meta.url))
 
-/** "provider endpoint kind" -> the structures of all its captures. */
+/** Structures of all captures by "provider endpoint kind". */
 export type Captures = ReadonlyMap<string, readonly ReadonlySet<string>[]>
 
 /** Compared recording; `drift` is null if there is no capture of its kind. */
@@ -78,17 +78,17 @@ function listed(dir: string): Map<string, number[]> {
 }
 
 /**
- * Returns the group of a recording. A provider's errors are compared across endpoints, because they are all
- * alike.
+ * Returns the group of a recording. A provider's errors are compared across endpoints, because they have the
+ * same structure.
  */
 function keyOf(provider: string, endpoint: string, kind: string): string {
   return kind.startsWith('error') ? `${provider} ${kind}` : `${provider} ${endpoint} ${kind}`
 }
 
-/** Projects' placeholders for an address on a private machine. */
+/** Placeholders of projects for an address on a private machine. */
 const PLACEHOLDERS: Readonly<Record<string, string>> = { '<OLLAMA_API_BASE>': 'http://localhost:11434/v1' }
 
-/** Returns the provider of a recorded address, if known, and the endpoint: by name, otherwise the path. */
+/** Returns the provider of a recorded address, if known, and the endpoint's name, or else its path. */
 function placeOf(method: string, url: string): { provider: string; endpoint: string } | null {
   const address = url.replace(/^<\w+>/, (name) => PLACEHOLDERS[name] ?? name)
   if (!URL.canParse(address)) return null

@@ -1,5 +1,5 @@
-// Makes everything that a release publishes, checks that its parts agree, and prints what would be published.
-// It never publishes: .github/workflows/release.yml does, from these files. docs/releasing.md explains each.
+// Makes all files of a release, checks that they agree, and prints them. It never publishes:
+// .github/workflows/release.yml publishes these files. docs/releasing.md explains each file.
 //   npm run release -- --dry-run [--out DIR]         reports what is still missing for a release
 //   npm run release -- --tag vVERSION [--out DIR]    fails if anything is missing
 import { spawnSync } from 'node:child_process'
@@ -11,7 +11,7 @@ import { parseArgs } from 'node:util'
 
 const root = join(import.meta.dirname, '../..')
 
-/** Returns every place that names a version other than this one, as `file:line: the text there`. */
+/** Returns the places that name a version other than this one, as `file:line: the text there`. */
 export function strays(version: string, files: Readonly<Record<string, string>>): string[] {
   const naming = /\bwaybill[:-](\d+\.\d+\.\d+(?:-[a-z]+\.\d+)?)|^(?:appVersion|version): (\S+)$/g
   return Object.entries(files).flatMap(([file, text]) =>
@@ -38,7 +38,7 @@ export function notes(changelog: string, version: string): { date: string | null
   }
 }
 
-/** Returns the formula, which installs the very tarball that is published. */
+/** Returns the Homebrew formula, which installs the published tarball. */
 export const formula = (url: string, sha256: string): string => `class Waybill < Formula
   desc "Gateway for language models that records where each call went"
   homepage "${url.includes('/releases/') ? url.slice(0, url.indexOf('/releases/')) : 'https://example.org'}"
@@ -79,7 +79,7 @@ function run(command: string, ...args: string[]): string {
 const read = (file: string): string => readFileSync(join(root, file), 'utf8')
 const sha256 = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex')
 
-/** Returns what prevents a release of `version`: mistakes, and open tasks. */
+/** Returns the obstacles to a release of `version`: mistakes and open tasks. */
 function examine(version: string, tag: string | undefined): { wrong: string[]; open: string[] } {
   const locked = JSON.parse(read('package-lock.json'))
   const versions = [locked.version, locked.packages[''].version]
@@ -128,7 +128,7 @@ function make(version: string, repository: string | undefined, out: string): voi
   writeFileSync(join(out, 'SHA256SUMS'), sums.join(''))
 }
 
-/** Options that leave out what an installed package does not have. */
+/** Options that leave out commands that an installed package lacks. */
 const omitted = ['--omit', 'dev', '--omit', 'optional', '--omit', 'peer']
 
 function report(version: string, out: string): string {

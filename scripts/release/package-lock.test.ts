@@ -1,4 +1,4 @@
-// The lock file, as every npm of a supported Node reads it.
+// Tests the lock file as every npm of a supported Node reads it.
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ const root = join(import.meta.dirname, '../..')
 const read = (file: string) => JSON.parse(readFileSync(join(root, file), 'utf8'))
 const entries = Object.entries<{ gypfile?: boolean; resolved?: string }>(read('package-lock.json').packages)
 
-test('an install compiles nothing: the lock file repeats `gypfile: false` of packages that bring their binaries', () => {
+test('an install compiles no code, because the lock file has `gypfile: false` for packages with binaries', () => {
   const prebuilt = entries.filter(
     ([place]) =>
       existsSync(join(root, place, 'binding.gyp')) && read(`${place}/package.json`).gypfile === false,
@@ -22,7 +22,7 @@ test('an install compiles nothing: the lock file repeats `gypfile: false` of pac
     )
 })
 
-test('the lock file names no registry', () => {
+test('the lock file does not contain the address of a registry', () => {
   assert.deepEqual(
     entries.filter(([, { resolved }]) => /^https?:/.test(resolved ?? '')),
     [],

@@ -1,7 +1,7 @@
-// Tests the package as a stranger gets it: packs, lints, installs it in an empty directory, starts it with
-// only `npx waybill serve --replay`, calls it, stops it; then repeats under other versions of Node. Usage:
-// `npm run release -- package [--nodes 20,22,24,latest] [--keep FILE]`, which leaves the tarball there. Needs
-// a build.
+// Tests the package as a stranger receives it: packs and lints it, installs it in an empty directory, starts
+// it with only `npx waybill serve --replay`, calls it and stops it. Then repeats this with other versions of
+// Node. Usage: `npm run release -- package [--nodes 20,22,24,latest] [--keep FILE]`, which leaves the tarball
+// there. Needs a build.
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,7 +15,7 @@ const { values } = parseArgs({
 })
 const root = join(import.meta.dirname, '../..')
 const place = mkdtempSync(join(tmpdir(), 'waybill-package-'))
-/** Environment of a stranger's shell, without anything that the surrounding `npm run` added. */
+/** Environment of a stranger's shell, without the variables that the surrounding `npm run` added. */
 const environment = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !/^(npm_|WAYBILL_|INIT_CWD|NODE_OPTIONS)/.test(name)),
 )
@@ -64,7 +64,7 @@ function pack(): string {
       /\.test\.|-test\.|\.map$|^(src|mocks|scripts)\/.*\.tsx?$/.test(path) && !path.startsWith('examples/'),
   )
   assert.deepEqual(unwanted, [], 'no sources, tests or maps in the package')
-  // Target files that only work in a clone of the repository.
+  // Target files that work only in a clone of the repository.
   const lone = files.filter(({ path }) => /targets\/waybill\.(inproc|source)\.yaml$/.test(path))
   assert.deepEqual(lone, [], 'no target file that needs the repository')
   const naming = files.filter(({ path }) =>
@@ -74,7 +74,7 @@ function pack(): string {
   return join(place, packed.filename)
 }
 
-/** Starts a gateway and resolves with its address and the ms until it printed it. */
+/** Starts a gateway; resolves with its address and the time until it printed the address, ms. */
 async function boot(cwd: string, command: string, ...args: string[]) {
   const start = performance.now()
   const child = spawn(command, [...args, 'serve', '--replay', '--port', '0'], {
@@ -93,7 +93,7 @@ async function boot(cwd: string, command: string, ...args: string[]) {
   throw new Error(`it ended before it listened:\n${output}`)
 }
 
-/** Resolves with the exit code. */
+/** Stops the gateway; resolves with its exit code. */
 async function stop(child: ChildProcess): Promise<number | null> {
   const exit = once(child, 'exit')
   process.kill(-child.pid!, 'SIGTERM')
@@ -101,7 +101,7 @@ async function stop(child: ChildProcess): Promise<number | null> {
   return code
 }
 
-/** Makes a call, reads the record, stops. */
+/** Makes a call, reads its record, and stops the gateway. */
 async function smoke(cwd: string): Promise<number> {
   const { child, url, ms } = await boot(cwd, join(cwd, 'node_modules/.bin/waybill'))
   const answer = await fetch(`${url}/v1/chat/completions`, {
@@ -120,7 +120,7 @@ async function smoke(cwd: string): Promise<number> {
   return ms
 }
 
-/** Installs the package into a directory, with a Node of its own if one is named. */
+/** Installs the package into a directory, with a separate Node if a version is given. */
 function install(tarball: string, node?: string): string {
   const cwd = join(place, `node-${node ?? 'here'}`)
   mkdirSync(cwd)
@@ -143,7 +143,7 @@ try {
   const starts: number[] = []
   const empty: number[] = []
   for (let n = 0; n < 15; n++) {
-    starts.push(await smoke(here)) // in turns, because a busy machine slows both
+    starts.push(await smoke(here)) // in turns, because a busy machine slows down both
     const start = performance.now()
     run(here, 'node', '--eval', '0')
     empty.push(performance.now() - start)

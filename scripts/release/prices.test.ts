@@ -1,4 +1,4 @@
-// The changes that are reported for a newer price table, on two small tables that are made up.
+// Tests the reported changes of a newer price table with two small made-up tables.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type ComparedPrices, differences } from './prices.ts'
@@ -38,7 +38,7 @@ const after: ComparedPrices = [
   },
 ]
 
-test('a newer table is reported by provider: cheaper, dearer, changed, new and deleted prices', () => {
+test('the report of a newer table lists cheaper, dearer, changed, new and deleted prices by provider', () => {
   assert.deepEqual(differences(before, after), [
     '- alpha, cheaper: falls (input $1 → $0.5, output $8 → $4)',
     '- alpha, dearer: rises (input $1 → $1.5)',

@@ -16,13 +16,13 @@ import { PRICE_TABLE } from '../../src/pricing/pricing.ts'
 
 const PACKAGE = '@pydantic/genai-prices'
 
-/** Part of a table that is compared. */
+/** Part of a price table that is compared. */
 export type ComparedPrices = readonly {
   readonly id: string
   readonly models: readonly Pick<Provider['models'][number], 'id' | 'prices'>[]
 }[]
 
-/** Returns lines of Markdown by provider; none if nothing changed. */
+/** Returns lines of Markdown by provider; an empty list if nothing changed. */
 export function differences(before: ComparedPrices, after: ComparedPrices): string[] {
   const [old, young] = [byProvider(before), byProvider(after)]
   const ids = [...new Set([...old.keys(), ...young.keys()])].sort()
@@ -92,7 +92,7 @@ const told = (rate: Rate): string => {
   return typeof rate === 'number' ? `$${rate}` : `from $${rate.base} in tiers`
 }
 
-/** The table's names of rates, in words; US dollars per million tokens unless stated. */
+/** Rates of the table by name, in words; US dollars per million tokens unless stated otherwise. */
 const WORDS: Readonly<Record<string, string>> = {
   input_mtok: 'input',
   output_mtok: 'output',
@@ -103,7 +103,7 @@ const WORDS: Readonly<Record<string, string>> = {
   web_searches_kcount: 'a thousand web searches',
 }
 
-/** Returns the table in a package that is installed or unpacked at `place`. */
+/** Returns the price table of the package installed or unpacked at `place`. */
 async function read(place: string): Promise<{ version: string; table: ComparedPrices }> {
   const require = createRequire(join(place, 'here.js'))
   const { version } = JSON.parse(readFileSync(join(place, 'package.json'), 'utf8'))

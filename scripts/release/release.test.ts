@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { formula, notes, strays } from './files.ts'
 
-test('a place that names another version is found, with its line', () => {
+test('places that name another version are found with their lines', () => {
   const files = {
     'compose.yaml': 'a: 1\nimage: waybill:1.2.2\n',
     'docs/a.md': '`npm install ./waybill-1.2.3.tgz`, then waybill:1.2.3',
@@ -16,7 +16,7 @@ test('a place that names another version is found, with its line', () => {
   assert.deepEqual(strays('2.0.0-rc.1', candidate), ['a.md:1: waybill:2.0.0'])
 })
 
-test('the changelog has a version’s notes once the version has a heading, and its date once it is released', () => {
+test('the changelog gives a version’s notes if the version has a heading, and its date if the version is released', () => {
   const log = '# Changelog\n\n## 1.1.0 (unreleased)\n\n- new\n\n## 1.0.0 (2026-11-22)\n\n- first\n'
   assert.deepEqual(notes(log, '1.1.0'), { date: null, text: '- new' })
   assert.deepEqual(notes(log, '1.0.0'), { date: '2026-11-22', text: '- first' })
@@ -24,7 +24,7 @@ test('the changelog has a version’s notes once the version has a heading, and 
   assert.equal(notes('# Changelog\n\n## Unreleased\n\n- new\n', '1.1.0'), null)
 })
 
-test('the formula installs the tarball of the release, by its digest', () => {
+test("the formula installs the release's tarball and checks its digest", () => {
   const url = 'https://github.com/o/n/releases/download/v1.2.3/waybill-1.2.3.tgz'
   const text = formula(url, 'ab12')
   assert.ok(text.includes(`url "${url}"\n  sha256 "ab12"`))

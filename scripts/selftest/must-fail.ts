@@ -1,9 +1,9 @@
-// `npm run selftest -- must-fail`: checks that every finding of the conformance suite catches something, and
-// that every must-fail gateway is caught by its checks. Runs all of them, some at a time, and the survivors
-// once more alone; writes docs/selftest/must-fail.json. NAME… runs only these and writes nothing, or with
-// --update their lines of the file; --check runs all and writes nothing; --sample N tries N of them (see
-// sample.ts) and writes nothing; --cross tries each against all checks. Exit 1 if one survived, or if a
-// finding of a check never failed.
+// `npm run selftest -- must-fail`: checks that every finding of the conformance suite can fail, and that the
+// checks catch every must-fail gateway. Runs all gateways, several at a time, repeats the survivors alone,
+// and writes docs/selftest/must-fail.json. NAME… runs only these gateways and writes nothing, or with
+// --update their lines of the file. --check runs all and writes nothing; --sample N runs N of them (see
+// sample.ts) and writes nothing; --cross runs all checks against each. Exit code 1 if a gateway survived or a
+// finding never failed.
 import { parseArgs } from 'node:util'
 import { requirementsFor, withoutDialect } from '../../conformance/requirements/applicability.ts'
 import { PROFILES } from '../../conformance/requirements/profiles.ts'
@@ -14,7 +14,7 @@ import { GUARDS } from './pages.ts'
 import { type MustFailResults, readMustFail, writeMustFail } from './results.ts'
 import { type Sample, sample } from './sample.ts'
 
-/** Number of gateways at a time. They mostly wait: for windows, cool-downs and gates. */
+/** Number of concurrent gateways. They mostly wait for windows, cool-downs and gates. */
 const AT_ONCE = 6
 const { values, positionals } = parseArgs({
   options: {
@@ -40,7 +40,7 @@ if (drawn) process.stdout.write(`${drawn.about}\n`)
 const whole = positionals.length === 0 && !drawn
 const named = positionals.length > 0 ? positionals : drawn?.names
 const inCompany = await runAll(named ?? [...mustFail.keys()], values.cross, AT_ONCE)
-// Gateways that run at the same time slow each other down. Only the result of a run alone counts.
+// Concurrent gateways slow each other down. Only the result of a run alone counts.
 const survivors = inCompany.filter(({ survived }) => survived.size > 0).map(({ name }) => name)
 const alone = await runAll(survivors, values.cross, 1)
 const tried = inCompany.map((each) => alone.find(({ name }) => name === each.name) ?? each)
@@ -66,7 +66,7 @@ process.stdout.write(
 )
 process.exit(alive.length + never.length > 0 ? 1 : 0)
 
-/** Samples gateways, first those whose table or check was changed. */
+/** Samples gateways, beginning with those whose table or check has changed. */
 function sampled(size: number): Sample {
   return sample([...mustFail.keys()], size, (name, changed) => {
     const ids = mustFail.get(name)!.caughtBy.map((id) => withoutDialect(requirementOf(id)))
@@ -101,7 +101,7 @@ function line({ name, caught, survived, duration }: MustFailResult, count: strin
 
 /** Returns checks without a must-fail gateway, and findings that were judged but never failed. */
 function neverFalse(all: readonly MustFailResult[]): string[] {
-  // A finding counts once, in whichever dialect it failed.
+  // A finding counts once, even if it failed in several dialects.
   const caught = new Set(all.flatMap((result) => [...result.caught.keys()].map(withoutDialect)))
   const judged = new Set(all.flatMap((result) => [...result.judged].map(withoutDialect)))
   const known = new Set([...judged].map(requirementOf))

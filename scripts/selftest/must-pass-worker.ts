@@ -1,4 +1,4 @@
-// Worker process of `npm run selftest -- must-pass`: receives names of gateways, and sends back the results.
+// Worker process of `npm run selftest -- must-pass`: receives names of gateways and sends back results.
 import { tryMustPass } from '../../conformance/selftest/run-must-pass.ts'
 
 process.on('message', async ({ name, only }: { name: string; only?: string[] }) => {

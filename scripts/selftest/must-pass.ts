@@ -1,7 +1,8 @@
 // `npm run selftest -- must-pass`: checks that the conformance suite fails no gateway that is unusual but
-// correct. Runs all of them, some at a time, and writes docs/selftest/must-pass.json. NAME… runs only these
-// and writes nothing (with --update their rows), --check runs all and writes nothing, --sample N tries N of them
-// (see sample.ts) and writes nothing. Exit 1 if one was wrongly failed, even if it passes when run again alone.
+// correct. Runs all gateways, several at a time, and writes docs/selftest/must-pass.json. NAME… runs only
+// these gateways and writes nothing (with --update, their rows); --check runs all and writes nothing;
+// --sample N runs N of them (see sample.ts) and writes nothing. Exit code 1 if a gateway was wrongly failed,
+// even if it passes in a second run alone.
 import { fork } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
@@ -12,7 +13,7 @@ import { onlyOption } from './only.ts'
 import { type MustPassResults, readMustPass, writeMustPass } from './results.ts'
 import { type Sample, sample } from './sample.ts'
 
-/** Number of processes, with one gateway each. They mostly wait: for windows, cool-downs and gates. */
+/** Number of processes, with one gateway each. They mostly wait for windows, cool-downs and gates. */
 const AT_ONCE = 3
 const PROCESSES = Math.max(2, availableParallelism())
 
@@ -45,7 +46,7 @@ function sampled(size: number): Sample {
   return sample([...mustPass.keys()], size, (name, changed) => changed.has(`conformance/${fileOf(name)}`))
 }
 
-/** Keeps one process busy until there is no gateway left. */
+/** Gives gateways to one process until none is left. */
 function work(): Promise<void> {
   const worker = fork(join(import.meta.dirname, 'must-pass-worker.ts'), { serialization: 'advanced' })
   let open = 0
@@ -76,7 +77,7 @@ function say(result: MustPassResult): void {
   )
 }
 
-// Gateways that run at the same time slow each other down. One that passes only alone is reported too: a
+// Concurrent gateways slow each other down. A gateway that passes only alone is also reported, because a
 // check that fails on a busy machine would fail other correct gateways.
 const onlyAlone: string[] = []
 for (const { name } of results.filter((each) => each.wronglyFailed.size > 0)) {

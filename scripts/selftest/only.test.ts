@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { requirementsNamed } from './only.ts'
 
-test('--only takes names one by one or with commas, and refuses a name that does not exist', () => {
+test('--only accepts names one by one or with commas, and refuses unknown names', () => {
   assert.equal(requirementsNamed(undefined), undefined)
   assert.deepEqual(requirementsNamed(['PURE-01,ROUTE-01@messages', 'KEEP-03']), [
     'PURE-01',

@@ -6,7 +6,7 @@ import { ownTargets, readTarget } from '../../conformance/target/read.ts'
 
 /**
  * Returns the requirements that `--only A,B --only C` names; undefined without the option. Throws for an
- * unknown one, because an empty run finds nothing wrong.
+ * unknown requirement, because an empty run would find nothing wrong.
  */
 export function requirementsNamed(given: readonly string[] | undefined): string[] | undefined {
   const ids = given?.flatMap((each) => each.split(','))
@@ -21,7 +21,7 @@ export function requirementsNamed(given: readonly string[] | undefined): string[
   return ids
 }
 
-/** Returns the same, or exits with one line. */
+/** Returns the requirements of `--only`, or exits with a one-line error. */
 export function onlyOption(script: string, given: readonly string[] | undefined): string[] | undefined {
   try {
     return requirementsNamed(given)

@@ -1,6 +1,6 @@
-// `npm run selftest -- reference`: the reference gateway against the whole contract, in process, as a
-// command, by its address, behind hooks that change nothing, and as an image. `npm run selftest -- repeat N`:
-// repeats this on a busy machine, to find flaky checks.
+// `npm run selftest -- reference`: tests the reference gateway against the whole contract: in process, as a
+// command, by its address, behind hooks that change nothing, and as an image. `npm run selftest -- repeat N`
+// repeats this on a busy machine to find flaky checks.
 //   npm run selftest -- reference [--times N] [--busy] [--profile P] [--only ID…] [--quick] [--keep DIR]
 //                                 [inproc|source|command|image|url|control …]
 // `command` needs a build, `source` does not, `image` needs an engine with the image. `--keep DIR` stores the
@@ -27,7 +27,7 @@ const WAYS: Readonly<Record<string, Way>> = {
     conform({ ...options, target: { ...target('waybill.inproc'), start: { inproc: 'selftest/control' } } }),
   url: (options) => conformByUrl({ ...options, target: target('waybill.inproc') }),
 }
-/** Ways in which every check applies, because the suite can reach everything. */
+/** Kinds of runs in which every check applies, because the suite can reach all parts of the gateway. */
 const WHOLE = ['source', 'command', 'image']
 
 const { values, positionals } = parseArgs({
@@ -59,7 +59,7 @@ const turns = Array.from({ length: values.busy ? availableParallelism() : 0 }, (
   return worker
 })
 const failures = new Map<string, string[]>()
-/** Way and check -> its outcomes so far. */
+/** Outcomes so far by kind of run and check. */
 const outcomes = new Map<string, Set<string>>()
 for (let n = 1; n <= times; n++)
   for (const way of ways) {

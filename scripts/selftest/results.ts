@@ -1,5 +1,5 @@
-// docs/selftest/*.json: the last result of every gateway that tests the suite, a line for each. Source of the
-// pages about them when the site is built.
+// Reads and writes docs/selftest/*.json: the latest result of every gateway that tests the suite, one per
+// line. The pages of the site about these gateways are built from these files.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { z } from 'zod'
 
@@ -7,15 +7,15 @@ const texts = z.record(z.string(), z.string())
 const counts = { date: z.string(), seconds: z.number(), at_once: z.number() }
 
 const mustFailSchema = z.strictObject({
-  /** Last run of all gateways; some may have been repeated since. */
+  /** Latest run of all gateways; some may have been repeated since. */
   whole_run: z.strictObject({ ...counts, again_alone: z.number() }),
   gateways: z.record(
     z.string(),
     z.strictObject({
       date: z.string(),
-      /** Finding -> the sentence of the report. */
+      /** Finding -> the report's sentence. */
       caught: texts,
-      /** Check or finding that did not catch it -> the report's sentence instead. */
+      /** Check or finding that did not catch the gateway -> the report's sentence. */
       survived: texts,
     }),
   ),
@@ -28,7 +28,7 @@ const mustPassSchema = z.strictObject({
     z.string(),
     z.strictObject({
       passed: z.number(),
-      /** Requirements that warn, as the gateway's entry allows. */
+      /** Requirements that warn, as allowed by the gateway's entry. */
       warned: z.array(z.string()),
       /** Requirement -> the suite's reason. */
       failed: texts,

@@ -4,7 +4,7 @@ import { sample } from './sample.ts'
 
 const all = Array.from({ length: 50 }, (_, index) => `case-${index}`)
 
-test('a sample begins with the cases that a change concerns, and is the same for the same commit', () => {
+test('a sample begins with the cases affected by a change, and is the same for the same commit', () => {
   const concerned = new Set(['case-7', 'case-40'])
   const { names, about } = sample(all, 10, (name) => concerned.has(name))
   assert.equal(new Set(names).size, 10)

@@ -1,17 +1,18 @@
-// Chooses the cases of a run without time for all: those that the last day's commits affect, and others drawn
-// by the commit, so that another commit draws others and the same commit the same ones. Knows git, no case.
+// Chooses the cases of a run that has no time for all: those that the last day's commits affect, and others
+// selected by the commit's hash. The same commit always selects the same cases. Knows git; independent of
+// single cases.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 
 export interface Sample {
   readonly names: readonly string[]
-  /** For a person: how many of how many, and how to run the rest. */
+  /** Message with the numbers of selected and existing cases, and the command for the rest. */
   readonly about: string
 }
 
 const git = (...args: string[]): string => execFileSync('git', args, { encoding: 'utf8' }).trim()
 
-/** Returns at most `size` names, those affected by a change first. */
+/** Returns at most `size` names, beginning with those affected by a change. */
 export function sample(
   all: readonly string[],
   size: number,

@@ -1,5 +1,5 @@
-// Both sides of the gateway under soak: providers that fail now and then and keep the ledger, and clients
-// that call, abandon calls and read. Knows no process and judges nothing.
+// Both sides of the gateway in the soak test: providers that sometimes fail and keep the ledger, and clients
+// that call, abandon calls and read. Independent of processes; judges nothing.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Agent, request } from 'undici'
@@ -73,9 +73,9 @@ const READS = [
 export interface Clients {
   /** Calls begun, calls abandoned, and reads. */
   readonly counts: { calls: number; reads: number; left: number }
-  /** Status or error instead of a due answer -> count; some provider always worked. */
+  /** Status or error instead of an answer -> count. One provider always worked, so every answer was possible. */
   readonly bad: ReadonlyMap<string, number>
-  /** Does one step of a client: mostly a call, sometimes an abandoned one, or a read. Never rejects. */
+  /** Makes one step of a client: usually a call, sometimes an abandoned call or a read. Never rejects. */
   step(): Promise<void>
   close(): Promise<void>
 }

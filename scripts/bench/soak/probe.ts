@@ -1,11 +1,11 @@
-// Preloaded into the gateway under soak: reports its memory and event loop delay every second, and every
-// uncaught failure. Knows nothing of the gateway.
+// Probe that is preloaded into the gateway in the soak test: reports its memory and event loop delay every
+// second, and every uncaught error. Independent of the gateway's code.
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { isMainThread, type Worker } from 'node:worker_threads'
 
 /** Message to the parent, once a second. */
 export interface ProbeSample {
-  /** Bytes: the process, and the used heaps of its main thread and of its other threads. */
+  /** Memory in bytes: of the process, and the used heaps of its main thread and of its other threads. */
   readonly rss: number
   readonly heap: number
   readonly threads: number
@@ -13,7 +13,7 @@ export interface ProbeSample {
   readonly delay: number
 }
 
-// Threads load this too; only the main thread reports.
+// Threads also load this file, but only the main thread reports.
 if (isMainThread) {
   const threads: Worker[] = []
   process.on('worker', (thread) => threads.push(thread))
@@ -32,7 +32,7 @@ if (isMainThread) {
   })
 }
 
-/** Returns bytes; 0 for a thread that has ended meanwhile. */
+/** Returns bytes; 0 for a thread that has ended. */
 async function heapOf(thread: Worker): Promise<number> {
   const { used_heap_size } = await thread.getHeapStatistics().catch(() => ({ used_heap_size: 0 }))
   return used_heap_size

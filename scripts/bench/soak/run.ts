@@ -1,7 +1,7 @@
-// `npm run bench -- soak`: half of the maximum load for half an hour (`--minutes N`), with faults, clients
-// that leave, and reads. At the end memory must be flat, the files below their limit, nothing uncaught, and
-// ledger and log equal. Exit code 0 or 1. Memory is judged after a quarter of the time: in a run of a few
-// minutes it may not have stabilised. Needs a build.
+// `npm run bench -- soak`: runs half of the maximum load for half an hour (`--minutes N`), with faults,
+// clients that leave, and reads. At the end, memory must be flat, the files below their limit, ledger and log
+// equal, and no error uncaught. Exit code 0 or 1. Memory is judged after a quarter of the time; in a run of a
+// few minutes it may not have stabilised. Needs a build.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -20,18 +20,16 @@ const MEASURE_MS = 10_000
 /** Concurrent callers while the maximum is measured. */
 const CALLERS = 32
 const TICK_MS = 10
-/**
- * Time that is not judged, a quarter of the run but at least 30 s: caches fill, the heap reaches its size.
- */
+/** Time that is not judged, a quarter of the run but at least 30 s, because caches fill and the heap grows. */
 const WARM_UP_MS = Math.max(30_000, MS / 4)
-/** Growth that counts as flat over the judged time: garbage comes and goes. */
+/** Growth over the judged time that counts as flat, because the amount of garbage varies. */
 const FLAT = { share: 0.15, bytes: 24 * 2 ** 20 }
 const MIB = 2 ** 20
 
 interface Point extends ProbeSample {
-  /** Since the start, ms. */
+  /** Time since the start, ms. */
   readonly at: number
-  /** Database and write-ahead log, bytes. */
+  /** Size of database and write-ahead log, bytes. */
   readonly disk: number
 }
 
@@ -79,7 +77,7 @@ async function soak(): Promise<void> {
   while (performance.now() - began < MS) {
     await sleep(TICK_MS)
     for (; due < (rate * (performance.now() - began)) / 1000; due++) {
-      if (open.size > 1_000) continue // the machine is too slow; unsent calls are not made up for
+      if (open.size > 1_000) continue // the machine is too slow; unsent calls are not sent later
       const step = clients.step().finally(() => open.delete(step))
       open.add(step)
     }
@@ -128,7 +126,7 @@ resilience: { cooldown: 5ms, idle: 10s, answer: 10s }
       text += part
       const match = /listens on (http[^\s"]+)/.exec(text)
       if (!match) return
-      child.stdout!.off('data', read).resume() // the log is written and read, but discarded
+      child.stdout!.off('data', read).resume() // the process log is written and read, but discarded
       resolve(match[1]!)
     }
     child.stdout!.on('data', read)
@@ -143,7 +141,7 @@ function judge(points: readonly Point[]): void {
     return
   }
   for (const name of ['rss', 'heap', 'threads'] as const) {
-    // Memory after garbage collection: the lowest of each ten seconds. Anything above it is no leak.
+    // Memory after garbage collection: the minimum in each ten seconds. Memory above it is not a leak.
     const valleys = points.flatMap((_, index) =>
       index % 10 === 9 ? [Math.min(...points.slice(index - 9, index + 1).map((point) => point[name]))] : [],
     )

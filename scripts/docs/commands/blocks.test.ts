@@ -1,4 +1,4 @@
-// The blocks of a page are found, and an output that differs is noticed.
+// Tests that the blocks of a page are found, and that different output is reported.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { commandBlocks, commandsOf, wasPrinted } from './blocks.ts'
@@ -41,7 +41,7 @@ test('a console block without a prompt is refused', () => {
   )
 })
 
-test('an output that differs is reported; … stands for any text', () => {
+test('different output is reported, and … matches any text', () => {
   assert.ok(wasPrinted('in … ms\n', 'in 12 ms  \n\n'))
   assert.ok(wasPrinted('first\n…\nlast', 'first\nsecond\nthird\nlast\n'))
   assert.ok(!wasPrinted('in … ms', 'in 12 s'))

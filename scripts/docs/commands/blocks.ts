@@ -4,7 +4,7 @@
  * Block with its attributes, which follow the language: `not-run="why"`; `runs-on` (its last command runs
  * until the end of the page; the next block waits until it prints something, or the text that `runs-on`
  * names); `exit=1`; `seconds=60`; `after-ctrl-c`, in README: first ends what is still running;
- * `needs="pytest"`, a program without which it is skipped; `file=NAME`, written before the next block runs;
+ * `needs="pytest"`: skipped if this program is missing; `file=NAME`, written before the next block runs;
  * `from=PATH`, whose text it must equal.
  */
 export interface CommandBlock {
@@ -16,7 +16,7 @@ export interface CommandBlock {
 
 export interface Command {
   readonly command: string
-  /** Null if the block does not show any. */
+  /** Expected output; null if the block shows none. */
   readonly output: string | null
 }
 
@@ -55,10 +55,7 @@ export function commandsOf({ language, text }: CommandBlock): Command[] {
   return commands
 }
 
-/**
- * Returns true if the actual output matches. `…` stands for anything; spaces at the ends of lines do not
- * count.
- */
+/** Returns true if the actual output matches. `…` matches any text; trailing spaces of lines are ignored. */
 export function wasPrinted(expected: string, actual: string): boolean {
   const plain = (text: string) => text.replaceAll(/[ \t\r]+$/gm, '').trim()
   const pattern = plain(expected)

@@ -1,5 +1,5 @@
 // Environment for the commands of one page: a directory with the examples, an empty home, the packed program
-// as `waybill`, and free ports in the place of those on the page. README's own run in a clone.
+// as `waybill`, and free ports instead of the page's ports. The README's commands run in a clone.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
@@ -11,7 +11,7 @@ const PORTS = ['4949', '4950', '4951', '8080', '8081', '9410', '9411']
 
 export interface Sandbox {
   run(block: CommandBlock): Promise<void>
-  /** Ends what still runs, like Ctrl-C. Rejects if something keeps running. */
+  /** Ends all running processes, like Ctrl-C. Rejects if a process keeps running. */
   close(): Promise<void>
 }
 
@@ -22,7 +22,7 @@ interface Setup {
   readonly home: string
   readonly path: readonly string[]
   readonly env?: Readonly<Record<string, string | undefined>>
-  /** Called with all output of the commands. */
+  /** Called with the commands' output. */
   readonly onOutput?: (text: string) => void
 }
 
@@ -109,7 +109,7 @@ export async function openIn({ root, directory, home, path, env: more, onOutput 
   return { run, close }
 }
 
-/** Returns the environment of every command, without what its page adds. */
+/** Returns the environment of every command, without additions of its page. */
 const environmentOf = (home: string, path: readonly string[], port: string): NodeJS.ProcessEnv => ({
   PATH: path.join(delimiter),
   HOME: home,
@@ -118,19 +118,20 @@ const environmentOf = (home: string, path: readonly string[], port: string): Nod
   COLUMNS: '100',
   WAYBILL_PORT: port,
   WAYBILL_URL: `http://127.0.0.1:${port}`,
-  // Access to registries on this machine, and compilers' caches, to avoid building again.
+  // Variables for access to registries on this machine, and for compilers' caches, which avoid repeated
+  // builds.
   ...Object.fromEntries(
     Object.entries(process.env).filter(([name]) => /^npm_config_|CERT|_proxy$|^GOPROXY$/i.test(name)),
   ),
   npm_config_userconfig: process.env.npm_config_userconfig ?? join(process.env.HOME ?? '', '.npmrc'),
   GOCACHE: process.env.GOCACHE ?? join(process.env.HOME ?? '', '.cache/go-build'),
   PYTHONDONTWRITEBYTECODE: '1',
-  // No command of a page may install anything on the machine itself.
+  // A page's command must not install anything on the machine itself.
   PIP_REQUIRE_VIRTUALENV: '1',
   npm_config_prefix: join(home, 'npm'),
 })
 
-/** Prelude of every command: one stream for all output, and exported variables persist. */
+/** Prelude of every command: sends all output to one stream, and keeps exported variables. */
 const PRELUDE = `exec 2>&1
 [ ! -f ~/.exports ] || . ~/.exports
 trap 'export -p | grep -vE " (OLD)?PWD=" > ~/.exports' EXIT
@@ -145,7 +146,7 @@ function kill({ pid }: ChildProcess, signal: NodeJS.Signals): void {
   }
 }
 
-/** Returns true while one of its processes is alive. */
+/** Returns true while one of a command's processes is running. */
 function isAlive({ pid }: ChildProcess): boolean {
   try {
     return process.kill(-pid!, 0)

@@ -25,7 +25,7 @@ const { values, positionals } = parseArgs({
 })
 const root = join(import.meta.dirname, '../../..')
 const scratch = mkdtempSync(join(tmpdir(), 'waybill-commands-'))
-/** Number of pages at a time; they mostly wait. */
+/** Number of concurrent pages, which mostly wait. */
 const AT_ONCE = 3
 const say = (line: string) => process.stdout.write(`${line}\n`)
 
@@ -54,7 +54,7 @@ function install(): string {
   return modules
 }
 
-/** Returns why a block is not run, or null. */
+/** Returns the reason not to run a block, or null. */
 function reasonAgainst({ attributes }: CommandBlock): string | null {
   if (attributes['not-run'] !== undefined) return attributes['not-run']
   const missing = (attributes.needs ?? '').split(' ').filter((program) => program && !isThere(program))

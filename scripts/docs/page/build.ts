@@ -1,5 +1,5 @@
-// Builds the page alone, into a given directory or into `dist/page`: tests and pictures need the page of the
-// current sources.
+// Builds only the page, into a given directory or into `dist/page`, because tests and pictures need the page
+// of the current sources.
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'

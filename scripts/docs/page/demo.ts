@@ -1,5 +1,5 @@
-// A gateway with a busy month on record and calls under way, on mock providers, to look at and to measure.
-// Nothing leaves this machine.
+// Starts a demo gateway on mock providers, with the records of a busy month and calls in progress, for
+// viewing and measuring. Nothing leaves this machine.
 import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -22,18 +22,18 @@ export interface Demo {
   readonly gateway: Gateway
   /** Returns the number of inference requests that all providers together received. */
   received(): number
-  /** Makes a random call; resolves when it is over. */
+  /** Makes a random call; resolves at its end. */
   call(more?: { readonly stream?: boolean }): Promise<void>
   close(): Promise<void>
 }
 
 export interface DemoOptions {
-  /** Calls of the last thirty days. */
+  /** Number of calls in the last thirty days. */
   readonly calls: number
   /** Adds three keys, `key-of-laptop` and so on, the last one an admin's. */
   readonly keys?: boolean
   readonly port?: number
-  /** Time of a provider for an event of a stream, ms. */
+  /** Time that a provider takes for an event of a stream, ms. */
   readonly pace?: number
   readonly page?: URL
 }
@@ -130,7 +130,7 @@ export async function startDemo({
   }
 }
 
-/** Answers in pieces. One call in forty fails, at OpenAI more, so that there are fallbacks. */
+/** Answers in pieces. One call in forty fails, and more at OpenAI, so that fallbacks occur. */
 function provider(name: string, pace: number): Script {
   let n = 0
   return (response, received) => {

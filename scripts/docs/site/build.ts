@@ -1,6 +1,6 @@
 // Builds the documentation as a static site: `npm run docs -- site` writes site/dist; with --check, follows
-// its links and opens every page in a browser. The generator has a package of its own in site/, which is
-// installed only to build the site.
+// its links and opens every page in a browser. The generator has its own package in site/, which is installed
+// only to build the site.
 import { spawnSync } from 'node:child_process'
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,6 +1,5 @@
-// Checks the built site: every internal link leads somewhere, and in a browser no page calls another host,
-// logs errors, is wider than the window, or has a finding of axe. Links to other hosts are counted, not
-// followed.
+// Checks the built site: every internal link has a target. In a browser, no page calls another host, logs
+// errors, is wider than the window, or has a finding of axe. Links to other hosts are counted, not followed.
 import { existsSync, globSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
@@ -23,7 +22,7 @@ const TYPES: Readonly<Record<string, string>> = {
 }
 
 /**
- * Checks the site. `pictures` is a directory for a picture of each page in each view. Throws with all
+ * Checks the site. `pictures` is a directory for pictures of each page in each view. Throws with all
  * problems.
  */
 export async function checkSite(site: string, pictures?: string): Promise<void> {
@@ -130,7 +129,7 @@ async function lookThrough(
   where = 'the search'
   await page.goto(`${origin}/`, { waitUntil: 'networkidle' })
   const words = page.locator('.VPLocalSearchBox input')
-  // The key works only once the page's scripts run.
+  // The key works only after the page's scripts have started.
   for (let tries = 0; tries < 20 && !(await words.isVisible()); tries++) {
     await page.keyboard.press('Control+k')
     await words.waitFor({ timeout: 500 }).catch(() => {})
@@ -149,7 +148,7 @@ interface Axe {
   run(options: object): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }>
 }
 
-/** Runs in the page. The first column of a table may have no name, which does not affect accessibility. */
+/** Runs in the page. The first column of a table may have no name; this does not affect accessibility. */
 async function findings(runOnly: string[] | undefined): Promise<string[]> {
   const { violations } = await (globalThis as unknown as { axe: Axe }).axe.run({
     runOnly,

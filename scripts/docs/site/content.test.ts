@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { writeContent } from './content.ts'
 
-test('no page of the site, including those made from data, has a dead link', (t) => {
+test('no page of the site has a dead link, including pages made from data', (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'waybill-site-'))
   t.after(() => rmSync(directory, { recursive: true }))
   writeContent(join(import.meta.dirname, '../../..'), directory)

@@ -1,5 +1,5 @@
-// Prepares the pages of the site from the repository's Markdown and from generated pages. A link to another
-// page stays, a link to any other file leads to a copy of it, and a link to a missing file is an error.
+// Prepares the pages of the site from the repository's Markdown and from generated pages. Links to other
+// pages stay, links to other files point to copies, and links to missing files are errors.
 import {
   copyFileSync,
   cpSync,
@@ -54,7 +54,7 @@ function withLinks(root: string, source: string, pages: readonly string[]) {
   const files = new Map<string, string>()
   const broken: string[] = []
   const here = posix.dirname(pageAddress(source))
-  /** Returns null for a directory, which a site cannot show. */
+  /** Returns the address of a linked file; null for a directory, which a site cannot show. */
   const lead = (link: string): string | null => {
     if (/^(\w+:|#|\/)/.test(link)) return link
     const [path = '', anchor] = link.split('#')
@@ -69,7 +69,7 @@ function withLinks(root: string, source: string, pages: readonly string[]) {
       return link
     }
     if (statSync(join(root, target)).isDirectory()) return null
-    // As text, so that a browser shows it whatever the server makes of its extension.
+    // Adds .txt, so that a browser shows the file as text with any server.
     const to = `/files/${target}${/\.(png|svg|html)$/.test(target) ? '' : '.txt'}`
     files.set(target, to)
     return to
@@ -85,14 +85,14 @@ function withLinks(root: string, source: string, pages: readonly string[]) {
             return text === undefined ? `](${to})` : to === null ? text : `[${text}](${to})`
           },
         )
-        .replaceAll(/<(?=[a-z/])(?!https?:|br>)/gi, '&lt;'), // a name in angle brackets is no element
+        .replaceAll(/<(?=[a-z/])(?!https?:|br>)/gi, '&lt;'), // a name in angle brackets is not an element
   )
   return { text, files, broken }
 }
 
 const CODE = /^(`{3,}|~{3,})[\s\S]*?^\1`*$|(`+)(?!`)[^\n]*?(?<!`)\2(?!`)/gm
 
-/** Applies `change` to everything that is not code. */
+/** Applies `change` to all text outside of code. */
 export function outsideCode(text: string, change: (prose: string) => string): string {
   const kept: string[] = []
   const marked = text.replaceAll(CODE, (code) => `\0${kept.push(code) - 1}\0`)

@@ -1,5 +1,5 @@
-// Pages generated from data of the repository when the site is built: the file that a link in the repository
-// leads to -> the text of the page. Links in a text are relative to that file.
+// Pages generated from data of the repository when the site is built: file to which links in the repository
+// point -> text of the page. Links in a text are relative to this file.
 import { join } from 'node:path'
 import { readRequirements } from '../../../conformance/requirements/requirements.ts'
 import { readAbsent, readNotes, readOutcomes, scoreboardPage } from '../../gateways/scoreboard.ts'

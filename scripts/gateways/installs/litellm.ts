@@ -3,8 +3,8 @@ import { NPM, type OtherGateway } from '../gateway.ts'
 const PRISMA = '5.17.0' // required by prisma 0.15.0 for Python
 
 export const peer = {
-  // Its image includes prisma. Two of Prisma's programs are in no package registry: prisma-engine.ts replaces
-  // the query engine, and psql applies the package's migrations in place of the other.
+  // LiteLLM's image includes prisma. Two of Prisma's programs are not in any package registry:
+  // prisma-engine.ts replaces the query engine, and psql applies the migrations instead of the other program.
   install: [
     'python3 -m venv .',
     'bin/pip install --quiet "litellm[proxy]==1.106.2" prisma==0.15.0',

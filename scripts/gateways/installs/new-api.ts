@@ -3,7 +3,7 @@ import type { OtherGateway } from '../gateway.ts'
 const MODULE = 'github.com/QuantumNous/new-api'
 
 export const peer = {
-  // Its module embeds the built page but does not contain it: an empty one takes its place. Newer versions
+  // The module embeds its built page but does not contain it, so an empty page replaces it. Newer versions
   // are not in Go's checksum database, and cannot be built without it.
   install: [
     `go mod init peer && go mod edit -require=${MODULE}@v0.10.0 && go mod download ${MODULE}`,
