@@ -33,7 +33,7 @@ def pytest_configure(config):
         process = subprocess.Popen(command, stdout=subprocess.PIPE)
     except FileNotFoundError:
         raise pytest.UsageError(f"{command[0]} was not found; install it, or set --waybill-command")
-    line = process.stdout.readline()  # one line when it is ready
+    line = process.stdout.readline()  # the mock prints one line when it is ready
     if not line:
         raise pytest.UsageError("the mock did not start; its reason is above")
     os.environ["WAYBILL_MOCK"] = line.decode()
@@ -64,15 +64,15 @@ class Waybill:
         return self._mock["providers"][provider]["key"]
 
     def answer(self, *answers):
-        """Script answers: the next call, every call, or calls that say something."""
+        """Script answers to the next call, to every call, or to calls with given content."""
         self._ask("POST", "/answers", list(answers))
 
     def chaos(self, **numbers):
-        """Set errors, cuts, slowness and pace by numbers."""
+        """Set the shares of errors, cuts and slow calls, and the pace."""
         self._ask("PUT", "/chaos", numbers)
 
     def calls(self):
-        """Return the calls so far, in a form that a person can read."""
+        """Return the calls so far in a readable form."""
         entries = self._ask("GET", "/ledger")["entries"]
         return [_readable(entry) for entry in entries if entry["kind"] == "inference"]
 
@@ -80,7 +80,7 @@ class Waybill:
         return self._ask("GET", "/sum")
 
     def assert_calls(self, *expected):
-        """Compare the calls in order; of each, only the members that are named."""
+        """Compare the calls in order, but only the given members of each."""
         found = [
             {name: call.get(name) for name in (expected[i] if i < len(expected) else call)}
             for i, call in enumerate(self.calls())
@@ -91,7 +91,7 @@ class Waybill:
             pytest.fail(f"The calls are not the expected ones.\n{diff}", pytrace=False)
 
     def assert_within(self, **limits):
-        """Compare the sum with the most that is allowed: calls=2, output_tokens=500, cost=0.01."""
+        """Compare the sum with the allowed maximum: calls=2, output_tokens=500, cost=0.01."""
         total = self.sum()
         over = [f"{name}: {total[name]}, more than {most}" for name, most in limits.items() if total[name] > most]
         if "cost" in limits and total["without_cost"]:
@@ -100,7 +100,7 @@ class Waybill:
             pytest.fail("\n".join(over), pytrace=False)
 
     def assert_valid(self):
-        """Fail if a provider would have refused a call, or if one has no recording."""
+        """Fail if a provider would have refused a call, or if a call has no recording."""
         total = self.sum()
         missing = total["without_recording"]
         reasons = total["problems"] + ([f"{missing} calls have no recording"] if missing else [])
@@ -130,7 +130,7 @@ def _readable(entry):
 
 @pytest.fixture
 def waybill(request, monkeypatch):
-    """This test's mock. A connection to another machine fails, and says so."""
+    """This test's mock. A connection to another machine fails with an error that says so."""
     connect = socket.socket.connect
 
     def here_only(self, address):

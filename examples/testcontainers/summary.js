@@ -1,5 +1,5 @@
-// The application: a text in one sentence, by whichever model the gateway picks. It knows an OpenAI client and the
-// name `auto`; that a gateway stands behind it, and which providers stand behind that, it does not know.
+// The application: summarizes a text in one sentence with the model that the gateway picks. It uses an OpenAI client
+// and the name `auto`. It does not know the gateway or the providers behind this client.
 
 /** @param {import('openai').OpenAI} client */
 export async function summarize(client, text) {

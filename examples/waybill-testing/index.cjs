@@ -1,8 +1,8 @@
-// One test's part of the mock: its own address, key, scripts and ledger, and matchers for the ledger. CommonJS,
-// which Vitest and Jest both load without a transform.
+// One test's part of the mock, with its own address, key, scripts and ledger, and matchers for the ledger. Written in
+// CommonJS, which both Vitest and Jest load without a transform.
 const { randomUUID } = require('node:crypto')
 
-/** Returns the mock of one test. `name` is for people; two tests of one name stay apart. */
+/** Returns the mock of one test. `name` is for people; two tests with the same name stay separate. */
 function mockFor(name = 'test') {
   if (!process.env.WAYBILL_MOCK)
     throw new Error(
@@ -27,14 +27,14 @@ function mockFor(name = 'test') {
   return {
     baseUrl: (provider = 'openai') => url + context + known(provider).path,
     key: (provider = 'openai') => known(provider).key,
-    /** Scripts answers: the next call, every call, or calls that say something. */
+    /** Scripts answers to the next call, to every call, or to calls with given content. */
     answer: (answers) => ask('POST', '/answers', answers),
-    /** Errors, cuts, slowness and pace by numbers. */
+    /** Sets the shares of errors, cuts and slow calls, and the pace. */
     chaos: (numbers) => ask('PUT', '/chaos', numbers),
-    /** Calls so far, in a form that a person can read. */
+    /** Calls so far in a readable form. */
     calls: async () =>
       (await ask('GET', '/ledger')).entries.filter(({ kind }) => kind === 'inference').map(readable),
-    /** Calls, failures, tokens, cost and problems, summed up. */
+    /** Sums of calls, failures, tokens, cost and problems. */
     sum: () => ask('GET', '/sum'),
   }
 }
@@ -55,9 +55,9 @@ function readable({ provider, model, body, problems, answer }) {
   }
 }
 
-/** Matchers: `expect.extend(matchers)`. */
+/** Matchers, added with `expect.extend(matchers)`. */
 const matchers = {
-  /** The calls of a mock, in order; of each, only the members that are named are compared. */
+  /** Compares the calls of a mock in order, but only the given members of each. */
   async toHaveCalls(mock, expected) {
     const calls = await mock.calls()
     const shown = calls.map((call, i) => {
@@ -71,7 +71,7 @@ const matchers = {
         `The calls are ${pass ? '' : 'not '}the expected ones.\n\n${this.utils.diff(expected, shown) ?? ''}`,
     }
   },
-  /** The sum of a mock: numbers are the most that is allowed. `{ calls: 2, output_tokens: 500, cost: 0.01 }` */
+  /** Compares the sum of a mock with the allowed maximum: `{ calls: 2, output_tokens: 500, cost: 0.01 }` */
   async toStayWithin(mock, limits) {
     const sum = await mock.sum()
     const over = Object.keys(limits).filter((name) => !(sum[name] <= limits[name]))
@@ -85,7 +85,7 @@ const matchers = {
       message: () => (reasons.length > 0 ? reasons.join('\n') : `All is within ${JSON.stringify(limits)}.`),
     }
   },
-  /** Every call would have been taken by its provider, and had an answer. */
+  /** Checks that the provider would have accepted every call, and that every call had an answer. */
   async toBeValid(mock) {
     const { problems, without_recording } = await mock.sum()
     const reasons = [

@@ -1,4 +1,4 @@
-// Keeps tests on this machine: a connection to another one fails, and says so. A setup file of Vitest and Jest.
+// Keeps tests on this machine: a connection to another machine fails with an error. Setup file for Vitest and Jest.
 const net = require('node:net')
 
 const { connect } = net.Socket.prototype
@@ -11,5 +11,5 @@ function connectHere(...args) {
   queueMicrotask(() => this.destroy(error))
   return this
 }
-// A worker runs several files of tests.
+// A worker runs several test files.
 if (connect.name !== connectHere.name) net.Socket.prototype.connect = connectHere

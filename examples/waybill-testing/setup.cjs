@@ -1,5 +1,5 @@
-// Starts one mock server for all tests: `globalSetup` of Vitest and Jest. WAYBILL_RECORDINGS names recordings
-// to answer from. The workers find the server by the environment variable WAYBILL_MOCK.
+// Starts one mock server for all tests: `globalSetup` of Vitest and Jest. WAYBILL_RECORDINGS is the
+// directory of the recordings. Workers find the server through the environment variable WAYBILL_MOCK.
 
 module.exports = async function setup() {
   if (process.env.WAYBILL_MOCK) return // started by somebody else
@@ -16,5 +16,5 @@ module.exports = async function setup() {
     providers: Object.fromEntries(providers),
   })
   globalThis.waybillMock = mock
-  return () => mock.close() // Vitest calls it; for Jest there is teardown.cjs
+  return () => mock.close() // Vitest calls this function; Jest uses teardown.cjs
 }

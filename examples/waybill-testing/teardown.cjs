@@ -1,2 +1,2 @@
-// Stops the mock server: `globalTeardown` of Jest. Vitest does so itself.
+// Stops the mock server: `globalTeardown` of Jest. Vitest stops the server itself.
 module.exports = () => globalThis.waybillMock?.close()

@@ -1,4 +1,4 @@
-"""Google's, OpenAI's and Anthropic's clients for Python against a gateway: see python-clients.ts. Prints a line per step."""
+"""Run Google's, OpenAI's and Anthropic's Python clients against a gateway, see python-clients.ts. Print a line per step."""
 import json
 import os
 import sys

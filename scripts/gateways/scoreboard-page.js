@@ -1,4 +1,4 @@
-// The filter of the scoreboard. The choice is kept after the `#`, so that a view of the table can be linked.
+// Filter of the scoreboard. The URL stores the choice after the `#`, so that a view of the table can be linked.
 const form = document.querySelector('.filters')
 const rows = [...document.querySelectorAll('.matrix tbody tr')]
 const boxes = [...form.querySelectorAll('[name=gateway]')]
@@ -24,7 +24,7 @@ function showGateways() {
     for (const cell of document.querySelectorAll(`.matrix [data-gateway="${value}"]`)) cell.hidden = !checked
 }
 
-/** The parts of the choice that are not the usual ones. */
+/** Parts of the choice that differ from the defaults. */
 function write() {
   const chosen = new URLSearchParams()
   for (const name of ['find', 'dialect', 'family', 'level'])

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes a stand-in for node:24-bookworm-slim where no image can be pulled: the same Debian, the Node of this project
-# and npm. Needs root, debootstrap, a Debian mirror and an engine. Usage: scripts/release/base-image.sh [NAME]
+# Makes a replacement for node:24-bookworm-slim on machines that cannot pull images: the same Debian, this project's
+# Node, and npm. Needs root, debootstrap, a Debian mirror and an engine. Usage: scripts/release/base-image.sh [NAME]
 set -euo pipefail
 name=${1:-waybill-base:local}
 command -v debootstrap >/dev/null || { echo "base-image: needs debootstrap; apt-get install debootstrap" >&2; exit 1; }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The example project as its reader would run it: in a directory of its own, with the packed tarball, not this tree.
+# Runs the example project as its reader would: in a separate directory, with the packed tarball instead of this tree.
 # Needs an engine with the image on it. Usage: scripts/release/example.sh TARBALL
 set -euo pipefail
 tarball=$(realpath "$1")

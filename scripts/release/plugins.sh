@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the tests of the example packages for Vitest, Jest and pytest as their users would: each in a directory of its
-# own, with the packed tarball. Usage: scripts/release/plugins.sh TARBALL
+# Runs the tests of the example packages for Vitest, Jest and pytest as their users would: each in a separate
+# directory, with the packed tarball. Usage: scripts/release/plugins.sh TARBALL
 set -euo pipefail
 tarball=$(realpath "$1")
 examples=$(realpath "$(dirname "$0")/../../examples")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Prints the name of a PostgreSQL image for the container tests: postgres:17, as in compose.fleet.yaml, or a stand-in made
-# here where that cannot be pulled: Debian's PostgreSQL, which takes the same variables. POSTGRES_IMAGE names another.
+# Prints the name of a PostgreSQL image for the container tests: postgres:17, as in compose.fleet.yaml, or a replacement
+# made here if it cannot be pulled: Debian's PostgreSQL with the same variables. POSTGRES_IMAGE names another image.
 set -euo pipefail
 image=${POSTGRES_IMAGE:-postgres:17}
 if docker image inspect "$image" >/dev/null 2>&1 || timeout 120 docker pull --quiet "$image" >/dev/null; then

@@ -1,4 +1,4 @@
-// Package summary is the application: a text in one sentence.
+// Package summary is the application: it summarizes a text in one sentence.
 package summary
 
 import (

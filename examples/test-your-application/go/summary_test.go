@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 		err = command.Start()
 	}
 	if err == nil {
-		err = json.NewDecoder(stdout).Decode(&mock) // it prints one line when it is ready
+		err = json.NewDecoder(stdout).Decode(&mock) // the mock prints one line when it is ready
 	}
 	if err != nil {
 		panic(err)

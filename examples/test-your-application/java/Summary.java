@@ -3,7 +3,7 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
 
-/** The application: a text in one sentence. */
+/** The application: summarizes a text in one sentence. */
 final class Summary {
   static final class Busy extends Exception {
     Busy() {
@@ -11,7 +11,7 @@ final class Summary {
     }
   }
 
-  /** The answer as the provider sent it, JSON. */
+  /** Returns the provider's answer as JSON. */
   static String summarize(String text, String url, String key, String model) throws Exception {
     var question =
         """

@@ -1,4 +1,4 @@
-// The application: a text in one sentence. It knows an address, a key and a model, and nothing of the test.
+// The application: summarizes a text in one sentence. It knows an address, a key and a model, but not the test.
 export async function summarize(text, { url, key, model }) {
   const response = await fetch(`${url}/chat/completions`, {
     method: 'POST',

@@ -22,8 +22,8 @@ test('a text is summarized by one valid call', async () => {
   assert.equal(more.length, 0)
 })
 
-test('the model says what the test wants', async () => {
-  mock.answer({ say: { text: 'Goods on paper.' } }) // to the next call, whatever it says
+test('the model answers with the text of the test', async () => {
+  mock.answer({ say: { text: 'Goods on paper.' } }) // answers the next call, whatever its prompt is
   assert.equal(await summarize('A waybill lists goods.', at('gpt-5.4')), 'Goods on paper.')
 })
 

@@ -1,4 +1,4 @@
-"""The application: a text in one sentence."""
+"""The application: summarizes a text in one sentence."""
 
 import json
 import urllib.error

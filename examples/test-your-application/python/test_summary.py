@@ -10,7 +10,7 @@ from summary import Busy, summarize
 def mock():
     command = ["waybill", "mock", "--json", "--port", "0", "--control-port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
-        yield json.loads(process.stdout.readline())  # it prints one line when it is ready
+        yield json.loads(process.stdout.readline())  # the mock prints one line when it is ready
         process.terminate()
 
 

@@ -4,7 +4,7 @@ import { summarize } from '../node/summary.js'
 
 let providers
 beforeEach(() => {
-  providers = interceptProviders() // from here on, this process reaches no provider
+  providers = interceptProviders() // from now on, this process cannot reach a provider
 })
 afterEach(() => providers.dispose())
 

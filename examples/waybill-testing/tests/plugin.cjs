@@ -1,11 +1,11 @@
-// Tests of the package, by any test runner.
+// Tests of the package, which every test runner can run.
 const { matchers, mockFor } = require('../index.cjs')
 const { ask } = require('./ask.cjs')
 
 exports.testPlugin = ({ test, expect }) => {
   expect.extend(matchers)
 
-  test('calls, tokens and cost are those of the test', async () => {
+  test('the ledger has only the calls, tokens and cost of the test', async () => {
     const mock = mockFor('own')
     await mock.answer({ say: { text: 'Bern.' } })
     expect(await ask(mock, 'The capital of Switzerland?')).toBe('Bern.')
@@ -17,7 +17,7 @@ exports.testPlugin = ({ test, expect }) => {
     expect((await mock.sum()).cost).toBeGreaterThan(0)
   })
 
-  test('a difference is shown so that a person can read it', async () => {
+  test('a difference is shown in a readable form', async () => {
     const mock = mockFor('different')
     await ask(mock, 'Two words')
     await expect(expect(mock).toHaveCalls([{ user: 'Three words' }])).rejects.toThrow(
@@ -26,7 +26,7 @@ exports.testPlugin = ({ test, expect }) => {
     await expect(expect(mock).toStayWithin({ calls: 0 })).rejects.toThrow('calls: 1, more than 0')
   })
 
-  test('what the provider would refuse is no valid call', async () => {
+  test('a call that the provider would refuse is not valid', async () => {
     const mock = mockFor('invalid')
     await expect(ask(mock, 'Hello', 'gpt-nothing')).rejects.toThrow('404')
     await expect(expect(mock).toBeValid()).rejects.toThrow('unknown model: gpt-nothing')
@@ -54,7 +54,7 @@ exports.testPlugin = ({ test, expect }) => {
     expect(failed).toBeLessThan(17)
   })
 
-  // 200 tests at once on one mock server: each sees its own calls and no others.
+  // 200 concurrent tests on one mock server: each sees only its own calls.
   for (let i = 0; i < 200; i++)
     test.concurrent(`test ${i} of 200 sees its own calls`, async () => {
       const mock = mockFor('one name for all')
