@@ -8,7 +8,7 @@ import { groupsOf, needsOwnProcess } from './test.ts'
 
 test('every file is in one group, neighbours together, and a file that needs a process has one', () => {
   const files = Array.from({ length: 30 }, (_, n) => `src/${n}.test.ts`)
-  const groups = groupsOf(files, (file) => file === 'src/7.test.ts')
+  const groups = groupsOf(files, 12, (file) => file === 'src/7.test.ts')
   assert.deepEqual(groups.flat().toSorted(), files.toSorted())
   assert.deepEqual(
     groups.map(({ length }) => length),
