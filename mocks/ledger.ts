@@ -1,6 +1,6 @@
-// The mock's ledger: one entry for each request, in the order in which they had fully arrived. Plain JSON,
-// because the same entries are read over the control port and stored as evidence. Times are ms since the
-// epoch, with fractions.
+// Ledger of the mock: one entry for each request, in the order in which requests arrived completely. Plain
+// JSON, because the entries are also read over the control port and stored as evidence. Times are ms since
+// the epoch, with fractions.
 
 import { countsTokens, isInference } from '../src/shared/spending.ts'
 
@@ -19,31 +19,31 @@ export interface LedgerAnswer {
    * Scenario, recording (`openai/chat-plain`), `script` for an explicit answer, `refusal`, or `no recording`.
    */
   readonly from: string
-  /** Null until the headers are sent. */
+  /** Status of the answer; null until the headers are sent. */
   readonly status: number | null
   readonly first_byte_at: number | null
   readonly last_byte_at: number | null
-  /** True if everything intended was sent; false for a cut, a reset, or a peer that left. */
+  /** True if the whole answer was sent; false after a cut or a reset, or if the client left. */
   readonly complete: boolean
-  /** Time at which the mock itself ended the connection in the middle, as the answer says, or null. */
+  /** Time at which the mock ended the connection early because the answer asked for it, or null. */
   readonly cut_at: number | null
-  /** Bytes of the body that the other side's system has accepted. */
+  /** Bytes of the body that the client's system has accepted. */
   readonly bytes: number
   /** Body that was sent, as text; null if it is not UTF-8 or longer than 256 KiB. */
   readonly body: string | null
 }
 
 export interface LedgerEntry {
-  /** Sequence number from 1; not reused even after the ledger was cleared. */
+  /** Sequence number from 1; not reused after the ledger is cleared. */
   readonly n: number
   readonly kind: RequestKind
-  /** Time at which its headers arrived. */
+  /** Time at which the request's headers arrived. */
   readonly at: number
   readonly provider: string
   readonly method: string
-  /** As it arrived, without the query. */
+  /** Path as received, without the query. */
   readonly path: string
-  /** Query after the question mark, credentials masked; empty without a query. */
+  /** Query after the question mark, with masked credentials; empty without a query. */
   readonly query: string
   /** Path below the provider's base path, without a leading slash: `chat/completions`. */
   readonly endpoint: string
@@ -51,26 +51,26 @@ export interface LedgerEntry {
   readonly stream: boolean
   /** Nonce in the request's text, see `nonceIn`. */
   readonly nonce: string | null
-  /** Comparison with the provider's key. The credential itself is never stored. */
+  /** Result of the comparison with the provider's key. The credential itself is never stored. */
   readonly credential: 'match' | 'mismatch' | 'absent'
   /** Names of the planted secrets found in the request: headers, query or body. */
   readonly canaries: readonly string[]
   /**
-   * Problems that the provider sees, including those that it lets pass (`unknown field: NAME`); empty for a
-   * valid request.
+   * Problems that the provider sees, including tolerated ones (`unknown field: NAME`); empty for a valid
+   * request.
    */
   readonly problems: readonly string[]
-  /** Lower-case names; the values of credentials are `***`. */
+  /** Headers with lower-case names; the values of credentials are `***`. */
   readonly headers: Readonly<Record<string, string>>
   /**
-   * Request as JSON, planted secrets and known keys masked; null if it has none. An integer that a double cannot
-   * hold is a string of its digits.
+   * Body as JSON, with planted secrets and known keys masked; null without a body. An integer that a double
+   * cannot hold is a string of its digits.
    */
   readonly body: unknown
-  /** SHA-256 of the body as it arrived, hexadecimal, even if the body is not JSON. */
+  /** SHA-256 of the body as received, hexadecimal, even if the body is not JSON. */
   readonly body_sha256: string
   readonly answer: LedgerAnswer
-  /** Time at which the other side closed the connection before the answer was complete, or null. */
+  /** Time at which the client closed the connection before the end of the answer, or null. */
   readonly peer_left_at: number | null
 }
 
@@ -80,11 +80,11 @@ export interface LedgerPage {
   readonly entries: readonly LedgerEntry[]
   /** TCP connections accepted so far, used or not. */
   readonly connections: number
-  /** The mock's clock at the time of the answer. */
+  /** Time on the mock's clock when the answer was made. */
   readonly now: number
 }
 
-/** A nonce: 16 hex digits after a word that no prompt contains by accident. */
+/** Pattern of a nonce: 16 hex digits after a word that no prompt contains by accident. */
 const NONCE = /waybill-nonce-([0-9a-f]{16})/
 
 /** Returns the time of the ledger's clock. */
@@ -93,7 +93,7 @@ export const ledgerNow = (): number => performance.timeOrigin + performance.now(
 /** Returns the first nonce in a text, without the word before it. */
 export const nonceIn = (text: string): string | null => NONCE.exec(text)?.[1] ?? null
 
-/** Returns the last nonce in a text: a conversation's first ones are those of earlier turns. */
+/** Returns the last nonce in a text, because the first nonces of a conversation belong to earlier turns. */
 export const lastNonceIn = (text: string): string | null =>
   nonceIn(text.slice(Math.max(0, text.lastIndexOf('waybill-nonce-'))))
 

@@ -60,7 +60,7 @@ export interface Endpoint {
    */
   readonly body: z.ZodObject | null
   /**
-   * True for endpoints of stored files or batches: its object store answers them, and they are not
+   * True for endpoints of stored files or batches: the provider's object store answers them, and they are not
    * recorded.
    */
   readonly isKept?: true

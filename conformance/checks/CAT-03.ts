@@ -16,7 +16,7 @@ const steps = {
 
 type Entry = Readonly<Record<string, unknown>>
 
-/** Sorts members and lists of an entry, because their order has no meaning, for example that of capabilities. */
+/** Sorts members and lists of an entry, because their order has no meaning. Capabilities are an example. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted).sort(byText)
   if (typeof value !== 'object' || value === null) return value

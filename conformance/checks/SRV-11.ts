@@ -53,7 +53,7 @@ function findingsOf(
       },
       see,
     ),
-    // The official clients ask for base64 by default, and also accept lists of numbers.
+    // The official clients request base64 by default, and also accept lists of numbers.
     {
       ...finding(
         'vectors-are-numbers',

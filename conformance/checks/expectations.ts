@@ -37,7 +37,7 @@ export const expectation = z.strictObject({
   retry_after: z.number().optional(),
   /** Applies to Waybill only. */
   waybill: z.boolean().optional(),
-  /** True for a SHOULD within a MUST; for Waybill it is a MUST. */
+  /** True for a part of a MUST that is a SHOULD for gateways other than Waybill. */
   advice: z.literal(true).optional(),
   /** Part of the client's answer that must equal the provider's. */
   same: z.enum(['answer', 'content', 'tools', 'end', 'usage']).optional(),

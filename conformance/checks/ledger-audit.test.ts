@@ -16,7 +16,7 @@ const OTHER = 'fedcba9876543210'
 const failed = (status: number, over: Partial<LedgerEntry> = {}) =>
   entry(over, { status, body: '{"error":{"message":"synthetic"}}' })
 
-/** The call that begins every run. */
+/** Call that begins every run. */
 const CONTROL = 'aaaaaaaaaaaaaaaa'
 const first = (): Evidence =>
   evidence(

@@ -18,7 +18,7 @@ export async function leaveStream(session: CheckContext, step: Step): Promise<Ex
   call.leave()
   const exchange = await call.done
   // A gateway may read the rest, which is paid for, so the stream must have a rest. The mock holds it back
-  // until the gateway has noticed the disconnect, or had plenty of time for it.
+  // until the gateway has noticed the disconnect, or has had plenty of time for it.
   const noticed = async () =>
     (await session.soFar()).ledger.some(({ nonce, peer_left_at }) => nonce === call.nonce && peer_left_at)
   for (let waited = 0; waited < NOTICE_TIMEOUT_MS && !(await noticed()); waited += 50) await session.wait(50)

@@ -13,7 +13,7 @@ export const message = (more: object = {}) => ({
 
 /** Streams of every kind, from each model. */
 export const messageStreams = step<{ model: string; scenario: string }>('stream')
-/** Same calls, not streamed. */
+/** Calls of every kind from each model, not streamed. */
 export const whole = step<{ model: string; scenario: string }>('whole answer')
 
 /** Events that the dialect orders; pings and unknown events may occur anywhere. */

@@ -19,7 +19,7 @@ export function readsSpentNothing(evidence: Evidence, what: string): Finding[] {
     (path) =>
       !reads.some(
         ({ request, status }) =>
-          // A redirect was followed, and its destination is among the paths.
+          // The suite followed this redirect, whose destination is also among the paths.
           request.method === 'GET' &&
           request.path.split('?')[0] === path &&
           status !== null &&

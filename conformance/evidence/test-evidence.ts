@@ -5,7 +5,7 @@ import type { Evidence, Exchange } from './evidence.ts'
 
 export const NONCE = '0123456789abcdef'
 
-/** A short whole answer. */
+/** Short whole answer. */
 export const ANSWER = '{"choices":[{"index":0,"message":{"content":"x"},"finish_reason":"stop"}]}'
 
 export const exchange = (

@@ -58,7 +58,7 @@ export interface Compared {
   readonly failed: readonly string[]
   /** Entries that excuse a failure. */
   readonly known: readonly string[]
-  /** Entries that have expired, or whose requirement or finding does not fail. */
+  /** Entries that have expired, or that name a requirement or finding that does not fail. */
   readonly stale: readonly string[]
 }
 

@@ -53,7 +53,7 @@ const isAskedFor = (key: string, calls: readonly Keyed[]): boolean =>
 
 type Keyed = { readonly exchange: Exchange; readonly key: string | null }
 
-/** Returns `each streamed call was answered with 500 {…}`, or the number of calls. */
+/** Formats a cause: `each streamed call was answered with 500 {…}`, or the number of calls. */
 function sentenceFor(key: string, calls: readonly Keyed[]): string {
   const those = calls.filter((call) => call.key === key).map(({ exchange }) => exchange)
   const [example] = those

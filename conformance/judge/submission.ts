@@ -152,7 +152,7 @@ export function pack(
     )
   writeFileSync(join(directory, EVIDENCE), bytes)
   writeFileSync(join(directory, 'run.json'), `${JSON.stringify(run, null, 2)}\n`)
-  // The findings follow from the evidence.
+  // Leaves out the findings, which follow from the evidence.
   const verdicts = results.verdicts.map((verdict) => ({ ...verdict, findings: [] }))
   writeFileSync(join(directory, 'results.json'), `${JSON.stringify({ ...results, verdicts }, null, 2)}\n`)
   if (!isSubmission(directory))

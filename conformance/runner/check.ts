@@ -53,7 +53,7 @@ export interface Check {
   readonly id: string
   /** Capabilities that the target file must declare; otherwise the check does not apply. */
   readonly needs?: readonly Capability[]
-  /** Check that provides the evidence, if this check has no exercise of its own. */
+  /** Check that provides the evidence if this check has no exercise. */
   readonly shares?: string
   /** Dialect of the calls; default: chat. */
   readonly dialect?: DialectName

@@ -282,7 +282,7 @@ export class CheckContext {
     this.#marks[name] = clock()
   }
 
-  /** Returns the evidence so far, for an exercise whose next step depends on it. */
+  /** Returns the evidence so far, for an exercise with a next step that depends on it. */
   async soFar(): Promise<Pick<Evidence, 'exchanges' | 'ledger' | 'marks' | 'facts'>> {
     const ledger = (await this.mock.entries(0)).filter((entry) => entry.at >= this.#started)
     return { exchanges: this.#exchanges, ledger, marks: this.#marks, facts: this.#facts }
@@ -337,7 +337,7 @@ export class CheckContext {
       one === undefined
         ? listRequest(observability.log)
         : { method: 'GET', path: one.replace('{id}', encodeURIComponent(id)), headers: {}, body: null }
-    // The search for the record has already taken time.
+    // The search for the record has already used part of the time.
     const began = this.#takesTurns && patience <= lag_ms ? exchange.end_at : clock()
     for (;;) {
       const reading = await this.#read(request)

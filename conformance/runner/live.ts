@@ -14,7 +14,7 @@ export interface LiveSpending {
   readonly calls: number
   /** Sum of the limits in the requests. */
   readonly output_tokens: number
-  /** A token has at least one byte of the request, unless the server adds text of its own. */
+  /** A token has at least one byte of the request, unless the server adds its own text. */
   readonly input_bytes: number
 }
 

@@ -26,7 +26,7 @@ export interface MustFailResult {
   readonly duration: number
 }
 
-/** Check that catches a gateway whose calls do not reach the mock: the run ends before its second call. */
+/** Check that catches a gateway if its calls do not reach the mock: the run ends before the second call. */
 const UNREACHED = 'SUITE-01'
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url))

@@ -1,5 +1,5 @@
-// The readers, tested against the optional captures: real recordings from other projects, which are not part
-// of this repository.
+// Tests the readers against the optional captures: real recordings from other projects, which are not part of
+// this repository.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

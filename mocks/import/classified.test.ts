@@ -138,7 +138,7 @@ test('replay of a batch session accepts the ids in its own answers (REC-02, REC-
     method: 'GET',
   })
   assert.equal(content.status, 200)
-  // The same request with the cassette's ids succeeds for a client that was started with them.
+  // A request with the cassette's ids also succeeds, for a client that was started with these ids.
   assert.equal(ask({ url: `${batches}/${batch}`, method: 'GET' }).status, 200)
 })
 

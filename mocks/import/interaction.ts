@@ -13,7 +13,7 @@ export interface Interaction {
   readonly requestBody: string | null
   readonly status: number
   readonly responseHeaders: Readonly<Record<string, string>>
-  /** Body after decoding, whatever encoding the headers state. */
+  /** Decoded body, independent of the encoding in the headers. */
   readonly responseBody: Buffer
 }
 

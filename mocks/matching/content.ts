@@ -54,7 +54,7 @@ export function findSimilar(candidates: readonly SaidRecording[], { said }: Dige
   )
 }
 
-/** Finds the recordings whose conditions hold. */
+/** Finds the recordings with conditions that hold. */
 export function findByCondition(candidates: readonly Recording[], spoken: () => Spoken): ContentHits {
   const conditional = candidates.filter(({ request }) => request.when)
   if (conditional.length === 0) return NO_HITS

@@ -62,7 +62,7 @@ export interface Draft {
 }
 
 /**
- * Splits bodies whose chunks are unknown: a stream into one chunk per event, anything else into one. No
+ * Splits a body with unknown chunks: a stream into one chunk per event, other bodies into one chunk. Adds no
  * waits.
  */
 export function chunksByEvent(body: Buffer): [number, number][] {

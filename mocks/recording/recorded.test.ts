@@ -6,7 +6,7 @@ import { providers } from '../providers/registry.ts'
 import { readRecordings } from './format.ts'
 
 const recordings = readRecordings()
-/** A host answers with the answers of the providers whose models it serves. */
+/** A host answers with recordings of the providers of its models. */
 const recorded = providers.filter(({ isHost }: MockProvider) => !isHost)
 
 test('the address of every recording matches its provider and its endpoint', () => {

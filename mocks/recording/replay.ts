@@ -9,8 +9,8 @@ import type { Recording } from './format.ts'
 export type Pace = 'recorded' | 'none'
 
 /**
- * Returns the recorded answer, chunk by chunk, with the recorded folder replaced by `folder`. Events whose
- * data satisfies `leaveOut` are omitted, and chunks shrink accordingly.
+ * Returns the recorded answer, chunk by chunk, with the recorded folder replaced by `folder`. Omits events
+ * with data that satisfies `leaveOut`, and shrinks chunks accordingly.
  */
 export function answerFrom(
   { name, response, bytes, redaction }: Recording,

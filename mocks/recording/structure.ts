@@ -182,7 +182,7 @@ function chunkKind(json: unknown): string {
   return carries.filter(Boolean).join(' + ') || 'empty'
 }
 
-/** Objects whose fields are named by the caller's tools, not by the provider. */
+/** Objects with field names that come from the caller's tools instead of the provider. */
 const CALLERS = /(^|\.)(input|args|parameters|quotaDimensions)$/
 
 function addPaths(facts: Set<string>, prefix: string, path: string, value: unknown): void {

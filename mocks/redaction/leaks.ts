@@ -1,7 +1,7 @@
 // Searches for content that a recording must not contain: text that looks like a credential, and known
 // secrets in all likely encodings. Pure.
 
-/** Patterns of the keys, account ids and tokens of providers and clouds whose traffic may be recorded. */
+/** Patterns of keys, account ids and tokens of the recorded providers and clouds. */
 const credential =
   /\b(?:sk|rk|pk|gsk|xai|hf|ghp|glpat)[-_][\w-]{16,}|\bBearer\s+(?!REDACTED)[\w.~+/-]{12,}|\b(?:org|proj|user)[-_][A-Za-z0-9]{16,}|\bAIza[\w-]{30,}|\bAKIA[A-Z0-9]{16}\b|\beyJ[\w-]{10,}\.eyJ[\w-]{10,}/
 

@@ -19,7 +19,7 @@ const streaming = { stream: true, stream_options: { include_usage: true } }
 const nameOf = (entry: string): string => entry.replace('-N', '-3')
 
 interface Wire {
-  /** The first line of the head; empty if there is no head. */
+  /** First line of the response headers; empty without headers. */
   readonly first: string
   /** Chunks of the body: one per HTTP chunk, or one for a body of known length. */
   readonly chunks: readonly Buffer[]

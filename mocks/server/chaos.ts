@@ -13,7 +13,7 @@ export const chaosSchema = z
     errors: rate.default(0),
     /** Status of these errors. */
     status: z.int().min(400).max(599).default(503),
-    /** Share of calls whose answer breaks off in the middle. */
+    /** Share of calls with an answer that breaks off in the middle. */
     cuts: rate.default(0),
     /** Share of calls that wait before the first byte, and the length of the wait. */
     slow: rate.default(0),

@@ -122,7 +122,7 @@ export interface Incoming {
   readonly headers: Readonly<Record<string, string>>
   /** Null if the client left before the end of its request. */
   readonly body: Uint8Array | null
-  /** The body as a form; null if it is not a form. */
+  /** Body as a form; null if it is not a form. */
   readonly form: Form | null
   /** Address of the mock as configured in the client; the rest of a request's address belongs to the provider. */
   readonly self: string

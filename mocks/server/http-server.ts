@@ -1,4 +1,4 @@
-// The mock's port: reads requests from connections, calls the core, and sends the answers exactly as
+// Port of the mock: reads requests from connections, calls the core, and sends the answers exactly as
 // described: one write per part, with optional cuts, resets and missing headers. Independent of providers and
 // scenarios.
 import { constants } from 'node:buffer'

@@ -43,7 +43,7 @@ export interface MatchRequest {
 }
 
 export interface Stock {
-  /** Returns the recording whose turn it is, or the nearest recording. */
+  /** Returns the recording of this turn, or the nearest recording. */
   readonly find: ReturnType<typeof createMatcher>
   readonly pace: Pace
   /** True if missing answers are made up. */

@@ -123,7 +123,7 @@ const answerSchema = z.strictObject({
   times: z.union([z.int().min(1, TIMES), z.literal('every')], TIMES).default(1),
   /**
    * Binds the answer to the provider and model of the first request that it answered: it answers all further
-   * requests to these, and no others.
+   * requests to these only.
    */
   same_target: z.boolean().default(false),
 })
@@ -180,7 +180,7 @@ export interface Scripts {
   put(nonce: string, script: unknown): void
   /** Adds answers for calls without a nonce. Throws a ScriptError if an answer is invalid. */
   add(answers: unknown): void
-  /** Returns and uses up the answer whose turn it is; null if no script fits the call. */
+  /** Returns the answer of this turn and uses it up; null if no script fits the call. */
   next(nonce: string | null, call: Omit<ScriptedCall, 'parts'>): ParsedAnswer | null
   clear(): void
 }

@@ -24,7 +24,7 @@ export interface BenchTarget {
 const ROOT = join(import.meta.dirname, '../..')
 export const PATH = '/v1/chat/completions'
 
-/** Starts the provider, whose direct measurement is the lower bound. */
+/** Starts the provider. Its direct measurement is the lower bound. */
 export async function startUpstream(): Promise<BenchTarget> {
   const child = run(['--import', 'tsx', join(import.meta.dirname, 'upstream.ts')])
   const url = `http://127.0.0.1:${await said(child, /port (\d+)/)}${PATH}`

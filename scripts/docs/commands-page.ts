@@ -9,7 +9,7 @@ export const commandsPage = (): string =>
     .commands.flatMap((command) => sectionsOf(command, 'waybill'))
     .join('\n\n')
 
-/** Returns a command's sections; a command that only groups others has none of its own. */
+/** Returns a command's sections; a command that only groups others has none. */
 function sectionsOf(command: Command, above: string): string[] {
   const name = `${above} ${command.name()}`
   const below = command.commands.flatMap((each) => sectionsOf(each, name))

@@ -14,7 +14,7 @@ A running gateway applies a changed file within a second. Settings marked *resta
 A *duration* is a number and a unit, \`ms\`, \`s\`, \`m\` or \`h\`: \`5s\`. A *size* has \`B\`, \`KiB\`, \`MiB\` or \`GiB\`: \`20MiB\`. \`<name>\` stands for a name that you choose, \`[]\` for each entry of a list. \`required\` means that there is no default, and that the setting must be present if the mapping around it is.
 `
 
-/** Returns the page. `example` is a file with every setting, whose parts are shown above their tables. */
+/** Returns the page. `example` is a file with every setting; its parts are shown above the tables. */
 export const configurationPage = (schema: JsonSchema, example: string): string =>
   settingsPage(HEAD, schema, { partOf: (name) => partOf(example, name), isFixed: needsRestart })
 

@@ -33,7 +33,7 @@ export interface StoredRun {
   /** Conclusion; null if the run ended before its first check, with the reason in `trouble`. */
   readonly results: Pick<Results, 'conclusion' | 'counts' | 'inferences' | 'duration' | 'environment'> | null
   readonly trouble: string | null
-  /** Verdicts of the profile `observable`, followed by those of rows that only a client's profile has. */
+  /** Verdicts of the profile `observable`, followed by verdicts on rows that only a client's profile has. */
   readonly verdicts: readonly Pick<Verdict, 'id' | 'slug' | 'level' | 'outcome' | 'reason'>[]
   /** Results of the runs for clients with a served dialect; absent in earlier runs. */
   readonly profiles?: Readonly<Record<string, ProfileResult>>

@@ -66,7 +66,7 @@ process.stdout.write(
 )
 process.exit(alive.length + never.length > 0 ? 1 : 0)
 
-/** Samples gateways, beginning with those whose table or check has changed. */
+/** Samples gateways, beginning with those that have a changed table or check. */
 function sampled(size: number): Sample {
   return sample([...mustFail.keys()], size, (name, changed) => {
     const ids = mustFail.get(name)!.caughtBy.map((id) => withoutDialect(requirementOf(id)))

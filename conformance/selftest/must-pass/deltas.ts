@@ -1,4 +1,4 @@
-// Gateways whose answers have ordinary content in unusual members.
+// Gateways with answers that have the usual content in unusual members.
 
 import { callIn, changeEvent, changeJson, type Json, type MustPass, onEvent, parseJson } from '../gateway.ts'
 import type { Wanted } from '../wire.ts'

@@ -30,7 +30,7 @@ const withoutIdHeader = ({ observability, ...target }: Target): Target => {
   return { ...target, observability: { ...observability, headers } }
 }
 
-/** Request id of an answer whose header was removed. */
+/** Request id of an answer from which the header was removed. */
 const taken = new WeakMap<Wanted, string>()
 
 export const mustPass = {

@@ -53,7 +53,7 @@ const byPointer =
     }
   }
 
-/** Request id of an answer whose header was removed. */
+/** Request id of an answer from which the header was removed. */
 const taken = new WeakMap<Wanted, string>()
 const takeId = ({ headers }: { headers: Json }, wanted: Wanted): void => {
   taken.set(wanted, String(headers['x-gateway-request-id']))
