@@ -72,23 +72,41 @@ const verdict = z.strictObject({
   scope: z.enum(SCOPES),
   text: z.string().describe('The sentence of the contract.'),
   outcome: z.enum(OUTCOMES),
-  scored: z.boolean().describe('Whether it counts: its requirement belongs to the set of this run.'),
-  not_scored: z.string().optional().describe('Why it does not count.'),
-  reason: z.string().describe('One sentence; for a pass, how much was looked at.'),
+  scored: z
+    .boolean()
+    .describe('True if the verdict counts, because its requirement belongs to the set of this run.'),
+  not_scored: z.string().optional().describe('Reason why the verdict does not count.'),
+  reason: z.string().describe('One sentence; for a pass, the extent of the check.'),
   findings: z.array(
     z.strictObject({
-      id: z.string().describe('Such as `KEEP-01/no-secret-in-answers`; the same question in every run.'),
+      id: z
+        .string()
+        .describe(
+          'Id of the finding, such as `KEEP-01/no-secret-in-answers`; it has the same meaning in every run.',
+        ),
       ok: z.boolean(),
-      doubt: z.boolean().optional().describe('Not ok, but it cannot be shown that the target is to blame.'),
-      absent: z.boolean().optional().describe('Not ok, because the target does not offer it and says so.'),
+      doubt: z
+        .boolean()
+        .optional()
+        .describe('True if the finding is not ok, but it cannot be shown that the target is to blame.'),
+      absent: z
+        .boolean()
+        .optional()
+        .describe(
+          'True if the finding is not ok because the target says that it does not offer the feature.',
+        ),
       advice: z
         .boolean()
         .optional()
-        .describe('A SHOULD within a MUST: not ok is a warning, except for Waybill.'),
+        .describe('True for a SHOULD within a MUST: a failed finding is then a warning, except for Waybill.'),
       what: z.string(),
       expected: z.string().optional(),
       actual: z.string().optional(),
-      see: z.array(z.string()).readonly().optional().describe('Exchanges (#3) and ledger entries (@7).'),
+      see: z
+        .array(z.string())
+        .readonly()
+        .optional()
+        .describe('Evidence: exchanges (#3) and ledger entries (@7).'),
     }),
   ),
   inferences: z.int().describe('Inferences that the check caused.'),
@@ -116,16 +134,18 @@ export const resultsSchema = z.strictObject({
   counts: z.record(z.enum(OUTCOMES), z.int()),
   inferences: z
     .strictObject({ total: z.int(), accounted: z.int() })
-    .describe('What the run cost in calls, and how many of them are attributed to a check.'),
-  live: runSchema.shape.live.describe('Of a run without a mock: what it announced, sent, and was reported.'),
+    .describe('Number of calls of the run, and the part of them that is attributed to a check.'),
+  live: runSchema.shape.live.describe('For a run without a mock: the announced, sent and reported amounts.'),
   causes: z
     .array(
       z.strictObject({
         what: z.string(),
-        verdicts: z.array(z.string()).readonly().describe('What did not hold because of it.'),
+        verdicts: z.array(z.string()).readonly().describe('Requirements that failed for this reason.'),
       }),
     )
-    .describe('One answer behind several failures, such as a 500 for each streamed call; the widest first.'),
+    .describe(
+      'Causes that several failures share, such as a 500 for each streamed call; the most frequent first.',
+    ),
   verdicts: z.array(verdict),
   environment: z.record(z.string(), z.string()),
   reproduce: z.string().describe('The command that repeats this run.'),

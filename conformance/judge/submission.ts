@@ -20,18 +20,18 @@ const MAX_EVIDENCE_BYTES = 4 * 2 ** 20
 const MAX_UNPACKED_BYTES = 160 * 2 ** 20
 
 const schema = z.strictObject({
-  project: z.string().min(1).describe('The name for readers.'),
-  url: z.httpUrl().describe('Where to read about it.'),
+  project: z.string().min(1).describe('Name of the project for readers.'),
+  url: z.httpUrl().describe('A page about the project.'),
   version: z
     .string()
     .regex(/^\d[\w.+-]*$/, 'expected a released version such as 1.4.2, not a branch')
-    .describe('The version that was tested: a release, so that somebody else can test the same.'),
-  contact: z.string().min(3).describe('Whom to ask: an address, or a link to a person or a tracker.'),
+    .describe('The tested version: a release, so that others can test the same version.'),
+  contact: z.string().min(3).describe('A contact: an address, or a link to a person or a tracker.'),
   by: z
     .enum(['its maintainers', 'us'])
     .default('its maintainers')
-    .describe('Who made the run: `us` for the maintainers of the suite.'),
-  reproduce: z.string().min(20).describe('How somebody else runs it again, step by step, in Markdown.'),
+    .describe('Author of the run: `us` for the maintainers of the suite.'),
+  reproduce: z.string().min(20).describe('The steps to repeat the run, in Markdown.'),
   exceptions: z
     .array(
       z.strictObject({
@@ -41,7 +41,7 @@ const schema = z.strictObject({
       }),
     )
     .default([])
-    .describe('Failures that are known and being worked on, each with a last day.'),
+    .describe('Known failures that the authors are working on, each with a last day.'),
 })
 export type About = z.output<typeof schema>
 

@@ -29,7 +29,7 @@ export const isKeptHeader = (name: string): boolean =>
 const headShape = z.strictObject({
   format: z
     .literal([1, 2], { error: 'is neither 1 nor 2; upgrade Waybill if a newer one wrote it' })
-    .describe('2 for a recording that keeps its answer.'),
+    .describe('2 for a recording with its answer.'),
   provider: z.string().min(1).describe("The folder's name."),
   endpoint: z
     .string()
@@ -37,32 +37,38 @@ const headShape = z.strictObject({
     .describe("The path below the provider's base path."),
   request: z.strictObject({
     method: z.enum(['GET', 'POST']),
-    path: z.string().startsWith('/').describe("In full at the provider's own host, without the query."),
-    model: z.string().min(1).nullable().describe('The model id that it answers; null: any.'),
-    stream: z.boolean().nullable().describe('Whether a stream was asked for; null: either way.'),
+    path: z.string().startsWith('/').describe("Full path at the provider's own host, without the query."),
+    model: z.string().min(1).nullable().describe('The model id that the recording answers; null: any.'),
+    stream: z.boolean().nullable().describe('True if a stream was requested; null: either.'),
     scenario: z.string().min(1),
     order: z
       .int()
       .min(2)
       .optional()
-      .describe('Answers from this request of its kind on, until one with a higher order does.'),
+      .describe(
+        'The recording answers from this request of its kind on, until one with a higher order does.',
+      ),
     fields: z
       .record(z.string(), z.int().nonnegative())
       .optional()
-      .describe("The request's fields: name, and bytes of the value as JSON. Unknown names are blanked."),
+      .describe(
+        "The request's fields: name, and size of the value as JSON in bytes. Unknown names are blanked.",
+      ),
     said: saidSchema
       .optional()
-      .describe('Keyed digests of what was said, by which the recording is found. Format 2.'),
+      .describe('Keyed digests of the content of the request, by which the recording is found. Format 2.'),
     asked: z
       .strictObject({
-        headers: z.record(z.string(), z.string()).describe('Those that the answer depends on.'),
+        headers: z.record(z.string(), z.string()).describe('Headers on which the answer depends.'),
         body: z.record(z.string(), z.unknown()),
       })
       .optional()
-      .describe('The request itself, with --keep-requests, so that it can be asked again. Format 2.'),
+      .describe('The request itself, with --keep-requests, so that it can be repeated. Format 2.'),
     when: predicateSchema
       .optional()
-      .describe('Conditions on what was said, written by hand: it answers where they hold. Format 2.'),
+      .describe(
+        'Handwritten conditions on the content of the request: the recording answers if they match. Format 2.',
+      ),
   }),
   response: z.strictObject({
     status: z.int().min(200).max(599),
@@ -75,17 +81,17 @@ const headShape = z.strictObject({
     chunks: z
       .array(z.tuple([z.int().positive(), z.number().nonnegative()]))
       .min(1)
-      .describe('Bytes of each chunk, and ms before it. The bytes add up to those of the body.'),
+      .describe('Bytes of each chunk, and ms before it. The sum of the bytes is the size of the body.'),
   }),
   origin: z.enum(['recorded', 'authored', 'synthetic']),
   date: z.iso.date(),
   api_version: z.string().min(1),
-  shape: z.string().min(1).describe('Where the structure comes from.'),
+  shape: z.string().min(1).describe('Source of the structure.'),
   note: z.string().optional(),
   redaction: z
     .strictObject({
       version: z.literal(1),
-      keeps: z.literal('answer').optional().describe('What the model said was not replaced. Format 2.'),
+      keeps: z.literal('answer').optional().describe('The words of the model were not replaced. Format 2.'),
       folder: z
         .int()
         .positive()
@@ -95,11 +101,11 @@ const headShape = z.strictObject({
       looked_for: z
         .int()
         .nonnegative()
-        .describe('Credentials, ids and words of the exchange, looked for afterwards.'),
-      found: z.literal(0).describe('Of them; more would not have been written.'),
+        .describe('Number of credentials, ids and words of the exchange that were searched for afterwards.'),
+      found: z.literal(0).describe('Number of those that were found. A recording with any is not written.'),
     })
     .optional()
-    .describe('The proof that what belonged to others is gone; a recorded exchange has it.'),
+    .describe('Proof that private data is gone; every recorded exchange has it.'),
 })
 
 const headSchema = headShape
