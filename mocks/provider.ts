@@ -71,7 +71,7 @@ export interface Endpoint {
    * placeholders.
    */
   wants(request: Arrived, params: Readonly<Record<string, string>>): Wants
-  /** Format of a model's output; null if no model speaks, as for embeddings. */
+  /** Format of a model's output; null for answers that are not text, such as embeddings. */
   readonly speech: Speech | null
   /** Makes the encoder of one stream, for streams other than server-sent events. */
   readonly encoder?: () => (events: Uint8Array) => Uint8Array

@@ -24,7 +24,7 @@ export const closedSets = {
       await session.chat(steps.withoutSession, { stream })
     }
     await session.chat(steps.noStore, { headers: { 'cache-control': 'no-store' } })
-    if (session.dialect.name !== 'chat') return // once is enough for reads
+    if (session.dialect.name !== 'chat') return // reads are tested once, with chat
     for (const path of session.target.capabilities.read_paths)
       await session.ask(steps.read, path, {
         key: session.running.keys.reader,

@@ -1,4 +1,4 @@
-// Tests over a real socket which parts of answers the suite's HTTP client reads, and which it leaves unread.
+// Tests over a real socket which parts of an answer the suite's HTTP client reads.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'

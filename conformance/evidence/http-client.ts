@@ -53,7 +53,7 @@ const MAX_GROWN_BODY = 96 * 2 ** 20
 const MAX_HEADERS = 2 ** 16
 /** Maximum number of interim answers (1xx) before the final one. */
 const MAX_INTERIM_ANSWERS = 1_000
-/** Bytes that are stored of an answer that is too long. */
+/** Bytes stored from an answer that is too long. */
 const STORED_BYTES = 2 ** 16
 /** Overhead of a piece of a body in addition to its bytes. */
 const PIECE_OVERHEAD = 64

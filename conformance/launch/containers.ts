@@ -27,7 +27,7 @@ export interface ContainerOptions {
   readonly image: string
   readonly command?: readonly string[] | undefined
   readonly env?: Readonly<Record<string, string>>
-  /** Name on the network. */
+  /** Name of the container on the network. */
   readonly alias?: string
   /** Port that must be reachable from this machine. */
   readonly port?: number

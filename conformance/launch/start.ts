@@ -53,7 +53,7 @@ const HERE: Values = {
 export interface Started {
   readonly target: Target
   readonly running: Running
-  /** Name -> value of all its secrets. */
+  /** Secrets of the instance: name -> value. */
   readonly secrets: ReadonlyMap<string, string>
   /** Sends the target file's reset requests. Rejects with StartError. */
   reset(): Promise<void>

@@ -25,7 +25,7 @@ export interface ResponseStart {
   headers: IncomingHttpHeaders
 }
 
-/** Maximum announced bytes of a body that is waited for. */
+/** Maximum announced length of a body for which the hooks wait, bytes. */
 const LONG_BODY_BYTES = 64 * 2 ** 20
 
 /** Proxy between the gateway and its providers. */

@@ -67,7 +67,7 @@ export interface WaybillOptions {
 const KEY = 'wb_bench-key-0123456789'
 const KEYS = `keys: [ { name: bench, role: client, digest: "sha256:${hash('sha256', KEY)}" } ]`
 
-/** Starts Waybill with its record on, in the data directory `directory`. */
+/** Starts Waybill with recording enabled, in the data directory `directory`. */
 export async function startBenchWaybill(
   upstream: BenchTarget,
   directory: string,

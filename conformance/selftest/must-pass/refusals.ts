@@ -4,7 +4,7 @@ import { CHAT, callIn, changeJson, failWith, type MustPass } from '../gateway.ts
 /** Temperature in the requests of FIT-08; other temperatures are accepted. */
 const REFUSED = 0.37
 
-/** Declares no memory of refusals. */
+/** Returns the target without a declared memory of refusals. */
 const learnsNothing: NonNullable<MustPass['target']> = (target) => {
   const { learns_refusals: _, ...capabilities } = target.capabilities
   return { ...target, capabilities }

@@ -30,7 +30,7 @@ export interface Demo {
 export interface DemoOptions {
   /** Number of calls in the last thirty days. */
   readonly calls: number
-  /** Adds three keys, `key-of-laptop` and so on, the last one an admin's. */
+  /** Adds three keys, such as `key-of-laptop`; the last one is an administrator's. */
   readonly keys?: boolean
   readonly port?: number
   /** Time that a provider takes for an event of a stream, ms. */
