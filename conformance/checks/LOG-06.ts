@@ -3,7 +3,7 @@
 import { recordIn, refs, requestIdOf } from '../dialects/lookup.ts'
 import { at } from '../evidence/reading.ts'
 import { recordExchange, step } from '../evidence/step.ts'
-import { type Check, finding } from '../runner/check.ts'
+import { type Check, doubt, finding } from '../runner/check.ts'
 import { leaveStream } from './log.ts'
 
 const steps = {
@@ -21,6 +21,8 @@ export const leftIsNotCompleted = {
   },
   judge: ({ evidence, target }) =>
     steps.left.in(evidence).map((exchange) => {
+      if (exchange.status === null)
+        return doubt('left-is-not-completed', 'The client left before an answer began.', refs(exchange))
       const reading = recordExchange(evidence, exchange)
       const record = recordIn(target, reading, requestIdOf(target, exchange) ?? '')
       const { fields, completed } = target.observability.log!

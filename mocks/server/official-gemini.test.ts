@@ -99,7 +99,7 @@ test('thoughts and text arrive as different parts, whole and streamed', async ()
   assert.equal(whole.usageMetadata!.thoughtsTokenCount, 52)
 })
 
-test('the client receives scenarios: cached tokens, a cut by the limit, odd boundaries', async () => {
+test('the client handles cached tokens, truncation at the token limit, and odd chunk boundaries', async () => {
   const cached = await models.generateContent({ ...ask, model: 'scenario-usage-cached' })
   assert.equal(cached.usageMetadata!.cachedContentTokenCount, 1920)
   const cut = await models.generateContent({ ...ask, model: 'scenario-finish-length' })

@@ -33,7 +33,7 @@ export interface ResponseCache {
   recorder(): Recorder
 }
 
-/** Approximate size of an entry in addition to its body, bytes. */
+/** Approximate overhead of an entry, without its body, bytes. */
 const ENTRY_OVERHEAD_BYTES = 1_024
 
 /** `now`: milliseconds since the epoch. */

@@ -18,7 +18,7 @@ const MAX_FIELD_LENGTH = 256
 const MAX_BODY_BYTES = 4 * 2 ** 20
 
 /**
- * Headers by name, or as a list of names and values in turn. Stored unchanged and read only for an artifact.
+ * Headers by name, or as a list of names and values in turn. Stored unchanged; only an artifact reads them.
  */
 type Headers = IncomingHttpHeaders | readonly string[]
 

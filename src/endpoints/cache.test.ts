@@ -80,7 +80,7 @@ test('an answer without a content type is returned from the cache without one (U
   }
 })
 
-test('a streamed hit includes usage if its client requested it, regardless of the stored call (USE-03, USE-08)', async (t) => {
+test('a streamed hit includes usage if its client requested it, whether or not the stored call did (USE-03, USE-08)', async (t) => {
   for (const asksFirst of [true, false]) {
     const gateway = await testGateway(t, { providers: { alpha: streamed('a', 'b') }, config: ON })
     const call = async (include_usage: boolean) => {

@@ -53,7 +53,7 @@ test('after the calls that a key’s window allows, the next call is refused wit
   assert.equal((await gateway.chat(ask('auto'), as('ann'))).status, 200)
 })
 
-test('a spent budget refuses calls, reports when it restarts, and restarts then', async (t) => {
+test('a spent budget refuses calls, says when it resets, and resets at that time', async (t) => {
   let time = Date.UTC(2026, 10, 30, 23, 59)
   const gateway = await start(t, {
     config: keys(key('ann', ', budget: { usd: 3, unpriced: allow }'), key('bob', ', budget: { usd: 3 }')),

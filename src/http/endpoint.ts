@@ -77,7 +77,7 @@ export interface OtherEndpoint<Context> {
 
 export interface AdmittedOther extends AdmittedRead {
   /**
-   * Authenticates the caller again, for a long-lived answer. Throws if the key or token is no longer valid.
+   * Authenticates the caller again during a long-lived response. Throws if the key or token is no longer valid.
    */
   readonly authenticate: () => Caller
 }

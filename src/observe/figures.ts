@@ -1,5 +1,5 @@
 // Metrics that are counted on every call and formatted for Prometheus only when read, which is rare.
-// Implements the format (text/plain; version=0.0.4), not the meaning of the metrics.
+// Covers only the format (text/plain; version=0.0.4); what the metrics mean is defined elsewhere.
 
 /** Labels as written between the braces; empty if there are none. */
 export type Labels = string

@@ -76,7 +76,7 @@ export function memberOf(head: Head, name: string): Member | null {
 }
 
 /**
- * Returns true if a provider itself has an owner's endpoints. Nothing is translated here. False for
+ * Returns true if the provider itself serves the owner's endpoints. Nothing is translated here. False for
  * platforms, which have other paths and signatures.
  */
 const speaks = (

@@ -83,7 +83,7 @@ test('a name that only begins like a model in the table has no price; one that e
     assert.ok(isKnown('openrouter', model), model)
 })
 
-test('tokens written to a cache for an hour have their own price, with and without tiers (USE-05)', () => {
+test('tokens written to a one-hour cache have their own price, with and without tiers (USE-05)', () => {
   for (const model of ['claude-opus-4-5', 'claude-sonnet-4-5']) {
     const counts = { ...tokens(1_000, 10, 100), cache_write: 500, cache_write_1h: 200 }
     const expected = calcPrice(

@@ -93,7 +93,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
     this.#timer = this.#arm(limits.responseStart)
   }
 
-  /** Stops the provider, because the client has left. */
+  /** Cancels the request to the provider because the client has disconnected. */
   abort(): void {
     this.#stop(ABORTED)
   }

@@ -1,4 +1,4 @@
-// A provider's WebSocket closes, with each code and at each moment. Uses real sockets and a provider that
+// Closes a provider's WebSocket with every close code and at every stage. Uses real sockets and a provider that
 // closes on purpose. In every case, each request that the provider received is on record exactly once.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'

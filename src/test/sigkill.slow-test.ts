@@ -1,5 +1,5 @@
 // LIFE-01, LOG-07: kills with each durability of a single gateway, while another program sometimes locks the
-// database. `WAYBILL_KILLS=40` increases their number. `../fleet/sigkill.slow-test.ts` tests `shared`.
+// database. `WAYBILL_KILLS=40` runs 40 kills. `../fleet/sigkill.slow-test.ts` tests `shared`.
 import { test } from 'node:test'
 import { killUnderLoad } from './test-sigkill.ts'
 
