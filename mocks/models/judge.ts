@@ -37,23 +37,36 @@ const UNKNOWN_MODEL: Readonly<Record<string, (model: string) => string>> = {
   openai: (model) => `The model \`${model}\` does not exist or you do not have access to it.`,
   gemini: (model) =>
     `models/${model} is not found for API version v1beta, or is not supported for generateContent. Call ListModels to see the list of available models and their supported methods.`,
+  cohere: (model) =>
+    `model '${model}' not found, make sure the correct model ID was used and that you have access to the model.`,
+  jina: (model) => `Model ${model} not found`,
 }
 
-/** Creates the judge. Recorded models and scenarios count as known. `table` is called for each request. */
+/**
+ * Creates the judge. Recorded models and scenarios count as known; at an endpoint without a conversation, only the
+ * models recorded there. `table` is called for each request.
+ */
 export function createModelJudge(recordings: readonly Recording[], table: () => FactTable): ModelJudge {
-  const recorded = recordings.flatMap(({ request: { model } }) => (typeof model === 'string' ? [model] : []))
+  const recorded = recordings.flatMap(({ endpoint, request: { model } }) =>
+    typeof model === 'string' ? [{ endpoint, model }] : [],
+  )
+  const namedFor = ({ speech, name }: Endpoint, { models }: FactTable): Set<string> => {
+    const named = speech ? [...recorded, ...models] : recorded.filter(({ endpoint }) => endpoint === name)
+    return new Set(named.map(({ model }) => model))
+  }
   return (provider, endpoint, { model, body, headers, names = [] }) => {
     if (!endpoint || model === null || scenarioIn(model) !== null) return null
     const facts = table()
     const unknown = UNKNOWN_MODEL[provider.name]
-    const isKnown = () => isNamed(new Set([...recorded, ...facts.models.map((each) => each.model)]), model)
-    if (unknown && endpoint.speech && !isKnown())
+    const known = facts.of([...names, provider.name], model, null)
+    const isServed = () =>
+      known.endpoints?.includes(endpoint.name) ?? isNamed(namedFor(endpoint, facts), model)
+    if (unknown && hasListedModels(provider, endpoint, facts) && !isServed())
       return {
         problem: `unknown model: ${model}`,
         refused: provider.refusal('unknown_model', unknown(model), 'model'),
         isUnknown: true,
       }
-    const known = facts.of([...names, provider.name], model, null)
     const found = modelProblem(endpoint.name, model, body, known, headers)
     return (
       found && {
@@ -64,3 +77,10 @@ export function createModelJudge(recordings: readonly Recording[], table: () => 
     )
   }
 }
+
+/** Returns true if all models of an endpoint are known: each with a conversation, and those that facts name. */
+const hasListedModels = ({ name }: MockProvider, endpoint: Endpoint, { models, of }: FactTable): boolean =>
+  endpoint.speech !== null ||
+  models.some(
+    ({ provider, model }) => provider === name && of(name, model, null).endpoints?.includes(endpoint.name),
+  )

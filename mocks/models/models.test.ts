@@ -9,7 +9,19 @@ import { mockFor } from '../server/test-mock.ts'
 import { createModelJudge } from './judge.ts'
 import { type Row, TABLE } from './test-table.ts'
 
-const messageOf = (body: any): string => body.error?.message ?? body.error ?? ''
+const messageOf = (body: any): string =>
+  body.error?.message ?? body.error ?? body.message ?? body.detail ?? ''
+
+const takesForm = (provider: string, endpoint: string): boolean =>
+  providers
+    .find(({ name }) => name === provider)!
+    .endpoints.some((each) => each.name === endpoint && each.takesForm)
+
+function formOf(fields: Row['body']): FormData {
+  const form = new FormData()
+  for (const [name, value] of Object.entries(fields)) form.append(name, value)
+  return form
+}
 
 test('the mocks accept or refuse each request as the table says', async (t) => {
   assert.ok(TABLE.length >= 120, `${TABLE.length} rows`)
@@ -23,12 +35,12 @@ test('the mocks accept or refuse each request as the table says', async (t) => {
       method: 'POST',
       headers: {
         ...(headers as Record<string, string>),
-        'content-type': 'application/json',
+        ...(!takesForm(provider, endpoint) && { 'content-type': 'application/json' }),
         'anthropic-version': '2023-06-01',
         'x-goog-api-key': mock.key(provider),
         ...(provider !== 'gemini' && { authorization: `Bearer ${mock.key(provider)}` }),
       },
-      body: JSON.stringify(body),
+      body: takesForm(provider, endpoint) ? formOf(body) : JSON.stringify(body),
     })
     const text = await response.text()
     const row = `${model} ${JSON.stringify(body).slice(0, 200)}: ${text.slice(0, 200)}`

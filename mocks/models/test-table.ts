@@ -485,6 +485,55 @@ const OTHERS = [
   ]),
 ]
 
+const NOT_THERE = 'does not exist or you do not have access to it.'
+const TRANSCRIBERS = 'gpt-4o-transcribe gpt-4o-mini-transcribe gpt-4o-transcribe-diarize'
+const PAINTERS = 'gpt-image-1 gpt-image-1-mini gpt-image-1.5 gpt-image-2 chatgpt-image-latest dall-e-3'
+const SOUND = { file: new Blob(['RIFF']) }
+const PICTURE = { image: new Blob(['png']) }
+
+/** Makes the rows of an endpoint without a conversation: the models that it serves, and some that it does not. */
+const served = (endpoint: string, models: string, others: string, body: Fields): Row[] =>
+  rows('openai', endpoint, (fields) => ({ ...body, ...fields }), [
+    [models, {}, null, 'O'],
+    [`${others} gpt-6-luna model-of-nobody`, {}, NOT_THERE, 'O', 404],
+  ])
+
+/** Endpoints without a conversation. */
+const WITHOUT_CONVERSATION: readonly Row[] = [
+  ...served('audio/speech', 'tts-1 tts-1-hd gpt-4o-mini-tts gpt-4o-mini-tts-2025-12-15', 'whisper-1', {
+    ...{ input: 'hi', voice: 'alloy' },
+  }),
+  ...served('audio/transcriptions', `whisper-1 ${TRANSCRIBERS}`, 'tts-1', SOUND),
+  ...served('audio/translations', 'whisper-1', TRANSCRIBERS, SOUND),
+  ...served('images/generations', `dall-e-2 ${PAINTERS}`, 'tts-1', { prompt: 'blue' }),
+  ...served('images/edits', `dall-e-2 ${PAINTERS}`, 'tts-1', { prompt: 'blue', ...PICTURE }),
+  ...served('images/variations', 'dall-e-2', PAINTERS, PICTURE),
+  ...served(
+    'moderations',
+    'omni-moderation-latest omni-moderation-2024-09-26 text-moderation-latest text-moderation-stable',
+    'tts-1',
+    { input: 'hi' },
+  ),
+  ...served('completions', 'gpt-3.5-turbo-instruct davinci-002 babbage-002', 'tts-1', { prompt: 'It' }),
+  ...rows('openai', 'chat/completions', (fields) => ({ messages: ASKED, ...fields }), [
+    ['tts-1 gpt-3.5-turbo-instruct', {}, NOT_THERE, 'O', 404],
+  ]),
+  ...rows('cohere', 'rerank', (fields) => ({ query: 'q', documents: ['a'], ...fields }), [
+    [
+      'rerank-v4.0-pro rerank-v4.0-fast rerank-v3.5 rerank-english-v3.0 rerank-multilingual-v3.0',
+      ...([{}, null, 'X'] as const),
+    ],
+    ['jina-reranker-v3', {}, "model 'jina-reranker-v3' not found", 'X', 404],
+  ]),
+  ...rows('jina', 'rerank', (fields) => ({ query: 'q', documents: ['a'], ...fields }), [
+    [
+      'jina-reranker-v3 jina-reranker-m0 jina-reranker-v2-base-multilingual jina-reranker-v1-base-en jina-reranker-v1-turbo-en jina-reranker-v1-tiny-en jina-colbert-v2',
+      ...([{}, null, 'X'] as const),
+    ],
+    ['rerank-v3.5', {}, 'rerank-v3.5 not found', 'X', 422],
+  ]),
+]
+
 /** All rows; each is a request to one model. */
 export const TABLE: readonly Row[] = [
   ...MESSAGES,
@@ -494,4 +543,5 @@ export const TABLE: readonly Row[] = [
   ...RESPONSES,
   ...GEMINI,
   ...OTHERS,
+  ...WITHOUT_CONVERSATION,
 ]

@@ -16,9 +16,10 @@ const MP3_FRAME = Buffer.concat([Buffer.from([0xff, 0xfb, 0x10, 0xc4]), Buffer.a
 /** Frames in a tenth of a second. */
 const MP3_FRAMES = 4
 
-/** Adapts a WAV of silence; returns null for formats in which silence cannot be generated. */
+/** Adapts a WAV of silence, but no events; returns null for formats in which silence cannot be generated. */
 export const fitSpeech: Fit = (answer, request) => {
   if (!(answer instanceof Uint8Array) || !isObject(request)) return null
+  if (request.stream_format === 'sse') return { body: answer, madeUp: [] }
   const format = request.response_format ?? 'mp3' // as OpenAI does
   if (format === 'wav') return { body: answer, madeUp: [] }
   if (format === 'pcm') return { body: answer.subarray(WAV_HEAD_BYTES), type: 'audio/pcm', madeUp: [] }

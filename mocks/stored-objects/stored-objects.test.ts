@@ -230,7 +230,8 @@ test('interception in this process answers files and forms', async () => {
     const file = await batchFile('{}')
     const { id } = await client.files.create({ file, purpose: 'batch' })
     assert.equal(await (await client.files.content(id)).text(), '{}')
-    assert.equal((await client.audio.transcriptions.create({ model: 'm', file })).text, 'Silence.')
+    assert.equal((await client.audio.transcriptions.create({ model: 'whisper-1', file })).text, 'Silence.')
+    await assert.rejects(client.audio.transcriptions.create({ model: 'm', file }), OpenAI.NotFoundError)
     await client.files.delete(id)
     await assert.rejects(client.files.retrieve(id), OpenAI.NotFoundError)
   } finally {

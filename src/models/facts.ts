@@ -13,6 +13,9 @@ const effort = z.enum(EFFORTS)
 
 /** Facts about a model. A missing fact is unknown; it refuses nothing and changes nothing. */
 const FACTS = {
+  endpoints: z
+    .array(z.string().min(1))
+    .describe('The endpoints that serve it, if these are not conversations: `audio/speech`, `rerank`.'),
   context: tokens.describe('The longest input that it accepts, in tokens.'),
   output: tokens.describe('The largest output limit that a request may have, in tokens.'),
   thinking: z

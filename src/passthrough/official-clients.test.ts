@@ -1,69 +1,25 @@
-// The official clients of OpenAI, Anthropic and Google at relayed endpoints, through a gateway to the mocks.
-// Each endpoint has a call, a stream (if any), an error and an abort.
+// The official clients of OpenAI, Anthropic, Google and Cohere at relayed endpoints, through a gateway to the mocks.
+// Each endpoint has a call and a stream (if any); errors and aborts at each are in official-failures.slow-test.ts.
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
-import { type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { test } from 'node:test'
 import Anthropic, { toFile as anthropicFile } from '@anthropic-ai/sdk'
 import { GoogleGenAI } from '@google/genai'
+import { CohereClient, CohereError } from 'cohere-ai'
 import OpenAI, { toFile } from 'openai'
-import { createMockProviders } from '../../mocks/server/create.ts'
-import { type TestGateway, testGateway } from '../test/test-gateway.ts'
-
-const KEY = 'wb-key-of-the-test'
-
-const PROVIDERS = {
-  openai: 'openai',
-  anthropic: 'messages',
-  gemini: 'gemini',
-  cohere: 'openai',
-  jina: 'openai',
-}
-
-/** An answer that waits until the client has disconnected. */
-const HELD = { events: [{ gate: 'never' }] }
-
-async function start(t: TestContext) {
-  const mock = await createMockProviders()
-  t.after(() => mock.close())
-  const digest = createHash('sha256').update(KEY).digest('hex')
-  const names = Object.entries(PROVIDERS)
-  const gateway = await testGateway(t, {
-    providers: {},
-    env: Object.fromEntries(names.map(([name]) => [`${name}_key`, mock.key(name)])),
-    config: `${names
-      .map(([name, dialect]) => {
-        const base = name === 'anthropic' ? `${mock.url}/anthropic` : mock.baseUrl(name)
-        return `  ${name}: { dialect: ${dialect}, base_url: "${base}", key: $${name}_key }`
-      })
-      .join('\n')}
-passthrough: [audio, moderations, rerank, completions, image-edits, files, batches]
-passthrough_providers: { rerank: [jina] }
-keys: [ { name: team, digest: "sha256:${digest}" } ]`,
-  })
-  return { gateway, mock }
-}
-
-/** Returns the recorded calls of the key, oldest first. */
-const recorded = async (gateway: TestGateway): Promise<string[]> => {
-  const headers = { authorization: `Bearer ${KEY}` }
-  const read = async () => (await gateway.get('/api/usage/request-logs?limit=100', { headers })).json
-  let json = await read()
-  for (let tries = 0; json.data.some(({ state }: any) => state === 'routed') && tries < 100; tries++) {
-    await sleep(20)
-    json = await read()
-  }
-  return json.data.map(({ method, endpoint, state }: any) => `${method} ${endpoint} ${state}`).reverse()
-}
+import { CLIENT_KEY, HELD, recordedCalls, startForClients } from './test-clients.ts'
 
 test("OpenAI's client: audio, pictures, moderations and completions", async (t) => {
-  const { gateway, mock } = await start(t)
-  const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: KEY, maxRetries: 0 })
+  const { gateway, mock } = await startForClients(t)
+  const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: CLIENT_KEY, maxRetries: 0 })
   const speech = await client.audio.speech.create({
     ...{ model: 'openai/tts-1', voice: 'alloy', input: 'hi', response_format: 'wav' },
   })
   assert.equal(speech.headers.get('content-type'), 'audio/wav')
   assert.equal(Buffer.from(await speech.arrayBuffer()).length, 1644, 'a tenth of a second')
+  const spoken = await client.audio.speech.create({
+    ...{ model: 'tts-1', voice: 'alloy', input: 'hi', stream_format: 'sse' },
+  })
+  assert.match(await spoken.text(), /^data: \{"type":"speech.audio.delta".*"speech.audio.done"/s)
   const file = await toFile(Buffer.from('RIFF'), 'a.wav')
   const { transcriptions, translations } = client.audio
   assert.equal((await transcriptions.create({ model: 'whisper-1', file })).text, 'Silence.')
@@ -90,6 +46,10 @@ test("OpenAI's client: audio, pictures, moderations and completions", async (t) 
     client.audio.speech.create({ model: 'openai/tts-1', voice: 'alloy', input: '' }),
     (error: any) => error instanceof OpenAI.BadRequestError && error.param === 'input',
   )
+  await assert.rejects(
+    client.audio.speech.create({ model: 'openai/whisper-1', voice: 'alloy', input: 'hi' }),
+    (error: any) => error instanceof OpenAI.NotFoundError && error.code === 'model_not_found',
+  )
   mock.answer(HELD)
   const gone = new AbortController()
   setTimeout(() => gone.abort(), 200)
@@ -97,7 +57,8 @@ test("OpenAI's client: audio, pictures, moderations and completions", async (t) 
     client.moderations.create({ input: 'hi' }, { signal: gone.signal }),
     OpenAI.APIUserAbortError,
   )
-  assert.deepEqual(await recorded(gateway), [
+  assert.deepEqual(await recordedCalls(gateway), [
+    'POST /v1/audio/speech completed',
     'POST /v1/audio/speech completed',
     'POST /v1/audio/transcriptions completed',
     'POST /v1/audio/translations completed',
@@ -108,13 +69,14 @@ test("OpenAI's client: audio, pictures, moderations and completions", async (t) 
     'POST /v1/completions completed',
     'POST /v1/completions completed',
     'POST /v1/audio/speech failed',
+    'POST /v1/audio/speech failed',
     'POST /v1/moderations aborted',
   ])
 })
 
 test("OpenAI's client: a file and a batch, to its end", async (t) => {
-  const { gateway } = await start(t)
-  const { files, batches } = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: KEY, maxRetries: 0 })
+  const { gateway } = await startForClients(t)
+  const { files, batches } = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: CLIENT_KEY, maxRetries: 0 })
   const body = { model: 'gpt-6-luna', messages: [{ role: 'user', content: 'hi' }] }
   const line = { custom_id: 'a', method: 'POST', url: '/v1/chat/completions', body }
   const file = await toFile(Buffer.from(JSON.stringify(line)), 'a.jsonl')
@@ -140,13 +102,13 @@ test("OpenAI's client: a file and a batch, to its end", async (t) => {
   await assert.rejects(batches.cancel(batch.id), OpenAI.BadRequestError)
   assert.equal((await files.delete(id)).deleted, true)
   await assert.rejects(files.retrieve('file-of-somebody'), OpenAI.NotFoundError)
-  const calls = await recorded(gateway)
+  const calls = await recordedCalls(gateway)
   assert.ok(calls.includes('POST /v1/batches completed'), 'it is priced by its usage')
 })
 
 test("Anthropic's client: files and batches, whose results do not bypass the gateway", async (t) => {
-  const { gateway, mock } = await start(t)
-  const client = new Anthropic({ baseURL: gateway.url, apiKey: KEY, maxRetries: 0 })
+  const { gateway, mock } = await startForClients(t)
+  const client = new Anthropic({ baseURL: gateway.url, apiKey: CLIENT_KEY, maxRetries: 0 })
   const { id } = await client.beta.files.upload({
     file: await anthropicFile(Buffer.from('abc'), 'a.txt', { type: 'text/plain' }),
   })
@@ -175,14 +137,14 @@ test("Anthropic's client: files and batches, whose results do not bypass the gat
     batches.create({ requests: [{ custom_id: 'a', params }] }, { signal: gone.signal }),
     Anthropic.APIUserAbortError,
   )
-  const calls = await recorded(gateway)
+  const calls = await recordedCalls(gateway)
   assert.ok(calls.includes('POST /v1/messages/batches completed'), 'the batch is priced by its results')
   assert.deepEqual(calls.slice(-2), ['POST /v1/messages/batches failed', 'POST /v1/messages/batches aborted'])
 })
 
 test("Google's client: an upload in parts, and what follows", async (t) => {
-  const { gateway, mock } = await start(t)
-  const { files } = new GoogleGenAI({ apiKey: KEY, httpOptions: { baseUrl: gateway.url } })
+  const { gateway, mock } = await startForClients(t)
+  const { files } = new GoogleGenAI({ apiKey: CLIENT_KEY, httpOptions: { baseUrl: gateway.url } })
   const large = 9 * 2 ** 20 // the client sends 8 MiB in one piece
   const file = await files.upload({
     ...{ file: new Blob([new Uint8Array(large)]), config: { mimeType: 'text/plain' } },
@@ -200,7 +162,7 @@ test("Google's client: an upload in parts, and what follows", async (t) => {
   await assert.rejects(files.get({ name, config: { abortSignal: gone.signal } }), /abort/i)
   await files.delete({ name })
   await assert.rejects(files.get({ name: 'files/ofsomebody' }), /404|NOT_FOUND|No such object/)
-  assert.deepEqual(await recorded(gateway), [
+  assert.deepEqual(await recordedCalls(gateway), [
     'POST /upload/v1/files completed',
     'POST /upload/v1beta/files completed',
     'POST /upload/v1beta/files completed',
@@ -212,18 +174,36 @@ test("Google's client: an upload in parts, and what follows", async (t) => {
 })
 
 test('ranks documents in the formats of Cohere and Jina', async (t) => {
-  const { gateway, mock } = await start(t)
+  const { gateway, mock } = await startForClients(t)
   const rerank = async (path: string, model: string, more = {}) => {
     const { status, json } = await gateway.get(path, {
       method: 'POST',
-      headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
+      headers: { authorization: `Bearer ${CLIENT_KEY}`, 'content-type': 'application/json' },
       body: JSON.stringify({ model, query: 'q', documents: ['a', 'b', 'c'], ...more }),
     })
     return { status, json, at: mock.entries().at(-1)! }
   }
-  const cohere = await rerank('/v2/rerank', 'cohere/rerank-v3.5')
-  assert.deepEqual([cohere.status, cohere.json.results.length, cohere.at.path], [200, 3, '/cohere/v2/rerank'])
-  assert.deepEqual(cohere.json.meta.billed_units, { search_units: 1 })
+  const client = new CohereClient({ token: CLIENT_KEY, environment: gateway.url, maxRetries: 0 })
+  const ask = { model: 'cohere/rerank-v3.5', query: 'q', documents: ['a', 'b', 'c'] }
+  for (const answer of [
+    await client.v2.rerank(ask),
+    await client.rerank({ ...ask, returnDocuments: true }),
+  ]) {
+    assert.equal(answer.results.length, 3)
+    assert.equal(answer.meta?.billedUnits?.searchUnits, 1)
+  }
+  assert.deepEqual(
+    mock.entries().map(({ path, problems }) => [path, problems]),
+    [
+      ['/cohere/v2/rerank', []],
+      ['/cohere/v2/rerank', []],
+    ],
+  )
+  await assert.rejects(
+    client.v2.rerank({ ...ask, model: 'cohere/rerank-of-nobody' }),
+    (error: any) =>
+      error instanceof CohereError && error.statusCode === 404 && /not found/.test(error.message),
+  )
   const jina = await rerank('/v1/rerank', 'jina-reranker-v2-base-multilingual', { return_documents: true })
   assert.deepEqual([jina.status, jina.at.path, jina.at.problems], [200, '/jina/v1/rerank', []])
   assert.ok(jina.json.results.every((each: any) => ['a', 'b', 'c'][each.index] === each.document.text))
