@@ -6,8 +6,9 @@ import { type Account, accountName, periodsOf } from '../core/period.ts'
 import type { Log } from '../core/process-log.ts'
 import { type Reads, readsThrough } from '../store/reads.ts'
 import { refusedEnd } from '../store/refused-end.ts'
-import type { SharedConversation, SharedLogOptions, SharedReads } from '../store/shared-log.ts'
+import type { LateWrite, SharedConversation, SharedLogOptions, SharedReads } from '../store/shared-log.ts'
 import type { Journal, Spent, Store } from '../store/store.ts'
+import type { Write } from '../store/writes.ts'
 import { digestOf, locationDigest } from './identity.ts'
 import { createLeases, type LeaseDeps, type Leases } from './leases.ts'
 import type { Standing } from './protocol.ts'
@@ -54,6 +55,8 @@ export interface Fleet {
   /** Returns the spending that the other instances have reported. */
   spentElsewhere(account: Account): Spent
   readonly rates: FleetRates
+  /** Sets the function that takes what other instances leave about calls of this one. */
+  take(apply: (write: LateWrite) => Promise<void>): void
   /** Reports a reloaded configuration. */
   configured(config: object): void
   close(): Promise<void>
@@ -77,6 +80,8 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
   let standing: Standing | null = null
   let elsewhere: ReadonlyMap<string, Spent> = new Map()
   let lastLive = 1
+  let apply: ((write: LateWrite) => Promise<void>) | null = null
+  let taken: readonly string[] = []
   const spool = createSpool(options.spool)
 
   const link = startLink(options, () => digest)
@@ -97,7 +102,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
     const seen = spool.looking()
     const [cooled, conversations] = [options.failedTargets(), options.conversations.takeChanged()]
     const told = await thread
-      .ask('pulse', { config: digest, cooled, conversations, back: leases.beat(), periods }, READ_MS)
+      .ask('pulse', { config: digest, cooled, conversations, taken, back: leases.beat(), periods }, READ_MS)
       .catch(() => null)
     standing = told
     if (told) seen(told)
@@ -108,6 +113,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
     elsewhere = new Map(told.pulse.spentElsewhere.map((each) => [accountName(each), each]))
     lastLive = told.pulse.live.length
     warnOfOthers(told.pulse.live, digest)
+    taken = apply ? await takeAll(told.pulse.left, apply) : []
   }
 
   const refusal = (): string | null => {
@@ -142,6 +148,9 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
     spentElsewhere: (account) =>
       elsewhere.get(accountName(account)) ?? { usd: 0, estimatedUsd: 0, unknownAttempts: 0 },
     rates: createFleetRates((request) => thread.ask('rate', request, RATE_MS), options.rateFallback, live),
+    take(function_) {
+      apply = function_
+    },
     configured(config) {
       digest = digestOf(config)
     },
@@ -151,6 +160,24 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
     },
   }
 }
+
+/** Applies what others have left; returns the calls about which all is written. What fails comes again. */
+async function takeAll(
+  left: readonly LateWrite[],
+  apply: (write: LateWrite) => Promise<void>,
+): Promise<readonly string[]> {
+  const ids = [...new Set(left.map(({ id }) => id))]
+  const all = ids.map(async (id) => {
+    for (const write of left.filter((each) => each.id === id)) await apply(write)
+    return id
+  })
+  return (await Promise.allSettled(all)).flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
+}
+
+/** Returns true for a write about a batch that was made earlier, perhaps by another instance. */
+const isLate = (write: Write): write is LateWrite =>
+  (write.kind === 'close' && write.releases === true) ||
+  (write.kind === 'streaming' && write.objects !== undefined && !write.staysOpen)
 
 const keepShared = (thread: FleetThread): Store['kept'] => ({
   keep: async (row) => void (await thread.ask('keep', row, SHARED_MS)),
@@ -288,6 +315,10 @@ function writeThrough(
       })
     },
     async write(what) {
+      if (isLate(what) && !(await journal.calls.find(what.id))) {
+        await link.thread.ask('leave', what, SHARED_MS)
+        return
+      }
       await journal.write(what)
       if (what.kind === 'next' && shared) await share()
       // Clients may continue an answer at another gateway as soon as they have received it.

@@ -4,6 +4,7 @@ import type { KeptRow } from '../store/kept-rows.ts'
 import type {
   Beat,
   Identity,
+  LateWrite,
   LeaseRequest,
   Pulse,
   RateRequest,
@@ -49,6 +50,7 @@ export interface Asks {
   pulse: [PulseRequest, Standing]
   lease: [Omit<LeaseRequest, 'live'>, number | null]
   rate: [RateRequest, number | null]
+  leave: [LateWrite, null]
   keep: [KeptRow, null]
   drop: [{ readonly id: string; readonly keyName: string }, boolean]
   stop: [null, null]

@@ -137,6 +137,11 @@ const answers: { [Name in AskName]: (ask: Asks[Name][0]) => Promise<Asks[Name][1
     present()
     return log.consumeRate(ask)
   },
+  async leave(write) {
+    present()
+    await log.leave(write)
+    return null
+  },
   async keep(row) {
     present()
     await log.kept.keep(row)

@@ -98,6 +98,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const watched = watchWrites(reservations, observers, (error) =>
     log.error(errorFields(error, context().callContext.mask), 'a call could not be logged or counted'),
   )
+  fleet?.take(watched.write)
   const calls = fleet?.reads ?? store.calls
   const background = new BackgroundRuns({ write: watched.write, context: () => context().callContext })
   const runsHere = new RunsHere(inFleet?.instance ?? '')

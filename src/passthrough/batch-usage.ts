@@ -1,4 +1,4 @@
-// Usage and cost of a batch. OpenAI reports them in the batch itself, Anthropic in the lines of the results.
+// Usage and cost of a batch: from the batch itself if OpenAI reports them there, else from the lines of its results.
 // Each request of a batch is priced separately, because some prices depend on a request's length.
 import type { Target, Tokens } from '../core/call.ts'
 import { addCosts, type KnownCost } from '../core/record.ts'
@@ -28,12 +28,13 @@ export const priceOfOne =
 const FREE: BatchUsage = { model: null, tokens: null, cost: { usd: 0, missing: [] } }
 const UNKNOWN: BatchUsage = { model: null, tokens: null, cost: { usd: null, missing: ['usage'] } }
 
-/** Returns the usage that OpenAI reports for a batch; null while the batch is running. */
+/** Returns the usage that OpenAI reports for a batch; null while the batch is running, or if only its output has it. */
 export function usageOfBatch(json: Json, priceOne: PriceOne): BatchUsage | null {
   if (!/^(completed|failed|expired|cancelled)$/.test(textOf(json.status))) return null
   const requests = tokenCount(member(json.request_counts, 'completed'))
   const sum = isObject(json.usage) ? reportedTokens(json.usage) : null
-  if (!sum || !requests) return requests === 0 || json.status === 'failed' ? FREE : UNKNOWN
+  if (requests === 0 || json.status === 'failed') return FREE
+  if (!sum || !requests) return textOf(json.output_file_id) === '' ? UNKNOWN : null
   const tokens = inBatch(sum)
   const share = (count: number | null) => count && count / requests
   const { input, output, cached_input } = tokens
@@ -50,6 +51,8 @@ export class ResultLines {
   #cost: KnownCost = FREE.cost
   #line: Buffer[] = []
   #bytes = 0
+  /** Requests that were answered. */
+  answered = 0
 
   constructor(priceOne: PriceOne) {
     this.#priceOne = priceOne
@@ -89,23 +92,41 @@ export class ResultLines {
   }
 
   #count(line: string): void {
-    let message: unknown
+    let json: unknown
     try {
-      message = member(member(JSON.parse(line), 'result'), 'message')
+      json = JSON.parse(line)
     } catch {
       if (line.trim() !== '') this.#add(UNKNOWN.cost)
       return
     }
-    if (!isObject(message)) return // failed, cancelled or expired: not charged
-    if (!isObject(message.usage)) {
+    const answer = answerIn(json)
+    if (!answer) return // failed, cancelled or expired: not charged
+    this.answered++
+    const tokens = answer.tokens && inBatch(answer.tokens)
+    if (!tokens) {
       this.#add(UNKNOWN.cost)
       return
     }
-    const tokens = inBatch(messageTokens(usageOf(message.usage), message.stop_reason))
-    this.#model ??= textOf(message.model)
+    this.#model ??= answer.model
     this.#tokens = this.#tokens ? sumOf(this.#tokens, tokens) : tokens
-    this.#add(this.#priceOne(textOf(message.model), tokens))
+    this.#add(this.#priceOne(answer.model, tokens))
   }
+}
+
+/** Returns the model and the tokens in a line of results, of Anthropic's or of OpenAI's; null without an answer. */
+function answerIn(json: unknown): { readonly model: string; readonly tokens: Tokens | null } | null {
+  const message = member(member(json, 'result'), 'message')
+  if (isObject(message)) {
+    const { model, usage, stop_reason } = message
+    return {
+      model: textOf(model),
+      tokens: isObject(usage) ? messageTokens(usageOf(usage), stop_reason) : null,
+    }
+  }
+  const response = member(json, 'response')
+  const body = member(response, 'body')
+  if (member(response, 'status_code') !== 200 || !isObject(body)) return null
+  return { model: textOf(body.model), tokens: isObject(body.usage) ? reportedTokens(body.usage) : null }
 }
 
 const inBatch = (tokens: Tokens): Tokens => ({

@@ -32,7 +32,14 @@ import { priceOfOne, ResultLines } from './batch-usage.ts'
 import { reserve } from './budget.ts'
 import { type Broken, PassthroughExchange, type Receiver } from './exchange.ts'
 import { type Head, readHead } from './head.ts'
-import { isHeld, MAX_HELD_BYTES, ownUploadAddress, settleBatch, showAnswer } from './held-answer.ts'
+import {
+  isHeld,
+  MAX_HELD_BYTES,
+  openBatch,
+  ownUploadAddress,
+  settleBatch,
+  showAnswer,
+} from './held-answer.ts'
 import { objectName, reach, uploadIn, uploadName, withoutForeign } from './objects.ts'
 import type { Found, Operation } from './operations.ts'
 import {
@@ -88,6 +95,8 @@ export class PassthroughCall implements Receiver {
   /** Id after which the next page of a list begins. */
   #page: string | null = null
   #pages = 0
+  /** True if the answer has the results of a batch that is on record as open. */
+  #hasResults = false
   /** Reader for the passing results of a batch. */
   #lines: ResultLines | null = null
   /** The gateway's error for which the exchange was stopped. */
@@ -128,6 +137,10 @@ export class PassthroughCall implements Receiver {
     slot.complete()
     const head = readHead(this.#head, headers['content-type'])
     this.#maker = await this.#reachObjects(head)
+    this.#hasResults =
+      this.#maker !== null &&
+      /\/(results|content)$/.test(this.#operation.path) &&
+      (await openBatch(this.#maker, this.#context)) !== null
     this.#directed = this.#maker
       ? toKeeper(this.#maker, this.#operation, this.#context)
       : direct(this.#operation, head, this.#context)
@@ -290,7 +303,7 @@ export class PassthroughCall implements Receiver {
       return
     }
     this.#reader = new AnswerReader(headers['content-type'])
-    if (this.#maker && status === 200 && this.#operation.path.endsWith('/results'))
+    if (this.#maker && status === 200 && this.#hasResults)
       this.#lines = new ResultLines(priceOfOne(this.#maker, this.#context.price, this.#context.now()))
     this.#response.writeHead(status, { ...this.#headersFrom(headers), 'cache-control': 'no-store' })
     void this.#context.store.write({ kind: 'streaming', id: this.#call.id, ttftMs: this.#ttftMs })
@@ -327,7 +340,9 @@ export class PassthroughCall implements Receiver {
   async #finish(): Promise<void> {
     if (this.#error) return this.#answerError(Buffer.concat(this.#error))
     if (this.#held) return this.#answerHeld(Buffer.concat(this.#held))
-    if (this.#lines && this.#maker) await settleBatch(this.#maker, this.#lines.usage(), [], this.#context)
+    // A file of errors alone says nothing of what the other requests used.
+    if (this.#lines && (this.#lines.answered > 0 || this.#operation.owner === 'messages'))
+      await settleBatch(this.#maker!, this.#lines.usage(), this.#context)
     this.#response.end()
     this.#closeDelivered(this.#reader!.facts())
   }

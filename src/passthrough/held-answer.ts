@@ -4,6 +4,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { CallContext } from '../call/context.ts'
 import { timeOfId } from '../core/call.ts'
+import type { CallDetail } from '../core/record.ts'
 import { isObject, type Json, listOrEmpty, textOf } from '../dialects/json.ts'
 import type { Admitted } from '../http/endpoint.ts'
 import type { ObjectMaker } from '../store/reads.ts'
@@ -92,23 +93,44 @@ const originOf = ({ request: { headers } }: Admitted): string =>
 async function settleIfEnded(json: Json, maker: ObjectMaker, context: CallContext): Promise<void> {
   const usage = usageOfBatch(json, priceOfOne(maker, context.price, context.now()))
   const results = [json.output_file_id, json.error_file_id].map(textOf).filter(Boolean)
-  if (usage) await settleBatch(maker, usage, results, context)
+  const record = await openBatch(maker, context)
+  if (!record) return
+  await addObjects(record, results, context)
+  if (usage) await settleBatch(maker, usage, context)
 }
 
-/** Closes the record of a finished batch. `results`: files that the provider made for it. */
-export async function settleBatch(
-  { call_id: id, provider }: ObjectMaker,
-  { model, tokens, cost }: BatchUsage,
+/** Returns the record of a batch; null if it is closed, or if the call made something else. */
+export async function openBatch(
+  { call_id }: ObjectMaker,
+  { store }: Pick<CallContext, 'store'>,
+): Promise<CallDetail | null> {
+  const record = await store.calls.find(call_id)
+  return record?.completed_at === null && record.endpoint.endsWith('/batches') ? record : null
+}
+
+/** Puts the files that the provider made for a batch on record. */
+async function addObjects(
+  { id, ttft_ms: ttftMs, objects }: CallDetail,
   results: readonly string[],
-  { store, mask, now }: CallContext,
+  { store }: CallContext,
 ): Promise<void> {
-  const record = await store.calls.find(id)
-  if (!record || record.completed_at !== null) return
+  const all = [...new Set([...(objects ?? []), ...results])]
+  if (all.length > (objects ?? []).length)
+    await store.write({ kind: 'streaming', id, ttftMs: ttftMs ?? 0, objects: all })
+}
+
+/** Closes the record of a batch that has ended. */
+export async function settleBatch(
+  maker: ObjectMaker,
+  { model, tokens, cost }: BatchUsage,
+  context: CallContext,
+): Promise<void> {
+  const { store, mask, now } = context
+  const record = await openBatch(maker, context)
+  if (!record) return
   const at = now()
-  const { ttft_ms: ttftMs, fallbacks, tier, resolved_model } = record
-  const objects = [...(record.objects ?? []), ...results]
-  if (results.length > 0) await store.write({ kind: 'streaming', id, ttftMs: ttftMs ?? 0, objects })
-  const target = { provider, model: resolved_model, tier }
+  const { id, ttft_ms: ttftMs, fallbacks, tier, resolved_model } = record
+  const target = { provider: maker.provider, model: resolved_model, tier }
   await store.write({
     ...{ kind: 'close', id, at, target, fallbacks, requestsSent: record.attempts, releases: true },
     ended: {

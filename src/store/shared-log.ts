@@ -5,6 +5,7 @@ import type { KeptRowWrites } from './kept-rows.ts'
 import type { Reads } from './reads.ts'
 import type { Row } from './sql/columns.ts'
 import type { Spent } from './store.ts'
+import type { Write } from './writes.ts'
 
 export interface SharedLogOptions {
   /**
@@ -27,6 +28,9 @@ export interface Identity {
   readonly place: string
   readonly version: string
 }
+
+/** A write about a call that may be on record at another instance: the objects of a batch, and its end. */
+export type LateWrite = Extract<Write, { kind: 'streaming' | 'close' }>
 
 /** An instance, and the number of its start. */
 export interface Sender {
@@ -75,6 +79,8 @@ export interface Beat {
   readonly conversations: readonly SharedConversation[]
   /** Time of the last exchange by the clock of the shared log, ms since the epoch; null before the first. */
   readonly since: number | null
+  /** Calls about which this instance has taken what was left, since the last exchange. */
+  readonly taken: readonly string[]
   /** Unused money of a lease. Only one at a time, so that no two instances wait for each other. */
   readonly back: Amount | null
   /** Periods for which amounts are requested. */
@@ -98,6 +104,8 @@ export interface Pulse {
   readonly conversations: readonly SharedConversation[]
   /** Time of this exchange by the clock of the shared log, ms since the epoch. */
   readonly at: number
+  /** Writes about calls of this instance that others have left for it; new objects precede the end of a call. */
+  readonly left: readonly LateWrite[]
   /** Total amounts that this instance may spend. */
   readonly granted: readonly Amount[]
   /** Spending that the other instances have reported. */
@@ -180,6 +188,7 @@ export interface SharedLog {
   readonly kept: SharedKeptRows
   pulse(sender: Sender, beat: Beat): Promise<Pulse>
   /** Returns the total that the instance may spend in the month, US dollars; null if nothing is left. */
+  leave(write: LateWrite): Promise<void>
   takeLease(sender: Sender, request: LeaseRequest): Promise<number | null>
   /** Returns null if the call is within the limit, otherwise the time to wait, ms. */
   consumeRate(request: RateRequest): Promise<number | null>

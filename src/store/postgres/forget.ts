@@ -49,6 +49,7 @@ export async function forget(link: Link, { id, start }: KnownInstance, now: numb
     ) AS left_over WHERE b.key_name = left_over.key_name AND b.month = left_over.month;
     UPDATE waybill.leases AS l SET granted = least(l.granted, coalesce((SELECT usd FROM waybill.key_spending AS k
       WHERE k.key_name = l.key_name AND k.month = l.month AND k.instance = l.instance), 0)) WHERE instance = ${literal(id)};
+    DELETE FROM waybill.left_writes WHERE instance = ${literal(id)};
     DELETE FROM waybill.instances WHERE id = ${literal(id)};`)
   return ended
 }

@@ -1,6 +1,7 @@
 // The gateways that share the log: registration, liveness, and one exchange per second in one round trip. An
 // exchange sends and receives cooldowns, returns leases, and checks that the configurations are the same.
 import type { Amount, Beat, Identity, Pulse, Sender } from '../shared-log.ts'
+import { LEFT, TAKEN } from './left-writes.ts'
 import type { Link } from './link.ts'
 
 /** Time without a sign of life after which an instance counts as dead, s. */
@@ -47,7 +48,7 @@ export async function reportStop(link: Link, { instance, start }: Sender): Promi
 export async function pulse(
   link: Link,
   { instance, start }: Sender,
-  { config, backlog, cooled, conversations, since, back, periods }: Beat,
+  { config, backlog, cooled, conversations, since, taken, back, periods }: Beat,
 ): Promise<Pulse> {
   const [{ pulse }] = (await link.query<{ pulse: string }>(
     `WITH beat AS (
@@ -63,6 +64,7 @@ export async function pulse(
          FROM json_to_recordset(?::json) AS t(key text, place text, cached bigint, ms double precision) ORDER BY key
        ON CONFLICT (key) DO UPDATE SET place = excluded.place, cached = excluded.cached, until = excluded.until,
          changed_at = excluded.changed_at, instance = excluded.instance
+     ), taken AS (${TAKEN}
      ), lease AS (
        UPDATE waybill.leases SET granted = granted - ? WHERE key_name = ? AND month = ? AND instance = ? RETURNING 1
      ), budget AS (
@@ -79,6 +81,7 @@ export async function pulse(
          SELECT key, place, cached, extract(epoch FROM until - now()) * 1000 AS ms FROM waybill.conversations
            WHERE instance <> ? AND until > now() AND changed_at > to_timestamp(?::double precision / 1000) - interval '${LATE_S} s'
            ORDER BY changed_at DESC LIMIT ${MAX_CONVERSATIONS}) AS c), '[]'),
+       'left', coalesce(${LEFT}, '[]'),
        'granted', coalesce((SELECT json_agg(json_build_object('keyName', key_name, 'period', month, 'usd', granted))
          FROM waybill.leases WHERE instance = ? AND month = ANY(?)), '[]'),
        'spentElsewhere', coalesce((SELECT json_agg(json_build_object('keyName', key_name, 'period', month, 'usd', usd, 'estimatedUsd', estimated, 'unknownAttempts', unknown))
@@ -87,9 +90,10 @@ export async function pulse(
     [
       ...[config, backlog, instance, start, JSON.stringify(cooled)],
       ...[instance, JSON.stringify(conversations)],
+      ...[instance, taken],
       ...[back?.usd ?? 0, back?.keyName ?? '', back?.period ?? '', instance],
       ...[back?.usd ?? 0, back?.keyName ?? '', back?.period ?? ''],
-      ...[instance, since ?? 0, instance, periods, periods, instance],
+      ...[instance, since ?? 0, instance, instance, periods, periods, instance],
     ],
   )) as [{ pulse: string }]
   const told = JSON.parse(pulse) as Pulse

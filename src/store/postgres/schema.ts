@@ -189,6 +189,17 @@ const STEPS: readonly string[] = [
   );
   CREATE INDEX IF NOT EXISTS conversations_changed ON conversations (changed_at);
   `,
+
+  // 8: the ends of batches that another instance fetched than the one that made them. An older release leaves none.
+  `
+  CREATE TABLE IF NOT EXISTS left_writes (
+    call_id uuid NOT NULL,
+    kind text NOT NULL,
+    instance text NOT NULL,
+    write json NOT NULL,
+    PRIMARY KEY (call_id, kind)
+  );
+  `,
 ]
 
 /** Indexes are created with the columns, on the empty parent or on each partition in turn. */

@@ -6,6 +6,7 @@ import { forget, listInstances } from './forget.ts'
 import { pulse, register, reportStop } from './instances.ts'
 import { openSharedKeptReads, openSharedKeptTable } from './kept-rows.ts'
 import { takeLease } from './leases.ts'
+import { leave } from './left-writes.ts'
 import { openLink } from './link.ts'
 import { openRates } from './rates.ts'
 import { dropEmptySessions, dropOldDays, missingDays } from './retention.ts'
@@ -42,6 +43,7 @@ export function openSharedLog(options: SharedLogOptions, name = ''): SharedLog {
     register: (identity, config) => register(shipLink, identity, config),
     ship: (sender, unshipped) => ship(shipLink, sender, unshipped),
     pulse: (sender, beat) => pulse(pulseLink, sender, beat),
+    leave: (write) => leave(pulseLink, write),
     takeLease: (sender, request) => takeLease(pulseLink, sender, request),
     consumeRate: openRates(pulseLink),
     reportStop: (sender) => reportStop(shipLink, sender),
