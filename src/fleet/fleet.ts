@@ -6,7 +6,7 @@ import { type Account, accountName, periodsOf } from '../core/period.ts'
 import type { Log } from '../core/process-log.ts'
 import { type Reads, readsThrough } from '../store/reads.ts'
 import { refusedEnd } from '../store/refused-end.ts'
-import type { LateWrite, SharedConversation, SharedLogOptions, SharedReads } from '../store/shared-log.ts'
+import type { LateWrite, Pulse, SharedConversation, SharedLogOptions, SharedReads } from '../store/shared-log.ts'
 import type { Journal, Spent, Store } from '../store/store.ts'
 import type { Write } from '../store/writes.ts'
 import { digestOf, locationDigest } from './identity.ts'
@@ -80,8 +80,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
   let standing: Standing | null = null
   let elsewhere: ReadonlyMap<string, Spent> = new Map()
   let lastLive = 1
-  let apply: ((write: LateWrite) => Promise<void>) | null = null
-  let taken: readonly string[] = []
+  const inbox = createInbox()
   const spool = createSpool(options.spool)
 
   const link = startLink(options, () => digest)
@@ -101,19 +100,17 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
     const periods = [...new Set([...periodsOf(now(), null), ...leases.periods()])]
     const seen = spool.looking()
     const [cooled, conversations] = [options.failedTargets(), options.conversations.takeChanged()]
-    const told = await thread
-      .ask('pulse', { config: digest, cooled, conversations, taken, back: leases.beat(), periods }, READ_MS)
-      .catch(() => null)
+    const ask = { config: digest, cooled, conversations, taken: inbox.taken, back: leases.beat(), periods }
+    const told = await thread.ask('pulse', ask, READ_MS).catch(() => null)
     standing = told
     if (told) seen(told)
     if (!told?.pulse) return
-    for (const [target, ms] of Object.entries(told.pulse.cooling)) options.cool(target, ms)
-    options.conversations.apply(told.pulse.conversations)
+    followOthers(options, told.pulse)
     leases.heard(told.pulse.granted)
     elsewhere = new Map(told.pulse.spentElsewhere.map((each) => [accountName(each), each]))
     lastLive = told.pulse.live.length
     warnOfOthers(told.pulse.live, digest)
-    taken = apply ? await takeAll(told.pulse.left, apply) : []
+    await inbox.receive(told.pulse.left)
   }
 
   const refusal = (): string | null => {
@@ -145,12 +142,9 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
       return standing?.pulse?.live ?? []
     },
     leases,
-    spentElsewhere: (account) =>
-      elsewhere.get(accountName(account)) ?? { usd: 0, estimatedUsd: 0, unknownAttempts: 0 },
+    spentElsewhere: (account) => elsewhere.get(accountName(account)) ?? NOTHING_SPENT,
     rates: createFleetRates((request) => thread.ask('rate', request, RATE_MS), options.rateFallback, live),
-    take(function_) {
-      apply = function_
-    },
+    take: inbox.take,
     configured(config) {
       digest = digestOf(config)
     },
@@ -161,17 +155,37 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
   }
 }
 
-/** Applies what others have left; returns the calls about which all is written. What fails comes again. */
-async function takeAll(
-  left: readonly LateWrite[],
-  apply: (write: LateWrite) => Promise<void>,
-): Promise<readonly string[]> {
-  const ids = [...new Set(left.map(({ id }) => id))]
-  const all = ids.map(async (id) => {
-    for (const write of left.filter((each) => each.id === id)) await apply(write)
-    return id
-  })
-  return (await Promise.allSettled(all)).flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
+const NOTHING_SPENT: Spent = { usd: 0, estimatedUsd: 0, unknownAttempts: 0 }
+
+/** Skips the targets that failed at other instances, and keeps conversations where these have them. */
+function followOthers({ cool, conversations }: FleetOptions, pulse: Pulse): void {
+  for (const [target, ms] of Object.entries(pulse.cooling)) cool(target, ms)
+  conversations.apply(pulse.conversations)
+}
+
+/** Makes the place where writes arrive that others have left; a write that fails arrives again. */
+function createInbox() {
+  let apply: ((write: LateWrite) => Promise<void>) | null = null
+  let taken: readonly string[] = []
+  return {
+    take(function_: (write: LateWrite) => Promise<void>) {
+      apply = function_
+    },
+    /** Calls about which everything was applied. */
+    get taken() {
+      return taken
+    },
+    async receive(left: readonly LateWrite[]): Promise<void> {
+      if (!apply) return
+      const ids: string[] = []
+      for (const [id, writes] of Map.groupBy(left, (each) => each.id))
+        try {
+          for (const write of writes) await apply(write)
+          ids.push(id)
+        } catch {}
+      taken = ids
+    },
+  }
 }
 
 /** Returns true for a write about a batch that was made earlier, perhaps by another instance. */

@@ -99,9 +99,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     log.error(errorFields(error, context().callContext.mask), 'a call could not be logged or counted'),
   )
   fleet?.take(watched.write)
-  const calls = fleet?.reads ?? store.calls
+  const [calls, runsHere] = [fleet?.reads ?? store.calls, new RunsHere(inFleet?.instance ?? '')]
   const background = new BackgroundRuns({ write: watched.write, context: () => context().callContext })
-  const runsHere = new RunsHere(inFleet?.instance ?? '')
   const responses = keepResponses(options, { keptChain: calls.keptChain, ...(fleet ?? store).kept }, now)
   const inForce: InForce = putInForce({
     ...{ options, dialects, random, log, slots, readSlots, webSockets },
