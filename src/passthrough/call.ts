@@ -215,7 +215,9 @@ export class PassthroughCall implements Receiver {
       const provider = this.#context.providers.get(target.provider)!
       this.#credential = null
       const { credential: caller = null } = this.#admitted.caller
-      this.#credential = await provider.credentials.take({ caller, session: null, tried: new Set() })
+      const { keyName, sessionId } = this.#call
+      const session = sessionId === null ? null : `${keyName} ${sessionId}`
+      this.#credential = await provider.credentials.take({ caller, session, tried: new Set() })
       const { owner, method } = this.#operation
       const headers = providerHeaders(this.#forwarded, this.#credential.key, owner)
       if (provider.trace && this.#context.tracing)

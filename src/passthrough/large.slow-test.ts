@@ -52,11 +52,12 @@ async function serve(
   origin: string,
   more = `providers: { one: { dialect: openai, base_url: "${origin}/v1", key: $KEY } }
 passthrough: [audio]`,
+  requestTimeout = '10m',
 ) {
   const file = join(directory, 'waybill.yaml')
   writeFileSync(
     file,
-    `server: { port: 0, request_timeout: 10m }
+    `server: { port: 0, request_timeout: ${requestTimeout} }
 data: ${join(directory, 'data')}
 ${more}`,
   )
@@ -182,6 +183,130 @@ passthrough: [batches]`,
   assert.ok(Math.abs(batch.cost_usd - 3.5) < 1e-6, `$${batch.cost_usd}`)
   // Measured: 70 MiB, also with four times as many lines. This is garbage from parsing and does not grow.
   assert.ok(most - before < 2 * MAX_MORE_MIB, `${(most - before).toFixed(0)} MiB more`)
+})
+
+test("a million requests in a batch of OpenAI's: upload, batch and output pass in bounded memory, and the output is priced", {
+  skip: process.platform !== 'linux' && 'memory is read from /proc',
+}, async (t) => {
+  const times = (line: object) => Buffer.from(`${JSON.stringify(line)}\n`.repeat(1_000))
+  const asked = times({
+    ...{ custom_id: 'a', method: 'POST', url: '/v1/chat/completions' },
+    body: { model: 'm', messages: [{ role: 'user', content: 'hi' }] },
+  })
+  const usage = { prompt_tokens: 3, completion_tokens: 2 }
+  const answered = times({ custom_id: 'a', response: { status_code: 200, body: { model: 'm', usage } } })
+  let received = 0
+  const server = createServer(async (request, response) => {
+    for await (const piece of request as AsyncIterable<Buffer>)
+      if (request.url === '/v1/files') received += piece.length
+    if (!request.url!.endsWith('/content')) {
+      response.writeHead(200, { 'content-type': 'application/json' })
+      const ended = { status: 'completed', request_counts: { completed: 1_000_000 }, output_file_id: 'file-out-1' }
+      const made = request.url === '/v1/files' ? { id: 'file-in-abcdef' } : { id: 'batch_abcdef', ...ended }
+      return response.end(JSON.stringify(made))
+    }
+    response.writeHead(200, { 'content-type': 'application/octet-stream' })
+    for (let sent = 0; sent < 1_000; sent++)
+      if (!response.write(answered)) await new Promise((go) => response.once('drain', go).once('close', go))
+    response.end()
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const key = 'wb-key-of-the-test'
+  const { url, child } = await serve(
+    t,
+    temporary(t),
+    '',
+    `providers: { one: { dialect: openai, base_url: "http://127.0.0.1:${(server.address() as AddressInfo).port}/v1", key: $KEY } }
+models: { one/m: { price: { input: 1, output: 2, service_tier: { batch: 0.5 } } } }
+passthrough: [files, batches]
+keys: [ { name: team, digest: "sha256:${createHash('sha256').update(key).digest('hex')}" } ]`,
+  )
+  const headers = { authorization: `Bearer ${key}` }
+  const began = performance.now()
+  let bytes = 0
+  const { before, most } = await memoryOf(child.pid!, async () => {
+    const head =
+      '--b\r\nContent-Disposition: form-data; name="purpose"\r\n\r\nbatch\r\n--b\r\nContent-Disposition: form-data; name="file"; filename="a.jsonl"\r\n\r\n'
+    async function* form() {
+      yield Buffer.from(head)
+      for (let n = 0; n < 1_000; n++) yield asked
+      yield Buffer.from('\r\n--b--\r\n')
+    }
+    const type = { 'content-type': 'multipart/form-data; boundary=b' }
+    const upload = { method: 'POST', headers: { ...headers, ...type }, body: form() as never, duplex: 'half' }
+    const file = (await (await fetch(`${url}/v1/files`, upload as RequestInit)).json()) as any
+    const body = JSON.stringify({ input_file_id: file.id, endpoint: '/v1/chat/completions' })
+    const batch = (await (await fetch(`${url}/v1/batches`, { method: 'POST', headers, body })).json()) as any
+    const ended = (await (await fetch(`${url}/v1/batches/${batch.id}`, { headers })).json()) as any
+    const output = await fetch(`${url}/v1/files/${ended.output_file_id}/content`, { headers })
+    for await (const piece of output.body!) bytes += piece.length
+  })
+  t.diagnostic(
+    `${before.toFixed(0)} MiB before, at most ${most.toFixed(0)} MiB; ${((performance.now() - began) / 1_000).toFixed(1)} s`,
+  )
+  assert.ok(received > asked.length * 1_000)
+  assert.equal(bytes, answered.length * 1_000)
+  const { data } = (await (await fetch(`${url}/api/usage/request-logs`, { headers })).json()) as any
+  const record = data.find(({ method, endpoint }: any) => method === 'POST' && endpoint === '/v1/batches')
+  assert.deepEqual(
+    [record.state, record.tokens.input, record.tokens.output],
+    ['completed', 3_000_000, 2_000_000],
+  )
+  assert.ok(Math.abs(record.cost_usd - 3.5) < 1e-6, `$${record.cost_usd}`)
+  assert.ok(most - before < 2 * MAX_MORE_MIB, `${(most - before).toFixed(0)} MiB more`)
+})
+
+test('a form without an end is cut at the time limit of a request, in bounded memory, and is on record', {
+  skip: process.platform !== 'linux' && 'memory is read from /proc',
+}, async (t) => {
+  const provider = await startProvider(t, 0)
+  const { url, child } = await serve(
+    t,
+    temporary(t),
+    provider.origin,
+    `providers: { one: { dialect: openai, base_url: "${provider.origin}/v1", key: $KEY } }
+passthrough: [audio]`,
+    '10s',
+  )
+  const began = performance.now()
+  const { before, most } = await memoryOf(child.pid!, async () => {
+    const sent = request(`${url}/v1/audio/transcriptions`, {
+      method: 'POST',
+      headers: { 'content-type': 'multipart/form-data; boundary=b', 'idempotency-key': 'endless' },
+    })
+    let isOver = false
+    const over = new Promise<void>((resolve) => {
+      const end = () => {
+        isOver = true
+        resolve()
+      }
+      sent.on('response', (response) => response.resume()).on('error', end).on('close', end)
+    })
+    sent.write('--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n')
+    while (!isOver) {
+      if (!sent.write(PIECE)) await Promise.race([once(sent, 'drain').catch(() => {}), over])
+      await sleep(1)
+    }
+    await over
+  })
+  const seconds = (performance.now() - began) / 1_000
+  t.diagnostic(
+    `${before.toFixed(0)} MiB before, at most ${most.toFixed(0)} MiB; cut after ${seconds.toFixed(1)} s and ${(provider.received() / MIB).toFixed(0)} MiB`,
+  )
+  assert.ok(provider.received() > 10 * MIB)
+  assert.ok(most - before < 2 * MAX_MORE_MIB, `${(most - before).toFixed(0)} MiB more`)
+  for (let tries = 0; ; tries++) {
+    const { data } = (await (await fetch(`${url}/api/usage/request-logs`)).json()) as any
+    if (data[0].completed_at === null && tries < 100) await sleep(50)
+    else {
+      assert.deepEqual([data.length, data[0].state, data[0].attempts], [1, 'aborted', 1])
+      return
+    }
+  }
 })
 
 test('a gigabyte up and a gigabyte down take less than 60 MiB more memory (PASS-02)', {
