@@ -32,6 +32,10 @@ test('a row bills each reported token exactly once', () => {
   }
 })
 
+test('no row reports 0 tokens, which a gateway may take for a count that is missing', () => {
+  for (const { row, usage } of rows) assert.ok(usage.input > 0 && usage.output > 0, row)
+})
+
 const PRICE = {
   ...{ input: 2, output: 10, cached_input: 0.2 },
   over: { tokens: 200_000, input: 4, output: 15 },

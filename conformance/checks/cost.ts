@@ -6,14 +6,14 @@ import { z } from 'zod'
 import { packageFile } from '../../src/shared/package-root.ts'
 import { TESTED_DIALECTS } from '../dialects/dialect.ts'
 import { amountIn, recordIn, refs, requestIdOf, servedBy, where } from '../dialects/lookup.ts'
-import { providerDialectOf } from '../dialects/registry.ts'
+import { providerDialectOf, readSent } from '../dialects/registry.ts'
 import type { Exchange } from '../evidence/evidence.ts'
 import { at } from '../evidence/reading.ts'
 import { recordExchange, step, stepText } from '../evidence/step.ts'
 import { absent, doubt, type Finding, finding, type Judging } from '../runner/check.ts'
 import type { CheckContext } from '../runner/context.ts'
 import type { ModelPrice, Target } from '../target/schema.ts'
-import { INCLUDE } from './use.ts'
+import { INCLUDE, usageIn } from './use.ts'
 
 const TOKENS = ['input', 'output', 'cached_input', 'cache_write', 'cache_write_1h'] as const
 const count = z.int().nonnegative()
@@ -81,12 +81,12 @@ export async function makeCalls(session: CheckContext, id: string): Promise<void
 const hasCost = (target: Target) => (record: unknown) =>
   !Number.isNaN(amountIn(at(record, target.observability.log!.fields.cost)))
 
-/** Compares the cost of each call with the bill of its row. */
+/** Compares the cost of each call with the bill of its row. Omits calls to which the question does not apply. */
 export function judgeCosts({ evidence, target }: Judging, id: string): Finding[] {
   const calls = call.in(evidence)
   if (calls.length === 0)
     return [absent(USAGES[id]![0]!.finding, 'The target file declares no price for any of these usages.')]
-  return calls.map((exchange) => {
+  const findings = calls.map((exchange) => {
     const asked = USAGES[id]!.find((each) => each.row === exchange.details.row)!
     const entry = servedBy(evidence, exchange)
     const reading = recordExchange(evidence, exchange)
@@ -100,6 +100,12 @@ export function judgeCosts({ evidence, target }: Judging, id: string): Finding[]
     const spoken = providerDialectOf(entry).name
     if (!(asked.dialects?.includes(spoken) ?? true))
       return absent(asked.finding, `${where(entry)} was called in ${spoken}, which has no word for it.`, see)
+    if (usageIn(readSent(entry)) === null)
+      return absent(
+        asked.finding,
+        `${where(entry)} reported no usage of "${stepText(exchange)}", for which the gateway did not ask.`,
+        see,
+      )
     const record = recordIn(target, reading, requestIdOf(target, exchange) ?? '')
     if (record === undefined)
       return doubt(asked.finding, `"${stepText(exchange)}" has no record, which is for LOG-01 to judge.`, see)
@@ -108,6 +114,8 @@ export function judgeCosts({ evidence, target }: Judging, id: string): Finding[]
       return absent(asked.finding, `The target file declares no such price of ${where(entry)}.`, see)
     return compare(target, exchange, asked, usd, record, see)
   })
+  const judged = findings.filter((each) => !each.absent)
+  return judged.length > 0 ? judged : findings
 }
 
 /** Relative error of a cost that floating-point numbers may cause. */

@@ -145,7 +145,11 @@ export const theOne = (log: NonNullable<Target['observability']['log']>, body: s
 /**
  * Returns the record in an exchange of `Session.record`: the answer itself, or its item with this request id.
  */
-export function recordIn(target: Target, exchange: Exchange | undefined, requestId: string): unknown {
+export function recordIn(
+  target: Target,
+  exchange: Pick<Exchange, 'status' | 'body'> | undefined,
+  requestId: string,
+): unknown {
   const { log } = target.observability
   if (!log || exchange?.status !== 200) return undefined
   if (log.one !== undefined) return theOne(log, exchange.body)

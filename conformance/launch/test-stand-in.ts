@@ -56,7 +56,7 @@ async function route(body: string): Promise<IncomingMessage | ReturnType<typeof 
 createServer(async (incoming, outgoing) => {
   const path = incoming.url!.replace(base_path, '')
   if (incoming.method !== 'POST') {
-    const status = path === ready.path ? ready.status : 200
+    const status = path === ready.path ? [ready.status].flat()[0]! : 200
     const data = [...models.logical, ...models.direct].map(({ id }) => ({ id, object: 'model' }))
     outgoing.writeHead(status, { 'content-type': 'application/json' })
     outgoing.end(JSON.stringify({ object: 'list', data }))

@@ -6,7 +6,7 @@ import type { LedgerEntry } from '../../mocks/ledger.ts'
 import { writeNonce } from '../../mocks/ledger.ts'
 import type { ScriptedAnswer } from '../../mocks/server/script.ts'
 import type { Dialect } from '../dialects/dialect.ts'
-import { idsIn, isRedirect, listRequest, nonceOf, requestIdOf, theOne } from '../dialects/lookup.ts'
+import { idsIn, isRedirect, listRequest, nonceOf, recordIn, requestIdOf, theOne } from '../dialects/lookup.ts'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'
 import {
   type ByteBudget,
@@ -337,11 +337,13 @@ export class CheckContext {
       one === undefined
         ? listRequest(observability.log)
         : { method: 'GET', path: one.replace('{id}', encodeURIComponent(id)), headers: {}, body: null }
-    // The search for the record has already used part of the time.
-    const began = this.#takesTurns && patience <= lag_ms ? exchange.end_at : clock()
+    // The search for the record has already taken time. Without a state, only time says that a record is final.
+    const isTimed = patience <= lag_ms || fields.state === undefined
+    const began = this.#takesTurns && isTimed ? exchange.end_at : clock()
     for (;;) {
       const reading = await this.#read(request)
-      const record = one === undefined ? undefined : theOne(observability.log, reading.body)
+      const { log } = observability
+      const record = one === undefined ? recordIn(this.target, reading, id) : theOne(log, reading.body)
       const state = at(record, fields.state)
       const isOver = [...completed, ...failed].includes(String(state))
       const final = isOver && whole(record)

@@ -148,6 +148,9 @@ function lineOf({ placeOf, offsetOf }: Source, problem: Problem): string {
   return `${placeOf(offsetOf(problem))} ${name === '' ? 'file' : name}: ${problem.message}`
 }
 
+/** Readiness check of a target that is known by its address only. It may have no model list. */
+const ANSWERS = { path: '/v1/models', status: [200, 404] }
+
 /** Returns the target for a bare URL on the command line: only its address and a model are known. */
 export const bareTarget = (
   url: string,
@@ -160,6 +163,7 @@ export const bareTarget = (
     key_env: options.keyEnv,
     mock_port: options.mockPort,
     providers: { openai: {} },
+    ready: ANSWERS,
     // Claims nothing about the provider's model, which the gateway chooses.
     models: { call: model },
     capabilities: { catalog: '/v1/models', read_paths: ['/v1/models'] },
@@ -175,6 +179,7 @@ export const bareServer = (
     name: new URL(url).host,
     start: { url: url.replace(/\/+$/, '').replace(/\/v1$/, '') },
     key_env: keyEnv,
+    ready: ANSWERS,
     providers: {},
     models: { call: model },
     dialects: {

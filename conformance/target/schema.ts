@@ -291,7 +291,10 @@ const fields = z.strictObject({
   ready: z
     .strictObject({
       path: z.string().describe('The path that is requested until it gives this status.'),
-      status: z.int().default(200).describe('The status of a ready gateway.'),
+      status: z
+        .union([z.int(), z.array(z.int()).min(1)])
+        .default(200)
+        .describe('The status of a ready gateway, or a list of them.'),
       timeout_ms: z.number().default(30_000).describe('Maximum time until the gateway is ready, ms.'),
       settle_ms: z.number().default(0).describe('Time to wait after the setup, if it takes effect late, ms.'),
     })

@@ -72,6 +72,9 @@ const COST_DELAY_MS = 300
 const isPriced = ({ created_at, latency_ms }: Json): boolean =>
   latency_ms !== null && Date.now() - Date.parse(created_at) - latency_ms > COST_DELAY_MS
 
+/** Cost of tokens that the gateway counted itself, US dollars. */
+const OWN_COUNT_USD = 6e-6
+
 const late = reads({
   list: (json) => ({ ...json, data: json.data.filter(isThere) }),
   one: (json) => (isThere(json) ? json : { error: { message: 'not yet' } }),
@@ -147,6 +150,14 @@ export const mustPass = {
       ...record,
       cost_usd: record.cost_usd === null ? null : Math.floor(record.cost_usd * 1e6) / 1e6,
     })),
+  },
+  'counts-what-is-reported-as-0': {
+    what: 'A provider that reports 0 tokens is taken for one that reports none: the gateway counts for itself.',
+    hooks: records((record) =>
+      record.cost_usd !== null && (record.tokens.input === 0 || record.tokens.output === 0)
+        ? { ...record, cost_usd: record.cost_usd + OWN_COUNT_USD }
+        : record,
+    ),
   },
   'costs-come-later': {
     what: 'A record is complete immediately except for its cost, which follows within the declared time.',
