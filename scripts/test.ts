@@ -10,7 +10,7 @@ import { pathToFileURL } from 'node:url'
 
 /** More processes than most machines have processors, because many tests wait; the slow ones wait more. */
 const KINDS: Readonly<Record<string, { end: string; filesPerProcess: number; processes: number }>> = {
-  quick: { end: '.test.ts', filesPerProcess: 12, processes: 4 },
+  quick: { end: '.test.ts', filesPerProcess: 1, processes: 4 },
   slow: { end: '.slow-test.ts', filesPerProcess: 1, processes: 5 },
 }
 const TEST_TIMEOUT_MS = 120_000
