@@ -6,7 +6,13 @@ import { type Account, accountName, periodsOf } from '../core/period.ts'
 import type { Log } from '../core/process-log.ts'
 import { type Reads, readsThrough } from '../store/reads.ts'
 import { refusedEnd } from '../store/refused-end.ts'
-import type { LateWrite, Pulse, SharedConversation, SharedLogOptions, SharedReads } from '../store/shared-log.ts'
+import type {
+  LateWrite,
+  Pulse,
+  SharedConversation,
+  SharedLogOptions,
+  SharedReads,
+} from '../store/shared-log.ts'
 import type { Journal, Spent, Store } from '../store/store.ts'
 import type { Write } from '../store/writes.ts'
 import { digestOf, locationDigest } from './identity.ts'

@@ -201,7 +201,11 @@ test("a million requests in a batch of OpenAI's: upload, batch and output pass i
       if (request.url === '/v1/files') received += piece.length
     if (!request.url!.endsWith('/content')) {
       response.writeHead(200, { 'content-type': 'application/json' })
-      const ended = { status: 'completed', request_counts: { completed: 1_000_000 }, output_file_id: 'file-out-1' }
+      const ended = {
+        status: 'completed',
+        request_counts: { completed: 1_000_000 },
+        output_file_id: 'file-out-1',
+      }
       const made = request.url === '/v1/files' ? { id: 'file-in-abcdef' } : { id: 'batch_abcdef', ...ended }
       return response.end(JSON.stringify(made))
     }
@@ -284,7 +288,10 @@ passthrough: [audio]`,
         isOver = true
         resolve()
       }
-      sent.on('response', (response) => response.resume()).on('error', end).on('close', end)
+      sent
+        .on('response', (response) => response.resume())
+        .on('error', end)
+        .on('close', end)
     })
     sent.write('--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n')
     while (!isOver) {
