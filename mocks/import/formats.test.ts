@@ -1,6 +1,5 @@
 // Tests every supported format in every variant that recorders write: a file is read completely, or refused
 // by name. Over 250 lines, because it contains a sample file of every format.
-// In a process of its own, because it measures memory.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'

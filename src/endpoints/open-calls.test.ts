@@ -1,6 +1,5 @@
 // Memory of an open call while its provider works. It holds the text that may have to be sent again, and
 // nothing twice.
-// In a process of its own, because it measures the heap.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
