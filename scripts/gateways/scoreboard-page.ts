@@ -25,7 +25,7 @@ type ShortVerdict = StoredRun['verdicts'][number]
 type ReadProofs = (name: string) => ReadonlyMap<string, Proof>
 
 /** Maximum characters of all excerpts together; with more failures, each excerpt is shorter. */
-const MAX_ALL_EXCERPTS = 300_000
+const MAX_ALL_EXCERPTS = 200_000
 const MAX_EXCERPT_LENGTH = 9_000
 /** Maximum characters of a body; the evidence has the rest. */
 const MAX_BODY_LENGTH = 500
