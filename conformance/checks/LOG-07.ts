@@ -11,13 +11,13 @@ import {
   requestsOf,
   where,
 } from '../dialects/lookup.ts'
-import { delta, scriptedFailure } from '../dialects/scripted.ts'
+import { scriptedFailure } from '../dialects/scripted.ts'
 import { at } from '../evidence/reading.ts'
 import { recordExchange, step } from '../evidence/step.ts'
 import { listed } from '../evidence/wording.ts'
 import { type Check, doubt, finding } from '../runner/check.ts'
 import type { ChatOptions } from '../runner/context.ts'
-import { leaveStream } from './log.ts'
+import { breakStream, leaveStream } from './log.ts'
 
 const steps = {
   call: step('call'),
@@ -37,13 +37,14 @@ export const nothingUnrecorded = {
     const failing: ChatOptions[] = [
       { script: [scriptedFailure(500), { scenario: 'plain' }] },
       { script: [scriptedFailure(500)] },
-      { stream: true, script: [{ events: [delta('one'), { end: 'cut' }] }] },
       { script: [{ scenario: '400' }] },
     ]
     for (const options of failing) {
       calls.push(await session.chat(steps.call, { model, ...options }))
       await session.wait(session.target.capabilities.cooldown_ms)
     }
+    calls.push((await breakStream(session, steps.call, { model, ending: { end: 'cut' } })).exchange)
+    await session.wait(session.target.capabilities.cooldown_ms)
     calls.push(await leaveStream(session, steps.call))
     await session.drain()
     for (const exchange of calls) await session.record(exchange)

@@ -1,9 +1,9 @@
 // ROUTE-08: After the response has started, nothing is retried.
 import type { ScriptStep } from '../../mocks/server/script.ts'
 import { refs, requestsOf } from '../dialects/lookup.ts'
-import { delta } from '../dialects/scripted.ts'
 import { step } from '../evidence/step.ts'
 import { type Check, finding } from '../runner/check.ts'
+import { breakStream } from './log.ts'
 
 const broken = step<{ how: string }>('the stream breaks')
 
@@ -19,13 +19,8 @@ export const nothingAfterCommit = {
       ['error event', { failure: 'synthetic' }],
     ]
     for (const [how, ending] of endings) {
-      // The provider fails after the client has the first event: before that, a gateway may still fall back.
-      const gate = session.nonce()
-      const script = [{ events: [delta('one'), { gate }, ending] }]
-      const call = await session.openChat(broken.with({ how }), { model, stream: true, script })
-      const started = await call.says('one')
-      await session.mock.release(gate)
-      await call.done
+      // Before the client has the first event, a gateway may still fall back.
+      const { started } = await breakStream(session, broken.with({ how }), { model, ending })
       if (!started)
         session.untestable(
           'the first event of a stream did not reach the client before the next one was there',

@@ -1,5 +1,6 @@
 // Parts that the LOG checks share.
 
+import type { ScriptStep } from '../../mocks/server/script.ts'
 import { listRequest } from '../dialects/lookup.ts'
 import { delta, END } from '../dialects/scripted.ts'
 import type { Exchange } from '../evidence/evidence.ts'
@@ -24,6 +25,23 @@ export async function leaveStream(session: CheckContext, step: Step): Promise<Ex
   for (let waited = 0; waited < NOTICE_TIMEOUT_MS && !(await noticed()); waited += 50) await session.wait(50)
   await session.mock.release(gate)
   return exchange
+}
+
+/**
+ * Makes a stream that the provider breaks off once the client has its first event: before that, a gateway may
+ * close the connection without an answer, and so without an id of the call.
+ */
+export async function breakStream(
+  session: CheckContext,
+  step: Step,
+  { ending, ...options }: ChatOptions & { readonly ending: ScriptStep },
+): Promise<{ exchange: Exchange; started: boolean }> {
+  const gate = session.nonce()
+  const script = [{ events: [delta('one'), { gate }, ending] }]
+  const call = await session.openChat(step, { ...options, stream: true, script })
+  const started = await call.says('one')
+  await session.mock.release(gate)
+  return { exchange: await call.done, started }
 }
 
 /**
