@@ -1,6 +1,7 @@
 // `waybill conform` and `waybill judge` as a user runs them: a process, two streams and an exit code.
 // Whatever a target does, the output ends in a sentence, never in a stack trace or a pass. Over 250 lines,
 // because all cases share the helpers that create targets and start the command.
+
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
@@ -10,6 +11,7 @@ import { after, before, describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { runCli, startCli } from '../test/test-cli.ts'
+import { until } from '../test/test-until.ts'
 
 const path = (from: string): string => fileURLToPath(new URL(from, import.meta.url))
 const TARGETS = path('../../conformance/targets')
@@ -246,8 +248,7 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
     const { code, stderr: err } = await ended
     assertSentence(err)
     assert.equal(code, 3)
-    for (let tries = 0; tries < 100 && isAlive(pid); tries++) await sleep(20)
-    assert.ok(!isAlive(pid))
+    await until('the gateway has ended', () => !isAlive(pid))
   })
 })
 

@@ -1,4 +1,5 @@
 // `waybill logs` as a user runs it: a child process beside a gateway that serves calls.
+
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
@@ -12,6 +13,7 @@ import { answer, chunk, DONE, fail } from '../../mocks/test-upstream.ts'
 import { cells } from '../terminal/width.ts'
 import { startCli } from '../test/test-cli.ts'
 import { ask, TWO_TARGETS, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
+import { until } from '../test/test-until.ts'
 import { createCallTable, type ShownCall } from './logs-table.ts'
 
 function logs(...args: string[]) {
@@ -78,16 +80,14 @@ test('--follow prints every call once, at its end, and Ctrl-C exits with 0', asy
       .split('\n')
       .filter(Boolean)
       .map((line) => JSON.parse(line).resolved_model)
-  const until = async (count: number) => {
-    for (let tries = 0; models().length < count && tries < 1_000; tries++) await sleep(10)
-  }
-  await until(1)
+  const prints = (count: number) => until(`${count} calls are printed`, () => models().length >= count)
+  await prints(1)
   const slow = gateway.chat(ask('alpha/slow', { stream: true }))
   for (let i = 0; i < 5; i++) await gateway.chat(ask(`alpha/quick-${i}`))
-  await until(6)
+  await prints(6)
   release()
   await slow
-  await until(7)
+  await prints(7)
   await sleep(2_200) // two more reads, which must repeat nothing
   assert.deepEqual(models(), ['before', 'quick-0', 'quick-1', 'quick-2', 'quick-3', 'quick-4', 'slow'])
   child.kill('SIGINT')
@@ -104,10 +104,7 @@ test('--follow retries while the record cannot be read, and misses no call (LOG-
   await gateway.chat(ask('alpha/before'))
   const { child, said, closed } = logs('--url', gateway.url, '--follow', '--json')
   t.after(() => child.kill('SIGKILL'))
-  const until = async (holds: () => boolean) => {
-    for (let tries = 0; !holds() && tries < 1_000; tries++) await sleep(10)
-  }
-  await until(() => said.stdout !== '')
+  await until('a call is printed', () => said.stdout !== '')
   let meanwhile = 0
   for (; said.stderr === '' && meanwhile < 10; meanwhile++) {
     await readers.at(-1)!.terminate()
@@ -115,7 +112,7 @@ test('--follow retries while the record cannot be read, and misses no call (LOG-
     await sleep(1_500)
   }
   await gateway.chat(ask('alpha/after'))
-  await until(() => said.stdout.includes('alpha/after'))
+  await until('the later call is printed', () => said.stdout.includes('alpha/after'))
   child.kill('SIGINT')
   assert.deepEqual(await closed, [0, null])
   const models = said.stdout
@@ -231,13 +228,11 @@ test('refused calls are listed with their error among the others, and failed cal
 
   const following = logs('--url', gateway.url, '--follow')
   t.after(() => following.child.kill('SIGKILL'))
-  const until = async (pattern: RegExp) => {
-    for (let tries = 0; !pattern.test(following.said.stdout) && tries < 1_000; tries++) await sleep(10)
-    assert.match(following.said.stdout, pattern)
-  }
-  await until(/refused 400/)
+  const prints = (pattern: RegExp) =>
+    until(`${pattern} is printed`, () => pattern.test(following.said.stdout))
+  await prints(/refused 400/)
   await gateway.chat(ask('alpha/'))
-  await until(/is called "alpha\/"/)
+  await prints(/is called "alpha\/"/)
   await sleep(1_200)
   assert.equal(following.said.stdout.match(/refused/g)!.length, 3, 'each once')
 })

@@ -1,6 +1,7 @@
 // `waybill record`, then `waybill serve --replay`, as a user runs them. Uses child processes, real files, and
 // a provider that is stopped before anything is replayed. Over 250 lines, because most tests record first,
 // with the same helpers.
+
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
@@ -23,6 +24,7 @@ import {
 } from '../../mocks/test-upstream.ts'
 import { runCli, startServer } from '../test/test-cli.ts'
 import { ask, temporaryDirectory } from '../test/test-gateway.ts'
+import { until } from '../test/test-until.ts'
 
 /** Starts a gateway in a separate process. `args` are the command and its options. */
 async function started(t: TestContext, ...args: string[]) {
@@ -39,8 +41,7 @@ async function startedWith(t: TestContext, env: Record<string, string>, ...args:
     output,
     /** Waits for the text, because a child's output arrives in pieces. */
     async said(text: RegExp) {
-      for (let tries = 0; tries < 200 && !text.test(output()); tries++) await sleep(10)
-      assert.match(output(), text)
+      await until(`${text} is printed`, () => text.test(output()))
     },
     async chat(model: string, more = {}) {
       const response = await fetch(`${url}/v1/chat/completions`, {
@@ -372,11 +373,10 @@ test('replay also covers a provider that is configured while it runs', async (t)
   const replay = await started(t, 'serve', '--replay', out, '-c', config)
   assert.equal((await replay.chat('auto')).status, 404)
   writeFileSync(config, text)
-  let answered = await replay.chat('auto')
-  for (let tries = 0; tries < 100 && answered.status === 404; tries++) {
-    await sleep(50)
-    answered = await replay.chat('auto')
-  }
+  const answered = await until('the configuration is read again', async () => {
+    const each = await replay.chat('auto')
+    return each.status !== 404 && each
+  })
   assert.equal(answered.status, 200, answered.text)
   assert.match(answered.text, /"content":"xxxx"/)
   await replay.stop()

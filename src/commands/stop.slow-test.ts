@@ -1,4 +1,5 @@
 // A stopped gateway ends as a process, not only in its log. This also applies to a gateway that npm started.
+
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -9,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { CLI, ENVIRONMENT } from '../test/test-cli.ts'
 import { temporaryDirectory } from '../test/test-gateway.ts'
+import { until } from '../test/test-until.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 /** Maximum time until it ends, ms. A machine that takes longer to start it may also take longer to end it. */
@@ -93,6 +95,5 @@ test("SIGTERM to `npm start` ends the gateway's process", {
       () => true,
       () => false,
     )
-  for (let tries = 0; tries < 100 && (await isThere()); tries++) await sleep(50)
-  assert.equal(await isThere(), false, 'the gateway runs on without anybody')
+  await until('the gateway has ended with its parent', async () => !(await isThere()))
 })

@@ -1,11 +1,13 @@
 // The watch on the configuration file: files replaced by editors, links, and a file that was mounted
 // separately.
+
 import assert from 'node:assert/strict'
 import { closeSync, openSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { temporaryDirectory } from '../test/test-gateway.ts'
+import { until } from '../test/test-until.ts'
 import { stateOf, watchConfig } from './watch-config.ts'
 
 test("a configuration that was replaced outside this process's view is reported once", {
@@ -28,7 +30,7 @@ test("a configuration that was replaced outside this process's view is reported 
   await sleep(60)
   writeFileSync(`${file}.new`, 'a: 2\n')
   renameSync(`${file}.new`, file)
-  for (let tries = 0; tries < 100 && told.length === 0; tries++) await sleep(20)
+  await until('the replaced file is reported', () => told.length > 0)
   await sleep(100)
   assert.deepEqual(told, [
     `/proc/self/fd/${descriptor} was replaced, but this process still sees the old file: mount its directory instead of the file, and start again`,
@@ -43,7 +45,7 @@ test('a change between reading the configuration and the first check is applied 
   writeFileSync(file, 'a: 1\nb: 2\n')
   let changed = 0
   t.after(watchConfig(file, () => changed++, { since, look: 20, settle: 10 }))
-  for (let tries = 0; tries < 100 && changed === 0; tries++) await sleep(20)
+  await until('the change is seen', () => changed > 0)
   await sleep(100)
   assert.equal(changed, 1)
 })

@@ -1,11 +1,12 @@
 // A budget reserves the possible cost of a request. It counts every text and every output limit, under any
 // field name.
+
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Script } from '../../mocks/test-upstream.ts'
 import { testGateway } from '../test/test-gateway.ts'
+import { until } from '../test/test-until.ts'
 
 const LONG = 'what a model reads, in many words, '.repeat(300)
 const CODE = 'aB3+/x'.repeat(20_000)
@@ -87,7 +88,7 @@ async function reservedBy(t: Parameters<typeof testGateway>[0], dialect: string)
   return async (body: object): Promise<number> => {
     reserved = Number.NaN
     await gateway.get(PATHS[dialect]!, { method: 'POST', headers, body: JSON.stringify(body) })
-    for (let tries = 0; tries < 200 && (await now()) !== 0; tries++) await sleep(10)
+    await until('nothing is reserved', async () => (await now()) === 0)
     return reserved
   }
 }

@@ -1,14 +1,15 @@
 // `auth: caller` over real sockets: the recipients of the caller's own credential, and the places where it
 // must never appear.
+
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fail, type Script, startMockServer } from '../../mocks/test-upstream.ts'
 import { parseConfig } from '../config/load.ts'
 import { providerKey, testGateway } from '../test/test-gateway.ts'
+import { until } from '../test/test-until.ts'
 
 const KEY = 'wb_gateway-key-0123456789'
 const TOKEN = 'sk-ant-oat01-callers+own/0123456789abcdef'
@@ -93,7 +94,7 @@ test('the limits that a subscription reports appear in the record and in the sta
   const { send, get } = await start(t)
   await send({ ...OWN, 'x-gateway-session-id': 's1' })
   const newest = async () => (await get('/api/usage/request-logs?limit=1', asAdmin)).json.data[0]
-  for (let tries = 0; tries < 100 && (await newest()).completed_at === null; tries++) await sleep(10)
+  await until('the call has ended', async () => (await newest()).completed_at)
   assert.equal((await newest()).plan_limits, '5h 83 %')
   const line = await get('/api/statusline?session_id=s1&segments=route,limits&theme=none', asAdmin)
   assert.match(line.text, /login\/m.*plan 5h 83 %/)
@@ -222,12 +223,9 @@ test('the caller’s credential is in no record, artifact, read or file, even if
     '/metrics',
   ]
   const id = failed.headers.get('x-gateway-request-id')
-  for (let tries = 0; tries < 200; tries++) {
-    const { status } = await get(`/api/usage/request-logs/${id}/artifact`, asAdmin)
-    if (status === 200) break
-    await new Promise((done) => setTimeout(done, 50))
-  }
-  for (const path of [...pages, `/api/usage/request-logs/${id}`, `/api/usage/request-logs/${id}/artifact`]) {
+  const artifact = `/api/usage/request-logs/${id}/artifact`
+  await until('the artifact is written', async () => (await get(artifact, asAdmin)).status === 200)
+  for (const path of [...pages, `/api/usage/request-logs/${id}`, artifact]) {
     const { status, text } = await get(path, asAdmin)
     assert.equal(status, 200, path)
     assert.ok(!text.includes('callers+own'), path)

@@ -1,5 +1,6 @@
 // Calls across dialects that end early: the client disconnects, the provider breaks off, or the gateway is
 // killed. The record still shows the cost.
+
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -9,6 +10,7 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { answer, type Script, startMockServer } from '../../mocks/test-upstream.ts'
 import { temporaryDirectory } from '../test/test-gateway.ts'
+import { until } from '../test/test-until.ts'
 import { chunk, crossedGateway } from './test-crossed-gateway.ts'
 
 const ask = (url: string, stream: boolean, signal?: AbortSignal): Promise<Response> =>
@@ -56,9 +58,7 @@ for (const [name, script, leaves, state] of [
     const record = await gateway.newest()
     assert.deepEqual([record.state, record.tokens.source], [state, 'estimated'])
     assert.ok(record.tokens.output > 200 && record.tokens.output < 400, `output ${record.tokens.output}`)
-    if (leaves)
-      for (let tries = 0; gateway.upstream.alpha!.abandoned === 0 && tries < 200; tries++) await sleep(10)
-    if (leaves) assert.equal(gateway.upstream.alpha!.abandoned, 1)
+    if (leaves) await until('the provider is left', () => gateway.upstream.alpha!.abandoned === 1)
   })
 
 async function start(t: TestContext, config: string): Promise<{ url: string; child: ChildProcess }> {
@@ -97,7 +97,7 @@ routes: { auto: { targets: [ { model: alpha/m } ] } }`,
       .then((each) => each.text())
       .catch(() => 'cut'),
   )
-  for (let tries = 0; tries < 500 && provider.ledger.length < 8; tries++) await sleep(10)
+  await until('all calls have arrived', () => provider.ledger.length >= 8)
   await sleep(1_000) // a record is final within a second (LOG-04)
   first.child.kill('SIGKILL')
   await once(first.child, 'exit')

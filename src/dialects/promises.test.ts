@@ -1,15 +1,16 @@
 // Both promises for every dialect. Reads and refused requests cause no inference. For any body, path and
 // query, every inference is recorded, and every error has the format of its dialect. A client that
 // disconnects early is recorded, too. src/test/sigkill.test.ts kills the gateway in all dialects.
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { stream } from '../../mocks/test-upstream.ts'
 import { SILENT } from '../core/process-log.ts'
 import { READS } from '../gateway/endpoints.ts'
 import { testGateway } from '../test/test-gateway.ts'
 import { IS_FULL } from '../test/test-size.ts'
+import { until } from '../test/test-until.ts'
 import { DIALECTS } from './registry.ts'
 import { type Fuzz, json, text } from './test-fuzz.ts'
 import { ALL } from './test-samples.ts'
@@ -117,7 +118,6 @@ for (const [name, { client }, samples] of ALL) {
       const record = await gateway.record(response.headers.get('x-gateway-request-id'))
       const source = way.countsAlways ? 'reported' : 'estimated'
       assert.deepEqual([record.state, record.status, record.tokens.source], ['aborted', 499, source])
-      for (let tries = 0; tries < 200 && gateway.upstream.alpha!.abandoned === 0; tries++) await sleep(10)
-      assert.equal(gateway.upstream.alpha!.abandoned, 1)
+      await until('the provider is left', () => gateway.upstream.alpha!.abandoned === 1)
     })
 }

@@ -1,11 +1,12 @@
 // A request may state its output limit twice, and providers differ in which limit they obey. A budget
 // reserves the larger limit.
+
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { answer, type Script } from '../../mocks/test-upstream.ts'
 import { ask, testGateway } from '../test/test-gateway.ts'
+import { until } from '../test/test-until.ts'
 
 const digest = createHash('sha256').update('key-of-ann').digest('hex')
 
@@ -40,8 +41,7 @@ keys: [ { name: ann, digest: "sha256:${digest}", budget: { usd: 0.9 } } ]`,
     assert.equal(statuses.filter((status) => status === 200).length, 1)
     assert.equal(gateway.received(), 1)
     const reserved = async () => (await gateway.get('/api/keys/me', { headers })).json.reserved_usd
-    for (let tries = 0; tries < 200 && (await reserved()) !== 0; tries++) await sleep(10)
-    assert.equal(await reserved(), 0)
+    await until('nothing is reserved', async () => (await reserved()) === 0)
   })
 
 /** Requested options, and the sum reserved for each, US dollars. At the listed price, the sum would be 1. */

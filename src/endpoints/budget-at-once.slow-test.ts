@@ -1,13 +1,14 @@
 // 1,000 concurrent calls with a budget for ten of them, for each period and each tier. The budget is exceeded
 // by at most one call, plus the cost of open calls beyond their reservations (docs/billing.md).
+
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, request } from 'undici'
 import type { Script } from '../../mocks/test-upstream.ts'
 import { PERIODS } from '../core/period.ts'
 import { ask, testGateway } from '../test/test-gateway.ts'
+import { until } from '../test/test-until.ts'
 
 const CALLS = 1_000
 const DIGEST = createHash('sha256').update('key-of-ann').digest('hex')
@@ -57,8 +58,10 @@ keys: [ { name: ann, digest: "sha256:${DIGEST}", budget: ${budget} } ]`,
     }),
   )
   const own = async () => (await gateway.get(`/api/keys/me?session_id=${SESSION}`, { headers: KEY })).json
-  let now = await own()
-  for (let tries = 0; tries < 500 && now.reserved_usd > 0; tries++, now = await own()) await sleep(10)
+  const now = await until('nothing is reserved', async () => {
+    const json = await own()
+    return json.reserved_usd === 0 && json
+  })
   const passed = statuses.filter((status) => status === 'passed').length
   assert.equal(gateway.received(), passed)
   assert.deepEqual(new Set(statuses), new Set(['passed', '429 budget_exceeded']))

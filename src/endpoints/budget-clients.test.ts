@@ -1,5 +1,6 @@
 // Official clients and a spent budget. In spite of their own retries, they try once and stop, because a retry
 // would not help.
+
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
@@ -7,6 +8,7 @@ import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import { answer } from '../../mocks/test-upstream.ts'
 import { ask, testGateway } from '../test/test-gateway.ts'
+import { until } from '../test/test-until.ts'
 
 const KEY = 'key-of-ann'
 const digest = createHash('sha256').update(KEY).digest('hex')
@@ -37,8 +39,7 @@ keys: [ { name: ann, digest: "sha256:${digest}", budget: { usd: 0.01, per: day }
     })
     assert.equal((await gateway.chat(ask('auto'), headers)).status, 200)
     const own = async () => (await gateway.get('/api/keys/me', { headers })).json
-    for (let tries = 0; tries < 200 && (await own()).reserved_usd > 0; tries++)
-      await new Promise(setImmediate)
+    await until('nothing is reserved', async () => (await own()).reserved_usd === 0)
     await assert.rejects(call(gateway.url), (error: { status?: number }) => error.status === 429)
     const { json } = await gateway.get('/api/usage/refused-calls', { headers })
     assert.deepEqual(

@@ -1,11 +1,12 @@
 // Budgets by day, week, month and session, alone and together: which calls count, when the period restarts,
 // and the error when a budget is spent.
+
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { answer } from '../../mocks/test-upstream.ts'
 import { ask, type TestGateway, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
+import { until } from '../test/test-until.ts'
 
 const DIGEST = createHash('sha256').update('key-of-ann').digest('hex')
 const KEY = { authorization: 'Bearer key-of-ann' }
@@ -34,7 +35,7 @@ const own = async ({ get }: TestGateway, session = '') => {
 async function spend(gateway: TestGateway, session?: string, model = 'auto') {
   const headers = session === undefined ? KEY : { ...KEY, 'x-session-id': session }
   const result = await gateway.chat(ask(model, { max_tokens: 100 }), headers)
-  for (let tries = 0; tries < 200 && (await own(gateway)).reserved_usd > 0; tries++) await sleep(5)
+  await until('nothing is reserved', async () => (await own(gateway)).reserved_usd === 0)
   return result
 }
 const at = (moment: string) => Date.parse(moment)

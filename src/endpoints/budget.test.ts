@@ -1,6 +1,7 @@
 // A budget is a bound. The possible cost of open calls is reserved, unreported cost is charged as an
 // estimate, and a target without a price is refused. `limits.test.ts` tests what happens when a budget is
 // spent. Over 250 lines, because all tests use the same keys and prices.
+
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { cpSync } from 'node:fs'
@@ -9,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, request } from 'undici'
 import { answer, chunk, type Script, stream, streamed } from '../../mocks/test-upstream.ts'
 import { ask, type Setup, type TestGateway, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
+import { until } from '../test/test-until.ts'
 
 /** Price of a cent per token, input or output. */
 const CENT = 'price: { input: 10000, output: 10000 }'
@@ -35,13 +37,11 @@ const me = async ({ get }: TestGateway, who = 'ann') => {
   return json
 }
 /** Waits until the key has no open calls. */
-async function settled(gateway: TestGateway, who = 'ann') {
-  for (const until = performance.now() + 2_000; performance.now() < until; await sleep(10)) {
+const settled = (gateway: TestGateway, who = 'ann') =>
+  until('nothing is reserved', async () => {
     const now = await me(gateway, who)
-    if (now.reserved_usd === 0) return now
-  }
-  throw new Error('something stays set aside')
-}
+    return now.reserved_usd === 0 && now
+  })
 const near = (actual: number, expected: number) =>
   assert.ok(Math.abs(actual - expected) < 1e-6, `${actual}, expected ${expected}`)
 

@@ -1,5 +1,6 @@
 // The response cache (USE-08): hits and misses, the client's view of a hit, and its record. Over 250 lines,
 // because it is a list of cases.
+
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
@@ -18,6 +19,7 @@ import {
 } from '../../mocks/test-upstream.ts'
 import { databaseFile } from '../store/sqlite/open.ts'
 import { ask, type TestGateway, testGateway } from '../test/test-gateway.ts'
+import { until } from '../test/test-until.ts'
 
 const PRICED = 'models: { alpha/model-a: { price: { input: 1, output: 10 } } }'
 const ROUTES = 'routes: { auto: { targets: [ { model: alpha/model-a, tier: balanced } ] } }'
@@ -303,8 +305,7 @@ test('a cache hit that cannot be recorded is refused like any call (LOG-01)', as
   other.exec('DROP TRIGGER full')
   other.close()
   // After a failed write, writing is retried before calls are accepted again.
-  for (const end = Date.now() + 5_000; (await gateway.get('/readyz')).status !== 200; await sleep(20))
-    assert.ok(Date.now() < end, 'ready again')
+  await until('ready again', async () => (await gateway.get('/readyz')).status === 200)
   assert.equal((await use(gateway, ask('auto'))).cache, 'HIT')
   assert.equal(gateway.received(), 1)
 })

@@ -1,5 +1,6 @@
 // Routing over real sockets: reactions of the strategies to live traffic, sessions, rules and capabilities.
 // Over 250 lines, because it is a list of cases.
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -7,6 +8,7 @@ import Database from 'better-sqlite3'
 import { answer, chunk, DONE, event, fail, type Script, stream, streamed } from '../../mocks/test-upstream.ts'
 import { databaseFile } from '../store/sqlite/open.ts'
 import { ask, type TestGateway, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
+import { until } from '../test/test-until.ts'
 
 const TARGETS = 'targets: [ { model: alpha/model-a }, { model: beta/model-b } ]'
 const auto = (settings: string): string => `routes: { auto: { ${settings}, ${TARGETS} } }`
@@ -92,16 +94,16 @@ test('least-busy: concurrent calls are distributed, and no longer count once the
     body: JSON.stringify(ask('alpha/other')),
     signal: leave.signal,
   })
-  await until(() => gateway.received() === 1)
+  await until('all calls have arrived', () => gateway.received() === 1)
   const calls = Array.from({ length: 10 }, () => gateway.chat(ask('auto')))
-  await until(() => gateway.received() === 11)
+  await until('all calls have arrived', () => gateway.received() === 11)
   assert.deepEqual(counts(gateway), [6, 5], 'ten in two halves; a call to another model is another target')
   assert.deepEqual(await chances(), [0.5, 0.5])
   leave.abort()
   await assert.rejects(direct)
 
   const more = gateway.chat(ask('auto'))
-  await until(() => gateway.received() === 12)
+  await until('all calls have arrived', () => gateway.received() === 12)
   const [, beta] = counts(gateway)
   assert.deepEqual(await chances(), beta === 6 ? [1, 0] : [0, 1])
   gate.resolve()
@@ -306,9 +308,3 @@ test('a target that has cooled down is retried by the next call, and by nothing 
   assert.equal(await served(gateway), 'alpha')
   assert.equal(await served(gateway), 'alpha')
 })
-
-/** Waits until a condition holds, for up to five seconds. */
-async function until(is: () => boolean): Promise<void> {
-  for (let tries = 0; !is() && tries < 500; tries++) await sleep(10)
-  assert.ok(is())
-}

@@ -1,11 +1,13 @@
 // Unusual connections of clients: many requests at the same time, a half-closed socket, no Host, an answer
 // that is never read.
+
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { answer, type Script } from '../../mocks/test-upstream.ts'
 import { ask, type TestGateway, testGateway } from '../test/test-gateway.ts'
+import { until } from '../test/test-until.ts'
 
 const read = (path: string): string => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`
 const BODY = JSON.stringify(ask('auto'))
@@ -63,8 +65,7 @@ test('a connection with too many waiting requests is closed, and its calls end',
   assert.equal(gateway.upstream.alpha!.abandoned, 0, 'a few may wait')
   socket.write(read('/healthz').repeat(1_000))
   assert.equal(await all(socket), '')
-  for (const until = performance.now() + 1_000; gateway.upstream.alpha!.abandoned === 0; await sleep(10))
-    assert.ok(performance.now() < until)
+  await until('the provider is left', () => gateway.upstream.alpha!.abandoned > 0)
   assert.equal((await gateway.get('/healthz')).status, 200)
 })
 
@@ -88,11 +89,7 @@ test('a client that has left is noticed even while its call waits for an answer 
   socket.write(CALL)
   while (gateway.received() === 0) await sleep(5)
   socket.destroy()
-  const until = performance.now() + 1_000
-  while (gateway.upstream.alpha!.abandoned === 0) {
-    assert.ok(performance.now() < until, 'the provider is still being waited for')
-    await sleep(10)
-  }
+  await until('the provider is left', () => gateway.upstream.alpha!.abandoned > 0)
   const { json } = await gateway.get('/api/usage/request-logs')
   assert.equal(json.data.length, 1)
 })

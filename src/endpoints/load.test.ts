@@ -1,4 +1,5 @@
 // Limits on concurrent use, for all clients together and for one key: open calls, and bytes of their bodies.
+
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { connect } from 'node:net'
@@ -6,6 +7,7 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { answer, type Script } from '../../mocks/test-upstream.ts'
 import { ask, type TestGateway, testGateway } from '../test/test-gateway.ts'
+import { until } from '../test/test-until.ts'
 
 const key = (name: string) =>
   `{ name: ${name}, digest: "sha256:${createHash('sha256').update(`key-of-${name}`).digest('hex')}" }`
@@ -24,15 +26,11 @@ function held() {
   return { script, release }
 }
 
-const until = async (isSo: () => boolean) => {
-  for (const end = performance.now() + 2_000; !isSo(); await sleep(5)) assert.ok(performance.now() < end)
-}
-
 test('a call beyond the limit of open calls is refused with 503 and Retry-After, reaches no provider, and has no record', async (t) => {
   const { script, release } = held()
   const gateway = await testGateway(t, { providers: { alpha: script }, server: 'max_calls: 2' })
   const open = [gateway.chat(ask('auto')), gateway.chat(ask('auto'))]
-  await until(() => gateway.received() === 2)
+  await until('all calls have arrived', () => gateway.received() === 2)
   const refused = await gateway.chat(ask('auto'))
   assert.deepEqual([refused.status, refused.json.error.code], [503, 'overloaded'])
   assert.equal(refused.headers.get('retry-after'), '1')
@@ -51,12 +49,12 @@ test('with several keys, one key may have at most half of the open calls', async
     config: `${AUTO}\nkeys: [ ${key('ann')}, ${key('bob')} ]`,
   })
   const open = [1, 2].map(() => gateway.chat(ask('auto'), as('ann')))
-  await until(() => gateway.received() === 2)
+  await until('all calls have arrived', () => gateway.received() === 2)
   const refused = await gateway.chat(ask('auto'), as('ann'))
   assert.deepEqual([refused.status, refused.json.error.code], [503, 'overloaded'])
   assert.match(refused.json.error.message, /the key "ann" has 2 open calls/)
   const other = gateway.chat(ask('auto'), as('bob'))
-  await until(() => gateway.received() === 3)
+  await until('all calls have arrived', () => gateway.received() === 3)
   release()
   for (const call of [...open, other]) assert.equal((await call).status, 200)
 })
@@ -77,7 +75,7 @@ function begin(t: TestContext, { url }: TestGateway, sent: number, announced: nu
 test('if unfinished bodies take too much memory, the largest is refused, and small calls are served', async (t) => {
   const gateway = await testGateway(t, { server: 'body_limit: 1MiB, max_body_bytes: 2MiB' })
   const bodies = [0.9, 0.7, 0.6].map((part) => begin(t, gateway, part * MIB, MIB))
-  await until(() => bodies.some(({ text }) => text() !== ''))
+  await until('one is answered', () => bodies.some(({ text }) => text() !== ''))
   await sleep(100)
   const answered = bodies.filter(({ text }) => text() !== '')
   assert.equal(answered.length, 1, 'one is enough')
@@ -95,6 +93,5 @@ test('at its end, a call releases everything that it held, however it ends', asy
   await sleep(50)
   assert.equal((await gateway.chat(large)).status, 503, 'the one place is taken')
   socket.destroy()
-  for (const end = performance.now() + 1_000; (await gateway.chat(large)).status === 503; await sleep(10))
-    assert.ok(performance.now() < end, 'its place is not given back')
+  await until('its place is free', async () => (await gateway.chat(large)).status !== 503)
 })

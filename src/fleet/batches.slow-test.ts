@@ -1,10 +1,12 @@
 // A batch that one gateway of a fleet makes and another fetches, over real sockets and PostgreSQL.
+
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { replyWith, startProvider } from '../passthrough/test-provider.ts'
 import { type TestGateway, testGateway } from '../test/test-gateway.ts'
-import { fleetTests, openShared, skip, until } from './test-fleet.ts'
+import { until } from '../test/test-until.ts'
+import { fleetTests, openShared, skip } from './test-fleet.ts'
 
 const { freshDatabase } = fleetTests()
 

@@ -1,4 +1,5 @@
 // Several gateways with one PostgreSQL and a separate journal for each gateway, over real sockets.
+
 import assert from 'node:assert/strict'
 import { cpSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -8,7 +9,8 @@ import { samples as messages } from '../dialects/messages/test-samples.ts'
 import { samples as responses } from '../dialects/responses/test-samples.ts'
 import { checkSharedSums } from '../store/postgres/test-shared-log.ts'
 import { ask, slowness, type TestGateway, temporaryDirectory } from '../test/test-gateway.ts'
-import { fleetTests, instance, listed, openShared, skip, until } from './test-fleet.ts'
+import { until } from '../test/test-until.ts'
+import { fleetTests, instance, listed, openShared, skip } from './test-fleet.ts'
 
 const { freshDatabase } = fleetTests()
 

@@ -1,4 +1,5 @@
 // Budgets and rates shared by several gateways, over real sockets and one PostgreSQL.
+
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
@@ -7,7 +8,8 @@ import { answer } from '../../mocks/test-upstream.ts'
 import { PERIODS } from '../core/period.ts'
 import type { Link } from '../store/postgres/link.ts'
 import { ask, type TestGateway, testGateway } from '../test/test-gateway.ts'
-import { fleetTests, openShared, skip, until } from './test-fleet.ts'
+import { until } from '../test/test-until.ts'
+import { fleetTests, openShared, skip } from './test-fleet.ts'
 
 const fleetOf = fleetTests({ shared_preload_libraries: 'pg_stat_statements' })
 const { freshDatabase } = fleetOf
@@ -110,11 +112,7 @@ test('4 gateways with 200 simultaneous calls and a budget of 10 stay within the 
   assert.ok(leases + others < 400 / 2, `${leases + others} statements for 400 calls`)
   assert.deepEqual([...refused.keys()], ['429 budget_exceeded'])
   const told = async () => (await gateways[0]!.get('/api/keys/me', { headers })).json.spent_usd
-  for (let tries = 0; tries < 100 && Math.abs((await told()) - spent) >= 1; tries++) await sleep(50)
-  assert.ok(
-    Math.abs((await told()) - spent) < 1,
-    `the key is told ${await told()}, all gateways spent ${spent}`,
-  )
+  await until(`the key's spending is ${spent}`, async () => Math.abs((await told()) - spent) < 1)
 })
 
 for (const durability of ['process', 'shared'] as const)

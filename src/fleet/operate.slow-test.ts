@@ -1,5 +1,6 @@
 // Situations of operators: commands, few connections, a connection pooler, two releases side by side, and no
 // configured fleet. Over 250 lines, because it is a list of cases, most of them on one PostgreSQL.
+
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { chownSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -20,6 +21,7 @@ import {
 import { checkSharedSums } from '../store/postgres/test-shared-log.ts'
 import { ask, temporaryDirectory } from '../test/test-gateway.ts'
 import { IS_REQUIRED } from '../test/test-postgres.ts'
+import { until } from '../test/test-until.ts'
 import { fleetTests, listed, openShared, skip, instance as start } from './test-fleet.ts'
 
 const fleet = fleetTests()
@@ -164,7 +166,7 @@ test('a fleet works through pgbouncer in transaction mode (FLEET-12)', { skip: n
     pooler.kill('SIGKILL')
     rmSync(directory, { recursive: true, force: true })
   })
-  for (let tries = 0; tries < 100 && !existsSync(join(directory, '.s.PGSQL.5432')); tries++) await sleep(20)
+  await until('PostgreSQL listens', () => existsSync(join(directory, '.s.PGSQL.5432')))
   const url = `postgresql://waybill@/${name}?host=${encodeURIComponent(directory)}`
   const [one, two] = [await instance(t, url, 'one', 'shared'), await instance(t, url, 'two')]
   for (let n = 0; n < 10; n++) assert.equal((await (n % 2 ? one : two).chat(ask('auto'))).status, 200)

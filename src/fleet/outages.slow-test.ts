@@ -1,5 +1,6 @@
 // Outages of the shared log: stopped, killed, frozen, slow, or full. Tests the gateways' behaviour during an
 // outage, and that each call is in the log afterwards.
+
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createConnection, createServer } from 'node:net'
@@ -9,7 +10,8 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { checkSharedSums } from '../store/postgres/test-shared-log.ts'
 import { ask, slowness, type TestGateway } from '../test/test-gateway.ts'
-import { AUTO, fleetTests, instance, listed, openShared, skip, until } from './test-fleet.ts'
+import { until } from '../test/test-until.ts'
+import { AUTO, fleetTests, instance, listed, openShared, skip } from './test-fleet.ts'
 
 const fleet = fleetTests()
 
@@ -50,7 +52,6 @@ test('in an outage, durability process and full record each call exactly once, a
     await until(
       `all of it, ${name}`,
       async () => (await two.get('/api/usage/request-logs')).json?.data?.length === made,
-      10_000,
     )
   }
   assert.equal(one.received() + two.received(), made)
@@ -86,7 +87,7 @@ test('durability shared: in an outage calls are refused within 5 s without an in
     assert.equal((await one.get('/readyz')).status, 503)
     assert.equal(one.received(), before)
     await end()
-    await until('it takes calls again', async () => (await one.get('/readyz')).status === 200, 10_000)
+    await until('it takes calls again', async () => (await one.get('/readyz')).status === 200)
     assert.equal((await one.chat(ask('auto'))).status, 200)
   }
   const rows = await until('the refused are told from the made', async () => {
@@ -185,8 +186,8 @@ test('with a slow shared log, durability process does not wait, shared waits or 
   late = 0
   const made = () =>
     link.query<{ n: number }>("SELECT count(*) AS n FROM waybill.calls WHERE state = 'completed'")
-  await until('all of it', async () => (await made())[0]!.n === 3, 15_000)
-  await until('it takes calls again', async () => (await call(two)).status === 200, 10_000)
+  await until('all of it', async () => (await made())[0]!.n === 3)
+  await until('it takes calls again', async () => (await call(two)).status === 200)
   await until('that too', async () => (await made())[0]!.n >= 4)
   assert.equal(one.received() + two.received(), (await made())[0]!.n)
   await checkSharedSums(link)

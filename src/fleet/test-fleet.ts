@@ -1,10 +1,7 @@
-// Gateways of a fleet in this process, for the tests in this folder. Each test file starts PostgreSQL once.
-import assert from 'node:assert/strict'
 import { after, before, type TestContext } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type Link, openLink } from '../store/postgres/link.ts'
 import { openSharedLog } from '../store/postgres/shared-log.ts'
-import { type Setup, slowness, type TestGateway, testGateway } from '../test/test-gateway.ts'
+import { type Setup, type TestGateway, testGateway } from '../test/test-gateway.ts'
 import { NO_POSTGRES, startPostgres, type TestPostgres } from '../test/test-postgres.ts'
 
 export const skip = NO_POSTGRES
@@ -67,12 +64,3 @@ export function openShared(t: TestContext, url: string): Link {
 
 export const listed = async ({ get }: TestGateway, query = ''): Promise<string[]> =>
   (await get(`/api/usage/request-logs?limit=200${query}`)).json.data.map(({ id }: { id: string }) => id)
-
-/** Waits until a condition holds, at most `ms`. */
-export async function until(what: string, is: () => Promise<boolean> | boolean, ms = 5_000): Promise<void> {
-  const end = Date.now() + ms * slowness()
-  while (!(await is())) {
-    if (Date.now() > end) assert.fail(`not within ${ms} ms: ${what}`)
-    await sleep(20)
-  }
-}

@@ -1,5 +1,6 @@
 // The gateway's reports about itself: metrics that agree with the record, and log lines that no name can
 // break.
+
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
@@ -7,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { answer, chunk, fail, stream, streamed } from '../../mocks/test-upstream.ts'
 import { openLog } from '../commands/process-log.ts'
 import { ask, type TestGateway, TWO_TARGETS, testGateway } from '../test/test-gateway.ts'
+import { until } from '../test/test-until.ts'
 
 /** Returns the samples in Prometheus' text format, by name{labels}. */
 async function samples(gateway: TestGateway): Promise<Map<string, number>> {
@@ -169,7 +171,7 @@ for (const pretty of [false, true])
       'x-session-id': 'caf\u00e9\u0085\u009b2J',
     })
     assert.equal(status, 400)
-    for (let tries = 0; written.split('\n').length < 3 && tries < 400; tries++) await sleep(5)
+    await until('both lines are written', () => written.split('\n').length >= 3)
     assert.doesNotMatch(written.replaceAll('\n', ''), /[\p{C}\p{Zl}\p{Zp}]/u)
     const lines = written.trimEnd().split('\n')
     assert.equal(lines.length, 2, written)

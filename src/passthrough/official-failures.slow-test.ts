@@ -1,14 +1,15 @@
 // The official clients of OpenAI, Anthropic, Google and Cohere at each endpoint that is relayed, when its provider refuses
 // the call and when the client aborts it. Calls that succeed are in official-clients.test.ts.
+
 import assert from 'node:assert/strict'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import Anthropic, { toFile as anthropicFile } from '@anthropic-ai/sdk'
 import { ApiError, GoogleGenAI } from '@google/genai'
 import { CohereClient, CohereError } from 'cohere-ai'
 import OpenAI, { toFile } from 'openai'
+import { until } from '../test/test-until.ts'
 import { CLIENT_KEY, HELD, recordedCalls, startForClients } from './test-clients.ts'
 
 type Started = Awaited<ReturnType<typeof startForClients>>
@@ -176,16 +177,6 @@ async function cohere({ gateway }: Started): Promise<Client> {
   }
 }
 
-/** Returns what has become true. */
-async function until<T>(find: () => T | null | undefined): Promise<T> {
-  for (let tries = 0; tries < 400; tries++) {
-    const found = find()
-    if (found) return found
-    await sleep(5)
-  }
-  throw new Error('not seen within 2 s')
-}
-
 for (const make of [openAi, anthropic, google, cohere])
   test(`${make.name}: at each endpoint its client throws its own error, and may abort`, async (t) => {
     const started = await startForClients(t, 'cohere')
@@ -217,10 +208,10 @@ for (const make of [openAi, anthropic, google, cohere])
         const client = new AbortController()
         const running = Promise.resolve(run(client.signal))
         running.catch(() => {})
-        await until(entry)
+        await until('the call arrives', entry)
         client.abort()
         await assert.rejects(running, /abort/i, what)
-        await until(() => entry()?.peer_left_at)
+        await until('the provider is left', () => entry()?.peer_left_at)
         expected.push(`${endpoint} aborted`)
       }
     t.diagnostic(`${expected.length} calls`)

@@ -1,10 +1,11 @@
 // A gateway with all relayed endpoints before the mocks of the providers that have them, for tests with the official
 // clients.
+
 import { createHash } from 'node:crypto'
 import type { TestContext } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { createMockProviders } from '../../mocks/server/create.ts'
 import { type TestGateway, testGateway } from '../test/test-gateway.ts'
+import { until } from '../test/test-until.ts'
 
 export const CLIENT_KEY = 'wb-key-of-the-test'
 
@@ -44,10 +45,9 @@ keys: [ { name: team, digest: "sha256:${digest}" } ]`,
 export async function recordedCalls(gateway: TestGateway): Promise<string[]> {
   const headers = { authorization: `Bearer ${CLIENT_KEY}` }
   const read = async () => (await gateway.get('/api/usage/request-logs?limit=100', { headers })).json
-  let json = await read()
-  for (let tries = 0; json.data.some(({ state }: any) => state === 'routed') && tries < 100; tries++) {
-    await sleep(20)
-    json = await read()
-  }
+  const json: any = await until('all calls are closed', async () => {
+    const each = await read()
+    return !each.data.some(({ state }: any) => state === 'routed') && each
+  })
   return json.data.map(({ method, endpoint, state }: any) => `${method} ${endpoint} ${state}`).reverse()
 }

@@ -1,5 +1,6 @@
 // Runs both variants of the status line as a client would: a process with its stdin, its two outputs and its
 // exit code. For the tests beside this file.
+
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -7,10 +8,10 @@ import { existsSync, readdirSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { build } from 'tsup'
 import { cells } from '../terminal/width.ts'
 import { ask, type TestGateway, temporaryDirectory } from '../test/test-gateway.ts'
+import { until } from '../test/test-until.ts'
 
 export const VARIANTS = ['program', 'sh'] as const
 export type Variant = (typeof VARIANTS)[number]
@@ -168,9 +169,6 @@ export function assertSound({ code, stdout }: Run, env: Record<string, string> =
 /** The script caches its last line after it has exited. */
 export async function kept(env: Record<string, string>): Promise<void> {
   const directory = join(env.XDG_CACHE_HOME!, 'waybill', 'statusline')
-  for (let tries = 0; tries < 100; tries++) {
-    if (existsSync(directory) && readdirSync(directory).some((name) => !name.endsWith('.part'))) return
-    await sleep(10)
-  }
-  assert.fail('nothing was kept')
+  const names = () => (existsSync(directory) ? readdirSync(directory) : [])
+  await until('a line is kept', () => names().some((name) => !name.endsWith('.part')))
 }

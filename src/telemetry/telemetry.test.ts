@@ -1,9 +1,10 @@
 // The traces of a call as received by a collector, over a real socket.
+
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { answer, chunk, DONE, fail, stream, usageChunk } from '../../mocks/test-upstream.ts'
 import { ask, providerKey, TWO_TARGETS, testGateway } from '../test/test-gateway.ts'
+import { until } from '../test/test-until.ts'
 import { NAMES } from './names.ts'
 import { collector, seen } from './test-collector.ts'
 
@@ -74,8 +75,7 @@ test('a collector that is dead, slow or refusing changes no answer and no record
     if (endpoint === refusing.url) {
       const count = async () =>
         Number(/waybill_telemetry_dropped_spans_total (\d+)/.exec((await gateway.get('/metrics')).text)?.[1])
-      for (let tries = 0; tries < 100 && (await count()) === 0; tries++) await sleep(50)
-      assert.equal(await count(), 6)
+      assert.equal(await until('spans are dropped', count), 6)
     }
   }
 })

@@ -1,9 +1,9 @@
 // A trace collector for tests. Accepts OTLP over a real socket and reads it with its own protobuf decoder.
+
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { slowness } from '../test/test-gateway.ts'
+import { until } from '../test/test-until.ts'
 
 /** Fields of a protobuf message by field number. Each value is bytes or a number. */
 type Fields = Map<number, (Buffer | bigint)[]>
@@ -116,6 +116,6 @@ export async function collector(t: TestContext, status = 200) {
 
 /** Waits for `count` spans with a timeout. Returns the received spans. */
 export async function seen(spans: () => SeenSpan[], count: number): Promise<SeenSpan[]> {
-  for (let tries = 0; tries < 200 && spans().length < count; tries++) await sleep(20 * slowness())
+  await until(`${count} spans`, () => spans().length >= count)
   return spans()
 }

@@ -1,13 +1,14 @@
 // The record equals the bill. Sends usages of every dialect through a gateway process, whole and streamed,
 // native and translated. Compares the recorded costs with independently computed ones.
+
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { startMockServer } from '../../mocks/test-upstream.ts'
 import { startServer } from './test-cli.ts'
 import { temporaryDirectory } from './test-gateway.ts'
+import { until } from './test-until.ts'
 import { answering } from './test-usage-provider.ts'
 import { USAGE_ROWS, type UsageRow } from './test-usages.ts'
 
@@ -67,11 +68,10 @@ test(`${USAGE_ROWS.length} kinds of usage, whole and streamed, native and transl
     const answer = await response.text()
     asked++
     const id = response.headers.get('x-gateway-request-id')
-    let record: any
-    for (let tries = 0; tries < 200 && !record?.completed_at; tries++) {
-      record = await (await fetch(`${url}/api/usage/request-logs/${id}`)).json()
-      if (!record.completed_at) await sleep(10)
-    }
+    const record: any = await until(`the record of ${where} is closed`, async () => {
+      const json: any = await (await fetch(`${url}/api/usage/request-logs/${id}`)).json()
+      return json.completed_at && json
+    })
     const wrong = (what: string, found: unknown, wanted: unknown) =>
       failures.push(`${where}: ${what} is ${JSON.stringify(found)}, not ${JSON.stringify(wanted)}`)
     if (response.status !== 200) wrong('status', `${response.status} ${answer.slice(0, 200)}`, 200)

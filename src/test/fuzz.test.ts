@@ -1,6 +1,7 @@
 // FAIL-06, LOG-07: sends random data over sockets to one gateway, then compares the requests that providers
 // received with the record. WAYBILL_FUZZ sets the number of cases. WAYBILL_FUZZ_SEED repeats the cases, but
 // not their timing.
+
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -14,6 +15,7 @@ import { SILENT } from '../core/process-log.ts'
 import { exchange, type Raw, raw } from './test-fuzz-requests.ts'
 import { ask, type TestGateway, testGateway } from './test-gateway.ts'
 import { IS_FULL } from './test-size.ts'
+import { until } from './test-until.ts'
 
 /** Number of cases: a tenth in `npm test`, all in `.ci/run`. */
 const CASES = Number(process.env.WAYBILL_FUZZ ?? (IS_FULL ? 5_000 : 500))
@@ -109,8 +111,7 @@ async function compare(gateway: TestGateway): Promise<{ attempts: number; receiv
   const db = new Database(join(gateway.data, 'waybill.db'), { readonly: true })
   try {
     const open = db.prepare('SELECT count(*) FROM call_logs WHERE completed_at IS NULL').pluck()
-    for (let tries = 0; open.get() !== 0 && tries < 500; tries++) await sleep(10)
-    assert.equal(open.get(), 0, 'every record is closed')
+    await until('every record is closed', () => open.get() === 0)
     const rows = db.prepare('SELECT provider, model, outcome, status FROM call_attempts').all() as {
       provider: string
       model: string

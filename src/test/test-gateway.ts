@@ -1,10 +1,10 @@
 // A gateway on a free port with mock providers, for the tests beside this file. Everything except the
 // providers is real, and stops when the test ends.
+
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { ZodType } from 'zod'
 import { type MockServer, type Script, startMockServer } from '../../mocks/test-upstream.ts'
 import { parseConfig } from '../config/load.ts'
@@ -12,6 +12,7 @@ import { SILENT } from '../core/process-log.ts'
 import { createGateway, type Gateway, type GatewayOptions } from '../gateway/create-gateway.ts'
 import { READS } from '../gateway/endpoints.ts'
 import { claim, databaseFile } from '../store/sqlite/open.ts'
+import { until } from './test-until.ts'
 
 export interface Setup {
   /** Answers of each provider; by default, `alpha` gives a plain answer. */
@@ -141,14 +142,11 @@ export async function testGateway(t: TestContext, setup: Setup = {}): Promise<Te
         headers: { 'content-type': 'application/json', ...headers },
         body: typeof body === 'string' ? body : JSON.stringify(body),
       }),
-    async record(id) {
-      for (let tries = 0; tries < 100; tries++) {
+    record: (id) =>
+      until(`the record ${id} is closed`, async () => {
         const { json } = await get(`/api/usage/request-logs/${id}`)
-        if (json?.completed_at) return json
-        await sleep(10)
-      }
-      throw new Error(`no closed record ${id} within a second`)
-    },
+        return json?.completed_at && json
+      }),
   }
 }
 

@@ -1,12 +1,13 @@
 // Background responses: the gateway polls them until they end, even across a restart, and then computes their
 // price.
+
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import OpenAI from 'openai'
 import { createMockProviders } from '../../../mocks/server/create.ts'
 import { temporaryDirectory, testGateway } from '../../test/test-gateway.ts'
+import { until } from '../../test/test-until.ts'
 
 const KEY = 'wb-key-number-one'
 
@@ -32,15 +33,12 @@ keys: [{ name: one, role: admin, digest: "sha256:${hash('sha256', KEY)}", budget
     return (await gateway.get('/api/usage/request-logs', { headers })).json.data
   }
   /** Waits until the only call ends. */
-  const ended = async () => {
-    for (let tries = 0; tries < 200; tries++) {
+  const ended = () =>
+    until('the call ends', async () => {
       const all = await records()
       assert.equal(all.length, 1)
-      if (all[0].completed_at !== null) return all[0]
-      await sleep(100)
-    }
-    assert.fail('the call did not end')
-  }
+      return all[0].completed_at !== null && all[0]
+    })
   return { ...gateway, data, mock: provider, client, records, ended }
 }
 type Mock = Awaited<ReturnType<typeof createMockProviders>>

@@ -1,11 +1,12 @@
 // Background responses that no provider can run. The gateway runs them and stores their answers.
+
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { cpSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Script } from '../../../mocks/test-upstream.ts'
 import { type Setup, type TestGateway, temporaryDirectory, testGateway } from '../../test/test-gateway.ts'
+import { until } from '../../test/test-until.ts'
 import { samples as chat } from '../chat/test-samples.ts'
 
 const ROUTE = 'routes: { auto: { targets: [ { model: beta/m } ] } }'
@@ -39,14 +40,11 @@ const ask = ({ get }: TestGateway, more: object = {}, headers: Record<string, st
   })
 
 /** Reads a response until its status is none of `states`. */
-async function until({ get }: TestGateway, id: string, ...states: string[]): Promise<any> {
-  for (let n = 0; n < 500; n++) {
+const leaves = ({ get }: TestGateway, id: string, ...states: string[]): Promise<any> =>
+  until(`${id} is no longer ${states.join(' or ')}`, async () => {
     const { json } = await get(`/v1/responses/${id}`)
-    if (!states.includes(json.status)) return json
-    await sleep(10)
-  }
-  throw new Error(`${id} is still ${states.join(' or ')}`)
-}
+    return !states.includes(json.status) && json
+  })
 
 test('a background response is queued, then in progress, then completed; it is recorded as one call and can be continued', async (t) => {
   const { script, release } = held()
@@ -57,13 +55,13 @@ test('a background response is queued, then in progress, then completed; it is r
     [first.status, first.json.status, first.json.background, first.json.metadata, first.json.output],
     [200, 'queued', true, { of: 'the test' }, []],
   )
-  assert.equal((await until(gateway, id, 'queued')).status, 'in_progress')
+  assert.equal((await leaves(gateway, id, 'queued')).status, 'in_progress')
   const early = await ask(gateway, { background: false, previous_response_id: id })
   assert.deepEqual([early.status, early.json.error.code], [400, 'previous_response_not_found'])
   assert.equal(gateway.received(), 1)
 
   release()
-  const done = await until(gateway, id, 'queued', 'in_progress')
+  const done = await leaves(gateway, id, 'queued', 'in_progress')
   assert.deepEqual([done.id, done.status, done.background, done.output.length], [id, 'completed', true, 1])
   const { state, tokens, transport } = await gateway.record(first.headers.get('x-gateway-request-id'))
   assert.deepEqual([state, tokens.output, transport], ['completed', 4, 'http'])
@@ -77,13 +75,12 @@ test('a background response is queued, then in progress, then completed; it is r
 test('a cancelled background response is recorded as aborted and cannot be continued', async (t) => {
   const gateway = await start(t, held().script)
   const { json, headers } = await ask(gateway)
-  assert.equal((await until(gateway, json.id, 'queued')).status, 'in_progress')
+  assert.equal((await leaves(gateway, json.id, 'queued')).status, 'in_progress')
   const cancelled = await gateway.get(`/v1/responses/${json.id}/cancel`, { method: 'POST' })
   assert.deepEqual([cancelled.status, cancelled.json.status], [200, 'cancelled'])
   assert.equal((await gateway.record(headers.get('x-gateway-request-id'))).state, 'aborted')
-  for (let n = 0; n < 100 && gateway.upstream.beta!.abandoned === 0; n++) await sleep(10)
-  assert.equal(gateway.upstream.beta!.abandoned, 1)
-  assert.equal((await until(gateway, json.id)).status, 'cancelled')
+  await until('the provider is left', () => gateway.upstream.beta!.abandoned === 1)
+  assert.equal((await leaves(gateway, json.id)).status, 'cancelled')
   assert.equal((await ask(gateway, { previous_response_id: json.id })).status, 400)
   const again = await gateway.get(`/v1/responses/${json.id}/cancel`, { method: 'POST' })
   assert.equal(again.status, 400)
@@ -99,7 +96,7 @@ test('a failed call makes a failed response with the provider’s message', asyn
     res.writeHead(400, JSON_TYPE).end('{"error":{"message":"no such thing","code":"odd_request"}}'),
   )
   const { json, headers } = await ask(gateway)
-  const failed = await until(gateway, json.id, 'queued', 'in_progress')
+  const failed = await leaves(gateway, json.id, 'queued', 'in_progress')
   assert.equal(failed.status, 'failed')
   assert.match(failed.error.message, /no such thing/)
   assert.equal((await gateway.record(headers.get('x-gateway-request-id'))).state, 'failed')
@@ -110,7 +107,7 @@ test('if the gateway stops or is killed during the call, the response has failed
   const gateway = await start(t, held().script, { data })
   const { json, headers } = await ask(gateway)
   const callId = headers.get('x-gateway-request-id')!
-  await until(gateway, json.id, 'queued')
+  await leaves(gateway, json.id, 'queued')
   // A gateway killed at this moment would leave exactly these files.
   const killed = temporaryDirectory(t)
   cpSync(data, killed, { recursive: true })
@@ -120,7 +117,7 @@ test('if the gateway stops or is killed during the call, the response has failed
     [killed, 'interrupted'],
   ] as const) {
     const again = await start(t, held().script, { data: directory })
-    const failed = await until(again, json.id)
+    const failed = await leaves(again, json.id)
     assert.deepEqual([failed.status, failed.error.code], ['failed', 'interrupted'], state)
     assert.ok(failed.error.message.includes(callId))
     assert.equal((await again.record(callId)).state, state)
@@ -134,11 +131,11 @@ test('a gateway that stops lets a background response end', async (t) => {
   const { script, release } = held()
   const gateway = await start(t, script, { data })
   const { json } = await ask(gateway)
-  await until(gateway, json.id, 'queued')
+  await leaves(gateway, json.id, 'queued')
   const closed = gateway.gateway.close(5_000)
   release()
   await closed
-  assert.equal((await until(await start(t, script, { data }), json.id)).status, 'completed')
+  assert.equal((await leaves(await start(t, script, { data }), json.id)).status, 'completed')
 })
 
 test('a background response that is streamed, or not stored, is refused without an inference, and no other key can read a stored one', async (t) => {

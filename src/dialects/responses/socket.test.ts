@@ -1,4 +1,5 @@
 // Responses over a WebSocket, with a real client, a real gateway, and mock providers over HTTP.
+
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { once } from 'node:events'
@@ -10,6 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Script } from '../../../mocks/test-upstream.ts'
 import { type Setup, testGateway } from '../../test/test-gateway.ts'
 import { openSocket } from '../../test/test-socket.ts'
+import { until } from '../../test/test-until.ts'
 import { message, response, streamOf } from './test-samples.ts'
 
 const ONE = 'routes: { auto: { targets: [ { model: alpha/m } ] } }'
@@ -322,8 +324,7 @@ test('when a client disconnects, the provider’s request is stopped and the rec
   socket.send(create())
   await socket.next()
   socket.ws.terminate()
-  for (let n = 0; n < 100 && upstream.alpha!.abandoned === 0; n++) await sleep(10)
-  assert.equal(upstream.alpha!.abandoned, 1)
+  await until('the provider is left', () => upstream.alpha!.abandoned === 1)
   const { json } = await get('/api/usage/request-logs')
   assert.equal((await record(json.data[0].id)).status, 499)
 })
@@ -399,6 +400,5 @@ test('a client that stops reading slows its provider down', async (t) => {
   assert.ok(written < 32 * 2 ** 20, `${written} bytes were taken from the provider`)
   const held = written
   socket.ws.resume()
-  for (let n = 0; n < 50 && written === held; n++) await sleep(50)
-  assert.ok(written > held)
+  await until('more is taken from the provider', () => written > held)
 })

@@ -1,4 +1,5 @@
 // Records of calls in an unregistered dialect, after a SIGKILL in the middle of the calls.
+
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -7,6 +8,7 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startMockServer } from '../../../mocks/test-upstream.ts'
 import { temporaryDirectory } from '../../test/test-gateway.ts'
+import { until } from '../../test/test-until.ts'
 import { samples } from './test-samples.ts'
 
 const PROGRAM = join(import.meta.dirname, 'test-process.ts')
@@ -49,7 +51,7 @@ test('after a SIGKILL every inference is recorded, and open calls are recorded a
   const first = await start(t, provider.baseUrl, data)
   for (let call = 0; call < ANSWERED; call++) await speak(first.url, false)
   const open = Array.from({ length: OPEN }, () => speak(first.url, true).catch(() => 'cut'))
-  for (let tries = 0; tries < 500 && provider.ledger.length < ANSWERED + OPEN; tries++) await sleep(10)
+  await until('all calls have arrived', () => provider.ledger.length >= ANSWERED + OPEN)
   await sleep(1_000) // a record is final within a second (LOG-04)
   first.child.kill('SIGKILL')
   await once(first.child, 'exit')

@@ -1,12 +1,14 @@
 // The gateway treats an unregistered dialect like every other, over real sockets: routing, records, cache,
 // limits, metrics, artifacts, disconnecting clients and faults. Over 250 lines, because it tries each part of
 // the gateway with the toy dialect.
+
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { answer, type Script } from '../../../mocks/test-upstream.ts'
 import { providerKey, type Setup, testGateway } from '../../test/test-gateway.ts'
+import { until } from '../../test/test-until.ts'
 import { DIALECTS } from '../registry.ts'
 import { samples } from './test-samples.ts'
 import { toy } from './toy.ts'
@@ -218,8 +220,7 @@ test('when a client disconnects, the provider’s stream is closed, and the usag
   const record = await gateway.record(response.headers.get('x-gateway-request-id'))
   assert.deepEqual([record.state, record.status, record.tokens.source], ['aborted', 499, 'estimated'])
   assert.equal(record.tokens.input, 2)
-  for (let tries = 0; tries < 100 && gateway.upstream.alpha!.abandoned === 0; tries++) await sleep(10)
-  assert.equal(gateway.upstream.alpha!.abandoned, 1)
+  await until('the provider is left', () => gateway.upstream.alpha!.abandoned === 1)
 })
 
 test('a dialect that throws before the call is recorded leaks nothing, and one that throws later leaves no record open', async (t) => {

@@ -1,10 +1,12 @@
 // LIFE-04: another program locks the database. Calls are refused immediately instead of waiting for the lock,
 // and /readyz reports it within about a second.
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { ask, slowness, testGateway } from '../../test/test-gateway.ts'
+import { until } from '../../test/test-until.ts'
 import { databaseFile } from './open.ts'
 
 for (const [what, clients] of [
@@ -56,10 +58,7 @@ for (const [what, clients] of [
     assert.ok(later.length > clients, 'refused again and again')
     assert.ok(Math.max(...later) < 400 * slowness(), `a later refusal took ${Math.max(...later)} ms`)
     rude.exec('ROLLBACK')
-    for (let tries = 0; (await gateway.get('/readyz')).status !== 200; tries++) {
-      assert.ok(tries < 100, 'ready again')
-      await sleep(20)
-    }
+    await until('ready again', async () => (await gateway.get('/readyz')).status === 200)
     assert.equal((await gateway.chat(ask('auto'))).status, 200)
   })
 

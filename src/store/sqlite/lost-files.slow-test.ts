@@ -1,6 +1,7 @@
 // LOG-07, LIFE-04, LIFE-05: the record's files disappear under a running gateway, or others replace them. The
 // gateway reports it, spends nothing unrecorded, and never shows an empty record. It recovers by itself once
 // the files are back. Over 250 lines, because it is a table of cases.
+
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -24,6 +25,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { ask, slowness, type TestGateway, temporaryDirectory, testGateway } from '../../test/test-gateway.ts'
 import { IS_FULL } from '../../test/test-size.ts'
+import { until } from '../../test/test-until.ts'
 import { lockFile, StoreError } from './errors.ts'
 import { databaseFile } from './open.ts'
 import { openStore } from './open-store.ts'
@@ -314,10 +316,6 @@ function load(gateway: TestGateway, clients: number) {
   }
 }
 
-async function until(what: string, holds: () => Promise<boolean> | boolean, ms = 5_000): Promise<void> {
-  for (const end = Date.now() + ms; !(await holds()); await sleep(10)) assert.ok(Date.now() < end, what)
-}
-
 /** Starts a gateway on its own directory. A second name of its database remains readable afterwards. */
 async function watched(t: TestContext) {
   const parent = temporaryDirectory(t)
@@ -435,7 +433,7 @@ test('every call is on record although log and shared memory were deleted and th
     t.after(() => child.kill('SIGKILL'))
     const lines: string[] = []
     child.stdout.setEncoding('utf8').on('data', (text) => lines.push(...text.split('\n').filter(Boolean)))
-    await until('50 calls are on record', () => lines.includes('recorded'), 20_000)
+    await until('50 calls are on record', () => lines.includes('recorded'))
     for (const end of deletes.split(' '))
       rmSync(end === '.lock' ? lockFile(data) : `${databaseFile(data)}${end}`)
     await until('it was said', () => lines.includes('failed'), 1_500)

@@ -12,6 +12,7 @@ import Database from 'better-sqlite3'
 import { type Call, emptyCall, idOf, type Route } from '../../core/call.ts'
 import { createPricer } from '../../pricing/pricing.ts'
 import { ask, temporaryDirectory, testGateway } from '../../test/test-gateway.ts'
+import { until } from '../../test/test-until.ts'
 import type { Store, StoreOptions } from '../store.ts'
 import { databaseFile } from './open.ts'
 import { openStore } from './open-store.ts'
@@ -110,7 +111,7 @@ const callsIn = async (store: Store) => (await store.calls.routing({ since: 0, u
 
 /** Returns the number of remaining calls. Waits up to ten seconds for the expected number. */
 async function leaves(store: Store, expected: number): Promise<number> {
-  for (let tries = 0; tries < 100 && (await callsIn(store)) !== expected; tries++) await sleep(100)
+  await until(`${expected} calls are left`, async () => (await callsIn(store)) === expected)
   await sleep(200) // time in which further calls would be deleted
   return callsIn(store)
 }

@@ -22,6 +22,7 @@ import {
   temporaryDirectory,
   testGateway,
 } from '../../test/test-gateway.ts'
+import { until } from '../../test/test-until.ts'
 import type { StoreOptions } from '../store.ts'
 import { databaseFile } from './open.ts'
 import { openStore } from './open-store.ts'
@@ -65,13 +66,6 @@ const options = (directory: string): StoreOptions => ({
   artifacts: { keep: 0, bytes: 0 },
   now: Date.now,
 })
-
-async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; !(await holds()); tries++) {
-    assert.ok(tries < 200, what)
-    await sleep(50)
-  }
-}
 
 const readable = async ({ get }: TestGateway) => (await get('/readyz')).json.reads === 'ready'
 
