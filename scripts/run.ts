@@ -1,6 +1,7 @@
 // `npm run NAME [-- SUB-NAME] [ARGUMENT…]`: runs a program of an npm script by its sub-name. The first
-// program is the default.
+// program is the default. `--help` prints the comment at the top of the program.
 import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 export const PROGRAMS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -46,6 +47,8 @@ export const PROGRAMS: Readonly<Record<string, Readonly<Record<string, string>>>
   },
 }
 
+const ARGUMENT_ERRORS = join(import.meta.dirname, 'argument-errors.ts')
+
 if (import.meta.main) main(process.argv.slice(2))
 
 function main([name = '', ...given]: readonly string[]): void {
@@ -61,7 +64,14 @@ function main([name = '', ...given]: readonly string[]): void {
   }
   const [file, ...preset] = program.split(' ')
   const path = join(import.meta.dirname, file!)
-  const [command, ...first] = file!.endsWith('.ts') ? [process.execPath, '--import', 'tsx', path] : [path]
+  if (given.includes('--help')) {
+    const [comment] = /^((#!.*\n)?(\/\/|#).*\n)+/.exec(readFileSync(path, 'utf8'))!
+    process.stdout.write(comment.replaceAll(/^(#!.*\n|\/\/ ?|# ?)/gm, ''))
+    return
+  }
+  const [command, ...first] = file!.endsWith('.ts')
+    ? [process.execPath, '--import', 'tsx', '--import', ARGUMENT_ERRORS, path]
+    : [path]
   const child = spawn(command!, [...first, ...preset, ...given.slice(isNamed ? 1 : 0)], { stdio: 'inherit' })
   // Passes on signals that end this process to the program.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal))
