@@ -22,7 +22,7 @@ export class Recorder {
     this.#room = room
   }
 
-  /** Adds one event or comments. Comments contain no data. */
+  /** Adds an event, or comments, which contain no data. */
   add(bytes: Buffer, parsed: ParsedEvent | null): void {
     const { finished, unusual, error, usageOnly } = parsed ?? EMPTY_EVENT
     if (this.#spoilt) return
@@ -52,10 +52,12 @@ export class Recorder {
 export interface CachedAnswer {
   /** The provider's content type; absent if it sent none. */
   readonly contentType: string | undefined
-  /** Parts in order. Parts with only usage are marked, because some clients do not want them. */
+  /**
+   * Parts of the answer, in order. Parts that contain only usage are marked, because some clients do not want them.
+   */
   readonly parts: readonly { readonly bytes: Buffer; readonly usageOnly: boolean }[]
   readonly model: string | null
   readonly tokens: Tokens | null
-  /** Losses of the answer's translation. */
+  /** Losses in the translation of the answer. */
   readonly losses: readonly Loss[]
 }

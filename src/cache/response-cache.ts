@@ -13,11 +13,11 @@ export interface CacheableRequest {
   readonly endpoint: string
   readonly keyName: string | null
   /**
-   * Model name in the answer. Part of the key, because the name may change at a reload while the cache stays.
+   * Model name in the answer. Part of the key, because a reload may change the name but does not empty the cache.
    */
   readonly answerModel: RouteConfig['answer_model']
   /**
-   * Canonical text of the body, equal for equivalent bodies, whether streamed or not. Null if there is none.
+   * Canonical text of the body, the same for equivalent bodies, streamed or not. Null if the body has none.
    */
   readonly identity: string | null
   readonly stream: boolean
@@ -33,7 +33,7 @@ export interface ResponseCache {
   recorder(): Recorder
 }
 
-/** Approximate overhead of an entry, without its body, bytes. */
+/** Approximate size of an entry without its body, in bytes. */
 const ENTRY_OVERHEAD_BYTES = 1_024
 
 /** `now`: milliseconds since the epoch. */
@@ -48,7 +48,8 @@ export function createResponseCache({ ttl, max_bytes }: Config['cache'], now: ()
     perf: { now },
     ttlResolution: 0,
   })
-  // Includes the target's changes to requests, because a reload may change them while the cache stays.
+  // Includes the changes that the target makes to requests, because a reload may change them but does not empty the
+  // cache.
   const keyOf = (name: string, target: Target) =>
     `${name} ${targetId(target)}${target.changes ? ` ${JSON.stringify(target.changes)}` : ''}`
 

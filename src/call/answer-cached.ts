@@ -1,4 +1,4 @@
-// Sends an answer from the cache to the client, in the same form as stored. Reaches no provider.
+// Sends an answer from the cache to the client, in the form in which it was stored. Calls no provider.
 import type { CachedAnswer } from '../cache/recorder.ts'
 import { delivered, routeHeaders, withLosses } from '../http/reply.ts'
 import { type Answering, ending } from './answer.ts'

@@ -7,8 +7,8 @@ import type { ResponseStore } from '../responses-store/response-store.ts'
 import type { Store } from '../store/store.ts'
 
 /**
- * Maximum wait for the write, ms. After it the client receives its answer, and the ids are recorded when the
- * call ends.
+ * Maximum wait for the write, ms. When it is over, the client receives its answer, and the ids are recorded at the
+ * end of the call.
  */
 const MAX_WAIT_MS = 2_000
 
@@ -21,7 +21,10 @@ export interface Storing {
   readonly text: string
   /** Id of the response that the request continues. */
   readonly previous: string | null
-  /** Id by which the client requests a background answer that runs here. Null if the answer has its own id. */
+  /**
+   * Id with which the client requests a background answer that this gateway produces. Null if the answer has its own
+   * id.
+   */
   readonly runId: string | null
 }
 

@@ -30,10 +30,10 @@ export interface CallContext {
   readonly background: BackgroundRunner
   /** Background calls that the gateway itself runs. */
   readonly runsHere: RunsHere
-  /** Prices at the arrival of the call. A reload does not change its cost. */
+  /** Prices at the time when the call arrived. A reload does not change the cost of the call. */
   readonly price: Pricer
   readonly cache: ResponseCache
-  /** Limits of the keys. Throws if a key has used up its budget or, for the moment, its calls. */
+  /** Limits of the keys. Throws if a key has used up its budget or reached its rate limit. */
   readonly limits: KeyLimits
   readonly providers: ReadonlyMap<string, Provider>
   /** Refusals learned from providers. */

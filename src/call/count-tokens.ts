@@ -79,7 +79,7 @@ async function answerCount(
 /** Maximum bytes of an answer. An answer is a number or an error. */
 const MAX_ANSWER_BYTES = 2 ** 16
 
-/** Statuses that blame the request itself. Other errors say nothing about the request's length. */
+/** Statuses that mean a fault in the request itself. Other errors say nothing about the request's length. */
 const REFUSALS = [400, 413, 422]
 
 /** A request to count, in the dialect `name`. */

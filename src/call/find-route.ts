@@ -23,7 +23,7 @@ export interface RoutedRequest {
   readonly tracker: Routed['tracker']
   readonly sessionId: string | null
   /**
-   * The session, or a name for the opening of the conversation. Selects one of the provider's keys.
+   * Session, or a name derived from the beginning of the conversation. Selects one of the provider's keys.
    */
   readonly conversation: string | null
   readonly agentId: string | null

@@ -1,4 +1,4 @@
-// `on_loss` of a route: before sending, skips each target for which translating the request would lose more
+// Implements `on_loss` of a route: before sending, skips targets if translating the request for them would lose more
 // than the route allows. Independent of the dialect.
 
 import type { RouteConfig } from '../config/load.ts'

@@ -146,7 +146,7 @@ test('if a refusal concerns one value, only this value is remembered', async (t)
   )
 })
 
-test('a refusal is final if it names no parameter or a needed parameter, or if it is the second refusal', async (t) => {
+test('a refusal is final if it names no parameter, names a needed parameter, or is the second refusal', async (t) => {
   const always = (message: string, param: string | null = null): Refuses => {
     return () => refusal(message, param)
   }

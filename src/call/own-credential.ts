@@ -1,5 +1,5 @@
-// The caller's own credential. Leaves out targets that need it if the call has none. Masks it in everything
-// that is written. Independent of the dialect.
+// The caller's own credential. Leaves out targets that need it if the call has none, and masks it in all output.
+// Independent of the dialect.
 import { type Route, type Target, targetId } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
 import { callerCredentialMissing } from '../credentials/caller.ts'
@@ -14,7 +14,10 @@ const takesCallers = ({ provider }: Target, { providers }: Pick<CallContext, 'pr
 export const mayUseCallers = (route: Route, context: Pick<CallContext, 'providers'>): boolean =>
   route.candidates.some((target) => takesCallers(target, context))
 
-/** Returns the route without targets that need a credential missing in the call. Throws if none is left. */
+/**
+ * Returns the route. If the call has no credential, leaves out the targets that need one. Throws if no target is
+ * left.
+ */
 export function withoutCredentialless(
   route: Route,
   credential: CallerCredential | null | undefined,

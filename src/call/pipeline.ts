@@ -278,8 +278,8 @@ class ClientCall implements BodyTaker, Answering, SendListener {
   }
 
   /**
-   * Ends a recorded call after a fault of the gateway, or if the request cannot be sent as asked. Possible
-   * costs stay recorded, and nothing is left running.
+   * Ends a recorded call after a fault of the gateway, or if the request cannot be sent as requested. Possible costs
+   * stay recorded, and nothing is left running.
    */
   fault(thrown: unknown): void {
     const error = asGatewayError(thrown)
@@ -433,7 +433,7 @@ class ClientCall implements BodyTaker, Answering, SendListener {
       this.#earlier = this.#earlier ? addCosts(this.#earlier, spent) : spent
       return true
     } catch {
-      return false // The attempt is not recorded and therefore not made. The client gets the earlier result.
+      return false // The attempt could not be recorded and is therefore not made. The client gets the earlier result.
     }
   }
 

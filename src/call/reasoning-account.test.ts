@@ -1,5 +1,5 @@
-// Sealed reasoning, which only its own account can read. The conversation stays at this account while
-// possible, and losses at another account are named.
+// Sealed reasoning, which only the account that produced it can read. The conversation stays with this account while
+// possible. Losses at another account are named.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { startMockServer } from '../../mocks/test-upstream.ts'

@@ -18,7 +18,7 @@ for (const [event, expected] of [
     'data: {"x":{"model":"inner"},"model":"auto/ü"}\n\n',
   ],
 ] as const)
-  test(`in ${JSON.stringify(event)} only the model changes, to the requested one`, () => {
+  test(`in ${JSON.stringify(event)}, only the name of the model is replaced by the requested one`, () => {
     const renamed = renameEvent(chat.client, 'auto/ü')(Buffer.from(event), reading)
     assert.equal(renamed.toString(), expected)
   })

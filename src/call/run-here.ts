@@ -178,7 +178,7 @@ export class RunsHere {
   }
 }
 
-/** Accepts all writes, like a client that reads everything. Stores the beginning. */
+/** Accepts all writes, like a client that reads everything, and stores their beginning. */
 class Sink extends Duplex {
   text = ''
 

@@ -1,6 +1,6 @@
-// Context windows in routing, over real sockets. A target with a known window that is too small is tried
-// last. If a target refuses a request as too long, a larger one follows. Rules can match a call's purpose and
-// program.
+// Context windows in routing, over real sockets. A target with a known window that is too small is tried last. If a
+// target refuses a request as too long, a target with a larger window is tried next. Rules can match a call's purpose
+// and program.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { answer, type Script } from '../../mocks/test-upstream.ts'

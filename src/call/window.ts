@@ -1,12 +1,12 @@
-// Moves targets with a known window that is too small for a request to the end. Leaves none out, because the
-// size of a request is only an estimate. Windows set by the operator (`models.<id>.context`) exclude targets
-// in an earlier step (ROUTE-12).
+// Moves targets to the end of the route if their known window is too small for the request. Leaves out no target,
+// because the size of a request is only an estimate. Windows set by the operator (`models.<id>.context`) exclude
+// targets in an earlier step (ROUTE-12).
 import { mostOutput } from '../core/budget.ts'
 import { type Route, type Target, targetId } from '../core/call.ts'
 import type { RequestTraits } from '../core/request-traits.ts'
 import type { Provider } from '../providers/send.ts'
 
-/** Margin for the estimated input, which may be too low by this factor. */
+/** Factor by which the estimated input may be too low. */
 const MARGIN = 1.1
 
 /** Maximum tokens per character. */

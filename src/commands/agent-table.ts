@@ -7,12 +7,12 @@ export interface Agent {
   readonly title: string
   /** Names of the agent's program. */
   readonly programs: readonly string[]
-  /** Dialect of the agent's calls. It decides the route of a model that the gateway does not know. */
+  /** Dialect of the agent's calls. It determines the route of a model that the gateway does not know. */
   readonly dialect: (typeof DIALECT_NAMES)[number]
   /**
-   * Environment with placeholders: `{url}` of the gateway, `{key}` for it, `{session}`, `{model}`, `{models}`
-   * (all that the gateway knows, as the members of a JSON object), `{window}` of a route (the longest input,
-   * tokens), `{file}`. Entries with the model or the window are left out if there is none.
+   * Environment with placeholders: `{url}` of the gateway, `{key}` for it, `{session}`, `{model}`, `{models}` (all
+   * that the gateway knows, as the members of a JSON object), `{window}` of a route (the longest input, tokens),
+   * `{file}`. Entries that contain the model or the window are left out if it is unknown.
    */
   readonly env: Readonly<Record<string, string>>
   /** Options placed before the user's own; each list is included or left out as a whole. */

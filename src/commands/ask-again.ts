@@ -20,8 +20,8 @@ type Askable = Recording & {
 }
 
 /**
- * Recordings whose requests can be repeated, with the cost of their recorded tokens, and the other recordings
- * with a reason.
+ * Recordings whose requests can be repeated, with the cost of their recorded tokens, and the other recordings with
+ * the reason why theirs cannot.
  */
 export interface Plan {
   readonly asked: readonly { readonly recording: Askable; readonly usd: number | null }[]
@@ -90,8 +90,8 @@ export interface Again {
 export const againFolder = (dir: string): string => join(dir, SETTINGS_FOLDER, 'asked-again')
 
 /**
- * Repeats one request after the other, and stores the answers in `againFolder`. Stops before a call that
- * would exceed the limit if it uses as many tokens as the recorded one.
+ * Repeats the requests one by one, and stores the answers in `againFolder`. Stops before a call that would exceed the
+ * limit if it uses as many tokens as the recorded one.
  */
 export async function askAgain(
   dir: string,
@@ -138,7 +138,7 @@ async function limitedGateway(dir: string, { config, ...loaded }: Loaded, limit:
       budget: [{ usd: limit, per: 'month' as const, unpriced: 'refuse' as const }],
     },
   ]
-  // A folder beside the newer recordings, where no recordings are read. An interrupted run leaves files only
+  // Folder next to the newer recordings, from which no recordings are read. An interrupted run leaves files only
   // here.
   const out = join(againFolder(dir), SETTINGS_FOLDER)
   mkdirSync(out, { mode: 0o700 })

@@ -1,6 +1,6 @@
-// `waybill conform` and `waybill judge` as a user runs them: a process, two streams and an exit code.
-// Whatever a target does, the output ends in a sentence, never in a stack trace or a pass. Over 250 lines,
-// because all cases share the helpers that create targets and start the command.
+// `waybill conform` and `waybill judge` as a user runs them: a process, two streams and an exit code. A target that
+// misbehaves never passes, and the output ends in a sentence, never in a stack trace. Over 250 lines, because all
+// cases share the helpers that create targets and start the command.
 
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -30,7 +30,7 @@ function write(text: string): string {
   return file
 }
 
-/** Writes a target file with this start command; JSON is also YAML. */
+/** Writes a target file with this start command as JSON, which is valid YAML. */
 const targetFile = (start: object, more: object = {}): string =>
   write(
     JSON.stringify({
@@ -203,7 +203,7 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
     assert.equal(code, 3)
   })
 
-  test('if a gateway dies during the run without a hostile request, the run says when, and writes a report', async () => {
+  test('if a gateway dies during the run without a hostile request, the output says when, and a report is written', async () => {
     const report = join(root, 'died')
     const file = targetFile(relay(`if (q.url === '/gone') process.exit(1)`), {
       capabilities: { catalog: '/v1/models', read_paths: ['/gone'], probe_interval_ms: 0 },

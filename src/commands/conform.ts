@@ -177,7 +177,7 @@ export function reportError(thrown: unknown): number {
   return usage ? USAGE : NOT_RUN
 }
 
-/** Shuts down in order on a signal, so that the target ends too. */
+/** Shuts down cleanly on a signal, so that the target ends too. */
 export function endOnSignal(): void {
   for (const signal of ['SIGINT', 'SIGTERM'])
     process.once(signal, () => {

@@ -13,7 +13,7 @@ import { temporaryDirectory } from '../test/test-gateway.ts'
 
 const KEY = 'sk-live-4f8a1c9e2b7d6035'
 
-/** The recorded application. It sends each question, and includes its key and its folder in the first one. */
+/** The recorded application. It sends each question, and includes its key and its folder in the first question. */
 const APPLICATION = `
 for (const content of process.argv.slice(2)) {
   const response = await fetch(process.env.OPENAI_BASE_URL + '/chat/completions', {
@@ -182,7 +182,7 @@ test('drift --live stops before a call that would exceed the limit', async (t) =
   assert.match(stderr, /1 have the same shape, 0 moved, 0 of another kind, 1 failed/)
 })
 
-test('a new error counts as moved and a cut answer as failed, and neither is accepted', async (t) => {
+test('drift counts a new error as moved and a cut answer as failed, and refresh accepts neither', async (t) => {
   const { provider, waybill, said } = await recorded(t, '--keep-requests')
   const before = said()
   provider.script = (response, received) => {

@@ -14,7 +14,7 @@ export interface DriftOptions {
   readonly dir: string
   /** Sends the calls; without this option they are only announced. */
   readonly live?: boolean
-  /** Folder of newer recordings to compare with; then no calls are made. */
+  /** Folder of newer recordings to compare with. If it is given, no calls are made. */
   readonly with?: string
   /** Maximum cost of the calls, US dollars. */
   readonly limit: number
@@ -55,7 +55,7 @@ export async function drift({ dir, live, with: other, limit, config, env }: Drif
 
 const dollars = (usd: number): string => `$${Number(usd.toPrecision(3))}`
 
-/** Prints the calls to make, their cost, and the recordings left out, by reason. */
+/** Prints the planned calls with their cost, and the skipped recordings by reason. */
 function announce({ asked, left }: Plan, limit: number): void {
   for (const [reason, those] of Map.groupBy(left, ({ reason }) => reason))
     print(`not asked  ${those.length === 1 ? those[0]!.name : `${those.length} recordings`}: ${reason}`)

@@ -1,6 +1,6 @@
-// `npx waybill serve` and `npm start` put a shell between npm and the command. A signal to npm ends that
-// shell but does not reach the command, which would keep running. So the command checks if its parent process
-// is still the same.
+// `npx waybill serve` and `npm start` put a shell between npm and the command. A signal to npm ends that shell but
+// does not reach the command, which would keep running. So the command checks whether its parent process is still the
+// same.
 import { readlinkSync } from 'node:fs'
 
 /** Interval of the check, ms. */
@@ -21,8 +21,8 @@ export function endWithNpm(env: Readonly<Record<string, string | undefined>>): v
 }
 
 /**
- * Returns true for a script's `command &`, which should outlive its shell: its stdin is empty instead of the
- * shell's. Node can detect this only on Linux.
+ * Returns true for a `command &` in a script, which should outlive its shell. Its stdin is empty, unlike the shell's.
+ * Node can detect this only on Linux.
  */
 function isBackground(): boolean {
   try {

@@ -74,7 +74,7 @@ export function gatewayAt(base: URL, env: Env, keyFile: string | undefined): Get
     })
 }
 
-/** Passes an answer of any length on in pieces. Rejects with GatewayAccessError, or when `signal` aborts. */
+/** Passes on an answer of any length in pieces. Rejects with GatewayAccessError, or when `signal` aborts. */
 export function streamFrom(
   base: URL,
   env: Env,

@@ -70,7 +70,7 @@ export const lineOf = ({ where, advice }: Note): string =>
   clean(`${where}: ${advice}`).replaceAll(/\s+/g, ' ')
 
 /**
- * Reads YAML, or JSON with comments and trailing commas, which is also YAML once its comments are removed.
+ * Reads YAML, or JSON with comments and trailing commas. Such JSON is valid YAML once its comments are removed.
  */
 function readSource(source: string): unknown {
   let text: string

@@ -47,7 +47,7 @@ test('every tool only reads, spends nothing, and says so', async (t) => {
   assert.equal(gateway.received(), spent)
 })
 
-test('every request is answered even if stdin closes immediately after the last one', async (t) => {
+test('every request is answered even if stdin closes immediately after the last request', async (t) => {
   const { url } = await testGateway(t)
   const { child, ended } = startCli(['mcp', '--url', url])
   const ask = (id: number, method: string, params: object) =>
@@ -90,7 +90,7 @@ test('a message without an end is refused in one line, and the server ends', asy
   child.stderr.on('data', (chunk) => {
     said += chunk
   })
-  child.stdin.on('error', () => {}) // it stops reading
+  child.stdin.on('error', () => {}) // the server stops reading
   for (let sent = 0; sent < 20; sent++) child.stdin.write('x'.repeat(2 ** 20))
   const [code] = await once(child, 'close')
   assert.equal(code, 1)

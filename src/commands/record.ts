@@ -14,7 +14,7 @@ import { type Program, runAgent } from './run.ts'
 import { UsageError } from './usage-error.ts'
 
 export interface RecordOptions {
-  /** Providers to record; by default, all of the configuration. */
+  /** Providers to record; all configured providers by default. */
   readonly provider?: string
   readonly config: string
   readonly out: string
@@ -95,7 +95,7 @@ function targetsOf(
 interface Book {
   readonly wire: Dispatcher.DispatcherComposeInterceptor
   readonly recorded: number
-  /** Reason of each exchange that was not recorded. */
+  /** Reasons why exchanges were not recorded. */
   readonly refused: readonly string[]
 }
 

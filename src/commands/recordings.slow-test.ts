@@ -212,7 +212,7 @@ test('import prints the result of every exchange, and exits with 1 if something 
   assert.match(head.shape, shape)
 })
 
-test('a second import writes nothing again, and names the existing files', (t) => {
+test('a second import writes nothing and names the existing files', (t) => {
   const { out, run } = foreign(t)
   const first = run('good.har')
   assert.equal(first.status, 0, first.stderr)
@@ -245,7 +245,7 @@ test('an import that stores nothing exits with 1 and incorrect usage with 2, as 
   assert.match(waybill('recordings', 'import', '--help').stdout, /Exit codes: 0 .*; 1 .*; 2 /)
 })
 
-test('a file that contains no host is imported for the provider of --provider', (t) => {
+test('a file without a host is imported for the provider named by --provider', (t) => {
   const { dir, out } = foreign(t)
   const file = join(dir, 'a.yaml')
   writeFileSync(

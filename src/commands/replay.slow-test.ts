@@ -31,7 +31,7 @@ async function started(t: TestContext, ...args: string[]) {
   return startedWith(t, {}, ...args)
 }
 
-/** Starts it with further environment variables. */
+/** Starts the gateway with further environment variables. */
 async function startedWith(t: TestContext, env: Record<string, string>, ...args: string[]) {
   const surroundings = { KEY: 'sk-of-the-operator', WAYBILL_PORT: '0', ...env }
   const { child, url, said } = await startServer(t, args, { env: surroundings })
@@ -287,7 +287,7 @@ test('replay has its own database, spends no budget, and marks every call as rep
   assert.ok(existsSync(join(directory, 'data/replay/waybill.db')))
   assert.ok(!existsSync(join(directory, 'data/waybill.db')))
 
-  // The replay is still running: the two share nothing.
+  // The replay is still running, because the two gateways share nothing.
   const live = await started(t, 'serve', '-c', config)
   const first = await chat(live.url)
   assert.equal(first.status, 200, await first.text())

@@ -25,7 +25,7 @@ export interface ReplaySettings {
 }
 
 /**
- * Opens the replay. `directory`: true for the package's recordings. `config` is called per request. Throws if
+ * Opens the replay. `directory`: true for the package's recordings. `config` is called for each request. Throws if
  * the recordings are unreadable.
  */
 export function startReplay(

@@ -1,5 +1,6 @@
-// `waybill routes [MODEL]`: shows the current target of a call. Queries the running gateway, because only it
-// knows cooldowns and turns. Without one, answers from the configuration, as if all targets were ready.
+// `waybill routes [MODEL]`: shows the current target of a call. Queries the running gateway, because only that
+// gateway knows cooldowns and turns. If none is running, answers from the configuration, as if all targets were
+// ready.
 import { z } from 'zod'
 import { type Config, loadConfig } from '../config/load.ts'
 import { plainLossesIn, translatable } from '../gateway/providers.ts'

@@ -94,7 +94,7 @@ test('with --own-login Claude Code keeps its login, and the gateway’s key is s
   assert.match(other.said.stderr, /--own-login works for claude; .*codex is none of them/)
 })
 
-test('an agent that sends no session is given one, for its calls and for the status line', async (t) => {
+test('an agent that sends no session receives one for its calls and for the status line', async (t) => {
   const { url } = await testGateway(t, { config: CONFIG })
   const { said, closed } = start(['--url', url, '--quiet', fakeAgent(t, 'copilot')])
   assert.deepEqual(await closed, [0, null], said.stderr)

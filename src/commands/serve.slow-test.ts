@@ -250,7 +250,7 @@ test('a second process on the same data directory is refused in one line, and th
   assert.equal((await gateway.chat('auto')).status, 200)
 })
 
-test('a gateway ends normally even if its log has no reader any more', async (t) => {
+test('a gateway ends normally even if its log has lost its reader', async (t) => {
   const provider = await startMockServer()
   t.after(() => provider.close())
   const { child, chat, all } = await serving(t, provider, ONE)

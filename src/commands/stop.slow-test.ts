@@ -1,4 +1,4 @@
-// A stopped gateway ends as a process, not only in its log. This also applies to a gateway that npm started.
+// The process of a stopped gateway really ends, even if npm started the gateway. A line in its log is not enough.
 
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -13,7 +13,10 @@ import { temporaryDirectory } from '../test/test-gateway.ts'
 import { until } from '../test/test-until.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-/** Maximum time until it ends, ms. A machine that takes longer to start it may also take longer to end it. */
+/**
+ * Maximum time until the gateway ends, ms. A machine that takes longer to start a gateway may also take longer to end
+ * it.
+ */
 const STOP_MS = 1_000
 
 /** Resolves with the address once the gateway listens. */

@@ -155,7 +155,7 @@ function headerIn(text: string): [name: string, value: string] {
 }
 
 /**
- * Returns the name of the command's script, such as `gateway` of `node gateway.mjs`, or else of its program.
+ * Returns the name of the command's script, such as `gateway` for `node gateway.mjs`, or else of its program.
  */
 function nameOf(command: readonly string[]): string {
   const script = command.find((word) => /\.([cm]?[jt]s|py|rb|php)$/.test(word))

@@ -18,7 +18,7 @@ const COMMANDS: Record<string, string> = {
 /** Script that npm's shell runs; `$run` is the command. */
 type Line = '$run; true' | '$run & wait'
 
-/** Starts a command behind a shell, ends the shell, and reports if the command has ended too. */
+/** Starts a command behind a shell, ends the shell, and reports whether the command has ended too. */
 async function endShell(command: string, line: Line, env: Record<string, string>): Promise<boolean> {
   const run = `sh -c 'echo pid=$$; exec "${process.execPath}" "${CLI}" ${command}'`
   const shell = spawn('/bin/sh', ['-c', line.replace('$run', () => run)], {
@@ -43,7 +43,7 @@ async function endShell(command: string, line: Line, env: Record<string, string>
   return ended
 }
 
-// All run at the same time, because they mostly wait.
+// All cases run at the same time, because they mostly wait.
 describe('a command behind a shell', { concurrency: true }, () => {
   for (const [name, command] of Object.entries(COMMANDS)) {
     const npm = { npm_lifecycle_event: 'npx' }

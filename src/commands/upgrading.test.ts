@@ -82,7 +82,7 @@ has: { fallback: true }
 surfaces: { messages: {} }
 `
 
-test('every renamed field of an old target file gets its new name, and all other text stays', () => {
+test('every renamed field of an old target file gets its new name, and all other text stays the same', () => {
   const { text, count } = withCurrentNames(OLD_TARGET)
   assert.equal(count, 7)
   let expected = OLD_TARGET.replace('{{witness.', '{{mock.')

@@ -5,8 +5,8 @@ import { PerformanceObserver } from 'node:perf_hooks'
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
 
 /**
- * Keeps the initial size until it is bounded. Otherwise, loading the program would enlarge it permanently by
- * 11 MiB.
+ * Keeps the initial size until the limit applies. Otherwise, loading the program would enlarge this memory
+ * permanently by 11 MiB.
  */
 export function holdYoungGeneration(): void {
   setFlagsFromString('--semi-space-growth-factor=1')

@@ -148,7 +148,7 @@ function credentialProblems({ providers }: Fields): Problem[] {
   })
 }
 
-/** Checks that signatures have a region, and that settings of a cloud come with this cloud. */
+/** Checks that signatures have a region, and that a cloud's settings appear only with this cloud. */
 function cloudProblems(path: PropertyKey[], { auth, aws, platform, dialect, base_url, ...rest }: Fields) {
   const found: Problem[] = []
   for (const [name, value] of Object.entries({ aws, entra: rest.entra }))
@@ -178,7 +178,9 @@ function keyPoolProblems(path: PropertyKey[], keys: readonly Fields[]): Problem[
   })
 }
 
-/** Checks that a caller's own credential reaches only one provider. A route with two would send it to both. */
+/**
+ * Checks that a caller's own credential reaches only one provider. A route with two providers would send it to both.
+ */
 function callersProblems(targets: readonly Fields[], config: Fields): Problem[] {
   const providerOf = ({ model }: Fields) => String(model).split('/')[0]!
   const takesCallers = (id: string) => fields(fields(config.providers)[id]).auth === 'caller'

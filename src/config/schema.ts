@@ -83,7 +83,7 @@ const ALIASES: Readonly<Record<string, readonly string[]>> = {
 
 const dialect = z.enum(['openai', 'anthropic', ...DIALECT_NAMES])
 
-/** Groups of endpoints that are relayed uninterpreted; `passthrough/operations.ts` lists their paths. */
+/** Groups of endpoints that are relayed without interpretation; `passthrough/operations.ts` lists their paths. */
 export const PASSTHROUGH_NAMES = [
   'audio',
   'moderations',
@@ -393,7 +393,7 @@ const rule = z.strictObject({
 /** Headers that the gateway itself writes, or that contain a credential. */
 const RESERVED_HEADERS =
   /^(authorization|proxy-.*|x-api-key|api-key|x-goog-api-key|x-gateway-.*|host|connection|content-.*|transfer-encoding|te|trailer|upgrade|expect|cookie|accept-encoding)$/i
-/** Members that decide the target of a call or the format of its answer. */
+/** Members that determine the target of a call or the format of its answer. */
 const RESERVED_MEMBERS = ['model', 'stream', 'stream_options']
 const RESERVED_MEMBER = `cannot be changed here: ${RESERVED_MEMBERS.join(', ')}`
 

@@ -5,7 +5,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { createMask, type Mask } from '../shared/redact.ts'
 import type { Call, CallOutcome, Target } from './call.ts'
 
-/** Headers that are shown with their values. All others appear by name only. */
+/** Headers that are shown with their values. Other headers appear by name only. */
 const SHOWN =
   /^(accept|accept-encoding|cache-control|content-encoding|content-length|content-type|date|retry-after|retry-after-ms|transfer-encoding|user-agent|x-request-id|x-should-retry|x-ratelimit-.+|[a-z]+-(processing-ms|version))$/
 
@@ -18,7 +18,7 @@ const MAX_FIELD_LENGTH = 256
 const MAX_BODY_BYTES = 4 * 2 ** 20
 
 /**
- * Headers by name, or as a list of names and values in turn. Stored unchanged; only an artifact reads them.
+ * Headers by name, or as a list of alternating names and values. Stored unchanged; only an artifact reads them.
  */
 type Headers = IncomingHttpHeaders | readonly string[]
 
@@ -38,7 +38,7 @@ export class AnswerTrace {
   #status: number | null = null
   #responseHeaders: IncomingHttpHeaders | null = null
   #respondedAt: number | null = null
-  /** Times and sizes of the chunks, in turn. */
+  /** Times and sizes of the chunks, alternating. */
   readonly #chunks: number[] = []
   #body: Buffer[] | null = null
   #count = 0

@@ -35,7 +35,7 @@ export const targetId = (target: Pick<Target, 'provider' | 'model'>): string =>
 export const CALL_STATES = ['routed', 'streaming', 'completed', 'failed', 'aborted', 'interrupted'] as const
 export type CallState = (typeof CALL_STATES)[number]
 
-/** Outcomes of an attempt. `unknown`: bytes may have been sent, and nobody knows if they arrived. */
+/** Outcomes of an attempt. `unknown`: bytes may have been sent, and it is unknown whether they arrived. */
 export const ATTEMPT_OUTCOMES = [
   'open',
   'answered',
@@ -55,9 +55,9 @@ export type Transport = (typeof TRANSPORTS)[number]
 export interface Tokens {
   /** Origin of the counts: the provider, or our estimate for a call that ended early. Null without counts. */
   readonly source: 'reported' | 'estimated' | null
-  /** All input tokens, cached ones included. */
+  /** All input tokens, including cached tokens. */
   readonly input: number | null
-  /** All output tokens, reasoning included. */
+  /** All output tokens, including reasoning tokens. */
   readonly output: number | null
   readonly cached_input: number | null
   readonly cache_write: number | null
@@ -222,9 +222,9 @@ export interface ParsedEvent {
   readonly opens: boolean
   /** True for the dialect's end mark, which is always last. */
   readonly done: boolean
-  /** True if the event has a finish reason. A stream that ends after it is complete. */
+  /** True if the event has a finish reason. A stream that ends after such an event is complete. */
   readonly finished: boolean
-  /** True for an unusual finish reason (not the end, the length or a tool call). A retry may succeed. */
+  /** True for an unusual finish reason (other than the end, the length or a tool call). A retry may succeed. */
   readonly unusual: boolean
   /** Text from the model in this event, including thoughts and call arguments. Used for estimates. */
   readonly text: string
@@ -264,7 +264,7 @@ export interface ProviderError {
   readonly code: string | null
   /** HTTP status named in the error's content, if any. */
   readonly status: number | null
-  /** Request field named by the error, in dialects with such a member. */
+  /** Request field named by the error, in dialects whose errors have a member for it. */
   readonly param?: string
 }
 

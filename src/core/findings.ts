@@ -10,7 +10,7 @@ export interface Finding {
   readonly text: string
 }
 
-/** Used share of a cap from which the coming deletion of the oldest calls is reported. */
+/** Used share of a cap above which the coming deletion of the oldest calls is reported. */
 const CAP_WARNING_SHARE = 0.9
 const MIB = 2 ** 20
 
@@ -52,7 +52,7 @@ export function fillFindings(fills: readonly Fill[], running: boolean): Finding[
 /** Formats a number with at most one decimal. */
 const short = (value: number): string => String(Math.round(value * 10) / 10)
 
-/** Age in days from which prices count as old, since a newer table may contain newer models. */
+/** Age in days at which prices count as old, because a newer table may contain newer models. */
 export const OLD_PRICES_DAYS = 60
 const DAY = 86_400_000
 

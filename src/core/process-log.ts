@@ -12,5 +12,5 @@ export interface Log {
 
 const nothing = () => {}
 
-/** Log for a program that embeds the gateway and wants none. */
+/** Log for a program that embeds the gateway and wants no log. */
 export const SILENT: Log = { error: nothing, warn: nothing, info: nothing, debug: nothing }

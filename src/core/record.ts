@@ -50,7 +50,7 @@ interface Json {
 export type Kind = keyof Json
 
 /**
- * Type of each kind of value as passed to the store, if different from the JSON. `time`: ms since the epoch.
+ * Type of each kind of value as passed to the store, if it differs from the JSON type. `time`: ms since the epoch.
  */
 interface Given extends Omit<Json, 'time' | 'tokens' | 'price'> {
   readonly time: number
@@ -567,8 +567,8 @@ type FilterValue<F> = F extends { readonly kind: 'status' }
     : Exclude<JsonOf<F>, null>
 
 /**
- * Filters for a list of calls. For a count, `some` means above zero. A status is an HTTP status, `ok`
- * (completed) or `error` (all other ends).
+ * Filters for a list of calls. For a count, `some` means above zero. A status is an HTTP status, `ok` (completed) or
+ * `error` (any other end).
  */
 export type FieldFilter = {
   readonly [Name in keyof CallFields as FilterOf<CallFields[Name]>]?:

@@ -70,7 +70,7 @@ export function traceOf(
   }
 }
 
-/** Decides by the random end of the trace id, so that all participants decide alike. */
+/** Decides by the random end of the trace id, so that all participants decide in the same way. */
 const isSampled = (traceId: string, share: number): boolean =>
   share >= 1 || Number.parseInt(traceId.slice(-8), 16) / 2 ** 32 < share
 
@@ -83,7 +83,7 @@ function isTracestate(text: unknown): text is string {
   return members.length <= 32 && members.every((member) => MEMBER.test(member))
 }
 
-/** Returns headers (names and values in turn) that make a provider's spans children of the attempt's span. */
+/** Returns headers (alternating names and values) that make a provider's spans children of the attempt's span. */
 export function traceHeaders(
   call: TracedCall,
   n: number,

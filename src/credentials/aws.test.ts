@@ -181,7 +181,7 @@ for (const minutes of [-11, 11])
     }
   })
 
-test('files are read again, so that credentials renewed by another program are used for the next try', async (t) => {
+test('files are read again, so that credentials renewed by another program are used for the next attempt', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'waybill-aws-'))
   t.after(() => rmSync(directory, { recursive: true, force: true }))
   const file = join(directory, 'credentials')

@@ -75,8 +75,7 @@ class AwsCredentials implements Credentials {
   }
 
   /**
-   * Renews expired credentials, or corrects the clock to AWS's. After either, the request is retried
-   * immediately.
+   * Renews expired credentials, or corrects the clock to AWS's. In both cases, the request is retried immediately.
    */
   #settled(answer: CredentialAnswer, identity: Identity, isSecond: boolean): 'another' | null {
     if (answer.status !== 401 && answer.status !== 403) return null

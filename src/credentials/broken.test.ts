@@ -1,5 +1,5 @@
-// Promises of credentials. Each is tested with the real credentials, and with broken ones that violate the
-// promise in one way. A test that no broken version fails would prove nothing.
+// Promises of credentials. Each is tested with the real credentials, and with broken ones that violate the promise in
+// one way. A test that passes for every broken version would prove nothing.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { callersOwn } from './caller.ts'
@@ -52,7 +52,7 @@ function sessionsStay(make: Pool): void {
     for (const at of order) assert.equal(taken(credentials, `s${at + 1}`).name, first[at])
 }
 
-/** Checks that a session that had to move then stays with its new key, and that its move is named once. */
+/** Checks that a session stays with its new key after a move, and that the move is named once. */
 function movesOnce(make: Pool): void {
   const credentials = make()
   const first = taken(credentials, 's1')
@@ -73,7 +73,7 @@ function limitsAreRead(make: Pool): void {
   assert.notEqual(taken(credentials, 's1').name, first.name)
 }
 
-/** Makes a pool that answers each call by `choose`. */
+/** Makes a pool whose key for each call is chosen by `choose`. */
 const brokenPool =
   (choose: (n: number, use: CredentialUse) => string, more: Partial<Credential> = {}): Pool =>
   () => {

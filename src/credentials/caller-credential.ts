@@ -40,9 +40,8 @@ export class CallerCredential {
 }
 
 /**
- * Returns the caller's own credential from the headers of a call; null if there is none. A header with a
- * gateway key is not a credential. A header with several credentials is not one either, and `several` may
- * refuse it.
+ * Returns the caller's own credential from the headers of a call; null if there is none. A header with a gateway key
+ * is not a credential. A header with several credentials is not one credential, and `several` may refuse it.
  */
 export function callerCredential(
   headers: IncomingHttpHeaders,

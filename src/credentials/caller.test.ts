@@ -205,7 +205,7 @@ test('a gateway without keys passes on any credential that the caller sends', as
   assert.ok(login.ledger.every(({ headers }) => headers['x-gateway-key'] === undefined))
 })
 
-test('the caller’s credential is in no record, artifact, read or file, even if the provider repeats it (KEEP-07)', async (t) => {
+test('the caller’s credential appears in no record, artifact, response to a read, or file, even if the provider repeats it (KEEP-07)', async (t) => {
   const echo: Script = (response, received) =>
     received.json.max_tokens === 9
       ? subscription(response, { ...received, headers: { authorization: `Bearer ${TOKEN}!` } })

@@ -1,5 +1,5 @@
-// Authentication towards a provider: a key, the caller's own credential, or a signature. Each kind has its
-// own file; registry.ts creates them from the configuration. Knows no client, no store and no route.
+// Authentication towards a provider: a key, the caller's own credential, or a signature. Each kind has its own file;
+// registry.ts creates them from the configuration. Independent of clients, the store and routes.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ProviderRequest } from '../dialects/dialect.ts'
 import type { CallerCredential } from './caller-credential.ts'

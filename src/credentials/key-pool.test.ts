@@ -88,7 +88,7 @@ test('if every key is refused, the next target serves the call, and the provider
   assert.equal(pool.ledger.length, 3)
 })
 
-test('limits in headers are obeyed before a 429 happens: calls use other keys, and without one are refused with Retry-After', async (t) => {
+test('limits in headers prevent a 429: calls use other keys, and if no key is left, they are refused with Retry-After', async (t) => {
   const limited = limitedProvider(5, 60_000)
   const { call, record, pool } = await start(t, limited.script, '{ name: a, key: $A }, { name: b, key: $B }')
   for (let n = 0; n < 10; n++) assert.equal((await call('s1')).status, 200)

@@ -72,7 +72,7 @@ class KeyPool implements Credentials {
     return this.#members.some(({ search }) => search?.holds(bytes))
   }
 
-  /** Returns the key for an attempt, which counts from now on. Throws if no key can be used. */
+  /** Returns the key for an attempt, and counts the attempt as an open request. Throws if no key can be used. */
   #choose({ session, tried }: CredentialUse): Choice {
     const { state, provider, now } = this.#options
     const before = session === null ? undefined : state.sessions.get(session)
@@ -144,7 +144,7 @@ function compare(a: PoolKey, b: PoolKey, now: number): number {
   return roomA === roomB ? b.open - a.open : roomA - roomB
 }
 
-/** Error codes of a 429 for spent money, which waiting cannot fix. */
+/** Error codes of a 429 for an exhausted balance, which waiting cannot fix. */
 const SPENT = /^(insufficient_quota|billing_hard_limit_reached|billing_error|credit_balance_too_low)$/
 
 /** Returns the reason why a key must rest after an answer; null if it may be used. */

@@ -146,7 +146,7 @@ for (const [what, identity] of Object.entries(IDENTITIES))
     const theirs = new GoogleGenAI({
       ...{ vertexai: true, project: 'acme', location: 'europe-west1', apiVersion: 'v1' },
       httpOptions: { baseUrl: origin },
-      // Without it, the client requests the project from Google before its first call.
+      // Without this option, the client requests the project from Google before its first call.
       googleAuthOptions: { projectId: 'acme' },
     })
     await callGoogle(theirs, MODEL)
@@ -190,7 +190,7 @@ const NO_IDENTITY = {
   ...{ AZURE_FEDERATED_TOKEN_FILE: undefined, AZURE_AUTHORITY_HOST: undefined },
 }
 
-test('with a client secret for Azure, one exchange happens, and the calls have the same token as the official client’s (KEEP-09)', async (t) => {
+test('a client secret for Azure causes one exchange, and the calls have the same token as the official client’s (KEEP-09)', async (t) => {
   setEnvironment(t, { ...NO_IDENTITY, AZURE_CLIENT_SECRET: 'secret-of-an-application' })
   const exchanges = tokenHosts(t)
   const { base, call, through } = await onAzure(t)
@@ -223,7 +223,7 @@ test('with a client secret for Azure, one exchange happens, and the calls have t
   assert.deepEqual({ ...rest, path: ours.path }, ours)
 })
 
-test('with a federated token in a file for Azure, the token is the assertion of the exchange, and the next exchange reads a new file', async (t) => {
+test('a federated token in a file for Azure becomes the assertion of the exchange, and the next exchange reads the changed file', async (t) => {
   const file = join(temporaryDirectory(t), 'federated')
   writeFileSync(file, 'federated-token-of-a-pod-1\n')
   setEnvironment(t, { ...NO_IDENTITY, AZURE_FEDERATED_TOKEN_FILE: file })

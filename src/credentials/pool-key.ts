@@ -1,4 +1,4 @@
-// One key of several: the limits that its provider has reported, and if it may be used now.
+// One of several keys: the limits that its provider has reported, and whether it may be used now.
 import type { IncomingHttpHeaders } from 'node:http'
 import { LRUCache } from 'lru-cache'
 import { type Remaining, rateLimitsIn } from './rate-limits.ts'
@@ -6,7 +6,7 @@ import { type Remaining, rateLimitsIn } from './rate-limits.ts'
 /** Reason why a key is temporarily not used. */
 export type Rest = 'limit' | 'denied' | 'spent'
 
-/** Rest of a key if the provider does not report a duration, ms. */
+/** Time for which a key rests if the provider reports no duration, ms. */
 const REST_MS: Readonly<Record<Rest, number>> = { limit: 30_000, denied: 300_000, spent: 600_000 }
 
 /** A limit as reported by the newest answer. */
@@ -63,7 +63,7 @@ export class PoolKey {
     if (!headers) return
     const { requests, tokens } = rateLimitsIn(headers, now)
     const older = [...this.#open].filter((each) => each < n).length
-    // An answer to an earlier request is older.
+    // An answer to an earlier request is out of date.
     if (requests && n >= (this.#requests?.n ?? 0)) this.#requests = { ...requests, n, older }
     if (tokens && n >= (this.#tokens?.n ?? 0)) {
       const before = this.#tokens

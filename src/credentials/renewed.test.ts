@@ -1,4 +1,4 @@
-// Renewal of a credential that expires: one fetch for many calls, in time, and handling of failures.
+// Renewal of an expiring credential: it happens in time, one fetch serves many calls, and failures are handled.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -75,7 +75,7 @@ test('calls wait once the token has expired; if an early renewal fails, the old 
   assert.equal(fetched(), 3)
   pass(2 * MINUTE)
   await assert.rejects(async () => renewed.get(), /^CredentialError: cloud: no token: it failed \(503\)$/)
-  // A failure also answers the calls of the next second.
+  // Calls within the next second receive the same failure.
   assert.throws(() => renewed.get(), /503/)
   assert.equal(fetched(), 4)
   pass(1_001)

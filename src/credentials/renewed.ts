@@ -21,13 +21,13 @@ export interface RenewalOptions<Value> {
 }
 
 const FETCH_TIMEOUT_MS = 10_000
-/** Remaining time at which it is renewed, while calls continue with it, ms. */
+/** Remaining validity at which the credential is renewed, while calls continue to use it, ms. */
 const RENEW_BEFORE_MS = 5 * 60_000
-/** Remaining time at which calls wait for the new one, ms. */
+/** Remaining validity at which calls wait for the new credential, ms. */
 const MIN_LEFT_MS = 20_000
 /** Minimum time between two renewals, ms. Some credentials are issued with little time left. */
 const MIN_AGE_MS = 10_000
-/** Time for which a failure also answers further calls, ms. */
+/** Time during which further calls receive the same failure, ms. */
 const FAILED_MS = 1_000
 
 export class Renewed<Value> {

@@ -1,5 +1,5 @@
-// `auth: google` and `auth: entra` over real sockets, with the clouds' own libraries: the sources of tokens,
-// their recipients, their renewal, and the errors caused by wrong ones.
+// `auth: google` and `auth: entra` over real sockets, with the clouds' own libraries: the sources of tokens, their
+// recipients, their renewal, and the errors for wrong tokens.
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -138,7 +138,7 @@ export interface Sampling {
 }
 
 export interface ReasoningWish {
-  /** A word from `none` to `max`, or one that only the dialect defines. */
+  /** A word from `none` to `max`, or a word that only the dialect defines. */
   readonly effort: string | null
   /** Maximum tokens of reasoning. */
   readonly budget: number | null
@@ -270,7 +270,7 @@ export interface DialectBlocks {
    */
   readonly family: string | null
   /**
-   * Tool names and kinds that providers of this dialect accept. All others are mapped, and mapped back in
+   * Tool names and kinds that providers of this dialect accept. Other names and kinds are mapped, and mapped back in
    * answers.
    */
   readonly tools: {
@@ -345,7 +345,7 @@ export function extrasOf(
   )
 }
 
-/** Writes the extras that the dialect supports and reports all others as losses. */
+/** Writes the extras that the dialect supports and reports the other extras as losses. */
 export function writeExtras(
   extras: readonly Extra[],
   owner: Extra['owner'],

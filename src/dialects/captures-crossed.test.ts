@@ -1,6 +1,5 @@
-// Real requests and answers of other projects, whole and streamed, translated into every other dialect and
-// back. Each part comes back equal, or its loss is named. The captures are optional; the test reads them in
-// place.
+// Real requests and answers of other projects, whole and streamed, translated into every other dialect and back. Each
+// part comes back unchanged, or its loss is named. The captures are optional; the test reads them in place.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Interaction } from '../../mocks/import/interaction.ts'

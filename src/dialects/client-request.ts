@@ -9,7 +9,7 @@ export interface ClientRequest {
   readonly text: string
   /** False if stream events with only usage are not passed on. */
   readonly wantsUsage: boolean
-  /** Headers for a provider of the same dialect, names and values in turn. */
+  /** Headers for a provider of the same dialect, alternating names and values. */
   readonly forwarded: readonly string[]
   /** Query for a provider of the same dialect, without the `?`. */
   readonly query: string
@@ -19,7 +19,7 @@ export interface ClientRequest {
   readonly isBackground?: true
   /** The conversation that this request continues, if the gateway has it. */
   readonly continues?: {
-    /** Provider that stores the conversation too and accepts the request unchanged; null if there is none. */
+    /** Provider that also stores the conversation and accepts the request unchanged; null if there is none. */
     readonly keeper: string | null
     /** The request with the whole conversation. */
     readonly text: string

@@ -97,7 +97,7 @@ for (const { client, provider, whole, stream, error: Type } of CLIENTS) {
     }
   })
 
-  test(`${client} at ${provider}: after a refusal of the reasoning, one more request without it is sent and recorded`, async (t) => {
+  test(`${client} at ${provider}: after a refusal of the reasoning, one request without reasoning is sent and recorded`, async (t) => {
     const gateway = await crossedGateway(t, provider, (response, received) => {
       const { reasoning_effort, thinking } = received.json
       const refuses = reasoning_effort !== undefined || thinking !== undefined

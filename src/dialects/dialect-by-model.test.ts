@@ -1,6 +1,6 @@
-// A provider that speaks chat and responses; its mock is as strict as the real models. Requests with tools
-// use the dialect in which the model accepts tools. All other requests use the client's own dialect, or else
-// the first one listed.
+// A provider that speaks chat and responses; its mock is as strict as the real models. Requests with tools use the
+// dialect in which the model accepts tools. All other requests use the client's own dialect, or else the first
+// dialect of the provider.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gatewayAtModels } from '../test/test-models.ts'

@@ -138,7 +138,7 @@ export interface RunAnswers {
   /** Returns the first answer, with status `queued`. `at`: ms since the epoch. */
   queued(text: string, id: string, at: number): string
   inProgress(queued: string): string
-  /** `error` null: cancelled. */
+  /** `error`: null if the run was cancelled. */
   ended(queued: string, error: { readonly code: string; readonly message: string } | null): string
   /** Returns a complete answer with the id that the client received. */
   completed(answer: string, id: string): string
@@ -198,7 +198,7 @@ export interface TokenCounting {
 /** A request for a provider. */
 export interface ProviderRequest {
   readonly path: string
-  /** Names and values in turn. */
+  /** Alternating names and values. */
   readonly headers: string[]
   readonly body: string
 }

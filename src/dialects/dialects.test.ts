@@ -41,7 +41,7 @@ function readStream({ upstream }: Dialect, text: string, size: number) {
 
 for (const [name, dialect, samples] of ALL) {
   const { client, upstream } = dialect
-  test(`${name}: a stream is read equally for any sizes of chunks, and no byte is lost (FLOW-02)`, (t) => {
+  test(`${name}: a stream is read in the same way for any chunk size, and no byte is lost (FLOW-02)`, (t) => {
     if (samples.stream('m') === '') return t.skip('its answers are not streamed')
     const text = samples.stream('m')
     for (let size = 1; size <= 64; size++)

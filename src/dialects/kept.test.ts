@@ -199,7 +199,7 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
   ],
 }
 
-/** Values that look like an id of stored state but are none, or that are known to every account. */
+/** Values that look like an id of stored state but are not, or that every account knows. */
 const NONE: Readonly<Record<string, readonly object[]>> = {
   messages: [
     {

@@ -23,8 +23,7 @@ export interface KeptKind {
   /** True if the request should go to the model that made the state, if the route has this model. */
   readonly staysWithModel?: true
   /**
-   * True if the state holds most of the conversation. A translation without the state would ask something
-   * else.
+   * True if the state holds most of the conversation. A translation without the state would change the question.
    */
   readonly isConversation?: true
   /** True if the state may change between calls. Then no answer comes from the cache. */

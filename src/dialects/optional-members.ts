@@ -15,7 +15,7 @@ export interface OptionalMember {
   readonly instead?: RequestedChange
   /** Enclosing member that is omitted with this member. */
   readonly within?: readonly string[]
-  /** Words of a refusal that omitting the member would not prevent. */
+  /** Words of a refusal that would remain even without the member. */
   readonly unless?: RegExp
   /** Words for the member in a refusal that does not quote its name. */
   readonly words?: RegExp

@@ -1,6 +1,6 @@
-// Both promises for every dialect. Reads and refused requests cause no inference. For any body, path and
-// query, every inference is recorded, and every error has the format of its dialect. A client that
-// disconnects early is recorded, too. src/test/sigkill.test.ts kills the gateway in all dialects.
+// Both promises for every dialect. Reads and refused requests cause no inference. For any body, path and query, every
+// inference is recorded, and every error has the format of its dialect. The call of a client that disconnects early
+// is recorded, too. src/test/sigkill.test.ts kills the gateway in all dialects.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,7 +1,7 @@
-// Properties of translation, for random conversations and streams and every pair of dialects. Content comes
-// back equal, or its loss is named. Official clients can read streams of interleaved calls. A cut stream
-// never ends as a success. The sizes of chunks change nothing. Over 250 lines, because the properties share
-// the generators of conversations and answers.
+// Properties of translation, for random conversations and streams and every pair of dialects. Content comes back
+// unchanged, or its loss is named. Official clients can read streams of interleaved calls. A cut stream never ends as
+// a success. The sizes of chunks change nothing. Over 250 lines, because the properties share the generators of
+// conversations and answers.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Stream as AnthropicStream } from '@anthropic-ai/sdk/core/streaming'
@@ -135,7 +135,7 @@ const conversation: fc.Arbitrary<Conversation> = fc.record({
 })
 
 for (const [from, to] of PAIRS)
-  test(`${from} to ${to} and back: any conversation stays equal, or its losses are named (DIAL-04)`, () => {
+  test(`${from} to ${to} and back: any conversation stays the same, or its losses are named (DIAL-04)`, () => {
     fc.assert(
       fc.property(conversation, (asked) => {
         const json = dialectOf(from).blocks.writeRequest(asked, peer('other'), new Losses())

@@ -18,7 +18,7 @@ const INPUT_SCHEMA = {
 
 export class ToolNames {
   readonly #limits: Limits
-  /** The client's tools by their names at the provider. Only tools that differ. */
+  /** The client's tools by their names at the provider. Contains only the tools that differ. */
   readonly #mapped = new Map<string, Named>()
 
   constructor(tools: readonly Tool[], limits: Limits) {

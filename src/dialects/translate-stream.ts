@@ -19,7 +19,9 @@ export class TranslatedStream implements StreamReader {
   readonly #writer: BlockWriter
   readonly #names: ToolNames
   readonly #sequence = new Sequence()
-  /** Upper bound of the text that the readers and writers retain, in bytes. Some repeat the text at the end. */
+  /**
+   * Upper bound of the text that the readers and writers retain, in bytes. Some of them repeat the text at the end.
+   */
   held = 0
   #model: string
   #tokens: Tokens | null = null

@@ -60,7 +60,7 @@ const SERVED: readonly (readonly [asked: object, usd: number])[] = [
 ]
 
 for (const [asked, usd] of SERVED)
-  test(`$${usd} are reserved for a call with ${JSON.stringify(asked)}`, async (t) => {
+  test(`a call with ${JSON.stringify(asked)} reserves $${usd}`, async (t) => {
     let reserved = 0
     const gateway = await testGateway(t, {
       providers: {

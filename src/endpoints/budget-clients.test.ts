@@ -1,4 +1,4 @@
-// Official clients and a spent budget. In spite of their own retries, they try once and stop, because a retry
+// Official clients and a spent budget. Although these clients normally retry, they try once and stop, because a retry
 // would not help.
 
 import assert from 'node:assert/strict'

@@ -92,7 +92,7 @@ test('each session has a separate budget, which other sessions and calls without
   assert.equal((await spend(next, 'two')).status, 200)
 })
 
-test('with several budgets, all must allow a call, and the error names the spent budget', async (t) => {
+test('with several budgets, a call must fit into all of them, and the error names the spent budget', async (t) => {
   const clock = { now: at('2026-11-25T12:00:00Z') }
   const gateway = await start(
     t,

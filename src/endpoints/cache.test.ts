@@ -102,7 +102,7 @@ test('a streamed hit includes usage if its client requested it, whether or not t
   }
 })
 
-test('a request with only its members in a different order is a hit; whole and streamed answers, keys and targets are cached separately (USE-08, KEEP-04)', async (t) => {
+test('a request that differs only in the order of its members is a hit; whole and streamed answers, keys and targets are cached separately (USE-08, KEEP-04)', async (t) => {
   const digest = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`
   const keys = `keys: [ { name: ann, digest: "${digest('key-of-ann')}" }, { name: bob, digest: "${digest('key-of-bob')}" } ]`
   const gateway = await testGateway(t, { providers: { alpha: wholeOrStream }, config: `${ON}\n${keys}` })

@@ -193,13 +193,13 @@ test('a direct provider/model id reaches only that model (ROUTE-02)', async (t) 
   assert.deepEqual([record.route, record.strategy, record.resolved_model], [null, 'direct', 'some/thing'])
 })
 
-test('a failed target moves the call on to the next one, and the answer names the target that served (ROUTE-07, TELL-02)', async (t) => {
+test('after a failed target, the call moves to the next target, and the answer names the target that served it (ROUTE-07, TELL-02)', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: answer(), beta: answer() },
     config: `${TWO_TARGETS}\nresilience: { cooldown: 1ms }`,
   })
   for (const status of [401, 402, 403, 408, 409, 425, 429, 500, 502, 503, 529])
-    await t.test(`a call moves on after a ${status}`, async () => {
+    await t.test(`a call moves to the next target after a ${status}`, async () => {
       gateway.upstream.alpha!.script = fail(status)
       const { headers, status: got } = await gateway.chat(ask('auto'))
       assert.equal(got, 200)

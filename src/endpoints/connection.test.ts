@@ -113,7 +113,7 @@ for (const [name, bytes, status] of [
     assert.equal(gateway.received(), 0)
   })
 
-test('a client that does not read its answer is disconnected after the idle time, and others are served', async (t) => {
+test('a client that does not read its answer is disconnected after the idle time, and other clients are served', async (t) => {
   const gateway = await testGateway(t, {
     config: 'resilience: { idle: 300ms }\nroutes: { auto: { targets: [ { model: alpha/model-a } ] } }',
   })

@@ -72,7 +72,7 @@ export interface ReadContext {
   readonly learned: () => readonly LearnedRefusal[]
   /** Calls of all gateways that share a log. */
   readonly calls: Reads
-  /** Calls of this gateway; the same reads as above without a fleet. */
+  /** Calls of this gateway; without a fleet, the same reads as above. */
   readonly instanceCalls: Reads
   /** State of this gateway in its fleet; absent for a single gateway. */
   readonly fleet: (() => FleetStanding) | undefined

@@ -1,6 +1,6 @@
-// Requests of an attacker, one per row, as bytes on a socket. Each row checks the status, the error shape,
-// that no provider is reached, and that others are served during and after the attack. bad-input.test.ts
-// covers requests that are merely broken.
+// Requests of an attacker, one per row, as bytes on a socket. Each row checks the status, the error shape, that no
+// provider is reached, and that other clients are served during and after the attack. bad-input.test.ts covers
+// requests that are merely broken.
 import assert from 'node:assert/strict'
 import { chmodSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
@@ -124,7 +124,7 @@ const SLOW: readonly (readonly [string, string, string])[] = [
 ]
 
 for (const [name, first, then] of SLOW)
-  test(`fifty clients ${name} are disconnected with 408, and others are served meanwhile (FAIL-01, FAIL-06)`, async (t) => {
+  test(`fifty clients ${name} are disconnected with 408, and other clients are served meanwhile (FAIL-01, FAIL-06)`, async (t) => {
     const gateway = await testGateway(t, { server: 'headers_timeout: 1s, request_timeout: 1500ms' })
     const cutOff = Array.from({ length: 50 }, async () => {
       const socket = open(gateway)

@@ -35,7 +35,7 @@ export function limitsOf(id: string, { routes, models }: Config, factsOf: FactsO
   }
 }
 
-/** Returns the values if there are any and all are known. */
+/** Returns the values if there are some and all of them are known. */
 const known = <Value>(values: readonly (Value | undefined)[]): readonly Value[] | null =>
   values.length > 0 && values.every((value) => value !== undefined) ? values : null
 

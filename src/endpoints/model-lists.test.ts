@@ -18,7 +18,7 @@ const start = (t: Parameters<typeof testGateway>[0]) =>
     config: CONFIG,
   })
 
-test("OpenAI's format: a model's limits, and a route's as far as they hold for all of its targets", async (t) => {
+test("OpenAI's format: the limits of a model, and those limits of a route that all of its targets share", async (t) => {
   const { get } = await start(t)
   const { data } = (await get('/v1/models')).json
   const limits = Object.fromEntries(
@@ -84,7 +84,7 @@ test("Google's format: limits and thinking", async (t) => {
   }
 })
 
-test("Codex's format: an empty list that Codex can read, so that it keeps what it knows; each list has an ETag", async (t) => {
+test("Codex's format: an empty list that Codex can read, so that Codex keeps its own facts; each list has an ETag", async (t) => {
   const { get } = await start(t)
   const list = await get('/v1/models?client_version=0.169.0')
   assert.deepEqual(list.json, { models: [] })

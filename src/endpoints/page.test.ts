@@ -201,7 +201,7 @@ async function follow(t: TestContext, gateway: TestGateway, key: string | null) 
   }
 }
 
-test('the feed reports each change of a call in the fields of its record (PAGE-05)', async (t) => {
+test('the feed reports each change of a call with the fields of its record (PAGE-05)', async (t) => {
   const gateway = await testGateway(t, {
     providers: {
       alpha: fail(503),

@@ -1,5 +1,5 @@
-// A draft configuration: the parts of another gateway's file that ours can express, and notes on the other
-// parts. Never writes a key, whatever the file contains. Knows no particular gateway.
+// A draft configuration: the parts of another gateway's file that our configuration can express, and notes on the
+// other parts. Never writes a key, whatever the file contains. Independent of any particular gateway.
 import { createHash } from 'node:crypto'
 import { withoutEndpoint } from '../../config/endpoint-paths.ts'
 import type { DIALECT_NAMES, STRATEGIES } from '../../config/schema.ts'
@@ -79,7 +79,7 @@ export class ConfigDraft {
     return name
   }
 
-  /** Returns the name under which a provider is written. Each address and key has one name. */
+  /** Returns the name under which a provider is written. Each pair of address and key has one name. */
   provider(given: ForeignProvider): string {
     const wanted = given.name.replaceAll(/[^\w.-]+/g, '-').replaceAll(/^-+|-+$/g, '') || 'provider'
     for (let n = 1; ; n++) {
@@ -124,8 +124,8 @@ export class ConfigDraft {
   }
 
   /**
-   * Makes the names consistent. A route name may not begin with a provider's name, and a route has each
-   * target once. A route is left out if its name means the same target without it.
+   * Makes the names consistent. A route name may not begin with a provider's name, and a route has each target once.
+   * A route is left out if its name would select the same target anyway.
    */
   settle(): void {
     const providerOf = (id: string) => id.slice(0, id.indexOf('/'))
@@ -235,7 +235,7 @@ export const variableFor = (provider: string): string =>
  */
 export const baseOf = (url: string): string => withoutEndpoint(url.replace(/\/v1(?=\/messages\/*$)/, ''))
 
-/** Adds a note for each setting of a section that was not read above. */
+/** Adds a note for each setting in a section that the conversion has not read. */
 export function noteOthers(
   draft: ConfigDraft,
   where: string,

@@ -293,7 +293,7 @@ function placeOf(
   }
 }
 
-/** Names that precede a model's name without being a vendor: they are the owners of the model. */
+/** Prefixes of a model's name that name the owner of the model instead of a vendor. */
 const OWNERS = /^(meta-llama|mistralai|google|qwen|deepseek-ai|openai-community|microsoft|nvidia-nemotron)$/i
 const isVendor = (prefix: string): boolean =>
   Object.hasOwn(CLOUDS, prefix) || vendorOf(prefix) !== null || !OWNERS.test(prefix)

@@ -38,7 +38,7 @@ const SPELLINGS: Readonly<Record<string, string>> = {
   hosted_vllm: 'vllm',
 }
 
-/** Returns a provider by its name; null if it is not known. */
+/** Returns a provider by its name; null for an unknown name. */
 export function vendorOf(spelling: string): (Vendor & { readonly name: string }) | null {
   const name = SPELLINGS[spelling] ?? spelling
   const preset = PRESETS.find((each) => each.name === name)

@@ -14,7 +14,7 @@ import { argsOf, detailOf } from './blocks-content.ts'
 export class ChatReader implements BlockReader {
   readonly #peer: Peer
   readonly #losses: Losses
-  /** Block of the last delta, text or reasoning. */
+  /** Block of the last delta: text or reasoning. */
   #current: { readonly key: string; readonly type: 'text' | 'reasoning' } | null = null
   /** Reasoning received so far in the current block. */
   #thought = ''

@@ -79,7 +79,7 @@ function effortFor({ reasoning, tools }: Conversation, peer: Peer, losses: Losse
     return 'none'
   }
   if (wished === null && on === true) losses.add('effort')
-  // Most servers have no setting for it.
+  // Most servers have no setting that turns reasoning off.
   const words = on === false && effort === null ? [] : EFFORTS
   return acceptedEffort(reasoning, facts, words, losses)
 }

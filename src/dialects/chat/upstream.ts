@@ -146,7 +146,7 @@ function tokensOf(usage: Json, answer: Json): Tokens {
   }
 }
 
-/** Returns the output tokens with reasoning. xAI leaves reasoning out of `completion_tokens`. */
+/** Returns the output tokens, including reasoning. xAI leaves reasoning out of `completion_tokens`. */
 function outputOf({ prompt_tokens, completion_tokens, total_tokens, ...usage }: Json): number | null {
   const [input, output, total] = [prompt_tokens, completion_tokens, total_tokens].map(tokenCount)
   const reasoning = tokenCount(member(usage.completion_tokens_details, 'reasoning_tokens'))

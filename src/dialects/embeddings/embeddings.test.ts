@@ -57,7 +57,7 @@ routes: { vectors: { targets: [ { model: alpha/m } ] } }`
   }
 })
 
-test('the official client asks for base64 by default and reads the numbers from it (EMB-01)', async (t) => {
+test('the official client requests base64 by default and reads the numbers from it (EMB-01)', async (t) => {
   const numbers = [0.0125, -1, 3]
   const base64 = Buffer.from(new Float32Array(numbers).buffer).toString('base64')
   const { url, upstream } = await start(t, {

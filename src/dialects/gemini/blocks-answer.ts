@@ -23,7 +23,7 @@ const STOPS: Readonly<Record<string, Stop>> = {
   IMAGE_PROHIBITED_CONTENT: 'refusal',
 }
 
-/** An answer with tool calls ends with STOP, as a text does. A blocked prompt has no candidate. */
+/** An answer with tool calls ends with STOP, like an answer with text only. A blocked prompt has no candidate. */
 export function stopOf(json: Json, hasCalls: boolean, losses: Losses): Stop | null {
   if (member(json.promptFeedback, 'blockReason') != null) return 'refusal'
   const reason = member(listOrEmpty(json.candidates)[0], 'finishReason')

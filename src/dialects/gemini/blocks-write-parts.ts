@@ -80,7 +80,7 @@ function dataFor(source: Exclude<Source, { kind: 'text' }>, losses: Losses): Jso
   return []
 }
 
-/** Some models refuse a turn if its first call has no signature. A call of another model has none. */
+/** Some models refuse a turn if its first call has no signature. A call from another model has no signature. */
 export function withSignedCall(parts: readonly Json[], peer: Peer): Json[] {
   const first = peer.facts.signatures === 'calls' ? parts.findIndex((part) => 'functionCall' in part) : -1
   return parts.map((part, n) => (n === first ? { thoughtSignature: NO_SIGNATURE, ...part } : part))

@@ -119,7 +119,7 @@ function configFor(
   return config
 }
 
-/** Requests thinking by level or budget, as the model accepts. A budget of 0 switches it off if possible. */
+/** Requests thinking by level or budget, whichever the model accepts. A budget of 0 switches it off if possible. */
 function thinkingFor(wish: Conversation['reasoning'], { facts }: Peer, losses: Losses): Json | null {
   const { effort, budget, on } = wish
   if (effort === null && budget === null && on === null) return null

@@ -1,5 +1,5 @@
-// Gemini on the client side: reads requests and words errors. Format: Gemini API reference, "Generating
-// content" and "Counting tokens".
+// Gemini on the client side: reads requests and writes errors. Format: Gemini API reference, "Generating content" and
+// "Counting tokens".
 import { z } from 'zod'
 import { canonical } from '../../json/canonical.ts'
 import { mapElements, spliceMembers } from '../../json/splice.ts'

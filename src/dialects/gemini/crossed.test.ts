@@ -200,7 +200,7 @@ test('from Gemini 3 on, a tool result contains its pictures and files, and effor
     ],
   })
   const { contents, generationConfig } = gateway.sent().json as any
-  // Another model made the call. Gemini would refuse it without a placeholder signature.
+  // Another model made the call. Gemini would refuse the call without a placeholder signature.
   assert.equal(contents[1].parts[0].thoughtSignature, 'skip_thought_signature_validator')
   assert.deepEqual(contents[2].parts[0].functionResponse.parts, [
     { inlineData: { mimeType: 'image/png', data: 'QUJD' } },
@@ -410,7 +410,7 @@ for (const isStream of [true, false])
     }
   })
 
-test('Gemini at chat: calls and results without ids pass, errors have Google’s format, and a stream is a list unless events are requested', async (t) => {
+test('Gemini at chat: calls and results without ids arrive, errors have Google’s format, and a stream is a list unless events are requested', async (t) => {
   const said = (message: object, finish_reason: string) => ({
     model: 'm',
     choices: [{ message, finish_reason }],

@@ -109,7 +109,7 @@ test('the provider receives the client’s bytes, query and headers at the targe
   for (const text of [...log, ...written]) assert.ok(!text.includes(RIGHT))
 })
 
-test('a wrong key, or two different keys, are refused with a 401 in Google’s format (GEM-01)', async (t) => {
+test('a request with a wrong key or two different keys is refused with a 401 in Google’s format (GEM-01)', async (t) => {
   const { send, received } = await start(t, { config: KEYED })
   for (const [headers, query] of [
     [{}, ''],
@@ -238,7 +238,7 @@ test('an answer that ends for a tool call, the length, safety or a blocked promp
   assert.notEqual(other.headers.get('x-gateway-cache'), 'HIT', 'the model is in the path')
 })
 
-test('an overloaded provider, a rate limit, a wrong key and an unknown model lead to the next target (GEM-04)', async (t) => {
+test('an overloaded provider, a rate limit, a wrong key or an unknown model causes a fallback to the next target (GEM-04)', async (t) => {
   const badKey = errorOf(400, 'INVALID_ARGUMENT', { details: [{ reason: 'API_KEY_INVALID' }] })
   const unknown = { error: { code: 404, message: 'models/m is not found', status: 'NOT_FOUND' } }
   const gateway = await start(t, {
@@ -348,7 +348,7 @@ test('a route without a target that speaks Gemini is refused with a 400 that exp
   assert.equal(gateway.received(), 0)
 })
 
-test('a counting request leaves no record: it is relayed with its model, or estimated over all parts and tools and marked as an estimate (GEM-08, CNT-01)', async (t) => {
+test('a counting request leaves no record; it is relayed with its model, or its tokens are estimated over all parts and tools and marked as an estimate (GEM-08, CNT-01)', async (t) => {
   const gateway = await start(t, {
     providers: { alpha: json(200, { totalTokens: 14, ofTomorrow: 1 }), beta: answer() },
     dialects: { alpha: ['gemini'], beta: ['chat'] },
@@ -429,7 +429,7 @@ test('answer_model: requested replaces modelVersion in an answer, in each event 
   )
 })
 
-test('rules and capabilities see tools, pictures (also from tools), thinking and signed thoughts', () => {
+test('rules and capabilities see tools, pictures (including those from tools), thinking and signed thoughts', () => {
   const picture = { inlineData: { mimeType: 'image/png', data: 'A'.repeat(100_000) } }
   const said = (...parts: unknown[]) => ({ contents: [{ role: 'user', parts }] })
   const thinking = (thinkingConfig: object) => ({ ...said(), generationConfig: { thinkingConfig } })

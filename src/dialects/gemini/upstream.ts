@@ -43,8 +43,8 @@ export const upstream = {
   isTooLong: ({ message }) => /input token count .*exceeds the maximum number of tokens/i.test(message),
   relayedHeaders: /^(x-request-id|x-ratelimit-.+|x-gemini-.+)$/,
 
-  // Google may serve a call on the standard tier despite the requested one. Only this header names the actual
-  // tier.
+  // Google may serve a call at the standard tier although another tier was requested. Only this header names the
+  // actual tier.
   tierOf: (headers) => label(headers['x-gemini-service-tier']),
 
   request: requestTo,

@@ -134,7 +134,7 @@ keys: [ { name: k, role: admin, digest: "sha256:${digest}", rate: { requests: 1,
   assert.equal(gateway.received(), before)
 })
 
-test('the model list and its errors have Anthropic’s format for callers that send anthropic-version, and OpenAI’s for all others (MSG-22)', async (t) => {
+test('the model list and its errors have Anthropic’s format for callers that send anthropic-version, and OpenAI’s for all other callers (MSG-22)', async (t) => {
   const gateway = await start(t)
   const headers = { 'anthropic-version': '2023-06-01' }
   const { json } = await gateway.get('/v1/models?limit=1000', { headers })

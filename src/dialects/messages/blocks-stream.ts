@@ -156,7 +156,7 @@ export class MessagesWriter implements BlockWriter {
     return { type: 'tool_use', id: safeId(block.id), name: block.name, input: {} }
   }
 
-  /** Ends a block. A call without arguments has an empty object. */
+  /** Ends a block. A call without arguments is given an empty object. */
   #end(index: number, { type }: Opened): string {
     if (type === 'reasoning')
       return event({

@@ -1,5 +1,5 @@
-// References in messages requests to state that Anthropic stores. Format: Anthropic API reference,
-// "Messages". On the error codes used here, clients send the whole conversation.
+// References in messages requests to state that Anthropic stores. Format: Anthropic API reference, "Messages". After
+// one of the error codes used here, clients send the whole conversation again.
 import { GatewayError } from '../../core/errors.ts'
 import { isObject, type Json } from '../json.ts'
 import { type KeptKind, places } from '../kept.ts'

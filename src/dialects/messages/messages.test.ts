@@ -282,7 +282,7 @@ test('answer_model: requested replaces only the model, in a message and in the f
   assert.equal((await send(ask())).text, samples.answer('auto', {}))
 })
 
-test('rules and capabilities see tools, pictures (also from tools), effort and thinking', () => {
+test('rules and capabilities see tools, pictures (including those from tools), effort and thinking', () => {
   const image = { type: 'image', source: { type: 'base64', data: 'A'.repeat(100_000) } }
   const said = (content: unknown) => ({ messages: [{ role: 'user', content }] })
   const rows: [body: object, expected: [boolean, boolean, string | null]][] = [

@@ -75,7 +75,7 @@ export function parseRequest(json: Json, _request: unknown, losses: Losses): Con
   }
 }
 
-/** Returns true if a request asks to show reasoning but names no effort; it needs some reasoning. */
+/** Returns true if a request asks to show reasoning but names no effort. Such a request needs some reasoning. */
 const wishesToSee = (reasoning: unknown): true | null =>
   member(reasoning, 'effort') == null && member(reasoning, 'summary') != null ? true : null
 

@@ -50,7 +50,7 @@ export function itemsFor(
   return items
 }
 
-/** Returns true for content that is an item of its own, between messages. */
+/** Returns true for content that is a separate item between messages. */
 const isItem = (raw: unknown): raw is object =>
   isObject(raw) && typeof raw.type === 'string' && !/^(input|output)_|^text$|^refusal$/.test(raw.type)
 

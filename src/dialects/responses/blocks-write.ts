@@ -124,7 +124,7 @@ function toolFor({ kind, name, description, schema, strict, grammar }: Tool): ob
   return { type: 'function', name, ...described, parameters, strict: strict ?? false }
 }
 
-/** Moves the grammar's members up. Chat puts them in an object of their own. */
+/** Moves the grammar's members up. Chat puts them in a separate object. */
 const flat = (format: unknown): unknown =>
   isObject(format) && isObject(format.grammar) ? { type: 'grammar', ...format.grammar } : format
 

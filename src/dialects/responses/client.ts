@@ -1,5 +1,5 @@
-// Responses on the client side: reads requests and words errors. Format: OpenAI API reference, "Responses"
-// and "Errors"; the headers are those that Codex sends.
+// Responses on the client side: reads requests and writes errors. Format: OpenAI API reference, "Responses" and
+// "Errors"; the headers are those that Codex sends.
 import { z } from 'zod'
 import { errorSchema } from '../../core/error-schema.ts'
 import { canonical } from '../../json/canonical.ts'

@@ -1,5 +1,5 @@
-// Responses in a fleet: each gateway can immediately continue the responses of all other gateways, stored
-// ones included.
+// Responses in a fleet: each gateway can immediately continue the responses of all other gateways, including stored
+// responses.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fleetTests, instance, skip } from '../../fleet/test-fleet.ts'

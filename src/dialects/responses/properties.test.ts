@@ -154,7 +154,7 @@ const conversation: fc.Arbitrary<Conversation> = fc
     extras: [],
   }))
 
-/** Joins consecutive turns with the same role and kind of blocks, which equal one turn. */
+/** Joins consecutive turns with the same role and kind of blocks, which are equivalent to one turn. */
 const flat = ({ turns, ...rest }: Conversation): unknown =>
   JSON.parse(
     JSON.stringify({

@@ -334,7 +334,7 @@ test('answer_model: requested replaces only the model, in a response and in its 
   assert.equal((await send(ask({ stream: true }))).text, samples.stream('auto'))
 })
 
-test('rules and capabilities see tools, pictures (also from tools), effort and length', () => {
+test('rules and capabilities see tools, pictures (including those from tools), effort and length', () => {
   const image = { type: 'input_image', image_url: `data:image/png;base64,${'A'.repeat(100_000)}` }
   const said = (content: unknown) => ({ input: [{ type: 'message', role: 'user', content }] })
   const rows: [body: object, expected: [boolean, boolean, string | null, boolean]][] = [

@@ -91,7 +91,7 @@ test('a cancelled background response is recorded as aborted and cannot be conti
   assert.equal((await gateway.get(path)).status, 404)
 })
 
-test('a failed call makes a failed response with the provider’s message', async (t) => {
+test('a failed call produces a failed response with the provider’s message', async (t) => {
   const gateway = await start(t, (res) =>
     res.writeHead(400, JSON_TYPE).end('{"error":{"message":"no such thing","code":"odd_request"}}'),
   )

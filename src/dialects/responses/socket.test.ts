@@ -285,7 +285,7 @@ test('a frame of 100 MB closes its socket with 1009 before it is read', async (t
   assert.equal((await (await openSocket(t, url)).response(create())).at(-1).type, 'response.completed')
 })
 
-test('a running response can be continued in its lane after its end, and is not found anywhere else', async (t) => {
+test('a response can be continued in its lane once it has ended, and is not found anywhere else', async (t) => {
   let end = () => {}
   const { url, get, received } = await start(t, {
     providers: {

@@ -223,7 +223,7 @@ test('when a client disconnects, the provider’s stream is closed, and the usag
   await until('the provider is left', () => gateway.upstream.alpha!.abandoned === 1)
 })
 
-test('a dialect that throws before the call is recorded leaks nothing, and one that throws later leaves no record open', async (t) => {
+test('a dialect that throws before the call is recorded leaks nothing, and a dialect that throws later leaves no record open', async (t) => {
   const faults = { cacheIdentity: false, request: false }
   const broken = {
     ...toy,

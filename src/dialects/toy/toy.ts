@@ -1,6 +1,6 @@
-// An invented dialect for the tests. A rule that holds for this dialect holds for any dialect. Unlike chat,
-// it has another member for the model, named events, and usage split over two events. It has its own
-// credentials, headers and errors.
+// An invented dialect for the tests. A rule that holds for this dialect holds for any dialect. Unlike chat, it has
+// named events, a different member for the model, and usage split over two events. It has its own credentials,
+// headers and errors.
 import { z } from 'zod'
 import { EMPTY_EVENT, type ParsedEvent, type ProviderError, type Tokens } from '../../core/call.ts'
 import type { GatewayError } from '../../core/errors.ts'
