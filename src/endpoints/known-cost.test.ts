@@ -1,4 +1,4 @@
-// U2: the known part of a call's cost is in the record and in every sum, and the missing parts are named.
+// The known part of a call's cost is in the record and in every sum, and the missing parts are named.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'

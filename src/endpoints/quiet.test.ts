@@ -1,5 +1,5 @@
-// Things that must not happen. No provider is called without a call, reads write nothing, and nothing is
-// added to a provider's words.
+// Things that must never happen: a request to a provider without a call, a write during a read, and an addition to a
+// provider's words.
 import assert from 'node:assert/strict'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,8 +18,8 @@ const PATHS = READS.map(({ path }) =>
 ).filter((path) => !path.includes('*'))
 
 /**
- * The conformance suite tests the contract's 60 s. A request that starts by itself would start within this
- * time, or be missed by both tests.
+ * The conformance suite tests the contract's 60 s. An unprompted request would start within this time, or both tests
+ * would miss it.
  */
 const IDLE_MS = 3_000
 

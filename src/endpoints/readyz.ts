@@ -1,7 +1,7 @@
-// Reports if calls can be accepted; for this, the store must be writable. With an invalid configuration file,
-// the gateway stays in service, because the previous configuration remains active. This answer reports the
-// problem, and the process log has the errors. A temporarily unreadable record is handled in the same way,
-// because calls do not read it.
+// Reports whether calls can be accepted, which requires a writable store. With an invalid configuration file, the
+// gateway stays in service, because the previous configuration remains active. This answer reports the problem, and
+// the process log has the errors. A temporarily unreadable record is handled in the same way, because calls do not
+// read it.
 import { z } from 'zod'
 import { GatewayError } from '../core/errors.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'

@@ -1,5 +1,5 @@
-// Calls that were refused before they had a record are listed with the caller, the request and the reason.
-// The list is short, and strangers cannot displace the entries of others.
+// Calls that were refused before they had a record are listed with the caller, the request and the reason. The list
+// is short, and strangers cannot displace the entries of known callers.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'

@@ -36,8 +36,8 @@ const query = z.strictObject({
     .default([...DEFAULT_SEGMENTS]),
   theme: z.enum([...THEME_NAMES, 'none']).default('default'),
   /**
-   * Adds two lines: the line to show once this one is old, and the time from which it counts as old, in
-   * seconds since the epoch.
+   * Adds two lines: the replacement to show once this line is out of date, and the time at which it becomes out of
+   * date, in seconds since the epoch.
    */
   aged: z.enum(['0', '1']).default('0'),
 })

@@ -14,7 +14,7 @@ const KEY = 'team-key-0123456789'
 const digest = createHash('sha256').update(KEY).digest('hex')
 const as = { authorization: `Bearer ${KEY}` }
 
-/** A provider with one batch of OpenAI's; it says at its end what it used, or leaves that to its output. */
+/** A provider with one OpenAI batch. Its finished batch reports its usage, or the usage is only in the output. */
 async function startKeeper(t: TestContext, saysUsage: boolean) {
   const body = { model: 'm', usage: { prompt_tokens: 600_000, completion_tokens: 400_000 } }
   const line = JSON.stringify({ custom_id: 'a', response: { status_code: 200, body } })
@@ -45,7 +45,7 @@ fleet: { url: $FLEET_URL, instance: ${name} }`,
   })
 
 for (const saysUsage of [true, false])
-  test(`a batch that another gateway fetched is priced once, ${saysUsage ? 'as it says' : 'by its output'}, and its files are there at once (FLEET-01, PASS-04)`, {
+  test(`a batch fetched by another gateway is priced once, by ${saysUsage ? 'its reported usage' : 'its output'}, and its files are available immediately (FLEET-01, PASS-04)`, {
     skip,
   }, async (t) => {
     const fleetUrl = await freshDatabase()

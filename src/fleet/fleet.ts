@@ -61,7 +61,7 @@ export interface Fleet {
   /** Returns the spending that the other instances have reported. */
   spentElsewhere(account: Account): Spent
   readonly rates: FleetRates
-  /** Sets the function that takes what other instances leave about calls of this one. */
+  /** Sets the function that applies writes by other instances to calls of this instance. */
   take(apply: (write: LateWrite) => Promise<void>): void
   /** Reports a reloaded configuration. */
   configured(config: object): void
@@ -163,13 +163,13 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
 
 const NOTHING_SPENT: Spent = { usd: 0, estimatedUsd: 0, unknownAttempts: 0 }
 
-/** Skips the targets that failed at other instances, and keeps conversations where these have them. */
+/** Skips targets that failed at other instances, and applies the other instances' changes to conversations. */
 function followOthers({ cool, conversations }: FleetOptions, pulse: Pulse): void {
   for (const [target, ms] of Object.entries(pulse.cooling)) cool(target, ms)
   conversations.apply(pulse.conversations)
 }
 
-/** Makes the place where writes arrive that others have left; a write that fails arrives again. */
+/** Creates the receiver of writes that other instances left for this one. A write that fails arrives again. */
 function createInbox() {
   let apply: ((write: LateWrite) => Promise<void>) | null = null
   let taken: readonly string[] = []
@@ -177,7 +177,7 @@ function createInbox() {
     take(function_: (write: LateWrite) => Promise<void>) {
       apply = function_
     },
-    /** Calls about which everything was applied. */
+    /** Calls whose writes have all been applied. */
     get taken() {
       return taken
     },
@@ -205,8 +205,8 @@ const keepShared = (thread: FleetThread): Store['kept'] => ({
 })
 
 /**
- * Returns a function that warns of each different configuration in the fleet. It warns once per configuration
- * of this gateway.
+ * Returns a function that warns of instances with a different configuration. It warns once for each instance and pair
+ * of configurations.
  */
 function createConfigWarning(log: FleetOptions['log']): (live: Fleet['instances'], digest: string) => void {
   const digestsSeen = new Set<string>()

@@ -175,7 +175,7 @@ async function take(
   }
 }
 
-/** Counts the idle seconds of each lease. Returns the excess of one lease. */
+/** Counts the idle seconds of each lease. Returns the excess of a lease. */
 function giveBack(
   leases: Map<string, Lease>,
   { spent, reserved }: LeaseDeps,

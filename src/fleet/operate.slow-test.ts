@@ -176,7 +176,7 @@ test('a fleet works through pgbouncer in transaction mode (FLEET-12)', { skip: n
   await checkSharedSums(openShared(t, direct))
 })
 
-test('after a newer release migrates the shared log, an older one continues to work, and a too old one is refused (FLEET-14)', {
+test('after a newer release migrates the shared log, an older one continues to work, and one that is too old is refused (FLEET-14)', {
   skip,
 }, async (t) => {
   const url = await freshDatabase()
@@ -190,7 +190,7 @@ test('after a newer release migrates the shared log, an older one continues to w
   const two = await instance(t, url, 'two')
   await two.chat(ask('auto'))
   assert.equal((await two.get('/api/usage/request-logs')).json.data.length, 3)
-  // Simulates rows of an older release without a column. They read as unknown.
+  // Simulates rows of an older release without a column. The missing values read as unknown.
   await link.script('UPDATE waybill.calls SET purpose = NULL')
   assert.equal((await one.get('/api/usage/history?window=24h')).json.totals.calls, 3)
   await link.script('UPDATE waybill.schema SET oldest = 99')

@@ -66,7 +66,7 @@ export const callsOf = (dialects: Dialects) =>
     ...(client.counting ? countEndpoints(client, client.counting) : []),
     ...(client.keptAnswers ? [keptAnswersEndpoint(client, client.keptAnswers)] : []),
   ])
-/** Endpoints that are relayed uninterpreted. All are disabled by default. */
+/** Endpoints that are relayed without interpretation. All are disabled by default. */
 export const PASSTHROUGH = passthroughEndpoints()
 export const CALLS = [...callsOf(DIALECTS), ...PASSTHROUGH]
 /** Endpoints other than JSON reads and calls. The page's files are not part of the interface. */

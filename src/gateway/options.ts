@@ -25,7 +25,7 @@ export interface GatewayOptions extends Loaded {
   readonly dialects?: Dialects
   /** Files of the page; those of the package by default. */
   readonly page?: URL
-  /** Process log; none by default. A pino logger fits. */
+  /** Process log; none by default. A pino logger can be used. */
   readonly log?: Log
 }
 

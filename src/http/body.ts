@@ -28,9 +28,9 @@ export interface BodyTaker {
 }
 
 /**
- * Reads the body of a request for `taker`. Refuses with `unsupported_media_type`, `body_too_large`,
- * `overloaded`, `invalid_json` or `client_closed`. A body that is too large is refused before it is fully
- * read; one with too many values, before it is parsed.
+ * Reads the body of a request for `taker`. Refuses with `unsupported_media_type`, `body_too_large`, `overloaded`,
+ * `invalid_json` or `client_closed`. A body that is too large is refused before it is fully read. A body with too
+ * many values is refused before it is parsed.
  */
 export function readJson(request: IncomingMessage, limit: number, slot: CallSlot, taker: BodyTaker): void {
   refuseByHeaders(request, limit)
@@ -122,8 +122,7 @@ function collect(
   let size = 0
   let settled = false
   const refuse = (error: GatewayError) => {
-    // The rest is read and dropped, because a client that is still sending would not see the answer
-    // otherwise.
+    // The rest is read and dropped, because otherwise a client that is still sending would not see the answer.
     if (settled) return
     settled = true
     body = null

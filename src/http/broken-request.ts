@@ -10,7 +10,7 @@ const BROKEN: Record<string, [number, string]> = {
 
 /** Answers a request on the bare socket, because no handler receives invalid HTTP or an invalid handshake. */
 export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
-  // Node stores the response in progress there. Nothing may be written in the middle of it.
+  // Node stores the response in progress in this property. Nothing may be written in the middle of that response.
   const running = (socket as Duplex & { _httpMessage?: ServerResponse | null })._httpMessage
   if (error.code === 'ECONNRESET' || !socket.writable || running?.headersSent) {
     socket.destroy()

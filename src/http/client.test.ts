@@ -71,7 +71,7 @@ test('the client of a call is recorded in shortened form, without secrets or con
   }
 })
 
-test("a client's name is parsed only once, however many other clients came before", () => {
+test("a client's name is parsed only once, regardless of the number of earlier clients", () => {
   let reads = 0
   const clientOf = createClientOf((text) => {
     reads++

@@ -1,5 +1,5 @@
-// Types of endpoints. A read endpoint receives the routing table and the store, but nothing that reaches a
-// provider. So by construction, reading cannot spend.
+// Types of endpoints. A read endpoint receives the routing table and the store, but nothing that reaches a provider.
+// Reading therefore cannot spend anything, by construction.
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { z } from 'zod'
 import type { GatewayError } from '../core/errors.ts'
@@ -40,7 +40,7 @@ export interface ReadEndpoint<Context, Query extends z.ZodType, Response extends
   readonly path: string
   /** A line for the table of endpoints in the documentation. */
   readonly summary: string
-  /** True for probes only: answers without a key and under any Host. */
+  /** True for probes only, which are answered without a key and under any Host. */
   readonly open?: boolean
   /** Schema of the query. Strict: an unknown parameter is an error. */
   readonly query: Query

@@ -149,7 +149,7 @@ test('an answer with large provider headers stays readable and includes the smal
   assert.deepEqual([status, headers['x-request-id']], [200, headers['x-gateway-request-id']])
 })
 
-test('no cell of an export becomes a formula, whatever precedes the text and however wide its characters are (PAGE-08)', () => {
+test('no cell of an export becomes a formula, for any preceding text and any width of characters (PAGE-08)', () => {
   const before = [
     '',
     ' ',

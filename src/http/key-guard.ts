@@ -18,8 +18,8 @@ export interface KeyGuard {
 }
 
 /**
- * Maximum parameters, and maximum words to compare with the digests, about a microsecond each. More are
- * refused.
+ * Maximum parameters, and maximum words to compare with the digests, about a microsecond each. A request with more of
+ * them is refused.
  */
 const MAX_PARAMETERS = 100
 const MAX_WORDS = 500

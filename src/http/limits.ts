@@ -58,8 +58,7 @@ export interface RoutedCall extends Pick<ClaimOptions, 'callId' | 'body' | 'sess
   readonly keyName: string | null
   readonly route: Route
   /**
-   * Traits of the call. Their getter estimates its texts, and runs only for a key with a budget, because it
-   * reads them all.
+   * Traits of the call. The getter reads all texts to estimate their tokens, so it runs only for a key with a budget.
    */
   readonly traits: { readonly inputTokens: number }
 }

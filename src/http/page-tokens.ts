@@ -11,8 +11,8 @@ export const CODE_PREFIX = 'wbc-'
 const TOKEN_MS = 12 * 3_600_000
 const CODE_MS = 60_000
 /**
- * Maximum tokens, and codes, per key. The key's oldest go first, so that no key signs out another key's
- * pages.
+ * Maximum tokens, and codes, per key. The oldest ones of the key are dropped first, so that no key signs out another
+ * key's pages.
  */
 const MAX_TOKENS_PER_KEY = 100
 

@@ -9,7 +9,7 @@ const turn = (fields: object): IncomingHttpHeaders => ({ 'x-codex-turn-metadata'
 const CLAUDE = { 'x-claude-code-session-id': 's' }
 const CHILD = { 'thread-id': 'child', 'x-openai-subagent': 'collab_spawn' }
 
-/** A client's request, if it offers tools, and the expected purpose of the call (DIAL-10). */
+/** A client's request, whether it offers tools, and the expected purpose of the call (DIAL-10). */
 const ROWS: readonly [string, IncomingHttpHeaders, boolean, Purpose][] = [
   ['a plain call', {}, false, 'main'],
   ['a client that no rule knows, with tools', {}, true, 'main'],

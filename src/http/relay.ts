@@ -19,7 +19,7 @@ export interface RelayOptions {
   readonly withholdUsage: boolean
   /** Returns the bytes to send for a part. */
   readonly show: (part: StreamPart) => Buffer
-  /** Makes the error event for a stream that has sent `events` others. */
+  /** Makes the error event for a stream that has already sent `events` events. */
   readonly errorEvent: (error: GatewayError, events: number) => string
   /** Bytes to write during a silence, so that the client keeps waiting; null for none. */
   readonly ping: string | null
@@ -192,7 +192,7 @@ class Pump implements StreamSink {
   }
 
   #breakOff(code: ErrorCode, message: string): void {
-    // The event informs clients that handle errors; the missing end of the body informs all others.
+    // The event informs clients that handle errors; the missing end of the body informs all other clients.
     this.#response.once('timeout', this.#giveUp)
     this.#response.setTimeout(this.#options.idle)
     this.#response.write(

@@ -54,9 +54,8 @@ export function replyRelayed(
 }
 
 /**
- * Reports if the client has read a whole answer (true) or has left (false), usually immediately. A client
- * that reads nothing for `idle` ms is disconnected. Node's socket timer detects progress even within one
- * large write.
+ * Reports whether the client has read a whole answer (true) or has left (false), usually immediately. A client that
+ * reads nothing for `idle` ms is disconnected. Node's socket timer detects progress even within one large write.
  */
 export function delivered(
   response: ServerResponse,

@@ -96,7 +96,7 @@ interface Admission {
   readonly open?: boolean
   /** True to answer without a key. */
   readonly keyless?: boolean
-  /** Wording of errors; by default, the one for the request's client. */
+  /** Wording of errors; by default, the wording for the request's client. */
   readonly wording?: ErrorWording
   /** Query parameter that may contain the key. */
   readonly keyParameter?: string | undefined
@@ -318,7 +318,7 @@ function createDoors<Read, Live>(options: ServerOptions<Read, Live>) {
 
   const notAllowed = (admission: Admission, allow: string) =>
     admit(admission, ({ request, requestId }, response) => {
-      // Codex tries a WebSocket first. Only after this status, it continues immediately with POST.
+      // Codex tries a WebSocket first. Only after this status does it continue immediately with POST.
       if (request.headers.upgrade?.toLowerCase() === 'websocket') {
         const error = new GatewayError('upgrade_refused', `WebSocket is not supported here; send ${allow}.`)
         const wording = admission.wording ?? wordingOf(request.headers)

@@ -59,7 +59,7 @@ test('the longest-waiting connection of the key with the most unread bytes is cl
   for (const socket of [bob, ann[1]!, ann[2]!]) assert.ok((await rest(socket)) > SIZE)
 })
 
-test('many unread answers are tolerated for a short time, then the ones that do not fit are closed', async (t) => {
+test('many unread answers are tolerated for a short time, then the connections whose answers do not fit are closed', async (t) => {
   const ask = await start(t, { most: 1.5 * SIZE, mostAtOnce: 10 * SIZE, patience: PATIENCE })
   const sockets = [await ask('ann'), await ask('ann'), await ask('ann')]
   assert.ok((await rest(sockets[0]!)) > SIZE, 'a client that reads in time gets all of it')
@@ -75,7 +75,7 @@ test('a single answer may have any size', async (t) => {
   assert.ok((await rest(socket)) > SIZE)
 })
 
-test('during this time, a further part of a stream does not cause a check of every client', () => {
+test('while unread answers are tolerated, a further part of a stream does not cause a check of every client', () => {
   const untaken = new Untaken({ most: 1, mostAtOnce: 2 ** 30, patience: 60_000 })
   const clients = Array.from(
     { length: 20_000 },

@@ -287,8 +287,8 @@ type ConfiguredModels = Readonly<
 >
 
 /**
- * Returns a table of the facts in the configuration, in the synced file and in the package. The first of
- * these are the strongest.
+ * Returns a table of the facts in the configuration, in the synced file and in the package, in this order of
+ * precedence.
  */
 export const factTableOf = ({
   models,

@@ -4,7 +4,7 @@
 /** Labels as written between the braces; empty if there are none. */
 export type Labels = string
 
-/** Formats labels from names and values in turn. */
+/** Formats labels from alternating names and values. */
 export function labels(...pairs: readonly string[]): Labels {
   let text = ''
   for (let index = 0; index < pairs.length; index += 2)

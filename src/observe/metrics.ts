@@ -68,7 +68,7 @@ export interface Metrics extends Observer {
   refused(code: string): void
   /** Counts a failure of the gateway itself. */
   failed(): void
-  /** Sets the models with a label of their own. */
+  /** Sets the models that have a separate label. */
   configure(config: Pick<Config, 'routes' | 'models'>): void
   /** Returns all metrics in Prometheus' text format. */
   render(): string

@@ -51,7 +51,8 @@ export interface ReadState<T> {
 }
 
 /**
- * Reads a path, again when it changes and every `every` ms while the page is visible. Reads nothing for null.
+ * Reads a path. Reads it again when the path changes, and every `every` ms while the page is visible. Reads nothing
+ * for null.
  */
 export function useRead<T>(path: string | null, every?: number): ReadState<T> {
   const state = useSignal<{ path: string | null; data: T | null; error: ReadError | null }>({

@@ -71,7 +71,7 @@ export function day(iso: string, now = Date.now()): string {
   })
 }
 
-/** Formats the same time in UTC, for a tooltip. */
+/** Formats a time in UTC, for a tooltip. */
 export const utc = (iso: string): string => `${iso.slice(0, 10)} ${iso.slice(11, 23)} UTC`
 
 /** Returns the last part of an id, which distinguishes ids from the same time. */

@@ -1,5 +1,5 @@
-// Usage and cost of a batch: from the batch itself if OpenAI reports them there, else from the lines of its results.
-// Each request of a batch is priced separately, because some prices depend on a request's length.
+// Usage and cost of a batch: from the batch itself if OpenAI reports them there, otherwise from the lines of its
+// results. Each request of a batch is priced separately, because some prices depend on a request's length.
 import type { Target, Tokens } from '../core/call.ts'
 import { addCosts, type KnownCost } from '../core/record.ts'
 import { isObject, type Json, member, textOf, tokenCount } from '../dialects/json.ts'
@@ -28,7 +28,10 @@ export const priceOfOne =
 const FREE: BatchUsage = { model: null, tokens: null, cost: { usd: 0, missing: [] } }
 const UNKNOWN: BatchUsage = { model: null, tokens: null, cost: { usd: null, missing: ['usage'] } }
 
-/** Returns the usage that OpenAI reports for a batch; null while the batch is running, or if only its output has it. */
+/**
+ * Returns the usage that OpenAI reports for a batch; null while the batch is running, or if only its output has the
+ * usage.
+ */
 export function usageOfBatch(json: Json, priceOne: PriceOne): BatchUsage | null {
   if (!/^(completed|failed|expired|cancelled)$/.test(textOf(json.status))) return null
   const requests = tokenCount(member(json.request_counts, 'completed'))
@@ -113,7 +116,7 @@ export class ResultLines {
   }
 }
 
-/** Returns the model and the tokens in a line of results, of Anthropic's or of OpenAI's; null without an answer. */
+/** Returns the model and the tokens in a result line of Anthropic's or OpenAI's; null without an answer. */
 function answerIn(json: unknown): { readonly model: string; readonly tokens: Tokens | null } | null {
   const message = member(member(json, 'result'), 'message')
   if (isObject(message)) {

@@ -1,6 +1,6 @@
-// One call that is relayed uninterpreted, from its request to its closed record. Reads the body up to the
-// model, records the call, and then relays both bodies. Tries another target only while nothing has been
-// sent. Every open record is eventually closed.
+// One call that is relayed without interpretation, from its request to its closed record. Reads the body up to the
+// model, records the call, and then relays both bodies. Tries another target only while nothing has been sent. Every
+// open record is eventually closed.
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { maskedCode } from '../call/closing.ts'
 import type { CallContext } from '../call/context.ts'
@@ -259,7 +259,7 @@ export class PassthroughCall implements Receiver {
     return `${providerPath(asked, owner, basePath)}${query && `?${query}`}`
   }
 
-  /** Returns the headers and the body for a target: the client's bytes with the target's name of the model. */
+  /** Returns the headers and the body for a target: the client's bytes with the target's name for the model. */
   #body(headers: string[], { model }: Target, exchange: PassthroughExchange) {
     const { method } = this.#operation
     if (method === 'GET' || method === 'DELETE') return { headers, body: null }
@@ -342,14 +342,14 @@ export class PassthroughCall implements Receiver {
   async #finish(): Promise<void> {
     if (this.#error) return this.#answerError(Buffer.concat(this.#error))
     if (this.#held) return this.#answerHeld(Buffer.concat(this.#held))
-    // A file of errors alone says nothing of what the other requests used.
+    // A file with only errors does not show the usage of the other requests.
     if (this.#lines && (this.#lines.answered > 0 || this.#operation.owner === 'messages'))
       await settleBatch(this.#maker!, this.#lines.usage(), this.#context)
     this.#response.end()
     this.#closeDelivered(this.#reader!.facts())
   }
 
-  /** Sends an answer that had to be read before. */
+  /** Sends an answer that had to be read first. */
   async #answerHeld(body: Buffer): Promise<void> {
     const { status, headers } = this.#answered!
     const [operation, admitted, maker] = [this.#operation, this.#admitted, this.#maker]

@@ -31,7 +31,7 @@ passthrough: [moderations]`,
   assert.equal(new Set(keys.flatMap((each) => [...each])).size, 2, 'both keys are used')
 })
 
-test("a caller's credential goes to the provider that takes it, with the caller's own calls (KEEP-10)", async (t) => {
+test("a caller's credential is sent to the provider that accepts it, with the caller's own calls (KEEP-10)", async (t) => {
   const [own, other] = [await startProvider(t, replyWith({})), await startProvider(t, replyWith({}))]
   const gateway = await testGateway(t, {
     providers: {},

@@ -185,7 +185,7 @@ passthrough: [batches]`,
   assert.ok(most - before < 2 * MAX_MORE_MIB, `${(most - before).toFixed(0)} MiB more`)
 })
 
-test("a million requests in a batch of OpenAI's: upload, batch and output pass in bounded memory, and the output is priced", {
+test('the upload, the batch and the output of a million OpenAI requests pass in bounded memory, and the output is priced', {
   skip: process.platform !== 'linux' && 'memory is read from /proc',
 }, async (t) => {
   const times = (line: object) => Buffer.from(`${JSON.stringify(line)}\n`.repeat(1_000))

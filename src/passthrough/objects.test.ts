@@ -168,7 +168,7 @@ test('a key reaches its own objects, and every part of an upload goes through th
   assert.deepEqual(await own('root'), [file, message])
 })
 
-test("no way that we know leads a client's key to an object of another (PASS-03)", async (t) => {
+test("a client's key reaches no object of another key in any known way (PASS-03)", async (t) => {
   const place = await start(t)
   const { file, message, google, batch, messages, part } = await alicesObjects(place)
   const before = place.provider.arrived.length

@@ -1,5 +1,6 @@
 // The official clients of OpenAI, Anthropic, Google and Cohere at relayed endpoints, through a gateway to the mocks.
-// Each endpoint has a call and a stream (if any); errors and aborts at each are in official-failures.slow-test.ts.
+// Each endpoint has a call and a stream (if any); errors and aborts at each endpoint are in
+// official-failures.slow-test.ts.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import Anthropic, { toFile as anthropicFile } from '@anthropic-ai/sdk'
@@ -8,7 +9,7 @@ import { CohereClient, CohereError } from 'cohere-ai'
 import OpenAI, { toFile } from 'openai'
 import { CLIENT_KEY, HELD, recordedCalls, startForClients } from './test-clients.ts'
 
-test("OpenAI's client: audio, pictures, moderations and completions", async (t) => {
+test("OpenAI's client can use audio, pictures, moderations and completions", async (t) => {
   const { gateway, mock } = await startForClients(t)
   const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: CLIENT_KEY, maxRetries: 0 })
   const speech = await client.audio.speech.create({
@@ -74,7 +75,7 @@ test("OpenAI's client: audio, pictures, moderations and completions", async (t) 
   ])
 })
 
-test("OpenAI's client: a file and a batch, to its end", async (t) => {
+test("OpenAI's client can create a file, and run a batch to its end", async (t) => {
   const { gateway } = await startForClients(t)
   const { files, batches } = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: CLIENT_KEY, maxRetries: 0 })
   const body = { model: 'gpt-6-luna', messages: [{ role: 'user', content: 'hi' }] }
@@ -106,7 +107,7 @@ test("OpenAI's client: a file and a batch, to its end", async (t) => {
   assert.ok(calls.includes('POST /v1/batches completed'), 'it is priced by its usage')
 })
 
-test("Anthropic's client: files and batches, whose results do not bypass the gateway", async (t) => {
+test("Anthropic's client can use files and batches, and results do not bypass the gateway", async (t) => {
   const { gateway, mock } = await startForClients(t)
   const client = new Anthropic({ baseURL: gateway.url, apiKey: CLIENT_KEY, maxRetries: 0 })
   const { id } = await client.beta.files.upload({
@@ -142,7 +143,7 @@ test("Anthropic's client: files and batches, whose results do not bypass the gat
   assert.deepEqual(calls.slice(-2), ['POST /v1/messages/batches failed', 'POST /v1/messages/batches aborted'])
 })
 
-test("Google's client: an upload in parts, and what follows", async (t) => {
+test("Google's client can upload a file in parts, list it, and delete it", async (t) => {
   const { gateway, mock } = await startForClients(t)
   const { files } = new GoogleGenAI({ apiKey: CLIENT_KEY, httpOptions: { baseUrl: gateway.url } })
   const large = 9 * 2 ** 20 // the client sends 8 MiB in one piece
@@ -173,7 +174,7 @@ test("Google's client: an upload in parts, and what follows", async (t) => {
   ])
 })
 
-test('ranks documents in the formats of Cohere and Jina', async (t) => {
+test('documents are ranked in the formats of Cohere and Jina', async (t) => {
   const { gateway, mock } = await startForClients(t)
   const rerank = async (path: string, model: string, more = {}) => {
     const { status, json } = await gateway.get(path, {

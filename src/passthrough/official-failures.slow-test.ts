@@ -1,5 +1,5 @@
-// The official clients of OpenAI, Anthropic, Google and Cohere at each endpoint that is relayed, when its provider refuses
-// the call and when the client aborts it. Calls that succeed are in official-clients.test.ts.
+// The official clients of OpenAI, Anthropic, Google and Cohere at each relayed endpoint, when its provider refuses the
+// call and when the client aborts it. Calls that succeed are in official-clients.test.ts.
 
 import assert from 'node:assert/strict'
 import { tmpdir } from 'node:os'
@@ -19,11 +19,11 @@ type Run = (signal: AbortSignal) => PromiseLike<unknown>
 interface Client {
   /** Calls by the endpoint that is on record for them. */
   readonly calls: Readonly<Record<string, readonly Run[]>>
-  /** Requests that the client makes before some of them, and what its provider answers. */
+  /** Requests that the client makes before some of the calls, with the provider's answers. */
   readonly first?: Readonly<Record<string, { readonly endpoint: string; readonly answer: object }>>
   /** Body of a 429, as its provider writes it. */
   readonly refusal: object
-  /** Error that the client throws for it. */
+  /** Error that the client throws for this body. */
   readonly error: abstract new (
     ...args: never[]
   ) => Error
@@ -128,7 +128,7 @@ async function anthropic({ gateway }: Started): Promise<Client> {
 }
 
 async function google({ gateway }: Started): Promise<Client> {
-  // The client passes a signal on to some of its functions alone; its own `fetch` has it in all.
+  // The client passes a signal on to only some of its functions, so a `fetch` with the signal is set.
   const files = (signal: AbortSignal) => {
     const own: typeof fetch = (input, init) => fetch(input, { ...init, signal })
     return new GoogleGenAI({ apiKey: CLIENT_KEY, httpOptions: { baseUrl: gateway.url, fetch: own } }).files
@@ -163,7 +163,7 @@ async function google({ gateway }: Started): Promise<Client> {
 
 async function cohere({ gateway }: Started): Promise<Client> {
   const settings = { token: CLIENT_KEY, environment: gateway.url, maxRetries: 0 }
-  // The client does not clear its timer when it is aborted, so the process would go on for five minutes.
+  // The client does not clear its timer when it is aborted, so the process would keep running for five minutes.
   const client = new CohereClient({ ...settings, timeoutInSeconds: 10 })
   const ask = { model: 'rerank-v3.5', query: 'q', documents: ['a', 'b'] }
   return {
@@ -178,13 +178,13 @@ async function cohere({ gateway }: Started): Promise<Client> {
 }
 
 for (const make of [openAi, anthropic, google, cohere])
-  test(`${make.name}: at each endpoint its client throws its own error, and may abort`, async (t) => {
+  test(`the official client of ${make.name} throws its own error at each endpoint, and can abort each call`, async (t) => {
     const started = await startForClients(t, 'cohere')
     const { gateway, mock } = started
     const { calls, first = {}, refusal, error, status } = await make(started)
     const before = (await recordedCalls(gateway)).length
     const expected: string[] = []
-    /** Sets the answer of all requests of a call but the first ones. */
+    /** Sets the answer to all requests of a call except the first ones. */
     const answer = (endpoint: string, it: object) => {
       mock.clear()
       const begin = first[endpoint]

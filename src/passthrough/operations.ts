@@ -1,6 +1,6 @@
-// Operations that are relayed uninterpreted: one line for each method and path, in groups that the
-// configuration enables. `{id}` is a file or a batch. A new operation is a line here and, if it can spend
-// money, in `../shared/spending.ts`.
+// Operations that are relayed without interpretation: one line for each method and path, in groups that the
+// configuration enables. `{id}` is a file or a batch. A new operation is a line here and, if it can spend money, in
+// `../shared/spending.ts`.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { PASSTHROUGH_NAMES } from '../config/schema.ts'
 import { type Spends, spendsOf } from '../shared/spending.ts'

@@ -1,4 +1,4 @@
-// Endpoints that are relayed uninterpreted, over real sockets. The provider stores every byte.
+// Endpoints that are relayed without interpretation, over real sockets. The provider stores every byte.
 
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
@@ -154,7 +154,7 @@ test('the call is recorded before its request is sent (PASS-01)', async (t) => {
   assert.deepEqual(states, ['routed null'])
 })
 
-test("no credential of the client's leaves, and the provider gets its own", async (t) => {
+test('no credential of the client is passed on, and the provider receives its own key', async (t) => {
   const provider = await startProvider(t, replyWith({}))
   const gateway = await gatewayTo(
     t,

@@ -25,13 +25,13 @@ const KEY: Readonly<Record<Owner, (key: string) => readonly [string, string]>> =
 /** Version sent for messages clients without a version header. Providers require a version. */
 const ANTHROPIC_VERSION = ['anthropic-version', '2023-06-01'] as const
 
-/** Returns the client's headers for the provider, names and values in turn. */
+/** Returns the client's headers for the provider, as alternating names and values. */
 export const forwardedHeaders = (headers: IncomingHttpHeaders, owner: Owner): string[] =>
   Object.entries(headers).flatMap(([name, value]) =>
     value !== undefined && (FORWARDED.test(name) || OWN[owner].test(name)) ? [name, String(value)] : [],
   )
 
-/** Returns all headers of the request except those for the body's length, as names and values in turn. */
+/** Returns all headers of the request except those for the body's length, as alternating names and values. */
 export function providerHeaders(forwarded: readonly string[], key: string | null, owner: Owner): string[] {
   const headers = [...forwarded, 'accept-encoding', 'identity', 'user-agent', 'waybill']
   if (owner === 'messages' && !forwarded.includes('anthropic-version')) headers.push(...ANTHROPIC_VERSION)

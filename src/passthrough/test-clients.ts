@@ -17,7 +17,7 @@ const PROVIDERS = {
   jina: 'openai',
 }
 
-/** Holds a call until its client has gone. */
+/** Holds a call until its client has disconnected. */
 export const HELD = { events: [{ gate: 'never' }] }
 
 export async function startForClients(t: TestContext, rerank: 'cohere' | 'jina' = 'jina') {

@@ -47,7 +47,7 @@ for (const [what, script] of [
     ),
   ],
 ] as const)
-  test(`${what} at Bedrock leads to the next target (FIT-07, ROUTE-07)`, async (t) => {
+  test(`after ${what} at Bedrock, the next target is tried (FIT-07, ROUTE-07)`, async (t) => {
     const { said, attempts } = await call(t, script)
     assert.equal(said.status, 200, said.text)
     assert.deepEqual(attempts, [`aws ${what.includes('424') ? 424 : 400}`, 'alpha 200'])

@@ -71,7 +71,7 @@ export interface Asked {
   readonly at: number
 }
 
-/** Returns the line of a model that the library lacks or has wrong; undefined for other models. */
+/** Returns our line for a model that is missing or wrong in the library; undefined for other models. */
 export const ownRates = (asked: Asked): PriceFile['models'][number] | undefined =>
   priceLines().models.find((line) => holds(line, asked))
 
@@ -92,7 +92,7 @@ export function factorOf(axis: Axis, value: string, asked: Asked): number | null
   if (known !== undefined) return known
   const lines = priceLines().factors.filter((line) => line.axis === axis && line.value.includes(value))
   const factor = lines.find((line) => holds(line, asked))?.factor ?? null
-  if (factors.size >= MAX_FACTORS) factors.clear() // clients choose models, and providers tiers
+  if (factors.size >= MAX_FACTORS) factors.clear() // clients choose models, and providers choose tiers
   factors.set(key, factor)
   return factor
 }

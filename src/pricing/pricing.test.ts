@@ -53,7 +53,7 @@ for (const [provider, model] of [
     )
   })
 
-test('a name that only begins like a model in the table has no price; one that ends like a model has its price (USE-06)', () => {
+test('a name that only begins like a model in the table has no price; a name that ends like a model has the price of that model (USE-06)', () => {
   const google = {
     google: 'https://generativelanguage.googleapis.com',
     openrouter: 'https://openrouter.ai/api/v1',

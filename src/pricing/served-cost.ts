@@ -83,7 +83,7 @@ function factored(cost: Cost, served: ServedAt, model: string): Cost {
 }
 
 /**
- * Returns the total fee of the provider's tools and the fee for one use of each. Reports if a fee is unknown.
+ * Returns the total fee of the provider's tools and the fee for one use of each. Reports an unknown fee.
  */
 function feesOf(served: ServedAt, model: string) {
   let usd = 0

@@ -225,7 +225,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
     this.#reader = null
   }
 
-  /** Explains why there is no answer, and decides if the request may have reached the provider. */
+  /** Explains why there is no answer, and decides whether the request may have reached the provider. */
   #explain(error: Error): Failure {
     const response = this.#response
     const wasSent = this.#controller !== null
@@ -259,7 +259,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, EventStream
       else if (!this.#ended) this.#timer.refresh()
       return
     }
-    if (this.#decided) return // it has failed already, and later events do not count
+    if (this.#decided) return // the exchange has failed already, so later events do not count
     for (const part of parts) if (!this.#hold(part)) return
     if (!this.#started) return
     const { status, headers } = this.#response!

@@ -1,6 +1,5 @@
-// Counts the bytes that all open exchanges retain of answers that no client has received yet: whole answers
-// in transit, and incomplete events. Each exchange has its own limit, but many together could still use all
-// memory.
+// Counts the bytes that all open exchanges retain before a client receives them: whole answers in transit, and
+// incomplete events. Each exchange has its own limit, but many together could still use all memory.
 import { getHeapStatistics } from 'node:v8'
 import { type HolderShare, ofGreediest } from '../core/largest-holder.ts'
 
@@ -32,7 +31,7 @@ export class HeldBytes {
   }
 
   /**
-   * Sets the number of bytes that a holder retains; 0 when it is over. If the sum is too large, ends the
+   * Sets the number of bytes that a holder retains; 0 when its exchange is over. If the sum is too large, ends the
    * largest holder of the key that holds the most.
    */
   set(holder: Holder, bytes: number): void {

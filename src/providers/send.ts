@@ -459,7 +459,7 @@ const MAX_REASON = 300
 /** Statuses with which providers refuse content. */
 const REFUSALS = [400, 422]
 
-/** Returns the next request and the record of this try, if the provider refused an optional part. */
+/** Returns the next request and the record of this attempt, if the provider refused an optional part. */
 function withoutRefused(
   clientRequest: ClientRequest,
   answer: AttemptResult,

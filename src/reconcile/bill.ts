@@ -7,7 +7,7 @@ export interface Line {
   readonly day: string
   readonly model: string
   readonly usd: number | null
-  /** All input tokens, cached ones included. */
+  /** All input tokens, including cached tokens. */
   readonly input: number | null
   readonly output: number | null
   readonly calls: number | null

@@ -7,7 +7,7 @@ import { readBounded } from '../shared/bounded-file.ts'
 import { replaceFile } from '../shared/replace-file.ts'
 import type { Comparison } from './bill.ts'
 
-/** Maximum number of stored differences per comparison. */
+/** Maximum number of stored differences of one comparison. */
 const MAX_LINES = 100
 /** Maximum size of the file, bytes. */
 const MAX_BYTES = 2 ** 20

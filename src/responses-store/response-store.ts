@@ -12,7 +12,7 @@ export interface KeptResponse {
   readonly output: readonly string[]
   /** Answer as the client received it, as JSON. */
   readonly answer: string
-  /** Provider that stores the response too; null if there is none. */
+  /** Provider that also stores the response; null if there is none. */
   readonly keeper: string | null
   /** True if the response has no answer yet or will never have one. It cannot be continued. */
   readonly isUnanswered?: true

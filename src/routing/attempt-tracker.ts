@@ -33,9 +33,9 @@ export interface CallConversation {
 const HOUR_MS = 3_600_000
 
 /**
- * Counts `first` as open from now on, so that calls routed at the same time see each other. The target that
- * serves the call becomes the conversation's target, unless another call has set one in the meantime. Calls
- * that begin together therefore stay with the first target that served, and a fallback moves them on.
+ * Counts `first` as open from now on, so that calls routed at the same time see each other. The target that serves
+ * the call becomes the conversation's target, unless another call has set one in the meantime. Calls that begin
+ * together therefore stay with the first target that served, and a fallback moves them to another target.
  * `answeredBy` receives the target.
  */
 export function trackAttempts(

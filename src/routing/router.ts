@@ -101,9 +101,11 @@ export interface RouterDeps {
   readonly random: () => number
   /** State of the previous router, from before a reload; empty by default. */
   readonly routingState?: RoutingState
-  /** Decides which dialects can be translated; none by default. */
+  /** Determines which dialects can be translated; none by default. */
   readonly canTranslate?: CanTranslate
-  /** Decides if only one account can read a target's reasoning. By default, all accounts at its address can. */
+  /**
+   * Determines whether only one account can read a target's reasoning. By default, all accounts at its address can.
+   */
   readonly isForAccount?: IsForAccount
 }
 

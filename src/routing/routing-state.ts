@@ -1,6 +1,6 @@
-// State of routing between calls: turns, cooldowns, open attempts and recent latency per target, and the
-// target of each conversation. In memory and bounded; lost at a restart. Only live traffic changes it,
-// reading does not. Independent of strategies; the clock is a parameter.
+// State of routing between calls: turns, cooldowns, open attempts and recent latency per target, and the target of
+// each conversation. In memory and bounded; lost at a restart. Only live traffic changes it; reading does not.
+// Independent of strategies; the clock is a parameter.
 import { LRUCache } from 'lru-cache'
 import { type Target, targetId } from '../core/call.ts'
 import { Conversations } from './conversations.ts'
@@ -79,7 +79,7 @@ export class RoutingState {
     if (until > (this.#cooling.get(id) ?? 0)) this.#cooling.set(id, until)
   }
 
-  /** Returns the targets that failed here since the last call, and the rest of their cooldowns, ms. */
+  /** Returns the targets that failed here since the last call, with their remaining cooldowns, ms. */
   takeFailed(): { target: string; ms: number }[] {
     const time = this.#now()
     const failed = [...this.#failed].map(([target, until]) => ({ target, ms: until - time }))

@@ -22,7 +22,7 @@ function loaded(...[strategy, setup]: Parameters<typeof routerOf>): ReturnType<t
 }
 
 for (const strategy of STRATEGIES)
-  test(`${strategy}: over ${N} picks each share is within 3 sigma of the share in resolve, and exact if that is certain (ROUTE-10, ROUTE-11)`, () => {
+  test(`${strategy}: over ${N} picks each share is within 3 sigma of the share in resolve, and exact if that share is certain (ROUTE-10, ROUTE-11)`, () => {
     const router = loaded(strategy, { seed: 8 })
     const { candidates } = router.resolve('auto')!
     const expected = candidates.map(() => 0)

@@ -22,8 +22,8 @@ export interface Strategy {
    */
   readonly order: (targets: readonly Target[], pick: Pick) => Target[]
   /**
-   * Returns the probability of each target to be first, in the order of `targets`; they sum to 1. Only for
-   * random strategies. For all others, `resolve` reports the first target of `order` as certain.
+   * Returns the probability that each target is first, in the order of `targets`; the values sum to 1. Only for
+   * random strategies. For other strategies, `resolve` reports the first target of `order` as certain.
    */
   readonly probabilities?: (targets: readonly Target[], pick: Omit<Pick, 'random'>) => number[]
   /** True if the strategy reads `open` or `latency`. A forecast then holds only for the present. */

@@ -44,7 +44,7 @@ export interface RouteEntry {
   readonly isMixed: boolean
   /** Returns true if a call in this dialect can be translated for a target, given by its index. */
   readonly translates: (dialect: string, target: number) => boolean
-  /** True if targets that speak a call's dialect come before all others. */
+  /** True if targets that speak a call's dialect come before all other targets. */
   readonly prefersNative: boolean
   /** True if the targets or their order depend on the client's dialect, for dialects that the targets speak. */
   readonly dependsOnDialect: boolean

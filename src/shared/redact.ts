@@ -4,10 +4,10 @@
 export type Mask = (text: string) => string
 
 /**
- * Returns a mask for these secrets, also if they are URL-encoded or JSON-escaped, in full or in part, to any
- * depth. JSON stays JSON, and all other text stays unchanged. Secrets shorter than 8 characters are ignored,
- * because masking them would garble ordinary words. Longer secrets are masked first; otherwise a secret
- * inside another would expose the rest of the longer one.
+ * Returns a mask for these secrets, even if they are URL-encoded or JSON-escaped, in full or in part, to any depth.
+ * JSON stays JSON, and all other text stays unchanged. Secrets shorter than 8 characters are ignored, because masking
+ * them would garble ordinary words. Longer secrets are masked first; otherwise a secret inside another would expose
+ * the rest of the longer one.
  */
 export function createMask(secrets: Iterable<string>): Mask {
   const known = [...secrets]

@@ -11,7 +11,7 @@ export interface Flags {
   readonly segments: readonly SegmentName[]
   readonly theme: ThemeName
   readonly links: 'auto' | 'on' | 'off'
-  /** Shell command whose own line is kept; null for none. */
+  /** Shell command that prints another line, which is kept; null for none. */
   readonly wrap: string | null
   /** True to answer `subagentStatusLine` (LINE-10). */
   readonly subagents: boolean

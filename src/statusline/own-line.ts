@@ -3,7 +3,7 @@ import { cut, type Measure } from '../terminal/clean.ts'
 import { THEMES, type ThemeName } from './themes.ts'
 
 /**
- * Returns one line of at most `columns` cells. The first part always stays, and the last is dropped first
+ * Returns one line of at most `columns` cells. The first part always stays, and the last part is dropped first
  * (LINE-06).
  */
 export function ownLine(

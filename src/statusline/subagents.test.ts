@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { ask, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
 import { bundle, patiently, run } from './test-statusline.ts'
 
-test('each task with a known route is answered with a JSON line; the others keep the client’s own row (LINE-10)', async (t) => {
+test('each task with a known route is answered with a JSON line; the other tasks keep the client’s own row (LINE-10)', async (t) => {
   const gateway = await testGateway(t)
   const program = [process.execPath, await bundle(t), '--subagents', '--segments', 'route,strategy'] as const
   const call = (agent: string, session = 's') =>

@@ -1,4 +1,4 @@
-// LIFE-03: the number of waiting artifacts is bounded, and the ones that remain are written in the end.
+// LIFE-03: the number of waiting artifacts is bounded, and those that remain are eventually written.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ArtifactBuffer } from './artifact-buffer.ts'

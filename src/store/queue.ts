@@ -24,7 +24,10 @@ export interface OpeningCounts {
   here: number
   /** Openings left to the writer thread because another connection was writing. */
   locked: number
-  /** Openings left to the writer thread without a try: several in one turn, or a batch was in flight. */
+  /**
+   * Openings left to the writer thread without an attempt here, because there were several in one turn or a batch was
+   * in flight.
+   */
   together: number
 }
 
@@ -152,7 +155,7 @@ export class WriteQueue {
     })
   }
 
-  /** Checks immediately if writing is possible. */
+  /** Checks immediately whether writing is possible. */
   probe(): void {
     this.#start()
   }

@@ -30,7 +30,7 @@ export interface ObjectMaker extends Maker {
 }
 
 export interface CallLogReads {
-  /** Returns calls, newest first. Reads one row more than the page to see if there are more. */
+  /** Returns calls, newest first. Reads one row more than the page to see whether there are more. */
   list(filter: CallFilter, page: Page): Listed<CallRecord>
   /**
    * Returns the same list as JSON text, as in the contract's section "Lists", so that the reading thread
@@ -41,7 +41,9 @@ export interface CallLogReads {
   find(id: string, keyName?: string): CallDetail | null
   /** Returns the provider that made and stores an object; null if this key has no object with that id. */
   makerOf(made: Made, id: string, keyName: string | null): Maker | null
-  /** Returns the calls that made these objects, one for each object on record, whichever key made them. */
+  /**
+   * Returns the calls that made these objects, one for each object on record, regardless of the key that made them.
+   */
   objectMakers(names: readonly string[]): readonly ObjectMaker[]
 }
 

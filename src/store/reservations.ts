@@ -16,7 +16,7 @@ export interface Reservations {
   resume(claim: Claim): void
   /** Ends the work for a call. If the call was opened, its end releases the reservation. */
   forget(callId: string): void
-  /** The store's own. */
+  /** The store's functions of the same names, observed for reservations. */
   readonly open: Store['open']
   readonly write: Store['write']
 }

@@ -79,7 +79,7 @@ export interface Beat {
   readonly conversations: readonly SharedConversation[]
   /** Time of the last exchange by the clock of the shared log, ms since the epoch; null before the first. */
   readonly since: number | null
-  /** Calls about which this instance has taken what was left, since the last exchange. */
+  /** Calls of this instance for which it has applied the writes left by other instances, since the last exchange. */
   readonly taken: readonly string[]
   /** Unused money of a lease. Only one at a time, so that no two instances wait for each other. */
   readonly back: Amount | null
@@ -104,7 +104,9 @@ export interface Pulse {
   readonly conversations: readonly SharedConversation[]
   /** Time of this exchange by the clock of the shared log, ms since the epoch. */
   readonly at: number
-  /** Writes about calls of this instance that others have left for it; new objects precede the end of a call. */
+  /**
+   * Writes about calls of this instance that other instances have left for it; new objects precede the end of a call.
+   */
   readonly left: readonly LateWrite[]
   /** Total amounts that this instance may spend. */
   readonly granted: readonly Amount[]
@@ -183,7 +185,7 @@ export interface SharedLog {
   dropOldDays(days: number): Promise<string[]>
   /** Registers an instance. Returns the number of its start, or the reason why it may not join. */
   register(identity: Identity, config: string): Promise<number | string>
-  /** Writes calls; safe to repeat. If it rejects, it is unknown if the calls arrived. */
+  /** Writes calls; safe to repeat. If it rejects, it is unknown whether the calls arrived. */
   ship(sender: Sender, unshipped: Unshipped): Promise<void>
   readonly kept: SharedKeptRows
   pulse(sender: Sender, beat: Beat): Promise<Pulse>

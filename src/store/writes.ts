@@ -60,7 +60,7 @@ export type Write =
       readonly id: string
       readonly responseId: string | null
       readonly containerId: string | null
-      /** True if the client waits for this write; then it goes with the next batch. */
+      /** True if the client waits for this write; then the write goes with the next batch. */
       readonly isAwaited: boolean
     }
   | { readonly kind: 'background'; readonly id: string; readonly run: string }
@@ -69,9 +69,9 @@ export type Write =
       readonly id: string
       readonly at: number
       readonly ended: EndedAttempt | null
-      /** Cost of that attempt. For an answer from the cache, the cost that it would have had. */
+      /** Cost of the last attempt. For an answer from the cache, the cost that it would have had. */
       readonly cost: Cost
-      /** Cost of the attempts before it; absent if there were none. */
+      /** Cost of the attempts before the last; absent if there were none. */
       readonly earlier?: KnownCost
       /** True if the call continued in the background. */
       readonly wasBackground?: true

@@ -83,7 +83,7 @@ test('the caller’s decision not to sample a trace is followed, unless follow_c
   const unsampled = { traceparent: `00-${TRACE}-${SPAN}-00` }
   const follows = await traced(t, url, 'sample: 1')
   await follows.chat(ask('beta/model-b'), unsampled)
-  await follows.gateway.close() // sends what waits
+  await follows.gateway.close() // sends the waiting spans
   assert.deepEqual(spans(), [])
   const decides = await traced(t, url, 'sample: 1, follow_caller: false')
   await decides.chat(ask('beta/model-b'), unsampled)

@@ -125,6 +125,6 @@ test('only the configured share of the calls is sent (TRACE-06)', async (t) => {
   const { url, spans } = await collector(t)
   const gateway = await traced(t, url, {}, 'sample: 0')
   await gateway.chat(ask('auto'))
-  await gateway.gateway.close() // sends what waits
+  await gateway.gateway.close() // sends the waiting spans
   assert.equal(spans().length, 0)
 })

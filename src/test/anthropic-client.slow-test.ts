@@ -145,7 +145,7 @@ test('an error during a stream or a broken stream is an error for the client, ne
   }
 })
 
-test('the client reads all of a stream, however its bytes are split, and its usage is recorded', async () => {
+test('the client reads all of a stream, for any split of its bytes, and its usage is recorded', async () => {
   for (const scenario of [
     'per-byte',
     'split-utf8',

@@ -12,7 +12,7 @@ import { testGateway } from './test-gateway.ts'
 
 interface Kind {
   readonly path: RegExp
-  /** Approximate number of them in all captures. */
+  /** Approximate number of such exchanges in all captures. */
   readonly all: number
   /** Returns the path and body of a similar request, and the expected request at the provider. */
   ask(interaction: Interaction): { path: string; body: string; received: unknown }
@@ -49,8 +49,8 @@ const KINDS: Readonly<Record<string, Kind>> = {
     usage(said) {
       const usage = said.map((json) => json.usage ?? json.x_groq?.usage).findLast((each) => each)
       const reasoning = usage?.completion_tokens_details?.reasoning_tokens
-      // xAI counts reasoning in addition to `completion_tokens`; all others include it. The total shows which
-      // applies.
+      // xAI counts reasoning in addition to `completion_tokens`; all other providers include it. The total shows
+      // which applies.
       const beside = usage?.total_tokens === usage?.prompt_tokens + usage?.completion_tokens + reasoning
       return {
         input: usage?.prompt_tokens,

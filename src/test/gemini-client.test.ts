@@ -162,7 +162,7 @@ test('an error during a stream or a broken stream is an error for the client, ne
   }
 })
 
-test('the client reads all of a stream, however it is split, and its usage is on record', async () => {
+test('the client reads all of a stream, for any split of its bytes, and its usage is on record', async () => {
   for (const scenario of ['per-byte', 'split-utf8', 'split-data', 'comments', 'gzip', 'usage-cached']) {
     const chunks = await streamed({ ...ask, model: `gemini/scenario-${scenario}` })
     const last = chunks.at(-1)!

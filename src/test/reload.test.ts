@@ -22,7 +22,7 @@ async function reloading(t: TestContext, setup: Setup) {
   return { ...gateway, reload }
 }
 
-test('after a reload changes answer_model, cached answers with the other model name are not served, but not deleted either (USE-08, LIFE-07)', async (t) => {
+test('after a reload changes answer_model, cached answers with the other model name are neither served nor deleted (USE-08, LIFE-07)', async (t) => {
   const route = (more: string) =>
     `cache: { enabled: true }\nroutes: { auto: { targets: [ { model: alpha/model-a } ] ${more} } }`
   const gateway = await reloading(t, { config: route('') })

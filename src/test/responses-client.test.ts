@@ -199,7 +199,7 @@ test('an error during a stream or a broken stream is an error for the client, ne
   assert.equal((await newestRecord()).state, 'failed')
 })
 
-test('the client reads all of a stream, however its bytes are split', async () => {
+test('the client reads all of a stream for any split of its bytes', async () => {
   for (const scenario of ['per-byte', 'split-utf8', 'split-data', 'crlf', 'comments', 'gzip', 'huge-event']) {
     const final = await client.responses
       .stream({ model: `openai/scenario-${scenario}`, input })

@@ -10,8 +10,8 @@ export const asksForWebSocket = ({ method, headers }: IncomingMessage): boolean 
   method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket'
 
 /**
- * Completes a handshake. `maxBytes`: the largest message. The promise of an invalid handshake never resolves.
- * Such a handshake is answered by `refuse`, or without it by the library, in HTML.
+ * Completes a handshake. `maxBytes`: the largest message. The promise of an invalid handshake never resolves. Such a
+ * handshake is answered by `refuse`, or, without `refuse`, by the library in HTML.
  */
 export function createHandshake(
   maxBytes: () => number,

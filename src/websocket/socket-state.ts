@@ -1,5 +1,5 @@
-// Responses that exist only as long as a socket (`store: false`, `generate: false`). Their conversations have
-// a limit per socket and one for all sockets together.
+// Responses that exist only as long as a socket (`store: false`, `generate: false`). Their conversations have a limit
+// for each socket, and a limit for all sockets together.
 import { getHeapStatistics } from 'node:v8'
 import type { Conversation } from './continuation.ts'
 

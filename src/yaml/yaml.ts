@@ -105,7 +105,7 @@ function holdsMoreMarks(text: string, most: number): boolean {
 /** Returns a problem without a path, for text that cannot be parsed. */
 const problemAt = (offset: number, message: string): Problem => ({ path: [], message, offset })
 
-/** Reports only the first mistake, since others mostly follow from it. Reports every `${NAME}`. */
+/** Reports only the first mistake, since the other mistakes mostly follow from it. Reports every `${NAME}`. */
 function syntaxProblems(
   errors: readonly { code: string; message: string; pos: [number, number] }[],
   text: string,

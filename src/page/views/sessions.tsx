@@ -180,7 +180,7 @@ const share = ({ tokens }: SessionAnswer): string =>
     ? `${format.percent(tokens.cached_input / tokens.input)} of the input cached`
     : ''
 
-/** Shows the session with the purposes of its own calls, and its agents with those of theirs below. */
+/** Shows the session with the purposes of its own calls, and below it the agents with the purposes of theirs. */
 function Tree({ session, id }: { session: SessionAnswer; id: string }) {
   const agents = Map.groupBy(session.parts, ({ agent_id }) => agent_id)
   const own = agents.get(null) ?? []

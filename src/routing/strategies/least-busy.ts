@@ -20,8 +20,8 @@ export const leastBusy = {
     if (targets.length === 1) return [1]
     const load = targets.map(open)
     const pairs = targets.length * (targets.length - 1)
-    // A target is in two ordered pairs with each other target. It wins both with fewer open attempts, and one
-    // if equal.
+    // A target forms two ordered pairs with every other target. It wins both pairs if it has fewer open attempts, and
+    // one pair if both have equally many.
     return load.map((mine, index) => {
       const wins = load.map((other, at) => (at === index || mine > other ? 0 : mine < other ? 2 : 1))
       return wins.reduce<number>((sum, each) => sum + each, 0) / pairs

@@ -6,7 +6,7 @@ import type { Link } from './link.ts'
 
 /** Time without a sign of life after which an instance counts as dead, s. */
 const ALIVE_S = 10
-/** Maximum delay until an exchange becomes visible to others, s. Exchanges of this period are read again. */
+/** Maximum delay until an exchange becomes visible to other instances, s. Exchanges of this period are read again. */
 const LATE_S = 2
 /** Maximum conversations received in one exchange. */
 const MAX_CONVERSATIONS = 5_000

@@ -1,9 +1,12 @@
-// Writes about a call that another instance has on record: they wait here until that instance takes them. So a batch
-// can be fetched anywhere, and is priced once, where its reservation is.
+// Stores writes about calls that another instance has on record until that instance applies them. A batch can
+// therefore be fetched at any instance, and is priced once, at the instance with its reservation.
 import type { LateWrite } from '../shared-log.ts'
 import type { Link } from './link.ts'
 
-/** Leaves a write for the instance that made an open call; nothing if there is none. New objects are known at once. */
+/**
+ * Leaves a write for the instance that made an open call; does nothing if no such call exists. New objects are known
+ * immediately.
+ */
 export async function leave(link: Link, write: LateWrite): Promise<void> {
   const objects = write.kind === 'streaming' && write.objects ? JSON.stringify(write.objects) : null
   await link.query(
@@ -16,8 +19,10 @@ export async function leave(link: Link, write: LateWrite): Promise<void> {
   )
 }
 
-/** SQL of what was left for an instance, as JSON: new objects before the end of a call. */
+/** SQL that selects the writes left for an instance, as JSON. New objects come before the end of a call. */
 export const LEFT = `(SELECT json_agg(write ORDER BY call_id, kind DESC) FROM waybill.left_writes WHERE instance = ?)`
 
-/** SQL that deletes what an instance has taken: its id, and those of the calls. */
+/**
+ * SQL that deletes the writes that an instance has applied. Its values are the ids of the instance and of the calls.
+ */
 export const TAKEN = 'DELETE FROM waybill.left_writes WHERE instance = ? AND call_id = ANY(?::uuid[])'

@@ -55,7 +55,7 @@ const file = (t: TestContext, text: string): string => {
   return path
 }
 
-/** Reports if the connection is encrypted; rejects if it fails. */
+/** Reports whether the connection is encrypted; rejects if it fails. */
 async function encrypted(
   t: TestContext,
   options: Omit<SharedLogOptions, 'tls'> & Partial<SharedLogOptions>,

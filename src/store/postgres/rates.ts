@@ -6,7 +6,7 @@ import type { Link } from './link.ts'
 
 export function openRates(link: Link): SharedLog['consumeRate'] {
   const limiters = new Map<string, RateLimiterPostgres>()
-  // The library names its statements, and a pooler in transaction mode mixes named statements up.
+  // The library names its statements, and a pooler in transaction mode mixes up named statements.
   const client = {
     query: async ({ text, values }: { text: string; values: unknown[] }) => ({
       rows: await link.query(text, values, 1_000),

@@ -190,7 +190,8 @@ const STEPS: readonly string[] = [
   CREATE INDEX IF NOT EXISTS conversations_changed ON conversations (changed_at);
   `,
 
-  // 8: the ends of batches that another instance fetched than the one that made them. An older release leaves none.
+  // 8: the ends of batches that were fetched by a different instance from the one that created them. An older release
+  // writes none.
   `
   CREATE TABLE IF NOT EXISTS left_writes (
     call_id uuid NOT NULL,

@@ -1,5 +1,5 @@
-// The shared log in PostgreSQL. Has three connections: for calls, for reads, and for urgent short requests.
-// So none waits for another. Each connection is opened when it is first needed.
+// The shared log in PostgreSQL. Has three connections, so that none waits for another: for calls, for reads, and for
+// urgent short requests. Each connection is opened when it is first needed.
 import type { SharedLog, SharedLogOptions } from '../shared-log.ts'
 import { openCallReads } from './call-reads.ts'
 import { forget, listInstances } from './forget.ts'

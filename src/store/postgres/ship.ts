@@ -57,7 +57,7 @@ SELECT count(*) AS rows FROM put`
 /** Every revision of a later start of an instance is newer than any revision of an earlier start. */
 const PER_START = 2n ** 40n
 
-/** Rejects with LinkError. Then it is unknown if the calls arrived, and they must be sent again. */
+/** Rejects with LinkError. It is then unknown whether the calls arrived, so they must be sent again. */
 export async function ship(link: Link, { instance, start }: Sender, unshipped: Unshipped): Promise<void> {
   const { calls, revision, spending } = unshipped
   const rev = String(BigInt(start) * PER_START + BigInt(revision))

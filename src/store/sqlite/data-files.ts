@@ -23,8 +23,8 @@ export const noteFiles = (paths: readonly string[]): OpenFiles =>
   })
 
 /**
- * Returns the reason why a path cannot be a file of the store, and a remedy. Returns null if it can, or if
- * nothing is there.
+ * Returns the reason why a path cannot be a file of the store, and a remedy. Returns null if it can be one, or if no
+ * file exists there.
  */
 export function unusable(path: string): string | null {
   const found = lstatSync(path, { throwIfNoEntry: false })

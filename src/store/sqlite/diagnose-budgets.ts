@@ -1,6 +1,6 @@
-// Reports the remaining budgets of the keys in the current periods, except per session. Reads a database that
-// a gateway may be writing to. Only the gateway itself knows the reservations for its open calls
-// (`/api/keys/me`, `/metrics`).
+// Reports the remaining budgets of the keys in the current periods, except budgets per session. Reads a database that
+// a gateway may be writing to. Only the gateway itself knows the reservations for its open calls (`/api/keys/me`,
+// `/metrics`).
 import type { DatabaseSync } from 'node:sqlite'
 import type { Finding } from '../../core/findings.ts'
 import { type Period, periodOf } from '../../core/period.ts'

@@ -1,6 +1,6 @@
-// LOG-07, LIFE-04, LIFE-05: the record's files disappear under a running gateway, or others replace them. The
-// gateway reports it, spends nothing unrecorded, and never shows an empty record. It recovers by itself once
-// the files are back. Over 250 lines, because it is a table of cases.
+// LOG-07, LIFE-04, LIFE-05: the record's files disappear under a running gateway, or other files replace them. The
+// gateway reports it, spends nothing unrecorded, and never shows an empty record. It recovers by itself once the
+// files are back. Over 250 lines, because it is a table of cases.
 
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
@@ -327,9 +327,9 @@ async function watched(t: TestContext) {
 }
 
 /**
- * Checks that every inference is on record in this database, and nothing else. Exceptions are attempts that
- * were refused while the files disappeared: it was unknown if those were written. The next start marks the
- * ones that are still open.
+ * Checks that every inference is on record in this database, and nothing else. Exceptions are attempts that were
+ * refused while the files disappeared: it was unknown whether those were written. The next start marks those that are
+ * still open.
  */
 function assertRecorded(file: string, gateway: TestGateway): void {
   const db = new Database(file)
@@ -459,7 +459,7 @@ const VICTIM = (data: string) => `
   console.log('recorded')
   setInterval(() => {}, 1_000)`
 
-/** Checkpoints the log repeatedly until it is ended; `between` is a further step. */
+/** Checkpoints the log repeatedly until it is stopped; `between` is a further step. */
 const FOLDER = (data: string, between = '') => `
   const Database = require('better-sqlite3')
   const db = new Database(${JSON.stringify(databaseFile(data))}, { timeout: 10_000 })

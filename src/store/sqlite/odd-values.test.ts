@@ -1,5 +1,5 @@
-// LOG-01, LOG-07: whatever values a provider sends, the call is recorded and closed, and the gateway stays
-// ready. Over 250 lines, because it is a list of odd answers.
+// LOG-01, LOG-07: for any values from a provider, the call is recorded and closed, and the gateway stays ready. Over
+// 250 lines, because it is a list of odd answers.
 import assert from 'node:assert/strict'
 import { statSync } from 'node:fs'
 import { test } from 'node:test'

@@ -39,7 +39,7 @@ export function openHere(file: string, files: OpenFiles, descriptors: Descriptor
       try {
         commitAll(openings)
       } catch (error) {
-        // The writer finds any other reason and how to handle it.
+        // The writer thread detects and handles any other reason.
         return (error as { code?: string }).code?.startsWith('SQLITE_BUSY') ? 'locked' : 'not possible'
       }
       // Checked afterwards: nothing may leave if its record went into a file that no longer has a name.

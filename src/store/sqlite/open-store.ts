@@ -25,7 +25,7 @@ import type { WriterData, WriterRequest } from './writer.ts'
 /** Interval of checks for expired calls, ms. */
 const EXPIRY_MS = 60_000
 const DAY = 86_400_000
-/** Interval of checks that the files are in their places, ms. Every batch checks it as well. */
+/** Interval of checks that the files are in their places, ms. Every batch also checks this. */
 const LOOK_MS = 500
 /** Artifacts may use this fraction of all bytes (1 / ARTIFACTS_DIVISOR), regardless of their own limit. */
 const ARTIFACTS_DIVISOR = 8

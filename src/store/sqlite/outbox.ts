@@ -23,8 +23,8 @@ export interface OutboxReader {
   /** Returns the oldest entries after `after`, at most `most`; null if there are none. */
   read(after: number, most: number): Unshipped | null
   /**
-   * Returns how many calls wait, and the time since which the first one waits, ms since the epoch; null if
-   * none waits.
+   * Returns the number of waiting calls, and the time since which the first one has waited, ms since the epoch; null
+   * if none waits.
    */
   backlog(after: number): { readonly calls: number; readonly since: number | null }
   /** Returns the number of the newest entry; null if there is none. */

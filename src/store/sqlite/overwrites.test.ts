@@ -1,5 +1,4 @@
-// LIFE-04: a copy written over the open database is noticed at the next check, whatever was written in
-// between.
+// LIFE-04: a copy written over the open database is noticed at the next check, regardless of writes in between.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'

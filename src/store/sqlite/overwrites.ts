@@ -34,7 +34,7 @@ export function closeDescriptors({ database, log, index }: Descriptors): void {
  */
 const WORDS = 34
 const HEADER_WORDS = 12
-/** The layout of the index that is understood here; nothing is concluded from any other. */
+/** The layout of the index that this file understands. It concludes nothing from any other layout. */
 const LAYOUT = 3_007_000
 const COMMITS = 2
 const FRAMES = 4

@@ -1,7 +1,7 @@
-// LOG-07, LIFE-04: the names in the data directory no longer lead to the files that the gateway has open.
-// Links, mounts and renamed parent directories cause this. Either the gateway notices and refuses calls, or
-// the change is harmless. After SIGKILL and a restart, every inference that the provider received is on
-// record. Runs the real program, one process per start.
+// LOG-07, LIFE-04: the names in the data directory no longer lead to the files that the gateway has open. Links,
+// mounts and renamed parent directories cause this. Either the gateway notices and refuses calls, or the change is
+// harmless. After SIGKILL and a restart, every inference that the provider received is on record. Runs the real
+// program, one process for each start.
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'

@@ -9,7 +9,8 @@ import { BUSY_MS } from './open.ts'
 import { CLOSED_CALL, type ClosedCall, type RollUps } from './roll-ups.ts'
 
 /**
- * Calls deleted per step. This is more than a full batch of new calls adds, so deletion does not fall behind.
+ * Number of calls deleted in one step. This is more than a full batch of new calls adds, so deletion does not fall
+ * behind.
  */
 const CALLS_A_STEP = 64
 const PAGES_A_STEP = 64
@@ -19,7 +20,7 @@ const MAX_OPEN_CALLS = 10_000
 const LOOK_MS = 20
 /** Maximum wait for readers before the write-ahead log can be emptied, ms. Writing stops meanwhile. */
 const READERS_MS = 500
-/** Delay before the next try if readers did not finish, ms. */
+/** Delay before the next attempt if readers did not finish, ms. */
 const AGAIN_MS = 1_000
 
 export interface Retention {
@@ -33,9 +34,9 @@ export interface Retention {
   step(): boolean
 }
 
-/** Returns the share of the bytes that is for the write-ahead log. */
+/** Returns the part of the byte limit that is reserved for the write-ahead log. */
 const walShare = (bytes: number): number => Math.min(bytes / 8, 16 * 2 ** 20)
-/** Returns the share of the bytes that is for the database. */
+/** Returns the part of the byte limit that is reserved for the database. */
 const databaseShare = (bytes: number): number => bytes - 3 * walShare(bytes)
 /** Share of a limit from which the oldest calls are deleted. */
 const DELETION_SHARE = 0.9
@@ -157,8 +158,8 @@ function keepLogShort(db: Database, walBytes: number, pageSize: number, frames: 
     isLong: () => frames() >= most,
     fold: () => void checkpoint('PASSIVE'),
     /**
-     * Empties a log that exceeds `walBytes` or has `isToBeEmpty`. The log can restart only while no reader
-     * uses it, and there may be no such moment by itself.
+     * Empties a log that exceeds `walBytes` or has `isToBeEmpty`. The log can restart only while no reader uses it,
+     * and such a moment may never come by itself.
      */
     empty(isToBeEmpty = false) {
       isWanted ||= isToBeEmpty

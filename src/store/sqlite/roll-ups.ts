@@ -8,7 +8,7 @@ import { add, emptySum, SUM_COLUMNS, SUMMAND, type Sum, type Summand } from '../
 
 export const HOUR = 3_600_000
 
-/** Labels that the calls of a series share. Few combinations exist, however many calls there are. */
+/** Labels that the calls of a series share. Few combinations exist, regardless of the number of calls. */
 export const LABELS = [
   'key_name',
   'requested_model',

@@ -95,7 +95,7 @@ test('a dead reader is restarted; open reads are refused, while calls continue a
   )
 })
 
-test('starting a reader is retried until it works, with a log line for each try (LOG-11)', async (t) => {
+test('starting a reader is retried until it works, with a log line for each attempt (LOG-11)', async (t) => {
   const gateway = await mortal(t)
   const { headers } = await gateway.chat(ask('auto'))
   assert.equal((await gateway.get('/api/sessions')).status, 200)

@@ -125,7 +125,7 @@ test('damage found while running makes every read an error and stops all writes 
   assert.ok(readFileSync(databaseFile(data)).equals(bytes))
 })
 
-test('while another program locks the database, a start is refused and calls are too; afterwards the gateway recovers (LIFE-04)', async (t) => {
+test('while another program locks the database, a start and all calls are refused; afterwards the gateway recovers (LIFE-04)', async (t) => {
   const data = await used(t)
   const other = new Database(databaseFile(data))
   other.pragma('locking_mode = EXCLUSIVE')

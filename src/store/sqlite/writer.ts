@@ -84,7 +84,7 @@ let isFolded = false
 const commit = db.transaction((batch: Write[]) => {
   for (const write of batch) run(write)
   rollUps.settle()
-  // An empty batch checks if writing is possible at all, so something must be written.
+  // An empty batch checks whether writing is possible at all, so something must be written.
   if (batch.length === 0) db.pragma(`user_version = ${schema}`)
 })
 
@@ -119,10 +119,10 @@ function look(): string | null {
 }
 
 /**
- * Checkpoints the write-ahead log into the open database, wherever that file is now: a log without a name
- * would be lost with the process. If this process no longer holds the lock, another gateway may have started,
- * and two gateways must not write. If the database itself has no name, its log remains for a copy that a move
- * to another file system made.
+ * Checkpoints the write-ahead log into the open database, even if that file has moved, because a log without a name
+ * would be lost with the process. If this process no longer holds the lock, another gateway may have started, and two
+ * gateways must not write. If the database itself has no name, its log remains for a copy that a move to another file
+ * system made.
  */
 function fold(): void {
   const isLockReplaced = lostFile(files.filter(({ path }) => path.endsWith('.lock')))?.includes('replaced')
@@ -221,7 +221,7 @@ function refuseOverwritten(): void {
   if (which !== null) throw spoilt(OVERWRITTEN[which])
 }
 
-/** Deletes expired calls. Also reports if deletion has failed since the last request. */
+/** Deletes expired calls. Also reports whether deletion has failed since the last request. */
 function expire({ expire, now }: { readonly expire: number; readonly now: number }): void {
   const failure = uncleaned
   uncleaned = null
