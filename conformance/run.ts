@@ -39,7 +39,7 @@ export interface ConformOptions {
   readonly only?: readonly string[]
   /** Requirement id -> reason for leaving it out. */
   readonly disabled?: Readonly<Record<string, string>>
-  /** Directory for the evidence, which is not written if this is absent. */
+  /** Directory for the evidence. Without it, no evidence is written. */
   readonly directory?: string
   /** Shortens idle windows from a minute to seconds; the run is at most `partial`. */
   readonly quick?: boolean

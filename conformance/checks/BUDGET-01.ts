@@ -8,7 +8,7 @@ const call = step<{ n: number }>('call')
 
 /** Number of concurrent calls. */
 const CALLS = 60
-/** Time for which the provider holds each call, ms, so that all calls are open at the same time. */
+/** Time in ms for which the provider holds each call, so that all calls are open at the same time. */
 const HELD_MS = 1_000
 /** Usage within the request's limits, so that a gateway can compute the maximum cost of a call in advance. */
 const PLAIN = USAGES['COST-01']![0]!

@@ -32,7 +32,7 @@ const byText = (a: unknown, b: unknown): number => (JSON.stringify(a) < JSON.str
 const entriesOf = (body: string): readonly Entry[] | null =>
   modelListSchema.safeParse(jsonOf(body)).data?.data.map((entry) => sorted(entry) as Entry) ?? null
 
-/** Returns the members to ignore: they differ between two consecutive reads, as a clock or creation time does. */
+/** Returns the members to ignore. They differ between two reads in a row, as a creation time may do. */
 function restless([first, second]: readonly Exchange[]): ReadonlySet<string> {
   const [before, after] = [entriesOf(first?.body ?? ''), entriesOf(second?.body ?? '')]
   const names = new Set(['created'])
@@ -60,7 +60,7 @@ export const catalogIsConstant = {
   async exercise(session) {
     const path = session.target.capabilities.catalog!
     const header = session.target.capabilities.session?.header ?? 'x-session-id'
-    // Reads twice in a row, so that no call causes a difference between the two.
+    // Reads twice in a row, so that no call can cause a difference between the two reads.
     await session.ask(steps.catalog, path)
     await session.ask(steps.catalog, path)
     await session.ask(steps.catalog, path, { headers: { [header]: 'conformance-session' } })

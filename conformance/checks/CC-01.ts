@@ -8,7 +8,7 @@ import { type Check, finding } from '../runner/check.ts'
 
 const call = step('call with capabilities')
 
-/** Values of later releases, which no gateway can have in a list; not in alphabetical order. */
+/** Values from later releases, so no gateway can have them in a list. They are not in alphabetical order. */
 const VALUES = [
   'zebra-2031-02-03',
   'interleaved-thinking-2025-05-14',
@@ -54,7 +54,7 @@ export const capabilitiesArrive = {
           compared,
           see,
         ),
-        // The place of a value does not affect its importance.
+        // The place of a value does not change its effect.
         { ...inOrder, advice: true },
       ]
     }),

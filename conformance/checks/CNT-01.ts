@@ -7,7 +7,7 @@ import { type Check, finding } from '../runner/check.ts'
 import type { CheckContext } from '../runner/context.ts'
 
 const count = step<{ model: string }>('count')
-/** Step of CNT-04: many counts at the same time. */
+/** Step of CNT-04, which makes many counts at the same time. */
 export const many = step('count, one of many')
 
 function ask(session: CheckContext, each: Parameters<CheckContext['ask']>[0], model: string) {

@@ -23,7 +23,7 @@ const BESIDE: Readonly<Record<string, object>> = {
     ],
   },
 }
-/** Minimum number of tokens in an addition, because each one has at least this many words. */
+/** Minimum number of tokens in an added text, because each added text has at least this many words. */
 const MIN_ADDED_TOKENS = 40
 /** Count that the counting provider reports. */
 const PROVIDER_COUNT = 4711

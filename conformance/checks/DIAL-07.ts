@@ -14,7 +14,7 @@ const SEALS = {
   own: 'c2VhbGVkIGF0IGhvbWU=',
   foreign: Buffer.from('sealed elsewhere').toString('base64'),
 }
-/** Foreign seal in the wrapped form in which this gateway sent it to a client. */
+/** Foreign seal, wrapped in the form that this gateway uses for its clients. */
 const carried = `wb1:elsewhere:${SEALS.foreign}`
 
 const histories = {

@@ -12,7 +12,7 @@ const steps = {
   returned: step<{ model: string }>('thoughts are returned'),
 }
 
-/** Returns a messages provider's sealed blocks, from an answer or a request's history. */
+/** Returns a Messages provider's sealed blocks, from an answer or a request's history. */
 const sealedIn = (content: unknown): AnyJson[] =>
   (Array.isArray(content) ? content : []).filter((block: AnyJson) => block?.type === 'thinking')
 

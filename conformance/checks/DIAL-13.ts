@@ -264,7 +264,7 @@ function holds(got: unknown, wanted: unknown): boolean {
   return Object.entries(wanted).every(([name, each]) => holds((got as AnyJson)[name], each))
 }
 
-/** Options: for each, the finding, the part that arrived, and true if it arrived completely. */
+/** Function that returns the part of an option that arrived, and true if the option is complete. */
 type Look = (
   asked: AskedFor,
   entry: { readonly model: string | null; readonly body: unknown },
@@ -276,7 +276,9 @@ const equal =
   (wanted: unknown, of: (asked: AskedFor) => unknown): Look =>
   (asked) => ({ seen: of(asked), ok: isDeepStrictEqual(of(asked), wanted) })
 
-/** For a reasoning model, which refuses sampling parameters, they may be left out but not changed. */
+/**
+ * Expects a sampling parameter unchanged. For a reasoning model, which refuses it, it may also be left out.
+ */
 const sampled =
   (wanted: number, of: (asked: AskedFor) => unknown): Look =>
   (asked, { model }) => ({
@@ -313,7 +315,7 @@ const LOOKS: Readonly<Record<Wish, readonly [finding: string, expected: string, 
     RULES.join(' '),
     ({ instructions, turns }) => ({
       seen: instructions,
-      // For models without instructions, the gateway makes the instructions the user's first words.
+      // If a model accepts no instructions, the gateway puts them at the start of the first turn.
       ok: RULES.every((rule) => instructions.includes(rule) || (turns[0] ?? '').includes(rule)),
     }),
   ],

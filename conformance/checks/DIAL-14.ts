@@ -14,7 +14,7 @@ import { response } from './responses.ts'
 
 const call = step<{ stream: boolean }>('call')
 
-/** Member that no gateway can know, at one place of an answer. */
+/** Member that no gateway can know, in one place of an answer. */
 const unknown = (place: string) => ({ x_waybill_probe: { place, deep: [1, null, 'two'] } })
 
 const TEXT = 'It begins at the ford.'

@@ -25,7 +25,7 @@ const UNREACHABLE = 'unreachable'
 /** Time that a gateway may take beyond its declared time-out, ms. */
 const GRACE_MS = 5_000
 
-/** Variant of a target with the declared time-outs; a target without this variant always has them. */
+/** Variant of a target with the declared time-outs. A target without this variant always uses them. */
 const VARIANT = 'time-outs'
 
 /** Returns the number of targets that the target file declares for a call's model. */
@@ -75,7 +75,7 @@ export const brokenProvider = {
       await session.mock.setReachable(true)
     }
     await session.wait(session.target.capabilities.cooldown_ms)
-    // On a busy machine, an ordinary call may exceed such a short time-out.
+    // An ordinary call on a busy machine may exceed the short time-out.
     for (let tries = 0; tries < 3; tries++)
       if ((await session.chat(steps.reachableAgain)).status === 200) break
   },
@@ -120,7 +120,7 @@ export const brokenProvider = {
       const { time_outs, retry_delay_ms } = target.capabilities
       const { answer_ms = 0, first_event_ms = 0, connect_ms = 0 } = time_outs!
       const entries = requestsOf(evidence, exchange)
-      // Allows two attempts per target: a gateway that retries forever has no time-out.
+      // Allows two attempts for each target, because a gateway that retries forever has no time-out.
       const most = 2 * targetsOf(target, exchange)
       const { provider, stream } = exchange.details
       const unreachable = provider === UNREACHABLE

@@ -53,7 +53,9 @@ const piece = (said: object, index = 0, finish_reason: string | null = null) => 
 })
 const DONE = { data: '[DONE]' }
 
-/** Chat streams other than the scenarios: thoughts in providers' own forms, and two interleaved choices. */
+/**
+ * Chat streams in addition to the scenarios: thoughts in providers' own forms, and two interleaved choices.
+ */
 const SCRIPTED: Readonly<Record<string, { events: ScriptStep[]; body?: object }>> = {
   thoughts: {
     events: [

@@ -15,7 +15,7 @@ const steps = {
 const HELD = 4
 
 const held = (index: number): string => `held-${index};`
-/** Returns the name of the mark for the opening of the gate behind an event. */
+/** Returns the name of the mark for the time at which the gate behind an event opened. */
 const released = (model: string, index: number): string => `released_${index}_${model}`
 
 /** Returns the part of a body that had arrived by the given time. */

@@ -26,7 +26,8 @@ export const leavingClosesUpstream = {
       await call.says('one')
       call.leave()
       await call.done
-      // Waits until the ledger reports the end of the serving request, at most for the longer limit.
+      // Waits until the ledger reports the end of the request that served the call, at most for the longer
+      // limit.
       for (let waited = 0; waited < 5_500; waited += 50) {
         if (servedBy(await session.soFar(), call)?.peer_left_at != null) break
         await session.wait(50)

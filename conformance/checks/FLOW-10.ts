@@ -11,7 +11,7 @@ const steps = {
 
 /** Bytes that may still move between two measurements after the gateway has stopped reading. */
 const MAX_STILL_BYTES = 2 ** 20
-/** Maximum time until the first byte, ms: the mock writes the whole flood before this byte arrives. */
+/** Maximum time until the first byte arrives, ms. By then, the mock has written the whole flood. */
 const MAX_FIRST_BYTE_MS = 12_000
 /** Time until the first measurement and between two measurements, ms, and the maximum number of measurements. */
 const FIRST_LOOK_MS = 500
@@ -41,7 +41,7 @@ export const slowClientSlowsUpstream = {
     }, MAX_FIRST_BYTE_MS)
     call.pause()
     const taken: (number | null)[] = []
-    // Buffers on the way fill first, and slowly on a busy machine.
+    // Buffers on the way fill up first. On a busy machine, they fill slowly.
     for (let looks = 0; looks < MAX_LOOKS; looks++) {
       await session.wait(looks === 0 ? FIRST_LOOK_MS : LOOK_INTERVAL_MS)
       const entry = servedBy(await session.soFar(), call)

@@ -12,7 +12,7 @@ const SECOND = 'second key of the provider'
 
 /**
  * Sessions that call in a different order in each round, so that rotation of keys does not look like a fixed
- * key per session.
+ * key for each session.
  */
 const ORDERS = [
   [0, 1, 2, 3],

@@ -14,7 +14,9 @@ const steps = {
   new: step('new'),
 }
 
-/** Maximum time from the last stream to the end of a gateway that ends immediately when idle, ms. */
+/**
+ * Maximum time from the end of the last stream to the exit of a gateway that exits as soon as it is idle, ms.
+ */
 const MAX_STOP_MS = 5_000
 
 /** Returns the time between two marks, ms; 0 if the evidence has no such marks. */
@@ -27,7 +29,7 @@ export const termDrains = {
   timeout: 60_000,
   async exercise(session) {
     const running = await session.another(null)
-    // Measures a stop without streams, because this alone may take seconds with this gateway on this machine.
+    // Measures a stop without streams, because even that may take seconds with this gateway on this machine.
     session.mark('idle_stop')
     await running.stop('politely')
     session.mark('idle_stopped')

@@ -32,7 +32,7 @@ export const reload = {
     const original = await read('waybill.yaml')
     if (original === null) return session.untestable('the target has no waybill.yaml')
     const gate = session.nonce()
-    // Sends one word per read, so that the stream's silence never reaches a provider time-out.
+    // Sends one word for each read, so that a silent stream never causes a provider time-out.
     const words = Array.from({ length: 2 * MAX_LOOKS }, (_, n) => [{ gate: `${gate}-${n}` }, delta('.')])
     const script = [{ events: [delta('one'), ...words.flat(), delta('two'), END] }]
     const call = await session.openChat(steps.open, { stream: true, script, timeout: 60_000 })

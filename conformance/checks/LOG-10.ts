@@ -64,7 +64,7 @@ export const sumsAddUp = {
     const ids = rows.flatMap(({ id, session_id }) => [id, session_id]).filter((id) => id !== null)
     const named = ids.filter((id) => of('analytics').body.includes(id))
 
-    /** Compares both sides as a user sees them. */
+    /** Compares two totals as a user sees them. */
     const equal = (id: string, name: keyof typeof steps, what: string, expected: string, actual: string) =>
       finding(id, actual === expected, what, { expected, actual }, refs(of(name), of('log')))
     return [

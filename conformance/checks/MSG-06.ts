@@ -8,7 +8,7 @@ import { stepText } from '../evidence/step.ts'
 import { type Check, doubt, finding } from '../runner/check.ts'
 import { messageEvents, messageStreams, whole } from './messages.ts'
 
-/** Finish reasons of chat -> those of messages. Older gateways do not know the reason for a refusal. */
+/** Finish reasons of chat -> those of messages. Older gateways do not know `refusal`. */
 const WORDS: Readonly<Record<string, readonly [string, ...string[]]>> = {
   stop: ['end_turn'],
   length: ['max_tokens'],

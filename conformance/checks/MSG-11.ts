@@ -16,7 +16,7 @@ const steps = {
   noJson: step('no JSON'),
 }
 
-/** Error types for each status; each of them is correct. */
+/** Correct error types for each status. */
 const TYPES: Readonly<Record<number, readonly string[]>> = {
   400: ['invalid_request_error'],
   401: ['authentication_error'],

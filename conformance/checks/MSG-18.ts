@@ -6,7 +6,10 @@ import { at } from '../evidence/reading.ts'
 import { step, stepText } from '../evidence/step.ts'
 import { type Check, finding } from '../runner/check.ts'
 
-/** Step of one call per model. The prompt begins with a line that names the client, and has a part to cache. */
+/**
+ * Step with one call for each model. The prompt begins with a line that names the client, and has a part to
+ * cache.
+ */
 export const callPerModel = step<{ model: string }>('call')
 
 export const LINE = 'x-anthropic-billing-header: cc_version=2.0.0; cc_entrypoint=cli;'

@@ -16,9 +16,9 @@ const RESOLVES_IN_A_ROW = 54
 const MAX_CYCLE = 10
 
 /**
- * Returns true if the answers are consecutive steps of a cycle. Random answers with any weights look like a
- * cycle in fewer than one of two million rows of this length (the worst weights are about 9 to 1). A constant
- * answer is not a cycle.
+ * Returns true if the answers are consecutive steps of a cycle. Random answers look like a cycle in fewer
+ * than one of two million rows of this length, whatever their weights (the worst are about 9 to 1). A
+ * constant answer is not a cycle.
  */
 function areTurns(answers: readonly string[]): boolean {
   if (answers.length < RESOLVES_IN_A_ROW || new Set(answers).size === 1) return false

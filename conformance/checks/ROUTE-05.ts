@@ -131,7 +131,10 @@ function meaningOf(value: unknown): unknown {
 const renamed = (key: string, value: unknown): unknown =>
   key === 'role' && value === 'developer' ? 'system' : value
 
-/** Returns the first model that the target file names for this check's calls, or else the called id. */
+/**
+ * Returns the first model that the target file lists for this check's calls. If it lists none, returns the
+ * called id.
+ */
 function firstModel({ model: id, target }: Pick<CheckContext, 'model' | 'target'>): string {
   const { logical, direct } = target.models
   const route = logical.find((each) => each.id === id)
@@ -174,7 +177,7 @@ export const knownFields = {
             [ref(exchange)],
           ),
         ]
-      // Some models accept tools in responses only, and a gateway may know this.
+      // Some models accept tools only in the Responses dialect, and a gateway may know this.
       if (entry.endpoint !== HERE)
         return [
           absent('fields-arrive', `The call was translated for ${where(entry)} (${entry.endpoint}).`, [

@@ -12,13 +12,13 @@ import { A, B, C, N, ofModel, repeat, repeatedCall, shares, targets } from './ro
 const holding = step('held')
 
 /**
- * Calls held open over three targets: one target then has at least four, clearly more than an ended call that
- * is still counted.
+ * Number of calls held open over three targets. One target then has at least four of them, clearly more than
+ * one ended call that is still counted.
  */
 const HELD_CALLS = 12
 
 /**
- * Additional short calls. A gateway that ignores load avoids one of three targets with all of these calls
+ * Number of additional short calls. If a gateway ignores load, all of them avoid one of three targets only
  * once in ten million runs.
  */
 const SHORT_CALLS = 40
@@ -68,8 +68,8 @@ function leastBusyPicks(evidence: Evidence): Finding {
 }
 
 /**
- * Checks that no call goes to the slow target while another is unmeasured or was at most half as slow on
- * average. The client's own measurements are used, so they include the effects of a busy machine.
+ * Checks that no call goes to the slow target while another target is unmeasured, or took at most half as
+ * long on average. The client's own measurements are used, so they include the effects of a busy machine.
  */
 function fastestPicks(evidence: Evidence): Finding {
   const seen = new Map<string, number[]>([A, B, C].map((target) => [target, []]))

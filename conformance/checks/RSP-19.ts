@@ -21,7 +21,7 @@ const steps = {
   failure: step<{ model: string }>('a provider refuses, over a WebSocket'),
 }
 
-/** Events that every client of responses reads; a gateway may send other events at any time. */
+/** Events that every Responses client reads; a gateway may send other events at any time. */
 const KNOWN =
   /^response\.(created|completed|incomplete|failed|(output_item|content_part)\.(added|done)|(output_text|function_call_arguments)\.(delta|done))$/
 

@@ -101,8 +101,8 @@ const DELTAS: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * Events that need an `event:` line. Clients of messages skip events without the line; clients of responses
- * read the data.
+ * Events that need an `event:` line. Messages clients skip events without this line. Responses clients read
+ * the data instead.
  */
 const NAMED = /^(message_(start|delta|stop)|content_block_(start|delta|stop))$/
 
@@ -146,7 +146,7 @@ function messageEvent(
   const { type, index, delta, content_block, message } = json
   if (!NAMED.test(type)) return
   if (event !== type) names.push(`${type} is named ${event ?? 'by no line'}`)
-  // Clients append the following blocks to these blocks.
+  // Clients append later blocks to the blocks in `message_start`.
   if (type === 'message_start' && (message?.content ?? []).length > 0)
     texts.push('message_start holds content already')
   if (type === 'content_block_start')
@@ -164,7 +164,7 @@ function messageEvent(
   block.joined += delta?.partial_json ?? ''
 }
 
-/** Item of a responses stream under construction. */
+/** Item of a Responses stream under construction. */
 interface Item {
   readonly index: unknown
   readonly added: AnyJson

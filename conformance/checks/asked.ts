@@ -46,7 +46,7 @@ const isAbove = (role: unknown): boolean => role === 'system' || role === 'devel
 
 const settings = ({ temperature, top_p }: AnyJson) => ({ temperature, top_p })
 
-/** Reads the tool choice of chat and responses; a forced tool is in `function`, or flat. */
+/** Reads the tool choice of chat and Responses. A forced tool is named in `function` or at the top level. */
 const choiceOf = (choice: AnyJson | string | undefined): string | null =>
   typeof choice === 'string'
     ? choice === 'required'

@@ -32,7 +32,7 @@ test('a row bills each reported token exactly once', () => {
   }
 })
 
-test('no row reports 0 tokens, which a gateway may take for a count that is missing', () => {
+test('no row reports 0 tokens, because a gateway may treat 0 as a missing count', () => {
   for (const { row, usage } of rows) assert.ok(usage.input > 0 && usage.output > 0, row)
 })
 

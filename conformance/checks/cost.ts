@@ -44,7 +44,7 @@ const call = step<{ row: string; stream: boolean }>('call')
 
 const costOf = ({ observability: { log } }: Target) => log!.cost!
 
-/** Maximum number of rows of which a list of the ten newest records still has all calls. */
+/** Maximum number of rows, so that a list of the ten newest records still contains all of their calls. */
 const ROWS_AT_ONCE = 4
 /** Time that a record may take on a busy machine, ms; LOG-04 tests the lag. */
 const PATIENCE_MS = 20_000
@@ -118,7 +118,7 @@ export function judgeCosts({ evidence, target }: Judging, id: string): Finding[]
   return judged.length > 0 ? judged : findings
 }
 
-/** Relative error of a cost that floating-point numbers may cause. */
+/** Maximum relative error of a cost that floating-point numbers may cause. */
 const FLOAT_ERROR = 1e-9
 
 function compare(

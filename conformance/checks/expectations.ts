@@ -192,15 +192,15 @@ export function sameAs(
   { evidence }: Pick<Judging, 'evidence'>,
 ): Finding {
   const entry = servedBy(evidence, exchange)
-  // FLOW judges an answer without an end.
+  // The FLOW checks judge an answer without an end.
   if (exchange.end === 'timed_out')
     return doubt(
       id,
       `the ${part} of "${stepText(exchange)}" cannot be compared: ${exchange.error}`,
       refs(exchange, entry),
     )
-  // If a dialect requires usage in each answer, the gateway may report its own if the provider was not asked
-  // for usage.
+  // In a dialect that requires usage in each answer, a gateway may report its own if it did not request the
+  // provider's.
   const meant = (reading: Reading) => meaningOf(reading, entry !== null && isCrossed(exchange, entry))
   const [got, sent] = [readAnswer(exchange), readSent(entry)].map((reading) =>
     PARTS[part](meant(reading), dialectOf(exchange).end),

@@ -86,7 +86,7 @@ function firstDifference(one: unknown, other: unknown): readonly [string, string
   return [near(a), near(b)]
 }
 
-/** Returns true if data arrived shortly before the suite gave up, because slow is not wrong. */
+/** Returns true if data arrived shortly before the suite gave up. A slow answer is not a wrong one. */
 const isUnderWay = ({ chunks, end_at }: Exchange): boolean => end_at - (chunks.at(-1)?.[1] ?? 0) < 2_000
 
 /** Checks that a client can read an answer: its content type, and parseable events. */
@@ -136,7 +136,7 @@ const heldBackFact = ({ n }: Pick<Exchange, 'n'>): string => `held back #${n}`
 export const noteHeldBack = (session: Pick<CheckContext, 'note'>, exchange: Exchange): void =>
   session.note(heldBackFact(exchange), true)
 
-/** Returns the doubt about such a stream; null for others. */
+/** Returns the doubt about a stream without its first event; null for other streams. */
 export const heldBack = (id: string, { facts }: Evidence, exchange: Exchange): Finding | null =>
   facts[heldBackFact(exchange)] === undefined
     ? null

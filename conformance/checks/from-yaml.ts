@@ -1,5 +1,5 @@
-// Checks that are data: reads cases.yaml, makes the calls and compares the results. Independent of single
-// requirements; expectations.ts evaluates expectations.
+// Runs the checks that are data. Reads cases.yaml, makes the calls and compares the results; expectations.ts
+// evaluates the expectations. Independent of single requirements.
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import { z } from 'zod'
@@ -26,7 +26,7 @@ const call = z.strictObject({
   script: z.array(z.record(z.string(), z.unknown())).optional(),
   /** Maximum duration of the call, ms. */
   timeout: z.int().optional(),
-  /** True to wait until late requests of all calls have arrived. */
+  /** True if the check waits until late requests of all calls have arrived. */
   drain: z.boolean().default(false),
   cooldown: z.boolean().default(false),
   /** Minimum wait, ms. */
@@ -134,8 +134,7 @@ function idsOf(value: string | number | boolean, session: CheckContext): (string
 }
 
 /**
- * Replaces names with their values. A name that is the whole text keeps the type of its value, such as a
- * number.
+ * Replaces names with their values. If a name is the whole text, its value keeps its type, such as number.
  */
 function filled(value: unknown, details: Details): unknown {
   if (Array.isArray(value)) return value.map((each) => filled(each, details))

@@ -83,7 +83,7 @@ export function auditLedger(all: ReadonlyMap<string, Evidence>, target: Target):
 
 /**
  * Returns true for a free request that the gateway may have made for itself: the provider refused it, it has
- * no nonce, and not exactly one call was open at that time.
+ * no nonce, and either no call or several calls were open at that time.
  */
 function isFreeProbe({ exchanges }: Evidence, entry: LedgerEntry): boolean {
   const open = exchanges.filter(({ at, end_at }) => at <= entry.at && entry.at <= end_at)
@@ -102,8 +102,8 @@ const nameOf = (check: string, exchange: Exchange): string => `${check}#${exchan
 /**
  * Returns a POST of the same check to which the entry may belong, and which has no answered inference yet.
  * The POST has no nonce, or is invalid, so that the gateway may forward something else. Prefers calls that
- * were open when the entry arrived: of these, the first to end, which leaves the others for later entries.
- * Otherwise returns the call that ended last.
+ * were open when the entry arrived. Of these, it returns the one that ended first, so that the other calls
+ * remain for later entries. If none was open, returns the call that ended last.
  */
 function withoutNonce(
   { check, exchanges }: Evidence,
@@ -146,8 +146,8 @@ const isRequest = (request: Exchange['request']): boolean =>
 
 /**
  * Returns true if the gateway may have missed the answer within its declared time: the next request came
- * after that time, and the client had no answer before it. A busy machine may read data late that was sent in
- * time.
+ * after that time, and the client had no answer before it. A busy machine may read data late even if it was
+ * sent in time.
  */
 function cameTooLate(
   { stream }: LedgerEntry,
@@ -160,7 +160,7 @@ function cameTooLate(
   return next.at - asked >= limit && (head_at === null || head_at >= next.at)
 }
 
-/** Describes a call that was sent again although nothing had failed; null for others. */
+/** Describes a call that was sent again although nothing had failed; null for other calls. */
 function sentAgain({ name, exchange, entries }: AuditedCall, target: Target): string | null {
   const answered = entries.findIndex(
     (entry, index) => isAnswered(entry) && !cameTooLate(entry, entries[index + 1], exchange, target),
@@ -193,7 +193,7 @@ const looksLike = ({ provider, endpoint, body }: Background, entry: LedgerEntry)
   entry.endpoint === endpoint &&
   Object.entries(body).every(([pointer, value]) => isDeepStrictEqual(at(entry.body, pointer), value))
 
-/** Describes background traffic that is more frequent than declared; null for others. */
+/** Describes background traffic that is more frequent than declared; null if there is none. */
 function excess(
   all: ReadonlyMap<string, Evidence>,
   target: Target,
@@ -203,8 +203,8 @@ function excess(
   const lasted = Math.max(...times) - Math.min(...times)
   for (const declared of target.capabilities.background) {
     const came = entries.filter((entry) => looksLike(declared, entry)).length
-    // Allows one more at each start and end of the run, and half as many again because the gateway's clock
-    // differs from ours.
+    // Allows one more request at the start and one at the end of the run, and half as many again, because the
+    // gateway's clock differs from ours.
     const allowed = target.instances * (2 + (1.5 * lasted) / declared.every_ms)
     if (came > allowed)
       return {

@@ -18,8 +18,8 @@ export async function leaveStream(session: CheckContext, step: Step): Promise<Ex
   await call.says('one')
   call.leave()
   const exchange = await call.done
-  // A gateway may read the rest, which is paid for, so the stream must have a rest. The mock holds it back
-  // until the gateway has noticed the disconnect, or has had plenty of time for it.
+  // A gateway may read the rest of the stream, because it is paid for. The stream must therefore have a rest.
+  // The mock holds it back until the gateway has noticed the disconnect, or has had plenty of time for it.
   const noticed = async () =>
     (await session.soFar()).ledger.some(({ nonce, peer_left_at }) => nonce === call.nonce && peer_left_at)
   for (let waited = 0; waited < NOTICE_TIMEOUT_MS && !(await noticed()); waited += 50) await session.wait(50)
@@ -29,7 +29,7 @@ export async function leaveStream(session: CheckContext, step: Step): Promise<Ex
 
 /**
  * Makes a stream that the provider breaks off once the client has its first event: before that, a gateway may
- * close the connection without an answer, and so without an id of the call.
+ * close the connection without an answer, and the call then has no id.
  */
 export async function breakStream(
   session: CheckContext,

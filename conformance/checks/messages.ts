@@ -1,4 +1,5 @@
-// Parts that the checks of messages share: a stream's raw events, its blocks, and a provider's message.
+// Parts that the checks of the Messages dialect share: a stream's raw events, its blocks, and a provider's
+// message.
 import type { Exchange } from '../evidence/evidence.ts'
 import { type AnyJson, jsonOf, readEvents } from '../evidence/reading.ts'
 import { step } from '../evidence/step.ts'

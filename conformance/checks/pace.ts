@@ -9,7 +9,7 @@ const ordinary = step('ordinary call')
 /** Makes an ordinary, valid call. */
 export const ordinaryCall = (session: CheckContext) => session.chat(ordinary)
 
-/** Returns the time of the slowest answered ordinary call, ms; 0 without one. */
+/** Returns the time of the slowest ordinary call that was answered, ms; 0 if none was. */
 export const pace = (evidence: Pick<Evidence, 'exchanges'>): number =>
   Math.max(0, ...ordinary.in(evidence).map(({ at, end_at, status }) => (status === 200 ? end_at - at : 0)))
 

@@ -19,7 +19,7 @@ export function readsSpentNothing(evidence: Evidence, what: string): Finding[] {
     (path) =>
       !reads.some(
         ({ request, status }) =>
-          // The suite followed this redirect, whose destination is also among the paths.
+          // The suite followed this redirect. Its destination is also one of the paths.
           request.method === 'GET' &&
           request.path.split('?')[0] === path &&
           status !== null &&

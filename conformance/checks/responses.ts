@@ -1,5 +1,5 @@
-// Parts that the checks of responses share: a provider's response, its sealed reasoning, and continued
-// answers. Pure.
+// Parts that the checks of the Responses dialect share: a provider's response, its sealed reasoning, and
+// continued answers. Pure.
 import type { LedgerEntry } from '../../mocks/ledger.ts'
 import { holdsWords, requestsOf, servedBy } from '../dialects/lookup.ts'
 import { isCrossed } from '../dialects/registry.ts'

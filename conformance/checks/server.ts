@@ -25,7 +25,9 @@ export const small = (session: CheckContext, stream: boolean, tokens = FEW_TOKEN
   ...(stream && session.dialect.name === 'chat' && { stream_options: { include_usage: true } }),
 })
 
-/** Returns true for a refusal in the dialect's format that says that a feature is not offered. */
+/**
+ * Returns true if an answer says, in the dialect's error format, that the server does not offer a feature.
+ */
 export const isNotOffered = (exchange: Exchange): boolean =>
   exchange.status !== null &&
   ((exchange.status >= 400 && exchange.status < 500) || exchange.status === 501) &&

@@ -35,7 +35,10 @@ export const COUNTS = ['prompt_tokens', 'completion_tokens', 'total_tokens'] as 
 /** Returns the final usage of an answer, or null. */
 export const usageIn = ({ usage }: Pick<Reading, 'usage'>): unknown => usage.at(-1) ?? null
 
-/** Returns the three counts, and the counts by kind if above 0, because here 0 equals not reported. */
+/**
+ * Returns the three counts, and the counts by kind that are above 0, because 0 means the same as unreported
+ * here.
+ */
 export const countsIn = (usage: unknown) => [
   ...COUNTS.map((name) => at(usage, `/${name}`)),
   ...KINDS.map((pointer) => at(usage, pointer) || 0),

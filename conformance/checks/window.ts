@@ -24,9 +24,8 @@ async function controlCall(session: CheckContext, name: string): Promise<void> {
 
 /**
  * Runs `during` alone between two control calls, after a baseline window in which nothing happens. If traffic
- * arrived that no call of the suite caused, a second baseline follows. It lasts as long as the window or
- * twice the declared probe interval, the longer of the two, and shows traffic that repeats at least that
- * often.
+ * arrived that no call of the suite caused, a second baseline follows. It lasts as long as the window, or
+ * twice the declared probe interval if that is longer. It shows traffic that repeats at least that often.
  */
 export async function measuredWindow(session: CheckContext, during: () => Promise<void>): Promise<void> {
   const baseline = async (name: string, ms: number) => {
@@ -75,7 +74,7 @@ const background = (recorded: Recorded) => [
   ...arrived(recorded, 'second_baseline_from', 'second_baseline_to'),
 ]
 
-/** Returns the references to entries for findings. */
+/** Returns the references to entries for use in findings. */
 export const names = (entries: Entries): string[] => entries.map(({ n }) => `@${n}`)
 
 /** Returns the duration of both baseline windows, in seconds. */

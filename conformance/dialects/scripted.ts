@@ -9,7 +9,7 @@ export const END = { ending: true } as const
 export const scriptedAnswer = (text: string) => ({ say: { text } })
 
 /**
- * Fails at the first target that is tried, and answers at all others. If a route has one model at two
+ * Makes the first target that is tried fail, and all other targets answer. If a route has one model at two
  * deployments, the mock cannot distinguish them, so only the first request fails.
  */
 export const firstTargetFails = (

@@ -66,7 +66,7 @@ test('the reasoning of a response may arrive in one piece (DIAL-12)', () => {
   assert.deepEqual(found('responses', body), [])
 })
 
-test('events of messages need names, and unknown events may have any content (DIAL-12)', () => {
+test('events in Messages streams need names, and unknown events may have any content (DIAL-12)', () => {
   const body = sse(
     { type: 'message_start', message: { id: 'msg_1', content: [] } },
     { type: 'ping' },
@@ -131,7 +131,7 @@ test('a translated answer may lack only reasoning, which is optional in every di
 })
 
 const JUDGE = checks.get('DIAL-13')!
-/** Returns true if this request to a provider of chat contains everything from a messages client's request. */
+/** Returns true if this request to a chat provider contains everything from a Messages client's request. */
 const isMet = (what: string, body: Json, over: Json = {}, waybill = false): boolean => {
   const asked = { method: 'POST', path: '/v1/messages', headers: {}, body: '{}' }
   const details = { model: 'm', what, stream: false }
@@ -142,7 +142,7 @@ const isMet = (what: string, body: Json, over: Json = {}, waybill = false): bool
   return JUDGE.judge({ evidence: made, all: new Map(), target, waybill }).every(({ ok }) => ok)
 }
 
-test('an option of a request may have each legal form, but must arrive (DIAL-13)', () => {
+test('an option of a request may have any legal form, but must arrive (DIAL-13)', () => {
   const [first, second] = ['You know the roads, and answer in one sentence.', 'Name no tolls.']
   const both = `${first}\n${second}`
   assert.ok(isMet('instructions', { messages: [{ role: 'system', content: both }] }))

@@ -51,7 +51,10 @@ const exchange = z.strictObject({
 
 const ledgerEntry = z.custom<LedgerEntry>((value) => typeof (value as LedgerEntry | null)?.n === 'number')
 
-/** Name of a worker's evidence of the mock's requests between the checks and after the last. */
+/**
+ * Name of the evidence in which a worker stores the mock's requests between the checks and after the last
+ * one.
+ */
 export const REMAINDER = 'remainder'
 
 export const evidenceSchema = z.strictObject({

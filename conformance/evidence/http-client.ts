@@ -1,4 +1,4 @@
-// HTTP client of the suite: one connection per request, with the arrival time of every byte. It can
+// HTTP client of the suite: one connection for each request, with the arrival time of every byte. It can
 // disconnect early or read slowly. Limits the bytes read after decompression to protect memory. Independent
 // of checks.
 import { existsSync, readFileSync } from 'node:fs'

@@ -18,7 +18,7 @@ const exchange = (n: number, path: string, status: number, location?: string) =>
 
 const numbers = (...exchanges: Exchange[]) => read.in({ exchanges }).map(({ n }) => n)
 
-test('a judge does not see a followed redirect, but the answer of its target', () => {
+test('a judge sees the answer of a redirect’s destination instead of the redirect that was followed', () => {
   const there = exchange(2, '/v1/models/', 200)
   assert.deepEqual(numbers(exchange(1, '/v1/models', 307, '/v1/models/'), there), [2])
   assert.deepEqual(numbers(exchange(1, '/v1/models', 301, 'http://127.0.0.1:80/v1/models/'), there), [2])

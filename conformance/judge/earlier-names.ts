@@ -1,5 +1,5 @@
-// Names of earlier versions in stored files: those of a run, and a baseline. Reading replaces them by the
-// current names.
+// Names that earlier versions wrote into the files of a run and into baselines. A reader replaces them with
+// the current names.
 import { RENAMED_FIELDS } from '../target/read.ts'
 
 /** Finding -> its current name. */

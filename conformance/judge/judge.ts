@@ -203,7 +203,10 @@ function suspectsAmong(verdicts: readonly Verdict[], all: ReadonlyMap<string, Ev
     })
 }
 
-/** Adds the answer to its call to a failed finding, if the answer was not successful and is not mentioned. */
+/**
+ * Adds the answer to its call to a failed finding, if this answer was an error and the finding does not
+ * mention it.
+ */
 function withAnswer(found: Finding, { exchanges }: Evidence): Finding {
   if (found.ok) return found
   const ref = found.see?.find((each) => each.startsWith('#'))
@@ -277,7 +280,7 @@ function verdictOf(
   const isAdvice = ({ advice = false }: Finding) => advice && run.profile !== 'waybill'
   const bad = findings.find((each) => !each.ok && !each.doubt && !each.absent && !isAdvice(each))
   if (bad) return said(level === 'MUST' ? 'fail' : 'warn', sentenceOf(bad), findings)
-  // Before its end, the gateway did nothing wrong; requests afterwards prove nothing.
+  // The gateway did nothing wrong before it ended, and later requests prove nothing.
   if (typeof evidence.facts.gone === 'string')
     return said('untestable', `it did not survive the check: ${evidence.facts.gone}`, findings)
   const missingHere = findings.find(({ absent }) => absent)

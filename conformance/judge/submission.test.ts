@@ -26,7 +26,7 @@ function changed(t: { after(end: () => void): void }, change: (folder: string) =
   const above = mkdtempSync(join(tmpdir(), 'waybill-submission-'))
   t.after(() => rmSync(above, { recursive: true, force: true }))
   const folder = join(above, '5.0', 'copy')
-  // Copies a gateway's submission, because a model server's has no FLOW-01.
+  // Copies a gateway's submission, because a model server's submission has no FLOW-01.
   cpSync(join(root, '5.0/claude-code-router'), folder, { recursive: true })
   change(folder)
   return folder
@@ -61,7 +61,7 @@ test('a submission without the evidence of a check is refused', (t) => {
   )
 })
 
-test('a submission in the folder of another set is refused, and so is one with an expired or stale exception', (t) => {
+test('a submission is refused if its folder belongs to another set, or if an exception has expired or is stale', (t) => {
   const folder = changed(t, (copy) => {
     edit(join(copy, 'run.json'), /"set": "5.0"/, '"set": "4.0"')
     const entries = ['PURE-01', 'FLOW-01'].map(

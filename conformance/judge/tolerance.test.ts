@@ -110,7 +110,7 @@ test('only members that are null may be left out (ROUTE-05)', () => {
   assert.ok(!holds('ROUTE-05', { exchanges, ledger: arrived({ role: 'assistant', content: null }) }))
 })
 
-test('a gateway that retries has exactly the time of its retries in addition (FAIL-05)', () => {
+test('a gateway that retries may take longer by exactly the time of its retries (FAIL-05)', () => {
   const slow = target({ capabilities: { time_outs: { answer_ms: 1_000 }, retry_delay_ms: 2_000 } })
   const took = (end_at: number) => ({
     exchanges: [
@@ -198,7 +198,7 @@ test('background traffic causes neither a failure nor a pass (PURE-01, PURE-03, 
   assert.deepEqual(doubted('PURE-03', 'metadata', 5, 15), [true])
 })
 
-test('if two targets are called at the same time, the one that answered counts as the server of the call (TELL-01)', () => {
+test('if two targets are called at the same time, the one that answered counts as the target that served the call (TELL-01)', () => {
   const telling = target({ observability: { headers: { model: 'x-model' } } })
   const ledger = [
     entry({ answer: { status: 200 } }),
@@ -209,7 +209,7 @@ test('if two targets are called at the same time, the one that answered counts a
   assert.ok(!holds('TELL-01', { exchanges: named('slower'), ledger }, telling))
 })
 
-test('a stream must move on to the next target even if its headers were sent before the provider failed (ROUTE-07)', () => {
+test('a streamed call must move on to the next target even if its headers were sent before the provider failed (ROUTE-07)', () => {
   const moving = target({ capabilities: { fallback_statuses: [500] } })
   const failed = entry({ answer: { status: 500 } })
   const exchanges = [

@@ -72,7 +72,7 @@ export async function runCommand(
       if (process.platform === 'win32') spawnSync('taskkill', ['/pid', String(child.pid), '/t', '/f'])
       else process.kill(-child.pid!, name)
     } catch {
-      // it has ended meanwhile
+      // it has ended in the meantime
     }
   }
   return {

@@ -130,7 +130,7 @@ async function pulled(
   }
 }
 
-/** Returns the engine's message without its client's prefix. */
+/** Returns the engine's message without the prefix that its client adds. */
 const reasonOf = (cause: unknown): string =>
   (cause as Error).message.replace(/^\(HTTP code \d+\) [^-]* - /, '').trim()
 
@@ -149,7 +149,7 @@ export class Container {
     this.#origin = origin
   }
 
-  /** Starts it. Calls `print` with its output from now on. Rejects with StartError. */
+  /** Starts the container. Passes its output to `print` from then on. Rejects with StartError. */
   async start(print: (text: string) => void): Promise<StartedContainer> {
     const printed = await this.#engine.container.attach(this.#handle)
     printed.on('data', (piece: Buffer) => print(String(piece)))
@@ -162,13 +162,13 @@ export class Container {
       alive = false
     })
     const { State, NetworkSettings } = await this.#handle.inspect()
-    if (!State.Running) await this.#gone // it no longer has an address
+    if (!State.Running) await this.#gone // the container no longer has an address
     return { origin: alive ? this.#origin(NetworkSettings) : null, alive: () => alive }
   }
 
   /**
-   * Ends it with SIGTERM, followed by SIGKILL after ten seconds, or with SIGKILL immediately. Resolves when
-   * it has ended.
+   * Ends the container with SIGTERM, followed by SIGKILL after ten seconds, or with SIGKILL immediately.
+   * Resolves when it has ended.
    */
   async stop(how: 'politely' | 'killed'): Promise<void> {
     try {
@@ -176,14 +176,14 @@ export class Container {
       else await this.#handle.stop({ t: STOP_TIMEOUT_S })
     } catch (cause) {
       const { statusCode } = cause as { statusCode?: number }
-      if (statusCode !== 304 && statusCode !== 409) throw cause // otherwise it had already ended
+      if (statusCode !== 304 && statusCode !== 409) throw cause // otherwise the container had already ended
     }
     await this.#gone
   }
 
   /**
-   * Runs its command a second time in the container, with `env` added. Resolves with the output of this run
-   * at its end.
+   * Runs the container's command a second time, with `env` added. Resolves with the output when this run
+   * ends.
    */
   async again(env: Readonly<Record<string, string>>): Promise<string> {
     const { Path, Args } = await this.#handle.inspect()
@@ -201,7 +201,10 @@ export class Container {
     return { say: (line) => stream.write(`${line}\n`), heard }
   }
 
-  /** Copies files into its directory, writable by every user because the container may run as any user. */
+  /**
+   * Copies files into the container's directory. Every user may write them, because the container may run as
+   * any user.
+   */
   async put(files: Readonly<Record<string, string>>): Promise<void> {
     await inScratch(async (scratch) => {
       const top = join(scratch, DIRECTORY)
@@ -221,7 +224,7 @@ export class Container {
     })
   }
 
-  /** Passes a copy of its current directory to `work`, and deletes the copy afterwards. */
+  /** Passes a copy of the container's current directory to `work`, and deletes the copy afterwards. */
   look<T>(work: (copy: string) => Promise<T>): Promise<T> {
     return inScratch(async (scratch) => {
       for (let tries = 1; ; tries++)
@@ -244,7 +247,7 @@ export class Container {
     await ended
   }
 
-  /** Removes it, running or not. */
+  /** Removes the container, running or not. */
   async remove(): Promise<void> {
     await this.#handle.remove({ force: true, v: true })
   }
@@ -254,7 +257,10 @@ export class Container {
 const MAX_COPIES = 5
 
 export interface StartedContainer {
-  /** URL at which this machine reaches its port, different after each start; null if it has already ended. */
+  /**
+   * URL at which this machine reaches the container's port. It differs after each start, and is null if the
+   * container has ended.
+   */
   readonly origin: string | null
   alive(): boolean
 }

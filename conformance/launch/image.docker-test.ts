@@ -1,5 +1,5 @@
-// Tests targets that are images on the real engine: they are tested against the contract, isolated, and
-// always removed afterwards.
+// Tests targets that are images on a real container engine: they are tested against the contract, isolated,
+// and always removed afterwards.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -19,7 +19,7 @@ const CONTROL_PORT = 4951
 /** Maximum time until the mock listens, ms. */
 const START_TIMEOUT_MS = 30_000
 
-/** Interval between readings of the ledger while waiting for a call, ms. */
+/** Interval between two reads of the ledger while waiting for a call, ms. */
 const POLL_MS = 10
 
 /** Maximum time during which an interrupted answer is read again, ms; no check takes longer. */
@@ -114,7 +114,7 @@ function controlThrough({ say, heard }: { say(line: string): void; heard: Readab
     return text
   }
 
-  // Does not transfer entries again that no longer change.
+  // Skips entries that were transferred before and no longer change.
   let known: LedgerEntry[] = []
   const ledger = async (): Promise<LedgerEntry[]> => {
     const before = known // another read may be in progress

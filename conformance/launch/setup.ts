@@ -43,7 +43,7 @@ export async function setUp(
 
 const isCookie = (header: string): boolean => header.toLowerCase() === 'set-cookie'
 
-/** Returns a header for the next request; of a cookie, only name and value. */
+/** Returns a header for the next request. Of a cookie, it contains only the name and the value. */
 const keptFrom = (headers: Readonly<Record<string, string>>, header: string): string | undefined => {
   const value = headers[header.toLowerCase()]
   return isCookie(header) ? value?.split(';')[0] : value

@@ -88,7 +88,9 @@ ${verdicts.map((verdict) => section(verdict, evidenceOf(verdict, evidence), run.
 const tile = ({ id, slug: name, outcome }: Verdict): string =>
   `<a class="tile ${outcome}" href="#${id}" title="${escapeText(`${id} ${name}: ${outcome}`)}">${id.split('-')[1]}<i>${MARKS[outcome]}</i></a>`
 
-/** Lists failures with one cause first, folded under one sentence, and all other failures by subject. */
+/**
+ * Lists failures that share a cause first, folded under one sentence. The other failures follow by subject.
+ */
 function failed(failures: readonly FailureText[], results: Pick<Results, 'causes' | 'verdicts'>): string {
   if (failures.length === 0) return '<h2>Nothing failed</h2>'
   const of = (ids: readonly string[]) => failures.filter(({ verdict }) => ids.includes(verdict.id))

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { packageFile } from '../../src/shared/package-root.ts'
 
-/** The built package has no sources, so it has copies with the page's files. */
+/** The built package has no sources, so it has copies next to the page's files. */
 const FILES = import.meta.url.endsWith('.ts')
   ? ['src/page/base.css', 'conformance/report/report.css']
   : ['dist/page/base.css', 'dist/page/report.css']

@@ -36,8 +36,8 @@ export interface TerminalOptions {
 }
 
 /**
- * Returns the whole report: one line per verdict, with a reason unless the verdict is a pass. Requirements
- * that do not apply share one line; disabled ones are only counted.
+ * Returns the whole report: one line for each verdict, with a reason unless the verdict is a pass.
+ * Requirements that do not apply share one line; disabled ones are only counted.
  */
 export function resultsTable(results: Results, { color, columns }: TerminalOptions): string {
   const paint = (style: Style, text: string) =>

@@ -40,8 +40,8 @@ ${block(brief(JSON.stringify(body, null, 2) ?? '', shown))}${block(brief(answer.
 }
 
 /**
- * Returns the side that ended the connection before the answer was complete. Older evidence does not contain
- * this time for the mock.
+ * Returns the side that ended the connection before the answer was complete. Older evidence does not say when
+ * the mock ended a connection.
  */
 const endOf = ({ answer, peer_left_at }: Pick<LedgerEntry, 'answer' | 'peer_left_at'>): string =>
   answer.cut_at != null

@@ -9,9 +9,9 @@ import type { CheckContext } from './context.ts'
 /** Result of a judge's comparison. */
 export interface Finding {
   /**
-   * Name, the same in every run: `no-key-in-answers`. Together with the check's id, it is the key with which
-   * a baseline excuses a finding, and with which the self-test requires a must-fail gateway. Several findings
-   * of one id compare several exchanges in the same way.
+   * Name, the same in every run: `no-key-in-answers`. A baseline excuses a finding by this name and the
+   * check's id, and the self-test requires a must-fail gateway for it. Findings with the same id compare
+   * several exchanges in the same way.
    */
   readonly id: string
   readonly ok: boolean
@@ -35,7 +35,7 @@ export interface Finding {
   /** Expected and actual value; always present, except with `doubt` or `absent`. */
   readonly expected?: string
   readonly actual?: string
-  /** Exchanges (`#3`) and ledger entries (`@7`) that show it. */
+  /** Exchanges (`#3`) and ledger entries (`@7`) that show the result. */
   readonly see?: readonly string[]
 }
 
@@ -66,8 +66,8 @@ export interface Check {
   /**
    * True if the check deliberately does things that may crash a gateway: strange requests, broken connections
    * on either side. A gateway that is gone afterwards has failed (the fact `gone` has the reason). If the
-   * suite started the gateway, it restarts it, and the run continues. After any other check, a gone gateway
-   * ends the run.
+   * suite started the gateway, the suite restarts it and the run continues. After any other check, a gateway
+   * that is gone ends the run.
    */
   readonly hostile?: boolean
   /** True if the check burdens the target. It then runs against another machine only if the user asks for it. */

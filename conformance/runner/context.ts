@@ -318,10 +318,10 @@ export class CheckContext {
   }
 
   /**
-   * Reads the record of a call until it is final, for at most `patience` ms and at least the declared lag:
-   * only LOG-04 tests the lag; every other check tests the final content. A record that does not say whether
-   * it is final, or that is not `whole` yet, is read after the lag. `recordExchange` finds this exchange in
-   * the evidence; null if a record cannot be found.
+   * Reads the record of a call until it is final: at least for the declared lag, and at most for `patience`
+   * ms. Only LOG-04 tests the lag; every other check tests the final content. A record that does not say
+   * whether it is final, or that is not `whole` yet, is read after the lag. `recordExchange` finds this
+   * exchange in the evidence; null if a record cannot be found.
    */
   async record(
     exchange: Exchange,
@@ -337,7 +337,8 @@ export class CheckContext {
       one === undefined
         ? listRequest(observability.log)
         : { method: 'GET', path: one.replace('{id}', encodeURIComponent(id)), headers: {}, body: null }
-    // The search for the record has already taken time. Without a state, only time says that a record is final.
+    // The search for the record has already taken time. Without a state, only the time shows that a record is
+    // final.
     const isTimed = patience <= lag_ms || fields.state === undefined
     const began = this.#takesTurns && isTimed ? exchange.end_at : clock()
     for (;;) {
@@ -359,8 +360,8 @@ export class CheckContext {
   }
 
   /**
-   * Returns true if records are needed but not every answer has a request id, so that records are found
-   * because they are new.
+   * Returns true if records are needed but some answers have no request id. A record is then found because it
+   * is new.
    */
   get #takesTurns(): boolean {
     const { observability } = this.target

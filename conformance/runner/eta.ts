@@ -143,7 +143,7 @@ export interface TimeLeft {
   left(): number
 }
 
-/** Estimates for `ids` in order, with `atOnce` running at a time. */
+/** Estimates a run of the checks `ids` in this order, `atOnce` of them at the same time. */
 export function timeLeft(
   ids: readonly string[],
   atOnce: number,

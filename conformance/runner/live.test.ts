@@ -84,7 +84,7 @@ test('every announced call to a model has an output limit', async () => {
     const target = bareServer(server.url, SERVED_MODEL, { dialects: [dialect] })
     try {
       await conform({ target, profile: 'server', live: true })
-      // A call without a limit counts as 1,000 tokens there.
+      // The announced total counts a call without a limit as 1,000 tokens.
       assert.ok(server.seen.allowed <= (await spendingOf({ target })).output_tokens, dialect)
     } finally {
       await server.close()

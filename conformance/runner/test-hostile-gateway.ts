@@ -9,7 +9,7 @@ const FRIENDLY = 4
 const JSON_TYPE = { 'content-type': 'application/json' }
 const SSE_TYPE = { 'content-type': 'text/event-stream' }
 
-/** Writes a head and then the same piece until the client leaves. */
+/** Writes response headers, and then the same piece until the client leaves. */
 const endless =
   (headers: Record<string, string>, first: string, piece: string) =>
   (response: ServerResponse): void => {

@@ -21,7 +21,7 @@ export interface WorkerOptions {
   readonly template: Target
   /** Name of the evidence of the worker's first call. */
   readonly preflight: string
-  /** Sends the requests if the target has no mock; then the worker also makes no first call. */
+  /** Sends the requests if the target has no mock. The worker then makes no first call. */
   readonly send?: typeof sendRequest | undefined
   /** True if idle windows are short. */
   readonly quick?: boolean
@@ -59,8 +59,8 @@ const LATE_END_MS = 50
 /** Maximum time from a refused connection until the end of the process is noticed, ms. */
 const EXIT_NOTICE_MS = 500
 /**
- * Number of unanswered requests to the ready path after which a target counts as gone; a single one may only
- * be late.
+ * Number of unanswered requests to the ready path after which a target counts as gone; a single answer may
+ * only be late.
  */
 const MAX_UNANSWERED = 3
 

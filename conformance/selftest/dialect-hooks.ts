@@ -54,7 +54,7 @@ export const withoutMember = (json: Json, name: string) => {
   return rest
 }
 
-/** Changes the blocks of one type in an answer of messages or in a call's history. */
+/** Changes the blocks of one type in a Messages answer or in a call's history. */
 export const eachBlock =
   (type: string) =>
   (json: Json, change: (block: Json) => object): object => {

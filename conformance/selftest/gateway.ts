@@ -24,7 +24,7 @@ export type Json = Record<string, any>
 /** Path of calls. */
 export const CHAT = '/v1/chat/completions'
 
-/** Parses JSON without losing digits of integers when it is written again. */
+/** Parses JSON so that its integers keep all digits when it is written again. */
 export const parseJson = (text: string): AnyJson => parseExactIntegers(text) as AnyJson
 
 /** Parses a call; returns null for other requests. */
@@ -74,7 +74,7 @@ export const onRead =
   (body, { path }) =>
     (typeof where === 'string' ? path.startsWith(where) : where.test(path)) ? changeJson(body, change) : body
 
-/** Returns the request hook that changes calls of chat. */
+/** Returns the request hook that changes chat calls. */
 export const onCall =
   (change: (call: Record<string, unknown>) => object): NonNullable<GatewayHooks['request']> =>
   (wanted) => {

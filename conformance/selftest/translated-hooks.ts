@@ -7,10 +7,10 @@ import type { GatewayHooks, Wanted } from './wire.ts'
 
 export const isChat: Is = ({ path }) => path === CHAT
 
-/** Returns true for calls of chat that go to a provider of messages. */
+/** Returns true for chat calls that go to a Messages provider. */
 export const toMessages: Is = (wanted) => isChat(wanted) && wanted.body.includes('"anthropic/')
 
-/** Matches calls of a dialect that go to a provider of chat. */
+/** Matches calls of a dialect that go to a chat provider. */
 export const toChat =
   (is: Is): Is =>
   (wanted: Wanted) =>

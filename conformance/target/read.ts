@@ -148,7 +148,7 @@ function lineOf({ placeOf, offsetOf }: Source, problem: Problem): string {
   return `${placeOf(offsetOf(problem))} ${name === '' ? 'file' : name}: ${problem.message}`
 }
 
-/** Readiness check of a target that is known by its address only. It may have no model list. */
+/** Readiness check of a target that is known only by its address. The target may have no model list. */
 const ANSWERS = { path: '/v1/models', status: [200, 404] }
 
 /** Returns the target for a bare URL on the command line: only its address and a model are known. */

@@ -1,4 +1,4 @@
-// Conversations that Anthropic stores between turns (`thread` of a messages request): `create` stores a
+// Conversations that Anthropic stores between turns (`thread` of a Messages request): `create` stores a
 // conversation under the id of its answer, and `continue` sends only the new part. Each conversation belongs
 // to the credential of its request. Knows the format of messages; independent of the transport.
 import { hash } from 'node:crypto'

@@ -33,7 +33,7 @@ export const UPSTREAMS: Readonly<Record<string, Upstream>> = {
   gemini: { provider: 'gemini', main: 'gemini-3.1-pro-preview', aside: 'gemini-3.8-flash' },
 }
 
-/** Providers for translated runs; the provider of chat shows its model's thoughts. */
+/** Providers for translated runs; the chat provider shows its model's thoughts. */
 const THINKING: typeof UPSTREAMS = {
   ...UPSTREAMS,
   chat: { provider: 'deepseek', main: 'deepseek-v4-pro', aside: 'deepseek-v4-flash' },

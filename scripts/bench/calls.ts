@@ -1,8 +1,8 @@
 // `npm run bench`: measures the cost of Waybill in comparison with a bare proxy and other gateways, all in
-// turns in one run: with chat, and with messages translated for a provider of chat. The request log is full
-// from the start, so each new call deletes a record. `--quick` tries the bench itself and writes nothing;
-// `--profile` shows where Waybill's time goes; `--beside DIR` adds the build of another checkout and writes
-// nothing; `--rounds N` and `--seconds N` shorten the run; `--others NAMES` limits the other gateways.
+// turns in one run: with chat calls, and with Messages calls translated for a chat provider. The request log
+// is full from the start, so each new call deletes a record. `--quick` tries the bench itself and writes
+// nothing; `--profile` shows where Waybill's time goes; `--beside DIR` adds the build of another checkout and
+// writes nothing; `--rounds N` and `--seconds N` shorten the run; `--others NAMES` limits the other gateways.
 // `--paired DIR` compares the main thread's processor time per call with that of another checkout's build, in
 // pairs of rounds (40, or `--rounds N`) at 32 connections (or `--connections N`), together with the bare
 // proxy; `--keyed` uses calls with a gateway key. It fails if a call takes over 3 % more.

@@ -19,7 +19,7 @@ export interface Openings {
   together: number
 }
 
-/** Rounds of one kind of call: `messages` are translated for a provider of chat. */
+/** Rounds of one kind of call. Calls in `messages` are translated for a chat provider. */
 export interface Load {
   readonly kind: 'chat' | 'messages'
   readonly connections: number

@@ -11,7 +11,7 @@ export interface BenchTarget {
   readonly url: string
   /** Model to request; default: `auto`. */
   readonly model?: string
-  /** False if the target does not serve chat, or messages at a provider of chat. */
+  /** False if the target does not serve chat calls, or Messages calls at a chat provider. */
   readonly speaks?: { readonly chat: boolean; readonly messages: boolean }
   readonly headers: Readonly<Record<string, string>>
   /** Version and origin, for the report. */

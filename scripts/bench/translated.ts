@@ -1,6 +1,6 @@
-// `npm run bench -- translated`: measures the cost of a translated call (messages at a provider of chat), in
-// comparison with the same call in the provider's own dialect and with a bare proxy. Uses whole answers, and
-// streams of 200 events at full speed, in turns in one run. Prints a table.
+// `npm run bench -- translated`: measures the cost of a translated call (a Messages call at a chat provider),
+// in comparison with the same call in the provider's own dialect and with a bare proxy. Uses whole answers,
+// and streams of 200 events at full speed, in turns in one run. Prints a table.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
-// Provider of the benchmark: a bare node:http server that answers immediately, in chat or in messages. It has
-// two answers: about 1 kB of JSON, and a stream with the number of events and pauses in the prompt. The
-// events contain their time of sending.
+// Provider of the benchmark: a bare node:http server that answers immediately, in the chat or Messages
+// dialect. It has two answers: about 1 kB of JSON, and a stream with the number of events and pauses in the
+// prompt. The events contain their time of sending.
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'

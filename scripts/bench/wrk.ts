@@ -37,7 +37,7 @@ export const BODY = JSON.stringify({
   max_tokens: 200,
 })
 
-/** The same conversation as a request of the messages dialect. */
+/** The same conversation as a request of the Messages dialect. */
 export const MESSAGES_BODY = JSON.stringify({
   model: 'auto',
   system: 'You answer briefly and to the point.',

@@ -31,7 +31,7 @@ export const mustFail = {
     },
   },
   'chat-only': {
-    what: 'Only chat models and routes are listed.',
+    what: 'The model list contains only chat models and routes.',
     caughtBy: ['CAT-02'],
     hooks: {
       body: onRead(/^\/v1\/models$/, (json) => ({
@@ -41,7 +41,7 @@ export const mustFail = {
     },
   },
   'no-routes-in-the-catalog': {
-    what: 'Routes are not listed.',
+    what: 'The model list contains no routes.',
     caughtBy: ['CAT-01'],
     hooks: {
       body: onRead(/^\/v1\/models$/, (json) => ({

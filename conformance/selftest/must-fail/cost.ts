@@ -55,17 +55,17 @@ export const mustFail = {
     hooks: recorded((cost, { tokens }) => cost + (2 * (tokens?.reasoning ?? 0)) / 1e6),
   },
   'cached-at-the-full-price': {
-    what: 'Cached input has the price of ordinary input.',
+    what: 'Cached input is charged at the price of ordinary input.',
     caughtBy: ['COST-02/cached-input'],
     hooks: configured(['cached_input: 0.025', 'cached_input: 0.25']),
   },
   'written-at-the-price-of-input': {
-    what: 'Input that is written to a cache has the price of ordinary input.',
+    what: 'Input that is written to a cache is charged at the price of ordinary input.',
     caughtBy: ['COST-02@messages/written-input'],
     hooks: configured(['cache_write: 2.5', 'cache_write: 2']),
   },
   'an-hour-costs-five-minutes': {
-    what: 'Input that is cached for an hour has the price for five minutes.',
+    what: 'Input that is cached for an hour is charged at the price for five minutes.',
     caughtBy: ['COST-02@messages/written-for-an-hour'],
     hooks: configured(['cache_write_1h: 4', 'cache_write_1h: 2.5']),
   },
@@ -75,7 +75,7 @@ export const mustFail = {
     hooks: configured(['{ flex: 0.5, priority: 1.8 }', '{ flex: 1, priority: 1 }']),
   },
   'bills-the-tier-that-was-asked-for': {
-    what: 'A call that requested tier priority but was served at tier default has the price of priority.',
+    what: 'A call that requested tier priority is charged for priority although it was served at tier default.',
     caughtBy: ['COST-03/tier-as-served'],
     hooks: overheard(/"service_tier":"default"/g, '"service_tier":"priority"'),
   },

@@ -14,7 +14,7 @@ import { changeJson, type MustFail } from '../gateway.ts'
 
 export const mustFail = {
   'knows-all-fields-of-messages': {
-    what: 'Fields of a messages call that the gateway does not know are left out.',
+    what: 'Fields of a Messages call are left out if the gateway does not know them.',
     caughtBy: ['DIAL-01', 'DIAL-02/unknown-parts-arrive'],
     hooks: changeRequest(isMessages, (json) => withoutMember(json, 'x_waybill_probe')),
   },
@@ -40,7 +40,7 @@ export const mustFail = {
     },
   },
   'messages-without-pings': {
-    what: 'The gateway removes the provider’s pings from streams of messages.',
+    what: 'The gateway removes the provider’s pings from Messages streams.',
     caughtBy: ['DIAL-03'],
     hooks: {
       event: (event, _, wanted) => (isMessages(wanted) && event.startsWith('event: ping') ? [] : [event]),
@@ -96,7 +96,7 @@ export const mustFail = {
     hooks: { config: (text) => text.replace('on_loss: refuse, ', '') },
   },
   'tool-ids-as-they-come': {
-    what: 'Ids of tool calls contain characters that clients of messages do not accept.',
+    what: 'Ids of tool calls contain characters that Messages clients do not accept.',
     caughtBy: ['DIAL-06/ids-fit'],
     hooks: {
       body: eachBody(isMessages, (json) => eachCallOf(json, (call) => ({ ...call, id: `${call.id}:0` }))),
@@ -110,7 +110,7 @@ export const mustFail = {
     ),
   },
   'seals-do-not-come-back': {
-    what: 'The gateway leaves out sealed reasoning in the input of a responses call.',
+    what: 'The gateway leaves out sealed reasoning in the input of a Responses call.',
     caughtBy: ['DIAL-08'],
     hooks: changeRequest(isResponses, (json) => ({
       ...json,

@@ -152,7 +152,7 @@ export const mustFail = {
         request(wanted) {
           const stumbled = stumbles
           stumbles = wanted.method === 'POST' && callIn(wanted)?.messages === undefined
-          // The check's last malformed body is a call with messages.
+          // The last malformed body of the check is a call that contains messages.
           stumbles ||= callIn(wanted)?.temperature === 'hot'
           return stumbled && callIn(wanted) ? failWith(500) : undefined
         },

@@ -53,7 +53,7 @@ export const mustFail = {
     },
   },
   'google-errors-of-openai': {
-    what: 'The gateway’s own errors have OpenAI’s shape for Google’s clients.',
+    what: 'The gateway’s own errors have OpenAI’s format for Google’s clients.',
     caughtBy: ['GEM-01/wrong-key-is-refused', 'GEM-04/error-is-in-shape'],
     hooks: {
       body: eachBody(isGemini, (json) =>
@@ -171,7 +171,7 @@ export const mustFail = {
     hooks: { body: eachBody(isGemini, withoutFeedback), event: eachEvent(isGemini, withoutFeedback) },
   },
   'unknown-gemini-is-400': {
-    what: 'An unknown model id is a 400 for Google’s clients.',
+    what: 'An unknown model id gets 400 for Google’s clients.',
     caughtBy: ['GEM-07/default-or-not-found'],
     hooks: {
       request: ({ path }) =>
@@ -195,7 +195,7 @@ export const mustFail = {
     hooks: { body: eachBody(isCount, () => ({ totalTokens: 0 })) },
   },
   'openai-list-for-google': {
-    what: 'Google’s clients get a list in OpenAI’s shape.',
+    what: 'Google’s clients get a list in OpenAI’s format.',
     caughtBy: ['GEM-09/list-is-in-shape'],
     hooks: {
       body: onRead(/^\/v1beta\/models(\?|$)/, ({ models }) => ({

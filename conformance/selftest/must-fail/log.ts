@@ -33,7 +33,7 @@ export const mustFail = {
     },
   },
   'claims-a-log': {
-    what: 'The log that the target file declares does not exist.',
+    what: 'The log that the target file declares is missing.',
     caughtBy: ['LOG-01', 'LOG-02', 'LOG-12'],
     hooks: {
       request: ({ path }) =>
@@ -151,7 +151,7 @@ export const mustFail = {
     },
   },
   'left-is-success': {
-    what: 'A call whose client disconnected is recorded as completed.',
+    what: 'A call is recorded as completed although its client disconnected.',
     caughtBy: ['LOG-06'],
     hooks: {
       body: (body, { path }) =>

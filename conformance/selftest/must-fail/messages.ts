@@ -1,4 +1,4 @@
-// Must-fail gateways for messages and token counts. Each runs in its own dialect only.
+// Must-fail gateways for Messages and token counts. Each runs in its own dialect only.
 
 import {
   changeRequest,
@@ -15,12 +15,12 @@ import { changeJson, failWith, type MustFail, onRead } from '../gateway.ts'
 
 export const mustFail = {
   'messages-held-back': {
-    what: 'Events of messages arrive only after the end of the stream.',
+    what: 'Messages events arrive only after the end of the stream.',
     caughtBy: ['FLOW-03@messages'],
     hooks: until(isMessages, /message_stop/),
   },
   'messages-text-is-lost': {
-    what: 'The gateway leaves out the third text delta of messages.',
+    what: 'The gateway leaves out the third text delta of a Messages stream.',
     caughtBy: ['FLOW-01@messages', 'FLOW-02@messages', 'TELL-05@messages'],
     hooks: {
       event: (event, index, wanted) =>
@@ -28,12 +28,12 @@ export const mustFail = {
     },
   },
   'messages-ends-cleanly': {
-    what: 'A stream of messages that broke ends with message_stop.',
+    what: 'A Messages stream that broke ends with message_stop.',
     caughtBy: ['DIAL-05', 'FLOW-06@messages', 'MSG-14', 'FLOW-09@messages'],
     hooks: cleanEnd(isMessages, 'event: message_stop\ndata: {"type":"message_stop"}\n\n'),
   },
   'messages-usage-without-cache': {
-    what: 'The usage for clients of messages lacks the cached tokens.',
+    what: 'The usage that Messages clients receive lacks the cached tokens.',
     caughtBy: ['USE-01@messages'],
     hooks: {
       body: eachBody(isMessages, (json) =>
@@ -42,17 +42,17 @@ export const mustFail = {
     },
   },
   'query-is-another-path': {
-    what: 'A messages call with a query in its URL gets 404.',
+    what: 'A Messages call with a query in its URL gets 404.',
     caughtBy: ['MSG-01'],
     hooks: { request: ({ path }) => (/^\/v1\/messages\?/.test(path) ? failWith(404) : undefined) },
   },
   'blocks-stay-open': {
-    what: 'The gateway leaves out the end of each block of messages.',
+    what: 'The gateway leaves out the end of each Messages block.',
     caughtBy: ['MSG-02', 'MSG-03'],
     hooks: { event: eachEvent(isMessages, (json) => (json.type === 'content_block_stop' ? null : json)) },
   },
   'blocks-from-one': {
-    what: 'Blocks of messages are numbered from 1.',
+    what: 'Messages blocks are numbered from 1.',
     caughtBy: ['MSG-03'],
     hooks: {
       event: eachEvent(isMessages, (json) =>
@@ -91,7 +91,7 @@ export const mustFail = {
     hooks: { event: eachEvent(isMessages, (json) => (json.delta?.type === 'signature_delta' ? null : json)) },
   },
   'thoughts-are-not-returned': {
-    what: 'Thoughts in the history of a messages call do not reach the provider.',
+    what: 'Thoughts in the history of a Messages call do not reach the provider.',
     caughtBy: ['MSG-05/thoughts-go-back'],
     hooks: changeRequest(isMessages, (json) => ({
       ...json,
@@ -112,7 +112,7 @@ export const mustFail = {
     },
   },
   'every-error-is-api-error': {
-    what: 'Every error of messages has the type api_error.',
+    what: 'Every Messages error has the type api_error.',
     caughtBy: ['MSG-11/type-of-its-status'],
     hooks: {
       body: eachBody(isMessages, (json) =>
@@ -121,7 +121,7 @@ export const mustFail = {
     },
   },
   'no-request-id': {
-    what: 'Answers of messages have no `request-id` header.',
+    what: 'Messages answers have no `request-id` header.',
     caughtBy: ['MSG-11/names-its-request'],
     hooks: {
       responseStart(start, wanted) {
@@ -130,7 +130,7 @@ export const mustFail = {
     },
   },
   'error-in-other-words': {
-    what: 'Errors of messages do not have the provider’s text.',
+    what: 'Messages errors lack the provider’s text.',
     caughtBy: ['MSG-12', 'FAIL-04@messages'],
     hooks: {
       body: eachBody(isMessages, (json) =>
@@ -139,7 +139,7 @@ export const mustFail = {
     },
   },
   'errors-of-chat': {
-    what: 'Errors of messages have the format of chat errors.',
+    what: 'Messages errors have the format of chat errors.',
     caughtBy: ['FAIL-01@messages'],
     hooks: {
       body: eachBody(isMessages, (json) =>
@@ -174,7 +174,7 @@ export const mustFail = {
     },
   },
   'every-end-is-end-turn': {
-    what: 'Every answer of messages ends with end_turn.',
+    what: 'Every Messages answer ends with end_turn.',
     caughtBy: ['MSG-06'],
     hooks: {
       body: eachBody(isMessages, (json) => (json.stop_reason ? { ...json, stop_reason: 'end_turn' } : json)),
@@ -202,7 +202,7 @@ export const mustFail = {
     },
   },
   'messages-without-a-role': {
-    what: 'Whole answers of messages have no role.',
+    what: 'Whole Messages answers have no role.',
     caughtBy: ['MSG-15'],
     hooks: { body: eachBody(isMessages, (json) => withoutMember(json, 'role')) },
   },
@@ -235,7 +235,7 @@ export const mustFail = {
     ),
   },
   'cache-control-is-left-out': {
-    what: 'The field cache_control does not reach a provider of messages.',
+    what: 'The field cache_control does not reach a Messages provider.',
     caughtBy: ['MSG-18'],
     hooks: changeRequest(isMessages, (json) => ({
       ...json,
@@ -245,7 +245,7 @@ export const mustFail = {
     })),
   },
   'client-line-is-left-out': {
-    what: 'The first part of a system prompt does not reach a provider of messages.',
+    what: 'The first part of a system prompt does not reach a Messages provider.',
     caughtBy: ['MSG-19'],
     hooks: changeRequest(isMessages, (json) => ({
       ...json,
@@ -267,7 +267,7 @@ export const mustFail = {
     },
   },
   'unknown-id-goes-somewhere': {
-    what: 'A messages call with an unknown model id goes to an existing model.',
+    what: 'A Messages call with an unknown model id goes to an existing model.',
     caughtBy: ['MSG-23'],
     hooks: changeRequest(isMessages, (json) =>
       String(json.model).includes('nobody') ? { ...json, model: 'auto/claude' } : json,

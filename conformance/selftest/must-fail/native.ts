@@ -56,7 +56,7 @@ export const mustFail = {
     hooks: leftOut(isMessages, PROBE, 'whole'),
   },
   'unknown-members-of-responses-are-left-out': {
-    what: 'Members of the events of responses that the gateway does not know are left out.',
+    what: 'Members of Responses events are left out if the gateway does not know them.',
     caughtBy: ['DIAL-14@responses/unknown-members-arrive'],
     hooks: leftOut(isResponses, PROBE, 'streamed'),
   },
@@ -86,7 +86,7 @@ export const mustFail = {
     hooks: leftOut(isResponses, /^annotations$/, 'whole'),
   },
   'betas-are-left-out': {
-    what: 'The header anthropic-beta does not reach a provider of messages.',
+    what: 'The header anthropic-beta does not reach a Messages provider.',
     caughtBy: ['DIAL-02/unknown-parts-arrive'],
     hooks: {
       request(wanted) {
@@ -104,7 +104,7 @@ export const mustFail = {
     },
   },
   'openai-headers-are-left-out': {
-    what: 'Headers that begin with openai- do not reach a provider of responses.',
+    what: 'Headers that begin with openai- do not reach a Responses provider.',
     caughtBy: ['DIAL-02@responses/unknown-parts-arrive'],
     hooks: {
       request({ headers }) {
@@ -113,7 +113,7 @@ export const mustFail = {
     },
   },
   'long-numbers-are-rounded-on-the-way': {
-    what: 'Integers in a request of messages are rounded to doubles on the way to a provider of messages.',
+    what: 'Integers in a Messages request are rounded to doubles before they reach a Messages provider.',
     caughtBy: ['DIAL-01/same-body'],
     hooks: {
       request(wanted) {
@@ -122,7 +122,7 @@ export const mustFail = {
     },
   },
   'long-numbers-of-responses-are-rounded': {
-    what: 'Integers in a request of responses are rounded to doubles on the way to a provider of responses.',
+    what: 'Integers in a Responses request are rounded to doubles before they reach a Responses provider.',
     caughtBy: ['DIAL-01@responses/same-body'],
     hooks: {
       request(wanted) {
@@ -131,56 +131,56 @@ export const mustFail = {
     },
   },
   'metadata-is-left-out': {
-    what: 'The field metadata does not reach a provider of messages.',
+    what: 'The field metadata does not reach a Messages provider.',
     caughtBy: ['DIAL-01/same-body'],
     hooks: lost(isMessages, 'metadata'),
   },
   'top-k-is-left-out': {
-    what: 'The field top_k does not reach a provider of messages.',
+    what: 'The field top_k does not reach a Messages provider.',
     caughtBy: ['DIAL-01/same-body'],
     hooks: lost(isMessages, 'top_k'),
   },
   'stop-sequences-are-left-out': {
-    what: 'The field stop_sequences does not reach a provider of messages.',
+    what: 'The field stop_sequences does not reach a Messages provider.',
     caughtBy: ['DIAL-01/same-body'],
     hooks: lost(isMessages, 'stop_sequences'),
   },
   'effort-is-left-out': {
-    what: 'The field output_config, with the effort, does not reach a provider of messages.',
+    what: 'The field output_config, with the effort, does not reach a Messages provider.',
     caughtBy: ['DIAL-01/same-body'],
     hooks: lost(isMessages, 'output_config'),
   },
   'old-context-is-kept': {
-    what: 'The field context_management does not reach a provider of messages.',
+    what: 'The field context_management does not reach a Messages provider.',
     caughtBy: ['DIAL-01/same-body'],
     hooks: lost(isMessages, 'context_management'),
   },
   'tier-is-left-out': {
-    what: 'The field service_tier does not reach a provider of messages.',
+    what: 'The field service_tier does not reach a Messages provider.',
     caughtBy: ['DIAL-01/same-body'],
     hooks: lost(isMessages, 'service_tier'),
   },
   'choice-is-left-out': {
-    what: 'The field tool_choice does not reach a provider of messages.',
+    what: 'The field tool_choice does not reach a Messages provider.',
     caughtBy: ['DIAL-01/same-body'],
     hooks: lost(isMessages, 'tool_choice'),
   },
   'turns-are-not-cached': {
-    what: 'The field cache_control of a text in a turn does not reach a provider of messages.',
+    what: 'The field cache_control of a text in a turn does not reach a Messages provider.',
     caughtBy: ['DIAL-01/same-body'],
     hooks: changeRequest(isMessages, (json) =>
       eachBlock('text')(json, (block) => withoutMember(block, 'cache_control')),
     ),
   },
   'text-is-trimmed': {
-    what: 'Texts lose leading and trailing white space on the way to a provider of messages.',
+    what: 'Texts lose leading and trailing white space before they reach a Messages provider.',
     caughtBy: ['DIAL-01/same-body'],
     hooks: changeRequest(isMessages, (json) =>
       eachBlock('text')(json, (block) => ({ ...block, text: block.text.trim() })),
     ),
   },
   'system-becomes-one-text': {
-    what: 'The parts of a system prompt are joined into one text for a provider of messages.',
+    what: 'The parts of a system prompt are joined into one text for a Messages provider.',
     caughtBy: ['DIAL-01/same-body'],
     hooks: changeRequest(isMessages, (json) => ({
       ...json,
@@ -188,7 +188,7 @@ export const mustFail = {
     })),
   },
   'thoughts-of-the-history-are-left-out': {
-    what: 'Thinking blocks that no tool call follows do not reach a provider of messages.',
+    what: 'Thinking blocks that no tool call follows do not reach a Messages provider.',
     caughtBy: ['MSG-05/thoughts-go-back'],
     hooks: changeRequest(isMessages, (json) => ({
       ...json,
@@ -200,7 +200,7 @@ export const mustFail = {
     })),
   },
   'redacted-thoughts-are-left-out': {
-    what: 'Blocks of redacted thinking do not reach a provider of messages.',
+    what: 'Blocks of redacted thinking do not reach a Messages provider.',
     caughtBy: ['MSG-05/thoughts-go-back'],
     hooks: changeRequest(isMessages, (json) => ({
       ...json,
@@ -212,39 +212,39 @@ export const mustFail = {
     })),
   },
   'reasoning-is-not-asked-for': {
-    what: 'The field reasoning does not reach a provider of responses.',
+    what: 'The field reasoning does not reach a Responses provider.',
     caughtBy: ['DIAL-01@responses/same-body'],
     hooks: lost(isResponses, 'reasoning'),
   },
   'summary-is-not-asked-for': {
-    what: 'The member summary of reasoning does not reach a provider of responses.',
+    what: 'The member summary of reasoning does not reach a Responses provider.',
     caughtBy: ['DIAL-01@responses/same-body'],
     hooks: changeRequest(isResponses, (json) =>
       json.reasoning ? { ...json, reasoning: withoutMember(json.reasoning, 'summary') } : json,
     ),
   },
   'format-is-left-out': {
-    what: 'The field text does not reach a provider of responses.',
+    what: 'The field text does not reach a Responses provider.',
     caughtBy: ['DIAL-01@responses/same-body'],
     hooks: lost(isResponses, 'text'),
   },
   'cache-key-is-left-out': {
-    what: 'The field prompt_cache_key does not reach a provider of responses.',
+    what: 'The field prompt_cache_key does not reach a Responses provider.',
     caughtBy: ['DIAL-01@responses/same-body'],
     hooks: lost(isResponses, 'prompt_cache_key'),
   },
   'calls-in-parallel-again': {
-    what: 'The field parallel_tool_calls does not reach a provider of responses.',
+    what: 'The field parallel_tool_calls does not reach a Responses provider.',
     caughtBy: ['DIAL-01@responses/same-body'],
     hooks: lost(isResponses, 'parallel_tool_calls'),
   },
   'truncation-is-left-out': {
-    what: 'The field truncation does not reach a provider of responses.',
+    what: 'The field truncation does not reach a Responses provider.',
     caughtBy: ['DIAL-01@responses/same-body'],
     hooks: lost(isResponses, 'truncation'),
   },
   'items-lose-their-ids': {
-    what: 'The ids of items in the input do not reach a provider of responses.',
+    what: 'The ids of items in the input do not reach a Responses provider.',
     caughtBy: ['RSP-07/items-arrive'],
     hooks: changeRequest(isResponses, (json) => ({
       ...json,
@@ -270,7 +270,7 @@ export const mustFail = {
     },
   },
   'too-large-is-bad': {
-    what: 'A 413 from the provider reaches clients of messages as 400.',
+    what: 'A 413 from the provider reaches Messages clients as 400.',
     caughtBy: ['MSG-11/type-of-its-status'],
     hooks: {
       responseStart(start, wanted) {
@@ -279,7 +279,7 @@ export const mustFail = {
     },
   },
   'busy-is-broken': {
-    what: 'A 429 from the provider reaches clients of messages and responses as 500.',
+    what: 'A 429 from the provider reaches Messages and Responses clients as 500.',
     caughtBy: ['FAIL-04@messages/keeps-429'],
     hooks: {
       responseStart(start, wanted) {
@@ -295,14 +295,14 @@ export const mustFail = {
     },
   },
   'streams-of-messages-cost-nothing': {
-    what: 'The record of a stream of messages has a cost of 0.',
+    what: 'The record of a Messages stream has a cost of 0.',
     caughtBy: ['LOG-02@messages/cost'],
     hooks: {
       body: recorded('/v1/messages', (record) => (record.stream ? { ...record, cost_usd: 0 } : record)),
     },
   },
   'streams-of-responses-have-no-tokens': {
-    what: 'The record of a stream of responses has no tokens.',
+    what: 'The record of a Responses stream has no tokens.',
     caughtBy: ['LOG-02@responses/input-tokens'],
     hooks: {
       body: recorded('/v1/responses', (record) =>
@@ -316,7 +316,7 @@ export const mustFail = {
     hooks: { body: recorded('/v1/messages', (record) => ({ ...record, session_id: null })) },
   },
   'failed-streams-are-completed': {
-    what: 'A stream of messages that failed in the middle is recorded as completed.',
+    what: 'A Messages stream that failed in the middle is recorded as completed.',
     caughtBy: ['LOG-05@messages/names-the-last-target'],
     hooks: {
       body: recorded('/v1/messages', (record) =>
@@ -336,7 +336,7 @@ export const mustFail = {
     },
   },
   'unknown-events-are-left-out': {
-    what: 'The gateway leaves out events of responses with a type that it does not know.',
+    what: 'The gateway leaves out Responses events if it does not know their type.',
     caughtBy: ['DIAL-03@responses'],
     hooks: {
       event: (event, _, wanted) =>

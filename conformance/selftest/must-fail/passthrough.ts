@@ -85,7 +85,7 @@ export const mustFail = {
     hooks: asOwner(({ path }) => path === '/v1/files'),
   },
   'own-file-lost': {
-    what: 'A file is not found even with its own key.',
+    what: 'A file is not found even with the key that made it.',
     caughtBy: ['PASS-03/own-file'],
     hooks: {
       request: ({ method, path }) =>

@@ -48,7 +48,7 @@ export const mustFail = {
     },
   },
   'asks-for-model-lists': {
-    what: 'Reading the model list requests one from a provider.',
+    what: 'Each read of the model list requests the list of a provider.',
     caughtBy: ['PURE-03'],
     hooks: {
       async request({ path }, { list }) {

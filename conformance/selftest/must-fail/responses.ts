@@ -1,4 +1,4 @@
-// Must-fail gateways for responses.
+// Must-fail gateways for Responses.
 
 import {
   changeRequest,
@@ -22,12 +22,12 @@ const withoutSealed = changeRequest(isResponses, (json) => ({
 
 export const mustFail = {
   'responses-held-back': {
-    what: 'Events of responses arrive only after the end of the stream.',
+    what: 'Responses events arrive only after the end of the stream.',
     caughtBy: ['FLOW-03@responses'],
     hooks: until(isResponses, /response\.(completed|incomplete|failed)/),
   },
   'responses-text-is-lost': {
-    what: 'The gateway leaves out a text delta of responses.',
+    what: 'The gateway leaves out a text delta of a Responses stream.',
     caughtBy: ['FLOW-01@responses', 'FLOW-02@responses', 'TELL-05@responses'],
     hooks: {
       event: (event, index, wanted) =>
@@ -35,12 +35,12 @@ export const mustFail = {
     },
   },
   'responses-ends-cleanly': {
-    what: 'A stream of responses that the provider broke off ends normally.',
+    what: 'A Responses stream that the provider broke off ends normally.',
     caughtBy: ['RSP-03', 'DIAL-05@responses', 'FLOW-06@responses'],
     hooks: cleanEnd(isResponses, ': the end\n\n'),
   },
   'responses-usage-is-doubled': {
-    what: 'The output tokens reported to clients of responses are doubled.',
+    what: 'The output tokens reported to Responses clients are doubled.',
     caughtBy: ['USE-01@responses'],
     hooks: {
       body: eachBody(isResponses, (json) =>
@@ -51,12 +51,12 @@ export const mustFail = {
     },
   },
   'responses-without-comments': {
-    what: 'The gateway removes the provider’s comments from responses.',
+    what: 'The gateway removes the provider’s comments from Responses streams.',
     caughtBy: ['DIAL-03@responses'],
     hooks: { event: (event, _, wanted) => (isResponses(wanted) && event.startsWith(':') ? [] : [event]) },
   },
   'numbers-from-one': {
-    what: 'Events of responses are numbered from 1.',
+    what: 'Responses events are numbered from 1.',
     caughtBy: ['RSP-01'],
     hooks: {
       event: eachEvent(isResponses, (json) => ({ ...json, sequence_number: json.sequence_number + 1 })),
@@ -141,7 +141,7 @@ export const mustFail = {
     hooks: { request: ({ headers }) => (headers.upgrade ? failWith(404) : undefined) },
   },
   'busy-without-a-word': {
-    what: 'A 429 for a responses call has no Retry-After.',
+    what: 'A 429 for a Responses call has no Retry-After.',
     caughtBy: ['RSP-09/retry-after-is-passed-on', 'RSP-09/every-429-says-when'],
     hooks: {
       responseStart(start, wanted) {
@@ -150,7 +150,7 @@ export const mustFail = {
     },
   },
   'tells-openai-model': {
-    what: 'Answers of responses name the model in the header openai-model.',
+    what: 'Responses answers name the model in the header openai-model.',
     caughtBy: ['RSP-10/logical-id-stays', 'RSP-10/never-told'],
     hooks: {
       responseStart(start, wanted) {

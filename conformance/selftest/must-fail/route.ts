@@ -316,7 +316,7 @@ export const mustFail = {
     },
   },
   'limits-are-final': {
-    what: 'A provider’s 429 ends the call instead of leading to the next target.',
+    what: 'A provider’s 429 ends the call, and the next target is not tried.',
     caughtBy: ['ROUTE-09/429-moves-on', 'ROUTE-07'],
     hooks: {
       upstream: {

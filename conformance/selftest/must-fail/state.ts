@@ -27,7 +27,7 @@ export const mustFail = {
     hooks: changeRequest(isMessages, (json) => withoutMember(json, 'thread')),
   },
   'threads-are-passed-on-as-they-are': {
-    what: 'A provider of chat receives the field thread like an unknown field, without the earlier turns.',
+    what: 'A chat provider receives the field thread as an unknown field, without the earlier turns.',
     caughtBy: ['STATE-02/no-turn-loses-its-history'],
     hooks: () => {
       const threads = new Map<string, Json>()

@@ -19,7 +19,7 @@ const set =
   (json: Json): Json =>
     json[name] === undefined ? json : { ...json, [name]: change(json[name]) }
 
-/** Changes the schemas of tools in messages or responses. */
+/** Changes the schemas of tools in Messages or Responses calls. */
 const eachSchema = (change: (schema: Json) => object) => (json: Json) =>
   set('tools', (tools) =>
     (tools as Json[]).map((tool) => ({
@@ -48,50 +48,50 @@ function turned<T>(list: readonly T[], get: (each: T) => unknown, put: (each: T,
 
 export const mustFail = {
   'first-instruction-only': {
-    what: 'Only the first part of the system prompt of a translated message reaches the provider.',
+    what: 'Only the first part of a translated Messages call’s system prompt reaches the provider.',
     caughtBy: ['DIAL-13@messages/instructions-arrive'],
     hooks: ofMessages(set('system', (system) => (Array.isArray(system) ? system.slice(0, 1) : system))),
   },
   'any-becomes-auto': {
-    what: 'The tool choice `any` of a translated message becomes `auto`.',
+    what: 'The tool choice `any` of a translated Messages call becomes `auto`.',
     caughtBy: ['DIAL-13@messages/choice-arrives'],
     hooks: ofMessages(
       set('tool_choice', (choice) => ((choice as Json).type === 'any' ? { type: 'auto' } : choice)),
     ),
   },
   'this-tool-becomes-any': {
-    what: 'The forced choice of one tool in a translated message becomes the choice of any tool.',
+    what: 'The forced choice of one tool in a translated Messages call becomes the choice of any tool.',
     caughtBy: ['DIAL-13@messages/choice-arrives'],
     hooks: ofMessages(
       set('tool_choice', (choice) => ((choice as Json).type === 'tool' ? { type: 'any' } : choice)),
     ),
   },
   'none-becomes-auto': {
-    what: 'The tool choice `none` of a translated message is left out, so that the model may call tools.',
+    what: 'The tool choice `none` of a translated Messages call is left out, so that the model may call tools.',
     caughtBy: ['DIAL-13@messages/choice-arrives'],
     hooks: ofMessages((json) =>
       json.tool_choice?.type === 'none' ? withoutMember(json, 'tool_choice') : json,
     ),
   },
   'one-call-becomes-many': {
-    what: 'The limit to one tool call at a time does not reach the provider of a translated message.',
+    what: 'A translated Messages call reaches the provider without its limit to one tool call at a time.',
     caughtBy: ['DIAL-13@messages/choice-arrives'],
     hooks: ofMessages(
       set('tool_choice', (choice) => withoutMember(choice as Json, 'disable_parallel_tool_use')),
     ),
   },
   'first-stop-sequence-only': {
-    what: 'Only the first stop sequence of a translated message reaches the provider.',
+    what: 'Only the first stop sequence of a translated Messages call reaches the provider.',
     caughtBy: ['DIAL-13@messages/settings-arrive'],
     hooks: ofMessages(set('stop_sequences', (list) => (list as string[]).slice(0, 1))),
   },
   'translation-drops-top-p': {
-    what: 'The field top_p of a translated message does not reach the provider.',
+    what: 'The field top_p of a translated Messages call does not reach the provider.',
     caughtBy: ['DIAL-13@messages/settings-arrive'],
     hooks: ofMessages((json) => withoutMember(json, 'top_p')),
   },
   'results-change-places': {
-    what: 'The results of two tool calls of a translated message are swapped.',
+    what: 'The results of two tool calls in a translated Messages call are swapped.',
     caughtBy: ['DIAL-13@messages/results-arrive'],
     hooks: ofMessages(
       set('messages', (messages) =>
@@ -111,7 +111,7 @@ export const mustFail = {
     ),
   },
   'results-have-one-part': {
-    what: 'Only the first part of a tool result of a translated message reaches the provider.',
+    what: 'Only the first part of a tool result in a translated Messages call reaches the provider.',
     caughtBy: ['DIAL-13@messages/results-arrive'],
     hooks: ofMessages((json) =>
       eachResult(json, (result) => ({
@@ -121,26 +121,26 @@ export const mustFail = {
     ),
   },
   'tools-have-no-description': {
-    what: 'The descriptions of the tools of a translated message do not reach the provider.',
+    what: 'The tools of a translated Messages call reach the provider without their descriptions.',
     caughtBy: ['DIAL-13@messages/tools-arrive'],
     hooks: ofMessages(
       set('tools', (tools) => (tools as Json[]).map((tool) => withoutMember(tool, 'description'))),
     ),
   },
   'nothing-is-required': {
-    what: 'The required members of a schema do not reach the provider of a translated message.',
+    what: 'The tool schemas of a translated Messages call reach the provider without their required members.',
     caughtBy: ['DIAL-13@messages/tools-arrive'],
     hooks: ofMessages(eachSchema((schema) => withoutMember(schema, 'required'))),
   },
   'last-tool-is-lost': {
-    what: 'The last of several tools of a translated message does not reach the provider.',
+    what: 'If a translated Messages call has several tools, the last does not reach the provider.',
     caughtBy: ['DIAL-13@messages/tools-arrive'],
     hooks: ofMessages(
       set('tools', (tools) => ((tools as Json[]).length > 1 ? (tools as Json[]).slice(0, -1) : tools)),
     ),
   },
   'images-by-address-only': {
-    what: 'An image in base64 does not reach the provider of a translated message.',
+    what: 'An image in base64 in a translated Messages call does not reach the provider.',
     caughtBy: ['DIAL-13@messages/images-arrive'],
     hooks: ofMessages((json) =>
       eachBlock('image')(json, (block) =>
@@ -149,12 +149,12 @@ export const mustFail = {
     ),
   },
   'inputs-of-the-history-are-empty': {
-    what: 'Earlier tool calls of a translated message reach the provider without their input.',
+    what: 'Earlier tool calls in a translated Messages call reach the provider without their input.',
     caughtBy: ['DIAL-13@messages/results-arrive'],
     hooks: ofMessages((json) => eachCallOf(json, (call) => ({ ...call, input: {} }))),
   },
   'words-beside-calls-are-lost': {
-    what: 'The texts of earlier assistant turns with tool calls are lost in a translated message.',
+    what: 'A translated Messages call loses the texts of earlier assistant turns with tool calls.',
     caughtBy: ['DIAL-13@messages/results-arrive'],
     hooks: ofMessages(
       set('messages', (messages) =>
@@ -178,7 +178,7 @@ export const mustFail = {
     ),
   },
   'first-part-of-a-turn-only': {
-    what: 'Only the first of several texts in a turn of a translated message reaches the provider.',
+    what: 'If a turn of a translated Messages call has several texts, only the first reaches the provider.',
     caughtBy: ['DIAL-13@messages/turns-arrive'],
     hooks: ofMessages(
       set('messages', (messages) =>
@@ -194,12 +194,12 @@ export const mustFail = {
     ),
   },
   'developers-are-not-heard': {
-    what: 'Messages with the role developer in a translated response do not reach the provider.',
+    what: 'Developer messages in a translated Responses call do not reach the provider.',
     caughtBy: ['DIAL-13@responses/instructions-arrive'],
     hooks: ofResponses(eachItem((item) => (item.role === 'developer' ? null : item))),
   },
   'outputs-change-places': {
-    what: 'The outputs of two tool calls of a translated response are swapped.',
+    what: 'The outputs of two tool calls in a translated Responses call are swapped.',
     caughtBy: ['DIAL-13@responses/results-arrive'],
     hooks: ofResponses((json) =>
       Array.isArray(json.input)
@@ -215,7 +215,7 @@ export const mustFail = {
     ),
   },
   'output-has-no-limit': {
-    what: 'The field max_output_tokens of a translated response does not reach the provider.',
+    what: 'The field max_output_tokens of a translated Responses call does not reach the provider.',
     caughtBy: ['DIAL-13@responses/settings-arrive'],
     hooks: ofResponses((json) => withoutMember(json, 'max_output_tokens')),
   },
@@ -231,22 +231,22 @@ export const mustFail = {
     ),
   },
   'required-becomes-auto': {
-    what: 'The tool choice `required` of a translated response becomes `auto`.',
+    what: 'The tool choice `required` of a translated Responses call becomes `auto`.',
     caughtBy: ['DIAL-13@responses/choice-arrives'],
     hooks: ofResponses(set('tool_choice', (choice) => (choice === 'required' ? 'auto' : choice))),
   },
   'this-function-becomes-any': {
-    what: 'The forced choice of one function in a translated response becomes `required`.',
+    what: 'The forced choice of one function in a translated Responses call becomes `required`.',
     caughtBy: ['DIAL-13@responses/choice-arrives'],
     hooks: ofResponses(set('tool_choice', (choice) => (typeof choice === 'object' ? 'required' : choice))),
   },
   'one-function-becomes-many': {
-    what: 'The field parallel_tool_calls of a translated response does not reach the provider.',
+    what: 'The field parallel_tool_calls of a translated Responses call does not reach the provider.',
     caughtBy: ['DIAL-13@responses/choice-arrives'],
     hooks: ofResponses((json) => withoutMember(json, 'parallel_tool_calls')),
   },
   'input-images-are-lost': {
-    what: 'An image in the input of a translated response does not reach the provider.',
+    what: 'An image in the input of a translated Responses call does not reach the provider.',
     caughtBy: ['DIAL-13@responses/images-arrive'],
     hooks: ofResponses(
       eachItem((item) =>
@@ -257,31 +257,31 @@ export const mustFail = {
     ),
   },
   'arguments-of-the-history-are-empty': {
-    what: 'Earlier tool calls of a translated response reach the provider without their arguments.',
+    what: 'Earlier tool calls in a translated Responses call reach the provider without their arguments.',
     caughtBy: ['DIAL-13@responses/results-arrive'],
     hooks: ofResponses(
       eachItem((item) => (item.type === 'function_call' ? { ...item, arguments: '{}' } : item)),
     ),
   },
   'outputs-are-lost': {
-    what: 'Tool outputs of a translated response reach the provider empty.',
+    what: 'Tool outputs in a translated Responses call are empty when they reach the provider.',
     caughtBy: ['DIAL-13@responses/results-arrive'],
     hooks: ofResponses(
       eachItem((item) => (item.type === 'function_call_output' ? { ...item, output: '' } : item)),
     ),
   },
   'text-as-input-is-lost': {
-    what: 'The text input of a translated response reaches the provider empty.',
+    what: 'The text input of a translated Responses call is empty when it reaches the provider.',
     caughtBy: ['DIAL-13@responses/turns-arrive'],
     hooks: ofResponses(set('input', (input) => (typeof input === 'string' ? '' : input))),
   },
   'answers-of-the-history-are-lost': {
-    what: 'Earlier answers in the input of a translated response do not reach the provider.',
+    what: 'Earlier answers in the input of a translated Responses call do not reach the provider.',
     caughtBy: ['DIAL-13@responses/turns-arrive'],
     hooks: ofResponses(eachItem((item) => (item.role === 'assistant' ? null : item))),
   },
   'schemas-lose-their-depth': {
-    what: 'Nested tool schemas of a translated response reach the provider empty.',
+    what: 'Nested tool schemas of a translated Responses call are empty when they reach the provider.',
     caughtBy: ['DIAL-13@responses/tools-arrive'],
     hooks: ofResponses(
       eachSchema((schema) => ({
@@ -293,12 +293,12 @@ export const mustFail = {
     ),
   },
   'chat-must-becomes-may': {
-    what: 'The tool choice `required` of a chat call to a provider of messages becomes `auto`.',
+    what: 'The tool choice `required` of a chat call to a Messages provider becomes `auto`.',
     caughtBy: ['DIAL-13/choice-arrives'],
     hooks: ofChat(set('tool_choice', (choice) => (choice === 'required' ? 'auto' : choice))),
   },
   'first-system-of-chat-only': {
-    what: 'Only the first of several system messages of a chat call reaches a provider of messages.',
+    what: 'If a chat call has several system messages, only the first reaches a Messages provider.',
     caughtBy: ['DIAL-13/instructions-arrive'],
     hooks: ofChat(
       set('messages', (messages) =>
@@ -311,19 +311,19 @@ export const mustFail = {
     ),
   },
   'developers-of-chat-are-not-heard': {
-    what: 'The developer message of a chat call does not reach a provider of messages.',
+    what: 'The developer message of a chat call does not reach a Messages provider.',
     caughtBy: ['DIAL-13/instructions-arrive'],
     hooks: ofChat(
       set('messages', (messages) => (messages as Json[]).filter(({ role }) => role !== 'developer')),
     ),
   },
   'newer-limit-is-not-known': {
-    what: 'The field max_completion_tokens of a chat call does not reach a provider of messages.',
+    what: 'The field max_completion_tokens of a chat call does not reach a Messages provider.',
     caughtBy: ['DIAL-13/settings-arrive'],
     hooks: ofChat((json) => withoutMember(json, 'max_completion_tokens')),
   },
   'images-of-chat-are-lost': {
-    what: 'An image of a chat call does not reach a provider of messages.',
+    what: 'An image in a chat call does not reach a Messages provider.',
     caughtBy: ['DIAL-13/images-arrive'],
     hooks: ofChat(
       set('messages', (messages) =>
@@ -336,12 +336,12 @@ export const mustFail = {
     ),
   },
   'format-of-chat-is-lost': {
-    what: 'The schema for the answer to a chat call does not reach a provider of messages.',
+    what: 'The schema for the answer to a chat call does not reach a Messages provider.',
     caughtBy: ['DIAL-13/format-arrives'],
     hooks: ofChat((json) => withoutMember(json, 'response_format')),
   },
   'second-result-of-chat-is-lost': {
-    what: 'Only the first of several tool results of a chat call reaches a provider of messages.',
+    what: 'If a chat call has several tool results, only the first reaches a Messages provider.',
     caughtBy: ['DIAL-13/results-arrive'],
     hooks: ofChat(
       set('messages', (messages) =>

@@ -1,4 +1,4 @@
-// Must-fail gateways that translate answers of messages, or token counts, wrongly.
+// Must-fail gateways that make mistakes when they translate Messages answers or token counts.
 
 import { changeRequest, cleanEnd, eachCallOf, isCount, isMessages, withoutMember } from '../dialect-hooks.ts'
 import { changeEvent, type Json, type MustFail, roundNumbers } from '../gateway.ts'
@@ -58,7 +58,7 @@ export const mustFail = {
     },
   },
   'long-numbers-are-rounded-in-streams': {
-    what: 'Integers in the pieces of a tool call’s input of a translated stream are rounded to doubles.',
+    what: 'Integers in the streamed input of a translated tool call are rounded to doubles.',
     caughtBy: ['DIAL-11@messages/long-numbers-keep-digits'],
     hooks: () => {
       const held = new WeakMap<Wanted, string>()
@@ -251,7 +251,7 @@ export const mustFail = {
     hooks: oneLater(here, /"type":"message_delta"/),
   },
   'blocks-begin-behind-their-words': {
-    what: 'The start of a block of a translated stream comes after its first delta.',
+    what: 'In a translated stream, the first delta of a block comes before the block starts.',
     caughtBy: ['DIAL-11@messages/same-answer', 'DIAL-12@messages/indexes-lead-to-what-began'],
     hooks: oneLater(here, /"type":"content_block_start"/),
   },
@@ -282,12 +282,12 @@ export const mustFail = {
     },
   },
   'translated-failures-end-well': {
-    what: 'A translated stream of messages ends with message_stop although the provider failed.',
+    what: 'A translated Messages stream ends with message_stop although the provider failed.',
     caughtBy: ['DIAL-05', 'FLOW-09@messages'],
     hooks: cleanEnd(here, 'event: message_stop\ndata: {"type":"message_stop"}\n\n'),
   },
   'errors-are-spoken': {
-    what: 'An error inside a translated stream of messages is sent as a text delta.',
+    what: 'An error inside a translated Messages stream is sent as a text delta.',
     caughtBy: ['MSG-14'],
     hooks: {
       event: (event, _, wanted) => (isMessages(wanted) ? errorAsText(event) : [event]),

@@ -1,4 +1,4 @@
-// Must-fail gateways that translate answers of responses, or of chat, wrongly.
+// Must-fail gateways that make mistakes when they translate Responses or chat answers.
 
 import { isResponses, withoutMember } from '../dialect-hooks.ts'
 import { changeEvent, type Json, type MustFail } from '../gateway.ts'
@@ -15,7 +15,7 @@ import type { Wanted } from '../wire.ts'
 
 const here = toChat(isResponses)
 
-/** Returns true for calls of responses that go to a provider of messages. */
+/** Returns true for Responses calls that go to a Messages provider. */
 const fromMessages = (wanted: Wanted): boolean => isResponses(wanted) && wanted.body.includes('"anthropic/')
 
 /** Changes the tool calls in a chunk or whole answer of chat. */
@@ -55,7 +55,7 @@ export const mustFail = {
     }),
   },
   'parts-are-not-added': {
-    what: 'A translated response has no content_part.added; its other events are numbered without it.',
+    what: 'A translated response has no content_part.added, and its other events are numbered without it.',
     caughtBy: ['RSP-01/parts-come-first'],
     hooks: () => {
       const gone = new WeakMap<Wanted, number>()
@@ -75,7 +75,7 @@ export const mustFail = {
     },
   },
   'translated-chat-has-no-end-mark': {
-    what: 'A chat stream translated from messages has no [DONE].',
+    what: 'A chat stream translated from Messages has no [DONE].',
     caughtBy: ['DIAL-11/same-end'],
     hooks: {
       event: (event, _, wanted) => (toMessages(wanted) && /^data: ?\[DONE\]/m.test(event) ? [] : [event]),
@@ -161,7 +161,7 @@ export const mustFail = {
     }),
   },
   'cached-tokens-are-no-input': {
-    what: 'The input of a response translated from messages lacks the cached tokens.',
+    what: 'The input count of a response translated from Messages lacks the cached tokens.',
     caughtBy: ['DIAL-11@responses/same-usage'],
     hooks: readBy(fromMessages, {
       whole: (json) =>
@@ -290,7 +290,7 @@ export const mustFail = {
     },
   },
   'calls-from-messages-are-lost': {
-    what: 'A response translated from messages has no tool calls if it also has text.',
+    what: 'A response translated from Messages has no tool calls if it also has text.',
     caughtBy: ['DIAL-11@responses/same-answer'],
     hooks: readBy(fromMessages, {
       whole: (json) =>
@@ -300,12 +300,12 @@ export const mustFail = {
     }),
   },
   'every-call-is-the-first': {
-    what: 'Every tool call of a chat stream translated from messages has the index 0.',
+    what: 'Every tool call of a chat stream translated from Messages has the index 0.',
     caughtBy: ['DIAL-11/same-answer', 'DIAL-12/ids-stay'],
     hooks: readBy(toMessages, { event: eachChatCall((call) => ({ ...call, index: 0 })) }),
   },
   'calls-of-chat-end-with-stop': {
-    what: 'A chat stream with tool calls, translated from messages, ends with stop.',
+    what: 'A chat stream with tool calls, translated from Messages, ends with stop.',
     caughtBy: ['DIAL-11/same-answer'],
     hooks: readBy(toMessages, {
       event: eachChoice((choice) =>
@@ -314,7 +314,7 @@ export const mustFail = {
     }),
   },
   'prompt-without-the-cache': {
-    what: 'The prompt tokens of a chat answer translated from messages exclude the cached tokens.',
+    what: 'The prompt tokens of a chat answer translated from Messages exclude the cached tokens.',
     caughtBy: ['DIAL-11/same-usage'],
     hooks: readBy(toMessages, {
       whole: (json) =>
@@ -341,7 +341,7 @@ export const mustFail = {
     }),
   },
   'thoughts-in-tags': {
-    what: 'The reasoning of a chat answer translated from messages is in its text, inside tags.',
+    what: 'The reasoning of a chat answer translated from Messages is in its text, inside tags.',
     caughtBy: ['DIAL-11/same-answer'],
     hooks: readBy(toMessages, {
       whole: eachChoice(({ message, ...choice }) => {
@@ -354,7 +354,7 @@ export const mustFail = {
     }),
   },
   'no-usage-where-translated': {
-    what: 'A chat stream translated from messages has no usage, although the client requested it.',
+    what: 'A chat stream translated from Messages has no usage, although the client requested it.',
     caughtBy: ['DIAL-11/same-usage'],
     hooks: readBy(toMessages, { event: (json) => (json.usage ? null : json) }),
   },

@@ -45,7 +45,7 @@ export const mustFail = {
     },
   },
   'second-call-is-lost': {
-    what: 'A whole translated response has only the first of several tool calls.',
+    what: 'If an answer has several tool calls, a whole translated response has only the first.',
     caughtBy: ['DIAL-11@responses/same-answer'],
     hooks: changeAnswer(isResponses, {
       whole: (json) => ({
@@ -178,14 +178,14 @@ export const mustFail = {
     },
   },
   'translated-errors-of-chat': {
-    what: 'A refusal of a translated message has the format of a chat error.',
+    what: 'The refusal of a translated Messages call has the format of a chat error.',
     caughtBy: ['FAIL-01@messages', 'MSG-11/type-of-its-status'],
     hooks: changeAnswer(isMessages, {
       whole: (json) => (json.type === 'error' ? { error: { message: json.error.message } } : json),
     }),
   },
   'translated-errors-in-other-words': {
-    what: 'A refusal of a translated message does not have the provider’s text.',
+    what: 'The refusal of a translated Messages call lacks the provider’s text.',
     caughtBy: ['MSG-12', 'FAIL-04@messages/keeps-status-and-message'],
     hooks: changeAnswer(isMessages, {
       whole: (json) =>
@@ -233,12 +233,12 @@ export const mustFail = {
     },
   },
   'translation-drops-tools': {
-    what: 'Tools of a translated message do not reach the provider.',
+    what: 'Tools of a translated Messages call do not reach the provider.',
     caughtBy: ['DIAL-13@messages/tools-arrive'],
     hooks: changeRequest(toChat(isMessages), (json) => withoutMember(json, 'tools')),
   },
   'translation-keeps-names-only': {
-    what: 'Tools of a translated response reach the provider without the properties of their schemas.',
+    what: 'Tools of a translated Responses call reach the provider without the properties of their schemas.',
     caughtBy: ['DIAL-13@responses/tools-arrive'],
     hooks: changeRequest(toChat(isResponses), (json) => ({
       ...json,
@@ -246,17 +246,17 @@ export const mustFail = {
     })),
   },
   'translation-drops-the-system': {
-    what: 'The system prompt of a translated message does not reach the provider.',
+    what: 'The system prompt of a translated Messages call does not reach the provider.',
     caughtBy: ['DIAL-13@messages/instructions-arrive'],
     hooks: changeRequest(toChat(isMessages), (json) => withoutMember(json, 'system')),
   },
   'translation-drops-instructions': {
-    what: 'The instructions of a translated response do not reach the provider.',
+    what: 'The instructions of a translated Responses call do not reach the provider.',
     caughtBy: ['DIAL-13@responses/instructions-arrive'],
     hooks: changeRequest(toChat(isResponses), (json) => withoutMember(json, 'instructions')),
   },
   'translation-has-its-own-limit': {
-    what: 'The gateway replaces the token limit of a translated message by its own.',
+    what: 'The gateway replaces the token limit of a translated Messages call with its own.',
     caughtBy: ['DIAL-13@messages/settings-arrive'],
     hooks: changeRequest(toChat(isMessages), (json) => ({ ...json, max_tokens: 4_096 })),
   },
@@ -266,7 +266,7 @@ export const mustFail = {
     hooks: changeRequest(toMessages, (json) => withoutMember(json, 'stop')),
   },
   'translation-rounds-the-temperature': {
-    what: 'The temperature of a translated response is rounded.',
+    what: 'The temperature of a translated Responses call is rounded.',
     caughtBy: ['DIAL-13@responses/settings-arrive'],
     hooks: changeRequest(toChat(isResponses), (json) =>
       json.temperature === undefined ? json : { ...json, temperature: Math.round(json.temperature) },
@@ -284,7 +284,7 @@ export const mustFail = {
     },
   },
   'tools-are-not-cached': {
-    what: 'The field cache_control of a tool does not reach a provider of messages.',
+    what: 'The field cache_control of a tool does not reach a Messages provider.',
     caughtBy: ['DIAL-01/same-body'],
     hooks: changeRequest(isMessages, (json) => ({
       ...json,
@@ -292,31 +292,31 @@ export const mustFail = {
     })),
   },
   'failed-results-look-well': {
-    what: 'The flag is_error of a tool result does not reach a provider of messages.',
+    what: 'The flag is_error of a tool result does not reach a Messages provider.',
     caughtBy: ['DIAL-01/same-body'],
     hooks: changeRequest(isMessages, (json) =>
       eachResult(json, (result) => withoutMember(result, 'is_error')),
     ),
   },
   'thinking-is-not-asked-for': {
-    what: 'The field thinking does not reach a provider of messages.',
+    what: 'The field thinking does not reach a Messages provider.',
     caughtBy: ['DIAL-01/same-body'],
     hooks: changeRequest(isMessages, (json) => withoutMember(json, 'thinking')),
   },
   'text-as-input-is-empty': {
-    what: 'A text input reaches a provider of responses as a list without the text.',
+    what: 'A text input reaches a Responses provider as a list without the text.',
     caughtBy: ['DIAL-01@responses/same-body'],
     hooks: changeRequest(isResponses, (json) =>
       typeof json.input === 'string' ? { ...json, input: [{ role: 'user', content: '' }] } : json,
     ),
   },
   'include-is-left-out': {
-    what: 'The field include does not reach a provider of responses.',
+    what: 'The field include does not reach a Responses provider.',
     caughtBy: ['DIAL-01@responses/same-body'],
     hooks: changeRequest(isResponses, (json) => withoutMember(json, 'include')),
   },
   'second-result-is-left-out': {
-    what: 'Only the first of several tool results of a chat call reaches the provider.',
+    what: 'If a chat call has several tool results, only the first reaches the provider.',
     caughtBy: ['ROUTE-05/fields-arrive'],
     hooks: changeRequest(isChat, (json) => ({
       ...json,
@@ -372,7 +372,7 @@ export const mustFail = {
     },
   },
   'busy-for-an-hour': {
-    what: 'Every 429 tells the client to retry in an hour.',
+    what: 'Every 429 says that the client should retry in an hour.',
     caughtBy: ['FAIL-04/keeps-retry-after', 'RSP-09/retry-after-is-passed-on', 'MSG-13/retry-words-arrive'],
     hooks: {
       responseStart(start) {
@@ -381,7 +381,7 @@ export const mustFail = {
     },
   },
   'must-becomes-may': {
-    what: 'A forced tool becomes optional in a translated message.',
+    what: 'A forced tool becomes optional in a translated Messages call.',
     caughtBy: ['DIAL-13@messages/choice-arrives'],
     hooks: changeRequest(toChat(isMessages), (json) => withoutMember(json, 'tool_choice')),
   },
@@ -391,7 +391,7 @@ export const mustFail = {
     hooks: changeRequest(toChat(isMessages), withoutParts('image')),
   },
   'last-result-for-all': {
-    what: 'Each tool call of a translated message gets the result of the last call.',
+    what: 'Each tool call in a translated Messages call gets the result of the last tool call.',
     caughtBy: ['DIAL-13@messages/results-arrive'],
     hooks: changeRequest(toChat(isMessages), (json) => {
       const parts: Json[] = json.messages?.flatMap(({ content }: Json) => content) ?? []
@@ -400,12 +400,12 @@ export const mustFail = {
     }),
   },
   'translation-drops-the-format': {
-    what: 'The schema for the answer to a translated responses call does not reach the provider.',
+    what: 'The schema for the answer to a translated Responses call does not reach the provider.',
     caughtBy: ['DIAL-13@responses/format-arrives'],
     hooks: changeRequest(toChat(isResponses), (json) => withoutMember(json, 'text')),
   },
   'translation-sends-the-last-turn': {
-    what: 'Only the last turn of a translated message reaches the provider.',
+    what: 'Only the last turn of a translated Messages call reaches the provider.',
     caughtBy: ['DIAL-13@messages/turns-arrive'],
     hooks: changeRequest(toChat(isMessages), (json) => ({ ...json, messages: json.messages?.slice(-1) })),
   },

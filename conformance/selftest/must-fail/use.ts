@@ -86,7 +86,7 @@ export const mustFail = {
     },
   },
   'full-price-for-the-cached': {
-    what: 'Cached tokens have the price of ordinary tokens.',
+    what: 'Cached tokens are charged at the price of ordinary tokens.',
     caughtBy: ['USE-05'],
     hooks: {
       body: onRead(RECORD, (json) =>

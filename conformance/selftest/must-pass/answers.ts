@@ -88,7 +88,7 @@ export const mustPass = {
     },
   },
   'lists-a-model-twice': {
-    what: 'The catalog lists a model of two providers twice.',
+    what: 'The catalog lists a model twice if two providers have it.',
     hooks: {
       body: onRead(/^\/v1\/models(\?|$)/, (json) => ({
         ...json,

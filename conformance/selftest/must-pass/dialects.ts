@@ -70,19 +70,19 @@ const withoutThoughts = (said: Record<string, unknown>) =>
 
 export const mustPass = {
   'messages-from-chat': {
-    what: 'Calls of messages are translated to chat and back.',
+    what: 'Messages calls are translated to chat and back.',
     on: ['messages'],
     target: likeChat('messages'),
     hooks: { config: chatOnly },
   },
   'messages-from-responses': {
-    what: 'Calls of messages are translated to responses and back.',
+    what: 'Messages calls are translated to Responses and back.',
     on: ['messages'],
     target: like('messages', gpt),
     hooks: { config: responsesOnly },
   },
   'responses-from-chat': {
-    what: 'Calls of responses are translated to chat and back.',
+    what: 'Responses calls are translated to chat and back.',
     on: ['responses'],
     target: likeChat('responses'),
     hooks: { config: chatOnly },
@@ -100,7 +100,7 @@ export const mustPass = {
     },
   },
   'the-cached-are-no-input': {
-    what: 'The log has the input tokens of messages as Anthropic counts them, without cached tokens.',
+    what: 'The log counts the input tokens of Messages calls as Anthropic does, without cached tokens.',
     on: ['messages'],
     hooks: {
       body: onRead('/api/usage/request-logs', (json) => {
@@ -112,7 +112,7 @@ export const mustPass = {
     },
   },
   'refuses-what-it-cannot-carry': {
-    what: 'Calls of messages are translated to chat, and calls with stop sequences are refused because the gateway cannot translate these.',
+    what: 'Messages calls are translated to chat. Calls with stop sequences are refused, because the gateway cannot translate stop sequences.',
     on: ['messages'],
     target: likeChat('messages'),
     hooks: {
@@ -131,7 +131,7 @@ export const mustPass = {
     },
   },
   'names-what-it-drops': {
-    what: 'Calls of responses are translated to chat without the format, and a header of the answer names this loss.',
+    what: 'Responses calls are translated to chat without the answer format, and a response header names this loss.',
     on: ['responses'],
     target: likeChat('responses'),
     hooks: () => {
@@ -152,7 +152,7 @@ export const mustPass = {
     },
   },
   'translates-without-thoughts': {
-    what: 'A chat answer translated from messages has no thoughts, because chat has no standard field for them.',
+    what: 'A chat answer translated from Messages has no thoughts, because chat has no standard field for them.',
     hooks: {
       event: (event, _, { path, body }) =>
         path === CHAT && body.includes('"anthropic/')
@@ -181,13 +181,13 @@ export const mustPass = {
     },
   },
   'responses-from-messages': {
-    what: 'Calls of responses are translated to messages and back.',
+    what: 'Responses calls are translated to Messages and back.',
     on: ['responses'],
     target: like('responses', claude),
     hooks: {},
   },
   'has-tool-ids-of-its-own': {
-    what: 'The gateway translates messages to chat, and uses its own ids of tool calls with the client.',
+    what: 'The gateway translates Messages calls to chat, and gives the client its own ids of tool calls.',
     on: ['messages'],
     target: likeChat('messages'),
     hooks: {
@@ -233,7 +233,7 @@ export const mustPass = {
     },
   },
   'refuses-websockets': {
-    what: 'A request to upgrade responses to a WebSocket gets 426, after which clients use HTTP.',
+    what: 'An upgrade to a WebSocket for Responses gets 426, so clients use HTTP instead.',
     on: ['responses'],
     target: ({ dialects, ...target }) => ({
       ...target,
@@ -266,7 +266,7 @@ export const mustPass = {
     },
   },
   'breaks-off-messages-that-fail': {
-    what: 'The gateway breaks off the connection if the provider sends an error in a stream of messages.',
+    what: 'The gateway breaks off the connection if the provider sends an error in a Messages stream.',
     on: ['messages'],
     hooks: {
       event(event, _, { path }) {
@@ -276,7 +276,7 @@ export const mustPass = {
     },
   },
   'messages-only': {
-    what: 'The gateway serves only messages.',
+    what: 'The gateway serves only Messages.',
     on: ['messages'],
     target: withoutChat('/v1/messages'),
     hooks: { request: elsewhere('/v1/messages') },

@@ -30,7 +30,7 @@ export const mustPass = {
     hooks: { event: (event) => [event.replace(/\r?\n/g, '\r')] },
   },
   'begins-with-a-bom': {
-    what: 'A stream begins with a byte order mark, which clients must ignore by the standard.',
+    what: 'A stream begins with a byte order mark, which the standard requires clients to ignore.',
     hooks: { event: (event, index) => [index === 0 ? `\ufeff${event}` : event] },
   },
   'data-on-several-lines': {

@@ -21,7 +21,7 @@ function oddly(value: unknown, numbers = false): string {
   return `{ ${members.map(([name, each]) => `${oddly(name)} : ${oddly(each, numbers)}`).join(' , ')} }`
 }
 
-/** Rewrites the arguments of tool calls: a text in chat and responses, an object in messages. */
+/** Rewrites the arguments of tool calls: a text in chat and Responses, an object in Messages. */
 // biome-ignore lint/suspicious/noExplicitAny: foreign JSON
 function oddArguments(value: any): any {
   if (Array.isArray(value)) return value.map(oddArguments)
@@ -253,7 +253,7 @@ export const mustPass = {
     },
   },
   'keeps-a-responses-stream-alive': {
-    what: 'A translated stream of responses has numbered keepalive events, and events of the gateway without a number.',
+    what: 'A translated Responses stream has keepalive events with a number, and the gateway’s own events without a number.',
     on: ['responses'],
     target: likeChat('responses'),
     hooks: () => {

@@ -1,4 +1,4 @@
-// Gateways that serve messages in an unusual way, natively and translated from chat.
+// Gateways that serve Messages calls in an unusual way, natively and translated to chat.
 
 import { eachBody, eachEvent, type Is, isCount, isMessages } from '../dialect-hooks.ts'
 import { changeEvent, changeJson, type Json, type MustPass, parseJson, roundNumbers } from '../gateway.ts'
@@ -18,7 +18,7 @@ const errorOf = (message: string) => ({
 const refuses = (is: Is, sign: RegExp, message: string) => (wanted: Wanted) =>
   is(wanted) && sign.test(wanted.body.toString('utf8')) ? errorOf(message) : undefined
 
-/** Changes a request to a provider of chat. */
+/** Changes a request to a chat provider. */
 const upstream = (change: (json: Json) => object) => ({
   request(wanted: Wanted) {
     if (wanted.path.endsWith('/chat/completions'))
@@ -28,7 +28,7 @@ const upstream = (change: (json: Json) => object) => ({
 
 export const mustPass = {
   'names-come-behind-the-data': {
-    what: 'Each event of messages has its `event:` line after `data:`, because any order is allowed.',
+    what: 'Each Messages event has its `event:` line after `data:`, because any order is allowed.',
     on: ['messages'],
     mayWarn: ['DIAL-03'],
     hooks: {
@@ -74,7 +74,7 @@ export const mustPass = {
     },
   },
   'messages-with-bare-colons': {
-    what: 'Lines of messages have no space after the colon and end with CR only.',
+    what: 'Lines in a Messages stream have no space after the colon and end with CR only.',
     on: ['messages'],
     mayWarn: ['DIAL-03'],
     hooks: {
@@ -84,7 +84,7 @@ export const mustPass = {
     },
   },
   'messages-on-several-lines': {
-    what: 'The indented JSON of an event of messages is on several data lines.',
+    what: 'The indented JSON of a Messages event is spread over several data lines.',
     on: ['messages'],
     mayWarn: ['DIAL-03'],
     hooks: {
@@ -98,7 +98,7 @@ export const mustPass = {
     },
   },
   'pings-everywhere': {
-    what: 'A ping and a comment precede each event of messages, including the first.',
+    what: 'A ping and a comment precede each Messages event, including the first.',
     on: ['messages'],
     mayWarn: ['DIAL-03'],
     hooks: {
@@ -107,7 +107,7 @@ export const mustPass = {
     },
   },
   'a-delta-for-each-character': {
-    what: 'Each character of a text of messages has its own delta.',
+    what: 'Each character of a text in a Messages stream has its own delta.',
     on: ['messages'],
     mayWarn: ['DIAL-03'],
     hooks: {
@@ -153,7 +153,7 @@ export const mustPass = {
     },
   },
   'begins-with-an-empty-text': {
-    what: 'A translated stream of messages begins with an empty text block.',
+    what: 'A translated Messages stream begins with an empty text block.',
     on: ['messages'],
     hooks: {
       event: (event, _, wanted) => {
@@ -203,7 +203,7 @@ export const mustPass = {
     },
   },
   'usage-of-the-newest-kind': {
-    what: 'Usage of messages has details, tiers and regions as in newer providers, and null for missing values.',
+    what: 'The usage of a Messages answer has details, tiers and regions as with newer providers, and null for missing values.',
     on: ['messages'],
     mayWarn: ['DIAL-03'],
     hooks: {
@@ -243,7 +243,7 @@ export const mustPass = {
     },
   },
   'metrics-at-the-end': {
-    what: 'The last event of messages has the provider’s metrics, as at Bedrock, and blocks have newer members.',
+    what: 'The last event of a Messages stream has the provider’s metrics, as at Bedrock, and blocks have newer members.',
     on: ['messages'],
     mayWarn: ['DIAL-03'],
     hooks: {
@@ -304,7 +304,7 @@ export const mustPass = {
     },
   },
   'everything-is-a-part': {
-    what: 'Texts of translated turns and instructions reach the provider as lists with one part per line.',
+    what: 'Texts of translated turns and instructions reach the provider as lists with one part for each line.',
     on: ['messages'],
     hooks: {
       upstream: upstream((json) => ({
@@ -354,7 +354,7 @@ export const mustPass = {
     },
   },
   'unknown-messages-models-are-bad': {
-    what: 'An unknown model in a messages call gets 400 instead of 404.',
+    what: 'An unknown model in a Messages call gets 400 instead of 404.',
     on: ['messages'],
     hooks: {
       responseStart(start, wanted) {
@@ -378,7 +378,7 @@ export const mustPass = {
     },
   },
   'errors-of-messages-have-more': {
-    what: 'Errors of messages have details, and white space around the JSON.',
+    what: 'Messages errors have details, and white space around the JSON.',
     on: ['messages'],
     hooks: {
       body: (body, wanted) =>

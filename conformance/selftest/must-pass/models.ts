@@ -18,7 +18,7 @@ const shuffled = (value: unknown): unknown =>
 
 export const mustPass = {
   'sends-tools-to-responses': {
-    what: 'Calls with tools go to the provider in the dialect of responses, because the model accepts tools only there.',
+    what: 'Calls with tools go to the provider in the Responses dialect, because the model accepts tools only there.',
     hooks: {
       config: (text) =>
         text.replace('{ sampling: any, chat_tools: yes }', '{ sampling: any, chat_tools: no }'),

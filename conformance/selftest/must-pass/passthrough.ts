@@ -3,7 +3,7 @@ import type { Json, MustPass } from '../gateway.ts'
 import { changeJson } from '../gateway.ts'
 import type { GatewayHooks } from '../wire.ts'
 
-/** Hooks that give clients other file ids than the provider's. */
+/** Hooks that give clients file ids that differ from the provider's. */
 const withOwnIds: GatewayHooks = {
   request(wanted) {
     wanted.path = wanted.path.replace(/^\/v1\/files\/own_/, '/v1/files/')

@@ -98,7 +98,7 @@ export const mustPass = {
     })),
   },
   'says-elsewhere-that-it-was-left': {
-    what: 'The record of a call whose client disconnected has the state completed, for the answer so far, and a separate error.',
+    what: 'If the client disconnects, the record has the state completed for the answer so far, and a separate error.',
     target: withLog((log) => ({ ...log, fields: { ...log.fields, error: '/metadata/error/class' } })),
     hooks: records((record) =>
       record.state === 'aborted'
@@ -152,7 +152,7 @@ export const mustPass = {
     })),
   },
   'counts-what-is-reported-as-0': {
-    what: 'A provider that reports 0 tokens is taken for one that reports none: the gateway counts for itself.',
+    what: 'A report of 0 tokens counts as no report, so the gateway counts the tokens itself.',
     hooks: records((record) =>
       record.cost_usd !== null && (record.tokens.input === 0 || record.tokens.output === 0)
         ? { ...record, cost_usd: record.cost_usd + OWN_COUNT_USD }
@@ -296,7 +296,7 @@ export const mustPass = {
     },
   },
   'the-id-of-the-answer': {
-    what: 'The `id` of an answer is the request id. Errors have no id, but their records are the only new ones.',
+    what: 'The `id` of an answer is the request id. Errors have no id, but the record of an error is the only new one.',
     target: byPointer('/id'),
     hooks: {
       responseStart: takeId,

@@ -1,4 +1,4 @@
-// Gateways that serve responses in an unusual way, natively and translated.
+// Gateways that serve Responses calls in an unusual way, natively and translated.
 
 import { eachBody, type Is, isResponses } from '../dialect-hooks.ts'
 import { changeJson, type Json, type MustPass, parseJson } from '../gateway.ts'
@@ -42,7 +42,7 @@ const ownIdBack = (path: string): string => path.replace('/resp_gw-', '/resp_')
 
 export const mustPass = {
   'responses-without-event-lines': {
-    what: 'Events of responses have no `event:` line, because clients of responses read the type in the data.',
+    what: 'Responses events have no `event:` line, because Responses clients read the type in the data.',
     on: ['responses'],
     mayWarn: ['DIAL-03'],
     hooks: {
@@ -50,7 +50,7 @@ export const mustPass = {
     },
   },
   'responses-with-ids-and-cr': {
-    what: 'Events of responses have an id, their name after the data, and lines that end with CR LF.',
+    what: 'Responses events have an id, their name after the data, and lines that end with CR LF.',
     on: ['responses'],
     mayWarn: ['DIAL-03'],
     hooks: {
@@ -62,7 +62,7 @@ export const mustPass = {
     },
   },
   'text-in-halves': {
-    what: 'Each text delta of responses is split in two, and the events are renumbered.',
+    what: 'Each text delta of a Responses stream is split in two, and the events are renumbered.',
     on: ['responses'],
     mayWarn: ['DIAL-03'],
     hooks: renumbered(isResponses, (json) =>
@@ -81,7 +81,7 @@ export const mustPass = {
     ),
   },
   'hides-lengths': {
-    what: 'Deltas of responses are padded with random text in `obfuscation`, as OpenAI does, and have logprobs.',
+    what: 'Responses deltas are padded with random text in `obfuscation`, as OpenAI does, and have logprobs.',
     on: ['responses'],
     mayWarn: ['DIAL-03'],
     hooks: renumbered(isResponses, (json) =>
@@ -173,12 +173,12 @@ export const mustPass = {
     },
   },
   'refuses-formats-elsewhere': {
-    what: 'A responses call with a schema for the answer is refused if it would need translation.',
+    what: 'A Responses call with a schema for the answer is refused if it would need translation.',
     on: ['responses'],
     hooks: { request: refuses(/"json_schema"/, 'This model follows no schema.') },
   },
   'refuses-tools-elsewhere': {
-    what: 'A responses call with a tool choice, or with tools other than functions, is refused if it would need translation.',
+    what: 'A Responses call with a tool choice, or with tools other than functions, is refused if it would need translation.',
     on: ['responses'],
     hooks: {
       request: refuses(

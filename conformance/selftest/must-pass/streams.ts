@@ -126,7 +126,7 @@ export const mustPass = {
     },
   },
   'drains-for-billing': {
-    what: 'The gateway reads the provider’s stream to its end after the client has disconnected, because it is paid for.',
+    what: 'The gateway reads the provider’s stream to its end after the client has disconnected, because the rest is paid for.',
     mayWarn: ['FLOW-05'],
     // The reference behind these hooks does not notice that the client left, so its log cannot show it.
     target: (target) => {
