@@ -5,8 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { ledgerNow } from './ledger.ts'
 
 /**
- * `bytes` is sent as one write. A gate holds everything after it until it is released; a wait holds it for
- * that many ms.
+ * `bytes` is sent as one write. A gate holds everything after it until the gate is released. A wait holds
+ * everything after it for that many ms.
  */
 export type Part =
   | Uint8Array
@@ -27,8 +27,8 @@ export interface MockAnswer {
 /** Carries an answer to the client. */
 export interface Outlet {
   /**
-   * Sends bytes; the first bytes go after the headers. Resolves when the other side's system has accepted
-   * them.
+   * Sends bytes; the first bytes go after the headers. Resolves when the operating system of the other side
+   * has accepted them.
    */
   write(bytes: Uint8Array): Promise<void>
   /** Ends the body normally. Resolves when the other side has been notified. */
@@ -43,11 +43,11 @@ export interface Progress {
   /** Called when `bytes` were accepted, with the time at which they were handed over. */
   sent(bytes: Uint8Array, at: number): void
   completed(): void
-  /** Called when the connection is ended early because the answer asks for it. */
+  /** Called when the mock ends the connection early because the answer requires it. */
   cut(): void
 }
 
-/** Conditions that an answer waits for. `gone` is aborted when the client has left. */
+/** Conditions for which an answer waits. `gone` is aborted when the client has left. */
 export interface Waiting {
   gate(name: string, gone: AbortSignal): Promise<unknown>
   readonly gone: AbortSignal

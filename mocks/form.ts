@@ -1,4 +1,4 @@
-// Reads the body of a form with files as a provider does: one member per name, and a list for a repeated
+// Reads the body of a form with files as a provider does: one member for each name, and a list for a repeated
 // name. Independent of providers.
 import { hash } from 'node:crypto'
 

@@ -23,7 +23,7 @@ export interface LedgerAnswer {
   readonly status: number | null
   readonly first_byte_at: number | null
   readonly last_byte_at: number | null
-  /** True if the whole answer was sent; false after a cut or a reset, or if the client left. */
+  /** True if the whole answer was sent. False after a cut or a reset, or if the client left. */
   readonly complete: boolean
   /** Time at which the mock ended the connection early because the answer asked for it, or null. */
   readonly cut_at: number | null

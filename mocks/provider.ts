@@ -50,18 +50,18 @@ export interface Endpoint {
    * `models/{model}:generateContent`.
    */
   readonly name: string
-  /** Further paths of the endpoint below the base path, with placeholders. */
+  /** More paths of the endpoint below the base path, with placeholders. */
   readonly alsoAt?: readonly string[]
   /** True if the endpoint's path accepts WebSockets. */
   readonly hasWebSocket?: true
   /**
    * Schema by which the provider validates a body: types and ranges of known fields. Loose at the top
-   * (`z.looseObject`), because other members are left to `unknownField`. Null for no body.
+   * (`z.looseObject`), because `unknownField` handles other members. Null for no body.
    */
   readonly body: z.ZodObject | null
   /**
-   * True for endpoints of stored files or batches: the provider's object store answers them, and they are not
-   * recorded.
+   * True for endpoints of stored files or batches. The provider's object store answers their requests, and
+   * there are no recordings of them.
    */
   readonly isKept?: true
   /** True if the body is a form with files, not JSON. */
@@ -89,7 +89,7 @@ export interface ModelOutput {
   readonly text: readonly string[]
   readonly calls: readonly ToolCall[]
   readonly finish: 'stop' | 'length' | 'tool_calls' | 'content_filter'
-  /** Null if the answer omits it although it was requested. */
+  /** Usage; null if the answer omits the usage although the request asked for it. */
   readonly usage: MockUsage | null
 }
 
@@ -134,7 +134,9 @@ export interface Speech {
   failure(message: string): string
   /** Keepalive of an idle stream: a comment or a ping. */
   readonly keepAlive: string
-  /** Returns true if a recorded event has only usage in its parsed `data`, so that it can be left out. */
+  /**
+   * Returns true if a recorded event has only usage in its parsed `data`, so that the event can be left out.
+   */
   isUsageOnly?(data: unknown): boolean
 }
 
@@ -189,7 +191,7 @@ export interface MockProvider {
   readonly keyless?: true
   /** Returns a missing requirement other than key and body, such as a version header; otherwise null. */
   lacks?(request: Arrived): { readonly problem: string; readonly refused: RefusedRequest } | null
-  /** True if it serves other providers' models, so that their recordings show its answers. */
+  /** True if the provider serves other providers' models, so that their recordings show its answers. */
   readonly isHost?: true
   /** True if the provider stores conversations between turns, see server/threads.ts. */
   readonly holdsThreads?: true

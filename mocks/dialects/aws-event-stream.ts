@@ -1,5 +1,5 @@
 // AWS's event stream: wraps a dialect's server-sent events in the messages of InvokeModelWithResponseStream.
-// The format is AWS's "Event stream encoding": lengths, headers, body, and CRC-32 over each part.
+// The format is AWS's "Event stream encoding": lengths, headers, body, and a CRC-32 of each part.
 import { crc32 } from 'node:zlib'
 
 export const EVENT_STREAM_TYPE = 'application/vnd.amazon.eventstream'

@@ -28,7 +28,7 @@ export interface Accent {
   usage(usage: MockUsage): object
   /** Returns the provider's additions to a whole answer or to a chunk of a stream. */
   also(where: 'whole' | 'first' | 'middle' | 'finish' | 'usage', said: ModelOutput): object
-  /** Data before the first event. */
+  /** Data that is sent before the first event. */
   readonly opening: readonly string[]
   readonly keepAlive: string
   readonly streamType: string

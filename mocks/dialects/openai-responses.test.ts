@@ -3,7 +3,7 @@ import test from 'node:test'
 import { arrivedAt } from '../provider.ts'
 import { openAiResponses } from './openai-responses.ts'
 
-test('a tool that has answered is not called again, even if an earlier message has no type', () => {
+test('a tool is not called again after its result, even if an earlier message has no type', () => {
   const wants = (input: unknown) =>
     openAiResponses.wants(
       arrivedAt({

@@ -1,4 +1,4 @@
-// OpenAI's responses: items instead of choices, and a stream of named, numbered events from
+// OpenAI's Responses dialect: items instead of choices, and a stream of named, numbered events from
 // `response.created` to `response.completed`. Independent of providers and of chat.
 import { z } from 'zod'
 import {

@@ -7,7 +7,7 @@ import { openAiWants } from './openai-chat.ts'
 /** A text, or an object with fields of its own. */
 export const rerankDocument = z.union([z.string(), z.looseObject({})])
 
-/** Makes the endpoint. `own`: fields that only one provider has, or validates differently. */
+/** Makes the endpoint. `own`: fields that only this provider has, or that it validates differently. */
 export const rerankEndpoint = (own: z.ZodRawShape): Endpoint => ({
   ...{ method: 'POST', name: 'rerank', wants: openAiWants, speech: null, fit: fitRerank },
   body: z.looseObject({

@@ -1,5 +1,5 @@
-// Tests the readers against the optional captures: real recordings from other projects, which are not part of
-// this repository.
+// Tests the readers on the optional captures: real recordings from other projects, which are not part of this
+// repository.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import test from 'node:test'
 import { exchangesOf } from './read.ts'
 import { CAPTURES, withoutCaptures } from './test-captures.ts'
 
-test('exactly the interactions in the index are read', { skip: withoutCaptures }, (t) => {
+test('the readers find exactly the interactions that the index lists', { skip: withoutCaptures }, (t) => {
   const listed = readFileSync(join(CAPTURES, 'index.tsv'), 'utf8').trim().split('\n').slice(1)
   const counted: Record<string, number> = {}
   const read = [...new Set(listed.map((line) => line.split('\t')[0]!))].flatMap((file) => {

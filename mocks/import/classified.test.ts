@@ -1,5 +1,5 @@
-// Tests that imported recordings answer the requests that they came from: errors, any path, sessions, private
-// names.
+// Tests that imported recordings answer the requests from which they were made: errors, any path, sessions,
+// private names.
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -138,7 +138,7 @@ test('replay of a batch session accepts the ids in its own answers (REC-02, REC-
     method: 'GET',
   })
   assert.equal(content.status, 200)
-  // A request with the cassette's ids also succeeds, for a client that was started with these ids.
+  // A client that was started with the cassette's ids also gets its answers.
   assert.equal(ask({ url: `${batches}/${batch}`, method: 'GET' }).status, 200)
 })
 

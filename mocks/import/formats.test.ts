@@ -1,5 +1,5 @@
-// Tests every supported format in every variant that recorders write: a file is read completely, or refused
-// by name. Over 250 lines, because it contains a sample file of every format.
+// Tests every supported format in every variant that recorders write: a file is read completely, or the error
+// names it. Over 250 lines, because it contains a sample file of every format.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
@@ -139,8 +139,8 @@ for (const [format, [file, text]] of Object.entries(files)) {
     assert.equal(JSON.stringify(readForeign('cassette', text)), plain)
     assert.equal(JSON.stringify(readForeign(file, text.replaceAll('\n', '\r\n')).exchanges.length), '1')
   })
-  // A file that is cut anywhere is refused; only white space at its end may be missing.
-  test(`a file of ${format} that is cut anywhere is refused (REC-03)`, () => {
+  // A file that is cut at any place is refused. Only white space at its end may be missing.
+  test(`a file of ${format} that is cut at any place is refused (REC-03)`, () => {
     const whole = text.trimEnd().length
     const accepted: number[] = []
     for (let end = 1; end < whole; end++) {
@@ -224,7 +224,7 @@ test("a bad exchange is refused by name, and the file's other exchanges are read
   assert.ok(json(har()))
 })
 
-test('a file that is too large, compressed or not, is refused by name within bounded memory', () => {
+test('a file that is too large, compressed or not, is refused within bounded memory, and the error names it', () => {
   const bomb = gzipSync(Buffer.alloc(200_000_000, 'x'))
   const double = gzipSync(bomb)
   for (const [name, bytes] of [

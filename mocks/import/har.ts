@@ -38,7 +38,7 @@ export const har: ImportFormat = {
   cut: () => null, // a truncated file is not valid JSON
 }
 
-/** Polly.js stores a compressed body as a JSON list of base64 pieces, one per chunk received. */
+/** Polly.js stores a compressed body as a JSON list of base64 pieces, one for each chunk received. */
 function content({
   text = '',
   encoding,

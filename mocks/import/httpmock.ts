@@ -1,5 +1,5 @@
-// Recordings of httpmock (Rust): one YAML document per exchange, with the request to match and the answer.
-// Most do not name a host, so the user has to name the provider at import.
+// Recordings of httpmock (Rust): one YAML document for each exchange, with the request to match and the
+// answer. Most documents do not name a host, so the user has to name the provider at import.
 import { z } from 'zod'
 import { decompress, refuseLarge } from './decode.ts'
 import { headersFromPairs, type ImportFormat } from './interaction.ts'

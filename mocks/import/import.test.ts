@@ -7,7 +7,7 @@ import { temporaryDirectory } from '../../src/test/test-gateway.ts'
 import { verifyRecordings } from '../recording/verify.ts'
 import { importRecordings } from './import.ts'
 
-/** Imports a HAR file with one exchange at this address; returns the folder, too. */
+/** Imports a HAR file with one exchange at this address. Also returns the folder. */
 function imported(t: TestContext, url: string) {
   const around = temporaryDirectory(t)
   const out = join(around, 'out')

@@ -38,7 +38,7 @@ export interface ImportOptions {
   readonly provider?: string | undefined
   /** Setting that stores answers in full and requests as digests. If absent, the text of both is blanked. */
   readonly keep?: Omit<Keep, 'at'> | undefined
-  /** Called before each exchange, with its number and how many the file has. */
+  /** Called before each exchange, with its number and the number of exchanges in the file. */
   readonly onExchange?: (file: string, exchange: number, of: number) => void
 }
 

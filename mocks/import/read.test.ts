@@ -133,7 +133,7 @@ test('Ruby VCR cassettes with lower-case methods, placeholders for hosts and !bi
   assert.equal(one?.responseBody.toString(), answer)
 })
 
-test('an empty request body in a go-vcr cassette counts as no body', () => {
+test('an empty request body in a go-vcr cassette is treated as no body', () => {
   const [one] = exchanges('a.yaml', goVcr)
   assert.deepEqual(
     [one?.method, one?.host, one?.path, one?.requestBody],
@@ -149,7 +149,7 @@ test('a HAR file with a compressed body in base64 pieces and a repeated header i
   assert.equal(one?.responseBody.toString(), answer)
 })
 
-test('a file that is not a recording is refused by name', () => {
+test('a file that is not a recording is refused, and the error names it', () => {
   assert.throws(() => readForeign('notes.txt', 'hello'), /^Error: notes\.txt: no known recording format/)
   assert.throws(() => readForeign('a.yaml', 'hello: 1'), /^Error: a\.yaml: no known recording format/)
   assert.throws(() => readForeign('a.har', '{"log":{}}'), /^Error: a\.har: log\.entries is not a list[^\n]+$/)

@@ -1,5 +1,5 @@
 // Picks the reader of a foreign recording by content, not by file name, and reads each exchange separately.
-// Rejects a broken exchange by name, and a truncated file as a whole.
+// Rejects a broken exchange with an error that names it, and a truncated file as a whole.
 import { ZodError } from 'zod'
 import { decodeText } from './decode.ts'
 import { goVcr } from './go-vcr.ts'

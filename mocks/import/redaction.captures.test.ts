@@ -1,6 +1,6 @@
 // Converts every exchange of the optional captures into a recording and back, both unchanged and redacted.
-// The captures are real traffic of other projects. They are read in place, and all files made from them are
-// deleted.
+// The captures are real traffic of other projects. The test reads them in place, and deletes all files made
+// from them.
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

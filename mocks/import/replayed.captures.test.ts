@@ -89,7 +89,7 @@ test('every imported capture, errors included, answers its own request (REC-02, 
 
 /** Sends a captured request again in the same way as its client. */
 async function ask({ url, host, path, method, requestHeaders, requestBody }: Interaction) {
-  // A recorder's placeholder is not a host, but the replayed client needs a real host.
+  // A placeholder that a recorder wrote is not a host, but the replayed client needs a real host.
   const place = url.replaceAll('<AWS_REGION>', 'us-east-1')
   const address = URL.canParse(place) ? place : `https://${hostName(host)}${path}`
   const headers = Object.fromEntries(
@@ -108,7 +108,7 @@ async function ask({ url, host, path, method, requestHeaders, requestBody }: Int
 
 /** All parts of a recording that could reveal something: its body, its names, and the values of its metadata. */
 function writtenOf({ name }: Asked, out: string): string {
-  // Metadata values that could be private. Fixed words, the note and the content type cannot be.
+  // Metadata values that could be private. Fixed words, the note and the content type cannot be private.
   const { note: _, response, ...head } = JSON.parse(readFileSync(join(out, `${name}.json`), 'utf8'))
   const { 'content-type': __, ...headers } = response.headers
   const told = below({ ...head, headers }, '').map(({ text }) => text)

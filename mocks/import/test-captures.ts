@@ -7,11 +7,11 @@ import { IS_FULL } from '../../src/test/test-size.ts'
 import type { Interaction } from './interaction.ts'
 import { exchangesOf } from './read.ts'
 
-/** Folder of the captures, which need not exist. */
+/** Folder of the captures. It may be missing. */
 export const CAPTURES =
   process.env.WAYBILL_CASSETTES ?? fileURLToPath(new URL('../../../shared/cassettes', import.meta.url))
 
-/** `skip` option of a test that needs them. */
+/** `skip` option of a test that needs the captures. */
 export const withoutCaptures = existsSync(CAPTURES)
   ? false
   : `no optional captures in ${CAPTURES}; WAYBILL_CASSETTES names another place`
@@ -19,12 +19,12 @@ export const withoutCaptures = existsSync(CAPTURES)
 const EVERY = IS_FULL ? 1 : 10
 
 /**
- * Minimum number expected in this run, of `all` in total: a little less than the share, because files differ
- * in size.
+ * Minimum number expected in this run if there are `all` in total. It is a little less than the share of
+ * files, because files differ in size.
  */
 export const atLeast = (all: number): number => (EVERY === 1 ? all : Math.floor(all / EVERY / 2))
 
-/** Files of this run, relative to the folder, sorted by name. */
+/** Files that this run uses, relative to the folder, sorted by name. */
 export function captureFiles(): string[] {
   const seen = new Map<string, number>()
   return readdirSync(CAPTURES, { recursive: true, encoding: 'utf8' })

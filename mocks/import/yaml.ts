@@ -15,7 +15,9 @@ function parseYaml(text: string): unknown {
   })
 }
 
-/** Bytes above which exchanges are parsed one by one, so that the longest bounds the parser's memory. */
+/**
+ * Bytes above which exchanges are parsed one by one, so that the longest exchange bounds the parser's memory.
+ */
 const MAX_WHOLE_BYTES = 4 * 2 ** 20
 /** Maximum characters of a body: base64, escapes and indentation make it longer than its bytes. */
 const MAX_BODY_LENGTH = 1.5 * MAX_IMPORTED_BYTES

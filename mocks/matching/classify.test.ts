@@ -39,7 +39,8 @@ const requests: [
     { model: 'm', tools, input: [{ type: 'function_call_output' }] },
     ['responses', 'm', false, 'plain'],
   ],
-  // A text that mentions a call is not a tool result, and neither is a field of that name elsewhere.
+  // A text that mentions a call is not a tool result. A field of that name in another place is not one
+  // either.
   [
     'openai',
     'chat/completions',
@@ -119,7 +120,7 @@ for (const [provider, path, body, is] of requests)
     assert.deepEqual([endpoint, model, stream, scenario], is)
   })
 
-test('a name that identifies its owner becomes a placeholder, which equals the one in a later request (REC-01, REC-02)', () => {
+test('a name that identifies its owner becomes a placeholder, which is the same in a later request (REC-01, REC-02)', () => {
   const asked: [provider: string, path: string, model: string | undefined][] = [
     ['azure', 'deployments/acme-payroll-assistant/chat/completions', undefined],
     ['azure', 'chat/completions', 'acme-gpt'],

@@ -1,5 +1,6 @@
 // Counts false matches and misses on the optional captures. Each request is compared with the recordings of
-// all others, and with its own recording as its client would send it on another day. Nothing is written.
+// all other requests. It is also compared with its own recording, in the form in which its client would send
+// it on another day. Nothing is written.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { atLeast, type Capture, capturedCalls, withoutCaptures } from '../import/test-captures.ts'

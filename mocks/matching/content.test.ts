@@ -18,7 +18,7 @@ const system = (content: string): Message => ({ role: 'system', content })
 const assistant = (content: string): Message => ({ role: 'assistant', content })
 const bodyOf = (messages: readonly Message[], more = {}) => ({ model: 'm', messages, ...more })
 
-/** Recording with a request, with conditions, or with neither, like those of format 1. */
+/** Recording with a request, with conditions, or with neither of them, as in format 1. */
 function recorded(
   answer: string,
   { messages, when, order }: { messages?: Message[]; when?: Predicate; order?: number },
@@ -174,7 +174,7 @@ for (const [name, when, messages, isHit] of conditions)
     else assert.match(answer, /^no_recording/)
   })
 
-test('the conversation takes precedence over conditions, and conditions over a turn; two recordings whose conditions hold are a tie (REC-06)', async (t) => {
+test('the conversation takes precedence over conditions, and conditions over a turn; if the conditions of two recordings hold, neither answers (REC-06)', async (t) => {
   const ask = await asking(t, [
     recorded('in turn', {}),
     recorded('condition', { when: { user: 'tide' } }),

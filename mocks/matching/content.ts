@@ -12,7 +12,10 @@ export type SaidRecording = Recording & { readonly request: { readonly said: Sai
 export const hasSaid = (recording: Recording): recording is SaidRecording =>
   recording.request.said !== undefined
 
-/** Recordings that match. `hits` take turns; `tied` have different contents, so none of them answers. */
+/**
+ * Recordings that match. Those in `hits` take turns. Those in `tied` have different contents, so none of them
+ * answers.
+ */
 export type ContentHits = { readonly hits: readonly Recording[] } | { readonly tied: readonly Recording[] }
 
 export const NO_HITS: ContentHits = { hits: [] }
@@ -65,7 +68,10 @@ export function findByCondition(candidates: readonly Recording[], spoken: () => 
   )
 }
 
-/** Returns recordings of one content as hits. Several contents are a tie, unless all answers are the same. */
+/**
+ * Returns recordings of the same content as hits. Recordings of different contents are tied, unless all of
+ * their answers are the same.
+ */
 function oneOf<Kind extends Recording>(
   found: readonly Kind[],
   thingOf: (recording: Kind) => string,
@@ -81,7 +87,10 @@ export function haveOneAnswer(found: readonly Recording[]): boolean {
   return new Set(answers).size === 1
 }
 
-/** Returns true if the last message is the same: texts need equal content, results at least equal structure. */
+/**
+ * Returns true if the last message is the same: texts must have the same content, and results at least the
+ * same structure.
+ */
 function endsAlike(recorded: Said, said: Said): boolean {
   const [a, b] = [recorded.parts.at(-1), said.parts.at(-1)]
   if (a === undefined || b === undefined || a.role !== b.role || a.kind !== b.kind) return false
@@ -100,7 +109,7 @@ const notIn = (some: readonly string[], others: readonly string[]): string[] =>
 interface Differences {
   /** Returns the indexes of parts that differ or exist on one side only. */
   readonly parts: readonly number[]
-  /** Tools that only one side has. */
+  /** Tools that only the recording or only the request has. */
   readonly tools: readonly string[]
   readonly settings: readonly string[]
 }

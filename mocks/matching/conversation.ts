@@ -1,4 +1,4 @@
-// Reads a request's conversation into one form for all dialects: parts in order, tools by name, and all other
+// Reads a request's conversation into one form for all dialects: parts in order, tools by name, and the other
 // settings. Replaces ids by positions, so that a conversation is the same on every run. Pure; knows the
 // dialects' fields. Independent of providers, digests and recordings.
 import { hash } from 'node:crypto'
@@ -122,7 +122,7 @@ class Reader {
     return parts.map(({ part }) => part)
   }
 
-  /** Reads a message, an item of responses, or a turn of Gemini. */
+  /** Reads a message, an item of the Responses dialect, or a turn of Gemini. */
   message(message: unknown): void {
     if (!isObject(message)) this.content('user', message)
     else if (message.role === 'tool' || message.role === 'function')
@@ -211,7 +211,7 @@ const BLOCKS: Readonly<Record<string, ReadBlock>> = {
   function_call_output: readOutputItem,
   custom_tool_call_output: readOutputItem,
   thinking: (reader, { thinking }) => reader.text('assistant', 'reasoning', thinking),
-  additional_tools() {}, // they are read with the tools
+  additional_tools() {}, // read together with the tools
   redacted_thinking() {}, // encrypted, and different in every run
   reasoning(reader, { summary, content }) {
     for (const one of [...list(summary), ...list(content)])

@@ -40,7 +40,7 @@ test('unmasked values that may change are reported, but ordinary text is not', (
   assert.equal(suspectIn('What is the capital of France?'), null)
 })
 
-test('masking any text of 2 MB takes a bounded time', () => {
+test('masking takes a bounded time for any text of 2 MB', () => {
   for (const piece of [
     'a',
     'a1',

@@ -1,7 +1,7 @@
 // Masks parts of a text that differ from run to run although the content is the same: today's date, ids,
 // directories, local ports. Pure; the caller passes the time. Other dates stay, because they are content.
 
-/** Maximum days between a date and the request's own date for it to count as today, because of time zones. */
+/** Maximum days between today and a date that counts as today, because of time zones. */
 const NEAR_DAYS = 1
 const DAY_MS = 86_400_000
 
@@ -38,7 +38,7 @@ const IDS: readonly RegExp[] = [
 /** Absolute paths of two or more segments, on Unix and Windows. */
 const PATHS =
   /(?<!<folder>)(?<![\w.:/~<\\-])(?:file:\/\/)?(?:~|\/[\w.@+-]+)(?:\/[\w.@+-]+)+\/?|\b[A-Za-z]:(?:\\{1,2}[\w.@+ -]+)+/g
-/** Folders that contain one folder per user or per run. */
+/** Folders that contain one folder for each user or each run. */
 const SHARED =
   /^(?:\/private)?(?:\/(?:home|Users|tmp|var\/tmp|workspaces?)|\/var\/folders\/.*|[A-Za-z]:\/Users)$/
 
@@ -50,7 +50,7 @@ const DURATION =
 const NAMED_ID =
   /\b((?:chunk|process|session|task|job|run|request|trace|shell|container)[ _-]?id["']? ?[:=] ?["']?)[\w-]{3,}/gi
 
-/** Size that a tool states in its result; it varies with the length of paths. */
+/** Size that a tool states in its result. The size varies with the length of paths. */
 const SIZE = /\b((?:token|byte|character)s?[ _]count["']?[:=] ?)\d+/gi
 
 /**
@@ -120,8 +120,8 @@ function isNow({ y, m, d }: Record<string, string>, now: number): boolean {
 const MONTH_NAMES = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
 
 /**
- * Keeps the last segment of an absolute path; removes a folder entirely if the text has other paths inside
- * it.
+ * Keeps only the last segment of an absolute path. If the text has other paths inside a folder, removes the
+ * folder entirely.
  */
 function withoutFolders(text: string): string {
   const plain = (path: string) =>

@@ -67,8 +67,8 @@ export function createMatcher(recordings: readonly Recording[]): (asked: Asked) 
 /**
  * Returns the recording for a request. Tries in order: the same content, conditions that hold, similar
  * content if the caller allows it, and recordings without digests and conditions. Recordings of the same
- * content take turns. A recording that names the model goes before one for any model (`model: null`);
- * `stream: null` matches streamed and whole answers.
+ * content take turns. A recording that names the model takes precedence over a recording for any model
+ * (`model: null`). `stream: null` matches streamed and whole answers.
  */
 export function match(
   recordings: readonly Recording[],
@@ -140,7 +140,10 @@ function missed(
 
 const turnOf = ({ request }: Recording): number => request.order ?? 1
 
-/** Picks the recording of this turn: the last one after the end, the first one before the start. */
+/**
+ * Picks the recording of this turn: the first recording before the start, and the last recording after the
+ * end.
+ */
 function inTurn(hits: readonly Recording[], count: () => number): Recording | undefined {
   if (hits.length === 0) return undefined
   const nth = count()

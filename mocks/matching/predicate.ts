@@ -60,7 +60,7 @@ function fits(wanted: Predicate['user'], text: string | undefined): boolean {
   return typeof wanted === 'string' ? text.includes(wanted) : new RegExp(wanted.pattern).test(text)
 }
 
-/** Counts the model's turns so far, plus the turn that is requested now. */
+/** Counts the model's turns, including the turn that is requested now. */
 function turnOf(parts: readonly Part[]): number {
   const spoke = parts.filter(({ role }, i) => role === 'assistant' && parts[i - 1]?.role !== 'assistant')
   return spoke.length + 1

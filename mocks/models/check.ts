@@ -18,7 +18,7 @@ const BY_ENDPOINT: Readonly<
   'models/{model}:generateContent': geminiProblem,
 }
 
-/** Returns the first reason to refuse a request to an endpoint; null if no known fact speaks against it. */
+/** Returns the first reason to refuse a request to an endpoint; null if no known fact is a reason. */
 export function modelProblem(
   endpoint: string,
   model: string,

@@ -42,7 +42,7 @@ const effort: Rule = ({ thinking: asked, output_config }, { efforts, off_up_to }
   )
 }
 
-/** Values that models accept even if they accept no other value of the field. */
+/** Values that models accept even if they accept no other values of the field. */
 const DEFAULTS: Readonly<Record<string, number>> = { temperature: 1, top_p: 0.99 }
 
 const sampling: Rule = (body, { sampling: taken }) => {

@@ -117,7 +117,7 @@ test('the table detects facts that are missing or partly wrong', () => {
   }
 })
 
-test('facts that cause no refusal equal their source, and a missing one is reported', () => {
+test('facts that cause no refusal equal their source, and a missing fact is reported', () => {
   const facts = packageFacts()
   const differing = (layer: FactLayer) =>
     READ_BY_US.filter(
@@ -133,7 +133,7 @@ test('facts that cause no refusal equal their source, and a missing one is repor
       )
 })
 
-test('unverified lines are listed, but cause no refusal', () => {
+test('unverified lines of the facts are listed, but cause no refusal', () => {
   const of = (unverified: boolean) =>
     packageTable()
       .statements('openai', 'gpt-5.3-codex', null)

@@ -491,7 +491,10 @@ const PAINTERS = 'gpt-image-1 gpt-image-1-mini gpt-image-1.5 gpt-image-2 chatgpt
 const SOUND = { file: new Blob(['RIFF']) }
 const PICTURE = { image: new Blob(['png']) }
 
-/** Makes the rows of an endpoint without a conversation: the models that it serves, and some that it does not. */
+/**
+ * Makes the rows of an endpoint without a conversation: the models that it serves, and some models that it
+ * does not serve.
+ */
 const served = (endpoint: string, models: string, others: string, body: Fields): Row[] =>
   rows('openai', endpoint, (fields) => ({ ...body, ...fields }), [
     [models, {}, null, 'O'],

@@ -1,6 +1,6 @@
-// Azure OpenAI: OpenAI's dialect, with one address per customer. The deployment in the path is the model, and
-// the key is in `api-key`. Every answer has content filter results, and a stream begins with the prompt's
-// results.
+// Azure OpenAI: OpenAI's dialect, with one address for each customer. The deployment in the path is the
+// model, and the key is in `api-key`. Every answer has content filter results, and a stream begins with the
+// prompt's results.
 import {
   modelList,
   openAiAccent,
@@ -51,7 +51,10 @@ const REFUSALS = {
   readonly [number, string | null, Readonly<Record<string, string>>]
 >
 
-/** Formats an error: Azure's own services use a code, the model behind them OpenAI's format. */
+/**
+ * Formats an error. Azure's own services send a code and a message; the model behind them uses OpenAI's
+ * format.
+ */
 function refusal(kind: ProviderRefusal, message: string, param: string | null = null): RefusedRequest {
   const [status, code, headers] = REFUSALS[kind]
   const error =

@@ -17,7 +17,7 @@ export interface ProviderMatch {
   /** Path below the base path, without a leading slash. */
   readonly path: string
   /**
-   * Folders whose recordings have priority over those of `provider`, because the user gave the provider
+   * Folders with recordings that have priority over those of `provider`, because the user gave the provider
    * another name.
    */
   readonly kept?: readonly RecordingFolder[]
@@ -27,8 +27,8 @@ export interface ProviderMatch {
 export type Configured = Readonly<Record<string, string>>
 
 /**
- * Returns the provider of a request by the configured addresses: the mock with that address, or else one with
- * OpenAI's dialect. Returns null if no address fits.
+ * Returns the provider of a request by the configured addresses: the mock with that address, or else a
+ * provider with OpenAI's dialect. Returns null if no address fits.
  */
 export function matchProvider(
   providers: readonly MockProvider[],

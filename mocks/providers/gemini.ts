@@ -1,5 +1,5 @@
 // Gemini: model and method are in the path, and a stream's lines end in CR and LF. Every event reports the
-// usage so far, a bad key is a 400, and the wait after a 429 is in the body.
+// usage so far, a bad key is a 400, and the time to wait after a 429 is in the body.
 
 import { z } from 'zod'
 import { parseExact } from '../../src/shared/exact-json.ts'

@@ -1,5 +1,6 @@
-// Mistral: OpenAI's dialect with its own errors: `{detail}` for a bad key, a numeric code for others.
-// Thoughts are parts of the content, calls are never split, and usage is always sent with the finish reason.
+// Mistral: OpenAI's dialect with its own errors: `{detail}` for a bad key, and a numeric code for other
+// errors. Thoughts are parts of the content, calls are never split, and usage is always sent with the finish
+// reason.
 import { z } from 'zod'
 import {
   modelList,

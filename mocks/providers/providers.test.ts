@@ -7,7 +7,7 @@ import { providers } from './registry.ts'
 
 const world = createWorld({ keys: 'any', lenient: true })
 
-/** Sends a request directly, in the form in which interception passes it on. */
+/** Sends a request directly to the mock, in the form that interception uses. */
 const ask = (url: string, body?: object): Promise<Response> =>
   answerRequest(
     world,
@@ -67,7 +67,7 @@ for (const { name, origin, basePaths } of alike) {
     assert.ok(list.data.length > 0)
   })
 
-  test(`${name} fails as the model id says, whole and streamed`, async () => {
+  test(`${name} fails in the way that the model id names, whole and streamed`, async () => {
     for (const status of [400, 401, 404, 429, 500])
       for (const stream of [false, true]) {
         const response = await ask(chat, { model: `scenario-${status}`, stream })

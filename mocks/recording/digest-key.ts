@@ -25,8 +25,8 @@ export interface KeepOptions {
 
 /**
  * Returns the settings with which recordings in `dir` store their answers, without the name of `folder`;
- * undefined if the user does not want this. Makes a key if no recording there has digests yet. Throws for the
- * package's own folder, which is published.
+ * undefined if the user does not want answers to be stored. Makes a key if no recording there has digests
+ * yet. Throws for the package's own folder, which is published.
  */
 export function keepIn(
   dir: string,

@@ -1,4 +1,4 @@
-// Adapts recorded speech, a moderation or ranked documents to the request. Pure. Makes up unrecorded parts:
+// Adapts recorded speech, moderations or ranked documents to the request. Pure. Makes up unrecorded parts:
 // silence in another format, or a score for each document.
 import { createHash } from 'node:crypto'
 import type { Fit } from './fit.ts'

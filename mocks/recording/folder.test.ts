@@ -1,5 +1,5 @@
-// Tests the program's folder in recorded answers: the recording does not contain it, wherever the stream
-// splits it, and replay inserts its own folder.
+// Tests the program's folder in recorded answers: the recording does not contain its name, wherever the
+// stream splits it, and replay inserts the current folder.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { hideFolder, showFolder } from './folder.ts'

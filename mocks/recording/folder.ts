@@ -1,6 +1,6 @@
-// Replaces the program's folder in recorded answers: by a placeholder of the same length in the recording,
-// and by the current folder on replay, so that an agent works where it is started. A stream may split the
-// name between two events. Pure.
+// Replaces the name of the program's folder in recorded answers. The recording contains a placeholder of the
+// same length, and replay inserts the current folder, so that an agent works where it is started. A stream
+// may split the name between two events. Pure.
 
 /** Minimum length of a folder that is replaced: a shorter name could be part of any text. */
 const MIN_FOLDER_BYTES = 9
@@ -11,19 +11,19 @@ export type Span = readonly [from: number, to: number]
 /** Returns the placeholder for a folder of this many bytes. */
 const placeholderOf = (length: number): string => '/_folder'.padEnd(length, '_')
 
-/** Replaces a folder by the placeholder in a complete text. */
+/** Replaces a folder with the placeholder in a complete text. */
 export function withoutFolder(text: string, folder: string): string {
   const length = Buffer.byteLength(folder)
   if (length < MIN_FOLDER_BYTES || !isPlain(folder)) return text
   const [first = '', ...others] = text.split(folder)
-  // A longer name with the same beginning stays.
+  // A longer name with the same beginning stays unchanged.
   return others.reduce(
     (rest, after) => rest + (/^[\w.-]/.test(after) ? folder : placeholderOf(length)) + after,
     first,
   )
 }
 
-/** Replaces the placeholder by a folder in a complete text. */
+/** Replaces the placeholder with a folder in a complete text. */
 export const withFolder = (text: string, folder: string): string =>
   text.replaceAll(/\/_folder_*(?!\w)/g, () => (isPlain(folder) ? folder : '/'))
 
@@ -53,7 +53,7 @@ export interface Edit {
   readonly text: string
 }
 
-/** Returns the edits that replace the placeholder of this many bytes by a folder. */
+/** Returns the edits that replace the placeholder of this many bytes with a folder. */
 export function showFolder(body: Uint8Array, length: number, folder: string): Edit[] {
   if (!isPlain(folder)) return []
   return placesOf(Buffer.from(body), placeholderOf(length)).flatMap((spans) =>

@@ -146,7 +146,7 @@ export function readRecordings(dir: string = ownRecordings): Recording[] {
   return recordings
 }
 
-/** Scans `dir`: readable recordings, problems of the others, and every file's name. */
+/** Scans `dir`: the readable recordings, the problems of the other recordings, and the name of every file. */
 export function scanRecordings(dir: string): {
   recordings: Recording[]
   problems: string[]

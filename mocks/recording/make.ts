@@ -44,7 +44,7 @@ export interface RecordingSource {
 /** Settings for a recording that stores its answer and is found by its request's content. */
 export interface Keep {
   readonly digester: Digester
-  /** True if the masked texts of the request are stored, too. */
+  /** True if the masked texts of the request are also stored. */
   readonly text: boolean
   /** True if the whole request is stored, to be sent again. */
   readonly request: boolean
@@ -62,8 +62,8 @@ export interface Draft {
 }
 
 /**
- * Splits a body with unknown chunks: a stream into one chunk per event, other bodies into one chunk. Adds no
- * waits.
+ * Splits a body with unknown chunks: a stream has one chunk for each event, any other body only one chunk.
+ * Adds no waits.
  */
 export function chunksByEvent(body: Buffer): [number, number][] {
   if (!/^\s*(?::|data:|event:|id:|retry:)/.test(body.toString('utf8', 0, 100))) return [[body.length, 0]]
@@ -71,10 +71,13 @@ export function chunksByEvent(body: Buffer): [number, number][] {
   return pieces.filter((piece) => piece !== '').map(({ length }) => [length, 0])
 }
 
-/** Scenarios that a live request may have. A model that is only named like a scenario could reveal something. */
+/**
+ * Scenarios that a live request may have. Any other scenario could come from the name of a private model,
+ * which could reveal something.
+ */
 const TURN = /^(?:plain|tools|\d{3})$/
 
-/** Returns true for an API version in a usual format; other values could be private. */
+/** Returns true for an API version in a usual format. Any other value could be private. */
 export const isVersion = (version: string): boolean =>
   /^(?:not named|preview|latest|v\d[a-z\d.]{0,12}|\d{4}-\d\d-\d\d(?:-preview)?)$/.test(version)
 
@@ -144,7 +147,7 @@ export function draftRecording(exchange: Interaction, source: RecordingSource): 
   return { head, bytes: body, secrets: { values, words: secrets.words } }
 }
 
-/** Digests the content of a request; with `text`, stores the text, too, without private parts. */
+/** Digests the content of a request. With `text`, also stores the text, without private parts. */
 function saidIn(
   { requestBody }: Interaction,
   { digester, text, at }: Keep,
@@ -229,8 +232,8 @@ export function writeRecording(dir: string, { head, bytes, secrets }: Draft): st
 }
 
 /**
- * Writes a newer answer below `dir` with the name and the request of a recording, which it replaces if
- * present. Returns the new recording.
+ * Writes a newer answer below `dir` with the name and the request of a recording. Replaces the recording if
+ * it is there. Returns the new recording.
  */
 export function writeAs(dir: string, { name, request, response }: Recording, answer: Recording): Recording {
   const { name: _, bytes, ...head } = answer
@@ -290,7 +293,7 @@ function refuseSecrets(
     throw new Error(`not written, because ${reason}`)
   }
   const kept = head.redaction?.keeps !== undefined
-  // A stream may split a secret in two, so the joined text is searched, too.
+  // A stream may split a secret in two, so the joined text is also searched.
   const whole = kept ? joinedPieces(body) : ''
   for (const [where, text] of [
     ['head', json],
@@ -308,8 +311,8 @@ function refuseSecrets(
 }
 
 /**
- * Puts each chunk, and each part of the content, on one line instead of four. The texts in them have no line
- * breaks.
+ * Puts each chunk, and each part of the content, on one line instead of four. Texts in these parts have no
+ * line breaks.
  */
 const compact = (json: string): string =>
   json

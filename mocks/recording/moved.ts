@@ -7,7 +7,7 @@ import { kindOf, type RecordedAnswer, shapeOf } from './structure.ts'
 export interface Moved {
   /** Facts that no newer answer has. */
   readonly gone: readonly string[]
-  /** Facts that every newer answer has, and the recording lacks. */
+  /** Facts that every newer answer has, but the recording lacks. */
   readonly came: readonly string[]
 }
 
@@ -36,7 +36,7 @@ export const kindOfRecording = (recording: Recording): string => kindOf(answerOf
 
 export const hasMoved = ({ gone, came }: Moved): boolean => gone.length + came.length > 0
 
-/** Describes the differences, one per line. */
+/** Describes the differences, one on each line. */
 export const wordMoved = ({ gone, came }: Moved): string[] => [
   ...gone.map((fact) => `gone  ${fact}`),
   ...came.map((fact) => `new   ${fact}`),

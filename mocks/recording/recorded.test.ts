@@ -6,7 +6,7 @@ import { providers } from '../providers/registry.ts'
 import { readRecordings } from './format.ts'
 
 const recordings = readRecordings()
-/** A host answers with recordings of the providers of its models. */
+/** A host of other providers' models answers with the recordings of these providers. */
 const recorded = providers.filter(({ isHost }: MockProvider) => !isHost)
 
 test('the address of every recording matches its provider and its endpoint', () => {
@@ -18,7 +18,7 @@ test('the address of every recording matches its provider and its endpoint', () 
   }
 })
 
-test('every provider has a recorded answer of each kind for every endpoint with a model, whole and streamed', () => {
+test('every provider has a whole and a streamed recording of each kind for every endpoint with a model', () => {
   for (const provider of recorded)
     for (const endpoint of provider.endpoints.filter(({ speech }) => speech !== null))
       for (const scenario of ['plain', 'tools'])

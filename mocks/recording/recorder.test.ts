@@ -1,5 +1,5 @@
 // Tests the recorder end to end: the gateway as `waybill record` runs it, a real socket, and a provider that
-// repeats every secret in every possible place. Over 250 lines, because these places are listed one by one.
+// repeats every secret in every possible place. Over 250 lines, because it lists these places one by one.
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -259,7 +259,7 @@ test('whole answers, errors and compressed answers are stored without their text
   )
 })
 
-test('recordings of one kind are replayed in order of creation, and none is overwritten', async (t) => {
+test('recordings of one kind are replayed in order of creation, and no recording is overwritten', async (t) => {
   const { gateway, out, recorded } = await recording(t, answer(), { provider: 'openai' })
   for (const content of ['a', 'bb', 'ccc']) {
     gateway.upstream.alpha!.script = answer(content)

@@ -28,8 +28,8 @@ export interface RecorderOptions {
 }
 
 /**
- * Returns an interceptor for `dispatcher.compose`. It must be the one closest to the socket, where the bytes
- * are unchanged.
+ * Returns an interceptor for `dispatcher.compose`. It must be the interceptor closest to the socket, where
+ * the bytes are unchanged.
  */
 export function createRecorder(options: RecorderOptions): Dispatcher.DispatcherComposeInterceptor {
   const { origin, pathname } = new URL(options.baseUrl)

@@ -1,5 +1,5 @@
-// Tests recordings that store their answers, as an application's tests use them. They are recorded through
-// the gateway from a provider that answers each question. The mock then replays them alone, on another day
+// Tests recordings that store their answers, as an application's tests use them. The gateway records them
+// from a provider that answers each question. The mock then replays them without the provider, on another day
 // and in another order.
 import assert from 'node:assert/strict'
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'

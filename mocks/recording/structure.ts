@@ -11,8 +11,8 @@ export interface RecordedAnswer {
 }
 
 /**
- * Differences from captures of the same kind: `unknown` facts occur in no capture, `missing` facts in all,
- * `optional` facts in some.
+ * Differences from captures of the same kind: `unknown` facts occur in no capture, `missing` facts in all
+ * captures, and `optional` facts in some.
  */
 export interface Drift {
   readonly unknown: string[]
@@ -67,7 +67,7 @@ const THOUGHTS = [
   /"thought":\s*true/,
 ]
 
-/** Picture within an answer; other pictures are addresses. */
+/** Picture within an answer. Other pictures are sent as addresses. */
 const PICTURES = [/"b64_json":\s*"/]
 
 /** Paginated list. */
@@ -169,7 +169,7 @@ function chunkKind(json: unknown): string {
   }
   const choice = chunk.choices?.[0]
   const delta = choice?.delta ?? {}
-  const thinks = Array.isArray(delta.content) // Mistral's thoughts are parts, its other words plain text
+  const thinks = Array.isArray(delta.content) // Mistral's thoughts are parts, and its other words are plain text
   const carries = [
     chunk.error && 'error',
     delta.role && 'role',

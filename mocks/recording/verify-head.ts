@@ -22,8 +22,8 @@ const IMPORTED =
 const LIVE = /^a live exchange with (.+)$/
 
 /**
- * Returns true for a word that a user may choose: letters, digits and a few signs, unlike a token or an
- * address.
+ * Returns true for a word that a user may choose: it has only letters, digits and a few signs, and does not
+ * look like a token or an address.
  */
 const isPlainWord = (word: string): boolean =>
   /^[\w.-]{1,64}$/.test(word) &&
@@ -79,7 +79,7 @@ function isLive(shape: string, provider: string): boolean {
   return host !== undefined && (host === provider || hostName(host) === host)
 }
 
-/** Returns the reason why a recording cannot be handwritten although it claims to be, or null. */
+/** Returns the reason why a recording that claims to be handwritten cannot be; null if it can. */
 export function liveTraces({ redaction, request, shape, note, bytes, response }: Recording): string | null {
   if (redaction) return 'has the proof of a redaction'
   if (request.fields) return 'has the sizes of a live request'
@@ -89,7 +89,10 @@ export function liveTraces({ redaction, request, shape, note, bytes, response }:
   return /(?:^|[^A-Za-z])REDACTED_\d/.test(text) ? 'has the placeholders of a redaction' : null
 }
 
-/** Returns true if the file contains only the data that was read: of duplicate fields, only one is read. */
+/**
+ * Returns true if the file contains only the data that was read. A parser reads only one of several fields
+ * with the same name.
+ */
 export function holdsOnly(json: string, head: unknown): boolean {
   const size = (text: string) => text.replace(/\s+/g, '').length
   return size(json) === size(JSON.stringify(head))

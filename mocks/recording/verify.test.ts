@@ -279,7 +279,7 @@ test('verification finds a body file without a JSON file, and two JSON files for
   )
 })
 
-test('only recordings older than the given number of months are listed', (t) => {
+test('the list contains only recordings that are older than the given number of months', (t) => {
   const dir = folder(t, { 'chat-completions-plain.json': head, 'chat-completions-plain.body.json': body })
   assert.deepEqual(agedRecordings(dir, 6, new Date('2027-05-21T00:00:00Z')), [])
   assert.deepEqual(agedRecordings(dir, 6, new Date('2027-05-22T00:00:00Z')), [

@@ -11,10 +11,10 @@ import { bodyFile, MAX_FILE_BYTES, ownRecordings, type Recording, scanRecordings
 import { holdsOnly, liveTraces, wrongInHead } from './verify-head.ts'
 
 /**
- * Returns every problem of the recordings below `dir`, one per line with file and remedy. Reading checks the
- * format. This function also finds body files without a JSON file, two recordings of one request, and
- * credentials. In live exchanges it finds private parts that redaction would remove, and false claims not to
- * be live.
+ * Returns every problem of the recordings below `dir`, each on a line with its file and remedy. Reading
+ * checks the format. This function also finds body files without a JSON file, two recordings of one request,
+ * and credentials. In live exchanges it finds private parts that redaction would remove, and false claims not
+ * to be live.
  */
 export function verifyRecordings(dir: string = ownRecordings): string[] {
   const { recordings, problems, files } = scanRecordings(dir)
@@ -78,7 +78,10 @@ function wrongWith(dir: string, recording: Recording): string[] {
   ].map((problem) => (/; call it/.test(problem) ? problem : `${problem}; record or import it again`))
 }
 
-/** Returns the recordings older than `months`, one per line: the provider may have changed since then. */
+/**
+ * Returns the recordings that are older than `months`, one on each line. The provider may have changed since
+ * then.
+ */
 export function agedRecordings(dir: string, months: number, now: Date): string[] {
   const limit = new Date(now)
   limit.setUTCMonth(limit.getUTCMonth() - months)

@@ -2,8 +2,8 @@
 // keeps its length in UTF-8, so that every byte offset stays valid. Blanking twice changes nothing.
 
 /**
- * Blanks a text. White space and ASCII punctuation stay, so JSON within a text stays valid if it consists of
- * these. Characters beyond ASCII become × (2 bytes), ✕ (3) or 𝐱 (4).
+ * Blanks a text. White space and ASCII punctuation stay, so JSON within a text keeps its structure.
+ * Characters beyond ASCII become × (2 bytes), ✕ (3) or 𝐱 (4).
  */
 export const blank = (text: string): string =>
   text

@@ -18,7 +18,7 @@ const exchange = (difference: Partial<Interaction> & { body?: string }): Interac
   ...difference,
 })
 
-/** Answers, and their redacted form with the same length in bytes. */
+/** Answers, each with its redacted form of the same length in bytes. */
 const bodies: [sentence: string, body: string, left: string][] = [
   [
     'an answer of OpenAI’s chat',
@@ -95,7 +95,7 @@ for (const [sentence, body, left] of bodies)
     assert.equal(Buffer.byteLength(left), Buffer.byteLength(body))
   })
 
-test('each id has one placeholder everywhere, and different ids have different placeholders', () => {
+test('each id has the same placeholder everywhere, and different ids have different placeholders', () => {
   const body =
     '{"id":"call_aaaaaaaaaaaaaa","item_id":"call_bbbbbbbbbbbbbb","tool_call_id":"call_aaaaaaaaaaaaaa","request_id":"req-1"}'
   const { headers, body: left } = redactAnswer({
@@ -112,7 +112,7 @@ test('each id has one placeholder everywhere, and different ids have different p
   assert.equal(headers['x-request-id'], item_id)
 })
 
-test('redaction keeps only headers with a known name and form', () => {
+test('redaction keeps a header only if its name and its form are known', () => {
   const { headers } = redact(
     exchange({
       responseHeaders: {

@@ -37,7 +37,7 @@ const PRIVATE_HEADER =
 /** Credential headers. Redacted exchanges are searched for their values even if a model has the same name. */
 const CREDENTIAL = /^header .*(?:auth|api-key|cookie|secret|signature)/
 
-/** Harmless pieces: a recorder's own placeholder, and a date, as in `api-version=2024-10-21`. */
+/** Harmless pieces of values: a recorder's own placeholder, and a date, as in `api-version=2024-10-21`. */
 const PUBLIC_PIECE = /^(?:REDACTED|\d{4}-\d\d-\d\d$)/
 
 /** Access key in an AWS signature. */
@@ -106,7 +106,7 @@ export function redact(
   }
 }
 
-/** Replaces private values in a stored answer by text of the same length. */
+/** Replaces private values in a stored answer with text of the same length. */
 function withoutValues(body: Buffer, values: readonly string[]): Buffer {
   let text = body.toString('utf8')
   for (const value of values) {

@@ -13,7 +13,7 @@ export interface Redaction {
   readonly onModel: (name: string) => void
   /** True for a list of models, in which every id and name belongs to a model. */
   readonly listsModels: boolean
-  /** True if customers name the models, so that a model's name may reveal the customer. */
+  /** True if customers choose the models' names, so that a name may reveal the customer. */
   readonly namesItsModels: boolean
   /** Returns the replacement for the next piece of a stream's arguments; null if unknown. */
   readonly nextPiece?: (piece: string) => string | null
@@ -33,14 +33,14 @@ const TIME = /^(?:date|.*_at|.*Time)$/
 const COUNTS = /^(?:request_counts|usage|usage_?metadata|billed_units|timings|metrics|cost_details)$/i
 const COUNT =
   /^(?:.*index|created|.*_at|n|code|status|status_?code|sequence_number|num_.*|.*_count|.*[a-z]Count|.*_requests|(?!max|token$).*tokens?|.*token_?count|.*_tokens_details)$/i
-/** Known fields with content of the user only, including names, numbers and booleans. */
+/** Known fields that contain only the user's content, including names, numbers and booleans. */
 const FREE = /^(?:input|args|arguments|parameters|metadata|properties|variables|schema|.*_schema|logit_bias)$/
 /** Fields of an answer with the model's words or the names of called tools. */
 const SAID =
   /^(?:content|text|delta|refusal|transcript|thinking|reasoning|reasoning_content|summary|arguments|partial_json|name|namespace|message|title|url|revised_prompt|b64_json|embedding|token)$/
-/** Fields with content of the model only: arguments, and the numbers of a vector. */
+/** Fields that contain only the model's content: arguments, and the numbers of a vector. */
 const SAID_BELOW = /^(?:input|args|arguments|embedding|logprobs)$/
-/** Fields in which an answer repeats its request; `text` only if it is an object. */
+/** Fields in which an answer repeats its request. `text` does so only if it is an object. */
 const ECHO =
   /^(?:instructions|metadata|tools|tool_choice|user|prompt|safety_identifier|prompt_cache_key|response_format|text|previous_response_id|conversation)$/
 /** Returns true if the text of a field is JSON, or a piece of it. */
@@ -101,8 +101,8 @@ function redactBelow(json: string, redaction: Redaction, free: boolean): string 
 }
 
 /**
- * Returns true if the current field's name and value must be blanked: unknown fields, and all below a user's
- * field.
+ * Returns true if the current field's name and value must be blanked: if the field is unknown, or is below a
+ * user's field.
  */
 const isFree = ({ free, said, field }: Frame): boolean =>
   !said && (free || (field !== '' && !isStructural(field)))
@@ -183,7 +183,7 @@ function scalar(token: string, frame: Frame): string {
   return counts ? token : token.replace(/\d/g, '1')
 }
 
-/** Keeps the public part of a model's name; replaces the rest by a placeholder of equal length. */
+/** Keeps the public part of a model's name; replaces the rest with a placeholder of equal length. */
 function model(name: string, { namesItsModels, onModel, onBlanked, placeholder }: Redaction): string {
   const kept = (namesItsModels ? deploymentName : modelName)(name, onBlanked, placeholder)
   onModel(kept)

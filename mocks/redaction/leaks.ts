@@ -33,8 +33,8 @@ export function* formsOf(value: string): Generator<[form: string, written: strin
   yield ['URL-encoded', encodeURIComponent(value)]
   yield ['JSON-escaped', JSON.stringify(value).slice(1, -1)]
   yield ['in hexadecimal', bytes.toString('hex')]
-  // Within a longer base64 text, a secret has three forms, one per offset, and its edges mix with their
-  // neighbours.
+  // Within a longer base64 text, a secret has three forms, one for each offset, and its first and last
+  // characters depend on the text around it.
   for (const offset of [0, 1, 2]) {
     const whole = Buffer.concat([Buffer.alloc(offset), bytes])
       .toString('base64')

@@ -14,7 +14,9 @@ const DOMAINS =
 /** Loopback addresses, which reveal nothing. */
 const LOOPBACK = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/
 
-/** Returns a public host without its region, which is only the customer's choice; null for a private host. */
+/**
+ * Returns a public host without its region, because the customer chooses the region; null for a private host.
+ */
 function publicHost(host: string): string | null {
   if (LOOPBACK.test(host)) return host
   const domain = DOMAINS.exec(host)
@@ -41,7 +43,7 @@ export function hostName(host: string): string {
     : (publicHost(name) ?? `host-${createHash('sha256').update(name).digest('hex').slice(0, 3)}`)
 }
 
-/** Returns true if customers name the models: at Azure, and on a private host. */
+/** Returns true if customers choose the models' names: at Azure, and on a private host. */
 export const namesItsModels = (provider: string): boolean =>
   provider === 'azure' || provider.startsWith('host-')
 
@@ -78,7 +80,9 @@ export function redactPath(
     .join('/')
 }
 
-/** Keeps the public part of a model's name: a fine-tuned model's owner is named after its base. */
+/**
+ * Keeps the public part of a model's name. In a fine-tuned model's name, the owner follows the base model.
+ */
 export function modelName(
   name: string,
   onPrivate: OnPrivate = () => {},
@@ -98,7 +102,7 @@ export function modelName(
 /** Pattern of private model names: Gemini's tuned models, and e-mail addresses. */
 const OWNED = /(?:^|\/)tunedModels\/|[\w.+-]@[a-z][\w-]*\.[a-z]/i
 
-/** Redacts the name of a deployment, unless it is a public model's name: owners choose these names. */
+/** Redacts the name of a deployment, because its owner chose it, unless it is the name of a public model. */
 export function deploymentName(
   name: string,
   onPrivate: OnPrivate = () => {},

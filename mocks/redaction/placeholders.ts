@@ -25,7 +25,7 @@ const isNumbered = (id: string): boolean =>
 
 const isPlaceholder = (id: string): boolean => PLACEHOLDER.test(id) || isNumbered(id)
 
-/** Pattern of the replacement of a short id without a prefix. A real id may look the same. */
+/** Pattern of the replacement for a short id without a prefix. A real id may look the same. */
 const SHORT = /^\d{1,5}$/
 
 /**

@@ -1,6 +1,6 @@
-// Words that a redacted recording may contain: those of the providers' interfaces. Field names and enumerated
-// values stay if each of their parts is listed here; all other text is blanked. A missing word costs a field
-// its name; an extra word could be a word of an answer.
+// Words that a redacted recording may contain: the words of the providers' interfaces. Field names and
+// enumerated values stay if each of their parts is listed here; all other text is blanked. If a word is
+// missing here, a field loses its name. If there is a word too many, it could come from an answer.
 const PARTS = new Set(
   `
   above accepted access action active add added addition after age agent agentic ai aliases all allow
@@ -62,8 +62,8 @@ const partsOf = (name: string): string[] =>
   (name.match(/[A-Z]?[a-z]+|[A-Z]+(?![a-z])/g) ?? []).map((part) => part.toLowerCase())
 
 /**
- * Returns true if a name or value consists only of interface words and at most 8 digits. No text of an answer
- * does.
+ * Returns true if a name or value consists only of interface words and at most 8 digits. This is never true
+ * for the text of an answer.
  */
 export function isStructural(name: string): boolean {
   const parts = partsOf(name)

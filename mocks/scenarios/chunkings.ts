@@ -1,5 +1,6 @@
 // Scenarios in which a plain answer arrives in unusual pieces. The text is the same in all of these
-// scenarios; the boundaries, the line ends and the data between the events differ. All are synthetic.
+// scenarios; the boundaries, the line ends and the data between the events differ. All of these scenarios are
+// synthetic.
 import { bytesOf, framed } from '../answer.ts'
 import { DIALECT, type Scenario, type Scene, say, speak } from './scenario.ts'
 

@@ -27,7 +27,7 @@ const halves = (bytes: Uint8Array): Uint8Array[] => {
   return [bytes.subarray(0, middle), bytes.subarray(middle)]
 }
 
-/** Plays parts without HTTP headers: the connection carries only these parts. */
+/** Plays parts without HTTP headers, so that the connection carries only these parts. */
 const bare = (description: string, parts: readonly Part[]): Scenario => ({
   description,
   shape: 'not HTTP at all',

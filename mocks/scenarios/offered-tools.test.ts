@@ -150,7 +150,7 @@ test('made-up arguments fit their schema', () => {
     assert.deepEqual(one.safeParse(sampleOf(z.toJSONSchema(one))).error?.issues, undefined)
 })
 
-test('the generator of arguments ends without an error for every schema', () => {
+test('arguments are generated without an error for every schema', () => {
   const loop = { type: 'object', properties: { again: { $ref: '#' } }, required: ['again'] }
   assert.ok(JSON.stringify(sampleOf(loop)).length < 500)
   fc.assert(fc.property(fc.jsonValue(), (value) => void JSON.stringify(sampleOf(value))))
@@ -181,7 +181,7 @@ test('embeddings contain a vector for each input, with the requested length and 
   }
 })
 
-test('embeddings keep their recorded numbers, also in another encoding', async () => {
+test('embeddings keep their recorded numbers, even in another encoding', async () => {
   const ask = (encoding_format: 'float' | 'base64') =>
     openai.embeddings.create({ model: 'text-embedding-3-small', input: 'a', dimensions: 8, encoding_format })
   const floats = (await ask('float')).data[0]!.embedding

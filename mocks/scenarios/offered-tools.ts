@@ -6,7 +6,7 @@ type Json = Readonly<Record<string, unknown>>
 /** Tool that the caller itself runs. */
 export interface OfferedTool {
   readonly name: string
-  /** JSON Schema of its arguments; may use Gemini's spelling of types. */
+  /** JSON Schema of the tool's arguments; may use Gemini's spelling of types. */
   readonly schema: Json
 }
 
@@ -50,8 +50,8 @@ function forcedName(body: Json): unknown {
 const MAX_DEPTH = 8
 
 /**
- * Returns a value that fits the schema: only required members, the first value of each choice, the smallest
- * of each range.
+ * Returns a value that fits the schema: only required members, the first value of each choice, and the
+ * smallest value of each range.
  */
 export function sampleOf(schema: unknown, root: unknown = schema, depth = 0): unknown {
   if (!isObject(schema) || depth > MAX_DEPTH) return null

@@ -29,7 +29,7 @@ export type Played = Omit<MockAnswer, 'from'> | null
 export interface Scenario {
   /** Line for the list. `N` in the name stands for a number. */
   readonly description: string
-  /** Source of its structure. */
+  /** Source of the answer's structure. */
   readonly shape: string
   /** True if unknown top-level fields are refused, as the provider does, instead of only noted. */
   readonly strict?: true

@@ -1,4 +1,4 @@
-// Tests every scenario over a real connection: its bytes, boundaries and end are those in the table, and its
+// Tests every scenario over a real connection: its bytes, boundaries and end are as in the table, and its
 // behaviour matches its name.
 import assert from 'node:assert/strict'
 import test, { describe, type TestContext } from 'node:test'
@@ -21,7 +21,7 @@ const nameOf = (entry: string): string => entry.replace('-N', '-3')
 interface Wire {
   /** First line of the response headers; empty without headers. */
   readonly first: string
-  /** Chunks of the body: one per HTTP chunk, or one for a body of known length. */
+  /** Chunks of the body: one for each HTTP chunk, or a single one for a body of known length. */
   readonly chunks: readonly Buffer[]
   /** True if the body ended properly. */
   readonly ended: boolean
@@ -31,7 +31,7 @@ interface Wire {
 
 /**
  * Sends a raw request, and reads all bytes from the connection. Gives up after `silence` ms without a byte,
- * or `first` ms without the first one.
+ * or after `first` ms without the first byte.
  */
 async function wire(
   t: TestContext,
@@ -121,7 +121,7 @@ describe('each scenario is sent as the table says', { concurrency: 4 }, () => {
       })
 })
 
-test('an answer of N seconds lasts that long and ends properly', async (t) => {
+test('an answer that should take N seconds takes that long and ends properly', async (t) => {
   for (const options of [streaming, {}]) {
     const from = performance.now()
     const { text, chunks } = await wire(t, 'scenario-lasts-1', options)
@@ -211,7 +211,7 @@ test('finish reasons and tool calls are as the scenarios say (FLOW-07, FLOW-08)'
   )
 })
 
-test('each fault breaks a stream at the place in its name', async (t) => {
+test('each fault breaks a stream at the place that its name states', async (t) => {
   assert.equal(eventsOf((await wire(t, 'scenario-cut-after-3', streaming)).text).length, 3)
   assert.match((await wire(t, 'scenario-cut-in-utf8', streaming)).text, /\ufffd$/)
   assert.match(eventsOf((await wire(t, 'scenario-error-in-stream', streaming)).text).at(-1)!, /^\{"error":/)

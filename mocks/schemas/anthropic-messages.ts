@@ -4,7 +4,9 @@ import { z } from 'zod'
 import { byType } from './by-type.ts'
 import { conversation, messagesConversation } from './conversation.ts'
 
-/** Part of a message. Types that are not listed (documents, results of the provider's own tools) pass. */
+/**
+ * Part of a message. Types that are not listed (documents, results of the provider's own tools) are accepted.
+ */
 const block = byType({
   text: z.looseObject({ text: z.string().min(1) }),
   image: z.looseObject({ source: z.looseObject({ type: z.string() }) }),

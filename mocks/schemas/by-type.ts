@@ -1,11 +1,11 @@
-// Schema of an object with fields that depend on its `type`; types that are not listed pass. Independent of
-// providers.
+// Schema of an object with fields that depend on its `type`; types that are not listed are accepted.
+// Independent of providers.
 import { z } from 'zod'
 
 /**
- * Validates an object by the schema for its `type`; other types pass. `unnamed` is the type of an object
- * without a `type`. A discriminated union would reject other types, and a plain union would not name the
- * invalid field.
+ * Validates an object by the schema for its `type`; other types are accepted. `unnamed` is the type of an
+ * object without a `type`. A discriminated union would reject other types, and a plain union would not name
+ * the invalid field.
  */
 export const byType = (kinds: Readonly<Record<string, z.ZodObject>>, unnamed?: string) =>
   z

@@ -1,5 +1,5 @@
-// Tests mistakes that applications make in conversations, over a real socket. Each dialect refuses them in
-// its own words, and unusual but valid conversations pass.
+// Tests mistakes that applications make in conversations, over a real socket. Each dialect refuses the
+// mistakes in its own words, and accepts unusual but valid conversations.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { createMockProviders } from '../server/create.ts'
@@ -180,7 +180,7 @@ const accepted: [title: string, provider: string, asked: Case][] = [
 ]
 
 for (const [title, provider, asked] of accepted)
-  test(`${provider} ${asked.path}: ${title} passes`, async () => {
+  test(`${provider} ${asked.path}: ${title} is accepted`, async () => {
     const { status, text } = await ask(provider, asked)
     assert.equal(status, 200, text)
     assert.deepEqual(mock.entries().at(-1)!.problems, [])

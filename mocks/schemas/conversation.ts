@@ -31,7 +31,9 @@ export const conversation =
 const list = (value: unknown): readonly Json[] => (Array.isArray(value) ? value : [])
 const text = (value: unknown): string => (typeof value === 'string' ? value : '')
 
-/** Checks chat: `tool` messages answer all of an assistant's calls before any other message. */
+/**
+ * Checks a chat conversation: `tool` messages answer all of an assistant's calls before any other message.
+ */
 export function chatConversation({ messages }: Json): Problem | null {
   let open = new Set<string>()
   let answerable = new Set<string>()
@@ -60,8 +62,8 @@ const unansweredChat = (ids: ReadonlySet<string>): string =>
   `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: ${[...ids].join(', ')}`
 
 /**
- * Checks responses: each output has a call among the items, and each call an output, in any order. If the
- * provider stores the start of the conversation, the call may be in the stored part.
+ * Checks a Responses conversation: each output has a call among the items, and each call has an output, in
+ * any order. If the provider stores the start of the conversation, the call may be in the stored part.
  */
 export function responsesConversation({ input, previous_response_id, conversation }: Json): Problem | null {
   const items = list(input)
@@ -85,7 +87,10 @@ export function responsesConversation({ input, previous_response_id, conversatio
     : { path: ['input'], message: `No tool output found for function call ${withoutOutput}.` }
 }
 
-/** Checks messages: the next turn answers the calls of a turn. Consecutive messages of one role are one turn. */
+/**
+ * Checks a Messages conversation: the next turn answers the calls of a turn. Consecutive messages of one role
+ * are one turn.
+ */
 export function messagesConversation({ messages, thread }: Json): Problem | null {
   const turns = turnsOf(list(messages))
   const continues = (thread as Json | null | undefined)?.type === 'continue'
@@ -140,8 +145,8 @@ function turnsOf(messages: readonly Json[]): Turn[] {
 }
 
 /**
- * Checks Gemini: a turn with calls is followed by a turn with equally many responses, and responses occur
- * only after calls.
+ * Checks a Gemini conversation: a turn with calls is followed by a turn with equally many responses, and
+ * responses occur only after calls.
  */
 export function geminiConversation({ contents }: Json): Problem | null {
   const turns = list(contents)

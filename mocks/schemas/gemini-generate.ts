@@ -27,7 +27,7 @@ const inBothSpellings = <Shape extends z.ZodRawShape>(shape: Shape) => ({
   ...shape,
 })
 
-/** Part with one content: text, a call, a result, or data. Other types pass. */
+/** Part with one content: text, a call, a result, or data. Other types are accepted. */
 const part = message({
   text: z.string().optional(),
   thought: z.boolean().optional(),

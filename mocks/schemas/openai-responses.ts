@@ -6,7 +6,7 @@ import { conversation, responsesConversation } from './conversation.ts'
 
 const part = z.looseObject({ type: z.string() })
 
-/** Item of the input. A message may omit its type; types that are not listed pass. */
+/** Item of the input. A message may omit its type; types that are not listed are accepted. */
 const item = byType(
   {
     message: z.looseObject({
@@ -26,7 +26,7 @@ const item = byType(
   'message',
 )
 
-/** Responses define the caller's own functions without a nested `function` object. */
+/** The Responses dialect defines the caller's own functions without a nested `function` object. */
 const tool = byType({
   function: z.looseObject({
     name: z.string().regex(/^[\w-]{1,64}$/),

@@ -15,7 +15,7 @@ export interface SignedRequest {
 export interface AwsAccount {
   readonly accessKeyId: string
   readonly secretAccessKey: string
-  /** Token that must accompany the key; undefined for a key that does not expire. */
+  /** Token that must be sent with the key; undefined for a key that does not expire. */
   readonly sessionToken?: string
   /** Time at which the token expires, ms since the epoch. */
   readonly expiresAt?: number

@@ -1,6 +1,6 @@
 // Makes certificates for a mock with TLS: an authority that lives as long as the process, and a certificate
 // for the mock's names. Node can sign but cannot write X.509, so the required structures are encoded here
-// (RFC 5280). Elliptic-curve keys are used because generating one takes a millisecond.
+// (RFC 5280). Elliptic-curve keys are used because generating a key takes a millisecond.
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
 import { isIP } from 'node:net'
 

@@ -1,4 +1,4 @@
-// Tests chaos and pace over a real socket: the configured shares, equal choices for equal seeds, and the
+// Tests chaos and pace over a real socket: the configured shares, the same choices for the same seed, and the
 // times that a client sees.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -22,7 +22,7 @@ async function outcomes(
 const shareOf = (found: readonly unknown[], kind: unknown): number =>
   found.filter((one) => one === kind).length / found.length
 
-test('errors and cuts occur at the configured rates, and equal seeds make equal choices', async (t) => {
+test('errors and cuts occur at the configured rates, and the same seed makes the same choices', async (t) => {
   const mock = await mockFor(t)
   const numbers = { errors: 0.3, status: 529, cuts: 0.2, seed: 4 }
   mock.chaos(numbers)
@@ -68,7 +68,7 @@ test('the first token and later tokens arrive at the configured pace, and jitter
   assert.ok(Math.max(...firsts) - Math.min(...firsts) > 20, firsts.join(', '))
 })
 
-test('the configured share of calls is slow, scripted calls are not affected, and each test has its own numbers', async (t) => {
+test('the configured share of calls is slow, scripted calls are not affected, and each test has its own settings', async (t) => {
   const mock = await mockFor(t, { chaos: { errors: 1, status: 500 } })
   assert.equal((await ask(mock, chatBody('gpt-5-mini'))).status, 500)
   mock.answer({ say: { text: 'Scripted.' } })
@@ -87,7 +87,7 @@ test('the configured share of calls is slow, scripted calls are not affected, an
   assert.ok(performance.now() - begin >= 149)
 })
 
-test('the control port accepts chaos numbers and returns sums, and its errors name the wrong field', async (t) => {
+test('the control port accepts chaos settings and returns sums, and its errors name the wrong field', async (t) => {
   const mock = await mockFor(t)
   const put = (body: unknown) =>
     fetch(`${mock.controlUrl}/chaos`, { method: 'PUT', body: JSON.stringify(body) })

@@ -22,7 +22,10 @@ export const chaosSchema = z
     seed: z.int().nonnegative().default(1),
     /** Wait before the first part of every answer. */
     first_token_ms: ms.optional(),
-    /** Tokens per second, with four bytes of text per token; slows down streams, and delays whole answers. */
+    /**
+     * Tokens per second, with four bytes of text for each token. Slows down streams, and delays whole
+     * answers.
+     */
     tokens_per_second: z.number().positive().max(100_000).optional(),
     /** Share by which each wait may be shorter or longer. */
     jitter: rate.default(0),

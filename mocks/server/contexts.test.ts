@@ -7,7 +7,7 @@ import { ask, chatBody, mockFor } from './test-mock.ts'
 
 type Way = 'base URL' | 'header' | 'key'
 
-/** Sends a call of a test into its context, in one of the three ways. */
+/** Sends a call of a test into the test's context, in one of three ways. */
 function send(mock: Awaited<ReturnType<typeof mockFor>>, own: MockServerContext, way: Way, body: object) {
   const base = way === 'base URL' ? own.baseUrl('openai') : mock.baseUrl('openai')
   const key = way === 'key' ? own.key('openai') : mock.key('openai')

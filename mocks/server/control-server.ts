@@ -50,7 +50,8 @@ export function createControlServer(
     ['PUT', /^\/reachable$/, ({ text }) => stage.setReachable(booleanIn(text))],
     ...routesOf(stage),
   ]
-  // Same time-out as the provider port, so that a client that polls rarely does not hit a closing connection.
+  // The provider port has the same time-out, so that a client that polls rarely does not use a connection
+  // that is being closed.
   return createServer({ keepAliveTimeout: 300_000 }, async (request, response) => {
     let status = 200
     let body: string | undefined

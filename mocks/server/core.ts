@@ -85,14 +85,14 @@ export interface WorldOptions {
 export interface MockControls {
   /** Returns requests in order of arrival; with `since`, only entries with a greater `n`. */
   entries(since?: number): LedgerEntry[]
-  /** Resolves with the first request with the nonce; rejects if none comes within `timeoutMs` (5000). */
+  /** Resolves with the first request that has the nonce; rejects if none comes within `timeoutMs` (5000). */
   seen(nonce: string, timeoutMs?: number): Promise<LedgerEntry>
-  /** Sets the answers to requests with a nonce. Throws if it is no valid script. */
+  /** Sets the answers to requests with a nonce. Throws if the script is invalid. */
   script(nonce: string, answers: readonly ScriptedAnswer[]): void
   /**
-   * Answers the next call with this answer, or the next calls with several in order. With `when`, answers
-   * only calls that meet the condition; with `times: 'every'`, all calls without another answer. Throws if an
-   * answer is invalid.
+   * Answers the next call with this answer, or the next calls with several answers in order. With `when`,
+   * answers only calls that meet the condition. With `times: 'every'`, answers all calls that have no other
+   * answer. Throws if an answer is invalid.
    */
   answer(answers: ScriptedAnswer | readonly ScriptedAnswer[]): void
   /**
@@ -106,13 +106,13 @@ export interface MockControls {
   settled(): Promise<void>
   /** Opens a gate; it stays open. */
   release(gate: string): void
-  /** Plants a secret: entries report when it arrives, and all output masks it. */
+  /** Plants a secret: an entry reports that it arrived, and all output masks it. */
   watchFor(name: string, secret: string): void
   /** Clears entries, scripts, gates and turns, and releases everything held. Planted secrets stay planted. */
   clear(): void
 }
 
-/** Request as read by its transport. */
+/** Request as the transport read it. */
 export interface Incoming {
   readonly method: string
   readonly url: URL
@@ -143,7 +143,7 @@ export interface Reception {
 /** Part of the mock that belongs to one test: requests with its name see and change only this part. */
 export interface MockContext extends MockControls {
   readonly name: string
-  /** Headers that put a request into the context, for clients that can send some. */
+  /** Headers that put a request into the context, for clients that can send additional headers. */
   readonly headers: Readonly<Record<string, string>>
   /** Returns a provider's key that puts a request into the context. */
   key(provider: string): string
@@ -357,7 +357,7 @@ const keptFor = (
 ): MockAnswer | null =>
   endpoint?.isKept ? objectStores.of(provider).answer(request, provider.credential(request), play) : null
 
-/** Answers a batch's request as if it had arrived alone. */
+/** Answers a request of a batch as if it had arrived by itself. */
 function playOne(
   [path, body]: Parameters<Play>,
   { incoming, place, rules, threads, stock, shared }: Batched,
@@ -539,7 +539,7 @@ function verdictOn(incoming: Incoming, place: ProviderMatch | null, read: Read, 
   return {
     ...verdict,
     problems: [...problems, ...[lost, unfit].flatMap((each) => each?.problem ?? [])],
-    // A folder of recordings is the better list of models.
+    // A folder of recordings shows better which models exist.
     refused: refused ?? lost?.refused ?? by.lost ?? (unfit?.isUnknown ? unfit.refused : null),
     unfit: unfit?.isUnknown ? null : (unfit?.refused ?? null),
   }
@@ -551,7 +551,7 @@ function scenarioOfModel(model: string | null, body: unknown): string | null {
   return name !== null && findScenario(name)?.scenario.callsTools && hasToolResult(body) ? 'plain' : name
 }
 
-/** Request as read by its provider. */
+/** Request as its provider read it. */
 interface Read {
   readonly provider: MockProvider
   readonly endpoint: Endpoint | null
@@ -591,7 +591,10 @@ function readRequest(
   }
 }
 
-/** Verdict for a host of no known provider, which has no rules; only interception meets such hosts. */
+/**
+ * Verdict for a host that belongs to no known provider, and so has no rules. Only interception meets such
+ * hosts.
+ */
 const UNJUDGED: Verdict = { credential: 'absent', problems: [], refused: null, unfit: null }
 
 const BROKE_OFF: Verdict = { ...UNJUDGED, problems: ['the request broke off before its end'] }
@@ -608,8 +611,8 @@ function answerTo(
     readonly hasKnownPaths: boolean
   },
 ): MockAnswer {
-  // A recorded provider may have answered a request that its mock would refuse. Only the mock knows the valid
-  // key.
+  // A recorded provider may have answered a request that its mock would refuse. A wrong key is refused
+  // nevertheless, because only the mock knows the valid key.
   const badKey = credential === 'mismatch' || problems.includes(NO_CREDENTIAL)
   if (refused && (stock.invent || asked.named || badKey)) return { ...refusalOf(refused), from: 'refusal' }
   if (unfit) return { ...refusalOf(unfit), from: 'model' }

@@ -11,7 +11,9 @@ export interface KnownModel {
   readonly reads?: (file: string) => AgentCall
 }
 
-/** Codex gives its newest models one tool that runs JavaScript; the other tools are functions there. */
+/**
+ * Codex gives its newest models one tool that runs JavaScript. The other tools are functions in its scripts.
+ */
 const byScript = (file: string): AgentCall => ({
   name: 'functions__exec',
   arguments: {

@@ -163,7 +163,7 @@ const outputs = [
 ]
 
 const key = { 'x-gateway-key': gatewayKey }
-/** Returns an answer of the gateway; a busy one may answer 503 first. */
+/** Returns an answer of the gateway; a busy gateway may answer 503 first. */
 async function get(path: string): Promise<string> {
   for (let tries = 1; ; tries++) {
     const response = await fetch(url + path, { headers: key })

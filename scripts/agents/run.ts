@@ -61,7 +61,7 @@ export interface Result extends AgentTask {
   /** Outcome of the second turn, and whether the model's thoughts were returned to it; null if not tried. */
   readonly second: string | null
   readonly reasoning: string | null
-  /** Content that the translations could not carry. */
+  /** Names of the losses in translation. */
   readonly losses: readonly string[]
   /** Sessions of the agent's main calls, which should be one, and the session's status line. */
   readonly session: string
@@ -195,7 +195,7 @@ async function resultOf(
   }
 }
 
-/** Returns whether the provider showed the model's thoughts, and whether a later call returned them. */
+/** Returns two flags: the provider showed the model's thoughts, and a later call returned them. */
 function reasoningOf(bodies: readonly string[], answers: readonly string[]): string {
   if (!answers.some((answer) => answer.includes(THOUGHT))) return 'not shown'
   return bodies.some((body) => body.includes(THOUGHT)) ? 'returned' : 'dropped'

@@ -42,7 +42,7 @@ const THINKING: typeof UPSTREAMS = {
 /** Models that agents request. OTHER always has a provider of the agent's own dialect. */
 export const MODEL = 'auto'
 export const OTHER = 'other'
-/** Alias of MODEL for an agent to which this name means something else. */
+/** Alias of MODEL, for an agent that uses the name MODEL for something else. */
 export const ALIAS = 'work'
 
 export interface StageOptions {

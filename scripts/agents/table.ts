@@ -39,7 +39,7 @@ export interface TestedAgent {
   readonly from: { readonly npm: string } | { readonly pip: string }
   readonly program: string
   readonly ways: Readonly<Record<string, Way>>
-  /** True if `auto` means something else to the agent. */
+  /** True if the agent uses the name `auto` for something else. */
   readonly ownAuto?: true
   /** Returns the call that reads a file; null for an agent without tools. */
   readonly reads: ((file: string) => AgentCall) | null
@@ -49,7 +49,7 @@ export interface TestedAgent {
 
 const json = (value: unknown): string => JSON.stringify(value, null, 2)
 
-/** Adds arguments that continue the conversation: `more`, before the same ones. */
+/** Adds arguments that continue the conversation: `more`, followed by the arguments of the first turn. */
 const goingOn = (more: readonly string[], args: Way['args']): Pick<Way, 'args' | 'again'> => ({
   args,
   again: (place) => [...more, ...args(place)],

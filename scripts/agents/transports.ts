@@ -28,7 +28,7 @@ const { values } = parseArgs({
 const CALLS = 25
 const [ONE_WAY_MS, BYTES_PER_MS] = [25, 10e6 / 8 / 1_000]
 const RUN_TIMEOUT_MS = 180_000
-/** Model that Codex knows, and to which it gives its plain tools. */
+/** Model that Codex knows and offers its plain tools. */
 const MODEL = 'gpt-5.4'
 const FOUND = 'All is read.'
 
@@ -50,7 +50,7 @@ const carried = { up: 0, down: 0 }
 /** Returns the remaining time until bytes sent at the given time arrive, ms. */
 const leftUntil = (sent: number): number => Math.max(0, sent + ONE_WAY_MS - performance.now())
 
-/** Passes on bytes after the delay of the line; each direction carries one byte after the other. */
+/** Passes on bytes after the delay of the line. Each direction carries bytes one after the other. */
 function delayed(from: Socket, to: Socket, direction: keyof typeof carried): void {
   let free = 0
   from.on('data', (piece: Buffer) => {

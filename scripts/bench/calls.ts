@@ -3,9 +3,9 @@
 // is full from the start, so each new call deletes a record. `--quick` tries the bench itself and writes
 // nothing; `--profile` shows where Waybill's time goes; `--beside DIR` adds the build of another checkout and
 // writes nothing; `--rounds N` and `--seconds N` shorten the run; `--others NAMES` limits the other gateways.
-// `--paired DIR` compares the main thread's processor time per call with that of another checkout's build, in
-// pairs of rounds (40, or `--rounds N`) at 32 connections (or `--connections N`), together with the bare
-// proxy; `--keyed` uses calls with a gateway key. It fails if a call takes over 3 % more.
+// `--paired DIR` compares the main thread's processor time for a call with that of another checkout's build,
+// in pairs of rounds (40, or `--rounds N`) at 32 connections (or `--connections N`), together with the bare
+// proxy; `--keyed` uses calls with a gateway key. The run fails if a call takes over 3 % more.
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -46,7 +46,10 @@ const {
 }).values
 const ROUNDS = Number(rounds ?? (quick ? 2 : 7))
 const SECONDS = Number(seconds ?? (quick ? 2 : 4))
-/** V8 compiles during the first seconds: this takes 87 µs of other threads' time per call, and 15 µs later. */
+/**
+ * V8 compiles during the first seconds. This costs 87 µs of other threads' time for each call, and later only
+ * 15 µs.
+ */
 const WARM_UP_SECONDS = quick ? 1 : 6
 const LOADS = [
   { kind: 'chat', connections: 1 },

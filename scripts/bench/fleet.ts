@@ -1,7 +1,7 @@
-// `npm run bench -- fleet`: measures the cost per call of a shared log. Compares a single gateway, a gateway
-// in a fleet for each durability, and three gateways together, in turns on this machine, with a PostgreSQL
-// that waits for its disk. Prints a table of medians with their range. On a busy machine, processor time is
-// the most reliable figure.
+// `npm run bench -- fleet`: measures the cost of a shared log for each call. Compares a single gateway, a
+// gateway in a fleet for each durability, and three gateways together, in turns on this machine. PostgreSQL
+// waits for its disk. Prints a table of medians with their range. On a busy machine, processor time is the
+// most reliable figure.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 // Compares two builds by a call's processor time on the main thread, in pairs of neighbouring rounds. On a
-// busy machine, processor time varies less than throughput, and a pair cancels most of the remaining
-// variation.
+// busy machine, processor time varies less than throughput, and comparing the rounds of a pair cancels most
+// of the remaining variation.
 
 export interface Paired {
   /** Median of the differences between the two rounds of a pair, as a share of the base: 0.03 is 3 % more. */

@@ -1,5 +1,5 @@
-// Shows where Waybill's time goes under load: one CPU profile per thread, reduced to self times by function
-// and by origin. Reads profiles that V8 wrote; starts nothing.
+// Shows where Waybill's time goes under load: one CPU profile for each thread, reduced to self times by
+// function and by origin. Reads profiles that V8 wrote; starts nothing.
 import { globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 

@@ -16,7 +16,7 @@ export interface StreamRound {
 }
 
 export interface StreamSizes {
-  /** Number of short streams per round, for the time to the first event. */
+  /** Number of short streams in a round, for the time to the first event. */
   readonly short: number
   readonly events: number
   /** Pause between two events, ms. */

@@ -11,12 +11,12 @@ export interface Round {
   readonly requests: number
   readonly p50: number
   readonly p99: number
-  /** Answers with an error status, and failed connections; the round is valid only with 0. */
+  /** Number of answers with an error status and of failed connections. The round is valid only if it is 0. */
   readonly badStatus: number
   readonly socketErrors: number
   /**
-   * Processor time per call, µs, of the main thread and of the process; and the process's memory after the
-   * round, MiB.
+   * Processor time of the main thread and of the process for each call, µs, and the process's memory after
+   * the round, MiB.
    */
   readonly main: number | null
   readonly all: number | null

@@ -1,5 +1,5 @@
 // Compares every import with the table "What is where" in CONTRIBUTING.md, which lists the imports allowed
-// per folder. Reports exports that nothing imports. The linter finds import cycles.
+// for each folder. Reports exports that nothing imports. The linter finds import cycles.
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
@@ -12,7 +12,7 @@ export type ImportRules = ReadonlyMap<string, readonly string[]>
 const names = (cell: string): string[] => [...cell.matchAll(/`([\w/-]+)`/g)].map(([, name]) => name!)
 
 /**
- * Reads the rules from the table whose last column is "may import". Several folders in a first cell may
+ * Reads the rules from the table with the last column "may import". Several folders in a first cell may
  * import each other.
  */
 export function readRules(markdown: string): ImportRules {
@@ -33,8 +33,8 @@ export const folderOf = (rules: ImportRules, file: string): string | null =>
     .toSorted((a, b) => b.length - a.length)[0] ?? null
 
 /**
- * Returns the reason why `file` may not import `target` (paths from the root), or null if it may. Tests may
- * import anything.
+ * Returns the reason why `file` may not import `target` (paths from the root), or null if the import is
+ * allowed. Tests may import anything.
  */
 export function offence(rules: ImportRules, file: string, target: string): string | null {
   if (TESTS.test(file) || !file.includes('/') || !/^(src|mocks|conformance|scripts)\//.test(target))

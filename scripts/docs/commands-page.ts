@@ -9,14 +9,14 @@ export const commandsPage = (): string =>
     .commands.flatMap((command) => sectionsOf(command, 'waybill'))
     .join('\n\n')
 
-/** Returns a command's sections; a command that only groups others has none. */
+/** Returns a command's sections; a command that only groups other commands has none. */
 function sectionsOf(command: Command, above: string): string[] {
   const name = `${above} ${command.name()}`
   const below = command.commands.flatMap((each) => sectionsOf(each, name))
   return isGroup(command) ? below : [sectionOf(command, name), ...below]
 }
 
-/** Returns true if the command only groups others. */
+/** Returns true if the command only groups other commands. */
 const isGroup = (command: Command): boolean =>
   command.commands.length > 0 && command.registeredArguments.length === 0
 

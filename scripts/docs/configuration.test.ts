@@ -53,7 +53,7 @@ test('the page names every environment variable that the configuration reads', (
 
 test('the example has every setting, and the gateway accepts the example', (t) => {
   const env = Object.fromEntries(example.match(/(?<=\$)[A-Z_\d]+/g)!.map((name) => [name, 'any']))
-  // The certificates named in the example do not exist.
+  // The example names certificates, but there are no such files.
   const ca = join(temporaryDirectory(t), 'company.pem')
   writeFileSync(ca, rootCertificates[0]!)
   const copy = join(dirname(ca), 'waybill.yaml')

@@ -61,7 +61,7 @@ function rowsBelow(path: string, schema: JsonSchema): string[] {
     const below = `${path}.${name}`
     return [row(below, part, schema), ...rowsBelow(below, part)]
   })
-  // A setting with several forms has the rows of each.
+  // A setting with several forms has the rows of each form.
   return [...rows, ...(schema.anyOf ?? []).flatMap((form) => rowsBelow(path, form))]
 }
 

@@ -1,5 +1,5 @@
 // Writes the table of objects that providers store and requests refer to, from the dialects. A name with two
-// spellings is shown in one.
+// spellings is shown in one of them.
 import { DIALECTS, type Dialects } from '../../src/dialects/registry.ts'
 
 export function keptTable(): string {

@@ -2,12 +2,14 @@
 import { PROFILES, type Profile, profileRows, readProfile } from '../../conformance/requirements/profiles.ts'
 import type { Requirement, Requirements } from '../../conformance/requirements/requirements.ts'
 
-/** Profiles that are not specific to one gateway. */
+/** Profiles that apply to any gateway. */
 export const PUBLIC_PROFILES = PROFILES.filter((name) => name !== 'waybill')
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ')
 
-/** Removes a sentence's addition in brackets for one gateway, as in `gets a 4xx (Waybill: 404)`. */
+/**
+ * Removes the part of a sentence in brackets that applies to one gateway, as in `gets a 4xx (Waybill: 404)`.
+ */
 export const forEveryone = (text: string): string =>
   text.replaceAll(/ ?\([^()]*\bWaybill\b[^()]*(?:\([^()]*\)[^()]*)*\)/g, '')
 

@@ -17,7 +17,7 @@ test('a table of the contract contains the rows of its family in order', () => {
   assert.throws(() => withRows(before, [row('C-01')]), /no table for C/)
 })
 
-test('a check begins with its requirement’s sentence, and a comment with other line breaks is not changed', () => {
+test('a check begins with its requirement’s sentence, and a comment that only has different line breaks stays unchanged', () => {
   const same = '// A-01: A-01\n// holds.\nimport x\n'
   assert.equal(withSentence(same, row('A-01'), '//'), same)
   assert.equal(withSentence('// A-01: Old.\ncode\n', row('A-01'), '//'), '// A-01: A-01 holds.\ncode\n')

@@ -70,8 +70,8 @@ export const readPeer = async (name: string): Promise<OtherGateway> =>
 export function installGateway(name: string, { install: lines }: OtherGateway, directory: string): boolean {
   const mark = join(directory, '.installed')
   const own = { NODE: process.execPath, PROJECT: fileURLToPath(new URL('../..', import.meta.url)) }
-  // Install lines write both paths into programs, so a program installed by another checkout would look for
-  // files there.
+  // Install lines write both paths into programs, so a program that another checkout installed would look for
+  // files in that checkout.
   const installed = JSON.stringify({ ...own, lines })
   if (existsSync(mark) && readFileSync(mark, 'utf8') === installed) return true
   rmSync(directory, { recursive: true, force: true })

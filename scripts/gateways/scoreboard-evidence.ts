@@ -33,7 +33,7 @@ export interface Proof {
   readonly seen: Readonly<Record<string, SeenExchange | SeenEntry>>
 }
 
-/** Maximum number of findings per verdict, and of references per finding. */
+/** Maximum number of findings in a verdict, and of references in a finding. */
 const MAX_FINDINGS = 4
 const MAX_POINTERS = 12
 /** Maximum characters of a text; evidence of a failure may be longer. */

@@ -39,7 +39,7 @@ test('the scoreboard page is small, loads no resources, and contains no path of 
   assert.doesNotMatch(html, /\/(tmp|home|root|work)\/\w/)
 })
 
-test('text from a gateway is escaped, and more gateways lead to shorter excerpts instead of a longer page', () => {
+test('text from a gateway is escaped, and with more gateways the excerpts become shorter instead of the page longer', () => {
   const hostile = '</script><img src=x onerror=alert(1)>'
   const [one] = readOutcomes().filter(({ results }) => results !== null)
   const verdicts = one!.verdicts.map((each) => ({ ...each, outcome: 'fail' as const, reason: hostile }))

@@ -1,5 +1,5 @@
 // Builds the scoreboard from docs/scoreboard: one small file for each gateway, its evidence
-// (scoreboard-evidence.ts), and notes.yaml (one sentence per failure). Runs nothing.
+// (scoreboard-evidence.ts), and notes.yaml (one sentence for each failure). Runs nothing.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -41,7 +41,7 @@ function run(t: TestContext, target: string) {
         PROFILE: 'core',
         BASELINE: '',
         REPORT: 'report',
-        npm_config_offline: 'true', // it does not fetch packages by a name that another project may own
+        npm_config_offline: 'true', // the step does not fetch packages by a name that another project may own
       },
     },
   )

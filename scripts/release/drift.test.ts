@@ -26,7 +26,7 @@ test('no recording has drifted from real answers, and a changed recording would 
       drift?.unknown.some((fact) => fact.includes('tokenz')),
       name,
     )
-  // The old name is reported missing where all captures have it; some captures have no usage at all.
+  // The old name is reported as missing if all captures have it. Some captures have no usage at all.
   assert.ok(found.filter(({ drift }) => drift!.missing.length > 0).length >= 10)
 })
 

@@ -12,7 +12,7 @@ import { providers } from '../../mocks/providers/registry.ts'
 import { isKeptHeader, type Recording, readRecordings } from '../../mocks/recording/format.ts'
 import { compareShapes, type Drift, kindOf, shapeOf } from '../../mocks/recording/structure.ts'
 
-/** Default directory of the optional captures, which need not exist. */
+/** Default directory of the optional captures. It may be missing. */
 export const capturesDir =
   process.env.WAYBILL_CASSETTES ?? fileURLToPath(new URL('../../../shared/cassettes', import.meta.url))
 
@@ -63,7 +63,7 @@ export function compareAll(recordings: readonly Recording[], captures: Captures)
   })
 }
 
-/** Returns true if a recording has a fact that no capture has, or lacks one that all of them have. */
+/** Returns true if a recording has a fact that no capture has, or lacks a fact that all captures have. */
 export const hasDrifted = ({ drift }: DriftRow): boolean =>
   drift !== null && (drift.unknown.length > 0 || drift.missing.length > 0)
 

@@ -1,5 +1,5 @@
-// Makes all files of a release, checks that they agree, and prints them. It never publishes:
-// .github/workflows/release.yml publishes these files. docs/releasing.md explains each file.
+// Makes all files of a release, checks that they agree, and prints their names. Publishes nothing;
+// .github/workflows/release.yml does that. docs/releasing.md explains each file.
 //   npm run release -- --dry-run [--out DIR]         reports what is still missing for a release
 //   npm run release -- --tag vVERSION [--out DIR]    fails if anything is missing
 import { spawnSync } from 'node:child_process'
@@ -128,7 +128,7 @@ function make(version: string, repository: string | undefined, out: string): voi
   writeFileSync(join(out, 'SHA256SUMS'), sums.join(''))
 }
 
-/** Options that leave out commands that an installed package lacks. */
+/** Options that leave out dependencies that an installed package lacks. */
 const omitted = ['--omit', 'dev', '--omit', 'optional', '--omit', 'peer']
 
 function report(version: string, out: string): string {

@@ -143,7 +143,7 @@ try {
   const starts: number[] = []
   const empty: number[] = []
   for (let n = 0; n < 15; n++) {
-    starts.push(await smoke(here)) // in turns, because a busy machine slows down both
+    starts.push(await smoke(here)) // in turns, so that a busy machine slows down both
     const start = performance.now()
     run(here, 'node', '--eval', '0')
     empty.push(performance.now() - start)

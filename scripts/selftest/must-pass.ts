@@ -1,8 +1,9 @@
-// `npm run selftest -- must-pass`: checks that the conformance suite fails no gateway that is unusual but
-// correct. Runs all gateways, several at a time, and writes docs/selftest/must-pass.json. NAME… runs only
+// `npm run selftest -- must-pass`: checks that the conformance suite does not fail gateways that are unusual
+// but correct. Runs all gateways, several at a time, and writes docs/selftest/must-pass.json. NAME… runs only
 // these gateways and writes nothing (with --update, their rows); --check runs all and writes nothing;
-// --sample N runs N of them (see sample.ts) and writes nothing. Exit code 1 if a gateway was wrongly failed,
-// even if it passes in a second run alone; only a check that was inconclusive, and so accused nobody, may pass then.
+// --sample N runs N of them (see sample.ts) and writes nothing. Exit code 1 if the suite wrongly fails a
+// gateway, even if the gateway passes in a second run alone. Only a check that was inconclusive may pass in
+// the second run.
 import { fork } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'

@@ -5,7 +5,7 @@ import { fileOf, mustFail } from '../../conformance/selftest/must-fail/registry.
 import { mustPass } from '../../conformance/selftest/must-pass/registry.ts'
 import type { MustFailResults, MustPassResults } from './results.ts'
 
-/** Findings that no gateway can fail, each with the reason for its existence. */
+/** Findings that no gateway can fail, each with the reason why the check has it. */
 export const GUARDS: Readonly<Record<string, string>> = {
   'FAIL-06/hostile-requests-were-made': 'counts what the suite itself did',
   'PURE-08/calls-reach-the-mock': 'a run whose calls do not arrive ends earlier (SUITE-01)',

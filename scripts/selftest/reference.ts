@@ -52,7 +52,7 @@ if (!profile || !(times > 0) || !ways.every((way) => Object.hasOwn(WAYS, way))) 
   process.exit(2)
 }
 
-// Endless loops, one per processor, which make the machine busy.
+// Endless loops, one for each processor, which keep the machine busy.
 const turns = Array.from({ length: values.busy ? availableParallelism() : 0 }, () => {
   const worker = new Worker('for (;;) Math.random()', { eval: true })
   worker.unref()

@@ -1,4 +1,4 @@
-// Reads and writes docs/selftest/*.json: the latest result of every gateway that tests the suite, one per
+// Reads and writes docs/selftest/*.json: the latest result of every gateway that tests the suite, one on each
 // line. The pages of the site about these gateways are built from these files.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { z } from 'zod'
@@ -43,7 +43,7 @@ const read = (name: string): unknown => JSON.parse(readFileSync(file(name), 'utf
 export const readMustFail = (): MustFailResults => mustFailSchema.parse(read('must-fail'))
 export const readMustPass = (): MustPassResults => mustPassSchema.parse(read('must-pass'))
 
-/** Writes one gateway per line, so that a diff shows what changed. */
+/** Writes each gateway on its own line, so that a diff shows the changes. */
 function write(name: string, { whole_run, gateways }: MustFailResults | MustPassResults): void {
   const lines = Object.entries(gateways)
     .toSorted(([a], [b]) => (a < b ? -1 : 1))

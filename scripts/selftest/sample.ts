@@ -1,6 +1,6 @@
-// Chooses the cases of a run that has no time for all: those that the last day's commits affect, and others
-// selected by the commit's hash. The same commit always selects the same cases. Knows git; independent of
-// single cases.
+// Chooses the cases of a run that has no time for all of them: first the cases that the last day's commits
+// affect, then cases selected by the commit's hash. The same commit always selects the same cases. Uses git;
+// independent of single cases.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 

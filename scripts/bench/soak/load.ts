@@ -73,7 +73,10 @@ const READS = [
 export interface Clients {
   /** Calls begun, calls abandoned, and reads. */
   readonly counts: { calls: number; reads: number; left: number }
-  /** Status or error instead of an answer -> count. One provider always worked, so every answer was possible. */
+  /**
+   * Status or error instead of an answer -> count. One provider always works, so every call could be
+   * answered.
+   */
   readonly bad: ReadonlyMap<string, number>
   /** Makes one step of a client: usually a call, sometimes an abandoned call or a read. Never rejects. */
   step(): Promise<void>

@@ -141,7 +141,8 @@ function judge(points: readonly Point[]): void {
     return
   }
   for (const name of ['rss', 'heap', 'threads'] as const) {
-    // Memory after garbage collection: the minimum in each ten seconds. Memory above it is not a leak.
+    // Memory after garbage collection: the minimum in each ten seconds. Memory above this minimum is not a
+    // leak.
     const valleys = points.flatMap((_, index) =>
       index % 10 === 9 ? [Math.min(...points.slice(index - 9, index + 1).map((point) => point[name]))] : [],
     )
@@ -203,7 +204,7 @@ function compare(ledger: ReadonlyMap<string, readonly string[]>): void {
     }
     if (missing > 0 || received.length > 0 || completed_at === null) wrong++
   }
-  // Retention may have dropped calls before the oldest on record; later ones must be there.
+  // Retention may have dropped calls before the oldest on record; later calls must be on record.
   const number = (nonce: string) => Number(nonce.slice('soak-'.length))
   const oldest = Math.min(...calls.slice(0, CALLERS * 40).map(({ session_id }) => number(session_id)))
   const lost = [...ledger.keys()].filter(

@@ -22,7 +22,7 @@ interface Setup {
   readonly home: string
   readonly path: readonly string[]
   readonly env?: Readonly<Record<string, string | undefined>>
-  /** Called with the commands' output. */
+  /** Called with the output of the commands. */
   readonly onOutput?: (text: string) => void
 }
 
