@@ -18,7 +18,7 @@ const refusal = (message: string, param: string | null = null, code: string | nu
 })
 
 type Refuses = (body: any) => object | null
-/** Refuses every request for which `why` returns a reason, and answers all others. */
+/** Refuses every request for which `why` returns a reason, and answers all other requests. */
 const refusing =
   (why: Refuses): Script =>
   (response, received) => {
@@ -47,7 +47,7 @@ async function start(t: TestContext, script: Script, { route = '', data = undefi
     })
   return {
     ...gateway,
-    /** Sends a messages request, which is translated. */
+    /** Sends a Messages request, which is translated. */
     translated: (more: object = {}) => post('/v1/messages', { ...asked, ...more }),
     relayed: (more: object = {}) => post('/v1/chat/completions', { ...asked, ...more }),
     sent: () => gateway.upstream.alpha!.ledger.map(({ json: body }) => body as any),

@@ -433,7 +433,7 @@ class ClientCall implements BodyTaker, Answering, SendListener {
       this.#earlier = this.#earlier ? addCosts(this.#earlier, spent) : spent
       return true
     } catch {
-      return false // The attempt could not be recorded and is therefore not made. The client gets the earlier result.
+      return false // The attempt could not be recorded and is therefore not made. The client receives the earlier result.
     }
   }
 

@@ -20,8 +20,8 @@ type Askable = Recording & {
 }
 
 /**
- * Recordings whose requests can be repeated, with the cost of their recorded tokens, and the other recordings with
- * the reason why theirs cannot.
+ * Recordings that can be repeated, with the cost of their recorded tokens, and the other recordings, each
+ * with a reason.
  */
 export interface Plan {
   readonly asked: readonly { readonly recording: Askable; readonly usd: number | null }[]

@@ -67,7 +67,7 @@ async function directoryOf(t: TestContext) {
   return { directory, data, file, text, start, provider }
 }
 
-test('doctor finds no problem before the first start, beside a running gateway and after its end, and changes nothing', async (t) => {
+test('doctor finds no problem before the first start, while a gateway runs and after its end, and changes nothing', async (t) => {
   const { data, file, start, provider } = await directoryOf(t)
   writeFileSync(file, 'server: { port: 9 }\nproviders: {}\n')
   const before = await doctor(file)
@@ -201,7 +201,7 @@ test('the sizes of stored data are compared with their limits, with advice near 
 test('a gateway that cannot read its record is BAD, although it accepts calls', async (t) => {
   const { file, start } = await directoryOf(t)
   const end = (worker: Worker) => void (worker.threadName === 'reader' && worker.terminate())
-  process.on('worker', end) // true however often it is restarted
+  process.on('worker', end) // true after any number of restarts
   t.after(() => process.off('worker', end))
   const { url } = await start(0)
   assert.equal((await fetch(`${url}/api/sessions`)).status, 503)
@@ -236,7 +236,7 @@ test('a replaying gateway is distinguished from a live one', async (t) => {
   )
 })
 
-test('each key’s spending is shown beside its budget, with a warning from 80 % of it', async (t) => {
+test('each key’s spending is shown next to its budget, with a warning from 80 % on', async (t) => {
   const data = temporaryDirectory(t)
   const file = join(data, 'waybill.yaml')
   const key = (name: string, digit: string) =>

@@ -1,5 +1,5 @@
 // Chooses the configuration for `serve`. With --replay and no other file, uses the package's example, so that
-// a first try needs no file. Knows where the example is, but does not read it.
+// a first try needs no file. Locates the example, but does not read it.
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { packageFile } from '../shared/package-root.ts'

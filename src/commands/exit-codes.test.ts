@@ -1,4 +1,4 @@
-// The definition of exit codes lists every command with an action, and no others.
+// The definition of exit codes lists every command with an action, and no other commands.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Command } from 'commander'

@@ -16,7 +16,7 @@ test('no explanation has the same text as another', () => {
   }
 })
 
-test('--list prints one line per requirement: id, level, scope, sentence', async () => {
+test('--list prints one line for each requirement: id, level, scope, sentence', async () => {
   const { code, stdout: out, stderr: err } = await conform('--list')
   assert.equal(err, '')
   assert.equal(code, 0)

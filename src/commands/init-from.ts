@@ -65,7 +65,7 @@ ${body}${notes.length > 0 ? `\n# Not carried over, or not as it was:\n${notes.ma
   }
 }
 
-/** Returns a note as one line, whatever characters its names contain. */
+/** Returns a note as one line, for any characters in its names. */
 export const lineOf = ({ where, advice }: Note): string =>
   clean(`${where}: ${advice}`).replaceAll(/\s+/g, ' ')
 

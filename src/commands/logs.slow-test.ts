@@ -1,4 +1,4 @@
-// `waybill logs` as a user runs it: a child process beside a gateway that serves calls.
+// `waybill logs` as a user runs it: a child process with a gateway that serves calls.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -205,7 +205,7 @@ test('no row is wider than the terminal, and the target is the last column to be
   assert.match(createCallTable(120, (_, text) => text).row(partial), / ≥ \$0\.000365 +claude-cli$/)
 })
 
-test('refused calls are listed with their error among the others, and failed calls with their code', async (t) => {
+test('refused calls are listed among the other calls with their error, and failed calls with their code', async (t) => {
   const gateway = await testGateway(t, { providers: { alpha: fail(500), beta: answer() } })
   await gateway.chat(ask('nowhere'))
   await gateway.record((await gateway.chat(ask('auto'))).headers.get('x-gateway-request-id'))

@@ -1,4 +1,4 @@
-// `waybill mcp` as an agent uses it: the protocol's own client, a child process, and a gateway beside it.
+// `waybill mcp` as an agent uses it: the protocol's own client, a child process, and a running gateway.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -118,7 +118,7 @@ test('waybill models forget removes learned facts of one model or of all', async
   assert.match((await waybill('models', 'forget', '--config', file)).error, /nothing of it was learned/)
 })
 
-test('waybill models sync says why it skips clouds, logins and external keys, and queries the others', async (t) => {
+test('waybill models sync says why it skips clouds, logins and external keys, and queries the other providers', async (t) => {
   const { url, asked } = await listing(t, JSON.stringify(LIST))
   const file = join(temporaryDirectory(t), 'waybill.yaml')
   writeFileSync(

@@ -97,7 +97,7 @@ export interface SyncOptions extends Omit<ModelsOptions, 'model' | 'json'> {
   readonly providers: readonly string[]
 }
 
-/** Writes the facts of the providers' lists beside the configuration. Throws if no list could be read. */
+/** Writes the facts of the providers' lists next to the configuration. Throws if no list could be read. */
 export async function syncModels({ providers, config: file, env }: SyncOptions): Promise<void> {
   const { config } = loadConfig(file, { env, replay: true, ignoreSynced: true })
   const names = providers.length > 0 ? providers : Object.keys(config.providers)

@@ -1,4 +1,5 @@
-// The process log on stdout: lines for a person in a terminal, JSON lines everywhere else. Knows pino.
+// The process log on stdout: lines for a person in a terminal, JSON lines everywhere else. Only this file
+// uses pino.
 
 import { writeSync } from 'node:fs'
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino'

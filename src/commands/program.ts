@@ -95,7 +95,10 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
 const commandOf = (program: Command, name: string): Command =>
   name.split(' ').reduce((above, word) => above.commands.find((each) => each.name() === word)!, program)
 
-/** Runs a command line and returns its exit code. A usage error is one line on stderr per problem. */
+/**
+ * Runs a command line and returns its exit code. For a usage error, prints one line on stderr for each
+ * problem.
+ */
 export async function run(args: readonly string[], env: Env): Promise<number> {
   forgiveLeavingReaders()
   try {

@@ -141,8 +141,8 @@ test('verify prints nothing about valid recordings, names each problem, and warn
 })
 
 /**
- * Creates a folder with a HAR file of three exchanges, one of which is usable, and a file that is not a
- * recording.
+ * Creates a folder with a file that is not a recording, and a HAR file with one usable exchange and two
+ * others.
  */
 function foreign(t: TestContext) {
   const dir = temporaryDirectory(t)

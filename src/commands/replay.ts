@@ -1,5 +1,5 @@
 // Replay for `serve`: the configured providers answer from recordings, and nothing leaves this machine.
-// Describes the recordings, and names missing ones. Knows the interception, but not the gateway.
+// Describes the recordings, and names missing ones. Depends on the interception, but not on the gateway.
 
 import type { LedgerEntry } from '../../mocks/ledger.ts'
 import { isKept } from '../../mocks/providers/find.ts'

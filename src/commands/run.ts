@@ -171,7 +171,7 @@ const SESSIONS: Readonly<Record<Agent['session'], string>> = {
   none: 'it cannot send a session id to the gateway',
 }
 
-/** Describes the settings, one per line; `launch` contains no key. */
+/** Describes the settings, one on each line; `launch` contains no key. */
 function told(agent: Agent, { set, unset, args }: Launch): string {
   const lines = [
     `waybill: ${agent.title}; ${SESSIONS[agent.session]}`,

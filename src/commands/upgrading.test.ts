@@ -24,7 +24,7 @@ const rows = [...page.matchAll(/^\| ([a-z ]+) \| `([^`]+)` \| `([^`]+)` \|$/gm)]
 const named = (...kinds: string[]) =>
   Object.fromEntries(rows.filter(({ what }) => kinds.includes(what)).map(({ from, to }) => [from, to]))
 
-test('the page lists every renamed command, option, setting and field with its new name, and no others', () => {
+test('the page lists every renamed command, option, setting and field with its new name, and no other names', () => {
   assert.deepEqual(named('command', 'option'), RENAMED_WORDS)
   const settings = Object.entries(RENAMED_SETTINGS).map(([place, to]) => [place.split('.').at(-1), to])
   assert.deepEqual(named('setting of a provider'), Object.fromEntries(settings))
@@ -82,7 +82,7 @@ has: { fallback: true }
 surfaces: { messages: {} }
 `
 
-test('every renamed field of an old target file gets its new name, and all other text stays the same', () => {
+test('every renamed field of an old target file receives its new name, and all other text stays the same', () => {
   const { text, count } = withCurrentNames(OLD_TARGET)
   assert.equal(count, 7)
   let expected = OLD_TARGET.replace('{{witness.', '{{mock.')

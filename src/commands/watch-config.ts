@@ -3,7 +3,7 @@
 import { type Stats, statSync, unwatchFile, watchFile } from 'node:fs'
 
 /**
- * Interval of checks, ms. File system notifications are not used: in a container the file is beside the
+ * Interval of checks, ms. File system notifications are not used: in a container the file is next to the
  * database, whose writes would all cause notifications.
  */
 const LOOK_MS = 1_000

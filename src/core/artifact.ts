@@ -216,7 +216,7 @@ const credentials = (headers: Headers): string[] =>
 
 const since = (start: number): number => Math.round((performance.now() - start) * 100) / 100
 
-/** Returns all header names, with values for harmless headers and null for all others. */
+/** Returns all header names, with values for harmless headers and null for all other headers. */
 const shown = (headers: Headers, mask: Mask): Record<string, string | null> =>
   Object.fromEntries(
     pairsOf(headers).map(([name, value]) => [mask(name), SHOWN.test(name) ? mask(String(value)) : null]),

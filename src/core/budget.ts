@@ -108,7 +108,7 @@ const ANSWERS = /^(n|bestof|candidatecount|numgenerations)$/
 /** Members that may contain these settings, in lower case and without "_". */
 const SETTINGS = /^(generationconfig|inferenceconfig|options|parameters|extrabody)$/
 
-/** Returns the largest output limit. A call may set several, and providers honour different ones. */
+/** Returns the largest output limit. A call may set several limits, and providers honour different ones. */
 export function mostOutput(body: ClaimOptions['body'], byDefault = DEFAULT_OUTPUT_TOKENS): number {
   const named = (wanted: RegExp, members: object) =>
     Object.entries(members).flatMap(([name, value]) =>

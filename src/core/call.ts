@@ -271,7 +271,7 @@ export interface ProviderError {
 /** Ways in which a started stream can end. */
 export type StreamEnd = 'ended' | 'cut' | 'timed_out' | 'aborted'
 
-/** A part of a stream: an event with the comments before it, or comments alone, which contain no data. */
+/** A part of a stream: an event with the comments before it, or only comments, which contain no data. */
 export interface StreamPart {
   readonly bytes: Buffer
   readonly parsed: ParsedEvent | null

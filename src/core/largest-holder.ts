@@ -1,5 +1,5 @@
 // Chooses the work to drop when memory is short: the work of the key that holds the most bytes. This prevents
-// one key from displacing all others.
+// one key from displacing all other keys.
 
 export interface HolderShare {
   readonly keyName: string | null

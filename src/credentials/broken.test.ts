@@ -1,5 +1,5 @@
-// Promises of credentials. Each is tested with the real credentials, and with broken ones that violate the promise in
-// one way. A test that passes for every broken version would prove nothing.
+// Promises of credentials. Each is tested with the real credentials, and with broken credentials that violate the
+// promise in one way. A test that passes for every broken version would prove nothing.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { callersOwn } from './caller.ts'

@@ -1,5 +1,5 @@
 // A credential that expires, such as a token. It is fetched when first needed, and renewed in time. One fetch
-// serves all waiting calls. Knows no cloud.
+// serves all waiting calls. Independent of clouds.
 import { CredentialError } from './credentials.ts'
 
 export interface Expiring<Value> {

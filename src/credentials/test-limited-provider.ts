@@ -5,7 +5,7 @@ import { answer, fail } from '../../mocks/test-upstream.ts'
 
 export interface Limited {
   readonly script: Script
-  /** Number of requests by key, including refused ones. */
+  /** Number of requests by key, including refused requests. */
   readonly requests: ReadonlyMap<string, number>
   readonly refused: () => number
   /** Keys of each session, in order and without repetition. */

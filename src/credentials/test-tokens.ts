@@ -8,7 +8,7 @@ export interface TokenEndpoint {
   readonly origin: string
   /** Issued tokens, oldest first. */
   readonly issued: string[]
-  /** Number of requests, including refused ones. */
+  /** Number of requests, including refused requests. */
   readonly requests: () => number
   /** Answer that is sent instead of a token; null to send tokens again. */
   fails: { readonly status: number; readonly body: object } | null

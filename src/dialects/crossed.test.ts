@@ -1,5 +1,5 @@
 // Official clients with providers of another dialect, over real sockets: Anthropic's client with a chat
-// provider, OpenAI's client with a messages provider. Each client must read what the provider sent. Losses
+// provider, OpenAI's client with a Messages provider. Each client must read what the provider sent. Losses
 // are named in the response header, on the attempt and in the metrics. Over 250 lines, because it spells out
 // the bytes that are sent and received.
 import assert from 'node:assert/strict'
@@ -21,7 +21,7 @@ const USAGE = {
   completion_tokens_details: { reasoning_tokens: 5 },
 }
 
-test('messages at chat, streamed: the client reads thoughts, text, interleaved calls with odd ids, and usage (MSG-02, MSG-03, MSG-04, MSG-06, MSG-07, MSG-08, DIAL-06)', async (t) => {
+test('a Messages client reads the thoughts, text, interleaved calls with odd ids, and usage in a chat provider’s stream (MSG-02, MSG-03, MSG-04, MSG-06, MSG-07, MSG-08, DIAL-06)', async (t) => {
   const gateway = await crossedGateway(
     t,
     'chat',
@@ -109,7 +109,7 @@ test('messages at chat, streamed: the client reads thoughts, text, interleaved c
   assert.deepEqual([record.attempt_log[0].losses, record.state], [[], 'completed'])
 })
 
-test('messages at chat, whole: an image in a tool result arrives as an image, and all losses are named (DIAL-04, MSG-15, MSG-17, MSG-18, MSG-19)', async (t) => {
+test('a chat provider receives the image in a Messages client’s tool result as an image, and all losses are named (DIAL-04, MSG-15, MSG-17, MSG-18, MSG-19)', async (t) => {
   const gateway = await crossedGateway(
     t,
     'chat',
@@ -208,7 +208,7 @@ const STREAM = [
   named({ type: 'message_stop' }),
 ]
 
-test('chat at messages, streamed: calls and usage arrive, and Anthropic receives its thinking back byte for byte (DIAL-08)', async (t) => {
+test('a chat client receives calls and usage in a Messages provider’s stream, and Anthropic receives its thinking back byte for byte (DIAL-08)', async (t) => {
   const gateway = await crossedGateway(t, 'messages', sse(...STREAM))
   const tools = [{ type: 'function' as const, function: { name: 'Bash', parameters: { type: 'object' } } }]
   const stream = gateway.openai.chat.completions.stream({

@@ -50,8 +50,8 @@ export interface KeptReference {
 }
 
 /**
- * Maximum look-ups per request in the record, since a request may name a million ids. The provider checks the
- * rest.
+ * Maximum look-ups in the record for one request, since a request may name a million ids. The provider checks
+ * the rest.
  */
 const MAX_LOOKED_UP = 100
 

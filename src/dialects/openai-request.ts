@@ -24,7 +24,7 @@ export const modelList: Dialect['modelList'] = (key) => ({
   headers: { authorization: `Bearer ${key}` },
 })
 
-/** Members of chat and responses requests that may be omitted. */
+/** Members of chat and Responses requests that may be omitted. */
 export const openAiOptional: readonly OptionalMember[] = [
   { path: ['temperature'], loss: 'sampling.temperature' },
   { path: ['top_p'], loss: 'sampling.temperature' },

@@ -78,7 +78,7 @@ test('moving the cache hint, or converting a text to a block with the hint, does
   assert.equal(opening('hello'), first)
 })
 
-test('a responses request with text input and a request without messages both have an opening', () => {
+test('a Responses request with text input and a request without messages both have an opening', () => {
   const { opening } = new ResponsesTraits({ input: 'hello' })
   assert.equal(opening, new ResponsesTraits({ input: [{ role: 'user', content: 'hello' }] }).opening)
   for (const { traits: Traits } of Object.values(DIALECTS)) {

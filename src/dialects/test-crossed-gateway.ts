@@ -1,5 +1,5 @@
 // A gateway with the official clients of every dialect and one provider of a given dialect. Also has helpers
-// for the wire formats of chat and messages providers. For tests of calls across dialects.
+// for the wire formats of chat and Messages providers. For tests of calls across dialects.
 import type { TestContext } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
@@ -58,7 +58,7 @@ export const chunk = (delta: object, finish_reason: string | null = null) => ({
   choices: [{ index: 0, delta, finish_reason }],
 })
 
-/** Returns an event of a messages stream. */
+/** Returns an event of a Messages stream. */
 export const named = (event: { type: string } & Record<string, unknown>) =>
   `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
 

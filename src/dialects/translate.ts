@@ -62,9 +62,9 @@ interface SpeakingProvider {
 }
 
 /**
- * Returns the provider side for each client dialect. Dialects that the provider speaks are direct. Other dialects are
- * translated to its first translatable dialect. Requests with tools use a dialect in which the model accepts tools,
- * as far as known.
+ * Returns the provider side for each client dialect. Dialects that the provider speaks are direct. Other
+ * dialects are translated to its first translatable dialect. Requests with tools use a dialect in which the
+ * model accepts tools, if this is known.
  */
 export function upstreamsOf(
   dialects: Readonly<Record<string, Dialect>>,

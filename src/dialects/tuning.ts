@@ -18,7 +18,7 @@ export interface Tuning {
  */
 export type Tune = (body: string, tuning: Tuning, factsOf: (dialect: string) => Facts) => string
 
-/** Returns the nearest level that the model accepts, as far as known; null if it accepts no level. */
+/** Returns the nearest level that the model is known to accept; null if it accepts no level. */
 export const levelFor = (effort: string, { efforts }: Facts, words: readonly string[]): string | null =>
   nearestEffort(effort, efforts ?? words, new Losses())
 

@@ -1,5 +1,6 @@
-// Broken requests and broken providers, one per row. Each row checks the status, the error shape, the number
-// of requests at the provider, and that the next call still works. Over 250 lines, because it is a table.
+// Broken requests and broken providers, one in each row. Each row checks the status, the error shape, the
+// number of requests at the provider, and that the next call still works. Over 250 lines, because it is a
+// table.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'

@@ -98,7 +98,7 @@ test('the possible cost of an open call is reserved, and released when it ends',
   }
 })
 
-test('calls whose client leaves before the answer are charged their estimated input', async (t) => {
+test('a call whose client leaves before the answer is charged for its estimated input', async (t) => {
   const gateway = await start(t, key('ann', 'budget: { usd: 5 }'), {
     providers: { alpha: () => {}, beta: answer() },
   })

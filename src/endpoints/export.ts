@@ -10,7 +10,7 @@ import { untilRead } from '../http/untaken.ts'
 import type { ReadContext } from './context.ts'
 import { callList, invalid, listArguments, readsOf } from './query.ts'
 
-/** Rows per read. */
+/** Number of rows in one read. */
 const ROWS_PER_READ = 500
 /** Maximum concurrent exports, because each occupies the reading thread. */
 const MAX_EXPORTS = 2

@@ -1,6 +1,6 @@
-// Requests of an attacker, one per row, as bytes on a socket. Each row checks the status, the error shape, that no
-// provider is reached, and that other clients are served during and after the attack. bad-input.test.ts covers
-// requests that are merely broken.
+// Requests of an attacker, one in each row, as bytes on a socket. Each row checks the status, the error shape,
+// that no provider is reached, and that other clients are served during and after the attack. bad-input.test.ts
+// covers requests that are merely broken.
 import assert from 'node:assert/strict'
 import { chmodSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'

@@ -6,7 +6,7 @@ import type { Facts } from '../models/facts.ts'
 export interface ModelLimits {
   /**
    * Longest input, tokens. For a route, this is the longest window of its targets, because calls that are too
-   * long for one target use others.
+   * long for one target use other targets.
    */
   readonly context: number | null
   /** Largest output that may be requested, tokens. */

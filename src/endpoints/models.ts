@@ -1,6 +1,6 @@
-// GET /v1/models, and one entry of it, whose id may contain slashes, even encoded. The catalog is in OpenAI's
-// list format. A caller that sends `anthropic-version` receives Anthropic's format, and a Google client
-// receives Google's.
+// GET /v1/models, and single entries of the list. The id of an entry may contain slashes, even encoded. The
+// catalog is in OpenAI's list format. A caller that sends `anthropic-version` receives Anthropic's format,
+// and a Google client receives Google's.
 import { z } from 'zod'
 import { GatewayError } from '../core/errors.ts'
 import type { AdmittedRead, ReadEndpoint } from '../http/endpoint.ts'

@@ -97,7 +97,7 @@ test('a gateway whose page was not built reports that', async (t) => {
   assert.match((await gateway.get('/')).text, /npm run build/)
 })
 
-test('a page token can read what its key can read, but can create neither calls nor tokens (PAGE-03)', async (t) => {
+test('a page token has the read rights of its key, but can create neither calls nor tokens (PAGE-03)', async (t) => {
   const gateway = await testGateway(t, { config: KEYS })
   for (const key of ['ann', 'bob']) await gateway.chat(ask('auto'), as(`key-of-${key}`))
   const { status, json } = await gateway.get('/page/sign-in', post(as('key-of-ann')))

@@ -1,4 +1,4 @@
-// GET /api/sessions: the sessions with their sums, newest first, and a single session with its usage per
+// GET /api/sessions: the sessions with their sums, newest first, and a single session with its usage by
 // model.
 import { z } from 'zod'
 import { PURPOSES } from '../core/call.ts'

@@ -45,7 +45,7 @@ routes: { auto: { targets: [ { model: alpha/model-a } ] } }`,
     options: { fleetUrl: url },
   })
 
-/** Waits until each gateway has seen all the others. */
+/** Waits until each gateway has seen all the other gateways. */
 const acquainted = (gateways: readonly TestGateway[]) =>
   until('they know each other', async () => {
     const told = await Promise.all(gateways.map(({ get }) => get('/readyz')))

@@ -15,7 +15,7 @@ import { AUTO, fleetTests, instance, listed, openShared, skip } from './test-fle
 
 const fleet = fleetTests()
 
-test('in an outage, durability process and full record each call exactly once, and reads fail with 503 and are never partial (FLEET-03, FLEET-15)', {
+test('in an outage, durability process and durability full record each call exactly once, and reads fail with 503 instead of being partial (FLEET-03, FLEET-15)', {
   skip,
 }, async (t) => {
   const url = await fleet.freshDatabase()

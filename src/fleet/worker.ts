@@ -8,7 +8,7 @@ import type { AskName, Asks, FleetReply, FleetRequest, Standing, WorkerData } fr
 
 /** Interval between checks of the outbox, ms. */
 const SHIP_MS = 200
-/** Entries per statement. */
+/** Number of entries in one statement. */
 const MAX_ENTRIES = 500
 const HOUR = 3_600_000
 

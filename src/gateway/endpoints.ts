@@ -1,5 +1,5 @@
-// Lists of all endpoints: reads, calls, and others. The documentation, the OpenAPI document and the tests use
-// these lists. Independent of a running gateway.
+// Lists of all endpoints: reads, calls, and other endpoints. The documentation, the OpenAPI document and the
+// tests use these lists. Independent of a running gateway.
 import manifest from '../../package.json' with { type: 'json' }
 import { countEndpoints } from '../call/count-tokens.ts'
 import { keptAnswersEndpoint } from '../call/kept-answers.ts'

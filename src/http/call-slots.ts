@@ -1,5 +1,5 @@
 // Limits all open calls together by their number and by the bytes of their request bodies. With several keys,
-// each may use at most half, so that no key blocks the others. Knows keys only by name.
+// each may use at most half, so that no key blocks the other keys. Knows keys only by name.
 import { getHeapStatistics } from 'node:v8'
 import { GatewayError } from '../core/errors.ts'
 

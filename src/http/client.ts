@@ -1,4 +1,4 @@
-// Identifies the program that made a call by its cleaned `User-Agent`. Knows no record.
+// Identifies the program that made a call by its cleaned `User-Agent`. Independent of the record.
 import type { IncomingHttpHeaders } from 'node:http'
 import { LRUCache } from 'lru-cache'
 import { GATEWAY_KEY_HEADER } from '../credentials/caller-credential.ts'

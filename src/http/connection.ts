@@ -1,5 +1,5 @@
 // Limits one connection. Its requests are handled one after the other, and only a few may wait. A client that
-// has closed its sending side is still answered while it is connected. Knows no endpoint.
+// has closed its sending side is still answered while it is connected. Independent of endpoints.
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 
@@ -29,7 +29,7 @@ type Parsed = Duplex & { readonly parser?: { onIncoming: (...given: unknown[]) =
 /** Return value that stops Node's parser within received data, as an upgrade does. */
 const STOP = 2
 
-/** Makes a server pass requests to `handle`, one at a time per connection. */
+/** Makes a server pass requests to `handle`, one at a time on each connection. */
 export function serveInTurn(server: Server, handle: RequestListener): void {
   const connections = new WeakMap<Duplex, Connection>()
   // Node would cut every half-closed connection. This option is older than its documentation.

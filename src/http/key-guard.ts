@@ -1,5 +1,5 @@
 // Refuses a gateway key in a URL, because URLs end up in histories and logs, and in a header that goes to a
-// provider. Recognizes a key by its parameter's name, and by its value anywhere. Knows keys only as digests.
+// provider. Recognizes a key by its parameter's name, and by its value anywhere. Holds keys only as digests.
 import { hash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { KeyConfig } from '../config/load.ts'

@@ -1,7 +1,7 @@
 // Tokens that the page in the browser sends instead of a key. They are random, have the read rights of their
 // key, and are refused for calls. A token is issued for a key, or for a code that works once, within a
-// minute; with such a code, `waybill ui` opens a signed-in page. Stored only in memory, as digests. Knows no
-// HTTP.
+// minute; with such a code, `waybill ui` opens a signed-in page. Stored only in memory, as digests.
+// Independent of HTTP.
 import { hash, randomBytes } from 'node:crypto'
 import type { Caller } from './caller.ts'
 
@@ -11,8 +11,8 @@ export const CODE_PREFIX = 'wbc-'
 const TOKEN_MS = 12 * 3_600_000
 const CODE_MS = 60_000
 /**
- * Maximum tokens, and codes, per key. The oldest ones of the key are dropped first, so that no key signs out another
- * key's pages.
+ * Maximum tokens, and maximum codes, of one key. The oldest ones of the key are dropped first, so that no key
+ * signs out another key's pages.
  */
 const MAX_TOKENS_PER_KEY = 100
 

@@ -35,7 +35,7 @@ function turnOf(value: string): Purpose | null {
     const { request_kind: kind, thread_source: source } = JSON.parse(value)
     if (kind === 'compaction') return 'compaction'
     if (source === 'subagent') return 'subagent'
-    // `user` is a turn; `thread_title` and others are separate tasks.
+    // `user` is a turn; `thread_title` and other values are separate tasks.
     return source === undefined || source === 'user' ? null : 'background'
   } catch {
     return null

@@ -40,7 +40,8 @@ export interface ServerOptions<Read, Live> {
   /** Answers a browser at an address without a page. */
   readonly nowhere: OtherEndpoint<Read>['handle']
   /**
-   * Returns the context of the current configuration. Called once per request, which uses it until the end.
+   * Returns the context of the current configuration. Called once for each request, which uses this context
+   * until its end.
    */
   readonly context: () => RequestContext<Read, Live>
   /** Returns the wording of errors for a request to a path of no dialect. */

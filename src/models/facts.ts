@@ -320,7 +320,7 @@ export function packageFacts(): FactLayer {
   return own
 }
 
-/** Returns the table of the package's facts alone. */
+/** Returns the table of only the package's facts. */
 export function packageTable(): FactTable {
   table ??= createFactTable([packageFacts()])
   return table

@@ -1,5 +1,5 @@
-// Writes one line per call to the process log, with its route and result. It contains no prompt, answer or
-// key; the session appears only at level debug. Texts from clients and providers are first made safe for a
+// Writes one line for each call to the process log, with its route and result. It contains no prompt, answer
+// or key; the session appears only at level debug. Texts from clients and providers are first made safe for a
 // terminal (TELL-06).
 
 import { roundUsd } from '../core/money.ts'

@@ -266,7 +266,10 @@ function fleetGaugesOf({ fleet: standing }: Pick<Gauges, 'fleet'>) {
   ]
 }
 
-/** Builds the labels of targets: one for each configured target, and one per provider for all other models. */
+/**
+ * Builds the labels of targets: one for each configured target, and one for all other models of each
+ * provider.
+ */
 function createTargetLabels() {
   let known = new Map<string, Labels>()
   const unknown = new Map<string, Labels>()

@@ -1,4 +1,4 @@
-// Frame of the page: navigation, the signed-in key, and the current view. Knows the views by path.
+// Frame of the page: navigation, the signed-in key, and the current view. Selects the views by path.
 import { useEffect } from 'preact/hooks'
 import { useRead } from './api.ts'
 import { Help, HelpButton, useKeys } from './keys.tsx'

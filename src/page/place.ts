@@ -1,5 +1,5 @@
 // The reader's location. The path selects the view, and the query its content. The URL is the only stored
-// state, so every view can be linked, and back and forward work. Knows no view.
+// state, so every view can be linked, and back and forward work. Independent of the views.
 import { computed, signal } from '@preact/signals'
 
 const here = () => ({ path: location.pathname, query: location.search })

@@ -1,4 +1,4 @@
-// Answers of the read endpoints, as the endpoints define them. Contains only types, none of which is in the
+// Answers of the read endpoints, as the endpoints define them. Contains only types. None of them is in the
 // bundle.
 import type { z } from 'zod'
 import type { CallRecord } from '../core/record.ts'

@@ -22,7 +22,7 @@ const KEY: Readonly<Record<Owner, (key: string) => readonly [string, string]>> =
   gemini: (key) => ['x-goog-api-key', key],
 }
 
-/** Version sent for messages clients without a version header. Providers require a version. */
+/** Version sent for Messages clients without a version header. Providers require a version. */
 const ANTHROPIC_VERSION = ['anthropic-version', '2023-06-01'] as const
 
 /** Returns the client's headers for the provider, as alternating names and values. */

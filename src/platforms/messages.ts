@@ -1,4 +1,4 @@
-// Parts of a messages request that clouds place elsewhere, and the dialect's errors. Pure.
+// Parts of a Messages request that clouds place elsewhere, and the dialect's errors. Pure.
 import type { ProviderRequest } from '../dialects/dialect.ts'
 import { memberText, omitMembers } from '../json/splice.ts'
 
@@ -48,7 +48,7 @@ export function messagesRequest({ path, headers, body }: ProviderRequest): Messa
   }
 }
 
-/** Types of errors in the messages dialect. */
+/** Types of errors in the Messages dialect. */
 export type ErrorType =
   | 'invalid_request_error'
   | 'authentication_error'

@@ -156,7 +156,7 @@ const ORDINARY: Tokens = {
 /** Validity of a quote, ms. Prices that depend on the time of day change by the hour. */
 const QUOTE_VALID_MS = 60_000
 
-/** Returns quotes for comparing targets. `now`: ms since the epoch. Caches one quote per target. */
+/** Returns quotes for comparing targets. `now`: ms since the epoch. Caches one quote for each target. */
 export function createQuote(pricing: Pricing, now: () => number): Quote {
   const price = createPricer(pricing)
   const quotes = new Map<string, { readonly usd: number | null; readonly until: number }>()

@@ -1,6 +1,6 @@
 // Omits or replaces members of a request that its model refuses: members refused earlier and, once for each
 // target, a member that was just refused. A refusal is remembered if the same request was accepted without
-// the member. Knows no dialect and no provider.
+// the member. Independent of dialects and providers.
 import { type Target, targetId } from '../core/call.ts'
 import type { Translation, UpstreamDialect } from '../dialects/dialect.ts'
 import { type RefusedMember, refusedMember, withoutRefusedMembers } from '../dialects/optional-members.ts'

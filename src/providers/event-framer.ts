@@ -1,6 +1,7 @@
-// Splits a stream of bytes into Server-Sent Events without changing a byte. Knows line ends and blank lines,
-// and that an event needs a data line; does not know the meaning of an event. A provider may send any number
-// of comments and blank lines. Successive ones form one part, so that their number costs nothing.
+// Splits a stream of bytes into Server-Sent Events without changing a byte. Recognizes line ends and blank
+// lines, and requires a data line in an event; does not interpret the event. A provider may send any number
+// of comments and blank lines. Successive comments and blank lines form one part, so that their number costs
+// nothing.
 
 const LF = 0x0a
 const CR = 0x0d

@@ -1,5 +1,5 @@
-// Converts bytes of a stream into parts, each both as received and parsed. Knows how Server-Sent Events are
-// split and parsed; the dialect interprets their data.
+// Converts bytes of a stream into parts, each both as received and parsed. Splits and parses Server-Sent
+// Events; the dialect interprets their data.
 
 import { EMPTY_EVENT, type ParsedEvent, type StreamPart } from '../core/call.ts'
 import type { StreamReader } from '../dialects/dialect.ts'

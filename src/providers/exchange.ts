@@ -1,6 +1,6 @@
 // One HTTP exchange with one provider, driven by undici. Holds everything back until the answer is fit for a
-// client (the response start). Then passes on the parts that each chunk completes. Knows no client, no store
-// and no other attempt.
+// client (the response start). Then passes on the parts that each chunk completes. Independent of clients,
+// the store and other attempts.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import type { AnswerTrace } from '../core/artifact.ts'

@@ -1,5 +1,5 @@
 // Reaches providers through a proxy (`HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`). Decides which origins use it,
-// and opens tunnels with CONNECT. Knows no provider.
+// and opens tunnels with CONNECT. Independent of providers.
 import { request as overHttp } from 'node:http'
 import { request as overHttps } from 'node:https'
 import type { Socket } from 'node:net'

@@ -1,5 +1,5 @@
 // The setting `request` of a target over real sockets: the provider's requests through this route and through
-// others.
+// other routes.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { answer, fail, type Received } from '../../mocks/test-upstream.ts'

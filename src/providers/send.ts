@@ -1,5 +1,6 @@
 // Tries the candidates of a route until one answers. Decides which failure moves the call on, which is final,
-// and which cools a target down. Knows no client and no store; reports the facts to record to its listener.
+// and which cools a target down. Independent of clients and the store; reports the facts to record to its
+// listener.
 import type { Dispatcher } from 'undici'
 import type { AnswerTrace } from '../core/artifact.ts'
 import {
@@ -529,7 +530,9 @@ function shortened(answer: Failure): Failure {
   }
 }
 
-/** Returns true for a limit on the caller's own account, which does not affect the target for others. */
+/**
+ * Returns true for a limit on the caller's own account, which does not affect the target for other callers.
+ */
 const isOfOneCaller = ({ status }: Failure, { provider }: Target, { providers }: SendOptions): boolean =>
   providers.get(provider)!.credentials.areCallers && (status === 429 || status === 402)
 

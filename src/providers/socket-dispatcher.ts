@@ -1,6 +1,7 @@
 // Sends requests over a provider's WebSocket. An exchange receives the same data as over HTTP. If the
 // connection already has the beginning of a conversation, only the new part is sent, with
-// `previous_response_id`. If no socket is available, the request uses HTTP. Knows no call and no record.
+// `previous_response_id`. If no socket is available, the request uses HTTP. Independent of calls and the
+// record.
 import { hash } from 'node:crypto'
 import type { Dispatcher } from 'undici'
 import type { WebSocket } from 'ws'
@@ -38,7 +39,7 @@ const REFUSED_MS = 5 * 60_000
 /** Statuses of a handshake that mean that this address has no socket. */
 const NO_SOCKET = [404, 405, 426, 501]
 
-/** Headers of a single request. They become part of the message, or belong to HTTP alone. */
+/** Headers of a single request. They become part of the message, or belong only to HTTP. */
 const PER_REQUEST =
   /^(x-codex-turn-.+|x-openai-internal-.+|x-client-request-id|traceparent|tracestate|content-type|content-length|accept|accept-encoding)$/
 

@@ -1,4 +1,4 @@
-// Certificates that a connection to a provider trusts. Knows no connection.
+// Certificates that a connection to a provider trusts. Independent of connections.
 import { rootCertificates } from 'node:tls'
 
 /**

@@ -1,5 +1,5 @@
 // A generated month of 100,000 calls against a report with planted differences. All of them are found, and no
-// others are reported.
+// other differences are reported.
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -104,7 +104,7 @@ export function chooseKeeper(
   return narrowed(its.length > 0 ? its : native, `only ${native[0]!.provider} can have ${what}`, chosen)
 }
 
-/** Keeps only some targets and records the reason for skipping all others. */
+/** Keeps only some targets and records the reason for skipping all other targets. */
 function narrowed(its: readonly Target[], reason: string, { targets, rule, skipped }: Choice): Choice {
   const others = targets.filter((target) => !its.includes(target))
   return {
@@ -118,8 +118,8 @@ function narrowed(its: readonly Target[], reason: string, { targets, rule, skipp
 const nameOf = ({ model }: Target): string => model.slice(model.lastIndexOf('/') + 1)
 
 /**
- * Returns the name of a group of targets. Turns and sessions are stored per group, so that rules do not mix
- * them.
+ * Returns the name of a group of targets. Turns and sessions are stored for each group, so that rules do not
+ * mix them.
  */
 export const groupOf = ({ name, targets }: RouteEntry, chosen: readonly Target[]): string =>
   chosen.length === targets.length ? (name ?? '') : [name, ...chosen.map(targetId)].join('\n')

@@ -214,7 +214,7 @@ test('resolve names the conditions of its forecast and the reason for each skipp
   assert.deepEqual([resolved_model, deterministic, tier], ['never', false, 'cheap'])
 })
 
-test('for any call, each target of the route is either a candidate or skipped, exactly once, and no others appear (ROUTE-04)', () => {
+test('for any call, each target of the route is either a candidate or skipped, exactly once, and no other targets appear (ROUTE-04)', () => {
   const shapes = fc.record({
     tools: fc.boolean(),
     images: fc.boolean(),

@@ -245,7 +245,7 @@ function stayingTarget(
 
 const asCooling = (target: Target) => ({ target: targetId(target), reason: 'cooling' })
 
-/** Separates targets in cooldown, the shortest cooldown first. Reads the clock once per target. */
+/** Separates targets in cooldown, the shortest cooldown first. Reads the clock once for each target. */
 function splitBy(
   routingState: RoutingState,
   targets: readonly Target[],

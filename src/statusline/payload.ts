@@ -43,7 +43,7 @@ export function readPayload(json: unknown): Payload {
   }
 }
 
-/** Claude Code requests its models in the messages dialect, which may have a default route. */
+/** Claude Code requests its models in the Messages dialect, which may have a default route. */
 export const isClaude = (model: string): boolean => model.startsWith('claude')
 
 /** Returns `auto` for `auto[1m]`, because the suffix is the client's own and not part of the id (LINE-03). */

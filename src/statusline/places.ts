@@ -22,7 +22,7 @@ export const dataDirectory = (env: Env): string =>
   join(env.XDG_DATA_HOME || join(homeDirectory(env), '.local', 'share'), 'waybill')
 
 /**
- * Returns this Node and the bundle beside `from`, as absolute paths, because the client's PATH may contain a
+ * Returns this Node and the bundle next to `from`, as absolute paths, because the client's PATH may contain a
  * different Node or none. Throws if the bundle is in npx's cache.
  */
 export function program(from: string = import.meta.url): string[] {

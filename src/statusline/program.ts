@@ -29,7 +29,7 @@ export interface LineEnvironment {
 
 export interface Printed {
   readonly stdout: string
-  /** Reasons without secrets, one per line. The client shows them in its debug mode. */
+  /** Reasons without secrets, one on each line. The client shows them in its debug mode. */
   readonly stderr: string
 }
 

@@ -11,7 +11,7 @@ export interface Subagent {
 /** Maximum tasks. This is more than the rows of a terminal, and bounds the requests to the gateway. */
 const MAX_TASKS = 24
 
-/** Parses the session and its tasks; skips invalid ones. Never throws. */
+/** Parses the session and its tasks; skips invalid tasks. Never throws. */
 export function readTasks(json: unknown): {
   sessionId: string | null
   columns: number | null

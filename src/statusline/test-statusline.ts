@@ -1,5 +1,5 @@
 // Runs both variants of the status line as a client would: a process with its stdin, its two outputs and its
-// exit code. For the tests beside this file.
+// exit code. For the tests in this folder.
 
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'

@@ -1,4 +1,4 @@
-// Filters and pages of the lists of calls. Knows no database.
+// Filters and pages of the lists of calls. Independent of the database.
 import type { FieldFilter } from '../core/record.ts'
 
 /**

@@ -1,5 +1,5 @@
-// Responses that the gateway itself stores, as rows. Their content is sealed before it arrives here. Knows no
-// database and no key.
+// Responses that the gateway itself stores, as rows. Their content is sealed before it arrives here.
+// Independent of the database and the key.
 
 export interface KeptRow {
   readonly id: string

@@ -1,4 +1,4 @@
-// Latencies as counts per step. Unlike a median, counts can be added and subtracted. Pure.
+// Latencies as a count for each step. Unlike a median, counts can be added and subtracted. Pure.
 
 /**
  * Upper bounds of the steps: 16 ms, 22.6 ms, and so on to above 9 minutes. Each is √2 times the previous one.

@@ -1,8 +1,8 @@
 // Joins the writes of many calls into transactions. Calls wait for their openings, so those go immediately:
 // all openings of one turn of the event loop are committed together. This thread commits them if no other
-// connection is writing, otherwise the writer thread does in its next batch. Closings wait for others to join
-// them. One batch is in flight at a time. While nothing can be written, calls are refused immediately. Knows
-// no SQL; both ways to commit are parameters.
+// connection is writing, otherwise the writer thread does in its next batch. Closings wait for other closings
+// to join them. One batch is in flight at a time. While nothing can be written, calls are refused
+// immediately. Independent of SQL; both ways to commit are parameters.
 import type { Opening, Write } from './writes.ts'
 
 /**
@@ -40,9 +40,10 @@ interface Waiting<What = Write> {
 }
 
 /**
- * Maximum time (ms) and number of closing writes that wait for others. No call waits for a closing, and a
- * read commits waiting ones. Closings of many calls change the same sums and pages. With one connection, a
- * call takes 0.43 ms of processor time, compared with 0.71 when each closing went with the next opening.
+ * Maximum time (ms) and number of closing writes that wait for other closings. No call waits for a closing,
+ * and a read commits waiting ones. Closings of many calls change the same sums and pages. With one
+ * connection, a call takes 0.43 ms of processor time, compared with 0.71 when each closing went with the next
+ * opening.
  */
 const LINGER_MS = 10
 const MAX_LINGERING = 128
@@ -317,7 +318,7 @@ export class WriteQueue {
     return this.#refusal === null
   }
 
-  /** Ends a batch, some of whose writes may have been refused. */
+  /** Ends a batch. Some of its writes may have been refused. */
   #settle(batch: readonly Waiting[], reasons: readonly (string | null)[] | null): void {
     let failure: string | null = null
     for (const [index, each] of batch.entries()) {

@@ -1,6 +1,6 @@
 // Reservations for the open calls of keys with a budget. Observes every write to the record. Adds the
 // reserved amount to an opening, so that a killed gateway's calls are charged at the next start. Adds the
-// charge to the end of an attempt without a reported cost. Knows no database.
+// charge to the end of an attempt without a reported cost. Independent of the database.
 import type { Claim } from '../core/budget.ts'
 import { usedNothing } from '../core/call.ts'
 import { type Account, accountName, isSession, periodOf } from '../core/period.ts'

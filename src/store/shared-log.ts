@@ -1,5 +1,5 @@
-// Interface of the log that several gateways share, used by the fleet and the commands. Knows no database;
-// `postgres/shared-log.ts` implements it.
+// Interface of the log that several gateways share, used by the fleet and the commands. Independent of the
+// database; `postgres/shared-log.ts` implements it.
 import type { AttemptRecord } from '../core/record.ts'
 import type { KeptRowWrites } from './kept-rows.ts'
 import type { Reads } from './reads.ts'

@@ -1,5 +1,5 @@
-// Interface of the store as the gateway uses it: writes the events of calls and reads them back. Knows no
-// database.
+// Interface of the store as the gateway uses it: writes the events of calls and reads them back. Independent
+// of the database.
 
 import type { Account } from '../core/period.ts'
 import type { TracedCall } from '../core/tracing.ts'

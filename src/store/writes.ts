@@ -1,4 +1,4 @@
-// The six events of a call that are written, as values. Knows no database.
+// The six events of a call that are written, as values. Independent of the database.
 import type { AttemptEnd, Call, CallOutcome, Route, Target } from '../core/call.ts'
 import type { KnownCost } from '../core/record.ts'
 import type { Cost } from '../pricing/cost.ts'

@@ -1,5 +1,5 @@
 // The record equals the bill. Sends usages of every dialect through a gateway process, whole and streamed,
-// native and translated. Compares the recorded costs with independently computed ones.
+// native and translated. Compares the recorded costs with independently computed costs.
 
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// Effects of one client on others. One key floods a gateway with a small heap over real sockets, a few
+// Effects of one client on other clients. One key floods a gateway with a small heap over real sockets, a few
 // seconds at a time, while another key sends calls and reads. The process must survive, and the other key
 // must receive its answers.
 import assert from 'node:assert/strict'
@@ -15,7 +15,7 @@ import { IS_FULL } from './test-size.ts'
 
 /** Heap limit of the gateway, MB. */
 const HEAP = 256
-/** The full run includes all floods and longer ones; otherwise every third flood runs briefly. */
+/** The full run includes all floods, and longer floods; otherwise every third flood runs briefly. */
 /** Duration of each flood, ms. */
 const FLOOD_MS = IS_FULL ? 3_000 : 1_000
 /** Timeout for each answer to the other client, ms. It is longer only on a machine busy with other work. */

@@ -6,5 +6,5 @@ import { IS_FULL } from './test-size.ts'
 const calls = Number(process.env.WAYBILL_KILL_CALLS ?? (IS_FULL ? 10_000 : 1_000))
 const kills = Number(process.env.WAYBILL_KILLS ?? (IS_FULL ? 20 : 2))
 
-test('after SIGKILL under load, the record contains every inference and no others (LIFE-01, LOG-07)', (t) =>
+test('after SIGKILL under load, the record contains every inference and nothing else (LIFE-01, LOG-07)', (t) =>
   killUnderLoad(t, { calls, kills }))

@@ -1,5 +1,5 @@
-// A gateway on a free port with mock providers, for the tests beside this file. Everything except the
-// providers is real, and stops when the test ends.
+// A gateway on a free port with mock providers, for the tests in this folder. Everything except the providers
+// is real, and stops when the test ends.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, loadavg, tmpdir } from 'node:os'

@@ -1,5 +1,6 @@
 // The image under test and its engine, for the container tests. Everything except the mock uses the docker
-// command, as a user would. Gateways run with the restrictions that the documentation advises. Knows no test.
+// command, as a user would. Gateways run with the restrictions that the documentation advises. Independent of
+// the tests.
 import { execFile, spawnSync } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
 import { writeFileSync } from 'node:fs'

@@ -1,6 +1,6 @@
-// The real program with a small heap and real sockets, for tests of one client's effects on others. Providers
-// answer with large bodies in every dialect, clients do not read them, and another key continues to send
-// calls.
+// The real program with a small heap and real sockets, for tests of one client's effects on other clients.
+// Providers answer with large bodies in every dialect, clients do not read them, and another key continues to
+// send calls.
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -255,7 +255,8 @@ ${more}`,
   const rss = () =>
     Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1] ?? 0) / 1_024
   /**
-   * Processor time of the serving thread, ms. Other clients wait for this time, however busy the machine is.
+   * Processor time of the serving thread, ms. Other clients wait for this time, regardless of the load on the
+   * machine.
    */
   const served = () => {
     const fields = readFileSync(`/proc/${child.pid}/task/${child.pid}/stat`, 'utf8')

@@ -23,7 +23,7 @@ export interface UsageRow {
   readonly usd: number | null
   /** Words of `cost_missing`. */
   readonly missing?: readonly string[]
-  /** Tier that the answer states beside its usage. */
+  /** Tier that the answer states next to its usage. */
   readonly tier?: string
   /** Response headers. */
   readonly headers?: Readonly<Record<string, string>>

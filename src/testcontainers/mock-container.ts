@@ -1,5 +1,4 @@
-// The mock providers as a container, for a gateway in another container. Knows the image and the control
-// port.
+// The mock providers as a container, for a gateway in another container. Uses the image and the control port.
 import { AbstractStartedContainer, type StartedTestContainer, Wait } from 'testcontainers'
 import type { LedgerPage } from '../../mocks/ledger.ts'
 import type { ScriptedAnswer } from '../../mocks/server/script.ts'
@@ -117,8 +116,8 @@ export class StartedMockContainer extends AbstractStartedContainer {
   }
 
   /**
-   * Scripts the answers to the next calls, whatever their content. `when` and `times: 'every'` select other
-   * calls.
+   * Scripts the answers to the next calls, regardless of their content. `when` and `times: 'every'` select
+   * other calls.
    */
   async answer(answers: ScriptedAnswer | readonly ScriptedAnswer[]): Promise<void> {
     await this.#control('POST', '/answers', JSON.stringify(answers))

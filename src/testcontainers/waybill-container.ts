@@ -1,6 +1,5 @@
 // Waybill as a container, for tests of programs that use a gateway. It answers from recordings by default, so
-// these tests need no key and no network. Knows the image; of the gateway, it knows only the format of a
-// record.
+// these tests need no key and no network. Uses the image and, of the gateway, only the format of a record.
 
 import { createHash, randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,10 +1,11 @@
 // Conversations that do not depend on a provider's memory. Stores the items of a response and of its
-// predecessors as JSON texts, and writes a continuing request out in full. Knows no socket and no store.
+// predecessors as JSON texts, and writes a continuing request out in full. Independent of sockets and the
+// store.
 import { elementsOf, memberText, omitMembers, spliceMembers } from '../json/splice.ts'
 
 /** Conversation up to the end of a response. */
 export interface Conversation {
-  /** Response that comes before `items` and whose items only its provider knows; null for none. */
+  /** Response before `items`, if only its provider knows its items; null for none. */
   readonly base: string | null
   /** JSON texts of the items. */
   readonly items: readonly string[]

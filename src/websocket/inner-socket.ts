@@ -1,5 +1,5 @@
 // A connection inside this process. Sends a request to the gateway's server without the operating system; the
-// server handles it like a request over a network. Knows no dialect.
+// server handles it like a request over a network. Independent of dialects.
 import {
   type ClientRequest,
   type IncomingMessage,

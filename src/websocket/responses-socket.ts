@@ -1,6 +1,6 @@
 // One WebSocket of a client. Forwards each `response.create` as a separate request, and returns its events as
-// messages. Handles lanes, order, limits and slow readers. Knows no gateway and no provider: `post` sends the
-// request.
+// messages. Handles lanes, order, limits and slow readers. Independent of the gateway and providers: `post`
+// sends the request.
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import type { RawData, WebSocket } from 'ws'
 import { memberText, omitMembers, spliceMembers } from '../json/splice.ts'

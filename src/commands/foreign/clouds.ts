@@ -1,4 +1,4 @@
-// Cloud deployments that require a sign-in instead of a key. Knows LiteLLM's parameters for them.
+// Cloud deployments that require a sign-in instead of a key. Reads LiteLLM's parameters for them.
 import { baseOf, type ForeignProvider } from './draft.ts'
 
 /** Reads a parameter; undefined if it is absent or refers to a variable that is not set. */

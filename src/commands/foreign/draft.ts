@@ -1,5 +1,5 @@
 // A draft configuration: the parts of another gateway's file that our configuration can express, and notes on the
-// other parts. Never writes a key, whatever the file contains. Independent of any particular gateway.
+// other parts. Never writes a key, even if the file contains one. Independent of any particular gateway.
 import { createHash } from 'node:crypto'
 import { withoutEndpoint } from '../../config/endpoint-paths.ts'
 import type { DIALECT_NAMES, STRATEGIES } from '../../config/schema.ts'

@@ -453,7 +453,7 @@ function append(
     draft.routes[name] = { ...route, targets: [...route.targets, ...added].map(withoutWeight) }
     return
   }
-  // A target with weight 0 is chosen only after the others have failed.
+  // A target with weight 0 is chosen only after the other targets have failed.
   if (route.strategy && !['random', 'weighted'].includes(route.strategy))
     draft.note(
       `fallbacks: ${name}`,

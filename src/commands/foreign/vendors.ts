@@ -1,5 +1,5 @@
 // Providers by the names that other gateways use: address, dialect and usual variable for the key. The
-// presets of `waybill init` have precedence. Knows no file format.
+// presets of `waybill init` have precedence. Independent of file formats.
 import { PRESETS } from '../../config/presets.ts'
 import type { ForeignProvider } from './draft.ts'
 

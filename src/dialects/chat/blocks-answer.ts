@@ -61,7 +61,7 @@ export function parseAnswer(json: Json, { family }: Peer, losses: Losses): Answe
   return { blocks, stop: stopOf(member(choice, 'finish_reason'), hasCalls, losses), sequence: null }
 }
 
-/** Adds a missing id, since Ollama and others send none. */
+/** Adds a missing id, since Ollama and other servers send none. */
 const withId = (block: Block): Block =>
   block.type === 'call' && block.id === '' ? { ...block, id: newCallId() } : block
 

@@ -1,5 +1,5 @@
 // Official clients across dialects, over real sockets: Anthropic's and OpenAI's clients with a Gemini
-// provider, Google's client with chat and messages providers. Each client must read what the provider sent,
+// provider, Google's client with chat and Messages providers. Each client must read what the provider sent,
 // and losses are named. Over 250 lines, because it spells out the bytes that are sent and received.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
@@ -91,7 +91,7 @@ const TOOLS = [
 const DONE = gemini([{ text: 'done' }], {}, { finishReason: 'STOP' })
 
 for (const isStream of [true, false])
-  test(`messages at Gemini, ${isStream ? 'streamed' : 'whole'}: the client reads thoughts, text, parallel calls and usage, and the signature returns byte for byte (DIAL-08)`, async (t) => {
+  test(`a Messages client reads thoughts, text, parallel calls and usage in Gemini’s ${isStream ? 'streamed' : 'whole'} answer, and the signature returns byte for byte (DIAL-08)`, async (t) => {
     const gateway = await crossed(t, 'gemini', isStream ? sse(...STREAM) : json(WHOLE))
     const asked = {
       model: 'auto',
@@ -209,7 +209,7 @@ test('from Gemini 3 on, a tool result contains its pictures and files, and effor
   assert.deepEqual((await gateway.newest()).attempt_log[0].losses, [])
 })
 
-test('chat at Gemini, streamed: calls have complete JSON arguments, and usage and the finish reason arrive', async (t) => {
+test('a chat client receives calls with complete JSON arguments, usage and the finish reason in Gemini’s stream', async (t) => {
   const gateway = await crossed(t, 'gemini', sse(...STREAM))
   const tools = [{ type: 'function' as const, function: { name: 'Bash', parameters: { type: 'object' } } }]
   const stream = gateway.openai.chat.completions.stream({
@@ -331,7 +331,7 @@ const CLAUDE_STREAM = [
 ]
 
 for (const isStream of [true, false])
-  test(`Gemini at messages, ${isStream ? 'streamed' : 'whole'}: Anthropic receives its thinking back byte for byte, even from clients that drop thoughts (DIAL-08)`, async (t) => {
+  test(`with ${isStream ? 'streamed' : 'whole'} answers, Anthropic receives its thinking back byte for byte from Gemini clients, even if they drop thoughts (DIAL-08)`, async (t) => {
     const gateway = await crossed(t, 'messages', isStream ? sse(...CLAUDE_STREAM) : json(CLAUDE))
     const asked = {
       model: 'auto',
@@ -410,7 +410,7 @@ for (const isStream of [true, false])
     }
   })
 
-test('Gemini at chat: calls and results without ids arrive, errors have Google’s format, and a stream is a list unless events are requested', async (t) => {
+test('a Gemini client of a chat provider may leave out ids, receives errors in Google’s format, and receives a stream as a list unless it requests events', async (t) => {
   const said = (message: object, finish_reason: string) => ({
     model: 'm',
     choices: [{ message, finish_reason }],

@@ -1,4 +1,4 @@
-// Converts whole answers of the messages dialect to blocks and back. Format: Anthropic API reference,
+// Converts whole answers of the Messages dialect to blocks and back. Format: Anthropic API reference,
 // "Messages", "Handling stop reasons".
 import { randomUUID } from 'node:crypto'
 import type { Tokens } from '../../core/call.ts'

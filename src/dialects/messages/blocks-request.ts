@@ -1,4 +1,4 @@
-// Converts a messages request to blocks. Format: Anthropic API reference, "Messages". Reports the losses that
+// Converts a Messages request to blocks. Format: Anthropic API reference, "Messages". Reports the losses that
 // occur in every dialect. Never throws for an unknown format.
 
 import type { Loss, Losses } from '../../core/losses.ts'

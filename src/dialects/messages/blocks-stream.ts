@@ -1,4 +1,4 @@
-// Converts streams of the messages dialect to blocks and back. Format: Anthropic API reference, "Streaming".
+// Converts streams of the Messages dialect to blocks and back. Format: Anthropic API reference, "Streaming".
 
 import type { Losses } from '../../core/losses.ts'
 import type { BlockEvent, BlockReader, BlockWriter, Opened, Peer, SerialEvent } from '../blocks.ts'

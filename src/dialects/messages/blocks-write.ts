@@ -1,4 +1,4 @@
-// Converts blocks to a messages request. Format: Anthropic API reference, "Messages", "Extended thinking".
+// Converts blocks to a Messages request. Format: Anthropic API reference, "Messages", "Extended thinking".
 // Follows Anthropic's rules for a conversation: roles alternate, results come first in the turn after their
 // calls, and thinking appears only if it can continue.
 

@@ -1,4 +1,4 @@
-// Joins the parts of the messages translation.
+// Joins the parts of the Messages translation.
 import type { DialectBlocks } from '../blocks.ts'
 import { parseAnswer, writeAnswer } from './blocks-answer.ts'
 import { FAMILY } from './blocks-content.ts'

@@ -1,4 +1,4 @@
-// Extracts the model's input from a messages request: the texts of all blocks and tools, and the number of
+// Extracts the model's input from a Messages request: the texts of all blocks and tools, and the number of
 // pictures and files. Not recursive, because a sender may nest a request to any depth.
 import { countMembers, estimateTokens, readableText } from '../../core/token-estimate.ts'
 import { isObject, type Json } from '../json.ts'

@@ -1,4 +1,4 @@
-// References in messages requests to state that Anthropic stores. Format: Anthropic API reference, "Messages". After
+// References in Messages requests to state that Anthropic stores. Format: Anthropic API reference, "Messages". After
 // one of the error codes used here, clients send the whole conversation again.
 import { GatewayError } from '../../core/errors.ts'
 import { isObject, type Json } from '../json.ts'

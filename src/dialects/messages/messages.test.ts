@@ -1,4 +1,4 @@
-// Anthropic's messages over real sockets, from messages clients to messages providers: the provider's
+// Anthropic's Messages dialect over real sockets, from Messages clients to Messages providers: the provider's
 // request, the client's answer, and the record. Behaviour of all dialects is tested in ../toy. Over 250
 // lines, because it is a list of cases with one fixture.
 import assert from 'node:assert/strict'

@@ -1,4 +1,4 @@
-// Anthropic's messages, the dialect of Claude Code.
+// Anthropic's Messages, the dialect of Claude Code.
 import type { Dialect } from '../dialect.ts'
 import { blocks } from './blocks.ts'
 import { client } from './client.ts'

@@ -1,4 +1,4 @@
-// Members of a messages request that may be omitted or replaced.
+// Members of a Messages request that may be omitted or replaced.
 import { effortOfBudget } from '../blocks.ts'
 import { isObject, type Json, member } from '../json.ts'
 import type { OptionalMember } from '../optional-members.ts'

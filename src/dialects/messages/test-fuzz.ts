@@ -1,4 +1,4 @@
-// Odd messages requests, for promises.test.ts.
+// Odd Messages requests, for promises.test.ts.
 import fc from 'fast-check'
 import { type Fuzz, json, model, streamed, text } from '../test-fuzz.ts'
 

@@ -1,4 +1,4 @@
-// Sample messages traffic, written by hand from Anthropic's API reference.
+// Sample Messages traffic, written by hand from Anthropic's API reference.
 import type { Samples } from '../test-sample-type.ts'
 
 const event = (json: { type: string; [name: string]: unknown }) =>

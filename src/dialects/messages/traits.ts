@@ -1,4 +1,4 @@
-// Traits of a messages request, computed on demand.
+// Traits of a Messages request, computed on demand.
 import type { RequestTraits } from '../../core/request-traits.ts'
 import { estimateTokens } from '../../core/token-estimate.ts'
 import { isObject, type Json } from '../json.ts'

@@ -1,4 +1,4 @@
-// Writes a target's effort and output limit into messages requests. Models without effort levels accept a
+// Writes a target's effort and output limit into Messages requests. Models without effort levels accept a
 // thinking budget; the budget must stay below the output limit.
 import { memberText, omitMembers, type Replacement, spliceMembers } from '../../json/splice.ts'
 import { budgetOfEffort } from '../blocks.ts'

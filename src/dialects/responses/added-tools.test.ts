@@ -50,7 +50,7 @@ const TARGETS = [
 ] as const
 
 for (const [target, namesIn] of TARGETS)
-  test(`tools in the input at ${target} are sent and called by the client’s names, and the conversation continues (RSP-07, FIT-06)`, async (t) => {
+  test(`tools in the input reach ${target}, calls have the client’s tool names, and the conversation continues (RSP-07, FIT-06)`, async (t) => {
     const { mock, url, newest } = await gatewayAtModels(
       t,
       `routes: { auto: { rules: [ { when: { tools: false }, use: { target: claude/claude-haiku-4-5 } } ], targets: [ { model: ${target} }, { model: claude/claude-haiku-4-5 } ] } }`,
@@ -102,7 +102,7 @@ for (const [target, namesIn] of TARGETS)
     assert.ok(!attempt_log[0].losses.some((loss: string) => loss.startsWith('unknown')))
   })
 
-test('tools in the input keep their place at a responses provider, and only models that accept the reduced format receive its marker', async (t) => {
+test('tools in the input keep their place at a Responses provider, and only models that accept the reduced format receive its marker', async (t) => {
   const { mock, post } = await gatewayAtModels(t)
   const marker = 'x-openai-internal-codex-responses-lite'
   for (const [model, passes] of [

@@ -1,5 +1,5 @@
-// Converts a stream of responses to blocks. Format: OpenAI API reference, "Streaming events". Some servers
-// omit events. Missing parts are read from the finished item, and missing items from the final response.
+// Converts a Responses stream to blocks. Format: OpenAI API reference, "Streaming events". Some servers omit
+// events. Missing parts are read from the finished item, and missing items from the final response.
 import type { Losses } from '../../core/losses.ts'
 import type { BlockEvent, BlockReader, Peer } from '../blocks.ts'
 import { isObject, type Json, listOrEmpty, textOf } from '../json.ts'

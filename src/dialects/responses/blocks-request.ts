@@ -1,4 +1,4 @@
-// Converts a responses request to blocks. Format: OpenAI API reference, "Responses"; tools as Codex offers
+// Converts a Responses request to blocks. Format: OpenAI API reference, "Responses"; tools as Codex offers
 // them. Reports the losses that occur in every dialect. Never throws for an unknown format.
 import type { Loss, Losses } from '../../core/losses.ts'
 import {

@@ -1,4 +1,4 @@
-// Converts turns of blocks to items of `input` in a responses request. Format: OpenAI API reference,
+// Converts turns of blocks to items of `input` in a Responses request. Format: OpenAI API reference,
 // "Responses".
 import type { Losses } from '../../core/losses.ts'
 import { parseExact } from '../../shared/exact-json.ts'

@@ -1,4 +1,4 @@
-// Converts blocks to a responses request. Format: OpenAI API reference, "Responses". The provider stores
+// Converts blocks to a Responses request. Format: OpenAI API reference, "Responses". The provider stores
 // nothing unless the client asked for storage. Reasoning is therefore requested in encrypted form, to be sent
 // back.
 import type { Losses } from '../../core/losses.ts'

@@ -1,5 +1,5 @@
-// Converts blocks to a stream of responses. Format: OpenAI API reference, "Streaming events". Each block is
-// an item with start, delta and done events. The last event contains all items. Events are numbered from 0.
+// Converts blocks to a Responses stream. Format: OpenAI API reference, "Streaming events". Each block is an
+// item with start, delta and done events. The last event contains all items. Events are numbered from 0.
 import type { Losses } from '../../core/losses.ts'
 import type { BlockWriter, Opened, SerialEvent } from '../blocks.ts'
 import { packOpaque } from '../carrier.ts'

@@ -1,4 +1,4 @@
-// Joins the parts of the responses translation.
+// Joins the parts of the Responses translation.
 import type { DialectBlocks } from '../blocks.ts'
 import { parseAnswer, writeAnswer } from './blocks-answer.ts'
 import { ResponsesReader } from './blocks-reader.ts'

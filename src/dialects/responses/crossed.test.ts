@@ -1,5 +1,5 @@
-// Responses across dialects, over real sockets with the official clients: Codex's requests to messages and
-// chat providers, and Anthropic's client and chat requests to a responses provider. Over 250 lines, because
+// Responses across dialects, over real sockets with the official clients: Codex's requests to Messages and
+// chat providers, and Anthropic's client and chat requests to a Responses provider. Over 250 lines, because
 // it spells out the bytes that are sent and received.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
@@ -96,7 +96,7 @@ const CLAUDE = [
   named({ type: 'message_stop' }),
 ].join('')
 
-test('Codex at messages: tools and parallel calls work, and the second turn returns all items (RSP-01, RSP-02, RSP-07, DIAL-08)', async (t) => {
+test('with a Messages provider, Codex can use tools and parallel calls, and the second turn returns all items (RSP-01, RSP-02, RSP-07, DIAL-08)', async (t) => {
   const gateway = await crossed(t, 'messages', stream(CLAUDE))
   const asked = {
     model: 'auto',
@@ -236,7 +236,7 @@ test('Codex at messages: tools and parallel calls work, and the second turn retu
   assert.deepEqual([state, attempt_log[0].losses], ['completed', ['tool.custom.grammar']])
 })
 
-test('Codex at chat: interleaved calls, odd ids, thoughts and an end at the length limit arrive, and the ids return unchanged (RSP-01, DIAL-06)', async (t) => {
+test('with a chat provider, Codex receives interleaved calls, odd ids, thoughts and an end at the length limit, and the ids return unchanged (RSP-01, DIAL-06)', async (t) => {
   const call = (index: number, more: object) => chunk({ tool_calls: [{ index, ...more }] })
   const gateway = await crossed(
     t,
@@ -310,7 +310,7 @@ test('Codex at chat: interleaved calls, odd ids, thoughts and an end at the leng
   )
 })
 
-test('a cut stream, an error in a stream and a refusal arrive as errors of the responses dialect (RSP-03, RSP-12)', async (t) => {
+test('a cut stream, an error in a stream and a refusal arrive as errors of the Responses dialect (RSP-03, RSP-12)', async (t) => {
   const gateway = await crossed(t, 'messages', stream(CLAUDE.split('event: message_delta')[0]!))
   const types: string[] = []
   const numbers: number[] = []
@@ -394,7 +394,7 @@ const GPT = streamOf(
   { type: 'response.completed', response: response('gpt-x', 'completed', { output: OUTPUT, usage: USAGE }) },
 )
 
-test('Claude Code at responses: blocks arrive in order, and OpenAI receives its reasoning back byte for byte (DIAL-08, MSG-03)', async (t) => {
+test('with a Responses provider, Claude Code receives blocks in order, and OpenAI receives its reasoning back byte for byte (DIAL-08, MSG-03)', async (t) => {
   const gateway = await crossed(t, 'responses', stream(GPT))
   const asked = {
     model: 'auto',
@@ -464,7 +464,7 @@ test('Claude Code at responses: blocks arrive in order, and OpenAI receives its 
   )
 })
 
-test('chat at responses, streamed: the official client reads text, calls and usage', async (t) => {
+test('the official chat client reads text, calls and usage in a Responses provider’s stream', async (t) => {
   const gateway = await crossed(t, 'responses', stream(GPT))
   const { choices, usage } = await gateway.openai.chat.completions
     .stream({

@@ -1,5 +1,5 @@
-// Errors of OpenAI's responses, as a body and as the last event of a stream. Format: OpenAI API reference,
-// "Errors" and "Streaming events".
+// Errors of OpenAI's Responses dialect, as a body and as the last event of a stream. Format: OpenAI API
+// reference, "Errors" and "Streaming events".
 import type { ProviderError } from '../../core/call.ts'
 import type { GatewayError } from '../../core/errors.ts'
 import { errorCode, errorStatus, isObject, type Json } from '../json.ts'

@@ -1,4 +1,4 @@
-// References in responses requests to state that OpenAI stores. Format: OpenAI API reference, "Responses".
+// References in Responses requests to state that OpenAI stores. Format: OpenAI API reference, "Responses".
 import { previousResponseNotFound } from '../../core/errors.ts'
 import { type KeptKind, places } from '../kept.ts'
 

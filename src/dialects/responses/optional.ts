@@ -1,4 +1,4 @@
-// Members of a responses request that may be omitted.
+// Members of a Responses request that may be omitted.
 import { openAiOptional } from '../openai-request.ts'
 import type { OptionalMember } from '../optional-members.ts'
 

@@ -1,7 +1,7 @@
-// Properties of every translation to and from responses. Conversations come back unchanged. Interleaved calls
-// become successive items that the official client can read. Chunk sizes change nothing, and a cut stream
-// never looks complete. Over 250 lines, because the properties share the generators of conversations and
-// calls.
+// Properties of every translation to and from the Responses dialect. Conversations come back unchanged.
+// Interleaved calls become successive items that the official client can read. Chunk sizes change nothing,
+// and a cut stream never looks complete. Over 250 lines, because the properties share the generators of
+// conversations and calls.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

@@ -1,4 +1,4 @@
-// OpenAI's responses over real sockets, from responses clients to responses providers: the provider's
+// OpenAI's Responses dialect over real sockets, from Responses clients to Responses providers: the provider's
 // request, the client's answer, and the record. Behaviour of all dialects is tested in ../toy. Over 250
 // lines, because it is a list of cases with one fixture.
 import assert from 'node:assert/strict'

@@ -1,4 +1,4 @@
-// OpenAI's responses, the dialect of Codex.
+// OpenAI's Responses, the dialect of Codex.
 import type { Dialect } from '../dialect.ts'
 import { modelList } from '../openai-request.ts'
 import { blocks } from './blocks.ts'

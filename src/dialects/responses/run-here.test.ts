@@ -126,7 +126,7 @@ test('if the gateway stops or is killed during the call, the response has failed
   }
 })
 
-test('a gateway that stops lets a background response end', async (t) => {
+test('a stopping gateway waits for a background response to end', async (t) => {
   const data = temporaryDirectory(t)
   const { script, release } = held()
   const gateway = await start(t, script, { data })

@@ -1,4 +1,4 @@
-// Odd responses requests, for promises.test.ts.
+// Odd Responses requests, for promises.test.ts.
 import fc from 'fast-check'
 import { type Fuzz, json, model, openAiError, streamed, text } from '../test-fuzz.ts'
 

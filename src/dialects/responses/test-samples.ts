@@ -1,4 +1,4 @@
-// Sample responses traffic, written by hand from OpenAI's API reference.
+// Sample Responses traffic, written by hand from OpenAI's API reference.
 import type { Samples } from '../test-sample-type.ts'
 
 /** Returns a stream of the given events, numbered. */

@@ -1,4 +1,4 @@
-// Traits of a responses request, computed on demand.
+// Traits of a Responses request, computed on demand.
 import type { RequestTraits } from '../../core/request-traits.ts'
 import { estimateTokens, readableText } from '../../core/token-estimate.ts'
 import { isObject, type Json, member } from '../json.ts'

@@ -1,4 +1,4 @@
-// Writes a target's effort and output limit into responses requests.
+// Writes a target's effort and output limit into Responses requests.
 import { type Replacement, spliceMembers } from '../../json/splice.ts'
 import { atMost, inside, levelFor, type Tune } from '../tuning.ts'
 

@@ -11,7 +11,7 @@ interface Props {
   readonly columns: readonly PageColumn[]
   readonly label: string
   readonly isBusy?: boolean
-  /** True for the default columns, of which a phone may hide some. */
+  /** True for the default columns. A phone may hide some of them. */
   readonly isUsual?: boolean
 }
 

@@ -1,4 +1,4 @@
-// Describes a price in lines for people: the charged unit, the amount, and the quantity. Knows the formats of
+// Describes a price in lines for people: the charged unit, the amount, and the quantity. Reads the formats of
 // the price table (`genai-prices`) and of the configuration. Pure.
 import type { CallRecord } from '../../core/record.ts'
 import * as format from '../format.ts'

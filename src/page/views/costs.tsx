@@ -26,7 +26,7 @@ const FILTER: Readonly<Record<By, string>> = {
 
 const HOUR = 3_600_000
 const SPANS = { '24h': 24 * HOUR, '7d': 7 * 24 * HOUR, '30d': 30 * 24 * HOUR }
-/** Maximum names with a separate colour in the chart; the others share one. */
+/** Maximum names with a separate colour in the chart; the other names share one. */
 const MOST = 5
 
 export function Costs() {
@@ -199,8 +199,8 @@ function amountsBy(history: HistoryAnswer, by: By): AmountRow[] {
 }
 
 /**
- * Draws the most expensive names in separate colours and the others together, with one bar for each bucket of
- * the span.
+ * Draws the most expensive names in separate colours and the other names together, with one bar for each
+ * bucket of the span.
  */
 function chartOf(history: HistoryAnswer, spanMs: number, bucketMs: number) {
   const until = Date.parse(history.window.until)

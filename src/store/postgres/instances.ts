@@ -1,4 +1,4 @@
-// The gateways that share the log: registration, liveness, and one exchange per second in one round trip. An
+// The gateways that share the log: registration, liveness, and one exchange a second in one round trip. An
 // exchange sends and receives cooldowns, returns leases, and checks that the configurations are the same.
 import type { Amount, Beat, Identity, Pulse, Sender } from '../shared-log.ts'
 import { LEFT, TAKEN } from './left-writes.ts'

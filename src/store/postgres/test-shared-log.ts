@@ -1,4 +1,4 @@
-// Invariants of a shared log at rest, for the tests beside this file. Computes its own counts.
+// Invariants of a shared log at rest, for the tests in this folder. Computes its own counts.
 import assert from 'node:assert/strict'
 import { SUM_COLUMNS } from '../sql/usage-sum.ts'
 import type { Link } from './link.ts'

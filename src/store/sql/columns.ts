@@ -1,5 +1,5 @@
 // Mapping of the fields of `src/core/record.ts` to table columns: their names, how they are written, and how
-// they are read. Knows the kinds of fields, but no single field.
+// they are read. Uses the kinds of fields, but no particular field.
 import type { Tokens } from '../../core/call.ts'
 import { roundUsd } from '../../core/money.ts'
 import type { Field, Kind } from '../../core/record.ts'

@@ -1,5 +1,5 @@
-// Conditions of a filter, as SQL that every engine accepts, with ? for each value. Knows the fields of the
-// record, but no engine.
+// Conditions of a filter, as SQL that every engine accepts, with ? for each value. Uses the fields of the
+// record; independent of the engine.
 import { CALL_FIELDS, type Field } from '../../core/record.ts'
 import type { CallFilter } from '../filters.ts'
 

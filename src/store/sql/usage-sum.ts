@@ -1,5 +1,5 @@
-// Sums of calls. One definition serves the sums stored per hour and session and those computed from rows.
-// Pure; knows a row's columns, but no SQL.
+// Sums of calls. One definition serves both the stored sums of hours and sessions and the sums computed from
+// rows. Pure; knows a row's columns, but no SQL.
 import { roundUsd } from '../../core/money.ts'
 
 /** Columns of `call_logs` whose known values are summed. */
@@ -15,7 +15,7 @@ const SUMMED = [
   'cache_lost',
 ] as const
 
-/** Counts of calls. `failed` includes the `aborted` ones; `cost_partial` counts incomplete costs. */
+/** Counts of calls. `failed` includes the `aborted` calls; `cost_partial` counts incomplete costs. */
 const COUNTED = ['calls', 'failed', 'fell_back', 'aborted', 'cost_partial'] as const
 
 /** The columns of a sum, in the order of its numbers. */

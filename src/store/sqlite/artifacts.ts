@@ -1,5 +1,5 @@
-// The ring of artifacts in the database: the newest ones, bounded by count and bytes. An artifact is deleted when the
-// ring is full or when its call is deleted. The call's record says whether its artifact exists.
+// The ring of artifacts in the database: the newest artifacts, bounded by count and bytes. An artifact is deleted
+// when the ring is full or when its call is deleted. The call's record says whether its artifact exists.
 
 import type { Database } from 'better-sqlite3'
 import type { Artifact, ArtifactLimits } from '../artifact-buffer.ts'

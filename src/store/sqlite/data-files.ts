@@ -1,6 +1,6 @@
 // Compares the names in the data directory with the files that the store has open. If they differ, writes are
 // lost when the process ends, or the next start opens other files. A symbolic link always counts as another
-// file: SQLite names the log after the target of a link to a database, and opens no log that is a link. Knows
+// file: SQLite names the log after the target of a link to a database, and opens no log that is a link. Uses
 // paths and inodes, but no SQL.
 import { type BigIntStats, lstatSync, readlinkSync, statSync } from 'node:fs'
 import { basename, dirname } from 'node:path'

@@ -1,6 +1,6 @@
 // Ensures that each data directory has one gateway. One lock is in the directory. A second lock is on the
 // directory's name, and holds even if the directory is deleted or replaced under the running gateway. Both
-// locks end with the process, however it ends. Knows no record.
+// locks end with the process, even after a crash. Independent of the record.
 import { createHash } from 'node:crypto'
 import { chmodSync, lstatSync, mkdirSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { tmpdir, userInfo } from 'node:os'

@@ -43,7 +43,7 @@ interface Deed {
   readonly what: string
   /** Damages the files, after some calls and before some more. */
   before?(data: string, aside: string): void
-  /** `aside`: path beside the data directory where nothing exists yet. */
+  /** `aside`: unused path next to the data directory. */
   act(data: string, aside: string): void
   /** Puts the same files back. Absent if only a restart helps. */
   undo?(data: string, aside: string): void

@@ -16,9 +16,9 @@ const SUMS = ['calls', 'failed', 'fell_back', ...AMOUNTS, ...AMOUNTS.map((name) 
 const real = (names: readonly string[]): string => names.map((name) => `${name} REAL NOT NULL`).join(', ')
 
 export const STEPS: readonly string[] = [
-  // 1: one record per call, one row per attempt. Times are milliseconds since the epoch, UTC. The ids sort by
-  // time, so both tables grow at their end. The partial index contains only open calls. A price is a JSON
-  // snapshot that many calls share. It never changes; a new price is a new row.
+  // 1: one record for each call, one row for each attempt. Times are milliseconds since the epoch, UTC. The
+  // ids sort by time, so both tables grow at their end. The partial index contains only open calls. A price
+  // is a JSON snapshot that many calls share. It never changes; a new price is a new row.
   `
   CREATE TABLE prices (id INTEGER PRIMARY KEY, snapshot TEXT NOT NULL UNIQUE) STRICT;
 

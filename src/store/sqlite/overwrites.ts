@@ -1,7 +1,7 @@
 // Notices when another program writes into the open files themselves. For example, `cp` of a copy over them
 // preserves their inodes, so SQLite notices nothing. SQLite's index of the log says how many commits there
 // were, which frame of the log is the last, and how many frames are in the database. All three files must
-// agree with the index, and its counters never decrease. Knows file formats
+// agree with the index, and its counters never decrease. Uses file formats
 // (https://sqlite.org/walformat.html), but no SQL.
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 

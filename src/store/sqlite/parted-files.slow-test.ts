@@ -34,7 +34,7 @@ interface Place {
   /** The data directory of the configuration, `parent/data`. */
   readonly data: string
   readonly parent: string
-  /** A directory beside the parent, on the same file system. */
+  /** A directory next to the parent, on the same file system. */
   readonly beside: string
   /** A directory on another file system; null if the machine has none. */
   readonly elsewhere: string | null
@@ -317,7 +317,7 @@ async function readiness(url: string): Promise<{ status: number; message: string
   return { status: response.status, message: json.error?.message ?? '' }
 }
 
-/** A data directory, a configuration beside it, and a provider that stores the received requests. */
+/** A data directory, a configuration next to it, and a provider that stores the received requests. */
 async function place(t: TestContext): Promise<{ place: Place; config: string; provider: MockServer }> {
   const root = temporaryDirectory(t)
   const parent = join(root, 'parent')

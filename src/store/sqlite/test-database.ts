@@ -1,4 +1,4 @@
-// Invariants of a database at rest, for the tests beside this file. Computes the sums with separate SQL.
+// Invariants of a database at rest, for the tests in this folder. Computes the sums with separate SQL.
 import assert from 'node:assert/strict'
 import type { Database } from 'better-sqlite3'
 
