@@ -32,7 +32,7 @@ export interface KeepingOptions {
   readonly callId: string
   readonly write: Store['write']
   readonly mask: (text: string) => string
-  /** False if the provider stores nothing. Its ids are then not recorded. */
+  /** False if the provider stores nothing. The ids of an answer are then not recorded. */
   readonly namesAnswer: boolean
   /** Settings for storing the answer; null if the gateway does not store it. */
   readonly stored: Storing | null

@@ -322,8 +322,8 @@ const upstreamOf = (result: SendResult, answering: Answering) =>
   result.answerTranslation ?? providerOf(result, answering).dialects.get(answering.dialect.name)!
 
 /**
- * Returns the response headers. They name the last target tried, even if another target or the gateway wrote
- * the body.
+ * Returns the response headers. The headers name the last target tried, even if another target or the gateway
+ * wrote the body.
  */
 const headersOf = (provider: Failure['headers'], result: SendResult, answering: Answering) => {
   const { call, route, context } = answering

@@ -1,5 +1,5 @@
 // Stored state works only at its own provider. The record names the provider if the state was made through
-// this gateway. Otherwise only a route with a single provider of the dialect can serve the request.
+// this gateway. Without a record, only a route with a single provider of the dialect can serve the request.
 // Independent of the dialect.
 
 import { GatewayError } from '../core/errors.ts'
@@ -15,7 +15,7 @@ import type { CallContext } from './context.ts'
 const FIELDS = { answer: 'response_id', container: 'container_id' } as const
 
 export interface KeptState extends ProviderState {
-  /** True if the state may change between calls. Then no answer comes from the cache. */
+  /** True if the state may change between calls. No answer to the request then comes from the cache. */
   readonly changes: boolean
 }
 

@@ -47,7 +47,7 @@ export interface RunOptions {
   /** Request as received, and the id of the response that it continues. */
   readonly text: string
   readonly previous: string | null
-  /** Stops the call. It then ends as if the client had disconnected. */
+  /** Stops the call. The call then ends as if the client had disconnected. */
   readonly stop: () => void
 }
 
@@ -151,8 +151,8 @@ export class RunsHere {
   }
 
   /**
-   * Returns the present state of a stored response. It is interrupted if its gateway has stopped. `limit`:
-   * maximum time of a run, ms.
+   * Returns the present state of a stored response. A response whose gateway has stopped is interrupted.
+   * `limit`: maximum time of a run, ms.
    */
   shown(
     { run, answer }: KeptResponse,

@@ -7,7 +7,9 @@ export interface Agent {
   readonly title: string
   /** Names of the agent's program. */
   readonly programs: readonly string[]
-  /** Dialect of the agent's calls. It determines the route of a model that the gateway does not know. */
+  /**
+   * Dialect of the agent's calls. The dialect determines the route of a model that the gateway does not know.
+   */
   readonly dialect: (typeof DIALECT_NAMES)[number]
   /**
    * Environment with placeholders: `{url}` of the gateway, `{key}` for it, `{session}`, `{model}`, `{models}` (all
@@ -34,7 +36,9 @@ export interface Agent {
    * given. `none`: the agent cannot send a session.
    */
   readonly session: 'own' | 'given' | 'none'
-  /** Text of a temporary file, for a setting that cannot be passed otherwise. It must not contain a key. */
+  /**
+   * Text of a temporary file, for a setting that cannot be passed otherwise. The text must not contain a key.
+   */
   readonly file?: string
 }
 

@@ -1,6 +1,6 @@
-// `waybill completion bash|zsh|fish`: a shell script that completes commands and options. It is generated
-// from the command line's own table, so none is missing. Without a suggestion, the shell completes file
-// names.
+// `waybill completion bash|zsh|fish`: a shell script that completes commands and options. The script is
+// generated from the command line's own table, so no command is missing. Without a suggestion, the shell
+// completes file names.
 import type { Command } from 'commander'
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const

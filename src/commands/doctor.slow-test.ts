@@ -1,5 +1,5 @@
-// `waybill doctor` on real directories, with and without a gateway. It reports its findings and changes
-// nothing. Over 250 lines, because most tests begin with the same directory.
+// `waybill doctor` on real directories, with and without a gateway. The command reports its findings and
+// changes nothing. Over 250 lines, because most tests begin with the same directory.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'

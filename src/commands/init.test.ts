@@ -1,4 +1,5 @@
-// `waybill init` without a terminal. It sends the providers nothing, or only a request for their models.
+// `waybill init` without a terminal. The command sends the providers nothing, or only a request for their
+// models.
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

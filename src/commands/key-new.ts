@@ -1,5 +1,5 @@
-// `waybill key new`: creates a gateway key. The key is written into a file that only its owner can read. It
-// is shown only on a terminal with --print. The configuration contains its digest.
+// `waybill key new`: creates a gateway key. The key is written into a file that only its owner can read. The
+// key is shown only on a terminal with --print. The configuration contains its digest.
 import { hash, randomBytes } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'

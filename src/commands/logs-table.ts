@@ -41,7 +41,7 @@ export const refusedCall = z.looseObject({
   message: z.string(),
 })
 
-/** Returns a refused call as a row among the calls. Its target is unknown. */
+/** Returns a refused call as a row among the calls. The target of a refused call is unknown. */
 export const shownRefusal = ({
   id,
   created_at,
@@ -144,7 +144,7 @@ const DROPPED_FIRST: readonly Name[] = [
 const MIN_ROUTE_WIDTH = 30
 /** Maximum width of a route. The session uses any further cells. */
 const MAX_ROUTE_WIDTH = 64
-/** Width if the terminal's width is unknown. It has room for most names, and nothing is cut. */
+/** Width if the terminal's width is unknown. This width has room for most names, and nothing is cut. */
 const DEFAULT_ROUTE_WIDTH = 44
 const GAP = '  '
 

@@ -32,9 +32,9 @@ export interface LogsOptions {
 
 const POLL_MS = 1_000
 /**
- * A call is recorded only after its body has arrived, with the time at which the body began to arrive. So each read
- * overlaps the previous one a little. One read in `FAR_EVERY` goes back as far as a body may take to arrive (Node's
- * limit for a request is five minutes).
+ * A call is recorded only after its body has arrived, with the time at which the body began to arrive. Each
+ * read therefore overlaps the previous one a little. One read in `FAR_EVERY` goes back as far as a body may
+ * take to arrive (Node's limit for a request is five minutes).
  */
 const NEAR_MS = 10_000
 const FAR_MS = 310_000
@@ -163,7 +163,7 @@ export function filtersOf({
 interface Following {
   readonly list: (query: Record<string, string>) => Promise<Page>
   readonly refused: () => Promise<ShownCall[]>
-  /** Calls read at the start. Those that had ended have been printed. */
+  /** Calls read at the start. The calls that had ended have been printed. */
   readonly newest: readonly ShownCall[]
   readonly refusals: readonly ShownCall[]
   readonly print: (calls: readonly ShownCall[]) => void
@@ -173,7 +173,7 @@ interface Following {
 /** Prints each call once, at its end. Rejects if the gateway does not answer, or on abort. */
 async function followCalls({ list, refused, newest, refusals, print, signal }: Following): Promise<never> {
   const printed = new Set<string>(newest.filter(isOver).map(({ id }) => id))
-  /** Id and start of calls that were seen open. They may end long after they have left the window. */
+  /** Id and start of calls that were seen open. Such calls may end long after they have left the window. */
   const open = new Map<string, number>(
     newest.filter((call) => !isOver(call)).map(({ id }) => [id, timeOfId(id)]),
   )

@@ -156,8 +156,8 @@ function importProgress(): { onExchange(file: string, exchange: number, of: numb
 }
 
 /**
- * Returns the common folder of all files, with a trailing slash. It is printed once, which leaves room for
- * the names.
+ * Returns the common folder of all files, with a trailing slash. The folder is printed once, which leaves
+ * room for the names.
  */
 function sharedFolder([first = '', ...others]: readonly string[]): string {
   let folder = first.slice(0, first.lastIndexOf('/') + 1)

@@ -79,7 +79,7 @@ function undoOf({ client, scope, subagents }: InstallCommand): string {
 }
 
 /**
- * Returns the options that follow the command. They are checked now, because the line's errors are not
+ * Returns the options that follow the command. The options are checked now, because the line's errors are not
  * visible later.
  */
 function optionsOf({ env, url, keyFile, segments, theme }: InstallCommand): string[] {

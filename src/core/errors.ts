@@ -79,7 +79,7 @@ export class GatewayError extends Error {
     this.details = options.details ?? null
   }
 
-  /** Returns the error body. It is the same on every route. */
+  /** Returns the error body. The body is the same on every route. */
   body(requestId: string): string {
     const { message, type, param, code } = this
     return JSON.stringify({ error: { message, type, param, code }, request_id: requestId })

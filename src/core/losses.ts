@@ -1,6 +1,6 @@
-// Losses of translations, as names that stay stable from version to version. They appear on the attempt, in
-// `X-Gateway-Lossy`, in `on_loss` of a route and as a label in the metrics. docs/losses.md is generated from
-// this table.
+// Losses of translations, as names that stay stable from version to version. The names appear on the attempt,
+// in `X-Gateway-Lossy`, in `on_loss` of a route and as a label in the metrics. docs/losses.md is generated
+// from this table.
 
 export const LOSSES = {
   cache_control:

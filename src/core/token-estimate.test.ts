@@ -1,5 +1,5 @@
-// A budget reserves the possible cost of a request. It counts every text and every output limit, under any
-// field name.
+// A budget reserves the possible cost of a request. The budget counts every text and every output limit,
+// under any field name.
 
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'

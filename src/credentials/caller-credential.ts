@@ -1,5 +1,5 @@
-// The caller's own credential, such as the login of a subscription. It exists for one call, in memory. It
-// must not be stored or sent to any other destination.
+// The caller's own credential, such as the login of a subscription. The credential exists for one call, in
+// memory. It must not be stored or sent to any other destination.
 import type { IncomingHttpHeaders } from 'node:http'
 import { createMask, type Mask } from '../shared/redact.ts'
 

@@ -16,7 +16,7 @@ export interface CredentialUse {
 
 /** Credentials of one provider. */
 export interface Credentials {
-  /** True if each call brings its own credential. Then an error 401 or 403 concerns only its caller. */
+  /** True if each call brings its own credential. An error 401 or 403 then concerns only its caller. */
   readonly areCallers: boolean
   /** Returns the credential for an attempt, or a promise if it must be fetched. Throws CredentialError. */
   take(use: CredentialUse): Credential | Promise<Credential>

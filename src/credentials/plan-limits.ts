@@ -1,7 +1,10 @@
 // Reads the used share of a subscription from the provider's response headers. Pure.
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** Windows of Anthropic's plans: five hours and seven days. Some apply to only one family of models. */
+/**
+ * Windows of Anthropic's plans: five hours and seven days. Some of these windows apply to only one family of
+ * models.
+ */
 const ANTHROPIC = ['5h', '7d', '7d_opus', '7d_sonnet'] as const
 
 /** Names of the windows of ChatGPT's plans. */

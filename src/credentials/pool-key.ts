@@ -36,8 +36,8 @@ export class PoolKey {
   }
 
   /**
-   * Returns the time from which the key may be used, ms since the epoch. It may be used immediately if this
-   * is `now` or earlier.
+   * Returns the time from which the key may be used, ms since the epoch. A time of `now` or earlier means
+   * immediately.
    */
   readyAt(now: number): number {
     const limits = [this.#wait(this.#requests, 1, now), this.#wait(this.#tokens, this.#tokensEach, now)]

@@ -9,7 +9,7 @@ export interface Expiring<Value> {
 }
 
 export interface RenewalOptions<Value> {
-  /** Fetches a new credential. Its exceptions become errors of the waiting calls. */
+  /** Fetches a new credential. Exceptions of `fetch` become errors of the waiting calls. */
   readonly fetch: () => Promise<Expiring<Value>>
   /** Returns the message for an error of `fetch`, without a secret. */
   readonly explain: (error: unknown) => string

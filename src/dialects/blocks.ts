@@ -73,8 +73,8 @@ export interface ResultBlock extends Cached {
   readonly error: boolean
 }
 /**
- * Content that the block model cannot express. Its own dialect writes it back; the other dialects report the
- * loss.
+ * Content that the block model cannot express. The dialect of the content writes it back; the other dialects
+ * report the loss.
  */
 export interface UnknownBlock {
   readonly type: 'unknown'

@@ -47,11 +47,11 @@ export interface ReadRequest {
   readonly request: ClientRequest
   /** Facts for rules and capabilities; each is computed on first read. */
   readonly traits: RequestTraits
-  /** Values of the body that may identify the session, in order of precedence. They may be any JSON. */
+  /** Values of the body that may identify the session, in order of precedence. The values may be any JSON. */
   readonly sessionHints: readonly unknown[]
   /** Purpose of the call, if the body states a purpose. Otherwise the headers decide. */
   readonly purpose?: Purpose
-  /** False if the provider does not store the answer. Its id is then not recorded. */
+  /** False if the provider does not store the answer. The id of the answer is then not recorded. */
   readonly keepsAnswer?: boolean
   /** Error if no target speaks the dialect, for a request that asks the provider to store something. */
   readonly noKeeper?: () => GatewayError

@@ -1,5 +1,5 @@
-// Numbers that a double cannot hold keep their digits, in call arguments, results and tool schemas. This
-// holds in every dialect and across dialects, whole and streamed.
+// Numbers that a double cannot hold keep their digits, in call arguments, results and tool schemas. The
+// digits survive in every dialect and across dialects, whole and streamed.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Script } from '../../mocks/test-upstream.ts'

@@ -26,7 +26,7 @@ export interface KeptKind {
    * True if the state holds most of the conversation. A translation without the state would change the question.
    */
   readonly isConversation?: true
-  /** True if the state may change between calls. Then no answer comes from the cache. */
+  /** True if the state may change between calls. No answer to the request then comes from the cache. */
   readonly changes?: true
   /** Content that a client can send in place of the id, such as `the content itself`. */
   readonly instead: string

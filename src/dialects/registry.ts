@@ -1,4 +1,4 @@
-// All dialects by their names in the configuration. One line each.
+// All dialects by their names in the configuration. Each dialect has one line.
 import type { DIALECT_NAMES } from '../config/schema.ts'
 import { chat } from './chat/chat.ts'
 import type { Dialect } from './dialect.ts'

@@ -182,7 +182,7 @@ function factsOfBlocks(all: readonly Block[]): Facts {
   }
 }
 
-/** Generated id for a call without an id (`newCallId`). It differs at each reading. */
+/** Generated id for a call without an id (`newCallId`). The id differs at each reading. */
 const MADE_UP = /^call_[0-9a-f]{24}$/
 
 /**

@@ -51,7 +51,7 @@ export class ToolNames {
     }
   }
 
-  /** Returns a call with the client's tool name. Its arguments follow or are unwrapped by `inputOf`. */
+  /** Returns a call with the client's tool name. The arguments follow or are unwrapped by `inputOf`. */
   up(call: Extract<Opened, { type: 'call' }>): Extract<Opened, { type: 'call' }> {
     const tool = this.#mapped.get(call.name)
     return tool ? { ...call, ...tool } : call
@@ -66,7 +66,7 @@ export class ToolNames {
 
   #keep = (namespace: string | null): string | null => (this.#limits.namespaces ? namespace : null)
 
-  /** Returns a flat name. It is the same for a tool and all its calls, even in later requests. */
+  /** Returns a flat name. The name is the same for a tool and all its calls, even in later requests. */
   #flat(name: string, namespace: string | null): string {
     const full = namespace === null || this.#limits.namespaces ? name : `${namespace}__${name}`
     if (this.#limits.name.test(full)) return full

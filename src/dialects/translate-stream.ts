@@ -30,7 +30,7 @@ export class TranslatedStream implements StreamReader {
   #hasCalls = false
   #isStarted = false
   #isEnded = false
-  /** Arguments of calls with wrapped input, by key. They are passed on when complete. */
+  /** Arguments of calls with wrapped input, by key. The arguments are passed on when complete. */
   readonly #wrapped = new Map<unknown, string>()
 
   constructor(

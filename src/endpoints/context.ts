@@ -1,4 +1,5 @@
-// Dependencies of read endpoints. They contain nothing that reaches a provider. For calls: call/context.ts.
+// Dependencies of read endpoints. Nothing among these dependencies reaches a provider. For calls:
+// call/context.ts.
 
 import type { Config } from '../config/load.ts'
 import type { Target } from '../core/call.ts'

@@ -27,7 +27,8 @@ interface Others {
 }
 
 /**
- * Parameters of endpoints whose bare path is not a valid request. They replace the `*`, or follow the path.
+ * Parameters of endpoints whose bare path is not a valid request. The parameters replace the `*`, or follow
+ * the path.
  */
 const ASKED: Readonly<Record<string, (others: Others) => string[]>> = {
   '/v1/models/*': () => ['auto'],

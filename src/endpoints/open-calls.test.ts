@@ -1,5 +1,5 @@
-// Memory of an open call while its provider works. It holds the text that may have to be sent again, and
-// nothing twice.
+// Memory of an open call while its provider works. An open call holds the text that may have to be sent
+// again, and nothing twice.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'

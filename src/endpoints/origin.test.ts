@@ -1,6 +1,6 @@
 // KEEP-06: web pages that may use a gateway without keys. A browser names the page's origin in Origin, and
-// sends a POST without Content-Type without a preflight request. So the page's scheme, name and port all
-// matter.
+// sends a POST without Content-Type without a preflight request. The page's scheme, name and port therefore
+// all matter.
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { test } from 'node:test'

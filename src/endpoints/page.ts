@@ -1,6 +1,6 @@
 // The page in the browser: the same document at the address of every view, and the two files that it loads.
-// They contain no data and need no key. Defines the names and headers of the files; `src/page` makes their
-// content.
+// These files contain no data and need no key. Defines the names and headers of the files; `src/page` makes
+// their content.
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'

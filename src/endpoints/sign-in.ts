@@ -1,6 +1,7 @@
 // Signs in the page. POST /page/sign-in accepts a gateway key, or a code that `waybill ui` obtained with a key at
-// /page/code. It returns a read token that expires after some hours; /page/sign-out revokes the token. Keys, codes
-// and tokens are sent in `Authorization`, so nothing is stored in a cookie or in a URL that reaches a server.
+// /page/code. Signing in returns a read token that expires after some hours; /page/sign-out revokes the token.
+// Keys, codes and tokens are sent in `Authorization`, so nothing is stored in a cookie or in a URL that reaches a
+// server.
 import type { ServerResponse } from 'node:http'
 import { GatewayError } from '../core/errors.ts'
 import type { AdmittedOther, OtherEndpoint } from '../http/endpoint.ts'

@@ -305,7 +305,8 @@ function startLink(options: FleetOptions, digest: () => string): Link {
 }
 
 /**
- * Builds a fleet's `open` and `write`. They write to the journal and, with `shared`, also to the shared log.
+ * Builds a fleet's `open` and `write`. Both functions write to the journal and, with `shared`, also to the
+ * shared log.
  */
 function writeThrough(
   { journal, shared, now }: FleetOptions,

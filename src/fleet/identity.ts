@@ -1,4 +1,4 @@
-// Identity and location of this instance. They distinguish two gateways with the same identity.
+// Identity and location of this instance. The location distinguishes two gateways with the same identity.
 import { createHash } from 'node:crypto'
 import { realpathSync } from 'node:fs'
 import { hostname } from 'node:os'

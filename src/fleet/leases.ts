@@ -222,7 +222,10 @@ function measuresOf({ spent, reserved, spentElsewhere, live, now }: LeaseDeps) {
   /** Returns the intended maximum of a lease. */
   const shareOf = (lease: Lease) => unspentOf(lease) / 4 / Math.max(1, live())
   const wasRefused = (lease: Lease) => now() - lease.refusedAt < (unspentOf(lease) > 0 ? HELD_MS : SPENT_MS)
-  /** Returns true for the last call of a budget. It may cost more than the rest, as with a single gateway. */
+  /**
+   * Returns true for the last call of a budget. That call may cost more than the rest, as with a single
+   * gateway.
+   */
   const isLast = (lease: Lease, usd: number) => usd > 0 && freeOf(lease) > lease.budget * NOTHING_OF_BUDGET
   const covers = (lease: Lease, usd: number) =>
     freeOf(lease) >= usd || (wasRefused(lease) && isLast(lease, usd))

@@ -8,7 +8,7 @@ export const skip = NO_POSTGRES
 
 export interface FleetTests {
   readonly postgres: TestPostgres
-  /** Creates a database and returns its address. It has the tables, or with `empty` no tables. */
+  /** Creates a database and returns its address. The database has the tables, or no tables with `empty`. */
   freshDatabase(empty?: 'empty'): Promise<string>
 }
 

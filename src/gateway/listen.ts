@@ -28,7 +28,8 @@ export async function listen(
 /** Stops listening. Cuts connections that are still open after `graceMs`. */
 export async function stopListening(server: Server, graceMs: number): Promise<void> {
   const closed = new Promise((done) => server.close(done))
-  // Closes connections once their last call has ended. Otherwise they would stay open for further calls.
+  // Closes connections once their last call has ended. Without this, connections would stay open for further
+  // calls.
   const idle = setInterval(() => server.closeIdleConnections(), 50)
   const cutOff = setTimeout(() => server.closeAllConnections(), graceMs)
   await closed

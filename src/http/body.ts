@@ -106,9 +106,9 @@ const tooLarge = (limit: number) =>
   )
 
 /**
- * Collects the pieces in one buffer as they arrive. Otherwise, a body in one-byte pieces would take a hundred
- * times its size. The request and its listeners live as long as the call, so the listeners retain nothing of
- * the body.
+ * Collects the pieces in one buffer as they arrive. Without this buffer, a body in one-byte pieces would take
+ * a hundred times its size. The request and its listeners live as long as the call, so the listeners retain
+ * nothing of the body.
  */
 function collect(
   request: IncomingMessage,

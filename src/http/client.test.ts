@@ -1,5 +1,5 @@
-// The program that made a call, from its User-Agent. It is recorded within bounds and without secrets
-// (KEEP-01).
+// The program that made a call, from its User-Agent. The name of the program is recorded within bounds and
+// without secrets (KEEP-01).
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'

@@ -32,7 +32,7 @@ const STOP = 2
 /** Makes a server pass requests to `handle`, one at a time on each connection. */
 export function serveInTurn(server: Server, handle: RequestListener): void {
   const connections = new WeakMap<Duplex, Connection>()
-  // Node would cut every half-closed connection. This option is older than its documentation.
+  // Node would cut every half-closed connection. The option to keep them is older than its documentation.
   Object.assign(server, { httpAllowHalfOpen: true })
 
   server.on('connection', (socket) => {
@@ -95,10 +95,10 @@ function stopParser({ parser }: Parsed, connection: Connection): void {
 const isChunked = ({ headers }: IncomingMessage): boolean => headers['transfer-encoding'] !== undefined
 
 /**
- * Finds out whether a half-closed client is waiting for its answer or has left. Only a write shows this. Before the
- * answer, this write is an interim response (RFC 9110, 15.2), which costs nothing and which clients skip. During an
- * answer, or with HTTP/1.0, no interim response is possible. Then the client counts as gone, because a call costs
- * money.
+ * Finds out whether a half-closed client is waiting for its answer or has left. Only a write shows this.
+ * Before the answer, this write is an interim response (RFC 9110, 15.2), which costs nothing and which
+ * clients skip. During an answer, or with HTTP/1.0, no interim response is possible. In these cases the
+ * client counts as gone, because a call costs money.
  */
 function stayWhileThere({ request, response }: Turn): void {
   const isRead = request.method === 'GET' || request.method === 'HEAD'

@@ -1,5 +1,5 @@
-// A gateway key in a URL or in a forwarded header is refused, in any place and in any encoding. It is never passed
-// on.
+// A gateway key in a URL or in a forwarded header is refused, in any place and in any encoding. The key is never
+// passed on.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'

@@ -1,6 +1,6 @@
-// Limits of a key: calls in a window of time, dollars in a period. They are checked before a call is read, so
-// that a refused call costs nothing, and again when its possible cost is known. Independent of digests and
-// the store; receives the spent and reserved amounts.
+// Limits of a key: calls in a window of time, dollars in a period. The limits are checked before a call is
+// read, so that a refused call costs nothing, and again when its possible cost is known. Independent of
+// digests and the store; receives the spent and reserved amounts.
 import { createRequire } from 'node:module'
 import type { RateLimiterMemory as Limiter, RateLimiterRes } from 'rate-limiter-flexible'
 import type { KeyConfig } from '../config/load.ts'

@@ -1,5 +1,5 @@
-// Tokens that the page in the browser sends instead of a key. They are random, have the read rights of their
-// key, and are refused for calls. A token is issued for a key, or for a code that works once, within a
+// Tokens that the page in the browser sends instead of a key. The tokens are random, have the read rights of
+// their key, and are refused for calls. A token is issued for a key, or for a code that works once, within a
 // minute; with such a code, `waybill ui` opens a signed-in page. Stored only in memory, as digests.
 // Independent of HTTP.
 import { hash, randomBytes } from 'node:crypto'

@@ -1,6 +1,7 @@
 // Counts the bytes written to all connections but not yet read by clients: whole answers, parts of streams,
-// lists, exports, errors. Their sum is bounded. A very slow reader counts like a client that reads nothing,
-// because the memory of a write is freed only when all of it has been read. Independent of endpoints.
+// lists, exports, errors. The sum of these bytes is bounded. A very slow reader counts like a client that
+// reads nothing, because the memory of a write is freed only when all of it has been read. Independent of
+// endpoints.
 import type { ServerResponse } from 'node:http'
 import { getHeapStatistics } from 'node:v8'
 

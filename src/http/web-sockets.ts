@@ -1,6 +1,6 @@
 // Clients' WebSockets: decides who may open one, and limits their number. Each message that requests an
-// answer is sent to the server as a separate request with the headers of the upgrade. So the same keys,
-// limits and record apply.
+// answer is sent to the server as a separate request with the headers of the upgrade. The same keys, limits
+// and record therefore apply.
 import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { holdsMoreValues } from '../shared/bounded-json.ts'

@@ -1,6 +1,7 @@
 // Canonical texts of JSON requests: equal for equivalent requests, different for all other requests. The
 // order of members and white space are ignored. Numbers are compared digit by digit, because two 64-bit seeds
-// could become the same JavaScript number. One pass, because all calls wait during it. Pure.
+// could become the same JavaScript number. Reads the text in one pass, because all calls wait meanwhile.
+// Pure.
 
 /**
  * Returns the canonical text of a JSON object without the members named in `without`. `json` must be valid

@@ -121,7 +121,10 @@ export function mapElements(text: string, made: (element: string) => string): st
   return out + text.slice(copied)
 }
 
-/** Returns a JSON list with only the elements that `isKept` accepts by index. They keep their bytes. */
+/**
+ * Returns a JSON list with only the elements that `isKept` accepts by index. The remaining elements keep
+ * their bytes.
+ */
 export function keepElements(text: string, isKept: (at: number) => boolean): string {
   const kept: string[] = []
   let at = skipSpace(text, text.indexOf('[') + 1)

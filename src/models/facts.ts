@@ -160,7 +160,7 @@ export interface FactTable {
   readonly models: readonly { readonly provider: string; readonly model: string }[]
 }
 
-/** Maximum number of models with cached facts. It is bounded because clients choose the names. */
+/** Maximum number of models with cached facts. The number is bounded because clients choose the names. */
 const MAX_REMEMBERED = 1_000
 
 /** Maximum length of a chain of `like` references. */

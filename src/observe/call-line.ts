@@ -1,6 +1,6 @@
-// Writes one line for each call to the process log, with its route and result. It contains no prompt, answer
-// or key; the session appears only at level debug. Texts from clients and providers are first made safe for a
-// terminal (TELL-06).
+// Writes one line for each call to the process log, with its route and result. The line contains no prompt,
+// answer or key; the session appears only at level debug. Texts from clients and providers are first made
+// safe for a terminal (TELL-06).
 
 import { roundUsd } from '../core/money.ts'
 import type { Log } from '../core/process-log.ts'

@@ -1,5 +1,5 @@
-// Filters of the list of calls. They are those of the read endpoint, applied to a live call, and typed as a
-// line of text. Derived only from the definition of the record. Pure.
+// Filters of the list of calls. These are the filters of the read endpoint, applied to a live call, and typed
+// as a line of text. Derived only from the definition of the record. Pure.
 
 import { CALL_FIELDS, type CallRecord, type Field } from '../core/record.ts'
 import { nearest } from '../yaml/nearest.ts'

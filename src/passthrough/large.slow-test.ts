@@ -181,7 +181,8 @@ passthrough: [batches]`,
     ['completed', 3_000_000, 2_000_000],
   )
   assert.ok(Math.abs(batch.cost_usd - 3.5) < 1e-6, `$${batch.cost_usd}`)
-  // Measured: 70 MiB, also with four times as many lines. This is garbage from parsing and does not grow.
+  // Measured: 70 MiB, also with four times as many lines. These bytes are garbage from parsing and do not
+  // grow.
   assert.ok(most - before < 2 * MAX_MORE_MIB, `${(most - before).toFixed(0)} MiB more`)
 })
 

@@ -19,8 +19,8 @@ ${Object.entries(KEYS)
   .join('\n')}`
 
 /**
- * Starts a provider with numbered files and batches. It shows all of them to every caller, because all
- * callers share one account.
+ * Starts a provider with numbered files and batches. The provider shows all of them to every caller, because
+ * all callers share one account.
  */
 async function startKeeper(t: TestContext): Promise<TestProvider & { batch: Record<string, unknown> }> {
   const files: Record<string, unknown>[] = []

@@ -26,7 +26,7 @@ export const PRICE_TABLE = { name: 'genai-prices', version: '0.1.8', date: '2026
 export interface Pricing {
   /** Base URL of each provider. The price table identifies providers by their address. */
   readonly baseUrls: Readonly<Record<string, string>>
-  /** The operator's own prices by `provider/model`. They take precedence. */
+  /** The operator's own prices by `provider/model`. These prices take precedence. */
   readonly own: Readonly<Record<string, OwnPrice>>
   /** Providers that are paid by a subscription. Their calls cost nothing more. */
   readonly flat?: ReadonlySet<string>
@@ -307,7 +307,10 @@ const RATE_NAMES = {
   output_audio: 'output_audio_mtok',
 } as const
 
-/** A further version number after the name of a model. It belongs to another model, which the table lacks. */
+/**
+ * A further version number after the name of a model. A name with such a number belongs to another model,
+ * which the table lacks.
+ */
 const FURTHER_VERSION = /^[.-]\d{1,2}(?!\d)/
 
 /** Returns the library's entry for a target's model, by the provider's address or name. */

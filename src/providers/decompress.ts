@@ -1,5 +1,5 @@
-// Decompresses answers, because they must be read. The gateway asks providers not to compress, so few do. So
-// a decompressor is created only for a compressed answer.
+// Decompresses answers, because they must be read. The gateway asks providers not to compress, so few do. A
+// decompressor is therefore created only for a compressed answer.
 import type { Dispatcher } from 'undici'
 import { loadDecompress } from './undici.ts'
 

@@ -479,7 +479,7 @@ function withoutRefused(
 }
 
 /**
- * This is the operator's fault, not the client's, so the provider's message is never shown. See the
+ * Statuses that are the operator's fault, not the client's, so the provider's message is never shown. See the
  * contract's section "Errors".
  */
 const OPERATORS_FAULT = [401, 402, 403]

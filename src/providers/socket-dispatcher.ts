@@ -39,7 +39,7 @@ const REFUSED_MS = 5 * 60_000
 /** Statuses of a handshake that mean that this address has no socket. */
 const NO_SOCKET = [404, 405, 426, 501]
 
-/** Headers of a single request. They become part of the message, or belong only to HTTP. */
+/** Headers of a single request. The headers become part of the message, or belong only to HTTP. */
 const PER_REQUEST =
   /^(x-codex-turn-.+|x-openai-internal-.+|x-client-request-id|traceparent|tracestate|content-type|content-length|accept|accept-encoding)$/
 
@@ -52,7 +52,7 @@ interface Job {
   readonly body: string
   /** Headers of the handshake, in a fixed order. */
   readonly handshake: readonly (readonly [string, string])[]
-  /** Name of the connections that can serve the request. They are interchangeable. */
+  /** Name of the connections that can serve the request. Connections of the same name are interchangeable. */
   readonly name: string
   /** True if the request is sent for the second time, in full. */
   readonly isAgain: boolean
@@ -208,8 +208,8 @@ class Connection {
   }
 
   /**
-   * Sends a request. `items`: items of its input. They are given if the part already on the connection may be
-   * left out.
+   * Sends a request. `items`: items of its input. The items are given if the part already on the connection
+   * may be left out.
    */
   send(job: Job, items: readonly string[]): void {
     if (this.#timer) clearTimeout(this.#timer)

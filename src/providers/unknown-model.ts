@@ -1,6 +1,6 @@
 // Recognizes a 404 for a model that the provider does not know: it is retired, misspelt, or not available to
-// this account. Providers word this error differently, some of them outside their own error format. So it is
-// recognized by its code or by the model's name in the body. Pure; knows no dialect.
+// this account. Providers word this error differently, some of them outside their own error format. The error
+// is therefore recognized by its code or by the model's name in the body. Pure; knows no dialect.
 
 /** Codes of OpenAI, Together and Azure for errors that do not name the model. */
 const CODES = /"(model_not_found|model_not_available|DeploymentNotFound)"/
@@ -15,7 +15,7 @@ export function isUnknownModel(status: number, body: Buffer, model: string): boo
   return isJson(text) && (CODES.test(text) || names(text, model))
 }
 
-/** Excludes HTML pages. They come from a wrong path, so the base URL is wrong for every model. */
+/** Excludes HTML pages. HTML pages come from a wrong path, so the base URL is wrong for every model. */
 const isJson = (text: string): boolean => /^\s*[[{]/.test(text)
 
 /** Returns true if the text contains the model's whole name: `gpt-5-mini` does not name `gpt-5`. */

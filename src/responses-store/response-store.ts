@@ -14,7 +14,7 @@ export interface KeptResponse {
   readonly answer: string
   /** Provider that also stores the response; null if there is none. */
   readonly keeper: string | null
-  /** True if the response has no answer yet or will never have one. It cannot be continued. */
+  /** True if the response has no answer yet or will never have one. Such a response cannot be continued. */
   readonly isUnanswered?: true
   /**
    * Gateway of a fleet that runs the response in the background, start of the run (ms since the epoch), and

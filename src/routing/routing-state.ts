@@ -104,9 +104,9 @@ export class RoutingState {
 
   /**
    * Returns the recent latency of a target in ms, measured to the first event of a stream or to the end of a
-   * whole answer. It is an exponentially weighted average: the last answer counts a fifth, and all earlier
-   * answers count the rest. Errors and aborted attempts do not count. Null if no answer came within the last
-   * five minutes. Infinity if, in addition, an attempt within the last half minute had no answer.
+   * whole answer. The latency is an exponentially weighted average: the last answer counts a fifth, and all
+   * earlier answers count the rest. Errors and aborted attempts do not count. Null if no answer came within
+   * the last five minutes. Infinity if, in addition, an attempt within the last half minute had no answer.
    */
   latency(target: Target): number | null {
     const latency = this.#latencies.get(targetId(target))

@@ -104,7 +104,7 @@ export function createRoutingTable(
   }
 }
 
-/** Entry for direct ids. They have only their own target, regardless of the call's needs (ROUTE-02). */
+/** Entry for direct ids. Direct ids have only their own target, regardless of the call's needs (ROUTE-02). */
 const DIRECT: Omit<RouteEntry, 'targets' | keyof ReturnType<typeof dialectsOf>> = {
   name: null,
   strategyName: 'direct',

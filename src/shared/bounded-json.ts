@@ -4,7 +4,10 @@
 
 const [QUOTE, BACKSLASH, COMMA, BRACKET, BRACE] = Buffer.from('"\\,[{')
 
-/** Returns true if JSON contains more than `most` values. An empty list or object counts twice. One pass. */
+/**
+ * Returns true if JSON contains more than `most` values. An empty list or object counts twice. Reads the text
+ * in one pass.
+ */
 export function holdsMoreValues(json: Buffer, most: number): boolean {
   if (json.length <= most) return false // each value has at least one byte
   let values = 1

@@ -1,4 +1,4 @@
-// Masks secrets. They must never be written or repeated. Imports no other file.
+// Masks secrets, which must never be written or repeated. Imports no other file.
 
 /** Replaces every known secret by `***`. */
 export type Mask = (text: string) => string

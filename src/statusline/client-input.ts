@@ -42,8 +42,9 @@ export function firstObject(stdin: Readable): Promise<ClientInput> {
 }
 
 /**
- * Returns a function that receives chunks and returns the index at which the object ends, or -1. It works on
- * bytes: all structural characters of JSON are ASCII, and longer characters contain no ASCII bytes.
+ * Returns a function that receives chunks and returns the index at which the object ends, or -1. The function
+ * works on bytes, because all structural characters of JSON are ASCII, and longer characters contain no ASCII
+ * bytes.
  */
 function createScanner(): (chunk: Buffer) => number {
   let depth = 0

@@ -1,5 +1,5 @@
-// Messages of the status line about unknown options. They contain the option's name, but never a text that
-// may be a key.
+// Messages of the status line about unknown options. The messages contain the option's name, but never a text
+// that may be a key.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readFlags } from './flags.ts'

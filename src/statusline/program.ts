@@ -1,6 +1,6 @@
-// The status-line program. It reads one object and prints one line, even if something fails. The gateway renders the
-// line. This program sends the required facts, and caches the line for when the gateway does not answer. Loads only
-// the modules that it needs.
+// The status-line program. The program reads one object and prints one line, even if something fails. The gateway
+// renders the line. This program sends the required facts, and caches the line for when the gateway does not answer.
+// Loads only the modules that it needs.
 import type { Readable } from 'node:stream'
 import { cleanLabel, isOrdinary, type Measure } from '../terminal/clean.ts'
 import { isColourless, showsLinks, terminalColumns } from '../terminal/environment.ts'

@@ -1,5 +1,5 @@
-// One entry for each segment. It makes the text from the known facts, or null to show nothing. Pure; knows no width
-// and no colours.
+// One entry for each segment. Each entry makes the text from the known facts, or null to show nothing. Pure; knows
+// no width and no colours.
 
 import { cleanLabel } from '../terminal/clean.ts'
 import { dollars, duration, formatCount } from '../terminal/numbers.ts'

@@ -8,7 +8,9 @@ export interface Subagent {
   readonly label: string | null
 }
 
-/** Maximum tasks. This is more than the rows of a terminal, and bounds the requests to the gateway. */
+/**
+ * Maximum tasks. This maximum is more than the rows of a terminal, and bounds the requests to the gateway.
+ */
 const MAX_TASKS = 24
 
 /** Parses the session and its tasks; skips invalid tasks. Never throws. */

@@ -37,7 +37,7 @@ export async function bundle(t: TestContext): Promise<string> {
   return join(outDir, 'statusline.cjs')
 }
 
-/** Runs a program to its end. Its environment is `env` and PATH. */
+/** Runs a program to its end. The program's environment is `env` and PATH. */
 export async function run(
   command: readonly [string, ...string[]],
   env: Record<string, string>,
@@ -72,7 +72,7 @@ export async function patiently<Ran>(once: () => Promise<Ran>, well: (ran: Ran) 
 export type Treatment = ((socket: Socket) => void) | null
 
 /**
- * A server in front of a gateway. It forwards everything until the test selects another handling of
+ * A server in front of a gateway. The server forwards everything until the test selects another handling of
  * connections.
  */
 export async function front(

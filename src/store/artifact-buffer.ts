@@ -1,6 +1,6 @@
-// Buffers artifacts on their way to the writer. They wait a few seconds, and reads find them here meanwhile.
-// So under load only artifacts that remain in the ring are written. A kill loses waiting artifacts, but no
-// record.
+// Buffers artifacts on their way to the writer. Artifacts wait a few seconds, and reads find them here
+// meanwhile. Under load, only artifacts that remain in the ring are therefore written. A kill loses waiting
+// artifacts, but no record.
 
 export interface ArtifactLimits {
   readonly keep: number

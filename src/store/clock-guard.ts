@@ -1,5 +1,5 @@
-// The clock for deleting old calls. A clock set a year ahead by mistake would delete the whole request log.
-// So a jump of the clock is accepted only if it lasts. Independent of the database.
+// The clock for deleting old calls. A clock set a year ahead by mistake would delete the whole request log. A
+// jump of the clock is therefore accepted only if it lasts. Independent of the database.
 
 const HOUR = 3_600_000
 /** Maximum lead over the expected time, ms. */

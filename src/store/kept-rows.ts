@@ -27,7 +27,10 @@ export interface KeptRowWrites {
   drop(id: string, keyName: string): Promise<boolean>
 }
 
-/** Returns the statement of `keptChain` for a table. Its values are: id, key name, key name, most - 1. */
+/**
+ * Returns the statement of `keptChain` for a table. The statement's values are: id, key name, key name, most
+ * - 1.
+ */
 export const chainSql = (table: string): string => `
   WITH RECURSIVE chain (id, key_name, previous, expires_at, sealed, depth) AS (
     SELECT id, key_name, previous, expires_at, sealed, 0 FROM ${table} WHERE id = ? AND key_name = ?

@@ -1,7 +1,7 @@
 // Makes foreign text safe for a terminal: removes control sequences and cuts the text to the available cells.
 // Independent of colours and segments; the caller measures widths.
 
-/** Maximum length of a label, in characters. Also bounds the work for a hostile label. */
+/** Maximum length of a label, in characters. This limit also bounds the work for a hostile label. */
 const MAX_LABEL_LENGTH = 512
 
 /**

@@ -18,7 +18,10 @@ const HEAP = 256
 /** The full run includes all floods, and longer floods; otherwise every third flood runs briefly. */
 /** Duration of each flood, ms. */
 const FLOOD_MS = IS_FULL ? 3_000 : 1_000
-/** Timeout for each answer to the other client, ms. It is longer only on a machine busy with other work. */
+/**
+ * Timeout for each answer to the other client, ms. The timeout is longer only on a machine busy with other
+ * work.
+ */
 const ANSWER_MS = Math.round(10_000 * Math.min(slowness(), 5))
 const MIB = 2 ** 20
 

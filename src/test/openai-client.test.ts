@@ -1,5 +1,5 @@
-// The official OpenAI client calls a gateway that answers from recordings. It must not notice a difference
-// from the real API.
+// The official OpenAI client calls a gateway that answers from recordings. The client must not notice a
+// difference from the real API.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'

@@ -1,5 +1,5 @@
-// The official OpenAI client uses the Responses API of a gateway whose provider is the mock. It must not
-// notice a difference from the real API.
+// The official OpenAI client uses the Responses API of a gateway whose provider is the mock. The client must
+// not notice a difference from the real API.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'

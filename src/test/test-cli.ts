@@ -54,7 +54,7 @@ export function runCli(args: readonly string[], options?: Options): Promise<Ende
   return ended
 }
 
-/** Starts a command that serves, and waits for its address. It ends with the test. */
+/** Starts a command that serves, and waits for its address. The command ends with the test. */
 export async function startServer(t: TestContext, args: readonly string[], options?: Options) {
   const started = startCli(args, options)
   const { child, said } = started

@@ -61,8 +61,8 @@ export const providerKey = (provider: string): string => `sk-${provider}-secret`
 export const slowness = (): number => Math.max(1, loadavg()[0]! / availableParallelism())
 
 /**
- * Gateways of each test. They close before its directories are removed, because a gateway without its record
- * reports errors and retries.
+ * Gateways of each test. The gateways close before the test's directories are removed, because a gateway
+ * without its record reports errors and retries.
  */
 const gateways = new WeakMap<TestContext, Set<Gateway>>()
 

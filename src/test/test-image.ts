@@ -62,8 +62,8 @@ export async function networkAndVolume(t: TestContext): Promise<string> {
 }
 
 /**
- * Starts the mock in this network under the name `mock`. It is as slow as real providers, so that events can
- * happen meanwhile.
+ * Starts the mock in this network under the name `mock`. The mock is as slow as real providers, so that
+ * events can happen meanwhile.
  */
 export function startMock(place: string): Promise<StartedMockContainer> {
   return new MockContainer(image).withRecordedPace().withNetworkMode(place).withNetworkAliases('mock').start()

@@ -1,5 +1,5 @@
-// A PostgreSQL server for one test. It is started without a container from the machine's packages, on a
-// socket in a scratch directory. It can be stopped, killed and frozen. Without PostgreSQL on the machine,
+// A PostgreSQL server for one test. The server is started without a container from the machine's packages, on
+// a socket in a scratch directory. It can be stopped, killed and frozen. Without PostgreSQL on the machine,
 // tests report that and are skipped.
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { chownSync, existsSync, globSync, mkdtempSync, rmSync } from 'node:fs'

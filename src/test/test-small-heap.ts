@@ -165,7 +165,7 @@ const STREAMS: Readonly<Record<string, readonly [begin: string, piece: string, e
   ],
 }
 
-/** Starts a provider for all dialects. It answers whole or in pieces of 64 KiB. */
+/** Starts a provider for all dialects. The provider answers whole or in pieces of 64 KiB. */
 async function startLarge(t: TestContext): Promise<number> {
   const filled = new Map<string, Buffer>()
   const fill = (text: string, size: number) => {

@@ -1,5 +1,6 @@
-// Waybill as a container, for tests of programs that use a gateway. It answers from recordings by default, so
-// these tests need no key and no network. Uses the image and, of the gateway, only the format of a record.
+// Waybill as a container, for tests of programs that use a gateway. Waybill answers from recordings by
+// default, so these tests need no key and no network. Uses the image and, of the gateway, only the format of
+// a record.
 
 import { createHash, randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'

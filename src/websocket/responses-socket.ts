@@ -33,7 +33,9 @@ const MAX_RUNNING = 16
 /** Maximum responses that wait for their turn. */
 const MAX_WAITING = 64
 
-/** Interval of pings. They prevent proxies from closing the connection, and detect a client that has left. */
+/**
+ * Interval of pings. Pings prevent proxies from closing the connection, and detect a client that has left.
+ */
 const PING_INTERVAL_MS = 30_000
 
 /** A `response.create` message as received. */

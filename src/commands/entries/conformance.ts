@@ -1,7 +1,10 @@
 // Entries for the conformance suite.
 import { type CommandEntry, commaList, example } from './entry.ts'
 
-/** Names of profiles. They are not read from their files, because every command loads this module. */
+/**
+ * Names of profiles. The names are not read from the profiles' files, because every command loads this
+ * module.
+ */
 const PROFILE_NAMES = 'core, observable, waybill, server, claude-code, codex, open-responses'
 
 export const addConform: CommandEntry = (program, { finish }) => {

@@ -109,7 +109,7 @@ export function nameLost(block: Block, losses: Losses): void {
   else if (block.type === 'result') losses.add('unknown.block')
 }
 
-/** Writes OpenRouter's format. Its clients return the reasoning unchanged. */
+/** Writes OpenRouter's format. Clients of OpenRouter return the reasoning unchanged. */
 export const detailFor = (text: string, carrier: string, index: number): Json =>
   text === ''
     ? { type: 'reasoning.encrypted', data: carrier, index }

@@ -97,7 +97,7 @@ test('if no provider can count, all blocks and tools are estimated, and the coun
       JSON.stringify(more).slice(0, 80),
     )
   assert.equal(gateway.received(), asksNobody)
-  // These errors do not count as failures of the target.
+  // Errors of a counting request do not count as failures of the target.
   const { json: resolved } = await gateway.get('/api/cloud/model/resolve?model=auto')
   assert.equal(resolved.candidates[0].state, 'ready')
   assert.deepEqual(await records(gateway), [])

@@ -135,7 +135,10 @@ class MessagesStream implements StreamReader {
     }
   }
 
-  /** Reads the first event. Its output count covers only the start and is ignored if no later count follows. */
+  /**
+   * Reads the first event. The output count of this event covers only the start, and is ignored if no later
+   * count follows.
+   */
   #start(message: unknown): ParsedEvent {
     const usage = member(message, 'usage')
     if (isObject(usage)) this.#usage = { ...usageOf(usage), output: null }

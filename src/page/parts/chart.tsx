@@ -97,8 +97,8 @@ const columnsOf = (
 ]
 
 /**
- * Returns each series added to the sum of the series below it. They are drawn from top to bottom, so that lower
- * series cover higher ones.
+ * Returns each series added to the sum of the series below it. The series are drawn from top to bottom, so
+ * that lower series cover higher ones.
  */
 function stacked(series: readonly Series[]): (number | null)[][] {
   const sums = new Array<number>(series[0]?.values.length ?? 0).fill(0)

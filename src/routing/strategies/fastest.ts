@@ -6,8 +6,8 @@ import type { Pick, Strategy } from '../strategy.ts'
 /**
  * A target with unknown latency (never or not recently measured) comes first, so that the next call measures
  * it. No call is made only to measure. While its attempt is open, or after an unanswered attempt, the target
- * comes after all known targets. So the first calls after a start try one target each, and a slow target is
- * tried again later.
+ * comes after all known targets. The first calls after a start therefore try one target each, and a slow
+ * target is tried again later.
  */
 export const fastest = {
   dependsOnLoad: true,

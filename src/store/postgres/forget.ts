@@ -1,5 +1,6 @@
-// Removes an instance that will not come back because its data directory is lost. Its open calls end as
-// interrupted, and the rest of its leases is returned. Only calls that it had not shipped are lost.
+// Removes an instance that will not come back because its data directory is lost. The open calls of the
+// instance end as interrupted, and the rest of its leases is returned. Only calls that it had not shipped are
+// lost.
 import type { AttemptRecord } from '../../core/record.ts'
 import type { KnownInstance, Unshipped } from '../shared-log.ts'
 import type { Row } from '../sql/columns.ts'

@@ -1,7 +1,7 @@
-// Leases part of a key's budget to one instance by one conditional update. So all leases together stay within the
-// budget under concurrent requests; the last lease may be smaller than requested. Only the instance itself can return
-// its grant for a period. The column `month` contains the period: the first release with a fleet had only months, and
-// an older gateway may still run alongside this one.
+// Leases part of a key's budget to one instance by one conditional update. All leases together therefore stay within
+// the budget under concurrent requests; the last lease may be smaller than requested. Only the instance itself can
+// return its grant for a period. The column `month` contains the period: the first release with a fleet had only
+// months, and an older gateway may still run alongside this one.
 import type { LeaseRequest, Sender } from '../shared-log.ts'
 import type { Link } from './link.ts'
 

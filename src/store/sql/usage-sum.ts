@@ -26,7 +26,8 @@ export const SUM_COLUMNS: readonly string[] = [
 ]
 
 /**
- * Numbers in the order of COLUMNS. They are floating point, so that no provider's count can overflow them.
+ * Numbers in the order of COLUMNS. The numbers are floating point, so that no provider's count can overflow
+ * them.
  */
 export type Sum = number[]
 

@@ -61,7 +61,8 @@ export function lostFile(files: OpenFiles): string | null {
 const COARSE_MS = 100
 
 /**
- * Returns `lostFile` for one directory. It checks the files only if a name in the directory may have changed.
+ * Returns `lostFile` for one directory. The returned function checks the files only if a name in the
+ * directory may have changed.
  */
 export function watchNames(files: OpenFiles): () => string | null {
   const directory = dirname(files[0]!.path)

@@ -1,5 +1,5 @@
 // LOG-07, LIFE-04, LIFE-05: the record's files disappear under a running gateway, or other files replace them. The
-// gateway reports it, spends nothing unrecorded, and never shows an empty record. It recovers by itself once the
+// gateway reports this, spends nothing unrecorded, and never shows an empty record. It recovers by itself once the
 // files are back. Over 250 lines, because it is a table of cases.
 
 import assert from 'node:assert/strict'

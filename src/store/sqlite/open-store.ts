@@ -271,8 +271,8 @@ function readSpending(db: Database.Database, noteDamage: (error: unknown) => voi
 
 /**
  * Returns a time at which a call was certainly made, ms since the epoch; null without calls. A clock error
- * may affect all calls of the last recorded hour. So the newest call before that hour counts, if there is
- * one.
+ * may affect all calls of the last recorded hour. The newest call before that hour therefore counts, if there
+ * is one.
  */
 function lastSure({ list }: CallLogReads): number | null {
   const newest = (until?: number) => {

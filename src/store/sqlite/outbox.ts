@@ -1,6 +1,7 @@
 // Calls that the shared log has not received yet. Each has an entry in `outbox`, written in the transaction
-// that changed it. Triggers write the entries, and exist only on the connection of a gateway in a fleet. So
-// no other code handles the outbox, and without a fleet it stays empty. Independent of the network.
+// that changed it. Triggers write the entries, and exist only on the connection of a gateway in a fleet. No
+// other code therefore handles the outbox, and without a fleet the outbox stays empty. Independent of the
+// network.
 import Sqlite, { type Database } from 'better-sqlite3'
 import { accountName, periodsOf } from '../../core/period.ts'
 import { ATTEMPT_FIELDS, type AttemptRecord } from '../../core/record.ts'

@@ -6,9 +6,9 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 
 /**
- * Descriptors of the database, its log, and the log's index. They must stay open while this process has a
- * connection: closing any descriptor of a file makes POSIX release all locks of the process on it. Can be
- * handed to a thread.
+ * Descriptors of the database, its log, and the log's index. The descriptors must stay open while this
+ * process has a connection: closing any descriptor of a file makes POSIX release all locks of the process on
+ * it. Can be handed to a thread.
  */
 export interface Descriptors {
   readonly database: number
@@ -34,7 +34,7 @@ export function closeDescriptors({ database, log, index }: Descriptors): void {
  */
 const WORDS = 34
 const HEADER_WORDS = 12
-/** The layout of the index that this file understands. It concludes nothing from any other layout. */
+/** The layout of the index that this file understands. Nothing is concluded from any other layout. */
 const LAYOUT = 3_007_000
 const COMMITS = 2
 const FRAMES = 4
@@ -83,8 +83,8 @@ export function isLogFolded({ index }: Descriptors): boolean {
 export type Overwritten = 'database' | 'log' | 'index'
 
 /**
- * Returns a function to call before and after each write. It returns the file that another program wrote
- * into, or null. `pageSize` in bytes.
+ * Returns a function to call before and after each write. The function returns the file that another program
+ * wrote into, or null. `pageSize` in bytes.
  */
 export function watchOverwrites(
   { database, log, index }: Descriptors,
@@ -144,8 +144,8 @@ export function watchOverwrites(
 
   /**
    * Returns true if the file has the right length. With the whole log checkpointed, the length must match
-   * exactly. Otherwise, every missing page must be in the log. This also detects an older copy after the log
-   * was checkpointed and restarted since the last check.
+   * exactly. Otherwise, every missing page must be in the log. The check also detects an older copy after the
+   * log was checkpointed and restarted since the last check.
    */
   function hasItsSize(size: number): boolean {
     const pages = words[PAGES]!

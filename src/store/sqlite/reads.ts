@@ -1,4 +1,4 @@
-// All reads of the record. They run in a separate thread, so that even a long scan delays no call.
+// All reads of the record. The reads run in a separate thread, so that even a long scan delays no call.
 
 import type { Database } from 'better-sqlite3'
 import { GatewayError } from '../../core/errors.ts'

@@ -139,7 +139,8 @@ function prepareRemoval(db: Database, rollUps: RollUps) {
 
 /**
  * Keeps the write-ahead log short. After a complete checkpoint, SQLite restarts the log with the next write,
- * which waits for the disk. That should be a write of this thread, not an opening on the main thread.
+ * which waits for the disk. The next write should be a write of this thread, not an opening on the main
+ * thread.
  */
 function keepLogShort(db: Database, walBytes: number, pageSize: number, frames: () => number) {
   const most = Math.floor(Math.min(walBytes / 2 / pageSize, 1_000))

@@ -1,5 +1,5 @@
-// Sums of closed calls, stored per hour and per session, so that no read scans a month of rows. They change
-// in the transaction that closes or deletes a call, so they always equal the rows. Open calls are not
+// Sums of closed calls, stored per hour and per session, so that no read scans a month of rows. The sums
+// change in the transaction that closes or deletes a call, so they always equal the rows. Open calls are not
 // included: there are few, and each read adds them.
 import type { Database } from 'better-sqlite3'
 import { timeOfId } from '../../core/call.ts'

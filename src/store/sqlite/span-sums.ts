@@ -1,7 +1,7 @@
 // Sums the calls of a span of time, grouped by some of their columns. Whole hours come from the roll-ups,
 // open calls from the rows. If the span cuts an hour, the shorter side is read from the rows, and is added to
-// the sums or subtracted from the whole hour. So a span that ends now costs no more in a busy hour. Cannot
-// write.
+// the sums or subtracted from the whole hour. A span that ends now therefore costs no more in a busy hour.
+// Cannot write.
 
 import type { Database } from 'better-sqlite3'
 import { idAt } from '../../core/call.ts'

@@ -1,6 +1,6 @@
-// LIFE-04, LOG-11: a damaged, locked, read-only or full store refuses calls and spends nothing. It answers
-// reads with an error, never with an empty page, and recovers where that is possible. A database is never
-// replaced.
+// LIFE-04, LOG-11: a damaged, locked, read-only or full store refuses calls and spends nothing. Such a store
+// answers reads with an error, never with an empty page, and recovers where that is possible. A database is
+// never replaced.
 
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
