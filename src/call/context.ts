@@ -40,7 +40,7 @@ export interface CallContext {
   readonly learned: LearnedRefusals
   /** Settings for traces; null if tracing is off. */
   readonly tracing: TracingSettings | null
-  /** Masks the providers' keys in a text. */
+  /** Masks the providers' keys in a string. */
   readonly mask: Mask
   /** Returns the program that made the call, from its headers. */
   readonly clientOf: (headers: IncomingHttpHeaders) => string | null

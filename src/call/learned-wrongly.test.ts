@@ -81,7 +81,7 @@ test('after seven days the parameter is tried again: it is sent if accepted, and
   assert.deepEqual((await get('/api/models/refusals')).json, { data: [] })
 })
 
-test('after `waybill models forget` a running gateway tries the parameter again', async (t) => {
+test('after `waybill models forget`, a running gateway tries the parameter again', async (t) => {
   const { call, setRefuses, data } = await start(t)
   setRefuses(false)
   const file = join(temporaryDirectory(t), 'waybill.yaml')

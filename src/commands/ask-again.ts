@@ -78,7 +78,7 @@ function pathOf(endpoint: string, model: string, stream: boolean): string | null
 const CLOSED_TIMEOUT_MS = 5_000
 
 export interface Again {
-  /** Newer recording for each name. Its answer may be an error status. */
+  /** Newer recording for each name. Its answer may be an error. */
   readonly fresh: readonly Recording[]
   /** Recordings without a newer one, with the reason. */
   readonly failed: readonly { readonly name: string; readonly reason: string }[]

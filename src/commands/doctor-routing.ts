@@ -52,7 +52,7 @@ export async function routingFindings({ routes }: Config, ask: Ask): Promise<Fin
   return [...findings, ...(await failureFindings(ask))]
 }
 
-/** Reports if all of the newest calls failed. */
+/** Reports whether all of the newest calls failed. */
 async function failureFindings(ask: Ask): Promise<Finding[]> {
   const { data } = await ask(`/api/usage/request-logs?limit=${NEWEST_CALLS}`, newest)
   const over = data.filter(({ completed_at }) => completed_at !== null)

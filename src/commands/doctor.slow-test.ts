@@ -67,7 +67,7 @@ async function directoryOf(t: TestContext) {
   return { directory, data, file, text, start, provider }
 }
 
-test('doctor finds no problem before the first start, while a gateway runs and after its end, and changes nothing', async (t) => {
+test('`waybill doctor` finds no problem before the first start, while a gateway runs and after its end, and changes nothing', async (t) => {
   const { data, file, start, provider } = await directoryOf(t)
   writeFileSync(file, 'server: { port: 9 }\nproviders: {}\n')
   const before = await doctor(file)

@@ -86,7 +86,7 @@ routes: { auto: { targets: [ { model: live/gpt-4.1 } ] } }
   }
 }
 
-test('drift announces the cost, and makes no calls without --live', async (t) => {
+test('`waybill recordings drift` announces the cost, and makes no calls without `--live`', async (t) => {
   const { provider, waybill, out } = await recorded(t, '--keep-requests')
   const { code, stdout } = await waybill('drift')
   assert.equal(code, 0)
@@ -109,7 +109,7 @@ test('drift announces the cost, and makes no calls without --live', async (t) =>
   assert.equal(provider.ledger.length, 0)
 })
 
-test('drift --live repeats the recorded requests, and does not report different words as drift', async (t) => {
+test('`waybill recordings drift --live` repeats the recorded requests, and does not report different words as drift', async (t) => {
   const { provider, waybill, out } = await recorded(t, '--keep-requests')
   provider.script = repeating((body) => body.replace('You asked', 'In quite other words'))
   const { code, stdout, stderr } = await waybill('drift', '--live')
@@ -127,7 +127,7 @@ test('drift --live repeats the recorded requests, and does not report different 
   assert.deepEqual(verifyRecordings(out), [])
 })
 
-test('drift reports the changes in each recording, and refresh accepts them after review', async (t) => {
+test('`waybill recordings drift` reports the changes in each recording, and `refresh` accepts them after review', async (t) => {
   const { provider, waybill, out, said } = await recorded(t, '--keep-requests')
   const before = said()
   provider.script = repeating((body) =>
@@ -172,7 +172,7 @@ test('drift reports the changes in each recording, and refresh accepts them afte
   assert.match(await reply.text(), /Newly asked: Two\?/)
 })
 
-test('drift --live stops before a call that would exceed the limit', async (t) => {
+test('`waybill recordings drift --live` stops before a call that would exceed the limit', async (t) => {
   const { provider, waybill } = await recorded(t, '--keep-requests')
   const { code, stdout, stderr } = await waybill('drift', '--live', '--limit', '0.01')
   assert.equal(code, 1)
@@ -182,7 +182,7 @@ test('drift --live stops before a call that would exceed the limit', async (t) =
   assert.match(stderr, /1 have the same shape, 0 moved, 0 of another kind, 1 failed/)
 })
 
-test('drift counts a new error as moved and a cut answer as failed, and refresh accepts neither', async (t) => {
+test('`waybill recordings drift` counts a new error as moved and a cut answer as failed, and `refresh` accepts neither', async (t) => {
   const { provider, waybill, said } = await recorded(t, '--keep-requests')
   const before = said()
   provider.script = (response, received) => {

@@ -1,5 +1,5 @@
-// `waybill recordings drift` and `refresh`: check if providers still answer in the shape of the recordings,
-// and replace recordings with newer answers.
+// `waybill recordings drift` and `refresh`: check whether providers still answer in the shape of the
+// recordings, and replace recordings with newer answers.
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Recording, readRecordings } from '../../mocks/recording/format.ts'
@@ -84,7 +84,7 @@ function conclude(
     if (moved === null) {
       const kinds = [...new Set(newer.map(kindOfRecording))].join(', ')
       const isError = ({ response }: Recording) => response.status >= 400
-      // A model may answer with a tool call instead of a text. A new error is a change.
+      // A model may answer with a tool call instead of text. A new error is a change.
       const kind = newer.some(isError) && !isError(recording) ? 'moved' : 'other'
       counts[kind]++
       print(

@@ -16,7 +16,7 @@ test('no explanation has the same text as another', () => {
   }
 })
 
-test('--list prints one line for each requirement: id, level, scope, sentence', async () => {
+test('`--list` prints one line for each requirement: id, level, scope, sentence', async () => {
   const { code, stdout: out, stderr: err } = await conform('--list')
   assert.equal(err, '')
   assert.equal(code, 0)
@@ -29,12 +29,12 @@ test('--list prints one line for each requirement: id, level, scope, sentence', 
   }
 })
 
-test('explain names the part of a requirement that no check covers', async () => {
+test('`waybill conform explain` names the part of a requirement that no check covers', async () => {
   const { stdout } = await conform('explain', 'RSP-06')
   assert.match(stdout, /What of it is not tested\n {2}after a restart: /)
 })
 
-test('explain prints the sentence, the reason, the test, the causes and the standard', async () => {
+test('`waybill conform explain` prints the sentence, the reason, the test, the causes and the standard', async () => {
   const { code, stdout: out } = await conform('explain', 'flow-06', 'KEEP-03')
   assert.equal(code, 0)
   const flat = out.replace(/\s+/g, ' ')
@@ -46,12 +46,12 @@ test('explain prints the sentence, the reason, the test, the causes and the stan
   assert.ok(out.split('\n').every((line) => line.length <= 100 || line.includes('https://')))
 })
 
-test('explain accepts a slug, including one of an earlier version', async () => {
+test('`waybill conform explain` accepts a slug, including one of an earlier version', async () => {
   for (const name of ['reads-cause-no-requests', 'reads-ask-nobody'])
     assert.match((await conform('explain', name)).stdout, /^PURE-03 reads-cause-no-requests\n/)
 })
 
-test('explain says why a requirement has no check', async () => {
+test('`waybill conform explain` says why a requirement has no check', async () => {
   const { stdout: out } = await conform('explain', 'LOG-11')
   assert.match(out, /not tested by this suite/)
   assert.match(out, /cannot be caused from outside/)

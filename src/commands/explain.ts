@@ -64,7 +64,7 @@ function pageOf(row: Requirement, columns: number): string {
 const levelIn = ({ level, level_waybill }: Requirement): string =>
   level_waybill === undefined ? level : `${level} (Waybill: ${level_waybill})`
 
-/** Breaks a text between words into lines of at most `columns` characters. */
+/** Breaks text between words into lines of at most `columns` characters. */
 function wrapped(text: string, columns: number): string[] {
   const lines: string[] = []
   for (const word of text.split(/\s+/)) {

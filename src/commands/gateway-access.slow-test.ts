@@ -87,7 +87,7 @@ test("a wrong key is reported as wrong even if its file's name contains words of
   assert.match(routes.stderr, /requires; try again; it is not one of its keys\. This shows /)
 })
 
-test('doctor reports a key file that cannot be used', async (t) => {
+test('`waybill doctor` reports a key file that cannot be used', async (t) => {
   const { url } = await testGateway(t, { config: KEYS })
   const keyFile = join(temporaryDirectory(t), 'key')
   writeFileSync(keyFile, KEY)

@@ -334,7 +334,7 @@ test('one-api: channels of a model become its targets, by priority and weight', 
   assert.deepEqual(await refused(t, made), [])
 })
 
-test('one-api: a full page warns that there may be more, and several pages in one list are read together', (t) => {
+test('a full page of one-api’s channels causes a warning that there may be more, and several pages in one list are read together', (t) => {
   const page = (first: number, count: number) => ({
     ...{ success: true, message: '' },
     data: Array.from({ length: count }, (_, n) =>

@@ -83,7 +83,7 @@ test('an existing file, an unknown provider or a missing terminal causes one lin
   assert.equal(existsSync(none), false)
 })
 
-test('with --check, init requests only the list of models from each provider, and reports the result', async (t) => {
+test('with `--check`, `waybill init` requests only the list of models from each provider, and reports the result', async (t) => {
   const asked: string[] = []
   const server = setupServer(
     http.all('*', ({ request }) => {

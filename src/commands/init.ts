@@ -1,6 +1,6 @@
 // `waybill init`: turns a few answers, or the same values as options, into a commented waybill.yaml. Sends
 // nothing unless the user agrees to a request for each provider's list of models. That request costs nothing
-// and shows if the key is accepted.
+// and shows whether the key is accepted.
 import { existsSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline/promises'

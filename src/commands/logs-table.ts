@@ -56,7 +56,7 @@ export const shownRefusal = ({
 const REFUSED = 'refused'
 
 type Format = Parameters<typeof styleText>[0]
-/** Colours a text, or returns it unchanged. */
+/** Colours a string, or returns it unchanged. */
 export type Paint = (format: Format, text: string) => string
 
 interface Column {

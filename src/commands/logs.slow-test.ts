@@ -58,7 +58,7 @@ test('the newest calls are printed as a table or as lines of JSON, and filters n
   )
 })
 
-test('--follow prints every call once, at its end, and Ctrl-C exits with 0', async (t) => {
+test('`--follow` prints every call once, at its end, and Ctrl-C exits with 0', async (t) => {
   let release = () => {}
   const held = new Promise<void>((done) => (release = done))
   const gateway = await testGateway(t, {
@@ -95,7 +95,7 @@ test('--follow prints every call once, at its end, and Ctrl-C exits with 0', asy
   assert.equal(said.stderr, '')
 })
 
-test('--follow retries while the record cannot be read, and misses no call (LOG-11)', async (t) => {
+test('`--follow` retries while the record cannot be read, and misses no call (LOG-11)', async (t) => {
   const readers: Worker[] = []
   const note = (worker: Worker) => void (worker.threadName === 'reader' && readers.push(worker))
   process.on('worker', note)
@@ -126,7 +126,7 @@ test('--follow retries while the record cannot be read, and misses no call (LOG-
   )
 })
 
-test('without a gateway, a key or a reader, logs prints at most one line, and no stack trace', async (t) => {
+test('without a gateway, a key or a reader, `waybill logs` prints at most one line, and no stack trace', async (t) => {
   const nobody = logs('--url', 'http://127.0.0.1:9')
   assert.deepEqual(await nobody.closed, [1, null])
   assert.match(
@@ -237,7 +237,7 @@ test('refused calls are listed among the other calls with their error, and faile
   assert.equal(following.said.stdout.match(/refused/g)!.length, 3, 'each once')
 })
 
-test('the configuration contains the gateway’s address; --url and WAYBILL_URL take precedence', async (t) => {
+test('the configuration contains the gateway’s address; `--url` and WAYBILL_URL take precedence over it', async (t) => {
   const gateway = await testGateway(t)
   await gateway.chat(ask('alpha/model-a'))
   const file = join(temporaryDirectory(t), 'w.yaml')

@@ -27,7 +27,7 @@ async function connected(t: TestContext, url: string) {
   }
 }
 
-test('every tool only reads, spends nothing, and says so', async (t) => {
+test('every MCP tool only reads, spends nothing, and says so', async (t) => {
   const gateway = await testGateway(t)
   const id = (await gateway.chat(ask('auto'))).headers.get('x-gateway-request-id')
   const spent = gateway.received()

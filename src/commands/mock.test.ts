@@ -22,7 +22,7 @@ async function outcome(t: TestContext, ...args: string[]) {
   return { code, out, err }
 }
 
-test('mock prints the providers’ addresses, serves them, and ends on SIGTERM', async (t) => {
+test('`waybill mock` prints the providers’ addresses, serves them, and ends on SIGTERM', async (t) => {
   const child = run(t, '--port', '0', '--control-port', '0', '--json')
   const [line] = (await once(createInterface(child.stdout), 'line')) as [string]
   const told = JSON.parse(line)
@@ -40,7 +40,7 @@ test('mock prints the providers’ addresses, serves them, and ends on SIGTERM',
   assert.deepEqual(await once(child, 'close'), [0, null])
 })
 
-test('mock lists its scenarios, all labelled synthetic', async (t) => {
+test('`waybill mock` lists its scenarios, all labelled synthetic', async (t) => {
   const { code, out } = await outcome(t, '--list', '--json')
   const listed = JSON.parse(out) as { name: string; origin: string; shape: string }[]
   assert.equal(code, 0)

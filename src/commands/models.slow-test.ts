@@ -70,7 +70,7 @@ const LIST = {
   ],
 }
 
-test('waybill models shows each fact with its origin: configuration, synced file, package, learned refusal', async (t) => {
+test('`waybill models` shows each fact with its origin: configuration, synced file, package, learned refusal', async (t) => {
   const { url, asked } = await listing(t, JSON.stringify(LIST))
   const file = configuration(t, url)
   const before = await waybill('models', '--config', file, '--json')
@@ -102,7 +102,7 @@ test('waybill models shows each fact with its origin: configuration, synced file
   assert.match(after.out, /forced_tools\s+yes\s+your configuration/)
 })
 
-test('waybill models forget removes learned facts of one model or of all', async (t) => {
+test('`waybill models forget` removes learned facts of one model or of all', async (t) => {
   const file = configuration(t, 'http://127.0.0.1:9')
   const { data } = loadConfig(file, { env: {} }).config
   mkdirSync(data)
@@ -118,7 +118,7 @@ test('waybill models forget removes learned facts of one model or of all', async
   assert.match((await waybill('models', 'forget', '--config', file)).error, /nothing of it was learned/)
 })
 
-test('waybill models sync says why it skips clouds, logins and external keys, and queries the other providers', async (t) => {
+test('`waybill models sync` says why it skips clouds, logins and external keys, and queries the other providers', async (t) => {
   const { url, asked } = await listing(t, JSON.stringify(LIST))
   const file = join(temporaryDirectory(t), 'waybill.yaml')
   writeFileSync(
@@ -148,7 +148,7 @@ test('waybill models sync says why it skips clouds, logins and external keys, an
     assert.match(synced.error, line)
 })
 
-test('waybill models refuses invalid lists and files: too long, not a list, an unknown provider, a wrong field', async (t) => {
+test('`waybill models` refuses invalid lists and files: too long, not a list, an unknown provider, a wrong field', async (t) => {
   for (const [body, says] of [
     [JSON.stringify({ data: [{ id: 'm', text: 'x'.repeat(20 * 2 ** 20) }] }), /longer than 8388608 bytes/],
     ['<html>', /JSON/],

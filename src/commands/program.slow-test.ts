@@ -35,7 +35,7 @@ async function serve(t: TestContext, args: string[], env = {}, cwd = process.cwd
   return { child, url, lines, stderr: () => said.stderr }
 }
 
-test('help lists the commands, an example and the exit codes', () => {
+test('`--help` lists the commands, an example and the exit codes', () => {
   const { status, stdout } = waybill('--help')
   assert.equal(status, 0)
   for (const word of ['serve', 'routes', 'config', 'Exit codes']) assert.match(stdout, new RegExp(word))
@@ -70,7 +70,7 @@ test('a usage error causes one line with advice, and exit code 2', (t) => {
   }
 })
 
-test('config check warns about a budget that does not cover some targets', (t) => {
+test('`waybill config check` warns about a budget that does not cover some targets', (t) => {
   const file = join(temporaryDirectory(t), 'budget.yaml')
   const keys = (limits: string) => `keys: [ { name: ann, digest: "sha256:${'0'.repeat(64)}"${limits} } ]`
   const config = (limits: string) => `
@@ -92,7 +92,7 @@ ${keys(limits)}`
   assert.equal(waybill('config', 'check', '-c', file).status, 2)
 })
 
-test('config check reports an empty file as an error, and warns about a file without a provider', (t) => {
+test('`waybill config check` reports an empty file as an error, and warns about a file without a provider', (t) => {
   const file = join(temporaryDirectory(t), 'empty.yaml')
   writeFileSync(file, '# nothing yet\n')
   const { status, stderr } = waybill('config', 'check', '-c', file)
@@ -109,7 +109,7 @@ test('config check reports an empty file as an error, and warns about a file wit
   )
 })
 
-test('routes shows the targets of calls, as a table and as JSON', () => {
+test('`waybill routes` shows the targets of calls, as a table and as JSON', () => {
   const { status, stdout } = waybill('routes', '-c', EXAMPLE)
   assert.equal(status, 0)
   assert.match(
@@ -129,7 +129,7 @@ test('routes shows the targets of calls, as a table and as JSON', () => {
   assert.deepEqual([resolution.route, resolution.strategy], ['auto/cheap', 'cheapest'])
 })
 
-test('serve --replay answers without a key, prints a curl line that works, and exits with 0 on SIGTERM', async (t) => {
+test('`waybill serve --replay` answers without a key, prints a curl line that works, and exits with 0 on SIGTERM', async (t) => {
   const { child, url, stderr } = await serve(t, ['--replay', '-c', EXAMPLE, '--port', '0'])
   assert.ok(url.startsWith('http://127.0.0.1:'))
   const { config } = loadConfig(EXAMPLE, { env: {}, replay: true })
@@ -145,7 +145,7 @@ test('serve --replay answers without a key, prints a curl line that works, and e
   assert.equal(stderr(), '')
 })
 
-test('serve --replay without waybill.yaml uses the example, says so, and stores its data in the current directory', async (t) => {
+test('`waybill serve --replay` without waybill.yaml uses the example, says so, and stores its data in the current directory', async (t) => {
   const cwd = temporaryDirectory(t)
   const { url, stderr } = await serve(t, ['--replay', '--port', '0'], { WAYBILL_DATA: undefined }, cwd)
   assert.match(
@@ -157,13 +157,13 @@ test('serve --replay without waybill.yaml uses the example, says so, and stores 
   assert.deepEqual(readdirSync(cwd), ['data'])
 })
 
-test('serve --replay fails if the given file does not exist', () => {
+test('`waybill serve --replay` fails if the given file is missing', () => {
   const { status, stderr } = waybill('serve', '--replay', '--config', '/nowhere/waybill.yaml')
   assert.equal(status, 2)
   assert.match(stderr, /^waybill: \/nowhere\/waybill\.yaml: no such file; /)
 })
 
-test('serve --replay reaches no provider, even a local one for which it could have a key (REC-02)', async (t) => {
+test('`waybill serve --replay` reaches no provider, even a local one for which it could have a key (REC-02)', async (t) => {
   const provider = await startMockServer()
   t.after(() => provider.close())
   const config = join(temporaryDirectory(t), 'local.yaml')

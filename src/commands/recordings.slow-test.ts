@@ -24,7 +24,7 @@ function waybill(...args: string[]) {
   return { status, stdout, stderr }
 }
 
-test('record warns about costs, stores a redacted recording of each call, and prints a total', async (t) => {
+test('`waybill record` warns about costs, stores a redacted recording of each call, and prints a total', async (t) => {
   const directory = temporaryDirectory(t)
   const mock = await startMockServer(streamed('Dear ', 'harbourmaster'))
   t.after(() => mock.close())
@@ -74,7 +74,7 @@ test('record warns about costs, stores a redacted recording of each call, and pr
   assert.equal(waybill('recordings', 'verify', out).status, 0)
 })
 
-test('record with an unknown provider is an error that names the known providers', (t) => {
+test('`waybill record` with an unknown provider is an error that names the known providers', (t) => {
   const config = join(temporaryDirectory(t), 'waybill.yaml')
   writeFileSync(config, 'providers: { alpha: { dialect: openai, base_url: "http://127.0.0.1:1/v1" } }\n')
   const { status, stderr } = waybill('record', '--provider', 'beta', '-c', config)
@@ -82,7 +82,7 @@ test('record with an unknown provider is an error that names the known providers
   assert.match(stderr, /^waybill: .*: there is no provider "beta"; there are: alpha\n$/)
 })
 
-test('record refuses a call whose recording could not be stored, and spends nothing', (t) => {
+test('`waybill record` refuses a call whose recording could not be stored, and spends nothing', (t) => {
   const directory = temporaryDirectory(t)
   const config = join(directory, 'waybill.yaml')
   writeFileSync(config, 'providers: { alpha: { dialect: openai, base_url: "http://127.0.0.1:9/v1" } }\n')
@@ -95,7 +95,7 @@ test('record refuses a call whose recording could not be stored, and spends noth
   assert.match(scenario.stderr, /^waybill: --scenario takes letters[^\n]+\n$/)
 })
 
-test('list shows every recording, as a table and as JSON', () => {
+test('`waybill recordings list` shows every recording, as a table and as JSON', () => {
   const { status, stdout } = waybill('recordings', 'list')
   assert.equal(status, 0)
   assert.match(stdout, /^scenario +model +stream +status +chunks +bytes +origin +date\n\n\w+ {2}\S+\n/)
@@ -119,7 +119,7 @@ test('list shows every recording, as a table and as JSON', () => {
   ])
 })
 
-test('verify prints nothing about valid recordings, names each problem, and warns about old recordings', (t) => {
+test('`waybill recordings verify` prints nothing about valid recordings, names each problem, and warns about old recordings', (t) => {
   const dir = temporaryDirectory(t)
   cpSync(OWN, dir, { recursive: true })
   const good = waybill('recordings', 'verify', dir, '--older-than', '1200')
@@ -174,7 +174,7 @@ function foreign(t: TestContext) {
   return { dir, out, run }
 }
 
-test('import prints the result of every exchange, and exits with 1 if something was refused', (t) => {
+test('`waybill recordings import` prints the result of every exchange, and exits with 1 if something was refused', (t) => {
   const { dir, out, run } = foreign(t)
   const { status, stdout, stderr } = run('chat.har', 'notes.txt')
   assert.equal(status, 1)
@@ -238,7 +238,7 @@ test('a file that is given twice, or copied, is imported once', (t) => {
   assert.match(stdout, /^known +copy\.har: exchange 2: openai\/chat-completions-tiny-plain-2$/m)
 })
 
-test('an import that stores nothing exits with 1 and incorrect usage with 2, as --help documents', (t) => {
+test('an import that stores nothing exits with 1 and incorrect usage with 2, as `--help` documents', (t) => {
   const { out, run } = foreign(t)
   assert.equal(run('notes.txt').status, 1)
   assert.equal(waybill('recordings', 'import', '--out', out).status, 2)

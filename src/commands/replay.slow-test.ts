@@ -110,7 +110,7 @@ for (const [name, path] of [
     await replay.stop()
   })
 
-test('with --keep-answers each call receives the answer to its own text in any order, and the replay needs the key (REC-06)', async (t) => {
+test('with `--keep-answers`, each call receives the answer to its own text in any order, and the replay needs the key (REC-06)', async (t) => {
   const capitals: Script = (response, received) =>
     answer(received.text.includes('Italy') ? 'Rome.' : 'Paris.')(response, received)
   const { config, out, provider } = await providerAt(t, 'together', '/v1', capitals)
@@ -229,7 +229,7 @@ test('a scenario that was recorded under a name is found by its name, for any mo
   await replay.stop()
 })
 
-test('at its start, replay lists providers without recordings, and describes its answers', async (t) => {
+test('at its start, a replay lists providers without recordings, and describes its answers', async (t) => {
   const { config } = await providerAt(t, 'together', '/v1')
   const replay = await started(t, 'serve', '--replay', '-c', config)
   for (const said of [/\d+ authored/, /no recordings of together/, /waybill record --provider together/])
@@ -240,7 +240,7 @@ test('at its start, replay lists providers without recordings, and describes its
   await replay.stop()
 })
 
-test('replay has its own database, spends no budget, and marks every call as replayed (REC-05)', async (t) => {
+test('a replay has its own database, spends no budget, and marks every call as replayed (REC-05)', async (t) => {
   const directory = temporaryDirectory(t)
   const provider = await startMockServer(answer())
   t.after(() => provider.close())
@@ -362,7 +362,7 @@ test('the official client receives from the replay what the provider sent, excep
   await replay.stop()
 })
 
-test('replay also covers a provider that is configured while it runs', async (t) => {
+test('a replay also covers a provider that is configured while it runs', async (t) => {
   const { config, out, provider } = await providerAt(t, 'together', '/v1', answer('four'))
   const recording = await started(t, 'record', '--provider', 'together', '-c', config, '--out', out)
   await recording.chat('auto')
@@ -383,7 +383,7 @@ test('replay also covers a provider that is configured while it runs', async (t)
 })
 
 for (const option of ['--invent', '--similar'])
-  test(`${option} without --replay is a one-line error`, async (t) => {
+  test(`${option} without \`--replay\` is a one-line error`, async (t) => {
     const { config } = await providerAt(t, 'together', '/v1')
     const { code, stderr } = await runCli(['serve', option, '-c', config], {
       env: { KEY: 'x', WAYBILL_PORT: '0' },

@@ -22,7 +22,7 @@ function fileFor(t: TestContext, port: string | number, routes: string): string 
 const routes = (args: readonly string[], env: Record<string, string> = {}) =>
   runCli(['routes', ...args], { env })
 
-test('routes queries the running gateway, so it can show that a target is cooling down', async (t) => {
+test('`waybill routes` queries the running gateway, so it can show that a target is cooling down', async (t) => {
   const { url, chat } = await testGateway(t, {
     providers: { alpha: fail(500), beta: answer() },
     config: TWO_TARGETS,
@@ -40,7 +40,7 @@ test('routes queries the running gateway, so it can show that a target is coolin
   assert.match(elsewhere.stdout, /beta\/model-b +cheap +100 %\n/)
 })
 
-test('if no gateway runs, routes reads the file, and the output says so', async (t) => {
+test('if no gateway runs, `waybill routes` reads the file, and the output says so', async (t) => {
   const { code, stdout, stderr } = await routes(['-c', fileFor(t, 9, TWO_TARGETS)])
   assert.equal(code, 0, stderr)
   assert.match(
@@ -53,7 +53,7 @@ test('if no gateway runs, routes reads the file, and the output says so', async 
   assert.match(named.stderr, /^waybill: no gateway answers at http:\/\/127\.0\.0\.1:9; [^\n]+\n$/)
 })
 
-test('routes sends a key to a gateway that requires one; without a key, the error says so', async (t) => {
+test('`waybill routes` sends a key to a gateway that requires one; without a key, the error says so', async (t) => {
   const key = 'wb_the-key-of-the-test'
   const digest = createHash('sha256').update(key).digest('hex')
   const { url } = await testGateway(t, {

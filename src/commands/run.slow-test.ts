@@ -69,7 +69,7 @@ test('the agent receives its environment and arguments; the output contains no k
   assert.ok(!said.stderr.includes(KEY))
 })
 
-test('with --own-login Claude Code keeps its login, and the gateway’s key is sent in a separate header after the user’s headers', async (t) => {
+test('with `--own-login`, Claude Code keeps its login, and the gateway’s key is sent in a separate header after the user’s headers', async (t) => {
   const { url } = await keyed(t)
   const claude = fakeAgent(t, 'claude')
   const { said, closed } = start(['--url', url, '--own-login', '--', claude], {
@@ -105,7 +105,7 @@ test('an agent that sends no session receives one for its calls and for the stat
   assert.equal(said.stderr, '')
 })
 
-test('--session continues a session; an agent that cannot accept a session is not started', async (t) => {
+test('`--session` continues a session; an agent that cannot accept a session is not started', async (t) => {
   const { url } = await testGateway(t, { config: CONFIG })
   const first = start(['--url', url, '--session', 'mine-1', fakeAgent(t, 'gemini'), '--resume'])
   assert.deepEqual(await first.closed, [0, null], first.said.stderr)

@@ -48,7 +48,7 @@ createServer((q, r) => {
 )
 const START = `UPSTREAM={{mock.openai.base_url}} KEY={{mock.openai.key}} {{node}} ${GATEWAY} {{port}}`
 
-test('target init tests the answers, finds the fields in the log, and writes a file that target check accepts', async () => {
+test('`waybill target init` tests the answers, finds the fields in the log, and writes a file that `target check` accepts', async () => {
   const file = join(root, 'mine.yaml')
   const { code, out, err } = await waybill(
     ...['init', file, '--start', START.replace(GATEWAY, relative('.', GATEWAY)), '--call', 'gpt-5-mini'],
@@ -90,7 +90,7 @@ test('target init tests the answers, finds the fields in the log, and writes a f
   assert.match(checked.out, /\nNext: waybill conform \S+mine\.yaml --profile observable --report report\n$/)
 })
 
-test('target init also tries a streamed call and shows its answer', async () => {
+test('`waybill target init` also tries a streamed call and shows its answer', async () => {
   const file = join(root, 'streams.yaml')
   const good = await waybill(
     'init',
@@ -117,7 +117,7 @@ test('target init also tries a streamed call and shows its answer', async () => 
   assert.match(checked.out, /✗ a streamed call was answered with 500 .*streams are broken today/)
 })
 
-test('init accepts a name, request headers, and a path that shows when the gateway is ready', async () => {
+test('`waybill target init` accepts a name, request headers, and a path that shows when the gateway is ready', async () => {
   const file = join(root, 'headers.yaml')
   const { code, out } = await waybill(
     ...['init', file, '--start', `TEAM=blue ${START}`, '--call', 'gpt-5-mini', '--name', 'My gateway'],
@@ -145,7 +145,7 @@ test('init accepts a name, request headers, and a path that shows when the gatew
   assert.match(wrong.err, /--header: write NAME: VALUE/)
 })
 
-test('target check reports where the gateway differs from the file, and exits with 1', async () => {
+test('`waybill target check` reports where the gateway differs from the file, and exits with 1', async () => {
   const file = join(root, 'wrong.yaml')
   const [upstream, key, ...command] = START.split(' ')
   writeFileSync(

@@ -65,7 +65,7 @@ const call = {
   [HOSTILE]: HOSTILE,
 }
 
-test('logs removes control characters from a table, and escapes them in JSON without changing its meaning', async (t) => {
+test('`waybill logs` removes control characters from a table, and escapes them in JSON without changing its meaning', async (t) => {
   const url = await hostile(t, 200, { object: 'list', data: [call], has_more: false, next_cursor: null })
   const table = await waybill(['logs', '--url', url])
   assert.equal(table.code, 0, table.stderr)
@@ -75,7 +75,7 @@ test('logs removes control characters from a table, and escapes them in JSON wit
   assert.deepEqual(JSON.parse(json.stdout), call)
 })
 
-test('logs removes control characters from a gateway’s error texts', async (t) => {
+test('`waybill logs` removes control characters from a gateway’s error messages', async (t) => {
   const url = await hostile(t, 400, { error: { message: HOSTILE, code: 'x' } })
   const { code, stdout, stderr } = await waybill(['logs', '--url', url])
   assert.equal(code, 1)
@@ -83,7 +83,7 @@ test('logs removes control characters from a gateway’s error texts', async (t)
   assert.equal(stderr.trim().split('\n').length, 1, 'one line')
 })
 
-test("config check and doctor remove control characters from names of settings, values and the file's path", async (t) => {
+test("`waybill config check` and `waybill doctor` remove control characters from names of settings, values and the file's path", async (t) => {
   const directory = join(temporaryDirectory(t), 'a\u001b[31mb\u202ec')
   mkdirSync(directory)
   const file = join(directory, 'w\u009b.yaml')
@@ -106,7 +106,7 @@ test("config check and doctor remove control characters from names of settings, 
   }
 })
 
-test('routes removes control characters from route names and the gateway’s answers', async (t) => {
+test('`waybill routes` removes control characters from route names and the gateway’s answers', async (t) => {
   const candidate = {
     provider: HOSTILE,
     model: HOSTILE,

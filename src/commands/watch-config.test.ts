@@ -14,7 +14,7 @@ test("a configuration that was replaced outside this process's view is reported 
   skip: process.platform !== 'linux' && 'only Linux shows an open file below /proc',
 }, async (t) => {
   // Simulates a container's view of a file that was mounted separately. The path still leads to the old file,
-  // which has no name any more.
+  // which no longer has a name.
   const file = join(temporaryDirectory(t), 'waybill.yaml')
   writeFileSync(file, 'a: 1\n')
   const descriptor = openSync(file, 'r')

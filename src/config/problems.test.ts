@@ -18,7 +18,7 @@ function problems(text: string): readonly string[] {
   return []
 }
 
-/** Configuration texts with all their problems, in order. */
+/** Configurations with all their problems, in order. */
 const TABLE: Record<string, readonly [string, readonly string[]]> = {
   'several unknown settings in one place': [
     'servr: {}\nroute: {}\nproviderz: {}\n',

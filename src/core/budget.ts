@@ -10,7 +10,7 @@ import { binaryParts } from './token-estimate.ts'
 
 /** Output tokens assumed for a call without a maximum. */
 const DEFAULT_OUTPUT_TOKENS = 4_096
-/** Input tokens assumed for a picture, a sound or a file. */
+/** Input tokens assumed for an image, an audio clip or a file. */
 const BINARY_TOKENS = 1_500
 
 /** Amount reserved for an open call of a key with a budget. */
@@ -31,7 +31,7 @@ export interface ClaimOptions {
   readonly keyName: string
   readonly sessionId: string | null
   readonly targets: readonly Target[]
-  /** Estimated tokens of the request's texts. */
+  /** Estimated tokens of the request's text. */
   readonly textTokens: number
   readonly body: Readonly<Record<string, unknown>>
   readonly price: Pricer

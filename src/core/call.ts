@@ -66,7 +66,7 @@ export interface Tokens {
    * Part of `cache_write` that is cached for an hour, at its own price. Used only for pricing; not recorded.
    */
   readonly cache_write_1h?: number | null
-  /** Number of generated pictures. Used only for pricing; not recorded. */
+  /** Number of generated images. Used only for pricing; not recorded. */
   readonly images?: number
   /** Other facts that determine the cost. Absent if the answer has none. */
   readonly served?: Served | undefined

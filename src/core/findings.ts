@@ -1,5 +1,5 @@
-// Findings about the state of the gateway, as texts for `waybill doctor` and the page. Pure; uses only the
-// configuration and its arguments.
+// Findings about the state of the gateway, as sentences for `waybill doctor` and the page. Pure; uses only
+// the configuration and its arguments.
 import type { Config } from '../config/load.ts'
 import { createPricer, PRICE_TABLE, pricingOf } from '../pricing/pricing.ts'
 

@@ -14,7 +14,7 @@ export interface RequestTraits {
   /** Purpose and program of the call, if known. */
   purpose?: Purpose
   client?: string | null
-  /** Beginning of the conversation, as a text to compare. Absent if the dialect has no conversations. */
+  /** Beginning of the conversation, as a string to compare. Absent if the dialect has no conversations. */
   readonly opening?: string
   /** Estimated input tokens, including tools but not images. */
   readonly inputTokens: number

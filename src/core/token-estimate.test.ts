@@ -15,7 +15,7 @@ const CONFIG = `models: { alpha/m: { price: { input: 100, output: 100 } } }
 routes: { auto: { targets: [ { model: alpha/m } ] } }
 keys: [ { name: ann, digest: "sha256:${digest}", budget: { usd: 1000 } } ]`
 
-/** Names of members that contain pictures, files or signatures in some dialect. */
+/** Names of members that contain images, files or signatures in some dialect. */
 const NAMES =
   'file source image_url input_audio inlineData inline_data fileData file_data signature data id call_id file_id encrypted_content cache_control thoughtSignature'.split(
     ' ',

@@ -10,7 +10,7 @@ import type { Tokens } from './call.ts'
 const SAMPLES = 16
 const SAMPLE_LENGTH = 2_000
 
-/** Returns the estimated tokens of a text. */
+/** Returns the estimated tokens of a string. */
 export function estimateTokens(text: string): number {
   const sampled = SAMPLES * SAMPLE_LENGTH
   if (text.length <= sampled) return estimateTokenCount(text)
@@ -43,10 +43,10 @@ export class Transcript {
   }
 }
 
-/** Copies a piece of a text. A slice would keep the whole text in memory. */
+/** Copies a piece of a string. A slice would keep the whole text in memory. */
 const copyOf = (piece: string): string => Buffer.from(piece, 'utf16le').toString('utf16le')
 
-/** Members that contain pictures, sound or files, mostly in base64. */
+/** Members that contain images, audio or files, mostly in base64. */
 export const BINARY: ReadonlySet<string> = new Set([
   'image_url',
   'input_audio',
@@ -59,10 +59,10 @@ export const BINARY: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Returns the texts that a model may read. Includes member names, as an estimate of the text that a provider
- * adds around messages and tools. Members of `messages` listed in `unread` are read without data, ids and
- * addresses. `definitions` are read in full, because a tool may have a parameter of the same name. Not
- * recursive, because a sender may nest a request to any depth.
+ * Returns the strings that a model may read. Includes member names, as an estimate of the text that a
+ * provider adds around messages and tools. Members of `messages` listed in `unread` are read without data,
+ * ids and addresses. `definitions` are read in full, because a tool may have a parameter of the same name.
+ * Not recursive, because a sender may nest a request to any depth.
  */
 export function readableText(
   messages: unknown,
@@ -93,7 +93,7 @@ export function readableText(
 const MAX_ID = 256
 const DATA = /^[\w+/=\r\n-]*$/
 
-/** Returns true if samples of a text look like an id, an address or base64 data. */
+/** Returns true if samples of a string look like an id, an address or base64 data. */
 function isData(text: string): boolean {
   if (text.length <= MAX_ID) return !/\s/.test(text)
   if (/^data:[\w/+.;=-]*;base64,/.test(text)) return true
@@ -103,7 +103,7 @@ function isData(text: string): boolean {
   )
 }
 
-/** Returns the number of pictures, sounds and files in a request. */
+/** Returns the number of images, audio clips and files in a request. */
 export const binaryParts = (request: unknown): number => countMembers(request, (name) => BINARY.has(name))
 
 /** Returns the number of members that match a predicate. Does not search inside a match. */

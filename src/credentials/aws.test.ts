@@ -239,7 +239,7 @@ test('a damaged event stream, or one that announces a message of gigabytes, does
   }
 })
 
-test('auth: aws is refused without a region, together with a key, or with a platform for another dialect', () => {
+test('`auth: aws` is refused without a region, together with a key, or with a platform for another dialect', () => {
   const problems = (provider: string) => {
     try {
       parseConfig(`providers: { p: { ${provider} } }\nroutes: {}`, 'test.yaml', {

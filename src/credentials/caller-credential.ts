@@ -30,7 +30,7 @@ export class CallerCredential {
     return this.#headers
   }
 
-  /** Returns a text without the credential. */
+  /** Returns a string without the credential. */
   masked(text: string): string {
     this.#mask ??= createMask(
       this.#headers.filter((_, at) => at % 2 === 1).map((value) => value.replace(/^.* /, '')),

@@ -237,7 +237,7 @@ test('the caller’s credential appears in no record, artifact, response to a re
     assert.ok(!readFileSync(join(file.parentPath, file.name)).includes('callers+own'), file.name)
 })
 
-test('a configuration with a key together with auth: caller, or a route with two such providers, is refused', () => {
+test('a configuration with a key together with `auth: caller`, or a route with two such providers, is refused', () => {
   const problems = (text: string) => {
     try {
       parseConfig(text, 'w.yaml', { env: { K: 'sk-1' } })

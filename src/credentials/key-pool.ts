@@ -1,6 +1,6 @@
 // Several keys for one provider. A session stays with its key, because its prompt cache and sealed reasoning
 // may belong to the key's account. A session moves only if its key cannot be used. Limits are read from the
-// headers of every answer, so that a key is not used any more before the provider refuses it.
+// headers of every answer, so that a key is no longer used before the provider refuses it.
 import { createKeySearch } from '../shared/redact.ts'
 import {
   type Credential,

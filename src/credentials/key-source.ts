@@ -103,7 +103,7 @@ const output = (program: string, args: readonly string[], what: string): Promise
     }).stdin?.end()
   })
 
-/** Returns the only line of a text. Throws CredentialError if it is not a key. */
+/** Returns the only line of a string. Throws CredentialError if it is not a key. */
 function singleKeyIn(text: string, what: string, source: 'file' | 'command'): string {
   const key = text.trim()
   const lines = key === '' ? 0 : key.split(/\r?\n/).length

@@ -11,8 +11,8 @@ const ANTHROPIC = ['5h', '7d', '7d_opus', '7d_sonnet'] as const
 const CODEX = ['primary', 'secondary'] as const
 
 /**
- * Returns a text such as `5h 83 % (until 2026-11-26T03:00Z), 7d 41 %`; null if the answer does not mention a
- * plan.
+ * Returns a string such as `5h 83 % (until 2026-11-26T03:00Z), 7d 41 %`; null if the answer does not mention
+ * a plan.
  */
 export function planLimitsIn(headers: IncomingHttpHeaders): string | null {
   const windows =

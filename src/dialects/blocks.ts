@@ -9,7 +9,7 @@ import type { ClientRequest } from './client-request.ts'
 import type { Json } from './json.ts'
 import type { StreamEvent } from './stream-event.ts'
 
-/** Location of an image or a document. Base64 data is never inserted into a text. */
+/** Location of an image or a document. Base64 data is never inserted into text. */
 export type Source =
   | { readonly kind: 'base64'; readonly mediaType: string; readonly data: string }
   | { readonly kind: 'url'; readonly url: string; readonly mediaType?: string }
@@ -39,7 +39,7 @@ export interface ImageBlock extends Cached {
   readonly source: Source
   readonly detail?: string
 }
-/** A file to read: a PDF, a text, a sound, distinguished by the media type of its source. */
+/** A file to read: a PDF, a text file or an audio clip, distinguished by the media type of its source. */
 export interface DocumentBlock extends Cached {
   readonly type: 'document'
   readonly source: Source
@@ -53,7 +53,9 @@ export interface ReasoningBlock {
   readonly text: string
   readonly opaque: Opaque | null
 }
-/** `custom`: the input is a text, not JSON. `search`: the client looks for further tools and returns them. */
+/**
+ * `custom`: the input is plain text, not JSON. `search`: the client looks for further tools and returns them.
+ */
 export type CallKind = 'function' | 'custom' | 'search'
 export interface CallBlock extends Cached {
   readonly type: 'call'

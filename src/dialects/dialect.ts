@@ -116,7 +116,7 @@ export interface ClientDialect {
   readonly storing?: AnswerStoring
 }
 
-/** Answers of a dialect that the gateway itself can store. Items and answers are JSON texts. */
+/** Answers of a dialect that the gateway itself can store. Items and answers are JSON strings. */
 export interface AnswerStoring {
   /** Returns false if the request forbids storing its answer. */
   mayKeep(json: Readonly<Record<string, unknown>>): boolean
@@ -131,7 +131,7 @@ export interface AnswerStoring {
   answerAbout(asked: AskedAbout, kept: KeptAnswer): string | null
 }
 
-/** Background answers that the gateway itself runs. Requests and answers are JSON texts. */
+/** Background answers that the gateway itself runs. Requests and answers are JSON strings. */
 export interface RunAnswers {
   /** Returns the request as a foreground request, which waits for its answer. */
   plain(text: string): string
@@ -229,7 +229,10 @@ export interface ProviderAccess {
 export interface UpstreamDialect {
   /** Additional response headers that are relayed to clients of this dialect. */
   readonly relayedHeaders: RegExp
-  /** Maximum number of JSON values in a whole answer, if higher than the maximum for texts. */
+  /**
+   * Maximum number of JSON values in a whole answer, if higher than the maximum for dialects that answer with
+   * text.
+   */
   readonly mostValues?: number
   request(request: ClientRequest, model: string, provider: ProviderAccess): ProviderRequest
   /** Reads a complete answer that is not streamed. Throws if the answer does not belong to this dialect. */
@@ -253,7 +256,7 @@ export interface UpstreamDialect {
   /** Token counting by providers; absent if the dialect has none. */
   readonly countTokens?: {
     request: UpstreamDialect['request']
-    /** Returns true if a text is the answer to a counting request. */
+    /** Returns true if a string is the answer to a counting request. */
     isCount(text: string): boolean
   }
   /** Creates the translation for one attempt; null if the request is sent to the provider unchanged. */

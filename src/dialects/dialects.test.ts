@@ -73,7 +73,7 @@ for (const [name, dialect, samples] of ALL) {
     assert.deepEqual([answer.model, answer.finished, answer.error], ['m', true, null])
   })
 
-  test(`${name}: errors are parsed, and other texts are not read as errors`, () => {
+  test(`${name}: errors are parsed, and other strings are not read as errors`, () => {
     for (const [text, expected] of samples.errors) assert.deepEqual(upstream.readError(text), expected, text)
   })
 

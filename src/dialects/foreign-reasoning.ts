@@ -35,7 +35,10 @@ export function withoutForeignReasoning(text: string, family: string | null): st
   return JSON.stringify(withoutEmptied(json as Open))
 }
 
-/** Unpacks the provider's own reasoning, too. A call with foreign data is kept without the foreign data. */
+/**
+ * Returns true for foreign reasoning. Also unpacks the provider's own reasoning. A call with foreign data is kept
+ * without the foreign data.
+ */
 function isForeign(part: unknown, family: string | null): boolean {
   if (!isObject(part)) return false
   const object = part as Open

@@ -11,8 +11,8 @@ export interface KeptKind {
   /** Places of the ids in a request, see `places`. */
   readonly at: readonly MemberPath[]
   /**
-   * Returns true if a text is an id, also judging by its parent object `owner`. By default every text is an
-   * id.
+   * Returns true if a string is an id, also judging by its parent object `owner`. By default every string is
+   * an id.
    */
   readonly isId?: (id: string, owner: Json) => boolean
   /**

@@ -70,7 +70,7 @@ for (const [name, { traits: Traits, body }] of Object.entries(DIALECTS))
     assert.notEqual(opening('be brief', 'look', ['user', 'goodbye']), first)
   })
 
-test('moving the cache hint, or converting a text to a block with the hint, does not change the opening', () => {
+test('moving the cache hint, or converting a string to a block with the hint, does not change the opening', () => {
   const opening = (content: unknown, tool = {}) =>
     new MessagesTraits({ messages: [{ role: 'user', content }], tools: [{ name: 'look', ...tool }] }).opening
   const first = opening([{ type: 'text', text: 'hello', ...mark }], mark)

@@ -6,7 +6,7 @@ import { isObject } from './json.ts'
 /** Cache hints. Clients move them forward as a conversation grows. */
 const MOVING = new Set(['cache_control'])
 
-/** Returns the opening as a text to compare. A plain text equals a block with the same text. */
+/** Returns the opening as a string to compare. Plain text equals a block with the same text. */
 export function openingOf(tools: unknown, instructions: unknown, messages: unknown): string {
   const list = Array.isArray(messages) ? messages : [messages]
   const first = list.findIndex((message) => isObject(message) && message.role === 'user')

@@ -79,7 +79,7 @@ export function reportedIn(usage: Json): Pick<Served, 'reportedUsd' | 'doubts'> 
 const plus = (a: unknown, b: unknown): number =>
   typeof a === 'number' && typeof b === 'number' ? a + b : Number.NaN
 
-/** Returns OpenAI's counts for sound and pictures. Chat and responses use different names for the details. */
+/** Returns OpenAI's counts for audio and images. Chat and responses use different names for the details. */
 export function kindsIn(
   input: unknown,
   output: unknown,

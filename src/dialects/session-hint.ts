@@ -4,7 +4,7 @@ import { member } from './json.ts'
 const SUFFIX = '_session_'
 
 /**
- * Returns the session of a `user_id` that is JSON with `session_id`, or a text ending in `_session_<id>`.
+ * Returns the session of a `user_id` that is JSON with `session_id`, or a string ending in `_session_<id>`.
  * Null otherwise.
  */
 export function sessionInMetadata(metadata: unknown): unknown {

@@ -29,7 +29,7 @@ test('if the only target of a route fails, the error message is the usual one', 
   assert.match(json.error.message, /^alpha\/model-a: no connection \(ECONNREFUSED\)\.$/)
 })
 
-test('doctor reports a route without a ready target, and that every call fails', async (t) => {
+test('`waybill doctor` reports a route without a ready target, and calls that all fail', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: fail(500), beta: fail(503) },
     config: TWO_TARGETS,

@@ -260,7 +260,7 @@ ${auto('strategy: priority')}`,
   )
 })
 
-test('answer_model: requested writes the requested id into the answer and each event, and changes nothing else', async (t) => {
+test('`answer_model: requested` writes the requested id into the answer and each event, and changes nothing else', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: streamed('Grüße'), beta: answer() },
     config: `routes:

@@ -98,7 +98,7 @@ function cell(record: CallRecord, name: string): string {
  */
 const FORMULA = /^([\p{Z}\p{C}]*[=+\-@＝＋－＠﹦﹢﹣﹫]|[\t\r])/u
 
-/** Puts an apostrophe before a text that looks like a formula, because clients choose their model ids. */
+/** Puts an apostrophe before a string that looks like a formula, because clients choose their model ids. */
 export function csvCell(value: string | number | boolean): string {
   if (typeof value !== 'string') return String(value)
   const harmless = FORMULA.test(value) ? `'${value}` : value

@@ -94,7 +94,7 @@ const INTRICATE: readonly (readonly [string, string])[] = [
   ['names', `{${Array.from({ length: MANY }, (_, n) => `"${n.toString(36)}":1`).join()}}`],
 ]
 
-test('a body of a million values is refused with 413 before it is parsed; a body of long texts is not (PURE-07, FAIL-06)', async (t) => {
+test('a body of a million values is refused with 413 before it is parsed; a body of long strings is not (PURE-07, FAIL-06)', async (t) => {
   const gateway = await testGateway(t)
   const holding = (value: string) =>
     `{"model":"auto","messages":[{"role":"user","content":"x"}],"x":${value}}`

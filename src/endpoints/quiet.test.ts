@@ -37,7 +37,7 @@ test('reads change neither the database nor its write-ahead log (PURE-05)', asyn
   const before = await testGateway(t)
   const { headers } = await before.chat(ask('auto'), { 'x-session-id': 's' })
   const id = headers.get('x-gateway-request-id')!
-  await before.gateway.close() // no write for the call is pending any more
+  await before.gateway.close() // no write for the call is pending any longer
   const gateway = await testGateway(t, { data: before.data })
   const file = join(gateway.data, 'waybill.db')
   const db = new Database(file, { readonly: true })

@@ -111,7 +111,7 @@ test('public metadata contains exactly the public fields (KEEP-05)', async (t) =
   assert.doesNotMatch(text, /"weight"|tier|base_url|http|key/)
 })
 
-test('resolve predicts the next pick, shows probabilities and cooldown, and changes nothing (PURE-04, ROUTE-11)', async (t) => {
+test('the resolve endpoint predicts the next pick, shows probabilities and cooldown, and changes nothing (PURE-04, ROUTE-11)', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: fail(500), beta: answer() },
     config: `${CONFIG}  turns: { strategy: round-robin, targets: [ { model: beta/m1 }, { model: beta/m2 }, { model: beta/m3 } ] }`,

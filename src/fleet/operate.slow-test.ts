@@ -49,7 +49,7 @@ function waybill(t: TestContext, url: string, ...args: string[]) {
   return { text: stdout + stderr, status }
 }
 
-test('fleet migrate creates tables, status lists members, and forget closes the open calls of a lost member', {
+test('`waybill fleet migrate` creates tables, `status` lists members, and `forget` closes the open calls of a lost member', {
   skip,
 }, async (t) => {
   const url = await freshDatabase('empty')

@@ -9,7 +9,7 @@ const READ = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n'
 const PIECES = `POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n${'1\r\n \r\n'.repeat(5_000)}`
 
 /**
- * Sends a text that follows an unanswered request immediately. Returns the number of requests and body pieces
+ * Sends data that follows an unanswered request immediately. Returns the number of requests and body pieces
  * that the server parses.
  */
 async function seen(text: string): Promise<{ requests: number; pieces: number }> {

@@ -23,13 +23,13 @@ export interface KeyGuard {
  */
 const MAX_PARAMETERS = 100
 const MAX_WORDS = 500
-/** Lengths of texts that may be a key. */
+/** Lengths of strings that may be a key. */
 const [MIN_LENGTH, MAX_LENGTH] = [8, 512]
 /** Maximum number of path segments that are joined. */
 const MAX_SEGMENTS = 8
 /** Maximum levels of encoding that are decoded. */
 const MAX_DEPTH = 3
-/** Maximum remembered texts without a key, so that common texts are not searched for every call. */
+/** Maximum remembered strings without a key, so that common strings are not searched for every call. */
 const MAX_HARMLESS = 1_000
 
 const NAMES = /^(api[-_]?key|key|(access[-_]?)?token)$/i
@@ -54,7 +54,7 @@ export function createKeyGuard(keys: readonly KeyConfig[], tokens: Pick<PageToke
     }
   }
 
-  /** Searches a text unless it is known to be harmless. */
+  /** Searches a string unless it is known to be harmless. */
   const searchOnce = (id: string, own: readonly string[], search: () => void): void => {
     const isEncoded = id.includes('%')
     if (harmless.has(id) && !isEncoded && !own.some((key) => id.includes(key))) return
@@ -78,7 +78,7 @@ export function createKeyGuard(keys: readonly KeyConfig[], tokens: Pick<PageToke
   }
 }
 
-/** Returns a test for texts that are a gateway key or a page token. */
+/** Returns a test for strings that are a gateway key or a page token. */
 const keyTest = (keys: readonly KeyConfig[], tokens: Pick<PageTokens, 'find'>) => {
   const digests = new Set(keys.map(({ digest }) => digest))
   return (text: string): boolean =>
@@ -142,7 +142,7 @@ const ownKeys = ({ authorization, ...headers }: IncomingHttpHeaders): string[] =
     headers[GATEWAY_KEY_HEADER],
   ].flatMap((key) => (typeof key === 'string' && key.length >= MIN_LENGTH ? [key] : []))
 
-/** Returns a text unchanged and at each level of decoding. */
+/** Returns a string unchanged and at each level of decoding. */
 function decodings(text: string): string[] {
   const all = [text]
   for (let depth = 0; depth < MAX_DEPTH; depth++) {
@@ -154,8 +154,8 @@ function decodings(text: string): string[] {
 }
 
 /**
- * Returns texts that could be a key: the whole text, its words, and joined segments, because keys may contain
- * slashes.
+ * Returns strings that could be a key: the whole string, its words, and joined segments, because keys may
+ * contain slashes.
  */
 function wordsOf(text: string): string[] {
   const words = WORDS.flatMap((words) => text.match(words) ?? [])

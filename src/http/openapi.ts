@@ -1,5 +1,5 @@
 // Builds the OpenAPI 3.1 document from the endpoints themselves, so it describes the checks that really
-// happen. Pure; knows the type of an endpoint, but no single endpoint.
+// happen. Pure; depends on the type of an endpoint, but on no particular endpoint.
 import { z } from 'zod'
 import { errorSchema } from '../core/error-schema.ts'
 import type { AnyReadEndpoint, CallEndpoint, OtherEndpoint } from './endpoint.ts'

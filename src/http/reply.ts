@@ -48,7 +48,7 @@ export function replyRelayed(
   headers['content-length'] = body.length
   headers['cache-control'] = 'no-store'
   response.writeHead(status, headers)
-  // Latin-1 has a character for each byte. Node joins a text with the headers, but not a buffer.
+  // Latin-1 has a character for each byte. Node joins a string with the headers, but not a buffer.
   if (body.length <= MAX_JOINED_BYTES) response.end(body.toString('latin1'), 'latin1')
   else response.end(body)
 }

@@ -7,7 +7,7 @@ export type Replacement = string | ((before: string | undefined) => string)
 /**
  * Returns `text` with each member named in `values` replaced. A missing member is added at the end, and a
  * repeated member is changed in every place. `text` must be an object that JSON.parse accepts; the result for
- * other texts is undefined. Not recursive, because a sender may nest a text to any depth.
+ * other texts is undefined. Not recursive, because a sender may nest objects to any depth.
  */
 export function spliceMembers(text: string, values: Readonly<Record<string, Replacement>>): string {
   const missing = new Set(Object.keys(values))

@@ -91,7 +91,7 @@ export function openLearnedRefusals(directory: string, now: () => number = Date.
   }
 }
 
-/** Returns a text that changes with the file; empty if there is no file. */
+/** Returns a string that changes with the file; empty if there is no file. */
 function stampOf(file: string): string {
   const stats = statSync(file, { throwIfNoEntry: false, bigint: true })
   return stats ? `${stats.ino} ${stats.mtimeNs} ${stats.size}` : ''

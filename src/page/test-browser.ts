@@ -62,8 +62,8 @@ export async function openTab(
   const complaints: string[] = []
   const { origin } = new URL(url)
   page.on('console', (message) => {
-    // The browser itself prints a line for each failed answer. Only the test knows if one is expected, and at
-    // the test's end, the gateway may stop before the page.
+    // The browser itself prints a line for each failed answer. Only the test knows whether one is expected,
+    // and at the test's end, the gateway may stop before the page.
     const isAnswer = /^Failed to load resource: (the server responded with a status of|net::ERR_)/.test(
       message.text(),
     )

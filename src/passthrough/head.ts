@@ -6,7 +6,7 @@ export const MAX_HEAD_BYTES = 2 ** 16
 
 /** A member of a JSON object, or a field of a form. */
 export interface Member {
-  /** Value as a text: a JSON string without its quotes, or another JSON value as written. */
+  /** Value as a string: a JSON string without its quotes, or another JSON value as written. */
   readonly value: string
   readonly start: number
   readonly end: number

@@ -65,7 +65,7 @@ export async function ownOf(json: Json, caller: Caller, { store }: Records): Pro
   }
 }
 
-/** Ids in a text that may name an object, in the formats of OpenAI, Anthropic and Google. */
+/** Ids in a string that may name an object, in the formats of OpenAI, Anthropic and Google. */
 const NAMES = /(?:file[-_]|files\/|batch_|msgbatch_)[A-Za-z0-9_-]{6,250}/g
 /** Maximum length of a name with escapes, in characters. The end of a piece of this length is read again. */
 const MAX_NAME_CHARACTERS = 1_600

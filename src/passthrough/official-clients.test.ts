@@ -9,7 +9,7 @@ import { CohereClient, CohereError } from 'cohere-ai'
 import OpenAI, { toFile } from 'openai'
 import { CLIENT_KEY, HELD, recordedCalls, startForClients } from './test-clients.ts'
 
-test("OpenAI's client can use audio, pictures, moderations and completions", async (t) => {
+test("OpenAI's client can use audio, images, moderations and completions", async (t) => {
   const { gateway, mock } = await startForClients(t)
   const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: CLIENT_KEY, maxRetries: 0 })
   const speech = await client.audio.speech.create({

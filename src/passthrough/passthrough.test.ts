@@ -19,7 +19,7 @@ const form = (parts: readonly (readonly [string, string])[], boundary = 'b0undar
     .join('')}--${boundary}--\r\n`
 const FORM = { 'content-type': 'multipart/form-data; boundary=b0undary' }
 
-test('an endpoint that is not enabled is answered like any unknown path', async (t) => {
+test('a disabled endpoint is answered like any unknown path', async (t) => {
   const provider = await startProvider(t, replyWith({}))
   const gateway = await gatewayTo(t, { one: { dialect: 'openai', origin: provider.origin } }, AUDIO)
   for (const [method, path] of [

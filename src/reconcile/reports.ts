@@ -49,8 +49,8 @@ const iso = (ms: number): string => new Date(ms).toISOString().replace('.000', '
 const day = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
 
 /**
- * Returns the UTC day of a report's time, which is a text with its zone or a number of seconds. Null for any
- * other value.
+ * Returns the UTC day of a report's time, which is a string with its zone or a number of seconds. Null for
+ * any other value.
  */
 function dayOf(value: unknown): string | null {
   const ms =

@@ -6,9 +6,9 @@ import type { KeptRow, KeptRowReads, KeptRowWrites } from '../store/kept-rows.ts
 import { OtherKeyError, type Sealer } from './sealer.ts'
 
 export interface KeptResponse {
-  /** Items of the request, as JSON texts. */
+  /** Items of the request, as JSON strings. */
   readonly input: readonly string[]
-  /** Items of the answer, as JSON texts. */
+  /** Items of the answer, as JSON strings. */
   readonly output: readonly string[]
   /** Answer as the client received it, as JSON. */
   readonly answer: string

@@ -11,9 +11,11 @@ export class OtherKeyError extends Error {
 }
 
 export interface Sealer {
-  /** Encrypts a text. `place`: the only place where the text can be decrypted. */
+  /** Encrypts a string. `place`: the only place where the text can be decrypted. */
   seal(text: string, place: string): string
-  /** Decrypts a text. Throws OtherKeyError, or Error if the text was changed or belongs to another place. */
+  /**
+   * Decrypts a string. Throws OtherKeyError, or Error if the text was changed or belongs to another place.
+   */
   open(sealed: string, place: string): string
 }
 

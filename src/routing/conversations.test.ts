@@ -22,7 +22,7 @@ function serve(router: Router, call: RoutingInput, tokens: object = {}): [string
   return [targetId(first), lost]
 }
 
-test('sticky: prefix keeps calls with the same opening at one target, separately for each key', () => {
+test('`sticky: prefix` keeps calls with the same opening at one target, separately for each key', () => {
   const router = routerOf('round-robin', { route: { sticky: 'prefix' } })
   assert.equal(serve(router, said('one'))[0], 'p/a')
   assert.equal(serve(router, said('two'))[0], 'p/b')
@@ -32,7 +32,7 @@ test('sticky: prefix keeps calls with the same opening at one target, separately
   assert.equal(pick(routerOf('round-robin', { route: { sticky: 'session' } }), said('one')), 'p/a')
 })
 
-test('sticky: prefix uses the session if there is one', () => {
+test('`sticky: prefix` uses the session if there is one', () => {
   const router = routerOf('round-robin', { route: { sticky: 'prefix' } })
   const inSession = (opening: string) => ({ ...said(opening), sessionId: 's' })
   assert.equal(serve(router, inSession('one'))[0], 'p/a')
@@ -40,13 +40,13 @@ test('sticky: prefix uses the session if there is one', () => {
   assert.equal(serve(router, said('one'))[0], 'p/b')
 })
 
-test('sticky: prefix does not fix the target of a call that no provider would cache, because it is short or has no opening', () => {
+test('`sticky: prefix` does not fix the target of a call that no provider would cache, because it is short or has no opening', () => {
   const router = routerOf('round-robin', { route: { sticky: 'prefix' } })
   for (const call of [said('one', 1_023), input({ inputTokens: 9_000 })])
     assert.notEqual(serve(router, call)[0], serve(router, call)[0])
 })
 
-test('sticky: prefix lasts as long as the cache: five minutes after the last call, the provider’s configured time, or an hour if reported', () => {
+test('`sticky: prefix` lasts as long as the cache: five minutes after the last call, the provider’s configured time, or an hour if reported', () => {
   let time = 0
   const router = routerOf('round-robin', { route: { sticky: 'prefix' }, now: () => time })
   const minute = 60_000

@@ -182,7 +182,7 @@ test('a route without rules and limits does not inspect its calls', () => {
   assert.equal(pick(router, call), 'p/a')
 })
 
-test('resolve names the conditions of its forecast and the reason for each skipped target (ROUTE-11)', () => {
+test('a resolution names the conditions of its forecast and the reason for each skipped target (ROUTE-11)', () => {
   const of = (strategy: string, route: object, models = {}) =>
     routerOf(strategy, { route, models }).resolve('auto')!
   const facts = ({ deterministic, depends_on }: ReturnType<typeof of>) => [deterministic, depends_on]

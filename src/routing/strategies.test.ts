@@ -42,7 +42,7 @@ for (const strategy of STRATEGIES)
     }
   })
 
-test('resolve reports the weights as shares for weighted, and equal shares for random (ROUTE-11)', () => {
+test('a resolution reports the weights as shares for weighted, and equal shares for random (ROUTE-11)', () => {
   const shares = (strategy: string) =>
     routerOf(strategy)
       .resolve('auto')!

@@ -61,7 +61,7 @@ const SPELLINGS: Readonly<Record<string, string>> = {
 /** Spellings that are tried for every pair of dialects. */
 const CROSSED = new Set(['as .NET does', 'as PHP does', 'inside of arguments'])
 
-/** Throws if a text shows the key in any spelling. */
+/** Throws if a string shows the key in any spelling. */
 function assertNoKey(text: string, where: string): void {
   let shown = text
   for (let depth = 0; depth < 8; depth++) {

@@ -81,7 +81,7 @@ const relativeTo = (file: string): string =>
     file,
   )
 
-test('doctor uses the key file and the address in the installed command', async (t) => {
+test('`statusline doctor` uses the key file and the address in the installed command', async (t) => {
   const digest = createHash('sha256').update(KEY).digest('hex')
   const { url } = await testGateway(t, {
     config: `keys: [ { name: me, digest: "sha256:${digest}" } ]\nroutes: { auto: { targets: [ { model: alpha/model-a } ] } }`,

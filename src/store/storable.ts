@@ -1,5 +1,6 @@
-// Makes a write acceptable to any table. A provider may put anything into a number or a text. An impossible
-// count, status or amount becomes unknown, and texts are truncated. Pure; knows the writes, but no database.
+// Makes a write acceptable to any table. A provider may put anything into a number or a string. An impossible
+// count, status or amount becomes unknown, and strings are truncated. Pure; knows the writes, but no
+// database.
 import type { Tokens } from '../core/call.ts'
 import type { Served } from '../core/served.ts'
 import { type Cost, UNKNOWN_USAGE } from '../pricing/cost.ts'
@@ -155,7 +156,7 @@ const amount = (value: unknown): number | null =>
 const idOf = (id: string | null | undefined): string | null =>
   id && id.length <= MAX_TEXT_LENGTH ? id : null
 
-/** SQLite measures a text only up to the first NUL. A lone surrogate has no UTF-8. */
+/** SQLite measures a string only up to the first NUL. A lone surrogate has no UTF-8. */
 function text(value: unknown): string | null {
   if (typeof value !== 'string') return null
   const short = value.length > MAX_TEXT_LENGTH ? value.slice(0, MAX_TEXT_LENGTH) : value

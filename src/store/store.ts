@@ -96,7 +96,7 @@ export interface StoreOptions {
   readonly elapsed?: () => number
   /** True if calls also go to the log of a fleet. */
   readonly fleet?: boolean
-  /** Called when nothing can be written any more. */
+  /** Called when nothing can be written any longer. */
   readonly onFailure?: (message: string) => void
   /** Called with the reason when a thread of an open store has died. The thread is then restarted. */
   readonly onDeath?: (reason: string) => void

@@ -18,7 +18,7 @@ const ORDINARY = /^[\x20-\x7e·→↷↑↓…⚠]*$/
 /** Returns the label without characters that control the terminal or reverse text (LINE-07). */
 export const cleanLabel = (label: string): string => clean(label.slice(0, MAX_LABEL_LENGTH))
 
-/** Removes the same characters from a text of any length. The result is one line. */
+/** Removes the same characters from a string of any length. The result is one line. */
 export const clean = (text: string): string =>
   isOrdinary(text) ? text : text.replace(new RegExp(STEERING, 'gu'), '')
 
@@ -32,13 +32,13 @@ export const escaped = (text: string): string =>
           .join(''),
       )
 
-/** Returns the number of terminal cells that a text takes. */
+/** Returns the number of terminal cells that a string takes. */
 export type Measure = (text: string) => number
 
 /** Returns true if every character takes one cell and none controls the terminal. */
 export const isOrdinary = (text: string): boolean => ORDINARY.test(text)
 
-/** Cuts a text to `limit` cells. A cut text ends in `…`. */
+/** Cuts a string to `limit` cells. A cut text ends in `…`. */
 export function cut(text: string, limit: number, cells: Measure): string {
   if (cells(text) <= limit) return text
   let kept = ''

@@ -88,7 +88,7 @@ const inferences = () =>
     .sort((a, b) => a.at - b.at)
 
 const call = (id: string, city: string) => ({ id, name: 'get_weather', arguments: { city } })
-/** Answers of every account: two turns with tools, then a text. */
+/** Answers of every account: two turns with tools, then text. */
 function scriptLoop(): string {
   const nonce = randomBytes(8).toString('hex')
   for (const mock of [one, two])

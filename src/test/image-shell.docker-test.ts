@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { docker, networkAndVolume, noEngine, startGateway } from './test-image.ts'
 
-test('doctor, config check and routes run in the image, with waybill on its path', {
+test('the commands `doctor`, `config check` and `routes` run in the image, with waybill on its path', {
   skip: noEngine,
 }, async (t) => {
   const gateway = await startGateway(t, { place: await networkAndVolume(t) }, 'serve', '--replay')
@@ -12,7 +12,7 @@ test('doctor, config check and routes run in the image, with waybill on its path
   assert.match(await docker('exec', gateway.id, 'waybill', 'routes', '-c', example), /^auto {2}\(priority\)/)
 })
 
-test('key new creates a key in the volume that only the image’s user can read', {
+test('`waybill key new` creates a key in the volume that only the image’s user can read', {
   skip: noEngine,
 }, async (t) => {
   const gateway = await startGateway(t, { place: await networkAndVolume(t) }, 'serve', '--replay')

@@ -146,7 +146,7 @@ test('a killed container loses no record of a request that the provider received
   assert.ok(interrupted > 0, 'the kills hit nothing')
 })
 
-test('HEALTHCHECK reports a healthy gateway', { skip: noEngine }, async (t) => {
+test('the image’s HEALTHCHECK reports a healthy gateway', { skip: noEngine }, async (t) => {
   const gateway = await startGateway(t, { place: await networkAndVolume(t) }, 'serve', '--replay')
   await eventually(async () =>
     assert.equal(await docker('inspect', '--format', '{{.State.Health.Status}}', gateway.id), 'healthy'),

@@ -1,5 +1,5 @@
 // Conversations that do not depend on a provider's memory. Stores the items of a response and of its
-// predecessors as JSON texts, and writes a continuing request out in full. Independent of sockets and the
+// predecessors as JSON strings, and writes a continuing request out in full. Independent of sockets and the
 // store.
 import { elementsOf, memberText, omitMembers, spliceMembers } from '../json/splice.ts'
 
@@ -7,11 +7,11 @@ import { elementsOf, memberText, omitMembers, spliceMembers } from '../json/spli
 export interface Conversation {
   /** Response before `items`, if only its provider knows its items; null for none. */
   readonly base: string | null
-  /** JSON texts of the items. */
+  /** Items as JSON strings. */
   readonly items: readonly string[]
 }
 
-/** Returns the items of a request's `input`; a text becomes a message of the user. */
+/** Returns the items of a request's `input`; a string becomes a message of the user. */
 export function inputItems(body: string): string[] {
   const input = memberText(body, 'input')
   if (input === undefined || input === 'null') return []
@@ -64,7 +64,7 @@ export class OutputCollector {
     }
   }
 
-  /** JSON texts of the items, in order. */
+  /** Items as JSON strings, in order. */
   get items(): readonly string[] {
     return this.#items.filter((item) => item !== undefined)
   }

@@ -45,7 +45,7 @@ export function detailOf(detail: unknown, family: string | null, losses: Losses)
   return [{ type: 'reasoning', text, opaque }]
 }
 
-/** Converts a text or a list of parts. */
+/** Converts a string or a list of parts. */
 export function partsOf(content: unknown, losses: Losses): Block[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
   return listOrEmpty(content).flatMap((part) => partOf(part, losses))
@@ -130,7 +130,7 @@ function callOf(call: unknown, losses: Losses): Block[] {
   return []
 }
 
-/** Some servers send the arguments as an object, not as a text. */
+/** Some servers send the arguments as an object, not as a string. */
 export const argsOf = (args: unknown): string =>
   typeof args === 'string' ? args : args == null ? '' : JSON.stringify(args)
 

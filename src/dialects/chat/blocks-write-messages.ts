@@ -1,5 +1,5 @@
 // Converts turns of blocks to chat messages. Format: OpenAI API reference, "Chat". Writes the form that most
-// servers accept: a lone text as a plain string, tool results as texts, images in a user's message.
+// servers accept: a lone text as a plain string, tool results as strings, images in a user's message.
 import type { Losses } from '../../core/losses.ts'
 import { parseExact } from '../../shared/exact-json.ts'
 import {

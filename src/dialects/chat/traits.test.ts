@@ -30,7 +30,7 @@ for (const [name, body, expected] of ROWS)
     for (const [key, value] of Object.entries(expected)) assert.equal(traits[key as keyof ChatTraits], value)
   })
 
-test('token estimates count messages and tools, but not pictures and the rest of the body', () => {
+test('token estimates count messages and tools, but ignore images and the rest of the body', () => {
   const words = 'the quick brown fox jumps over the lazy dog '.repeat(100)
   const tokens = (body: Record<string, unknown>) => new ChatTraits(body).inputTokens
   const plain = tokens({ messages: [{ role: 'user', content: words }] })

@@ -110,7 +110,7 @@ test('an answer with the vectors of many texts, as numbers, is accepted', async 
   assert.deepEqual([answer.status, answer.text.length], [200, text.length])
 })
 
-test('pictures are priced by usage or per picture, and without a price their cost is unknown, never 0 (IMG-01)', async (t) => {
+test('images are priced by usage or per image; without a price, their cost is unknown, never 0 (IMG-01)', async (t) => {
   const config = `models:
   alpha/tokens: { type: image, price: { input: 5, output: 40 } }
   alpha/pieces: { type: image, price: { input: 0, output: 0, image: 0.04 } }`
@@ -133,7 +133,7 @@ test('pictures are priced by usage or per picture, and without a price their cos
   }
 })
 
-test('streamed pictures arrive byte for byte, and a broken stream ends with an error event', async (t) => {
+test('streamed images arrive byte for byte, and a broken stream ends with an error event', async (t) => {
   const { draw, upstream, recordOf } = await start(t)
   const events = images.stream('m')
   upstream.alpha!.script = stream(events)

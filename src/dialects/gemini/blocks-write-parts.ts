@@ -96,7 +96,7 @@ function resultFor({ id, blocks, error }: ResultBlock, writing: PartWriting): Js
     else if (block.type === 'unknown') losses.add(block.loss)
     else if (block.type !== 'text') losses.add('unknown.block')
   }
-  // Pictures and files follow a result that cannot hold them.
+  // Images and files follow a result that cannot hold them.
   const isInside =
     media.length > 0 && peer.facts.result_media === 'yes' && media.every((part) => 'inlineData' in part)
   if (media.length > 0 && !isInside) losses.add('tool_result.media')

@@ -182,7 +182,7 @@ for (const isStream of [true, false])
     assert.deepEqual((await gateway.newest()).attempt_log[0].losses, ['tool_result.media'])
   })
 
-test('from Gemini 3 on, a tool result contains its pictures and files, and effort becomes a level', async (t) => {
+test('from Gemini 3 on, a tool result contains its images and files, and effort becomes a level', async (t) => {
   const gateway = await crossed(t, 'gemini', json(DONE), 'gemini-3-pro')
   const call = { type: 'tool_use' as const, id: 'toolu_1', name: 'Bash', input: {} }
   const image = {

@@ -413,7 +413,7 @@ test('Google’s clients receive the model list and single models in Google’s 
   assert.equal((await get('/v1beta/models')).json.models[0].strategy, 'priority')
 })
 
-test('answer_model: requested replaces modelVersion in an answer, in each event and in a list', async (t) => {
+test('`answer_model: requested` replaces modelVersion in an answer, in each event and in a list', async (t) => {
   const gateway = await start(t, {
     config: 'routes: { auto: { answer_model: requested, targets: [ { model: alpha/m } ] } }',
   })
@@ -429,7 +429,7 @@ test('answer_model: requested replaces modelVersion in an answer, in each event 
   )
 })
 
-test('rules and capabilities see tools, pictures (including those from tools), thinking and signed thoughts', () => {
+test('rules and capabilities see tools, images (including those from tools), thinking and signed thoughts', () => {
   const picture = { inlineData: { mimeType: 'image/png', data: 'A'.repeat(100_000) } }
   const said = (...parts: unknown[]) => ({ contents: [{ role: 'user', parts }] })
   const thinking = (thinkingConfig: object) => ({ ...said(), generationConfig: { thinkingConfig } })

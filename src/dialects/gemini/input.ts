@@ -1,6 +1,6 @@
 // Extracts the model's input from a Gemini request: the texts of all parts and tools, and the number of
-// pictures and files. Google accepts names in camelCase and in snake_case. Not recursive, because a sender
-// may nest a request to any depth.
+// images and files. Google accepts names in camelCase and in snake_case. Not recursive, because a sender may
+// nest a request to any depth.
 import { countMembers, estimateTokens, readableText } from '../../core/token-estimate.ts'
 import { isObject, type Json } from '../json.ts'
 
@@ -38,7 +38,7 @@ export function inputOf(body: Json): Input {
   }
 }
 
-/** Tokens assumed for a picture or a file, both here and in budgets. */
+/** Tokens assumed for an image or a file, both here and in budgets. */
 const BINARY_TOKENS = 1_500
 
 /** Estimates the length of a request that no provider can count. */

@@ -1,4 +1,4 @@
-// OpenAI's images, which turn a text into pictures.
+// OpenAI's images, the dialect that generates images from text.
 import type { Dialect } from '../dialect.ts'
 import { modelList } from '../openai-request.ts'
 import { client } from './client.ts'

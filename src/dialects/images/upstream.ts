@@ -1,5 +1,5 @@
-// Images on the provider side: OpenAI and compatible providers. Pictures arrive whole or in a stream. The
-// event of the last picture ends a stream.
+// Images on the provider side: OpenAI and compatible providers. Images arrive whole or in a stream. The event
+// of the last image ends a stream.
 import { EMPTY_EVENT, type ParsedEvent, type Tokens } from '../../core/call.ts'
 import type { StreamReader, UpstreamDialect } from '../dialect.ts'
 import { isObject, type Json, member, tokenCount } from '../json.ts'
@@ -50,7 +50,7 @@ class ImageStream implements StreamReader {
 
 const modelOf = ({ model }: Json): string | null => (typeof model === 'string' ? model : null)
 
-/** `images`: number of pictures, for providers that charge per picture and count no tokens. */
+/** `images`: number of images, for providers that charge per image and count no tokens. */
 function tokensOf(usage: unknown, images: number): Tokens {
   const served = isObject(usage)
     ? servedIn(

@@ -11,7 +11,7 @@ export const FAMILY = 'anthropic'
 /** Prefix of redacted thinking. Signatures never contain a colon. */
 export const REDACTED = 'redacted:'
 
-/** Converts a text or a list of blocks. */
+/** Converts a string or a list of blocks. */
 export function blocksOf(content: unknown, losses: Losses, family = FAMILY): Block[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
   return listOrEmpty(content).map((block) => blockOf(block, losses, family))

@@ -1,9 +1,9 @@
 // Extracts the model's input from a Messages request: the texts of all blocks and tools, and the number of
-// pictures and files. Not recursive, because a sender may nest a request to any depth.
+// images and files. Not recursive, because a sender may nest a request to any depth.
 import { countMembers, estimateTokens, readableText } from '../../core/token-estimate.ts'
 import { isObject, type Json } from '../json.ts'
 
-/** Members that no model reads as text: pictures, files, signatures, encrypted data, provider hints. */
+/** Members that no model reads as text: images, files, signatures, encrypted data, provider hints. */
 const UNREAD = new Set([
   'source',
   'data',
@@ -27,11 +27,11 @@ export function inputOf({ system, messages, tools, output_config, output_format 
   return { text, binaries: countMembers([system, messages], isBinary) }
 }
 
-/** Returns true for a picture or a file, as bytes or by reference. Other sources hold text. */
+/** Returns true for an image or a file, as bytes or by reference. Other sources hold text. */
 const isBinary = (name: string, source: unknown): boolean =>
   name === 'source' && isObject(source) && source.type !== 'text' && source.type !== 'content'
 
-/** Tokens assumed for a picture or a file, both here and in budgets. */
+/** Tokens assumed for an image or a file, both here and in budgets. */
 const BINARY_TOKENS = 1_500
 
 /** Estimates the length of a request that no provider can count. */

@@ -272,7 +272,7 @@ test('the gateway’s own errors have Anthropic’s format, type and request id,
   assert.equal(received(), 0)
 })
 
-test('answer_model: requested replaces only the model, in a message and in the first event', async (t) => {
+test('`answer_model: requested` replaces only the model, in a message and in the first event', async (t) => {
   const { send, upstream } = await start(t, {
     config: 'routes: { auto: { answer_model: requested, targets: [ { model: alpha/m } ] } }',
   })
@@ -282,7 +282,7 @@ test('answer_model: requested replaces only the model, in a message and in the f
   assert.equal((await send(ask())).text, samples.answer('auto', {}))
 })
 
-test('rules and capabilities see tools, pictures (including those from tools), effort and thinking', () => {
+test('rules and capabilities see tools, images (including those from tools), effort and thinking', () => {
   const image = { type: 'image', source: { type: 'base64', data: 'A'.repeat(100_000) } }
   const said = (content: unknown) => ({ messages: [{ role: 'user', content }] })
   const rows: [body: object, expected: [boolean, boolean, string | null]][] = [

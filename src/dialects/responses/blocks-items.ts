@@ -40,7 +40,7 @@ function messageOf({ role, content, phase }: Json, losses: Losses): Turn {
     : { role: 'user', blocks }
 }
 
-/** Converts a text or a list of parts. */
+/** Converts a string or a list of parts. */
 export function partsOf(content: unknown, losses: Losses): Block[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
   return listOrEmpty(content).map((part) => partOf(part, losses))

@@ -138,7 +138,7 @@ function callFor({ id, name, namespace, kind, args }: CallBlock, losses: Losses)
   }
 }
 
-/** Converts a result. A single text stays a text; all other content becomes a list of parts. */
+/** Converts a result. A single text stays a string; all other content becomes a list of parts. */
 function resultFor(block: ResultBlock, kind: CallKind = 'function', losses: Losses): object {
   const { id, blocks, error } = block
   const call_id = idForProvider(id)

@@ -326,7 +326,7 @@ test('unknown ids are routed to the dialect’s default provider, and a route th
   assert.equal((await get('/api/usage/request-logs')).json.data.length, 1)
 })
 
-test('answer_model: requested replaces only the model, in a response and in its events', async (t) => {
+test('`answer_model: requested` replaces only the model, in a response and in its events', async (t) => {
   const { send, upstream } = await start(t, {
     config: 'routes: { auto: { answer_model: requested, targets: [ { model: alpha/m } ] } }',
   })
@@ -334,7 +334,7 @@ test('answer_model: requested replaces only the model, in a response and in its 
   assert.equal((await send(ask({ stream: true }))).text, samples.stream('auto'))
 })
 
-test('rules and capabilities see tools, pictures (including those from tools), effort and length', () => {
+test('rules and capabilities see tools, images (including those from tools), effort and length', () => {
   const image = { type: 'input_image', image_url: `data:image/png;base64,${'A'.repeat(100_000)}` }
   const said = (content: unknown) => ({ input: [{ type: 'message', role: 'user', content }] })
   const rows: [body: object, expected: [boolean, boolean, string | null, boolean]][] = [

@@ -68,7 +68,7 @@ const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? v
 const isImage = (part: unknown): boolean => isObject(part) && IMAGES.has(part.type)
 const IMAGES = new Set<unknown>(['input_image', 'computer_screenshot'])
 
-/** Members that no model reads as text: encrypted data, names, pictures and files. */
+/** Members that no model reads as text: encrypted data, names, images and files. */
 const UNREAD = new Set([
   'encrypted_content',
   'id',

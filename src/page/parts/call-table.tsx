@@ -36,7 +36,7 @@ export function CallTable({ rows, columns, label, isBusy = false, isUsual = fals
     <div class="table-frame">
       <table
         class={`calls${isUsual ? ' usual' : ''}`}
-        // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: its cells are moved through with the arrows
+        // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: the arrow keys move through its cells
         role="grid"
         ref={table}
         aria-label={label}

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ratesOf } from './rates.ts'
 
-test('a price with tiers, counts, hours and pictures is described in words and amounts', () => {
+test('a price with tiers, counts, hours and images is described in words and amounts', () => {
   const rates = ratesOf({
     input_mtok: { base: 2.5, tiers: [{ start: 271_999, price: 5 }] },
     cache_read_mtok: 0.025,

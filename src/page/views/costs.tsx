@@ -1,4 +1,4 @@
-// Costs of calls over time and by provider, model, route and key. Shows also the most expensive sessions, the
+// Costs of calls over time and by provider, model, route and key. Also shows the most expensive sessions, the
 // savings of the cache, and the remaining budgets.
 import { useMemo } from 'preact/hooks'
 import { useRead } from '../api.ts'

@@ -253,7 +253,7 @@ const OLD_SUMS = ['calls', 'failed', 'fell_back'].concat(
     .flatMap((name) => [name, `${name}_known`]),
 )
 
-test('a text that PostgreSQL cannot store does not prevent other rows from reaching the shared log', {
+test('a string that PostgreSQL cannot store does not prevent other rows from reaching the shared log', {
   skip: NO_POSTGRES,
 }, async () => {
   const id = idOf(Date.now())

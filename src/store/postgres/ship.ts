@@ -91,7 +91,7 @@ function rowOf({ attempt_log, price, ...call }: Unshipped['calls'][number]): obj
   }
 }
 
-/** PostgreSQL's texts cannot hold NUL or lone surrogates. */
+/** PostgreSQL's strings cannot hold NUL or lone surrogates. */
 const clean = (row: object): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(row).map(([name, value]) => [

@@ -24,7 +24,7 @@ const body =
 const CHOICES = '"choices":[{"index":0,"message":{"role":"assistant","content":"x"},"finish_reason":"stop"}]'
 const coded = (code: string, type = '"t"') => body(`{"error":{"message":"x","code":${code},"type":${type}}}`)
 
-/** Numbers and texts in odd spellings that a provider may use. */
+/** Numbers and strings in odd spellings that a provider may use. */
 const NUMBERS = [
   '429.5',
   '500.000001',

@@ -148,7 +148,7 @@ test('at most the allowed number of rows is stored, and deleted rows leave nothi
   checkRollUps(db)
 })
 
-test('old rows are deleted even without calls, together with prices that no call uses any more (LIFE-03)', async (t) => {
+test('old rows are deleted even without calls, together with prices that no call uses any longer (LIFE-03)', async (t) => {
   const data = temporaryDirectory(t)
   t.mock.timers.enable({ apis: ['setInterval'] })
   let [now, elapsed] = [Date.now(), 0]

@@ -175,7 +175,7 @@ test('a check for the directory lock does not count as a second gateway (LIFE-05
   await (await openStore(options(data))).close()
 })
 
-/** Runs with a small separate file system; reports if this user may not mount one. */
+/** Runs with a small separate file system; prints a reason if this user may not mount one. */
 async function onSmallDisk(t: TestContext, body: (directory: string) => Promise<void>): Promise<void> {
   const directory = join(temporaryDirectory(t), 'disk')
   mkdirSync(directory)

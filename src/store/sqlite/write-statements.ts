@@ -72,7 +72,7 @@ export function prepareWrites(db: Database, rollUps: RollUps): (write: Write) =>
     WHERE call_id = ? AND outcome = 'open'`)
   const resolveAgain = db.prepare(`
     UPDATE call_logs SET resolved_provider = ?, resolved_model = ?, tier = ?, attempts = ?, fallbacks = ? WHERE id = ?`)
-  // A closing write may be retried after its call was closed.
+  // A `streaming` write may be retried after its call was closed.
   const streaming = db.prepare(
     `UPDATE call_logs SET state = 'streaming', ttft_ms = ?, objects = coalesce(?, objects)
        WHERE id = ? AND completed_at IS NULL`,
