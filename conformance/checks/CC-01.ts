@@ -1,5 +1,5 @@
-// CC-01: Every value of `anthropic-beta` reaches a provider of messages with its spelling unchanged, and should
-// keep its place.
+// CC-01: Every value of `anthropic-beta` reaches a provider of the Messages dialect with its spelling unchanged,
+// and should keep its place in the list.
 import { isDeepStrictEqual } from 'node:util'
 import { refs, servedBy } from '../dialects/lookup.ts'
 import { step } from '../evidence/step.ts'

@@ -1,5 +1,5 @@
-// CC-02: A system prompt that is a list reaches a provider of messages as the same list: entries, order and
-// `cache_control`.
+// CC-02: A system prompt that is a list reaches a provider of the Messages dialect as the same list, with the same
+// entries, order and `cache_control`.
 import { isDeepStrictEqual } from 'node:util'
 import { refs, servedBy } from '../dialects/lookup.ts'
 import { at } from '../evidence/reading.ts'

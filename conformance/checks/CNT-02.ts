@@ -1,5 +1,5 @@
-// CNT-02: A count comes from a provider that can count, or is an estimate over all kinds of blocks and tools
-// (Waybill: marked as an estimate).
+// CNT-02: A token count comes from a provider that can count, or is an estimate that includes all kinds of blocks
+// and the tools (Waybill: it is marked as an estimate).
 import { nonceIn, writeNonce } from '../../mocks/ledger.ts'
 import { modelsOf, refs } from '../dialects/lookup.ts'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'

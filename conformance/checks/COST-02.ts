@@ -1,5 +1,5 @@
-// COST-02: Input that was read from or written to a cache costs as much as the provider bills. The price depends on
-// the time for which it was written.
+// COST-02: Input that was read from or written to a cache costs as much as the provider bills. The price of a write
+// depends on the time for which the input was written.
 import type { Check } from '../runner/check.ts'
 import { judgeCosts, makeCalls } from './cost.ts'
 

@@ -1,5 +1,5 @@
 // COST-03: The cost on record uses the prices of the tier, speed and region that the answer names, even if the
-// request names others.
+// request names different ones.
 import type { Check } from '../runner/check.ts'
 import { judgeCosts, makeCalls } from './cost.ts'
 

@@ -1,5 +1,5 @@
-// COST-05: If the input of a call exceeds the threshold for long inputs, all tokens of the call have the prices for
-// long inputs.
+// COST-05: If the input of a call exceeds the threshold for long inputs, the prices for long inputs apply to all
+// tokens of the call.
 import type { Check } from '../runner/check.ts'
 import { judgeCosts, makeCalls } from './cost.ts'
 

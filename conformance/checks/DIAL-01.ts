@@ -1,7 +1,6 @@
-// DIAL-01: If the provider speaks the client's dialect, the body that it receives differs from the body that the
-// client sent only in `model`. (Waybill has two exceptions. A route with `on_refused: adjust` may leave out
-// parameters, see FIT-01. If the model does not accept tools in this dialect, a call with tools goes through
-// another dialect, see FIT-05.)
+// DIAL-01: If the provider speaks the client's dialect, it receives the client's body with no change except in
+// `model`. (Waybill has two exceptions. A route with `on_refused: adjust` may leave out parameters, see FIT-01. If
+// the model does not accept tools in this dialect, a call with tools goes through another dialect, see FIT-05.)
 import { isDeepStrictEqual } from 'node:util'
 import { parseExact } from '../../src/shared/exact-json.ts'
 import type { DialectName } from '../dialects/dialect.ts'

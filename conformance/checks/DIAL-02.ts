@@ -1,7 +1,7 @@
 // DIAL-02: Unknown body fields, unknown headers of the dialect (`anthropic-*`, `openai-*`, `x-codex-*`), the
 // client's `anthropic-version`, unknown values of `anthropic-beta` and an unknown query reach the provider. The
-// client's credentials do not reach it, except a credential of the caller's own at a provider that is configured to
-// accept it (KEEP-07).
+// client's credentials do not reach the provider. The only exception is a caller's own credential, if the provider
+// is configured to accept it (KEEP-07).
 
 import { refs, servedBy } from '../dialects/lookup.ts'
 import { isCrossed } from '../dialects/registry.ts'

@@ -1,6 +1,6 @@
-// DIAL-04: Everything that a translation loses is named with stable words on the attempt and in `X-Gateway-Lossy`.
-// A route with `on_loss: refuse` answers 400 in the client's dialect instead, and nothing is sent. The tier, speed
-// and region that served the call are on the record, not in a translated answer.
+// DIAL-04: Everything that a translation loses is named with fixed words in the record of the attempt and in
+// `X-Gateway-Lossy`. A route with `on_loss: refuse` answers 400 in the client's dialect instead, and nothing is
+// sent. The tier, speed and region that served the call are on the record, not in a translated answer.
 
 import { modelsOf, refs, requestsOf, servedBy } from '../dialects/lookup.ts'
 import { dialectOf, isCrossed } from '../dialects/registry.ts'

@@ -1,5 +1,5 @@
 // DIAL-06: Across dialects, the result of a tool call returns to the provider under the id of that call. (Waybill:
-// a client's ids match `^[a-zA-Z0-9_-]{1,40}$`, and the provider gets its own ids back.)
+// the ids that the client gets match `^[a-zA-Z0-9_-]{1,40}$`, and the provider gets its own ids back.)
 import { isDeepStrictEqual } from 'node:util'
 import { modelsOf, refs, servedBy } from '../dialects/lookup.ts'
 import { isCrossed, readAnswer } from '../dialects/registry.ts'

@@ -1,5 +1,6 @@
-// DIAL-10: The record has the session, the agent and the purpose of a call. They follow from the rules for headers
-// and the rule below, never from the words of a prompt. The status line shows only calls with the purpose `main`.
+// DIAL-10: The record has the session, the agent and the purpose of a call. They follow from the contract's rules
+// for headers and purposes, never from the words of a prompt. The status line shows only calls with the purpose
+// `main`.
 import { isDeepStrictEqual } from 'node:util'
 import { refs, servedBy } from '../dialects/lookup.ts'
 import { at } from '../evidence/reading.ts'

@@ -1,5 +1,5 @@
-// DIAL-11: At every target, streamed or not, the client gets the provider's text, tool calls, end and usage.
-// Reasoning, if it arrives, is the provider's (Waybill: it arrives if both dialects show it). Integers in a call's
+// DIAL-11: At every target, streamed or not, the client gets the provider's text, tool calls, end and usage. If
+// reasoning arrives, it is the provider's (Waybill: it arrives if both dialects show it). Integers in a call's
 // arguments should keep all their digits (Waybill: must).
 
 import { modelsOf, refs, servedBy } from '../dialects/lookup.ts'

@@ -1,7 +1,7 @@
-// DIAL-12: Repeated parts of an answer agree with each other. The deltas of a stream agree with every place that
-// repeats the whole, ids with their first occurrence, and indexes with the item that began under them. The name of
-// an event of messages agrees with its data, and the status of a response and of its items with the event that ends
-// them.
+// DIAL-12: Repeated parts of an answer agree with each other. The joined deltas of a stream agree with every
+// complete copy. An id agrees with its first occurrence, and an index with the item that began under it. In the
+// Messages dialect, the name of an event agrees with its data. In the Responses dialect, the status of the response
+// and of each item agrees with the event that ends it.
 
 import { refs, servedBy } from '../dialects/lookup.ts'
 import { dialectOf, isCrossed } from '../dialects/registry.ts'

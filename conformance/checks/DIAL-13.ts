@@ -1,7 +1,7 @@
 // DIAL-13: Everything that both dialects can express reaches the provider: turns, instructions, tools with their
-// schemas, the tool choice, the limit to one tool at a time, the limit of tokens, temperature, `top_p`, stop
-// sequences, images, calls with their results, and the format of the answer. A gateway that cannot translate one of
-// them refuses the call before anything is sent, or names the loss in a header (Waybill: all of them arrive).
+// schemas, the tool choice, the limit to one tool at a time, the token limit, temperature, `top_p`, stop sequences,
+// images, calls with their results, and the format of the answer. A gateway that cannot translate one of them
+// refuses the call before anything is sent, or names the loss in a header (Waybill: all of them arrive).
 import { isDeepStrictEqual } from 'node:util'
 import type { DialectName } from '../dialects/dialect.ts'
 import { modelsOf, refs, requestsOf, servedBy } from '../dialects/lookup.ts'

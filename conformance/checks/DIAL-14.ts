@@ -1,5 +1,5 @@
 // DIAL-14: If the provider speaks the client's dialect, the client gets the sources of an answer (annotations and
-// citations) and all members, even those that the gateway does not know, streamed or not.
+// citations) and all members, even members that the gateway does not know, streamed or not.
 import { isDeepStrictEqual } from 'node:util'
 import type { ScriptedAnswer } from '../../mocks/server/script.ts'
 import type { DialectName } from '../dialects/dialect.ts'

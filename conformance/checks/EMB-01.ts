@@ -1,5 +1,5 @@
-// EMB-01: Input as text, texts or tokens, and vectors as numbers or base64, arrive unchanged, in order and with their
-// indexes.
+// EMB-01: Inputs (a text, a list of texts, or tokens) and vectors (numbers or base64) arrive unchanged, in order
+// and with their indexes.
 import { isDeepStrictEqual } from 'node:util'
 import { writeNonce } from '../../mocks/ledger.ts'
 import { refs, servedBy } from '../dialects/lookup.ts'

@@ -1,5 +1,5 @@
 // FAIL-01: Errors on inference endpoints have OpenAI's error format, because clients read the message only there.
-// (Waybill: errors on every path have it, or the error format of the caller's dialect.)
+// (Waybill: errors on every path have this format, or the error format of the caller's dialect.)
 
 import { everyModel, refs, servedBy } from '../dialects/lookup.ts'
 import { dialectOf } from '../dialects/registry.ts'

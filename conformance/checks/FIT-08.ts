@@ -1,5 +1,5 @@
-// FIT-08: If a provider refuses a request because of one of its parameters, the request is sent to it at most once
-// more, and then without this parameter. If the client then gets an answer, a response header names the omitted
+// FIT-08: If a provider refuses a request because of one of its parameters, the gateway sends it at most one more
+// request, without this parameter. If the client then gets an answer, a response header names the omitted
 // parameter.
 
 import { ref, requestsOf, where } from '../dialects/lookup.ts'

@@ -1,5 +1,5 @@
-// FIT-09: A gateway that learns from refusals does not send a refused parameter to the same model again with the
-// next calls (and not after a restart either, if its documentation says so).
+// FIT-09: A gateway that learns from refusals does not send a refused parameter to the same model again in the next
+// calls (nor after a restart, if its documentation says that it remembers).
 import { ref, refs, requestsOf, where } from '../dialects/lookup.ts'
 import type { Exchange } from '../evidence/evidence.ts'
 import { step } from '../evidence/step.ts'

@@ -1,5 +1,5 @@
-// FLOW-09: An error event after the response has started reaches the client (gateways that tell their route: and the
-// call is recorded as failed).
+// FLOW-09: An error event after the response has started reaches the client (gateways that tell their route: the
+// call is also recorded as failed).
 
 import { everyModel, recordIn, refs, requestIdOf, servedBy } from '../dialects/lookup.ts'
 import { delta } from '../dialects/scripted.ts'

@@ -1,5 +1,5 @@
 // GEM-03: A stream of events arrives byte for byte, including thoughts, their `thoughtSignature` and calls. Without
-// `?alt=sse` the list arrives as the provider wrote it (Waybill: in one piece).
+// `?alt=sse`, the answer is a list, which arrives as the provider wrote it (Waybill: in one piece).
 import { step } from '../evidence/step.ts'
 import { type Check, doubt } from '../runner/check.ts'
 import { geminiAnswer, geminiEvent, sameBytes } from './gemini.ts'

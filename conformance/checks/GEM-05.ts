@@ -1,5 +1,5 @@
-// GEM-05: The usage on record counts thoughts as output and as reasoning, and cached tokens as input and
-// separately. For a stream, the last report counts.
+// GEM-05: The usage on record counts thoughts both as output and as reasoning. It counts cached tokens both as
+// input and separately. In a stream, the last usage report counts.
 import { recordIn, refs, requestIdOf, servedBy } from '../dialects/lookup.ts'
 import { at } from '../evidence/reading.ts'
 import { recordExchange, step, stepText } from '../evidence/step.ts'

@@ -1,5 +1,6 @@
 // GEM-08: `countTokens` causes no inference. If the gateway counts tokens, the count comes from a provider that can
-// count, or is an estimate over all kinds of parts and tools (Waybill: marked as an estimate, without a record).
+// count, or is an estimate that includes all kinds of parts and the tools (Waybill: it is marked as an estimate,
+// and makes no record).
 import { writeNonce } from '../../mocks/ledger.ts'
 import { ref, refs } from '../dialects/lookup.ts'
 import { at, jsonOf } from '../evidence/reading.ts'

@@ -1,5 +1,5 @@
 // GEM-09: If a gateway lists models for Google's clients, the list and single models have Google's format (Waybill:
-// it lists them).
+// it must list them).
 import { ref } from '../dialects/lookup.ts'
 import type { Exchange } from '../evidence/evidence.ts'
 import { at, jsonOf } from '../evidence/reading.ts'

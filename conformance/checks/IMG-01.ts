@@ -1,4 +1,4 @@
-// IMG-01: The cost of images comes from their usage or from their number, or is null. It is never 0 only because
+// IMG-01: The cost of images comes from their usage or from their number, or is null. It is never 0 just because
 // nothing was reported.
 import { recordIn, refs, requestIdOf, servedBy, where } from '../dialects/lookup.ts'
 import { at } from '../evidence/reading.ts'

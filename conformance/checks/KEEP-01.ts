@@ -2,8 +2,8 @@
 // endpoint (Waybill: also not in the database, WAL, artifacts or standard output). A provider key that the client
 // itself sends with its calls is not a secret from this client. The suite's provider repeats the refused key in
 // full, so that a gateway that passes it on is noticed. Most real providers mask the key, but not all do, so the
-// gateway must not pass it on. A query that is repeated to its own sender is no leak (Waybill: it is), and a
-// caller's own credential (KEEP-07) is no secret from its provider.
+// gateway must not pass it on. A query that is repeated to its own sender is not a leak (Waybill: it is). A
+// caller's own credential (KEEP-07) is not a secret from its provider.
 
 import { ref, refs, requestsOf } from '../dialects/lookup.ts'
 import { providerKeysIn, secretsGivenAway } from '../evidence/secrets.ts'

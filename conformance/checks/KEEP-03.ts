@@ -1,6 +1,7 @@
-// KEEP-03: A missing or wrong key gets 401 or 403 on every protected endpoint (Waybill: 401). A valid key is
-// answered there. Because of its role, it may get 403 on some endpoints where a wrong key gets 401. (Waybill is
-// tested with a key of each role; one of them is answered on all endpoints.)
+// KEEP-03: A missing or wrong key gets 401 or 403 on every protected endpoint (Waybill: 401). A request with a
+// valid key is answered there. On some of these endpoints, a valid key may get 403 because of its role, provided
+// that a wrong key gets 401 there. (Waybill is tested with a key of each role; one of them is answered on all
+// endpoints.)
 import { writeNonce } from '../../mocks/ledger.ts'
 import { ref, refs, requestsOf } from '../dialects/lookup.ts'
 import type { Evidence, Exchange } from '../evidence/evidence.ts'

@@ -1,4 +1,4 @@
-// LIFE-02: SIGTERM lets open streams end within the grace time and loses nothing.
+// LIFE-02: After SIGTERM, open streams can end within the grace time, and nothing is lost.
 
 import { refs } from '../dialects/lookup.ts'
 import { readAnswer } from '../dialects/registry.ts'

@@ -1,5 +1,5 @@
-// MSG-06: The reasons for the end of an answer are translated by the table above. An answer with tool calls ends
-// with `tool_use`.
+// MSG-06: The reasons for the end of an answer are translated by the contract's table. An answer with tool calls
+// ends with `tool_use`.
 
 import { refs, servedBy } from '../dialects/lookup.ts'
 import { readSent } from '../dialects/registry.ts'

@@ -1,4 +1,4 @@
-// MSG-18: `cache_control` reaches providers of messages unchanged, and reaches no others.
+// MSG-18: `cache_control` reaches providers of the Messages dialect unchanged, and reaches no other provider.
 import { isDeepStrictEqual } from 'node:util'
 import { modelsOf, refs, servedBy } from '../dialects/lookup.ts'
 import { isCrossed } from '../dialects/registry.ts'

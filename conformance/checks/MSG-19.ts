@@ -1,5 +1,5 @@
-// MSG-19: If the system prompt begins with a line that names the client, this line reaches providers of messages
-// unchanged, and reaches no others.
+// MSG-19: If the system prompt begins with a line that names the client, this line reaches providers of the
+// Messages dialect unchanged, and reaches no other provider.
 
 import { refs, servedBy } from '../dialects/lookup.ts'
 import { isCrossed } from '../dialects/registry.ts'

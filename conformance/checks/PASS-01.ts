@@ -1,7 +1,7 @@
 // PASS-01: A call that is relayed without being parsed is on record. A read of a file that a provider keeps is also
 // on record, and costs nothing. (Waybill: the record is made before a byte of the call leaves, with its key and
-// under the key's limits, even if the upload stops or the gateway is killed. An endpoint that the configuration
-// does not name does not exist.)
+// under the key's limits, even if the upload stops or the gateway is killed. Only endpoints that the configuration
+// names exist.)
 
 import { amountIn, recordIn, refs, requestIdOf } from '../dialects/lookup.ts'
 import { arrivedOf, fileIn, postJson, RELAYED_CALLS, uploadOf } from '../dialects/passthrough.ts'

@@ -1,6 +1,6 @@
 // PASS-02: Relayed requests and answers arrive unchanged. The content of a file arrives byte for byte, and JSON
-// with the same values. (Waybill: every byte, except the name of a model that the gateway knows, in bounded
-// memory.)
+// arrives with the same values. (Waybill: every byte is unchanged, except the name of a model that the gateway
+// knows, and memory is bounded.)
 
 import { isRefused, refs } from '../dialects/lookup.ts'
 import {

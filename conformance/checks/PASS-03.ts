@@ -1,5 +1,6 @@
 // PASS-03: Only the client key that made a file or batch at a provider can reach it, wherever its id is written.
-// (Waybill: for other keys it does not exist. An object without a record is for administrators.)
+// (Waybill: for other keys, the file or batch does not exist. Only administrators can reach an object without a
+// record.)
 
 import { writeNonce } from '../../mocks/ledger.ts'
 import { refs } from '../dialects/lookup.ts'

@@ -1,5 +1,5 @@
-// ROUTE-09: A cooling target is skipped while another is ready; `Retry-After` is honoured; only live traffic tests
-// whether a target has recovered.
+// ROUTE-09: A target that is cooling down is skipped while another target is ready. `Retry-After` is honoured. Only
+// live traffic tests whether a target has recovered.
 
 import { ref, refs, requestsOf, where } from '../dialects/lookup.ts'
 import { scriptedFailure } from '../dialects/scripted.ts'

@@ -1,6 +1,6 @@
 // RSP-06: `previous_response_id` goes to the provider that made that answer, even after a restart. Otherwise the
-// call gets 400 `previous_response_not_found` without an inference. (Waybill: from the moment when the client has
-// received the end of the answer. If the gateway keeps the response, any provider can continue it.)
+// call gets 400 `previous_response_not_found` without an inference. (Waybill: this holds from the moment when the
+// client has received the end of the answer. If the gateway keeps the response, any provider can continue it.)
 
 import { holdsWords, modelsOf, refs, requestsOf, servedBy } from '../dialects/lookup.ts'
 import { dialectOf, isCrossed } from '../dialects/registry.ts'

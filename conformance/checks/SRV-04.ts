@@ -1,5 +1,5 @@
-// SRV-04: Whole answers report the tokens of the input and of the output. Streams do so if usage was requested. The
-// output is within its limit, the total is the sum, and a longer prompt has more tokens.
+// SRV-04: Whole answers report the tokens of the input and of the output. Streams report them if usage was
+// requested. The output is within its limit, the total is the sum, and a longer prompt has more tokens.
 import { ref } from '../dialects/lookup.ts'
 import type { Details, Exchange } from '../evidence/evidence.ts'
 import { step } from '../evidence/step.ts'

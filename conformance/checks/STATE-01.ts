@@ -1,5 +1,5 @@
 // STATE-01: A turn that continues a thread (`thread.previous_message_id`) reaches the provider that gave that
-// message, even after a restart. Otherwise it is refused without an inference (Waybill: 404, with
+// message, even after a restart. Otherwise the turn is refused without an inference (Waybill: 404, with
 // `thread_not_found` in `error.details.error_code`).
 import type { LedgerEntry } from '../../mocks/ledger.ts'
 import { holdsWords, modelsOf, ref, refs, requestsOf, servedBy, where } from '../dialects/lookup.ts'

@@ -1,5 +1,5 @@
-// STATE-02: If no target can hold a thread, `thread` is refused without an inference (Waybill: 400, with
-// `thread_unsupported_request` in `error.details.error_code`), or no turn continues it.
+// STATE-02: If no target can hold a thread, a call with `thread` is refused without an inference (Waybill: 400,
+// with `thread_unsupported_request` in `error.details.error_code`), or no turn continues the thread.
 import { ref, refs, requestsOf, servedBy, where } from '../dialects/lookup.ts'
 import { isCrossed } from '../dialects/registry.ts'
 import { stepText } from '../evidence/step.ts'

@@ -1,5 +1,5 @@
-// USE-03: If the client requested usage in a stream, it is delivered (Waybill: a usage chunk that only the gateway
-// requested is withheld, and no other chunk is).
+// USE-03: If the client requested usage in a stream, the usage arrives (Waybill: a usage chunk that only the
+// gateway requested is withheld, and no other chunk is withheld).
 
 import { refs } from '../dialects/lookup.ts'
 import { readAnswer, readSent } from '../dialects/registry.ts'

@@ -1,5 +1,5 @@
-// USE-04: Unreported usage is null, and a reported zero is 0. If only a part is known, that part is on record, and
-// the missing part is named.
+// USE-04: Unreported usage is null, and a reported zero is 0. If only a part of the usage is known, that part is on
+// record, and the missing part is named.
 
 import { refs } from '../dialects/lookup.ts'
 import { at } from '../evidence/reading.ts'
