@@ -1,4 +1,4 @@
-// A small gateway with two mistakes in it, for trying the conformance suite: node gateway.js
+// A small gateway with two mistakes, to try the conformance suite: node gateway.js
 import { createServer } from 'node:http'
 import { text } from 'node:stream/consumers'
 

@@ -2,7 +2,7 @@
 // directory of the recordings. Workers find the server through the environment variable WAYBILL_MOCK.
 
 module.exports = async function setup() {
-  if (process.env.WAYBILL_MOCK) return // started by somebody else
+  if (process.env.WAYBILL_MOCK) return // another process started the mock
   const { createMockProviders } = await import('waybill/mocks')
   const recordings = process.env.WAYBILL_RECORDINGS
   const mock = await createMockProviders(recordings ? { recordings } : {})

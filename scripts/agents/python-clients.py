@@ -1,4 +1,4 @@
-"""Run Google's, OpenAI's and Anthropic's Python clients against a gateway, see python-clients.ts. Print a line per step."""
+"""Run Google's, OpenAI's and Anthropic's Python clients against a gateway, see python-clients.ts. Print a line for each step."""
 import json
 import os
 import sys

@@ -1,4 +1,4 @@
--- What wrk sends, and the one line of JSON that it reports. Its argument is the request body.
+-- Script for wrk: the request that it sends, and the line of JSON that it reports. Its argument is the request body.
 
 function init(args)
   wrk.method = 'POST'
