@@ -43,7 +43,8 @@ export const nothingUnrecorded = {
       calls.push(await session.chat(steps.call, { model, ...options }))
       await session.wait(session.target.capabilities.cooldown_ms)
     }
-    calls.push((await breakStream(session, steps.call, { model, ending: { end: 'cut' } })).exchange)
+    const broken = await breakStream(session, steps.call, { model, ending: { end: 'cut' } })
+    await session.record(broken.exchange) // before the next call, because a record may be found only as the one new one
     await session.wait(session.target.capabilities.cooldown_ms)
     calls.push(await leaveStream(session, steps.call))
     await session.drain()
