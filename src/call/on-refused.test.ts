@@ -352,7 +352,7 @@ test('a stream is adjusted before its first event, but its fallback is not adjus
   )
 })
 
-test('learned refusals are forgotten after seven days, and a broken file counts as empty', (t) => {
+test('learned refusals are forgotten after seven days, and a broken file of refusals counts as empty', (t) => {
   const directory = temporaryDirectory(t)
   let now = Date.parse('2026-11-25T12:00:00Z')
   const learned = openLearnedRefusals(directory, () => now)

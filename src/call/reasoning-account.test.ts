@@ -83,7 +83,7 @@ test('a conversation with thinking of Sonnet 5.5 stays with its account, but thi
   )
 })
 
-test('if a conversation’s account cannot answer, another account does, and the thinking is named as lost', async (t) => {
+test('if a conversation’s account cannot answer, another account does, and the thinking is reported as lost', async (t) => {
   const { ask, busy } = await start(t, 'claude-sonnet-5-5')
   const session = crypto.randomUUID()
   const { account } = await ask(session, THINKING.slice(0, 1))

@@ -62,7 +62,7 @@ const TOO_LONG = {
 }
 
 for (const [dialect, error] of Object.entries(TOO_LONG))
-  test(`if a provider of ${dialect} finds a request too long, only a target with a larger window is tried next (FIT-07)`, async (t) => {
+  test(`if a ${dialect} provider finds a request too long, only a target with a larger window is tried next (FIT-07)`, async (t) => {
     const gateway = await testGateway(t, {
       providers: { alpha: refusing(error), beta: answer('small'), gamma: answer('large') },
       dialects: { alpha: [dialect.replace(/,.*/, '')], beta: ['chat'], gamma: ['chat'] },

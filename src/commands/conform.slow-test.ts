@@ -137,7 +137,7 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
       assert.doesNotMatch(out, /conformant/)
     })
 
-  test('a refused setup request is reported, with a path below base_url or a whole address', async () => {
+  test('a refused setup request is reported, for a path below base_url and for a whole address', async () => {
     for (const [path, arrives] of [
       ['/setup', '/below/setup'],
       ['http://127.0.0.1:{{port}}/setup?now', '/setup?now'],
@@ -364,7 +364,7 @@ describe('a baseline', () => {
     assert.match(back.out, /better: nothing; worse: TELL-05 \(pass, now fail\)$/m)
     assert.equal(back.code, 1)
   })
-  test('a baseline is stale if the failure that it excuses passes', async () => {
+  test('a baseline is stale once the requirement that it excuses passes', async () => {
     const { code, err } = await judge('[{ id: TELL-05, reason: known }, { id: CAT-01, reason: known }]')
     assert.match(err, /stale: CAT-01/)
     assert.equal(code, 4)

@@ -100,7 +100,7 @@ test('`waybill doctor` finds no problem before the first start, while a gateway 
   assert.doesNotMatch(before.said + beside.said + after.said, /sk-of-the-operator/)
 })
 
-test('problems are BAD with advice, and the exit code is 1', async (t) => {
+test('each problem is reported as BAD with advice, and the exit code is 1', async (t) => {
   const { data, file, start } = await directoryOf(t)
   await (await start(0)).close(100)
   const text = readFileSync(file, 'utf8')
@@ -164,7 +164,7 @@ test('problems are BAD with advice, and the exit code is 1', async (t) => {
   assert.equal((await doctor(file)).code, 0, 'and well again')
 })
 
-test('the sizes of stored data are compared with their limits, with advice near or above a limit', async (t) => {
+test('the sizes of stored data are compared with their limits, and a size near or above its limit comes with advice', async (t) => {
   const { data, file, start } = await directoryOf(t)
   await (await start(0)).close(100)
   const empty = await doctor(file)
@@ -198,7 +198,7 @@ test('the sizes of stored data are compared with their limits, with advice near 
   )
 })
 
-test('a gateway that cannot read its record is BAD, although it accepts calls', async (t) => {
+test('a gateway that cannot read its record is reported as BAD, although it accepts calls', async (t) => {
   const { file, start } = await directoryOf(t)
   const end = (worker: Worker) => void (worker.threadName === 'reader' && worker.terminate())
   process.on('worker', end) // true after any number of restarts

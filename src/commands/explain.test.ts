@@ -9,7 +9,7 @@ const { requirements } = readRequirements()
 
 const conform = (...args: string[]) => runCli(['conform', ...args])
 
-test('no explanation has the same text as another', () => {
+test('no two explanations have the same text', () => {
   for (const part of ['why', 'test', 'causes'] as const) {
     const texts = requirements.flatMap((each) => each[part] ?? [])
     assert.equal(new Set(texts).size, texts.length, part)

@@ -21,7 +21,7 @@ function logs(...args: string[]) {
   return { child, said, closed: once(child, 'close') }
 }
 
-test('the newest calls are printed as a table or as lines of JSON, and filters narrow them', async (t) => {
+test('the newest calls are printed as a table or as lines of JSON, and filters narrow the list', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: fail(500), beta: answer() },
     config: TWO_TARGETS,

@@ -17,7 +17,7 @@ providers:
 routes: { auto: { targets: [ { model: a/api } ] } }
 `
 
-test('an old setting is an error with its new name, and config check --fix replaces it', async (t) => {
+test('an old setting is an error that gives the new name, and `config check --fix` replaces it', async (t) => {
   const file = join(temporaryDirectory(t), 'waybill.yaml')
   writeFileSync(file, CONFIG, { mode: 0o640 })
   const before = await runCli(['config', 'check', '-c', file])
@@ -42,7 +42,7 @@ test('an old setting is an error with its new name, and config check --fix repla
   assert.match(again.stdout, /: 0 names of earlier versions replaced\n/)
 })
 
-test('an old target file is an error with the new names, and target check --fix replaces them', async (t) => {
+test('an old target file is an error that gives the new names, and `target check --fix` replaces them', async (t) => {
   const file = join(temporaryDirectory(t), 'target.yaml')
   const text = `name: mine # ours
 start: { command: [sh, -c, "exit 3"] }
@@ -76,7 +76,7 @@ models: { call: gpt-5-mini }
   assert.deepEqual(readTarget(file).dialects, { messages: { counts: false } })
 })
 
-test('an old command or option is an error with its new name', async () => {
+test('an old command or option is an error that gives the new name', async () => {
   for (const [args, says] of [
     [['witness', '--list'], 'waybill: witness is now called mock\n'],
     [['conform', 'x.yaml', '--witness-port=1'], 'waybill: --witness-port is now called --mock-port\n'],

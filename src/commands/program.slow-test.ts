@@ -163,7 +163,7 @@ test('`waybill serve --replay` fails if the given file is missing', () => {
   assert.match(stderr, /^waybill: \/nowhere\/waybill\.yaml: no such file; /)
 })
 
-test('`waybill serve --replay` reaches no provider, even a local one for which it could have a key (REC-02)', async (t) => {
+test('`waybill serve --replay` reaches no provider, not even a local one whose key it could read (REC-02)', async (t) => {
   const provider = await startMockServer()
   t.after(() => provider.close())
   const config = join(temporaryDirectory(t), 'local.yaml')

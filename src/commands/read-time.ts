@@ -15,7 +15,7 @@ export function readTime(option: string, text: string | undefined, now: number):
   const [, amount, unit] = /^(\d+(?:\.\d+)?)([smhdw])$/.exec(text) ?? []
   const isDate = /^\d{4}-\d\d-\d\d$/.test(text)
   const isMoment = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?$/.test(text)
-  // Without this, a bare date would be read as midnight UTC.
+  // Without the time of day, a bare date would be read as midnight UTC.
   const time = amount
     ? new Date(now - Number(amount) * UNITS[unit!]!)
     : new Date(isDate ? `${text}T00:00` : isMoment ? text.replace(' ', 'T') : Number.NaN)

@@ -245,7 +245,7 @@ test('an import that stores nothing exits with 1 and incorrect usage with 2, as 
   assert.match(waybill('recordings', 'import', '--help').stdout, /Exit codes: 0 .*; 1 .*; 2 /)
 })
 
-test('a file without a host is imported for the provider named by --provider', (t) => {
+test('a file without a host is imported for the provider named by `--provider`', (t) => {
   const { dir, out } = foreign(t)
   const file = join(dir, 'a.yaml')
   writeFileSync(

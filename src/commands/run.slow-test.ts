@@ -169,7 +169,7 @@ test('a missing gateway, key or program is reported in one line', async (t) => {
   }
 })
 
-test('every entry of the table is complete, with and without a model', () => {
+test('every entry of the agent table is complete, with and without a model', () => {
   const models = [
     { id: 'one', isRoute: true, context: 1_050_000, output: 128_000 },
     { id: 'two', isRoute: false },

@@ -24,7 +24,7 @@ const rows = [...page.matchAll(/^\| ([a-z ]+) \| `([^`]+)` \| `([^`]+)` \|$/gm)]
 const named = (...kinds: string[]) =>
   Object.fromEntries(rows.filter(({ what }) => kinds.includes(what)).map(({ from, to }) => [from, to]))
 
-test('the page lists every renamed command, option, setting and field with its new name, and no other names', () => {
+test('docs/upgrading.md lists every renamed command, option, setting and field with its new name, and no other names', () => {
   assert.deepEqual(named('command', 'option'), RENAMED_WORDS)
   const settings = Object.entries(RENAMED_SETTINGS).map(([place, to]) => [place.split('.').at(-1), to])
   assert.deepEqual(named('setting of a provider'), Object.fromEntries(settings))
@@ -58,7 +58,7 @@ keys: [ { name: ann, role: admin, digest: "sha256:${'0'.repeat(64)}", budget: { 
 defaults: { messages: auto }
 `
 
-test('a configuration of 0.1.0 is refused with the new names, is fixed in place, and keeps its meaning', (t) => {
+test('a configuration of version 0.1.0 is refused with the new names, is fixed in place, and keeps its meaning', (t) => {
   const file = join(temporaryDirectory(t), 'waybill.yaml')
   writeFileSync(file, OLD_CONFIG)
   assert.throws(() => configCheck({ config: file, env: {} }), /providers\.one\.api: is now called dialect/)

@@ -167,7 +167,7 @@ for (const [name, text, expected] of ROWS)
     assert.match(found[0]!, expected)
   })
 
-test('a key missing in the environment is an error with the variable and its line, but not in replay', () => {
+test('a key missing in the environment is an error that names the variable and its line, but not in replay', () => {
   assert.deepEqual(problems(PROVIDER, {}), [
     'w.yaml:1:83 providers.openai.key: environment variable OPENAI_API_KEY is not set; export it, or remove the provider',
   ])

@@ -80,7 +80,7 @@ test('an API version of Anthropic later than the first is sent unchanged in the 
   assert.equal(bedrock.ledger[0]!.json.anthropic_version, '2026-10-21')
 })
 
-test('an event stream reaches a client as server-sent events, and a client of another dialect in that dialect', async (t) => {
+test('an AWS event stream reaches a client as server-sent events, translated if the client uses another dialect', async (t) => {
   useAccount(t, ACCOUNT)
   const { send, bedrock, chat, record } = await start(t)
   const { text, headers } = await send(`invoke/${MODEL}`, { stream: true })

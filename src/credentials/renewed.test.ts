@@ -45,7 +45,7 @@ test('a thousand concurrent calls wait for one fetch from a slow endpoint (KEEP-
   assert.equal(fetched(), 1)
 })
 
-test('a token is renewed once, five minutes before its end, while calls continue', async () => {
+test('a token is renewed once, five minutes before it expires, while calls continue', async () => {
   const { renewed, fetched, pass } = setup()
   await renewed.get()
   pass(54 * MINUTE)

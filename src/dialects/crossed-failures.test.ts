@@ -166,7 +166,7 @@ test('a route can refuse some or all losses before anything is sent, or prefer a
   assert.equal(record.attempt_log[0].losses, null)
 })
 
-test('`prefer: native` takes precedence over the strategy, and resolve names the translated targets with their losses', async (t) => {
+test('`prefer: native` takes precedence over the strategy, and the resolve endpoint names the translated targets with their losses', async (t) => {
   for (const [prefer, provider] of [
     ['', 'alpha'],
     ['prefer: native,', 'beta'],

@@ -252,7 +252,7 @@ test('Anthropic’s client reads interleaved calls in any order, one block at a 
   )
 })
 
-test('OpenAI’s client reads any calls that were translated from messages', async () => {
+test('OpenAI’s client reads any calls that were translated from the Messages dialect', async () => {
   await fc.assert(
     fc.asyncProperty(said, async (each) => {
       const { bytes } = crossStream('chat', 'messages', written('messages', each))

@@ -228,7 +228,7 @@ test("a refusal of the request is final and keeps the provider's words (ROUTE-07
     config: TWO_TARGETS,
   })
   for (const status of [400, 404, 413, 422])
-    await t.test(`a ${status} is final`, async () => {
+    await t.test(`a ${status} from a provider is final`, async () => {
       gateway.upstream.alpha!.script = fail(status, { 'retry-after': '7' })
       const { headers, json, status: got } = await gateway.chat(ask('auto'))
       assert.equal(got, status)

@@ -1,5 +1,5 @@
-// Limits and capabilities in lists of models. For a route, they are those that all targets share. Unknown
-// values are null.
+// Limits and capabilities in lists of models. A route has the limits and capabilities that all of its targets
+// share. Unknown values are null.
 import type { Config } from '../config/load.ts'
 import type { Facts } from '../models/facts.ts'
 

@@ -18,7 +18,7 @@ routes: { auto: { targets: [ { model: alpha/model-a } ] } }
 keys: [ ${KEYS} ]`
 const PATH = '/api/usage/refused-calls'
 
-test('refused calls are listed with their reason; a client sees its own refusals, and an admin sees all', async (t) => {
+test('refused calls are listed with their reason; a client sees its own refusals, and an admin sees all refusals', async (t) => {
   const gateway = await testGateway(t, { config: CONFIG })
   await gateway.chat(ask('auto'), as('nobody'))
   await gateway.chat(ask('nowhere'), as('ann'))

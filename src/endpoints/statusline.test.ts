@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { ask, testGateway } from '../test/test-gateway.ts'
 
-test('the endpoint returns the destinations of the session’s calls as plain text, and reaches no provider (LINE-03, LINE-04, DIAL-10)', async (t) => {
+test('the status line’s endpoint returns the destinations of the session’s calls as plain text, and reaches no provider (LINE-03, LINE-04, DIAL-10)', async (t) => {
   const gateway = await testGateway(t)
   const line = async (query: string) => {
     const { status, headers, text } = await gateway.get(`/api/statusline?theme=none&${query}`)
@@ -39,7 +39,7 @@ test('the endpoint returns the destinations of the session’s calls as plain te
     assert.equal((await gateway.get(`/api/statusline?${query}`)).status, 400, query)
 })
 
-test('the line has a forecast even for a model that only the default provider of its dialect serves (LINE-03)', async (t) => {
+test('the status line has a forecast even for a model that only the default provider of its dialect serves (LINE-03)', async (t) => {
   const gateway = await testGateway(t, {
     config: 'defaults: { messages: auto }\nroutes: { auto: { targets: [ { model: alpha/model-a } ] } }',
   })

@@ -39,7 +39,7 @@ for (const [sticky, headers] of [
   ['prefix', {}],
   ['session', { 'x-session-id': 'of-ann' }],
 ] as const)
-  test(`sticky: ${sticky}: a conversation keeps its target at another gateway and after a restart, and the fleet counts the tokens lost by a move (ROUTE-14)`, {
+  test(`with sticky: ${sticky}, a conversation keeps its target at another gateway and after a restart, and the fleet counts the tokens lost by a move (ROUTE-14)`, {
     skip,
   }, async (t) => {
     const url = await freshDatabase()

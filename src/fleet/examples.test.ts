@@ -10,7 +10,7 @@ import { parseConfig } from '../config/load.ts'
 const root = join(import.meta.dirname, '../..')
 const read = (file: string): string => readFileSync(join(root, file), 'utf8')
 
-test('the Helm chart has a valid configuration, alone and in a fleet, existing probes and no secret', () => {
+test('the Helm chart has a valid configuration, alone and in a fleet; its probes exist, and it contains no secret', () => {
   const { config: values, secret } = parse(read('examples/helm/waybill/values.yaml'))
   const env = { WAYBILL_FLEET_URL: 'postgresql://a:b@c/d', OPENAI_API_KEY: 'k' }
   const { config } = parseConfig(stringify(values), 'values.yaml', { env })

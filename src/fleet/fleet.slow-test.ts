@@ -92,7 +92,9 @@ test('a cooldown applies at every gateway within 2 s, and the later end wins (FL
   assert.equal((await two.chat(ask('auto'))).headers.get('x-gateway-provider'), 'beta')
 })
 
-test('the shared log’s address appears in no log, error or read (FLEET-17)', { skip }, async (t) => {
+test('the shared log’s address appears in no log, error or answer to a read (FLEET-17)', {
+  skip,
+}, async (t) => {
   const lines: string[] = []
   const note = (fields: object, said: string) => void lines.push(JSON.stringify(fields) + said)
   const log = { debug: note, info: note, warn: note, error: note }

@@ -13,7 +13,7 @@ const STEP_CALLS = 10
 const STEP_OF_BUDGET = 0.05
 /** Share of the budget below which an amount counts as zero, because floating-point sums are inexact. */
 const NOTHING_OF_BUDGET = 1e-9
-/** Period of the measured spending that sizes a request, s. */
+/** Period over which spending is measured to size a request, s. */
 const WINDOW_S = 10
 /** Time after which an unused lease is forgotten, s. */
 const FORGET_S = 60

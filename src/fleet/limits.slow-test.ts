@@ -117,7 +117,7 @@ test('4 gateways with 200 simultaneous calls and a budget of 10 stay within the 
 
 for (const durability of ['process', 'shared'] as const)
   for (const budget of [0.1, 1])
-    test(`durability ${durability}: a budget of $${budget} holds for 1,000 simultaneous calls of $0.01 at 3 gateways (FLEET-08)`, {
+    test(`with durability ${durability}, a budget of $${budget} holds for 1,000 simultaneous calls of $0.01 at 3 gateways (FLEET-08)`, {
       skip,
     }, async (t) => {
       const url = await freshDatabase()
@@ -230,7 +230,7 @@ test('200 simultaneous calls at three times their reserved cost exceed the budge
   assert.equal((await dearCall(gateways[0]!)).status, 429, 'what is over is over')
 })
 
-test('without the shared log calls use up the lease, and are then refused with a 429 that gives the reason (FLEET-08)', {
+test('without the shared log, calls use up the lease, and are then refused with a 429 that gives the reason (FLEET-08)', {
   skip,
 }, async (t) => {
   const url = await freshDatabase()
@@ -315,7 +315,7 @@ for (const [fallback, expected] of [
   ['divide', 6],
   ['refuse', 0],
 ] as const)
-  test(`without the shared log a rate limit follows its configured fallback ${fallback} (FLEET-09)`, {
+  test(`without the shared log, a rate limit follows its configured fallback ${fallback} (FLEET-09)`, {
     skip,
   }, async (t) => {
     const url = await freshDatabase()

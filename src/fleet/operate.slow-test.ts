@@ -87,7 +87,7 @@ test('`waybill fleet migrate` creates tables, `status` lists members, and `forge
   )
 })
 
-test('retention deletes whole days with their sums, and doctor reports a day without a partition (FLEET-13)', {
+test('retention deletes whole days with their sums, and `waybill doctor` reports a day without a partition (FLEET-13)', {
   skip,
 }, async (t) => {
   const link = openShared(t, await freshDatabase('empty'))
@@ -258,7 +258,7 @@ test('reads write nothing to the shared log or the journal (FLEET-15)', {
   assert.deepEqual(await standing(), before)
 })
 
-test('without `fleet:` and `telemetry:` none of their code is loaded and nothing is written (FLEET-16, TRACE-06)', async (t) => {
+test('without `fleet:` and `telemetry:`, none of their code is loaded and nothing is written (FLEET-16, TRACE-06)', async (t) => {
   const data = temporaryDirectory(t)
   const directory = temporaryDirectory(t)
   const config = join(directory, 'waybill.yaml')

@@ -62,7 +62,7 @@ test('in an outage, durability process and durability full record each call exac
   await checkSharedSums(link)
 })
 
-test('durability shared: in an outage calls are refused within 5 s without an inference, and calls resume afterwards (FLEET-03)', {
+test('with durability shared, calls during an outage are refused within 5 s without an inference, and calls resume afterwards (FLEET-03)', {
   skip,
 }, async (t) => {
   const url = await fleet.freshDatabase()
@@ -157,7 +157,7 @@ async function lateBy(t: TestContext, url: string, ms: () => number): Promise<st
   return url.replace(encodeURIComponent(fleet.postgres.directory), encodeURIComponent(directory))
 }
 
-test('with a slow shared log, durability process does not wait, shared waits or refuses within 5 s, and each call is recorded once (FLEET-03)', {
+test('with a slow shared log, calls with durability process do not wait, calls with durability shared wait or are refused within 5 s, and each call is recorded once (FLEET-03)', {
   skip,
 }, async (t) => {
   const direct = await fleet.freshDatabase()

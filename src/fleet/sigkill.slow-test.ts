@@ -29,7 +29,7 @@ test(
 )
 
 test(
-  'durability shared: no inference is lost even if each killed gateway’s data is deleted (FLEET-02)',
+  'with durability shared, no inference is lost even if each killed gateway’s data is deleted (FLEET-02)',
   options,
   (t) => killThem(t, 'shared', true),
 )

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createPageTokens } from './page-tokens.ts'
 
-test("the codes and tokens of one key never sign out another key's page, however many there are", () => {
+test("the codes and tokens of one key never sign out another key's page, regardless of their number", () => {
   const tokens = createPageTokens(() => 0)
   const ann = tokens.grant({ name: 'ann', role: 'admin' })
   const bob = { name: 'bob', role: 'client' } as const

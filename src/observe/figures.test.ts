@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Counter, Gauge, Histogram, labels, render } from './figures.ts'
 
-test('the text has Prometheus’ format with help, type, labels and cumulative buckets', () => {
+test('the metrics have Prometheus’ format with help, type, labels and cumulative buckets', () => {
   const calls = new Counter('calls_total', 'Calls.')
   calls.add(labels('a', 'x', 'b', 'y'))
   calls.add(labels('a', 'x', 'b', 'y'), 2)

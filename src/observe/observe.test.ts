@@ -31,7 +31,7 @@ const sum = (all: Map<string, number>, name: string, ...labels: string[]): numbe
 
 const round = (usd: number): number => Math.round(usd * 1e9) / 1e9
 
-test('after a mixed run the metrics agree with the request log, and no session, key or unknown model is a label (LOG-10)', async (t) => {
+test('after a mixed run, the metrics agree with the request log, and no session, key or unknown model is a label (LOG-10)', async (t) => {
   let turn = 0
   const gateway = await testGateway(t, {
     providers: {

@@ -43,7 +43,7 @@ test('an empty list explains how to make a call; a call appears while it runs, a
   assert.equal(gateway.received(), 1)
 })
 
-test('a click on a value filters the list, including new calls; Back undoes the filter (PAGE-06, PAGE-07)', {
+test('a click on a value filters the list, including new calls; the Back button undoes the filter (PAGE-06, PAGE-07)', {
   skip,
 }, async (t) => {
   const gateway = await testGateway(t, {

@@ -123,7 +123,7 @@ test('a list of calls never appears empty before it has loaded', { skip }, async
 
 // Checks that do not depend on the scheme run in only one of them.
 for (const colorScheme of ['light', 'dark'] as const)
-  test(`axe finds no problem in any view, in a wide window or on a phone, ${colorScheme} (PAGE-09)`, {
+  test(`the accessibility checker axe finds no problem in any view, in a wide window or on a phone, ${colorScheme} (PAGE-09)`, {
     skip,
     timeout: 120_000,
   }, async (t) => {
@@ -384,7 +384,7 @@ test('the files of the page have less than 160 kB, and contain no address of ano
 })
 
 /** The budget of a client, and the data hidden from another key. */
-test('a client sees its own budget, and an admin sees all budgets; only an admin sees health (PAGE-04)', {
+test('a client sees its own budget, and an admin sees all budgets; only an admin sees the health view (PAGE-04)', {
   skip,
 }, async (t) => {
   const digest = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`

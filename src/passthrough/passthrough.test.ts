@@ -232,7 +232,7 @@ test("a provider's error reaches the client without the operator's key, and is o
   assert.deepEqual([record.cost_usd, record.cost_missing], [0, []])
 })
 
-test('after an unreachable target the next one is tried, and both are recorded', async (t) => {
+test('after an unreachable target, the next target is tried, and both attempts are recorded', async (t) => {
   const provider = await startProvider(t, replyWith({}))
   const gateway = await gatewayTo(
     t,

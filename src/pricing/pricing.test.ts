@@ -28,7 +28,7 @@ for (const [provider, model] of [
   ['groq', 'openai/gpt-oss-120b'],
   ['openai', 'gpt-5.4'],
 ] as const)
-  test(`${provider}/${model} has the table’s price for any counts (USE-05, USE-06)`, () => {
+  test(`${provider}/${model} has the table’s price for any token counts (USE-05, USE-06)`, () => {
     fc.assert(
       fc.property(
         fc.nat(2_000_000),
@@ -153,7 +153,7 @@ test('a price applies only between its dates and at its hours', () => {
   assert.ok(Math.abs(cost - 0.003164) < 1e-9, String(cost))
 })
 
-test('the operator can set factors and fees, for an own price or for the listed price', () => {
+test('the operator can set factors and fees, for their own price or for the listed price', () => {
   const price = createPricer({
     baseUrls: {},
     own: {

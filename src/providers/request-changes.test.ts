@@ -140,7 +140,7 @@ const SAID: Readonly<Record<string, object>> = {
 }
 
 for (const [what, dialect, accepts, asked, got] of TUNED)
-  test(`effort and output limit of a target are written in the model's own form: ${what}`, async (t) => {
+  test(`the effort and the output limit of a target are written in the model's own form: ${what}`, async (t) => {
     const { get, upstream } = await testGateway(t, {
       providers: { alpha: fail(400) },
       dialects: { alpha: [dialect] },
@@ -164,7 +164,7 @@ routes: { tuned: { targets: [ { model: alpha/own, request: { effort: low, max_ou
     assert.deepEqual(rest, got)
   })
 
-test('effort and output limit of a target are written into a translated request too', async (t) => {
+test('the effort and the output limit of a target are also written into a translated request', async (t) => {
   const { chat, upstream } = await testGateway(t, {
     providers: { alpha: fail(400) },
     dialects: { alpha: ['messages'] },

@@ -19,7 +19,7 @@ function serve(router: Router, call: RoutingInput, by = 0): string {
   return targetId(route.candidates[by]!)
 }
 
-test('when all targets are in cooldown, the one with the earliest end is tried, and it is ready after the cooldown (ROUTE-09)', () => {
+test('when all targets are in cooldown, the target whose cooldown ends first is tried, and it is ready after the cooldown (ROUTE-09)', () => {
   let time = 0
   const router = routerOf('priority', { now: () => time })
   for (const [index, model] of ['a', 'b', 'c', 'never'].entries())

@@ -42,7 +42,7 @@ for (const strategy of STRATEGIES)
     }
   })
 
-test('a resolution reports the weights as shares for weighted, and equal shares for random (ROUTE-11)', () => {
+test('a resolution reports the weights as shares for the strategy weighted, and equal shares for the strategy random (ROUTE-11)', () => {
   const shares = (strategy: string) =>
     routerOf(strategy)
       .resolve('auto')!
@@ -64,7 +64,7 @@ test('random: all orders are equally likely, within 3 sigma (ROUTE-10)', () => {
   for (const [order, count] of orders) assert.ok(Math.abs(count - N / 24) <= 3 * sigma, `${order}: ${count}`)
 })
 
-test('round-robin: the rotation is exact over 20,000 picks; priority always begins with the first (ROUTE-10)', () => {
+test('round-robin: the rotation is exact over 20,000 picks; priority always begins with the first target (ROUTE-10)', () => {
   const turning = routerOf('round-robin')
   const fixed = routerOf('priority')
   for (let n = 0; n < N; n++) {

@@ -36,7 +36,7 @@ const CASES = {
 } as const
 
 for (const [spends, requests] of Object.entries(CASES))
-  test(`lists the requests that spend: ${spends}`, () => {
+  test(`the table lists the requests that spend: ${spends}`, () => {
     for (const request of requests) {
       const [method = '', path = ''] = request.split(' ')
       assert.equal(spendsOf(method, path), spends, request)

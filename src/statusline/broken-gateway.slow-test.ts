@@ -42,7 +42,7 @@ const BROKEN: Readonly<Record<string, Treatment>> = {
   },
 }
 
-test('with a broken gateway, the line shows the label, or the last known route with its age (LINE-05, LINE-08)', async (t) => {
+test('with a broken gateway, the status line shows the client’s label, or the last known route with its age (LINE-05, LINE-08)', async (t) => {
   const gateway = await testGateway(t)
   const variants = await commands(t)
   await recorded(gateway, 'auto', { 'x-session-id': 'main' })

@@ -46,7 +46,7 @@ keys: [ { name: k, role: client, digest: "sha256:${createHash('sha256').update(K
     }
 })
 
-test('the line never sends a request or a key to Anthropic itself', async (t) => {
+test('the status line never sends a request or a key to Anthropic itself', async (t) => {
   const usual = 'http://127.0.0.1:4949'
   const bin = temporaryDirectory(t)
   const said = join(bin, 'said')

@@ -73,7 +73,7 @@ test('the installed line runs in a shell as the client runs it, and uninstall re
   assert.match((await waybill('uninstall')).stdout, /does not have our line/)
 })
 
-test('another program’s line is unchanged unless it is wrapped, and is restored exactly (LINE-11)', async (t) => {
+test('another program’s status line is unchanged unless it is wrapped, and is restored exactly (LINE-11)', async (t) => {
   const text = '{\n  "statusLine" : { "type":"command",  "command":"echo \'mine\'" }, "z": 1\n}\n'
   const { file, waybill, env } = home(t, text)
   const refused = await waybill('install', '--sh')

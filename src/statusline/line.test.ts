@@ -38,7 +38,7 @@ const view = (more: object = {}, rest: Partial<View> = {}): View => ({
 const render = (shown: View, columns: number | null, segments: readonly SegmentName[] = SEGMENT_NAMES) =>
   renderLine(shown, { segments, columns, theme: null, link: null, cells })
 
-test('the line shows its segments in order and drops the least important first (LINE-06)', () => {
+test('the status line shows its segments in order and drops the least important first (LINE-06)', () => {
   for (const [columns, line] of [
     [
       null,
@@ -55,7 +55,7 @@ test('the line shows its segments in order and drops the least important first (
     assert.equal(render(view(), columns), line)
 })
 
-test('the line fits every width from 1 to 200 columns, for any characters in the labels (LINE-06, LINE-07)', () => {
+test('the status line fits every width from 1 to 200 columns, for any characters in the labels (LINE-06, LINE-07)', () => {
   const labels = [
     'auto',
     '模型',

@@ -3,7 +3,7 @@ import { type Facts, factsOf, factsOfResolution, isIncomplete } from './facts.ts
 import { amount, isObject, type Payload } from './payload.ts'
 import type { SegmentName } from './segment-names.ts'
 
-/** Reads that the lookup needs. Each may throw; then nothing is known. */
+/** Reads that the lookup needs. Each read may throw, and then nothing is known. */
 export interface RouteSource {
   /**
    * Returns the newest record of the main conversation, with exactly this model or with any; null if there is

@@ -29,7 +29,7 @@ async function draw(t: TestContext, url: string, args: readonly string[], env = 
   )
 }
 
-test('the line contains the client’s directory and context, and a link to the record', async (t) => {
+test('the status line contains the client’s directory and context, and a link to the record', async (t) => {
   const gateway = await testGateway(t)
   const { headers } = await gateway.chat(ask('auto'), { 'x-session-id': 's' })
   const id = headers.get('x-gateway-request-id')

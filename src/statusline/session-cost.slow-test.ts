@@ -100,7 +100,7 @@ async function inTime<Ran extends { readonly stderr: string }>(draw: () => Promi
   }
 }
 
-test('the line shows the cost of the session, of a cache hit and of an estimate (LINE-02, LINE-04, LINE-06)', async (t) => {
+test('the status line shows the cost of the session, of a cache hit and of an estimate (LINE-02, LINE-04, LINE-06)', async (t) => {
   const gateway = await seeded(t)
   const variants = await commands(t)
   const spent = gateway.received()

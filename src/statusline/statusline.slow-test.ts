@@ -199,7 +199,7 @@ const WELL: readonly Row[] = [
   },
 ]
 
-test('the line of a healthy gateway is complete (LINE-01, LINE-02, LINE-03, LINE-06, LINE-07)', async (t) => {
+test('the status line of a healthy gateway is complete (LINE-01, LINE-02, LINE-03, LINE-06, LINE-07)', async (t) => {
   const gateway = await seeded(t)
   const variants = await commands(t)
   const spent = gateway.received()

@@ -23,7 +23,7 @@ const traced = (t: TestContext, endpoint: string, settings = '', providers = {})
     ...providers,
   })
 
-test("the caller's span is the parent of the call's, and both ids are on record (TRACE-05)", async (t) => {
+test("the caller's span is the parent of the call's span, and both ids are on record (TRACE-05)", async (t) => {
   const { url, spans } = await collector(t)
   const gateway = await traced(t, url)
   const { headers } = await gateway.chat(ask('auto'), SAMPLED)

@@ -102,7 +102,7 @@ function scriptLoop(): string {
 
 for (const [model, [, ...targets]] of Object.entries(ROUTES))
   for (const stream of [false, true])
-    test(`the official client’s tool runner ends its loop: route ${model}, stream ${stream} (STATE-01, STATE-02)`, async () => {
+    test(`the official client’s tool runner ends its loop on route ${model} with stream ${stream} (STATE-01, STATE-02)`, async () => {
       const nonce = scriptLoop()
       const cities: string[] = []
       const weather = betaTool({

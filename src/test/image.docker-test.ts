@@ -62,7 +62,7 @@ test('records survive a restart and a new container on the same volume (LIFE-06)
   ])
 })
 
-test('docker stop lets an open stream finish within the grace time, and the exit code is 0 (LIFE-02)', {
+test('`docker stop` lets an open stream finish within the grace time, and the exit code is 0 (LIFE-02)', {
   skip: noEngine,
 }, async (t) => {
   const place = await networkAndVolume(t)

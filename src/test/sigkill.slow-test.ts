@@ -7,7 +7,7 @@ const KILLS = Number(process.env.WAYBILL_KILLS ?? 8)
 
 for (const durability of ['process', 'full'] as const)
   test(
-    `${KILLS} kills, with locks by another program, lose no call with durability: ${durability} (LIFE-01, LOG-07)`,
+    `with durability ${durability}, ${KILLS} kills and locks by another program lose no call (LIFE-01, LOG-07)`,
     {
       timeout: KILLS * 20_000,
     },

@@ -47,7 +47,7 @@ function problemsOf(issue: z.core.$ZodIssue, above: readonly PropertyKey[], json
     })
   if (issue.code === 'invalid_key')
     return [{ path, message: issue.issues[0]?.message ?? issue.message, atName: true }]
-  // For a setting with several forms and no message in the schema, explains the nearest form.
+  // Explains the nearest form of a setting that has several forms and no message in the schema.
   if (issue.code === 'invalid_union' && issue.message === UNWORDED && issue.errors.length > 0) {
     const forms = issue.errors.map((issues) =>
       withoutEchoes(issues.flatMap((each) => problemsOf(each, path, json))),

@@ -247,7 +247,7 @@ test('a chat client receives calls with complete JSON arguments, usage and the f
   assert.equal(blocked.choices[0]!.finish_reason, 'content_filter')
 })
 
-test('errors and broken streams of Gemini are errors for clients of other dialects', async (t) => {
+test('clients of other dialects receive Gemini’s errors and broken streams as errors', async (t) => {
   const gateway = await crossed(
     t,
     'gemini',
@@ -484,7 +484,7 @@ test('a Gemini client of a chat provider may leave out ids, receives errors in G
   })
 })
 
-test('two gateways in a row: Google’s clients read encrypted thoughts only once, and usage that does not fit is named as lost (DIAL-04, DIAL-08)', () => {
+test('with two gateways in a row, Google’s clients read encrypted thoughts only once, and usage that does not fit is reported as lost (DIAL-04, DIAL-08)', () => {
   const chunk = (delta: object, more: object = {}) => ({
     model: 'm',
     choices: [{ index: 0, delta, ...more }],

@@ -136,7 +136,7 @@ test('a stream arrives byte for byte, including pings, comments and unknown even
   assert.deepEqual([state, tokens, response_model], ['completed', samples.read.tokens, 'theirs'])
 })
 
-test('counts at the end of a stream replace earlier ones, but zeros at the end do not', async (t) => {
+test('counts at the end of a stream replace earlier counts, but zeros at the end do not', async (t) => {
   const { send, record, upstream } = await start(t)
   const streamOf = (first: object, last: object) =>
     stream(

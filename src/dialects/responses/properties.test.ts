@@ -320,7 +320,7 @@ const gpt = (made: readonly (readonly [string, number])[], order: readonly numbe
     },
   )
 
-test('interleaved items become ordered blocks in messages and calls in chat, for all chunk sizes (MSG-03)', () => {
+test('interleaved items become ordered blocks in Messages and calls in chat, for all chunk sizes (MSG-03)', () => {
   fc.assert(
     fc.property(calls, picks, size, fc.nat(4), (made, order, chunks, whole) => {
       const sse = gpt(made, order, whole)

@@ -249,7 +249,7 @@ test('an invalid handshake is answered with an error in JSON that names the head
   }
 })
 
-test('a message sent together with the upgrade request is answered like any other', async (t) => {
+test('a message sent together with the upgrade request is answered like any other message', async (t) => {
   const { url, received } = await start(t, { providers: { alpha: answers } })
   const wire = upgradeByHand(t, url)
   const bytes = Buffer.from(JSON.stringify(create()))

@@ -50,7 +50,7 @@ async function ask({ get }: TestGateway, more: object, headers: Record<string, s
   })
 }
 
-test('a stored response is continued by its id at its own provider, and sent in full to any other (RSP-06)', async (t) => {
+test('a stored response is continued by its id at its own provider, and sent in full to any other provider (RSP-06)', async (t) => {
   const gateway = await start(t)
   const { alpha, beta } = gateway.upstream
   const first = await ask(gateway, {})

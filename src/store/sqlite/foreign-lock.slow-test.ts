@@ -62,7 +62,7 @@ for (const [what, clients] of [
     assert.equal((await gateway.chat(ask('auto'))).status, 200)
   })
 
-test('calls wait for a brief lock, and none is refused (LIFE-04)', async (t) => {
+test('calls wait for a brief lock, and no call is refused (LIFE-04)', async (t) => {
   const gateway = await testGateway(t)
   const rude = new Database(databaseFile(gateway.data))
   t.after(() => rude.close())

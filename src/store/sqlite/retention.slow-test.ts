@@ -239,7 +239,7 @@ test('a clock that jumped is accepted after an hour of calls, regardless of rest
   await start(begin + HOUR, 120) // corrected after all; nothing more is lost
 })
 
-test('database, write-ahead log and artifacts together stay under their cap (LIFE-03)', async (t) => {
+test('the database, the write-ahead log and the artifacts together stay under their cap (LIFE-03)', async (t) => {
   const data = temporaryDirectory(t)
   const cap = 2 * MIB
   const store = await openStore(

@@ -120,7 +120,7 @@ test('a file that is not a database, or has a newer schema, is refused and left 
   await assert.rejects(openStore(options(newer)), /newer Waybill \(schema 999/)
 })
 
-test('calls that a killed process left open become interrupted and unknown at the next start (LIFE-01)', async (t) => {
+test('at the next start, calls that a killed process left open become interrupted, and their attempts unknown (LIFE-01)', async (t) => {
   const data = temporaryDirectory(t)
   const script = `
     import { promisify } from 'node:util'
