@@ -1,8 +1,8 @@
 // One call from its request to its closed record, the same for every dialect. The steps of `ClientCall` are
 // in the order of execution, and each step starts the next: admit, read, route, record, send, answer, close.
 // Branches are in other files: provider-stored state in `provider-state.ts`, the cache in `answer-cached.ts`,
-// further attempts in `../providers/send.ts`, and streams in `answer.ts`. Independent of the dialect. Every
-// open record is eventually closed.
+// additional attempts in `../providers/send.ts`, and streams in `answer.ts`. Independent of the dialect.
+// Every open record is eventually closed.
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { CachedAnswer } from '../cache/recorder.ts'
 import type { RouteConfig } from '../config/load.ts'

@@ -26,7 +26,7 @@ export interface Agent {
    * keep its login.
    */
   readonly ownLogin?: Pick<Agent, 'env' | 'unset'> & {
-    /** Variable with further headers, one on each line; the user's own headers come first. */
+    /** Variable with additional headers, one on each line; the user's own headers come first. */
     readonly headers: string
   }
   /** True if the agent makes no call without the name of a model. */

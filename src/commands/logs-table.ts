@@ -142,7 +142,7 @@ const DROPPED_FIRST: readonly Name[] = [
 ]
 /** Minimum width of a readable route. */
 const MIN_ROUTE_WIDTH = 30
-/** Maximum width of a route. The session uses any further cells. */
+/** Maximum width of a route. The session uses the remaining cells. */
 const MAX_ROUTE_WIDTH = 64
 /** Width if the terminal's width is unknown. This width has room for most names, and nothing is cut. */
 const DEFAULT_ROUTE_WIDTH = 44

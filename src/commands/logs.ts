@@ -25,7 +25,7 @@ export interface LogsOptions {
   /** Times in the format of `readTime`. */
   readonly since?: string | undefined
   readonly until?: string | undefined
-  /** Further filters, by their names in the request log; undefined if not given. */
+  /** Additional filters, by their names in the request log; undefined if not given. */
   readonly filters: { readonly [Name in keyof FieldFilter]?: string | undefined }
   readonly env: Readonly<Record<string, string | undefined>>
 }

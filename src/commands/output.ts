@@ -3,7 +3,7 @@ import { getSystemErrorMessage } from 'node:util'
 import { clean, escaped } from '../terminal/clean.ts'
 import { fileReason } from '../terminal/file-error.ts'
 
-/** Ignores a closed reader (`waybill … | head`): further output is dropped, and the command continues. */
+/** Ignores a closed reader (`waybill … | head`): later output is dropped, and the command continues. */
 export function forgiveLeavingReaders(): void {
   let told = false
   for (const stream of [process.stdout, process.stderr])

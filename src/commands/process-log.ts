@@ -11,8 +11,8 @@ export const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
 /**
- * Maximum bytes of unread lines. Further lines are dropped, because a stuck reader would otherwise fill the
- * memory.
+ * Maximum bytes of unread lines. Additional lines are dropped, because a stuck reader would otherwise fill
+ * the memory.
  */
 const MAX_WAITING_BYTES = 16 * 2 ** 20
 

@@ -31,7 +31,7 @@ async function started(t: TestContext, ...args: string[]) {
   return startedWith(t, {}, ...args)
 }
 
-/** Starts the gateway with further environment variables. */
+/** Starts the gateway with additional environment variables. */
 async function startedWith(t: TestContext, env: Record<string, string>, ...args: string[]) {
   const surroundings = { KEY: 'sk-of-the-operator', WAYBILL_PORT: '0', ...env }
   const { child, url, said } = await startServer(t, args, { env: surroundings })

@@ -1,6 +1,6 @@
 // Rounds amounts of money for output. Pure.
 
-/** Significant digits. Further digits are rounding errors of binary fractions. */
+/** Significant digits. Additional digits are rounding errors of binary fractions. */
 const DIGITS = 12
 
 /** Returns US dollars rounded to twelve significant digits. All reported amounts use this rounding. */

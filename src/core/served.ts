@@ -62,7 +62,7 @@ export interface Served {
   readonly other?: Readonly<Record<string, unknown>> | undefined
 }
 
-/** Merges a further report. The latest value of each member wins, and all doubts are kept. */
+/** Merges another report. The latest value of each member wins, and all doubts are kept. */
 export function mergeServed(before: Served | undefined, now: Served | undefined): Served | undefined {
   if (before === undefined || now === undefined) return now ?? before
   const merged: Record<string, unknown> = { ...before }

@@ -27,7 +27,7 @@ const RENEW_BEFORE_MS = 5 * 60_000
 const MIN_LEFT_MS = 20_000
 /** Minimum time between two renewals, ms. Some credentials are issued with little time left. */
 const MIN_AGE_MS = 10_000
-/** Time during which further calls receive the same failure, ms. */
+/** Time during which later calls receive the same failure, ms. */
 const FAILED_MS = 1_000
 
 export class Renewed<Value> {

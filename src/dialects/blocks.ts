@@ -54,7 +54,7 @@ export interface ReasoningBlock {
   readonly opaque: Opaque | null
 }
 /**
- * `custom`: the input is plain text, not JSON. `search`: the client looks for further tools and returns them.
+ * `custom`: the input is plain text, not JSON. `search`: the client looks for more tools and returns them.
  */
 export type CallKind = 'function' | 'custom' | 'search'
 export interface CallBlock extends Cached {

@@ -21,7 +21,7 @@ const USAGE = {
   completion_tokens_details: { reasoning_tokens: 5 },
 }
 
-test('a Messages client reads the thoughts, text, interleaved calls with odd ids, and usage in a chat provider’s stream (MSG-02, MSG-03, MSG-04, MSG-06, MSG-07, MSG-08, DIAL-06)', async (t) => {
+test('a Messages client reads the thoughts, text, interleaved calls with unusual ids, and usage in a chat provider’s stream (MSG-02, MSG-03, MSG-04, MSG-06, MSG-07, MSG-08, DIAL-06)', async (t) => {
   const gateway = await crossedGateway(
     t,
     'chat',

@@ -63,7 +63,7 @@ export interface ClientDialect {
   readonly name: string
   /** Path in polka's syntax, without the query. Unlike in polka, `:` and a word may follow a `*` at the end. */
   readonly path: string
-  /** Further paths of the dialect, if the path selects the operation. */
+  /** Additional paths of the dialect, if the path selects the operation. */
   readonly alsoAt?: readonly string[]
   /** True if clients may open a WebSocket at `path`. */
   readonly hasWebSocket?: boolean

@@ -1,5 +1,5 @@
-// One table of cases for every dialect: streams, errors, odd usage and requests. Everything tested here must
-// hold for any dialect.
+// One table of cases for every dialect: streams, errors, unusual usage and requests. Everything tested here
+// must hold for any dialect.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { claimOf } from '../core/budget.ts'

@@ -7,7 +7,8 @@ import type { Script } from '../../mocks/test-upstream.ts'
 import { type Setup, testGateway } from '../test/test-gateway.ts'
 
 /**
- * Starts the gateway. `route`: further settings of the route `auto`; `config`: further YAML after this route.
+ * Starts the gateway. `route`: additional settings of the route `auto`; `config`: additional YAML after this
+ * route.
  */
 export async function crossedGateway(
   t: TestContext,

@@ -2,7 +2,7 @@
 import type { Tokens } from '../core/call.ts'
 import { mergeServed } from '../core/served.ts'
 
-/** Merges a further report. The latest value of each count wins. */
+/** Merges another report. The latest value of each count wins. */
 export function mergeTokens(before: Tokens | null, now: Tokens | null): Tokens | null {
   if (before === null || now === null) return now ?? before
   const served = mergeServed(before.served, now.served)

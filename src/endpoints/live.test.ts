@@ -1,5 +1,5 @@
-// If a reader of the feed reads nothing for a while, it is notified of lost calls, even without a further
-// call.
+// If a reader of the feed reads nothing for a while, it is notified of lost calls, even if no other call
+// follows.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'

@@ -61,7 +61,7 @@ export const live = {
       UNTAKEN.count(response, caller.name)
       waiting = []
       size = 0
-      // Reports a loss even if no further call happens.
+      // Reports a loss even if no other call follows.
       timer = isSlow ? setTimeout(flush, TOGETHER_MS) : null
     }
     const ignore = feed.listen(ownKey(caller), ({ json }) => {

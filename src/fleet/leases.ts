@@ -214,7 +214,7 @@ type Measures = ReturnType<typeof measuresOf>
 
 /** Builds functions that compare a lease with the spending at this and other instances. */
 function measuresOf({ spent, reserved, spentElsewhere, live, now }: LeaseDeps) {
-  /** Returns the rest of the lease for further calls. Negative if calls cost more than the reserved amounts. */
+  /** Returns the rest of the lease, for more calls. Negative if calls cost more than the reserved amounts. */
   const freeOf = ({ account, granted }: Lease) => granted - spent(account) - reserved(account)
   /** Returns the known unspent amount of the budget over all instances. */
   const unspentOf = ({ account, budget }: Lease) =>

@@ -1,4 +1,4 @@
-// Counting the calls that wait for the shared log, while further calls begin during a check of the journal.
+// Counting the calls that wait for the shared log, while more calls begin during a check of the journal.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createSpool } from './spool.ts'

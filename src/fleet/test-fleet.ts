@@ -38,7 +38,7 @@ export interface Instance
   extends Pick<Setup, 'data' | 'config' | 'providers' | 'options' | 'dialects' | 'env'> {
   readonly name?: string
   readonly durability?: string
-  /** Further members of `fleet`, as YAML. */
+  /** Additional members of `fleet`, as YAML. */
   readonly fleet?: string
 }
 

@@ -28,7 +28,7 @@ export async function listen(
 /** Stops listening. Cuts connections that are still open after `graceMs`. */
 export async function stopListening(server: Server, graceMs: number): Promise<void> {
   const closed = new Promise((done) => server.close(done))
-  // Closes connections once their last call has ended. Without this, connections would stay open for further
+  // Closes connections once their last call has ended. Without this, connections would stay open for more
   // calls.
   const idle = setInterval(() => server.closeIdleConnections(), 50)
   const cutOff = setTimeout(() => server.closeAllConnections(), graceMs)

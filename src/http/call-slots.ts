@@ -17,9 +17,9 @@ export interface SlotLimits {
 /** Slot of one open call. */
 export interface CallSlot {
   /**
-   * Reserves further bytes for the body. At the limit, the largest body that is still arriving is refused,
-   * even if it belongs to another call. Clients with small bodies therefore do not wait for clients with
-   * large bodies.
+   * Reserves more bytes for the body. At the limit, the largest body that is still arriving is refused, even
+   * if it belongs to another call. Clients with small bodies therefore do not wait for clients with large
+   * bodies.
    */
   hold(bytes: number, refuse: (error: GatewayError) => void): void
   /** Marks the body as complete. Its bytes stay reserved until the call ends. */

@@ -255,6 +255,6 @@ function pricedOnly(keyName: string, route: Route, price: Pricer, at: number): R
   return { ...route, candidates: [first, ...more], decision: { ...route.decision, skipped } }
 }
 
-/** Formats cents and all further digits, because sums of a small budget are far below a cent. */
+/** Formats cents and all remaining digits, because sums of a small budget are far below a cent. */
 const dollars = (usd: number): string =>
   `$${usd.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 9, useGrouping: false })}`

@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http'
 
 /** Number of pieces accepted from any client, because an encoder may write each token separately. */
 const FREE_PIECES = 10_000
-/** Minimum average size of further pieces, bytes. */
+/** Minimum average size of later pieces, bytes. */
 const MIN_AVERAGE_BYTES = 64
 /** Maximum bytes of an unwanted body that are read and dropped. */
 const MAX_UNWANTED_BYTES = 2 ** 20

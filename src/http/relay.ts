@@ -142,7 +142,7 @@ class Pump implements StreamSink {
     if (!parsed?.done) return false
     this.#response.end(shown.bytes())
     this.#settle()
-    this.#stream.resume() // any further bytes are read and dropped, so that the connection can be reused
+    this.#stream.resume() // any bytes that follow are read and dropped, so that the connection can be reused
     return true
   }
 

@@ -108,7 +108,7 @@ export function replyError(
   replyJson(response, error.status, errorBody(error, requestId), { ...own, ...headers })
 }
 
-/** Provider headers that every client receives; a dialect adds further ones. */
+/** Provider headers that every client receives; a dialect adds more headers. */
 const RELAYED = /^(content-type|retry-after|retry-after-ms|x-should-retry)$/
 
 /**

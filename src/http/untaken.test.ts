@@ -75,7 +75,7 @@ test('a single answer may have any size', async (t) => {
   assert.ok((await rest(socket)) > SIZE)
 })
 
-test('while unread answers are tolerated, a further part of a stream does not cause a check of every client', () => {
+test('while unread answers are tolerated, another part of a stream does not cause a check of every client', () => {
   const untaken = new Untaken({ most: 1, mostAtOnce: 2 ** 30, patience: 60_000 })
   const clients = Array.from(
     { length: 20_000 },

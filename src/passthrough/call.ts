@@ -52,7 +52,10 @@ import {
 import { type Directed, direct, memberOf, toKeeper } from './target.ts'
 import { spliced, Upload } from './upload.ts'
 
-/** Maximum number of further pages requested from a list if the caller may see nothing on the previous page. */
+/**
+ * Maximum number of additional pages requested from a list if the caller may see nothing on the previous
+ * page.
+ */
 const MAX_PAGES = 20
 
 /** Cost of requests that no provider charges for. */

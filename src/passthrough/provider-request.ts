@@ -7,7 +7,7 @@ const FORWARDED =
   /^(content-type|accept|range|if-range|if-match|if-none-match|if-modified-since|idempotency-key)$/
 
 /**
- * Further headers of each API that affect the meaning of a request, excluding all credentials.
+ * Additional headers of each API that affect the meaning of a request, excluding all credentials.
  */
 const OWN: Readonly<Record<Owner, RegExp>> = {
   chat: /^openai-beta$/,

@@ -66,7 +66,7 @@ export const replyWith =
       .writeHead(status, { 'content-type': 'application/json', ...headers })
       .end(typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body))
 
-/** Starts a gateway. `providers`: dialect and origin by name; `config`: further settings. */
+/** Starts a gateway. `providers`: dialect and origin by name; `config`: additional settings. */
 export const gatewayTo = (
   t: TestContext,
   providers: Readonly<Record<string, { readonly dialect: string; readonly origin: string }>>,

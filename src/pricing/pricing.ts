@@ -308,7 +308,7 @@ const RATE_NAMES = {
 } as const
 
 /**
- * A further version number after the name of a model. A name with such a number belongs to another model,
+ * An additional version number after the name of a model. A name with such a number belongs to another model,
  * which the table lacks.
  */
 const FURTHER_VERSION = /^[.-]\d{1,2}(?!\d)/
@@ -324,7 +324,7 @@ function inTable(
     calcPrice(nothing, model, { providerId: provider })
   if (!found) return null
   const { provider: table } = found
-  // The table matches some models by prefix. A name with a further slash may be another model.
+  // The table matches some models by prefix. A name with another slash may be another model.
   const before = model.slice(0, Math.max(0, model.lastIndexOf('/')))
   if (before && calcPrice(nothing, before, { provider: table })) return null
   const bare = model.slice(model.lastIndexOf('/') + 1)

@@ -91,11 +91,11 @@ export interface SendListener {
   sending(target: Target, exchange: UpstreamExchange): boolean
   /** Reports a failed target, to be skipped for `ms`. */
   failed(target: Target, ms: number): void
-  /** Called before each further attempt. If it resolves with false, no further attempt is made. */
+  /** Called before each additional attempt. If it resolves with false, no other attempt is made. */
   next(attempt: NextAttempt): Promise<boolean>
-  /** Reports the final result; no further call follows. */
+  /** Reports the final result; no other call follows. */
   sent(result: SendResult): void
-  /** Reports that a request could not be built; no further call follows. */
+  /** Reports that a request could not be built; no other call follows. */
   fault(thrown: unknown): void
 }
 

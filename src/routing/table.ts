@@ -118,7 +118,7 @@ const DIRECT: Omit<RouteEntry, 'targets' | keyof ReturnType<typeof dialectsOf>> 
   isMixed: false,
 }
 
-/** Parses `provider/model` with a configured provider. The model may contain further slashes. */
+/** Parses `provider/model` with a configured provider. The model may contain more slashes. */
 /** Returns changes to requests with their values as JSON, serialized once. */
 const changesOf = ({
   headers,

@@ -33,7 +33,7 @@ export function seeded(seed: number): () => number {
 export interface RouterSetup {
   readonly seed?: number
   readonly now?: () => number
-  /** Further settings of the route `auto`. */
+  /** Additional settings of the route `auto`. */
   readonly route?: object
   readonly models?: object
 }

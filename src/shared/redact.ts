@@ -26,7 +26,7 @@ export function createMask(secrets: Iterable<string>): Mask {
 /** Maximum number of secrets that a mask learns. Tokens are renewed every hour, and the oldest have expired. */
 const MAX_LEARNED = 200
 
-/** Returns a mask that can learn further secrets, such as renewed keys. */
+/** Returns a mask that can learn more secrets, such as renewed keys. */
 export function createGrowingMask(secrets: Iterable<string>): Mask & { learn(secret: string): void } {
   const given = new Set(secrets)
   const learned = new Set<string>()

@@ -72,7 +72,7 @@ export function groupLatencies() {
   }
 }
 
-/** Groups by `@start` and, if given, one further key. */
+/** Groups by `@start` and, if given, one other key. */
 export function historyOf(groups: readonly SpanGroup[], by: UsageKey | undefined): History {
   const start = ({ keys }: SpanGroup) => keys[0] as number
   return {

@@ -15,7 +15,7 @@ export interface SpanExportOptions {
   /** Headers as comma-separated `name=value` pairs; a secret. */
   readonly headers: string | undefined
   readonly service: string
-  /** Further attributes of the service. */
+  /** Additional attributes of the service. */
   readonly attributes: Readonly<Record<string, string>>
   readonly version: string
   readonly instance: string

@@ -72,7 +72,7 @@ test('an invalid traceparent is ignored: the call starts a new trace (TRACE-05)'
   const servers = (await seen(spans, 2 * wrong.length)).filter(({ kind }) => kind === 2)
   assert.equal(servers.length, wrong.length)
   for (const { trace, parent } of servers) assert.deepEqual([trace === TRACE, parent], [false, ''])
-  // A later version of `traceparent` may have further fields at the end.
+  // A later version of `traceparent` may have additional fields at the end.
   await gateway.chat(ask('beta/model-b'), { traceparent: `01-${TRACE}-${SPAN}-01-more` })
   const all = await seen(spans, 2 * wrong.length + 2)
   assert.ok(all.some(({ trace }) => trace === TRACE))

@@ -17,7 +17,7 @@ import { until } from './test-until.ts'
 export interface Setup {
   /** Answers of each provider; by default, `alpha` gives a plain answer. */
   readonly providers?: Readonly<Record<string, Script>>
-  /** Further members of `server`, as YAML. */
+  /** Additional members of `server`, as YAML. */
   readonly server?: string
   /** YAML that is added after server, data and providers. */
   readonly config?: string

@@ -144,7 +144,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
 }
 
 interface NodeProblem extends Problem {
-  /** True if nothing further can be read. */
+  /** True if nothing more can be read. */
   readonly fatal?: true
 }
 

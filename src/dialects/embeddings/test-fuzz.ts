@@ -1,4 +1,4 @@
-// Odd embeddings requests, for promises.test.ts.
+// Unusual embeddings requests, for promises.test.ts.
 import fc from 'fast-check'
 import { type Fuzz, json, model, openAiError, text } from '../test-fuzz.ts'
 

@@ -1,4 +1,4 @@
-// Odd Gemini requests, for promises.test.ts.
+// Unusual Gemini requests, for promises.test.ts.
 import fc from 'fast-check'
 import { type Fuzz, json, text } from '../test-fuzz.ts'
 

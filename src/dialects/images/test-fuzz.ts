@@ -1,4 +1,4 @@
-// Odd image requests, for promises.test.ts.
+// Unusual image requests, for promises.test.ts.
 import fc from 'fast-check'
 import { type Fuzz, json, model, openAiError, streamed, text } from '../test-fuzz.ts'
 

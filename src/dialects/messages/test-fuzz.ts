@@ -1,4 +1,4 @@
-// Odd Messages requests, for promises.test.ts.
+// Unusual Messages requests, for promises.test.ts.
 import fc from 'fast-check'
 import { type Fuzz, json, model, streamed, text } from '../test-fuzz.ts'
 

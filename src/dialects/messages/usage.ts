@@ -1,6 +1,6 @@
 // Anthropic's `usage`. Its `input_tokens` excludes tokens read from or written to a cache; our `input`
 // includes them. A stream reports usage in parts; each count is the total so far. The top level is not the
-// whole bill: `iterations` lists further parts of the call, possibly served by other models.
+// whole bill: `iterations` lists more parts of the call, possibly served by other models.
 import type { Tokens } from '../../core/call.ts'
 import { type Doubt, label, mergeServed, type Part, type PartTokens, type Served } from '../../core/served.ts'
 import { isObject, type Json, member, tokenCount } from '../json.ts'
@@ -84,8 +84,8 @@ function writtenFor(kinds: unknown): number | null {
 }
 
 /**
- * Merges a further report; the latest value of each count wins. Input counts never return to zero, because
- * some servers send zeros at the end.
+ * Merges another report; the latest value of each count wins. Input counts never return to zero, because some
+ * servers send zeros at the end.
  */
 export function laterUsage(before: Usage | null, now: Usage): Usage {
   if (before === null) return now

@@ -236,7 +236,7 @@ test('with a Messages provider, Codex can use tools and parallel calls, and the 
   assert.deepEqual([state, attempt_log[0].losses], ['completed', ['tool.custom.grammar']])
 })
 
-test('with a chat provider, Codex receives interleaved calls, odd ids, thoughts and an end at the length limit, and the ids return unchanged (RSP-01, DIAL-06)', async (t) => {
+test('with a chat provider, Codex receives interleaved calls, unusual ids, thoughts and an end at the length limit, and the ids return unchanged (RSP-01, DIAL-06)', async (t) => {
   const call = (index: number, more: object) => chunk({ tool_calls: [{ index, ...more }] })
   const gateway = await crossed(
     t,

@@ -1,4 +1,4 @@
-// Odd Responses requests, for promises.test.ts.
+// Unusual Responses requests, for promises.test.ts.
 import fc from 'fast-check'
 import { type Fuzz, json, model, openAiError, streamed, text } from '../test-fuzz.ts'
 

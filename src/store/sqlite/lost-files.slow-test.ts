@@ -459,7 +459,7 @@ const VICTIM = (data: string) => `
   console.log('recorded')
   setInterval(() => {}, 1_000)`
 
-/** Checkpoints the log repeatedly until it is stopped; `between` is a further step. */
+/** Checkpoints the log repeatedly until it is stopped; `between` is an additional step. */
 const FOLDER = (data: string, between = '') => `
   const Database = require('better-sqlite3')
   const db = new Database(${JSON.stringify(databaseFile(data))}, { timeout: 10_000 })

@@ -1,5 +1,5 @@
 // LOG-01, LOG-07: for any values from a provider, the call is recorded and closed, and the gateway stays ready. Over
-// 250 lines, because it is a list of odd answers.
+// 250 lines, because it is a list of unusual answers.
 import assert from 'node:assert/strict'
 import { statSync } from 'node:fs'
 import { test } from 'node:test'
@@ -24,7 +24,7 @@ const body =
 const CHOICES = '"choices":[{"index":0,"message":{"role":"assistant","content":"x"},"finish_reason":"stop"}]'
 const coded = (code: string, type = '"t"') => body(`{"error":{"message":"x","code":${code},"type":${type}}}`)
 
-/** Numbers and strings in odd spellings that a provider may use. */
+/** Numbers and strings in unusual spellings that a provider may use. */
 const NUMBERS = [
   '429.5',
   '500.000001',

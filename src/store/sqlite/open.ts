@@ -26,7 +26,7 @@ export const openPaths = (directory: string): string[] => {
 /** Error code if another program wrote into the database or truncated its log. */
 export const SPOILT = 'WAYBILL_SPOILT'
 
-/** Returns true for damaged files, which further writes would damage more. */
+/** Returns true for damaged files, which another write would damage even more. */
 export const isDamage = (error: unknown): boolean =>
   /^(SQLITE_(CORRUPT|NOTADB)|WAYBILL_SPOILT)/.test((error as { code?: string }).code ?? '')
 

@@ -112,7 +112,7 @@ const callsIn = async (store: Store) => (await store.calls.routing({ since: 0, u
 /** Returns the number of remaining calls. Waits up to ten seconds for the expected number. */
 async function leaves(store: Store, expected: number): Promise<number> {
   await until(`${expected} calls are left`, async () => (await callsIn(store)) === expected)
-  await sleep(200) // time in which further calls would be deleted
+  await sleep(200) // time in which more calls would be deleted
   return callsIn(store)
 }
 
