@@ -71,23 +71,23 @@ const EMPTY: Partial<LedgerEntry> = { nonce: null, body: { model: 'gpt-5-mini' }
 
 const HIDDEN: [what: string, all: Evidence[], says: RegExp, of?: Target][] = [
   [
-    'a judge that is asked before each call',
+    'a call to a judging model before each call of a client',
     [evidence([exchange()], [entry({ nonce: null, model: 'gpt-secret', body: {} }), entry()])],
     /belong to no call of the suite.*: expected none, seen 1: @\d+ openai\/gpt-secret during ROUTE-01/,
   ],
   [
-    'a judge that is asked with the prompt',
+    'a call to a judging model with the client’s prompt',
     [evidence([exchange()], [entry({ model: 'gpt-secret' }), entry()])],
     /ROUTE-01#1 \(call\) was answered by @\d+ openai\/gpt-secret, and sent again to @\d+ openai\/gpt-5-mini/,
   ],
   ['a call that is sent twice', [evidence([exchange()], [entry(), entry()])], /sent again/],
   [
-    'the last call again during a later check',
+    'a repeat of the last call during a later check',
     [evidence([exchange()], [entry()]), evidence([], [entry({ at: 9_000 })], { check: 'PURE-02' })],
     /sent again/,
   ],
   [
-    'a hedge: asked twice side by side, and the one that was slower is given up',
+    'a hedged call, of two requests at the same time, with the slower one given up',
     [evidence([exchange()], [entry(), entry({ peer_left_at: 1_070 }, { status: null, complete: false })])],
     /sent again/,
   ],
@@ -119,12 +119,12 @@ const HIDDEN: [what: string, all: Evidence[], says: RegExp, of?: Target][] = [
     /no call/,
   ],
   [
-    'a request that was refused with 400 and comes again as it was',
+    'a request that was refused with 400 and is repeated unchanged',
     [evidence([exchange({ status: 400 })], [failed(400), failed(400)])],
     /was refused with 400, and the same request was sent again/,
   ],
   [
-    'a request that was refused within the declared time-out and comes again as it was',
+    'a request that was refused within the declared time-out and is repeated unchanged',
     [evidence([exchange({ status: 422, head_at: 3_400 })], [failed(422), failed(422, { at: 2_900 })])],
     /was refused with 422, and the same request was sent again/,
     withTimeOuts,
@@ -135,18 +135,18 @@ const HIDDEN: [what: string, all: Evidence[], says: RegExp, of?: Target][] = [
     /belong to no call.*seen 1\b/,
   ],
   [
-    'a body without a model that is refused with 400 and comes again as it was',
+    'a body without a model that is refused with 400 and repeated unchanged',
     [evidence([withoutModel()], [failed(400, EMPTY), failed(400, EMPTY)])],
     /was refused with 400, and the same request was sent again/,
   ],
   [
-    'background that does not look as declared',
+    'background traffic that looks different than declared',
     [evidence([], [entry({ nonce: null, body: { ...PROBE, max_tokens: 500 } })])],
     /belong to no call.*seen 1\b/,
     withBackground,
   ],
   [
-    'background that comes more often than declared',
+    'background traffic that is more frequent than declared',
     [
       evidence(
         [],
@@ -167,7 +167,7 @@ for (const [what, all, says, of] of HIDDEN)
 const SOUND: [what: string, all: Evidence[], of?: Target][] = [
   ['one inference for one call', [evidence([exchange()], [entry()])]],
   [
-    'a provider that was too slow is given up, and the next one asked',
+    'a call to the next provider after one was too slow and was given up',
     [evidence([exchange()], [entry({ peer_left_at: 1_100 }, { status: null, complete: false }), entry()])],
   ],
   [
@@ -183,24 +183,27 @@ const SOUND: [what: string, all: Evidence[], of?: Target][] = [
   ['an answer from a cache', [evidence([exchange()], [])]],
   ['a fallback after an error', [evidence([exchange()], [failed(500), failed(429), entry()])]],
   [
-    'a try again after an answer that broke off',
+    'another attempt after an answer that broke off',
     [evidence([exchange()], [entry({}, { complete: false }), entry()])],
   ],
   [
-    'a try again after an error inside a 200',
+    'another attempt after an error inside a 200',
     [evidence([exchange()], [entry({}, { body: '{"error":{"message":"x"}}' }), entry()])],
   ],
-  ['a try again after a page of HTML', [evidence([exchange()], [entry({}, { body: '<html>' }), entry()])]],
   [
-    'a refused request that is mended and sent again',
+    'another attempt after a page of HTML',
+    [evidence([exchange()], [entry({}, { body: '<html>' }), entry()])],
+  ],
+  [
+    'a refused request that is corrected and sent again',
     [evidence([exchange()], [failed(400), entry({ body: { messages: [], max_tokens: 5 } })])],
   ],
   [
-    'a refusal that goes to another provider',
+    'a refused request that goes to another provider',
     [evidence([exchange()], [failed(400), entry({ provider: 'groq' })])],
   ],
   [
-    'a request that arrives after its check',
+    'a request that arrives after the end of its check',
     [evidence([exchange()], []), evidence([], [entry()], { check: 'remainder' })],
   ],
   [
@@ -208,11 +211,11 @@ const SOUND: [what: string, all: Evidence[], of?: Target][] = [
     [evidence([], [entry({ kind: 'token_count', nonce: null }), entry({ kind: 'metadata', nonce: null })])],
   ],
   [
-    'a look at a key that the provider refuses for its form, so that it costs nothing',
+    'a free test of a key with a request that the provider refuses for its form',
     [evidence([], [failed(400, { nonce: null, body: {} })])],
   ],
   [
-    'an array and then a body without a model, each passed on as an empty request',
+    'an array and then a body without a model, both forwarded as empty requests',
     [
       evidence(
         [
@@ -224,7 +227,7 @@ const SOUND: [what: string, all: Evidence[], of?: Target][] = [
     ],
   ],
   [
-    'two bodies without a nonce side by side, of which the second ends first',
+    'two simultaneous bodies without a nonce, with the second ending first',
     [
       evidence(
         [
@@ -236,7 +239,7 @@ const SOUND: [what: string, all: Evidence[], of?: Target][] = [
     ],
   ],
   [
-    'an empty request that is refused, with each reading of the models, also while a broken body is refused',
+    'a refused empty request at each read of the models, even while a broken body is refused',
     [
       evidence(
         [
@@ -250,7 +253,7 @@ const SOUND: [what: string, all: Evidence[], of?: Target][] = [
   ],
   ['a body without a nonce', [evidence([exchange({ nonce: null }, {})], [entry({ nonce: null })])]],
   [
-    'background as declared',
+    'background traffic as declared',
     [
       evidence(
         [],

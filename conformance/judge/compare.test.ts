@@ -20,34 +20,39 @@ const results = (...rows: readonly Row[]): Results =>
   }) as unknown as Results
 
 const CASES: readonly [what: string, earlier: Row[], now: Row[], said: string][] = [
-  ['the same', [['FLOW-06', 'fail', 'a']], [['FLOW-06', 'fail', 'a']], 'better: nothing; worse: nothing'],
   [
-    'mended',
+    'nothing changed',
+    [['FLOW-06', 'fail', 'a']],
+    [['FLOW-06', 'fail', 'a']],
+    'better: nothing; worse: nothing',
+  ],
+  [
+    'a failure was fixed',
     [['FLOW-06', 'fail', 'a']],
     [['FLOW-06', 'pass']],
     'better: FLOW-06 (fail, now pass); worse: nothing',
   ],
   [
-    'broken',
+    'a check fails that passed before',
     [['FLOW-06', 'pass']],
     [['FLOW-06', 'warn', 'a']],
     'better: nothing; worse: FLOW-06 (pass, now warn)',
   ],
   [
-    'not tried any more',
+    'a check is no longer tried',
     [['FLOW-06', 'fail', 'a']],
     [['FLOW-06', 'disabled']],
     'better: nothing; worse: nothing',
   ],
   [
-    'tried for the first time',
+    'a check is tried for the first time',
     [['FLOW-06', 'not-applicable']],
     [['FLOW-06', 'fail', 'a']],
     'better: nothing; worse: nothing',
   ],
-  ['new in the suite', [], [['FLOW-06', 'fail', 'a']], 'better: nothing; worse: nothing'],
+  ['a check is new in the suite', [], [['FLOW-06', 'fail', 'a']], 'better: nothing; worse: nothing'],
   [
-    'one fault mended and another one made',
+    'one finding was fixed and another now fails',
     [['FLOW-06', 'fail', 'a', 'b']],
     [['FLOW-06', 'fail', 'b', 'c']],
     'better: FLOW-06/a (failed, now does not fail); worse: FLOW-06/c (did not fail, now fails)',

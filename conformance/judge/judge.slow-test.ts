@@ -146,42 +146,46 @@ function tampered(t: TestContext, check: string, change: (evidence: Evidence) =>
 }
 
 const CHANGES: readonly [what: string, check: string, change: (evidence: any) => void][] = [
-  ['a ledger entry is taken out', 'ROUTE-01', ({ ledger }) => ledger.pop()],
+  ['a ledger entry is removed', 'ROUTE-01', ({ ledger }) => ledger.pop()],
   ['a ledger entry names another model', 'ROUTE-01', ({ ledger }) => (ledger[0].model += 'x')],
-  ['the status of an answer', 'ROUTE-03', ({ exchanges }) => (exchanges[0].status = 200)],
+  ['the status of an answer is changed', 'ROUTE-03', ({ exchanges }) => (exchanges[0].status = 200)],
   [
-    'one letter of an answer',
+    'a letter is added to an answer',
     'TELL-05',
     ({ exchanges }) => (exchanges[0].body = exchanges[0].body.replace(/"content":\s*"/, '$&x')),
   ],
   [
-    'a header of an answer',
+    'a header of an answer is changed',
     'TELL-01',
     ({ exchanges }) => (exchanges[0].headers['x-gateway-provider'] = 'groqq'),
   ],
   [
-    'a reading of the log',
+    'a record is emptied',
     'LOG-02',
     ({ exchanges }) => (exchanges.find((each: any) => each.step === 'record').body = '{}'),
   ],
   [
-    'one digit of the usage',
+    'a digit is added to the usage',
     'USE-01',
     ({ exchanges }) => (exchanges[0].body = exchanges[0].body.replace(/"prompt_tokens":\s*/, '$&1')),
   ],
   [
-    'how a stream ended',
+    'a broken stream has a normal end',
     'FLOW-06',
     ({ exchanges }) => {
       exchanges[0].end = 'complete'
       exchanges[0].body = exchanges[0].body.replaceAll('error', 'delta')
     },
   ],
-  ['that a provider was asked at all', 'KEEP-01', ({ ledger }) => (ledger.length = 0)],
-  ['that a provider cut its stream', 'FLOW-06', ({ ledger }) => (ledger.length = 0)],
-  ['a secret in an answer', 'KEEP-01', ({ exchanges }) => (exchanges[0].body += '[secret:key.client]')],
+  ['the ledger is emptied', 'KEEP-01', ({ ledger }) => (ledger.length = 0)],
+  ['the ledger does not show that a provider cut its stream', 'FLOW-06', ({ ledger }) => (ledger.length = 0)],
   [
-    'an entry of the catalog',
+    'a secret is added to an answer',
+    'KEEP-01',
+    ({ exchanges }) => (exchanges[0].body += '[secret:key.client]'),
+  ],
+  [
+    'an entry of the catalog is changed',
     'CAT-01',
     ({ exchanges }) => (exchanges[0].body = exchanges[0].body.replace('"auto"', '"auta"')),
   ],

@@ -80,17 +80,17 @@ test(
 
 const CASES: readonly [what: string, start: Target['start'], says: RegExp][] = [
   [
-    'an image that is nowhere',
+    'an image that is missing',
     { image: 'localhost:1/nothing:1', port: 4000 },
     /^cannot create a container of localhost:1\/nothing:1: [^\n]+; build it or pull it first$/,
   ],
   [
-    'a program that is not in the image, or ends at once',
+    'a program that is not in the image',
     { image, port: 4949, command: ['no-such-command'] },
     /^waybill ended before it was ready\. It printed: .*no-such-command/,
   ],
   [
-    'a port that nobody listens on',
+    'a port without a listener',
     { image, port: 4000, command: ['mock'] },
     /^waybill is not ready after 1500 ms: GET http:\/\/[\d.]+:4000\/readyz: .*ECONNREFUSED/,
   ],

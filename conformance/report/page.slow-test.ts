@@ -110,7 +110,7 @@ async function opened(browser: Browser, colorScheme: 'light' | 'dark', width: nu
   return tab
 }
 
-test('the report page', { skip }, async (t) => {
+test('the report page passes the checks in a browser', { skip }, async (t) => {
   const browser = await chromium.launch({
     executablePath: CHROMIUM,
     args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'],

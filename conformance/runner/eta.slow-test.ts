@@ -22,7 +22,7 @@ const GATEWAYS: readonly [what: string, target: Target][] = [
     { ...chatOnly, start: { inproc: 'selftest/in-process#slow' } },
   ],
   [
-    'a gateway that leaves a failed target alone for two seconds',
+    'a gateway that does not use a failed target for two seconds',
     {
       ...chatOnly,
       capabilities: { ...chatOnly.capabilities, cooldown_ms: 2_000 },

@@ -143,7 +143,12 @@ test('a similar recording answers only if similar answers are enabled, and only 
 
 const conditions: [string, Predicate, Message[], boolean][] = [
   ['a piece of the last user text', { user: 'weather' }, [user('The weather?')], true],
-  ['of an earlier one', { user: 'weather' }, [user('The weather?'), assistant('…'), user('And?')], false],
+  [
+    'a piece of an earlier user text',
+    { user: 'weather' },
+    [user('The weather?'), assistant('…'), user('And?')],
+    false,
+  ],
   ['a pattern', { user: { pattern: '^[A-Z]' } }, [user('Upper')], true],
   ['a pattern that fails', { user: { pattern: '^[A-Z]' } }, [user('lower')], false],
   ['the instructions', { system: 'brief' }, [system('Be brief.'), user('x')], true],
@@ -151,7 +156,7 @@ const conditions: [string, Predicate, Message[], boolean][] = [
   ['another turn', { turn: 2 }, [user('a')], false],
   ['the model', { model: 'm' }, [user('a')], true],
   ['another model', { model: 'gpt' }, [user('a')], false],
-  ['two, of which one fails', { user: 'a', turn: 3 }, [user('a')], false],
+  ['two conditions, one of which fails', { user: 'a', turn: 3 }, [user('a')], false],
   [
     'the result of a tool',
     { tool_result: 'sunny' },

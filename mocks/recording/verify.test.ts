@@ -123,8 +123,8 @@ const changed: [sentence: string, change: object, line: RegExp][] = [
   ['a prompt in note', { note: text }, /: note: /],
   ['a prompt after the sentence of an import', { note: `${NOTE} ${text}` }, /: note: /],
   ['a token in shape', { shape: `imported from ${token}.har` }, /: shape: /],
-  ['a token behind a good shape', { shape: `${head.shape} ${token}` }, /: shape: /],
-  ['a host of somebody’s own in shape', { shape: 'a live exchange with llm.acme.internal' }, /: shape: /],
+  ['a token after a valid shape', { shape: `${head.shape} ${token}` }, /: shape: /],
+  ['a private host in shape', { shape: 'a live exchange with llm.acme.internal' }, /: shape: /],
   [
     'an e-mail address in path',
     { request: { ...head.request, path: '/v1/ada@acme.example/chat' } },
@@ -160,7 +160,7 @@ const changed: [sentence: string, change: object, line: RegExp][] = [
   ['a token in scenario', { request: { ...head.request, scenario: token } }, /: request\.scenario: /],
   ['a token in api_version', { api_version: token }, /: api_version: /],
   [
-    'a name among the fields',
+    'a private name among the fields',
     { request: { ...head.request, fields: { acme_customer: 4 } } },
     /: request\.fields: /,
   ],

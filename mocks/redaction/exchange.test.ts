@@ -21,32 +21,32 @@ const exchange = (difference: Partial<Interaction> & { body?: string }): Interac
 /** Answers, each with its redacted form of the same length in bytes. */
 const bodies: [sentence: string, body: string, left: string][] = [
   [
-    'an answer of OpenAI’s chat',
+    'an answer in OpenAI’s chat dialect',
     '{"id":"chatcmpl-Ab3kd93KD","model":"gpt-5-mini-2025-08-07","choices":[{"message":{"role":"assistant","content":"Grüße, 42 \\n"},"finish_reason":"stop"}],"usage":{"total_tokens":27}}',
     '{"id":"chatcmpl-000000122","model":"gpt-5-mini-2025-08-07","choices":[{"message":{"role":"assistant","content":"Xx××x, 11 \\n"},"finish_reason":"stop"}],"usage":{"total_tokens":27}}',
   ],
   [
-    'a tool call, whose arguments stay JSON',
+    'a tool call, and keeps its arguments valid JSON',
     '{"tool_calls":[{"id":"call_Ab3kd93KDlw93kfls","type":"function","function":{"name":"book_flight","arguments":"{\\"to\\": \\"Oslo\\", \\"bag\\": false, \\"kg\\": 1.5e1, \\"note\\": \\"a\\\\nb\\"}"}}]}',
     '{"tool_calls":[{"id":"call_REDACTED_00185643","type":"function","function":{"name":"xxxx_xxxxxx","arguments":"{\\"xx\\": \\"Xxxx\\", \\"xxx\\": true , \\"xy\\": 1.1e1, \\"xxxx\\": \\"x\\\\nx\\"}"}}]}',
   ],
   [
-    'pieces of arguments in a stream of Anthropic’s',
+    'pieces of arguments in Anthropic’s stream',
     'event: content_block_delta\ndata: {"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":": false"}}\n\n',
     'event: content_block_delta\ndata: {"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":": true "}}\n\n',
   ],
   [
-    'a tool’s input as an object: names, numbers and truth values too',
+    'a tool’s input that is an object, including names, numbers and booleans',
     '{"type":"tool_use","input":{"type":"secret","adults":2,"pets":false,"none":null},"stop_reason":"tool_use"}',
     '{"type":"tool_use","input":{"xxxx":"xxxxxx","xxxxxx":1,"xxxy":true ,"xxxz":null},"stop_reason":"tool_use"}',
   ],
   [
-    'the request as the Responses interface repeats it',
+    'a request that the Responses API repeats in its answer',
     '{"object":"response","temperature":0.7,"instructions":"Be brief.","metadata":{"type":"order"},"tools":[{"type":"function","name":"f","parameters":{"type":"object"}}],"max_output_tokens":500}',
     '{"object":"response","temperature":1.1,"instructions":"Xx xxxxx.","metadata":{"xxxx":"xxxxx"},"tools":[{"type":"function","name":"x","parameters":{"xxxx":"xxxxxx"}}],"max_output_tokens":111}',
   ],
   [
-    'an answer of Gemini’s',
+    'an answer of Gemini',
     '{"candidates":[{"content":{"parts":[{"functionCall":{"name":"f","args":{"city":"Bern"}}}],"role":"model"},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":9},"modelVersion":"gemini-2.5-flash"}',
     '{"candidates":[{"content":{"parts":[{"functionCall":{"name":"x","args":{"xxxx":"Xxxx"}}}],"role":"model"},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":9},"modelVersion":"gemini-2.5-flash"}',
   ],
@@ -56,37 +56,37 @@ const bodies: [sentence: string, body: string, left: string][] = [
     '{"object":"embedding","index":3,"embedding":[-1.1111,1e-11],"logprobs":{"token":"Xx","bytes":[11,111]}}',
   ],
   [
-    'an error, whose message names a key',
+    'an error with a key in its message',
     '{"error":{"message":"Incorrect key: sk-a1","type":"invalid_request_error","param":"messages","code":"invalid_api_key"}}',
     '{"error":{"message":"Xxxxxxxxx xxx: xx-x1","type":"invalid_request_error","param":"xxxxxxxx","code":"invalid_api_key"}}',
   ],
   [
-    'a field that nobody knows, with all that is below it',
+    'an unknown field, with everything below it',
     '{"acme_tier":{"status":"ok","index":7},"status":"in_progress","code":"print(42)"}',
     '{"xxxx_xxxx":{"xxxxxx":"xx","xxxxx":1},"status":"in_progress","code":"xxxxx(11)"}',
   ],
   [
-    'escapes keep their length, a character its bytes, and a parted pair meets again',
+    'a text with escapes and split surrogate pairs, and keeps its length',
     '{"text":"\\u00e9\\u2019\\ud83d\\ude00 é’😀 \\"a\\\\\\/","content":"\\ud83d"}',
     '{"text":"\\u00d7\\u2715\\ud835\\udc31 ×✕𝐱 \\"x\\\\\\/","content":"\\ud835"}',
   ],
-  ['a page', '<html><b>Sorry, Ada</b></html>', '<xxxx><x>Xxxxx, Xxx</x></xxxx>'],
+  ['an HTML page', '<html><b>Sorry, Ada</b></html>', '<xxxx><x>Xxxxx, Xxx</x></xxxx>'],
   [
-    'comments, ends and fields of an event stream',
+    'an event stream with comments and several fields',
     ': OPENROUTER PROCESSING\r\n: for Ada\r\nevent: ping\r\nid: 77\r\nretry: 30\r\ndata: not json\r\ndata: [DONE]\r\n\r\n',
     ': OPENROUTER PROCESSING\r\n: xxx Xxx\r\nevent: ping\r\nid: 11\r\nretry: 30\r\ndata: xxx xxxx\r\ndata: [DONE]\r\n\r\n',
   ],
   [
-    'model names that hold their owner',
+    'model names that contain their owner',
     '{"model":"davinci:ft-acme:harbour","modelVersion":"tunedModels/acme-1","modelId":"ada@acme.example/m"}',
     '{"model":"davinci:ft-REDACTED_252","modelVersion":"REDACTED_000647318","modelId":"REDACTED_000000607"}',
   ],
   [
-    'digits that are too many for a code, and a number that is a token',
+    'codes with too many digits, and a number that is a token',
     '{"code":"ok+41-44-1234567","token":827364,"user-4111-1111-1111-2222":1,"type":"web_search_20250305"}',
     '{"code":"xx+11-11-1111111","token":111111,"xxxx-1111-1111-1111-1111":1,"type":"web_search_20250305"}',
   ],
-  ['a value that broke off', '{"content":"Dear A', '{"xxxxxxx":"Xxxx X'],
+  ['a truncated value', '{"content":"Dear A', '{"xxxxxxx":"Xxxx X'],
 ]
 
 for (const [sentence, body, left] of bodies)

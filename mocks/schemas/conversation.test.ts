@@ -141,7 +141,7 @@ for (const [title, provider, asked, words] of refused)
 const accepted: [title: string, provider: string, asked: Case][] = [
   ['results in another order', 'openai', chat(user, call('c1', 'c2'), result('c2'), result('c1'))],
   ['two rounds', 'openai', chat(user, call('c1'), result('c1'), call('c2'), result('c2'), user)],
-  ['any conversation, as servers of open models do', 'ollama', chat(result('c1'))],
+  ['any conversation, as at servers of open models,', 'ollama', chat(result('c1'))],
   [
     'results in two messages of one turn',
     'anthropic',
@@ -153,7 +153,7 @@ const accepted: [title: string, provider: string, asked: Case][] = [
     messages(user, uses('t1'), { role: 'system', content: 'Be brief.' }, results('t1')),
   ],
   [
-    'an output whose call the provider keeps',
+    'an output for a call that the provider stores',
     'openai',
     responses([output('c1')], { previous_response_id: 'resp_1' }),
   ],

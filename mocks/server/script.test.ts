@@ -116,17 +116,13 @@ test('a scripted tool call derives its tool, arguments and id from the request',
 })
 
 const mistakes: [string, unknown, RegExp][] = [
+  ['an unknown member', { wiat: 5 }, /^\[0\]: "wiat" is not known here; known are when, provider, .*wait/],
   [
-    'a member that is not known',
-    { wiat: 5 },
-    /^\[0\]: "wiat" is not known here; known are when, provider, .*wait/,
-  ],
-  [
-    'text for arguments',
+    'a text instead of arguments',
     { say: { calls: [{ arguments: '{}' }] } },
     /^\[0\]\.say\.calls\[0\]\.arguments: takes an object such as \{"city": "Bern"\}, not a text$/,
   ],
-  ['text for a number', { wait: 'long' }, /^\[0\]\.wait: takes a number, not a text$/],
+  ['a text instead of a number', { wait: 'long' }, /^\[0\]\.wait: takes a number, not a text$/],
   ['times 0', { times: 0 }, /^\[0\]\.times: takes a whole number from 1 on, or "every"$/],
   ['no condition', { when: {} }, /^\[0\]\.when: .*needs one of user, system, tool_result, turn, model/],
   ['a broken pattern', { when: { user: { pattern: '(' } } }, /^\[0\]\.when.*is no regular expression/],
