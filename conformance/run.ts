@@ -138,8 +138,8 @@ export async function conform({
 }
 
 /**
- * Runs checks: each worker takes the next check until none is left. If a worker fails, the others finish
- * their current check.
+ * Runs checks: each worker takes the next check until none is left. If a worker fails, the other workers
+ * finish their current check.
  */
 async function workThrough(
   workers: readonly Worker[],

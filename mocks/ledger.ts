@@ -56,8 +56,8 @@ export interface LedgerEntry {
   /** Names of the planted secrets found in the request: headers, query or body. */
   readonly canaries: readonly string[]
   /**
-   * Problems that the provider sees, including tolerated ones (`unknown field: NAME`); empty for a valid
-   * request.
+   * Problems that the provider sees, including problems that it tolerates (`unknown field: NAME`); empty for
+   * a valid request.
    */
   readonly problems: readonly string[]
   /** Headers with lower-case names; the values of credentials are `***`. */

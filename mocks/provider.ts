@@ -55,7 +55,7 @@ export interface Endpoint {
   /** True if the endpoint's path accepts WebSockets. */
   readonly hasWebSocket?: true
   /**
-   * Schema by which the provider validates a body: types and ranges of known fields. Loose at the top
+   * Schema that the provider uses to validate a body: types and ranges of known fields. Loose at the top
    * (`z.looseObject`), because `unknownField` handles other members. Null for no body.
    */
   readonly body: z.ZodObject | null
@@ -161,8 +161,8 @@ export interface RefusedRequest {
 /** Files and batches that a provider stores for one test. */
 export interface ObjectStore {
   /**
-   * Answers a valid request about stored objects; returns null for others. `play` answers a batch's request
-   * as the provider would answer it outside a batch.
+   * Answers a valid request about stored objects; returns null for other requests. `play` answers a batch's
+   * request as the provider would answer it outside a batch.
    */
   answer(request: Arrived, account: string | null, play: Play): MockAnswer | null
 }

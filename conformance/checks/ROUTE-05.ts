@@ -55,7 +55,7 @@ const FURTHER = {
   tools: KNOWN.tools,
 }
 
-/** Fields for reasoning models only. Other models refuse these fields, so a gateway may refuse them, too. */
+/** Fields for reasoning models only. Other models refuse these fields, so a gateway may also refuse them. */
 const OF_REASONING = { reasoning_effort: 'low', verbosity: 'low' }
 
 /** Fields that a gateway may not know yet. It may leave out an unknown field, but not change it. */

@@ -55,9 +55,9 @@ function wrong(all: readonly AnyJson[], strictly: boolean): string | null {
 }
 
 /**
- * Describes the first text for a part that does not exist yet. The official clients store a message's parts
- * in a list: the item starts it, and each `content_part.added` extends it. They throw for text without a part
- * in the list.
+ * Describes the first text that arrives before its part was added. The official clients store a message's
+ * parts in a list: the item starts it, and each `content_part.added` extends it. They throw for text without
+ * a part in the list.
  */
 function homeless(events: readonly AnyJson[]): string | null {
   const parts = new Map<unknown, number>()

@@ -10,8 +10,8 @@ import { pairs, recordAfter } from './use.ts'
 const call = step<{ scenario: string }>('call')
 
 /**
- * Prices in US dollars per million tokens. If long requests have further price steps, this is the first step,
- * which these calls do not leave.
+ * Prices in US dollars per million tokens. If the price depends on the length of a request, these are the
+ * prices for short requests such as these calls.
  */
 type Rate = number | { readonly base: number }
 type Rates = Readonly<Record<string, Rate | undefined>>

@@ -91,7 +91,7 @@ function isFreeProbe({ exchanges }: Evidence, entry: LedgerEntry): boolean {
   return entry.nonce === null && isRefused(entry) && !isOneCall
 }
 
-/** Returns the nonces that a request may have: those in its text, and the one made for it. */
+/** Returns the nonces that a request may have: the nonces in its text, and the nonce that was made for it. */
 function noncesOf({ nonce, request }: Exchange): string[] {
   const written = nonceIn(request.body ?? '') ?? nonceIn(request.path)
   return [...new Set([nonce, written])].filter((each) => each !== null)

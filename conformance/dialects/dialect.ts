@@ -29,7 +29,7 @@ export interface Reading {
   /** Number of end marks, and true if anything came after the first. */
   readonly done: number
   readonly afterDone: boolean
-  /** Events with data that is neither JSON nor the end mark, on which the official clients fail. */
+  /** Events with data that is not JSON or the end mark. The official clients fail on such events. */
   readonly unreadable: number
 }
 

@@ -1,4 +1,4 @@
-// Steps: named actions of an exercise, with details, by which the judge finds their exchanges without parsing
+// Steps: named actions of an exercise, with details. The judge uses them to find exchanges without parsing
 // labels. Each check declares its steps once; exercise and judge use the same constants. Pure.
 
 import { wasFollowed } from '../dialects/lookup.ts'

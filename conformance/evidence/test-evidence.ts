@@ -1,5 +1,5 @@
-// Handwritten evidence for tests of judges: one complete call and its ledger entry, of which a test changes
-// parts.
+// Handwritten evidence for tests of judges: one complete call and its ledger entry. A test changes parts of
+// them.
 import { type LedgerEntry, writeNonce } from '../../mocks/ledger.ts'
 import type { Evidence, Exchange } from './evidence.ts'
 

@@ -338,7 +338,7 @@ test('a run without checks is an error (SUITE-02)', async () => {
   assert.match(results.reason, /no check was run/)
 })
 
-test('a target whose calls do not reach the mock gets only one call (SUITE-01)', async (t) => {
+test('a target gets only one call if its calls do not reach the mock (SUITE-01)', async (t) => {
   const asked: string[] = []
   const server = createServer((request, response) => {
     if (request.method === 'POST') asked.push(request.url!)

@@ -23,7 +23,7 @@ const windowsVariables = () =>
     ? Object.fromEntries(['SystemRoot', 'TEMP', 'PATHEXT'].map((name) => [name, process.env[name]]))
     : {}
 
-/** Starts the command. Rejects with StartError if the program does not exist. */
+/** Starts the command. Rejects with StartError if there is no such program. */
 export async function runCommand(
   [file, ...args]: readonly string[],
   { cwd, env }: CommandOptions,

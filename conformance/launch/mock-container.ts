@@ -1,6 +1,6 @@
 // Runs the mock in a container, for targets that are also containers. Its control port can be reached from
-// its own machine only, so requests go through a small program in the container, as lines of JSON in both
-// directions.
+// its own machine only. Requests therefore go through a small program in the container, as lines of JSON in
+// both directions.
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 import { test } from 'node:test'
 import { reservePort } from './port.ts'
 
-test('a reserved port is not given to others before its release', async () => {
+test('a reserved port cannot be reserved again before its release', async () => {
   const held = await Promise.all(Array.from({ length: 400 }, reservePort))
   try {
     assert.equal(new Set(held.map(({ port }) => port)).size, held.length)

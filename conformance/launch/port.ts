@@ -3,8 +3,8 @@ import { randomInt } from 'node:crypto'
 import { createServer, type Server } from 'node:net'
 
 /**
- * Ports below those that systems assign by themselves (32,768 and up on Linux, 49,152 elsewhere), so that no
- * other program takes one by chance before the gateway listens.
+ * Ports below the range that systems assign by themselves (from 32,768 on Linux, from 49,152 elsewhere), so
+ * that no other program gets such a port by chance before the gateway listens.
  */
 const PORTS = [20_000, 32_000] as const
 

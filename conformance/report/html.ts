@@ -207,7 +207,7 @@ const more = (all: readonly unknown[], shown: readonly unknown[]): string =>
     ? `<p class="note">And ${all.length - shown.length} more in the evidence.</p>`
     : ''
 
-/** Returns the items that a failed finding refers to, and the first few others. */
+/** Returns the items to which a failed finding refers, and the first few of the other items. */
 function some<Each extends { readonly ref: string }>(
   all: readonly Each[],
   pointed: ReadonlySet<string>,

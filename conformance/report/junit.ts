@@ -1,4 +1,4 @@
-// Writes results as JUnit XML, one test case per finding, with elements for failures, skipped tests and
+// Writes results as JUnit XML, one test case for each finding, with elements for failures, skipped tests and
 // errors. Pure.
 import { byFinding } from '../judge/group-findings.ts'
 import type { Results, Verdict } from '../judge/judge.ts'

@@ -37,7 +37,7 @@ export interface TerminalOptions {
 
 /**
  * Returns the whole report: one line for each verdict, with a reason unless the verdict is a pass.
- * Requirements that do not apply share one line; disabled ones are only counted.
+ * Requirements that do not apply share one line; disabled requirements are only counted.
  */
 export function resultsTable(results: Results, { color, columns }: TerminalOptions): string {
   const paint = (style: Style, text: string) =>

@@ -377,7 +377,7 @@ export class CheckContext {
   }
 
   /**
-   * Waits for the one new record since the call, at most for the declared lag. Two new records are ambiguous
+   * Waits for the only new record since the call, at most for the declared lag. Two new records are ambiguous
    * and count as none.
    */
   async #findRecord(exchange: Exchange): Promise<void> {
@@ -480,7 +480,7 @@ export class CheckContext {
       this.untestable(`${this.#withoutEnd} answers in a row had no end within their time`)
   }
 
-  /** Returns path and query of an address below the gateway's own; null for others. */
+  /** Returns the path and query of an address below the gateway's own address; null for any other address. */
   #below(location: string): string | null {
     const base = new URL(this.running.baseUrl)
     const prefix = base.pathname.replace(/\/+$/, '')

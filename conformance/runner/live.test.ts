@@ -65,7 +65,7 @@ test('without --live, nothing is sent to a live target, and the exit code is 3',
   }
 })
 
-test('a target on another machine gets neither hostile bodies nor concurrent calls, unless --stress allows it', async () => {
+test('a target on another machine gets hostile bodies and concurrent calls only with --stress', async () => {
   const elsewhere = bareServer('http://192.0.2.1', SERVED_MODEL, { dialects: ['chat'] })
   const here = bareServer('http://127.0.0.1:9', SERVED_MODEL, { dialects: ['chat'] })
   const [gentle, stressed, local] = await Promise.all([

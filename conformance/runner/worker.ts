@@ -1,5 +1,6 @@
 // Worker: a mock, and an instance of the target that uses only this mock. It runs one check after the other.
-// Other workers affect neither mock nor instance, so counts here are right even if checks run in parallel.
+// Other workers do not affect the mock or the instance, so counts here are right even if checks run in
+// parallel.
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { MockProviders } from '../../mocks/server/create.ts'

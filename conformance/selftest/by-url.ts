@@ -1,5 +1,5 @@
-// Reference gateway that is tested like one that a user already runs: started beforehand, and known only by
-// its address and one key.
+// Reference gateway, tested like a gateway that a user runs: it is started before the run, and only its
+// address and one key are known.
 
 import { valuesOf } from '../launch/mock-control.ts'
 import { reservePort } from '../launch/port.ts'

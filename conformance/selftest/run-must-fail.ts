@@ -45,7 +45,7 @@ export function targetOf(name: string, { asCommand = false }: Pick<MustFail, 'as
 export interface TryOptions {
   /** Runs all checks, not only those expected to fail. */
   readonly cross?: boolean
-  /** Checks or findings to expect instead of the declared ones. */
+  /** Checks or findings that are expected instead of the declared checks and findings. */
   readonly caughtBy?: readonly string[]
 }
 

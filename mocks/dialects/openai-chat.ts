@@ -134,7 +134,7 @@ const wholeCall = ({ id, name, arguments: pieces }: ToolCall) => ({
   function: { name, arguments: pieces.join('') },
 })
 
-/** Returns the deltas of a call: the first has its name, the others carry its arguments. */
+/** Returns the deltas of a call: the first delta has its name, and the other deltas have its arguments. */
 const callDeltas = ({ id, name, arguments: pieces }: ToolCall, index: number) => [
   [{ index, id, type: 'function', function: { name, arguments: '' } }],
   ...pieces.map((piece) => [{ index, function: { arguments: piece } }]),

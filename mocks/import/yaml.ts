@@ -29,7 +29,7 @@ export function yamlList(text: string, name: string): (unknown | Unreadable)[] {
       const list = (parseYaml(text) as Record<string, unknown> | null)?.[name]
       if (Array.isArray(list)) return list
     } catch {
-      // One item is broken; the others may be valid.
+      // One item is broken, but the other items may be valid.
     }
   const head = new RegExp(`^${name}:[^\\n]*\\n`, 'm').exec(text)
   const list = text.slice(head ? head.index + head[0].length : text.length)

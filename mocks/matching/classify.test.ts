@@ -1,5 +1,5 @@
-// Tests the one classifier of import, recording and replay with every way to name a model, a stream and a
-// turn, in all dialects.
+// Tests the classifier that import, recording and replay share, with every way to name a model, a stream and
+// a turn, in all dialects.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { hostName, redactPath } from '../redaction/paths.ts'

@@ -22,8 +22,8 @@ export interface ClassifiedRequest {
 }
 
 /**
- * Returns the criteria by which recordings are chosen. The scenario follows from the request only, not from
- * its answer.
+ * Returns the criteria for the choice of recordings. The scenario follows from the request only, not from its
+ * answer.
  */
 export function classify(request: ClassifiedRequest): MatchInput & { readonly model: string | null } {
   const { provider, method, body } = request

@@ -162,7 +162,7 @@ function agrees(recording: Recording, asked: MatchInput, field: Field): boolean 
   return value === asked[field]
 }
 
-/** Weighs differences: a difference in an earlier field outweighs all later ones. */
+/** Weighs differences: a difference in an earlier field outweighs all differences in later fields. */
 function weight(differing: readonly Field[]): number {
   return differing.reduce((sum, field) => sum + 2 ** (fields.length - fields.indexOf(field)), 0)
 }

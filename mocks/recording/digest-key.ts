@@ -17,7 +17,7 @@ const keyFile = (dir: string): string => join(dir, SETTINGS_FOLDER, 'digest-key'
 /** Parts of an exchange that the user wants to store; by default none of its text. */
 export interface KeepOptions {
   readonly keepAnswers?: boolean | undefined
-  /** Stores the texts of the requests, too. */
+  /** Also stores the texts of the requests. */
   readonly keepText?: boolean | undefined
   /** Stores whole requests, which can be sent again. */
   readonly keepRequests?: boolean | undefined

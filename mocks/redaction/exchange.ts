@@ -203,7 +203,10 @@ function redactLine(line: string, redaction: Redaction): string {
   return field + blank(value)
 }
 
-/** Redacts a header. Values on which clients act stay if they have the expected form; all others are blanked. */
+/**
+ * Redacts a header. Values on which clients act stay if they have the expected form; all other values are
+ * blanked.
+ */
 function redactHeader(name: string, value: string, redaction: Redaction): string {
   if (name.endsWith('-id') && /^[\x21-\x7e]+$/.test(value)) return redaction.placeholder(value)
   const form =

@@ -41,7 +41,7 @@ export function placeholderOf(id: string): string {
 
 /**
  * Creates placeholders for the ids of one exchange; different ids have different placeholders while the
- * digits suffice. `stored`: the ids come from a recording, in which a short number is already a placeholder.
+ * digits suffice. `stored`: the ids come from a recording, where a short number is a placeholder.
  */
 export function createPlaceholders(stored = false): (id: string) => string {
   const known = new Map<string, string>()

@@ -27,7 +27,7 @@ export const chaosSchema = z
      * answers.
      */
     tokens_per_second: z.number().positive().max(100_000).optional(),
-    /** Share by which each wait may be shorter or longer. */
+    /** Maximum share of a wait that is added or removed at random. */
     jitter: rate.default(0),
   })
   .refine(({ errors, cuts }) => errors + cuts <= 1, 'errors and cuts together exceed 1')

@@ -338,7 +338,7 @@ function createContext(shared: Shared, name: string | null): Context {
   return { stage, receive }
 }
 
-/** Returns the properties by which a recording is found. */
+/** Returns the properties that determine a request's recording. */
 const contentOf = (
   { request, wants }: Read,
   at: number,

@@ -11,7 +11,7 @@ import { createMockServer } from './http-server.ts'
 export interface MockOptions extends WorldOptions {
   /** Host on which the providers listen; default 127.0.0.1. */
   readonly host?: string
-  /** Name or address by which clients reach it, if it differs from `host`. */
+  /** Name or address that clients use for the mock, if it differs from `host`. */
   readonly name?: string
   /** Certificate and key as PEM; default plain HTTP. */
   readonly tls?: { readonly cert: string; readonly key: string }
@@ -44,7 +44,9 @@ export interface MockProviders extends MockControls {
   context(name: string): MockServerContext
   /** TCP connections accepted so far, used or not. */
   readonly connections: number
-  /** Refuses connections and resets open ones (false), or listens on the same port again (true). */
+  /**
+   * With false, refuses connections and resets open connections. With true, listens on the same port again.
+   */
   setReachable(reachable: boolean): Promise<void>
   close(): Promise<void>
 }

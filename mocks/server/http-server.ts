@@ -1,6 +1,6 @@
 // Port of the mock: reads requests from connections, calls the core, and sends the answers exactly as
-// described: one write per part, with optional cuts, resets and missing headers. Independent of providers and
-// scenarios.
+// described: one write for each part, with optional cuts, resets and missing headers. Independent of
+// providers and scenarios.
 import { constants } from 'node:buffer'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'

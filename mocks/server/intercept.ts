@@ -32,7 +32,7 @@ export interface Interception extends MockControls {
 /**
  * Answers all HTTP requests of the process as the providers would, until `dispose()` is called. Loopback
  * addresses stay real by default; a request without a recording or a scenario gets a 400 that names the
- * nearest recording. Throws if recordings cannot be read, or if interception is already on.
+ * nearest recording. Throws if recordings cannot be read, or if interception is on.
  *
  * @example
  * const interception = interceptProviders({ pace: 'none' })

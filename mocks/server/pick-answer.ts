@@ -1,5 +1,5 @@
 // Chooses the answer to a request: a script, a recording, or a scenario, in this order. Pure; the caller
-// passes the script whose turn it is. A scenario that the request does not name is played only if made-up
+// passes the script for this turn. A scenario that the request does not name is played only if made-up
 // answers are allowed.
 
 import { hash } from 'node:crypto'

@@ -7,7 +7,7 @@ import type { LedgerEntry } from '../ledger.ts'
 import { providers } from '../providers/registry.ts'
 
 export interface LedgerSum {
-  /** Inferences that arrived, including refused ones. */
+  /** Inferences that arrived, including refused inferences. */
   readonly calls: number
   /** Inferences with an answer that was an error or broke off. */
   readonly failed: number
@@ -92,7 +92,7 @@ export function tokensOfAnswer(body: string): Tokens | null {
       .filter(isObject),
   )
   if (usages.length === 0) return null
-  const usage = Object.assign({}, ...usages) as Json // later counts of a stream replace earlier ones
+  const usage = Object.assign({}, ...usages) as Json // later counts of a stream replace earlier counts
   const count = (...names: readonly string[]) =>
     Number(names.map((name) => usage[name]).find(Number.isFinite) ?? 0)
   const cached = ['prompt_tokens_details', 'input_tokens_details']

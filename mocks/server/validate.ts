@@ -7,7 +7,7 @@ import { type Issue, openAiFieldError } from '../schemas/field-errors.ts'
 
 export interface Validation {
   readonly credential: LedgerEntry['credential']
-  /** All problems, including tolerated ones. */
+  /** All problems, including problems that the provider tolerates. */
   readonly problems: readonly string[]
   /** Refusal; null if the request is accepted. */
   readonly refused: RefusedRequest | null

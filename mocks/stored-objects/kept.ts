@@ -86,7 +86,10 @@ export const refusedWith = (refusal: RefusedRequest): MockAnswer => ({
   from: 'refusal',
 })
 
-/** Returns a page of at most `limit` objects, starting behind `after`; null if `after` does not exist. */
+/**
+ * Returns a page of at most `limit` objects, starting after the object `after`; null if there is no such
+ * object.
+ */
 export function pageAfter<Value extends { readonly id: string }>(
   all: readonly Value[],
   after: string | null,

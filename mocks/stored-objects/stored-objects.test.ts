@@ -168,7 +168,7 @@ test("Google's files can be uploaded in parts, and a missing file is a 403", asy
   const { files } = new GoogleGenAI({
     ...{ apiKey: mock.key('gemini'), httpOptions: { baseUrl: `${mock.url}/gemini` } },
   })
-  const large = 9 * 2 ** 20 // the client sends 8 MiB at once
+  const large = 9 * 2 ** 20 // the client sends 8 MiB in one part
   const file = await files.upload({
     ...{ file: new Blob([new Uint8Array(large)]), config: { mimeType: 'text/plain', displayName: 'zeros' } },
   })

@@ -40,8 +40,8 @@ function servedBy({ model, way }: KnownModel, upstream: string): Upstream {
   if (way !== upstream) return served
   const { provider } = served
   const isTheirs = packageTable().models.some((each) => each.provider === provider && each.model === model)
-  // OpenAI serves both of its dialects, so that a call with tools uses the one in which the model accepts
-  // them.
+  // OpenAI serves both of its dialects, so that a call with tools uses the dialect in which the model accepts
+  // tools.
   return {
     ...served,
     ...(isTheirs && { main: model }),

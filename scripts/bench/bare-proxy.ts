@@ -21,7 +21,7 @@ const server = createServer((request, response) => {
       'content-type': String(type),
       ...(length && { 'content-length': String(length) }),
     })
-    // Avoids stream.pipeline, which would cost a third of the requests per second.
+    // Avoids stream.pipeline, which would reduce the requests per second by a third.
     answer.body.on('error', () => response.destroy()).pipe(response)
     response.on('close', () => answer.body.destroy())
     if (response.destroyed) answer.body.destroy()

@@ -7,9 +7,9 @@ import { migrate } from '../../src/store/sqlite/migrations.ts'
 const DAYS = 30
 
 /**
- * Writes calls of three keys to five models of four providers in three routes, direct calls, sessions of
- * about twenty calls, 2 % failures, and one call in a thousand to a unique model. The newest call is a minute
- * old.
+ * Writes calls of three keys to five models of four providers, through three routes and directly. Sessions
+ * have about twenty calls, 2 % of the calls fail, and one call in a thousand is for a unique model. The
+ * newest call is a minute old.
  */
 export function fillRecord(directory: string, calls: number): void {
   const db = new Database(join(directory, 'waybill.db'))

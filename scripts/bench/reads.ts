@@ -28,7 +28,7 @@ const CONNECTIONS = 8
 const PAGES = 3
 const LIMITS = 'retention: { rows: 100000000, days: 3650, bytes: 1024GiB }'
 
-/** Read endpoints; the last ones have performance targets. */
+/** Read endpoints. The last endpoints in the list have performance targets. */
 const PATHS = (session: string, call: string, middle: string): readonly string[] => [
   '/v1/models',
   '/api/cloud/model/resolve?model=auto',

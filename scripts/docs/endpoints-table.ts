@@ -8,7 +8,7 @@ const ALL = [
   ...OTHERS,
 ]
 
-/** Origins of the endpoints in the interface specification; all others are `B`. */
+/** Origins of the endpoints in the interface specification; all other endpoints have `B`. */
 const ORIGINS: Readonly<Record<string, string>> = {
   '/v1/chat/completions': 'S',
   '/v1/models': 'S',

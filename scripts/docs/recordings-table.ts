@@ -8,7 +8,7 @@ type Head = Pick<RecordingHead, 'provider' | 'endpoint' | 'request' | 'response'
   readonly name: string
 }
 
-/** Returns Markdown. `*` marks synthetic answers, of which no recording exists. */
+/** Returns Markdown. `*` marks synthetic answers, which have no recording. */
 export function recordingsTable(recordings: readonly Head[]): string {
   const rows = new Map<string, Head[]>()
   for (const one of recordings) {

@@ -1,5 +1,5 @@
-// Writes the table of requests that can spend money at a provider, from the one definition that the gateway,
-// the mocks and the suite read.
+// Writes the table of requests that can spend money at a provider, from the definition that the gateway, the
+// mocks and the suite share.
 import { SPENDING } from '../../src/shared/spending.ts'
 
 export const spendingTable = (): string =>

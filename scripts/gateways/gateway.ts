@@ -47,7 +47,7 @@ export const NPM = 'npm install --no-save --no-audit --no-fund --ignore-scripts 
 
 /**
  * Tables for counting tokens that some gateways download at start-up. LiteLLM's package contains the two
- * relevant ones.
+ * tables that are needed.
  */
 export const TOKEN_TABLES = [
   'pip download --quiet --no-deps --only-binary :all: -d . litellm==1.106.2',
@@ -64,7 +64,7 @@ export const readPeer = async (name: string): Promise<OtherGateway> =>
   ((await import(`./installs/${name}.ts`)) as { peer: OtherGateway }).peer
 
 /**
- * Runs the install lines unless they have already run with this Node and project. Returns false if a line
+ * Runs the install lines unless they were run before with this Node and project. Returns false if a line
  * fails.
  */
 export function installGateway(name: string, { install: lines }: OtherGateway, directory: string): boolean {

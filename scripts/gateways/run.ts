@@ -1,8 +1,8 @@
-// `npm run gateways -- NAME…`: installs other projects' gateways in a scratch directory, tests each against
-// the contract, and against the profiles of agents with a served dialect, using the ordinary command, and
-// stores the scoreboard's data. None of their code enters the project. --dir sets the scratch directory; NAME
-// and reports/NAME in it are recreated and removed, --keep leaves both; --clients runs only the profiles of
-// agents and keeps the other results. Each installation is in installs/NAME.ts.
+// `npm run gateways -- NAME…`: installs other projects' gateways in a scratch directory, and tests each of
+// them with the ordinary command. The tests are the contract, and the profiles of agents if the gateway
+// serves their dialect. Stores the scoreboard's data. None of their code enters the project. --dir sets the
+// scratch directory; NAME and reports/NAME in it are recreated and removed, --keep leaves both; --clients
+// runs only the profiles of agents and keeps the other results. Each installation is in installs/NAME.ts.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, rmSync } from 'node:fs'

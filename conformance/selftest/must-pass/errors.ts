@@ -20,7 +20,7 @@ export const mustPass = {
     },
   },
   'errors-with-more': {
-    what: 'Errors have extra fields in addition to the usual ones, but no param.',
+    what: 'Errors have more fields than usual, but no param.',
     hooks: {
       body: (body) =>
         changeJson(body, (json) => {
