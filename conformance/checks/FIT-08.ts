@@ -49,7 +49,7 @@ export const refusedParameter = {
         },
         evident,
       )
-      // Only an answer to a changed request must name the left-out parameter.
+      // Only an answer to a changed request must name the omitted parameter.
       if (exchange.status !== 200 || requests.length === 0 || sent.at(-1)) return [once]
       const says = finding(
         'says-what-it-left-out',

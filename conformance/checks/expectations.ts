@@ -199,8 +199,8 @@ export function sameAs(
       `the ${part} of "${stepText(exchange)}" cannot be compared: ${exchange.error}`,
       refs(exchange, entry),
     )
-  // In a dialect that requires usage in each answer, a gateway may report its own if it did not request the
-  // provider's.
+  // In a dialect that requires usage in each answer, a gateway may report its own usage if it did not request
+  // the provider's usage.
   const meant = (reading: Reading) => meaningOf(reading, entry !== null && isCrossed(exchange, entry))
   const [got, sent] = [readAnswer(exchange), readSent(entry)].map((reading) =>
     PARTS[part](meant(reading), dialectOf(exchange).end),

@@ -22,7 +22,7 @@ interface AuditedCall {
 /** Maximum delay of a request without a nonce after the end of its call, ms. */
 const MAX_DELAY_MS = 2_000
 
-/** Returns the findings over a run, at least three. */
+/** Returns the findings of a whole run, at least three. */
 export function auditLedger(all: ReadonlyMap<string, Evidence>, target: Target): Finding[] {
   const calls = new Map<string, AuditedCall>()
   for (const { check, exchanges } of all.values())

@@ -19,7 +19,8 @@ export async function leaveStream(session: CheckContext, step: Step): Promise<Ex
   call.leave()
   const exchange = await call.done
   // A gateway may read the rest of the stream, because it is paid for. The stream must therefore have a rest.
-  // The mock holds it back until the gateway has noticed the disconnect, or has had plenty of time for it.
+  // The mock holds the rest back until the gateway has noticed the disconnect, or has had plenty of time to
+  // notice it.
   const noticed = async () =>
     (await session.soFar()).ledger.some(({ nonce, peer_left_at }) => nonce === call.nonce && peer_left_at)
   for (let waited = 0; waited < NOTICE_TIMEOUT_MS && !(await noticed()); waited += 50) await session.wait(50)

@@ -8,7 +8,7 @@ import { at, jsonOf } from '../evidence/reading.ts'
 
 const BOUNDARY = 'a-boundary-of-the-suite'
 
-/** Content of a file with bytes that a reader of text or forms might change. */
+/** Content of a file. Software for text or forms might change some of its bytes. */
 export const contentOf = (nonce: string): string =>
   `{"custom_id":"${writeNonce(nonce)}", "n":1.50}\r\n\ttab, \\u0041, two  spaces \n--another boundary\n`
 

@@ -19,12 +19,15 @@ const formsOf = (secret: string): string[] => [
   ...new Set([secret, encodeURIComponent(secret), Buffer.from(secret).toString('base64').replace(/=+$/, '')]),
 ]
 
-/** Returns names of the secrets in a response's headers and body. */
+/** Returns the names of the secrets in a response's headers and body. */
 export function secretsIn({ headers, body }: Pick<Exchange, 'headers' | 'body'>): string[] {
   return [...new Set([...`${JSON.stringify(headers)}\n${body}`.matchAll(MARK)].map(([, name]) => name!))]
 }
 
-/** Returns names of the provider keys in these requests. A gateway that receives such keys may repeat them. */
+/**
+ * Returns the names of the provider keys in these requests. A gateway that receives such keys may repeat
+ * them.
+ */
 export const providerKeysIn = (requests: readonly Pick<Exchange['request'], 'headers'>[]): string[] =>
   requests.flatMap(({ headers }) =>
     [...JSON.stringify(headers).matchAll(MARK)]

@@ -8,7 +8,7 @@ export function atLeast(k: number, n: number, p: number): number {
   if (k <= 0) return 1
   if (p <= 0 || k > n) return 0
   if (p >= 1) return 1
-  let logarithm = n * Math.log1p(-p) // of the probability of no hit
+  let logarithm = n * Math.log1p(-p) // logarithm of the probability of no hit
   let sum = 0
   for (let hits = 0; hits <= n; hits++) {
     if (hits >= k) sum += Math.exp(logarithm)

@@ -25,7 +25,7 @@ const schema = z.array(
 )
 export type Baseline = z.output<typeof schema>
 
-/** Baseline that cannot be read; one line for each problem. */
+/** Error about a baseline that cannot be read, with a line for each problem. */
 export class BaselineError extends Error {
   override readonly name = 'BaselineError'
 }

@@ -115,8 +115,8 @@ const verdict = z.strictObject({
 export type Verdict = z.output<typeof verdict>
 
 /**
- * Conclusion of a run. `conformant`: every applicable MUST was tried and holds. `partial`: no MUST failed,
- * but some were not tried. `error`: the run did not finish.
+ * Conclusion of a run. `conformant`: every applicable MUST was tried and passed. `partial`: no MUST failed,
+ * but some MUSTs were not tried. `error`: the run did not finish.
  */
 const CONCLUSIONS = ['conformant', 'partial', 'not conformant', 'error'] as const
 export type Conclusion = (typeof CONCLUSIONS)[number]

@@ -275,7 +275,7 @@ const RIGHT: readonly Case[] = [
   },
   {
     id: 'CAT-01',
-    what: 'an id is listed twice, by two providers',
+    what: 'an id is listed twice, because two providers have it',
     seen: evidence([catalog(1, { owned_by: 'a' }, { owned_by: 'b' })], []),
   },
   {

@@ -45,7 +45,7 @@ const schema = z.strictObject({
 })
 export type About = z.output<typeof schema>
 
-/** Refusal of a submission; one line for each reason. */
+/** Error about a submission that is refused, with a line for each reason. */
 export class SubmissionError extends Error {
   override readonly name = 'SubmissionError'
 }

@@ -14,7 +14,7 @@ const CASES: readonly [what: string, code: string | undefined, says: RegExp][] =
   ],
 ]
 for (const [what, code, says] of CASES)
-  test(`a start with ${what} is reported in one sentence with a remedy`, async () => {
+  test(`a failed start (${what}) is reported in one sentence with a remedy`, async () => {
     const missing = Object.assign(new Error('from below'), { code })
     await assert.rejects(
       openContainers(true, () => Promise.reject(missing)),

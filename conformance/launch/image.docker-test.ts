@@ -96,7 +96,7 @@ const CASES: readonly [what: string, start: Target['start'], says: RegExp][] = [
   ],
 ]
 for (const [what, start, says] of CASES)
-  test(`a start with ${what} is reported in one sentence, and leaves nothing behind`, skip, async () => {
+  test(`a failed start (${what}) is reported in one sentence, and leaves nothing behind`, skip, async () => {
     const before = await networks()
     const target = { ...reference, start, ready: { ...reference.ready, timeout_ms: 1_500 } }
     await assert.rejects(conform({ target }), (thrown: Error) => {

@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url'
 import type { Process } from './instance.ts'
 import { StartError } from './instance.ts'
 
-/** Exports of such a module. */
+/** Exports of a module that is a target. */
 export interface InProcess {
   /**
    * Starts the gateway on the files in `directory`; `name` is the part after the `#`. Rejects if the gateway

@@ -155,7 +155,7 @@ async function startIn(
     throw refused
   }
   await sleep(target.ready.settle_ms)
-  // If clients send the provider's key, this key is not the gateway's.
+  // If clients send the provider's key, this key is not the gateway's own key.
   const providers = new Set(keysIn(values).values())
   for (const [role, key] of Object.entries(target.keys))
     if (key && !providers.has(key)) secrets.set(`key.${role}`, key)
@@ -188,7 +188,7 @@ async function startIn(
       }),
     async dispose() {
       disposed = true
-      await beginning.catch(() => {}) // its caller gets the error
+      await beginning.catch(() => {}) // the caller gets the error
       await running!.stop('politely')
       await home.remove()
     },

@@ -306,7 +306,7 @@ export class CheckContext {
     return this.#waited
   }
 
-  /** Waits until late requests must have reached the mock. */
+  /** Waits for the maximum time that late requests take to reach the mock. */
   async drain(): Promise<void> {
     await this.wait(drainOf(this.target.capabilities))
   }
@@ -540,7 +540,7 @@ export class CheckContext {
   }
 }
 
-/** Returns the time within which late requests of a target must have reached the mock, ms. */
+/** Returns the maximum time that late requests of a target take to reach the mock, ms. */
 export const drainOf = ({ retry_delay_ms }: Target['capabilities']): number => Math.max(1_000, retry_delay_ms)
 
 export interface AskOptions {

@@ -18,7 +18,7 @@ export interface GatewayPace {
   readonly fresh: number
   /** Sum of the gateway's time-outs for a silent provider. */
   readonly silence: number
-  /** Time within which late requests must arrive. */
+  /** Maximum time until late requests arrive. */
   readonly drain: number
   /** Number of read paths. */
   readonly reads: number

@@ -117,7 +117,7 @@ export type MustFail = Started & {
 export type MustPass = Started & {
   /** Unusual behaviour and the reason why it is correct, in one sentence. */
   readonly what: string
-  /** Changes to its target file. */
+  /** Changes to the gateway's target file. */
   readonly target?: (target: Target) => Target
   /** Profile that it must pass, if it is not a gateway. */
   readonly profile?: 'server' | 'claude-code'

@@ -46,7 +46,7 @@ export type Digester = (body: unknown, now: number) => DigestedRequest | null
 const hmac = (key: string, text: string): string =>
   createHmac('sha256', key).update(text).digest('hex').slice(0, 16)
 
-/** Returns the name of a key: always the same for one key, and not revealing the key. */
+/** Returns the name of a key. The name is always the same for the same key, and does not reveal the key. */
 export const keyName = (key: string): string => hmac(key, 'waybill recordings: name of the key')
 
 /**

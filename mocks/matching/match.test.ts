@@ -56,7 +56,7 @@ for (const [sentence, difference, name] of cases)
     assert.equal('bytes' in found && found.name, name)
   })
 
-test('if no recording matches, the error names the nearest one and the differences (REC-02)', () => {
+test('if no recording matches, the error names the nearest recording and the differences (REC-02)', () => {
   const found = match(all, { places: [{ ...asked, model: 'thinker', scenario: '418' }] })
   assert.ok('differs' in found)
   assert.equal(found.nearest?.name, 'openai/plain')

@@ -1,5 +1,5 @@
-// Chaos and pace from numbers: decides which calls fail, break off or are delayed, and how fast text is sent.
-// The choice depends on the seed and the call's number, so that a run can be repeated. Pure.
+// Chaos and pace: decides from settings which calls fail, break off or are delayed, and how fast text is
+// sent. The choice depends on the seed and the call's number, so that a run can be repeated. Pure.
 import { hash } from 'node:crypto'
 import { z } from 'zod'
 import type { MockAnswer, Part } from '../answer.ts'
@@ -35,7 +35,7 @@ export const chaosSchema = z
 export type Chaos = z.input<typeof chaosSchema>
 export type ParsedChaos = z.output<typeof chaosSchema>
 
-/** Fate of one call. */
+/** Planned outcome of one call. */
 export interface Fate {
   /** Status of the call's error, or null. */
   readonly status: number | null
@@ -46,7 +46,7 @@ export interface Fate {
 
 const BYTES_PER_TOKEN = 4
 
-/** Returns the fate of the call with this number, from 1 on. */
+/** Returns the planned outcome of the call with this number, counted from 1. */
 function fateOf(chaos: ParsedChaos, call: number): Fate {
   const random = randomFrom(`${chaos.seed} ${call}`)
   const [failing, late] = [random(), random()]
@@ -114,11 +114,11 @@ function randomFrom(text: string): () => number {
   return () => Number.parseInt(hash('sha256', `${text} ${step++}`).slice(0, 12), 16) / 2 ** 48
 }
 
-/** Chaos of one test: its numbers, and the count of calls so far. */
+/** Chaos of one test: its settings, and the count of calls so far. */
 export interface ChaosCount {
-  /** Starts again with these numbers, or without chaos. */
+  /** Starts again with these settings, or without chaos. */
   set(numbers: ParsedChaos | null): void
-  /** Returns the fate of the next call; null without numbers. */
+  /** Returns the planned outcome of the next call; null without settings. */
   next(): Fate | null
 }
 

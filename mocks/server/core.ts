@@ -97,7 +97,7 @@ export interface MockControls {
   answer(answers: ScriptedAnswer | readonly ScriptedAnswer[]): void
   /**
    * Makes a share of the calls fail, break off or wait, and sets the pace of all calls; `null` turns this
-   * off. Counts calls from 1. Does not affect calls with a script. Throws if the numbers are invalid.
+   * off. Counts calls from 1. Does not affect calls with a script. Throws if the settings are invalid.
    */
   chaos(numbers: Chaos | null): void
   /** Returns the sums of the ledger: calls, failures, tokens, cost, problems. */
@@ -413,7 +413,7 @@ function rightKey(valid: string | null, name: string | null, sent: string | null
   return own !== null && sent === own ? own : valid
 }
 
-/** Applies a call's fate to its answer. */
+/** Applies a call's planned outcome to its answer. */
 function suffer(
   fate: Fate | null,
   scripted: ParsedAnswer | null,
@@ -424,7 +424,7 @@ function suffer(
   return fate.apply({ ...answering(parseAnswer({ status: fate.status })), from: 'chaos' })
 }
 
-/** Parses numbers for chaos. Throws a ScriptError that names the field. */
+/** Parses the settings of chaos. Throws a ScriptError that names the field. */
 function parseChaos(numbers: Chaos): ParsedChaos {
   const { data, error } = chaosSchema.safeParse(numbers, { reportInput: true })
   if (error) throw new ScriptError(error)

@@ -130,7 +130,7 @@ export async function startDemo({
   }
 }
 
-/** Answers in pieces. One call in forty fails, and more at OpenAI, so that fallbacks occur. */
+/** Answers in pieces. One call in forty fails, and more calls fail at OpenAI, so that fallbacks occur. */
 function provider(name: string, pace: number): Script {
   let n = 0
   return (response, received) => {
