@@ -20,12 +20,12 @@ const address = z
 
 const usd = z.number().nonnegative()
 const rates = {
-  input: usd.describe('Input that is neither read from a cache nor written to one.'),
-  output: usd.describe('Output, reasoning included.'),
+  input: usd.describe('Ordinary input, without cache reads and cache writes.'),
+  output: usd.describe('Output, including reasoning.'),
   cached_input: usd.optional().describe('Input read from a cache.'),
   cache_write: usd
     .optional()
-    .describe('Input written to a cache, for five minutes where there are several times.'),
+    .describe('Input written to a cache; if there are several lifetimes, for five minutes.'),
   cache_write_1h: usd.optional().describe('Input written to a cache for an hour.'),
 }
 const factors = (what: string) =>
@@ -45,7 +45,7 @@ const cost = z.strictObject({
         ...rates,
         over: z
           .strictObject({
-            tokens: z.int().positive().describe('Input tokens, cached ones included.'),
+            tokens: z.int().positive().describe('Input tokens, including cached tokens.'),
             ...rates,
           })
           .optional()
@@ -59,7 +59,7 @@ const cost = z.strictObject({
       }),
     )
     .describe(
-      'The prices that the gateway was given, or has for these models: provider/model of the mock -> US dollars per million tokens. Prices that are left out are not tested.',
+      'The prices that are configured or built in for these models: provider/model of the mock -> US dollars per million tokens. Prices that are left out are not tested.',
     ),
   reported: z
     .strictObject({ model: z.string().describe('The id to call.') })
@@ -79,7 +79,7 @@ const log = z.strictObject({
       id: pointer.describe('The request id.'),
       requested_model: at('The requested model id.'),
       provider: at('The provider that served the call.'),
-      model: at('The model that served the call, by its provider’s name for it.'),
+      model: at('The model that served the call, under its provider’s name for the model.'),
       strategy: at('The strategy that chose the target.'),
       session: at('The session of the call.'),
       latency: at('The duration of the call.'),
@@ -97,7 +97,7 @@ const log = z.strictObject({
       list: pointer.describe('The array in the record.'),
       provider: pointer.describe('In an attempt: the provider.'),
       model: pointer.describe('In an attempt: the model.'),
-      outcome: at('In an attempt: how it ended.'),
+      outcome: at('In an attempt: its outcome.'),
     })
     .optional()
     .describe('The attempts in the record of a call.'),
@@ -151,7 +151,7 @@ const background = z.strictObject({
     .record(pointer, z.unknown())
     .refine((members) => Object.keys(members).length > 0, 'is empty; name what its requests contain')
     .describe('JSON pointer -> the value there in each of these requests.'),
-  every_ms: z.number().positive().describe('Minimum time between two of them, ms.'),
+  every_ms: z.number().positive().describe('Minimum time between two of these calls, ms.'),
 })
 export type Background = z.output<typeof background>
 
@@ -229,7 +229,7 @@ const fields = z.strictObject({
   key_env: z
     .string()
     .optional()
-    .describe('Name of the environment variable with the gateway’s key, if it already has one.'),
+    .describe('Name of the environment variable with the gateway’s key, if the gateway already has a key.'),
   key_header: z
     .string()
     .regex(/^[\w-]+$/, 'expected the name of a header, such as x-api-key')
@@ -268,7 +268,7 @@ const fields = z.strictObject({
   mock_host: z
     .string()
     .default('127.0.0.1')
-    .describe('The address of this machine that the mock listens on. Its control port stays on 127.0.0.1.'),
+    .describe('The address of this machine on which the mock listens. Its control port stays on 127.0.0.1.'),
   mock_name: z
     .string()
     .regex(/^[\w.:-]+$/, 'expected a host name or an address, such as host.docker.internal')
@@ -294,7 +294,7 @@ const fields = z.strictObject({
       status: z
         .union([z.int(), z.array(z.int()).min(1)])
         .default(200)
-        .describe('The status of a ready gateway, or a list of them.'),
+        .describe('The status of a ready gateway, or a list of statuses.'),
       timeout_ms: z.number().default(30_000).describe('Maximum time until the gateway is ready, ms.'),
       settle_ms: z.number().default(0).describe('Time to wait after the setup, if it takes effect late, ms.'),
     })
@@ -313,7 +313,7 @@ const fields = z.strictObject({
           .record(z.string(), z.string())
           .default({})
           .describe(
-            'The same from the headers of the answer: name -> header. For `set-cookie`: name and value of the first cookie, as in `cookie`.',
+            'Variables from the headers of the answer: name -> header. For `set-cookie`: name and value of the first cookie, as in `cookie`.',
           ),
       }),
     )
@@ -343,7 +343,7 @@ const fields = z.strictObject({
       chat: z
         .literal(false)
         .optional()
-        .describe('Chat completions are not served: the suite makes every call on the other dialects.'),
+        .describe('Chat completions are not served: the suite makes every call in the other dialects.'),
       messages: furtherDialect
         .extend({
           counts: z
@@ -459,13 +459,13 @@ const fields = z.strictObject({
             ),
         })
         .optional()
-        .describe('A key may have a budget; a variant named `budget` gives the key `client` one.'),
+        .describe('A key may have a budget; a variant named `budget` gives a budget to the key `client`.'),
       learns_refusals: z
         .strictObject({
           model: z
             .string()
             .describe(
-              'An id of the variant. Its provider gets every parameter of a call until it refuses one.',
+              'An id of the variant. Its provider gets every parameter of a call until it refuses a parameter.',
             ),
           over_restarts: z
             .boolean()
@@ -475,11 +475,11 @@ const fields = z.strictObject({
             .number()
             .nonnegative()
             .default(1_000)
-            .describe('Maximum time from a refusal until later calls know of it, ms.'),
+            .describe('Maximum time from a refusal until the gateway applies it to later calls, ms.'),
         })
         .optional()
         .describe(
-          'The gateway remembers parameters that a provider refused; a variant named `learns` has this switched on.',
+          'The gateway remembers parameters that a provider refused; in a variant named `learns`, this is switched on.',
         ),
       caller_credentials: z
         .strictObject({
@@ -493,7 +493,7 @@ const fields = z.strictObject({
         })
         .optional()
         .describe(
-          'A provider may get the credential of the caller, in `authorization`; a variant named `caller` has one.',
+          'A provider may get the credential of the caller, in `authorization`; a variant named `caller` has such a provider.',
         ),
       key_pool: z
         .strictObject({
@@ -504,7 +504,7 @@ const fields = z.strictObject({
         })
         .optional()
         .describe(
-          'A provider may have several keys, and a session stays with one; a variant named `key-pool` has two.',
+          'A provider may have several keys, and a session stays with one of them; a variant named `key-pool` has a provider with two keys.',
         ),
       passthrough: z
         .strictObject({
@@ -531,7 +531,7 @@ const fields = z.strictObject({
         .array(background)
         .default([])
         .describe(
-          'Inferences that the gateway makes by itself. They are explained by this declaration, but do not excuse spending on reads.',
+          'Inferences that the gateway makes by itself. This declaration explains them, but does not excuse spending on reads.',
         ),
       cooldown_ms: z
         .number()
@@ -560,7 +560,7 @@ const fields = z.strictObject({
       }),
     )
     .default({})
-    .describe('Other configurations to start the gateway with, for requirements of Waybill’s own interface.'),
+    .describe('Other configurations of the gateway, for requirements of Waybill’s own interface.'),
 })
 
 export const targetSchema = fields

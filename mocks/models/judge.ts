@@ -78,7 +78,10 @@ export function createModelJudge(recordings: readonly Recording[], table: () => 
   }
 }
 
-/** Returns true if all models of an endpoint are known: each with a conversation, and those that facts name. */
+/**
+ * Returns true if all models of an endpoint are known: at every endpoint with a conversation, and at
+ * endpoints that the facts name.
+ */
 const hasListedModels = ({ name }: MockProvider, endpoint: Endpoint, { models, of }: FactTable): boolean =>
   endpoint.speech !== null ||
   models.some(
