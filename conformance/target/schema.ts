@@ -185,7 +185,7 @@ const models = z.strictObject({
 const furtherDialect = z.strictObject({
   models: models
     .optional()
-    .describe('The ids that can be called in this dialect, if they differ from those of chat.'),
+    .describe('The ids that can be called in this dialect, if they differ from the ids for chat.'),
 })
 
 const fields = z.strictObject({
@@ -290,7 +290,7 @@ const fields = z.strictObject({
     .describe('Headers for every request, for gateways that need the name of the provider.'),
   ready: z
     .strictObject({
-      path: z.string().describe('The path that is requested until it gives this status.'),
+      path: z.string().describe('The path that is requested until the answer has this status.'),
       status: z
         .union([z.int(), z.array(z.int()).min(1)])
         .default(200)
@@ -389,7 +389,7 @@ const fields = z.strictObject({
         .prefault({})
         .describe('Response headers of a call.'),
       request_id_pointer: at(
-        'The request id in the body of an answer, or in one of the events of a stream, if no header has it. If the id is in neither, the suite uses the only new record in the log since the call.',
+        'The request id in the body of an answer, or in one of the events of a stream, if no header has it. If no header and no body has the id, the suite uses the only new record in the log since the call.',
       ),
       log: log.optional().describe('A log that can be read for one call or for the newest calls.'),
     })
@@ -419,17 +419,17 @@ const fields = z.strictObject({
           protected: z
             .array(z.string())
             .describe(
-              'Paths that need a key, requested with GET; for another method, for example `POST /v1/embeddings`.',
+              'Paths that need a key. They are requested with GET, unless a method precedes the path: `POST /v1/embeddings`.',
             ),
         })
         .optional()
         .describe('The gateway refuses a missing or wrong key.'),
       time_outs: z
         .strictObject({
-          connect_ms: z.number().describe('Until the connection to a provider is made.'),
-          answer_ms: z.number().describe('Until a whole answer has arrived.'),
-          first_event_ms: z.number().describe('Until the first event of a stream.'),
-          idle_ms: z.number().describe('Between two events of a stream.'),
+          connect_ms: z.number().describe('Time until the connection to a provider is made.'),
+          answer_ms: z.number().describe('Time until a whole answer has arrived.'),
+          first_event_ms: z.number().describe('Time until the first event of a stream.'),
+          idle_ms: z.number().describe('Time between two events of a stream.'),
         })
         .partial()
         .optional()
@@ -515,7 +515,7 @@ const fields = z.strictObject({
         })
         .optional()
         .describe(
-          'The gateway relays endpoints that it does not parse. A variant named `passthrough` opens them.',
+          'The gateway relays endpoints that it does not parse. A variant named `passthrough` opens these endpoints.',
         ),
       window: z
         .int()

@@ -7,11 +7,11 @@ const HEAD = `# Configuration
 
 <!-- Written by \`npm run docs\` from src/config/schema.ts. -->
 
-The gateway reads \`waybill.yaml\`, or the file that \`--config\` or \`WAYBILL_CONFIG\` names. \`waybill config check\` names every mistake with its line. [waybill.schema.json](waybill.schema.json) lets an editor complete the file. [examples/waybill.yaml](../examples/waybill.yaml) is a file to start from; [examples/every-setting.yaml](../examples/every-setting.yaml) has every setting once.
+The gateway reads \`waybill.yaml\`, or the file that \`--config\` or \`WAYBILL_CONFIG\` names. \`waybill config check\` names every mistake with its line. [waybill.schema.json](waybill.schema.json) enables completion in an editor. [examples/waybill.yaml](../examples/waybill.yaml) is a file to start from; [examples/every-setting.yaml](../examples/every-setting.yaml) has every setting once.
 
-A running gateway applies a changed file within a second. Settings marked *restart* take effect at the next start, and the process log says so. A file with a mistake changes nothing: the process log says what is wrong.
+A running gateway applies a changed file within a second. Settings marked *restart* take effect at the next start, and the process log says so. A file with a mistake has no effect, and the process log names the mistake.
 
-A *duration* is a number and a unit, \`ms\`, \`s\`, \`m\` or \`h\`: \`5s\`. A *size* has \`B\`, \`KiB\`, \`MiB\` or \`GiB\`: \`20MiB\`. \`<name>\` stands for a name that you choose, \`[]\` for each entry of a list. \`required\` means that there is no default, and that the setting must be present if the mapping around it is.
+A *duration* is a number and a unit, \`ms\`, \`s\`, \`m\` or \`h\`: \`5s\`. A *size* has \`B\`, \`KiB\`, \`MiB\` or \`GiB\`: \`20MiB\`. \`<name>\` stands for a name that you choose, \`[]\` for each entry of a list. \`required\` means that there is no default, and that the setting must be present if the mapping that contains it is present.
 `
 
 /** Returns the page. `example` is a file with every setting; its parts are shown above the tables. */

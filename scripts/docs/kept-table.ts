@@ -15,7 +15,7 @@ export function keptTable(): string {
     }),
   )
   return [
-    '| dialect | what | named in | on record | at other dialects | what a client can send instead |',
+    '| dialect | what | named in | on record | in other dialects | what a client can send instead |',
     '|---|---|---|---|---|---|',
     ...rows,
   ].join('\n')

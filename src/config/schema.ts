@@ -169,14 +169,14 @@ const provider = z.strictObject({
         .regex(/^[a-z-]+$/, 'must be the name of a service, such as bedrock')
         .optional()
         .describe(
-          'Service to sign for. Default: bedrock; for addresses that begin with bedrock-mantle or aws-external-anthropic, that name.',
+          'Service to sign for. Default: bedrock; for addresses that begin with bedrock-mantle or aws-external-anthropic, the same name.',
         ),
       profile: z
         .string()
         .min(1)
         .optional()
         .describe(
-          'Profile in AWS’s files. Default: what AWS’s own programs find: environment, files, machine.',
+          'Profile in AWS’s files. Default: the credentials that AWS’s own programs find in the environment, in files or on the machine.',
         ),
     })
     .optional()
@@ -196,7 +196,7 @@ const provider = z.strictObject({
     .enum(PLATFORM_NAMES, `must be ${PLATFORM_NAMES.join(' or ')}`)
     .optional()
     .describe(
-      'For messages (Claude) at paths of a cloud. bedrock: InvokeModel and its event stream; `base_url` is https://bedrock-runtime.REGION.amazonaws.com. vertex: rawPredict; `base_url` is https://REGION-aiplatform.googleapis.com/v1/projects/PROJECT/locations/REGION/publishers/anthropic.',
+      'For Messages (Claude) at the paths of a cloud. bedrock: InvokeModel and its event stream; `base_url` is https://bedrock-runtime.REGION.amazonaws.com. vertex: rawPredict; `base_url` is https://REGION-aiplatform.googleapis.com/v1/projects/PROJECT/locations/REGION/publishers/anthropic.',
     ),
   keys: z
     .array(providerKey)
@@ -210,12 +210,12 @@ const provider = z.strictObject({
     .min(1)
     .optional()
     .describe(
-      'File of certificates (PEM) to trust for this provider in addition to the usual ones, relative to this file.',
+      'File of certificates (PEM) to trust for this provider in addition to the usual certificates, relative to this file.',
     ),
   family: name
     .optional()
     .describe(
-      'For translated calls: the family of models that made the sealed reasoning (signatures, encrypted reasoning) of this provider. Providers of one family can read each other’s. Default: the dialect’s own family (messages: anthropic); for chat, the name of the provider.',
+      'For translated calls: the family of models that made the sealed reasoning (signatures, encrypted reasoning) of this provider. Providers of one family can read each other’s reasoning. Default: the dialect’s own family (messages: anthropic); for chat, the name of the provider.',
     ),
   billing: z
     .enum(['metered', 'flat'])
@@ -232,13 +232,13 @@ const provider = z.strictObject({
     .enum(['on', 'off'])
     .default('off')
     .describe(
-      'on: streams of responses go over a WebSocket, for a provider that supports it (OpenAI, Azure, xAI). If the provider refuses, they go over HTTP.',
+      'on: Responses streams use a WebSocket, for a provider that supports it (OpenAI, Azure, xAI). If the provider refuses the WebSocket, they use HTTP.',
     ),
   trace: z
     .boolean()
     .default(false)
     .describe(
-      "true: it gets W3C's `traceparent` and the caller's `tracestate`, so that its spans join the trace of the call; needs `telemetry`. Other providers do not get these headers.",
+      "true: the provider gets W3C's `traceparent` and the caller's `tracestate`, so that its spans join the trace of the call; needs `telemetry`. Other providers do not get these headers.",
     ),
 })
 
@@ -252,7 +252,7 @@ const rates = {
     ),
   output: rate
     .optional()
-    .describe('Price of output, reasoning included. `input` and `output` need each other.'),
+    .describe('Price of output, including reasoning. Set `input` and `output` together.'),
   cached_input: rate
     .optional()
     .describe('Price of input that was read from a cache. Default: the price of `input`.'),
@@ -277,7 +277,7 @@ const price = z
     over: z
       .array(
         z.strictObject({
-          tokens: z.int().positive().describe('Input tokens, cached ones included.'),
+          tokens: z.int().positive().describe('Input tokens, including cached tokens.'),
           ...rates,
         }),
       )
@@ -294,7 +294,7 @@ const price = z
       .describe("US dollars for one use of the provider's own tools, such as `web_search: 0.01`."),
     image: rate
       .optional()
-      .describe('US dollars per image, for models with such a price. Their tokens then cost nothing.'),
+      .describe('US dollars for an image, for models with a price by image. Their tokens then cost nothing.'),
   })
   .superRefine(({ input, output, over }, context) => {
     if (context.issues.length > 0) return // a misspelled member also counts as missing
@@ -314,7 +314,7 @@ const tokens = z.int().positive()
 
 const model = z.strictObject({
   type: z.enum(MODEL_TYPES).default(MODEL_TYPES[0]).describe('The kind of output of the model.'),
-  tier: z.string().min(1).optional().describe('Price class, for targets without a tier of their own.'),
+  tier: z.string().min(1).optional().describe('Price class, for targets without their own tier.'),
   context: tokens
     .optional()
     .describe('The longest input that the model accepts, in tokens. Default: no limit.'),
@@ -353,13 +353,16 @@ const rule = z.strictObject({
     .strictObject({
       input_tokens: z
         .strictObject({
-          over: tokens.optional().describe('More than this.'),
-          under: tokens.optional().describe('Fewer than this.'),
+          over: tokens.optional().describe('More tokens than this number.'),
+          under: tokens.optional().describe('Fewer tokens than this number.'),
         })
         .optional()
         .describe('Estimated tokens of the messages and tools.'),
-      tools: z.boolean().optional().describe('The call offers tools; false: it offers none.'),
-      images: z.boolean().optional().describe('The call contains an image; false: it contains none.'),
+      tools: z.boolean().optional().describe('true: the call offers tools; false: it offers no tools.'),
+      images: z
+        .boolean()
+        .optional()
+        .describe('true: the call contains an image; false: it contains no image.'),
       effort: z
         .union(
           [effort, z.array(effort).min(1)],
@@ -434,7 +437,7 @@ const requestChanges = z.strictObject({
   max_output: tokens
     .optional()
     .describe(
-      'Maximum number of output tokens; a lower limit of the client stays. Reasoning counts as output.',
+      'Maximum number of output tokens; a lower limit of the client takes precedence. Reasoning counts as output.',
     ),
 })
 
@@ -482,7 +485,7 @@ const route = z.strictObject({
     .literal('native')
     .optional()
     .describe(
-      'native: targets that speak the client’s dialect are tried before those that need a translation.',
+      'native: targets that speak the client’s dialect are tried before targets that need a translation.',
     ),
   on_loss: z
     .union(
@@ -491,13 +494,13 @@ const route = z.strictObject({
     )
     .default('allow')
     .describe(
-      'Behaviour if a translation for a target would lose something. refuse: that target is not tried, and if no target is left, the call is refused. A list: the same, only for these losses.',
+      'Behaviour if a translation for a target would lose something. refuse: that target is not tried, and if no target is left, the call is refused. A list: the same, but only for these losses.',
     ),
   on_refused: z
     .enum(['relay', 'adjust'])
     .optional()
     .describe(
-      'Behaviour if a provider refuses a parameter that can be left out, such as a temperature. adjust: the call is sent once more without it, and the refusal is remembered for seven days. relay: the client gets the refusal. Default: adjust for translated calls, relay for others.',
+      'Behaviour if a provider refuses a parameter that can be left out, such as a temperature. adjust: the call is sent once more without it, and the refusal is remembered for seven days. relay: the client gets the refusal. Default: adjust for translated calls, relay for relayed calls.',
     ),
   targets: z.array(target).min(1, 'names no target').describe('The possible targets of calls to this route.'),
 })
@@ -608,7 +611,7 @@ const cache = z.strictObject({
     .describe('Time for which an answer is cached.'),
   max_bytes: bytes
     .prefault('64MiB')
-    .describe('Memory for answers. An answer larger than a sixteenth of it is not cached.'),
+    .describe('Memory for answers. An answer larger than a sixteenth of this size is not cached.'),
 })
 
 const server = z.strictObject({
@@ -623,7 +626,7 @@ const server = z.strictObject({
     .min(0)
     .max(65535)
     .default(4949)
-    .describe('Port to listen on; 0 picks a free one. The variable WAYBILL_PORT takes precedence.'),
+    .describe('Port to listen on; 0 picks a free port. The variable WAYBILL_PORT takes precedence.'),
   body_limit: bytes
     .prefault('20MiB')
     .describe('The largest request body. A larger body is refused with 413.'),
@@ -659,7 +662,7 @@ const server = z.strictObject({
     .describe('Time for a client to send the headers of a request. A slower client gets a 408.'),
   request_timeout: wait
     .prefault('120s')
-    .describe('Time for a client to send a whole request. The answer does not count.'),
+    .describe('Time for a client to send a whole request. The time for the answer does not count.'),
 })
 
 const responseStore = z.strictObject({
@@ -738,7 +741,7 @@ const telemetry = z.strictObject({
     .enum(TRACE_PARENTS)
     .default('trace')
     .describe(
-      'How the trace in the caller’s `traceparent` is used. trace: the call becomes part of this trace; link: the call gets its own trace, with a link to this trace; none: `traceparent` is ignored.',
+      'Use of the trace in the caller’s `traceparent`. trace: the call becomes part of this trace; link: the call gets its own trace, with a link to this trace; none: `traceparent` is ignored.',
     ),
   sample: z
     .number()
@@ -781,7 +784,7 @@ const fleet = z.strictObject({
     .string()
     .optional()
     .describe(
-      'File of certificates to trust instead of the usual ones, relative to this file. A database on this machine is then checked too.',
+      'File of certificates to trust instead of the usual certificates, relative to this file. A database on this machine is then checked too.',
     ),
   days: z
     .number()
@@ -797,7 +800,7 @@ const fleet = z.strictObject({
     })
     .prefault({})
     .describe(
-      'Limits for waiting calls while the shared log is unavailable. Beyond them, calls are refused, but no call is dropped.',
+      'Limits for waiting calls while the shared log is unavailable. Beyond these limits, calls are refused, but no call is dropped.',
     ),
   rate_fallback: z
     .enum(['divide', 'refuse'])
@@ -841,7 +844,7 @@ export const schema = z.strictObject({
     .min(1)
     .optional()
     .describe(
-      'A file with your own prices, relative to this file. By provider/model, it has the same settings as `models.<name>.price`, which takes precedence. It is read again when this file changes, or on SIGHUP.',
+      'A file with your own prices, relative to this file. It has the settings of `models.<name>.price` for each provider/model; `models.<name>.price` takes precedence. It is read again when this file changes, or on SIGHUP.',
     ),
   routes: z
     .record(z.string().min(1), route)
@@ -851,20 +854,20 @@ export const schema = z.strictObject({
     .partialRecord(z.enum(DIALECT_NAMES), z.string())
     .default({})
     .describe(
-      'By dialect, the route for calls with an unknown model, such as the background calls of coding agents. Without it, these calls get a 404.',
+      'For each dialect, the route for calls with an unknown model, such as the background calls of coding agents. Without a default, these calls get a 404.',
     ),
-  responses: responses.prefault({}).describe('Settings for responses of OpenAI’s responses.'),
+  responses: responses.prefault({}).describe('Settings for OpenAI’s Responses.'),
   passthrough: z
     .array(z.enum(PASSTHROUGH_NAMES))
     .default([])
     .describe(
-      'Endpoints that are recorded, but relayed without being parsed: audio, moderations, rerank, completions, image-edits, files, batches. Other endpoints of this list do not exist (404). See [Passthrough](passthrough.md).',
+      'Endpoints that are recorded, but relayed without being parsed: audio, moderations, rerank, completions, image-edits, files, batches. Endpoints that are not listed get a 404. See [Passthrough](passthrough.md).',
     ),
   passthrough_providers: z
     .partialRecord(z.enum(PASSTHROUGH_NAMES), z.array(name).min(1, 'names no provider'))
     .default({})
     .describe(
-      'By endpoint of `passthrough`, the providers for calls without a known model; of several, the first that speaks the client’s dialect. Default: the first provider with that dialect.',
+      'For each endpoint of `passthrough`, the providers for calls without a known model. The first of them that speaks the client’s dialect is used. Default: the first provider with that dialect.',
     ),
   resilience: resilience
     .prefault({})

@@ -176,7 +176,7 @@ export const CALL_FIELDS = {
   method: {
     kind: 'text',
     nullable: true,
-    about: 'HTTP method of the request; null for calls from before it was recorded',
+    about: 'HTTP method of the request; null for calls older than this field',
     open: ({ call }) => call.method ?? 'POST',
   },
   requested_model: {
@@ -218,27 +218,27 @@ export const CALL_FIELDS = {
     kind: 'text',
     nullable: true,
     about:
-      'id of an answer that the provider keeps; a later call of the key that continues it (`previous_response_id`, `thread`) goes to that provider',
+      'id of an answer that the provider keeps; a later call that continues it with the same key (`previous_response_id`, `thread`) goes to this provider',
     close: ({ outcome }) => outcome.responseId ?? null,
   },
   container_id: {
     kind: 'text',
     nullable: true,
     about:
-      'id of the container in which the provider ran code for the answer; a later call of the key that names this container goes to that provider',
+      'id of the container in which the provider ran code for the answer; a later call that names it with the same key goes to this provider',
     close: ({ outcome }) => outcome.containerId ?? null,
   },
   object_id: {
     kind: 'text',
     nullable: true,
-    about: 'file or batch of the provider that a call of `passthrough` requested; null if it requested none',
+    about: 'file or batch at the provider that a relayed call requested; null if it requested none',
     open: ({ call }) => call.objectId ?? null,
   },
   objects: {
     kind: 'words',
     nullable: true,
     about:
-      'ids of the files and batches that the provider made for the call; they belong to its key, and no other client key can reach them; null if there are none',
+      'ids of the files and batches that the provider made for the call; they belong to the key of the call, and no other client key can reach them; null if there are none',
   },
   plan_limits: {
     kind: 'text',
@@ -292,7 +292,7 @@ export const CALL_FIELDS = {
     kind: 'enum',
     nullable: true,
     values: PURPOSES,
-    about: 'purpose by the rule of DIAL-10; null for calls from before it was recorded',
+    about: 'purpose by the rule of DIAL-10; null for calls older than this field',
     filter: 'purpose',
     open: ({ call }) => call.purpose,
   },
@@ -300,7 +300,7 @@ export const CALL_FIELDS = {
     kind: 'text',
     nullable: true,
     about:
-      'the program that made the call: its `User-Agent`, cut to 128 characters, without control characters and with keys masked; null if it sent none, and for calls from before it was recorded',
+      'the program that made the call: its `User-Agent`, cut to 128 characters, without control characters and with keys masked; null if it sent no `User-Agent`, and for calls older than this field',
     filter: 'client',
     open: ({ call }) => call.client,
   },
@@ -326,7 +326,7 @@ export const CALL_FIELDS = {
     kind: 'enum',
     nullable: true,
     values: TRANSPORTS,
-    about: 'transport of the client; null for calls from before it was recorded',
+    about: 'transport of the client; null for calls older than this field',
     filter: 'transport',
     open: ({ call }) => call.transport,
   },
@@ -380,7 +380,7 @@ export const CALL_FIELDS = {
     kind: 'words',
     nullable: true,
     about:
-      'parts that `cost_usd` does not include: `attempt` (an attempt that broke off, timed out or sent an invalid answer), `usage` (unreported usage), `iterations` (parts of the call that do not add up), `price` (an unknown price), or `service_tier`, `speed`, `region` or `tools` (unknown prices for these). Empty: the cost is complete. Null while the call is open, and for calls from before it was recorded',
+      'parts that `cost_usd` does not include: `attempt` (an attempt that broke off, timed out or sent an invalid answer), `usage` (unreported usage), `iterations` (parts of the call that do not add up), `price` (an unknown price), or `service_tier`, `speed`, `region` or `tools` (unknown prices for these). Empty: the cost is complete. Null while the call is open, and for calls older than this field',
     close: (closing) => costOfCall(closing).missing,
   },
   price: {
@@ -425,7 +425,7 @@ export const CALL_FIELDS = {
   priced_usd: {
     kind: 'usd',
     nullable: true,
-    about: 'cost of that attempt by its tokens and the known prices, to compare with `reported_usd`',
+    about: 'cost of the same attempt by its tokens and the known prices, for comparison with `reported_usd`',
     close: ({ ended, cost }) => (ended && cost.reported ? cost.reported.priced : null),
   },
   flat_usd: {
@@ -447,7 +447,7 @@ export const CALL_FIELDS = {
     kind: 'count',
     nullable: true,
     about:
-      'input tokens that the conversation had cached at another target or key, as that provider reported, and that this call did not find in the cache of its own target; null if the conversation did not move, its last prompt is no longer cached, or cached tokens are not reported',
+      'number of input tokens that the cache of another target or key contained for the conversation, as reported, and that this call did not find in the cache of its own target; null if the conversation did not move, its last prompt is no longer cached, or cached tokens are not reported',
     close: ({ outcome }) => outcome.cacheLost ?? null,
   },
   saved_usd: {

@@ -15,7 +15,9 @@ const effort = z.enum(EFFORTS)
 const FACTS = {
   endpoints: z
     .array(z.string().min(1))
-    .describe('The endpoints that serve it, if these are not conversations: `audio/speech`, `rerank`.'),
+    .describe(
+      'The endpoints that serve the model, if it does not serve conversations: `audio/speech`, `rerank`.',
+    ),
   context: tokens.describe('The longest input that it accepts, in tokens.'),
   output: tokens.describe('The largest output limit that a request may have, in tokens.'),
   thinking: z
@@ -26,7 +28,7 @@ const FACTS = {
     .array(effort)
     .describe('The levels of effort that the model accepts; [] if it refuses all of them.'),
   off_up_to: effort.describe('The highest level of effort that is accepted while thinking is switched off.'),
-  thinks_unasked: yesNo.describe('yes: the model thinks if the request does not mention thinking.'),
+  thinks_unasked: yesNo.describe('yes: the model thinks even if the request does not mention thinking.'),
   sampling: z
     .enum(['any', 'none', 'default', 'without_thinking', 'one_without_thinking'])
     .describe(
@@ -37,12 +39,12 @@ const FACTS = {
   chat_tools: z
     .enum(['yes', 'no', 'effort_none'])
     .describe(
-      'Accepts tools in chat completions. no: only in responses. effort_none: only with this effort.',
+      'Accepts tools in chat completions. no: only in responses. effort_none: only with the effort none.',
     ),
   chat_limit: z
     .enum(['max_tokens', 'max_completion_tokens'])
     .describe('The only name of the output limit that the model accepts in chat completions.'),
-  responses_lite: yesNo.describe("Codex's marker for a reduced form of responses."),
+  responses_lite: yesNo.describe("Accepts Codex's marker for a reduced form of Responses."),
   signatures: z
     .enum(['calls', 'reasoning'])
     .describe(
