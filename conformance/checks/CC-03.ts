@@ -1,5 +1,5 @@
 // CC-03: `/v1/models?limit=1000` is answered within 3 s and without a redirect, for a key in `Authorization` and
-// for one in `x-api-key`.
+// for a key in `x-api-key`.
 import { ref } from '../dialects/lookup.ts'
 import { step } from '../evidence/step.ts'
 import { endText } from '../evidence/wording.ts'

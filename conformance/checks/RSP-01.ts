@@ -1,7 +1,7 @@
 // RSP-01: A translated stream consists of `response.created`, `response.in_progress`, the items and one
-// `response.completed` or `response.incomplete`. The items come one at a time, each from `output_item.added` to
+// `response.completed` or `response.incomplete`. The items arrive one at a time, each from `output_item.added` to
 // `output_item.done`. The parts of an item are added before their text. `sequence_number` counts from 0. Keepalives
-// count too, and the gateway's own events may come in between.
+// also count, and the gateway's own events may occur between these events.
 
 import { modelsOf, refs, servedBy } from '../dialects/lookup.ts'
 import { type AnyJson, jsonOf, readEvents } from '../evidence/reading.ts'

@@ -1,5 +1,5 @@
 // SRV-03: A body that is not JSON, has wrong types or lacks required members gets a 4xx. The error has the format
-// of the dialect's errors (SHOULD). A request for a model that does not exist also gets a 4xx (SHOULD).
+// of the dialect's errors (SHOULD). A request for an unknown model also gets a 4xx (SHOULD).
 import { ref } from '../dialects/lookup.ts'
 import { dialectOf } from '../dialects/registry.ts'
 import { step } from '../evidence/step.ts'
