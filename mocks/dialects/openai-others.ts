@@ -1,7 +1,7 @@
 // OpenAI's endpoints without a conversation. They answer from recordings; recorded speech is silence.
 import type { z } from 'zod'
 import type { Arrived, Endpoint, Wants } from '../provider.ts'
-import { type Fit, fitImages } from '../recording/fit.ts'
+import { type Fit, fitImages, isUnaskedImage } from '../recording/fit.ts'
 import { fitModerations, fitSpeech } from '../recording/fit-others.ts'
 import {
   completionBody,
@@ -53,7 +53,7 @@ export const openAiOthers: readonly Endpoint[] = [
   speech,
   form('audio/transcriptions', transcriptionForm),
   form('audio/translations', translationForm),
-  form('images/edits', imageEditForm, fitImages),
+  { ...form('images/edits', imageEditForm, fitImages), leavesOut: isUnaskedImage },
   form('images/variations', imageVariationForm, fitImages),
   endpoint('moderations', moderationBody, fitModerations),
   completions,

@@ -10,7 +10,7 @@ import {
 import { openAiOthers } from '../dialects/openai-others.ts'
 import { openAiResponses } from '../dialects/openai-responses.ts'
 import { bearer, type Endpoint, type MockProvider } from '../provider.ts'
-import { fitImages } from '../recording/fit.ts'
+import { fitImages, isUnaskedImage } from '../recording/fit.ts'
 import { openAiImagesBody } from '../schemas/openai-images.ts'
 import { OpenAiObjectStore, openAiObjectEndpoints } from '../stored-objects/openai.ts'
 
@@ -21,6 +21,7 @@ const images: Endpoint = {
   wants: openAiWants,
   speech: null,
   fit: fitImages,
+  leavesOut: isUnaskedImage,
 }
 
 export const openai = {

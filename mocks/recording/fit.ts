@@ -51,9 +51,11 @@ export const fitEmbeddings: Fit = (answer, request) => {
 }
 
 export const fitImages: Fit = (answer, request) => {
-  if (!isObject(answer) || !isObject(request) || !Array.isArray(answer.data)) return null
+  if (!isObject(request)) return null
+  if (answer instanceof Uint8Array) return fitImageEvents(answer, numberIn(request.n, 1))
+  if (!isObject(answer) || !Array.isArray(answer.data)) return null
   const { data } = answer
-  const count = Number(request.n ?? data.length) // text in a form
+  const count = numberIn(request.n, data.length)
   if (count === data.length || data.length === 0) return { body: answer, madeUp: [] }
   return {
     body: {
@@ -64,6 +66,20 @@ export const fitImages: Fit = (answer, request) => {
     madeUp: [`${count} images (recorded: ${data.length})`],
   }
 }
+
+const fitImageEvents = (answer: Uint8Array, count: number): Fitted =>
+  count === 1
+    ? { body: answer, madeUp: [] }
+    : { body: null, madeUp: [`a stream of ${count} images (recorded: 1)`] }
+
+/** Returns true for an unfinished picture beyond the requested number of them. */
+export const isUnaskedImage = (event: unknown, request: unknown): boolean =>
+  isObject(event) &&
+  typeof event.partial_image_index === 'number' &&
+  event.partial_image_index >= numberIn(isObject(request) ? request.partial_images : null, 0)
+
+/** Reads a number, which is text in a form. */
+const numberIn = (value: unknown, otherwise: number): number => Number(value ?? otherwise)
 
 /** Splits inputs: one text or one list of tokens is one input. */
 function inputsOf(input: unknown): readonly unknown[] {

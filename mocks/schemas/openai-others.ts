@@ -60,6 +60,10 @@ export const imageEditForm = z
     mask: file.optional(),
     prompt: z.string().min(1).max(32_000),
     background: z.enum(['transparent', 'opaque', 'auto']).optional(),
+    input_fidelity: z.enum(['high', 'low']).optional(),
+    output_compression: numeral(100).optional(),
+    partial_images: numeral(3).optional(),
+    stream: z.enum(['true', 'false']).optional(),
     quality: z.enum(['standard', 'low', 'medium', 'high', 'auto']).optional(),
     output_format: z.enum(['png', 'jpeg', 'webp']).optional(),
     size: z

@@ -168,6 +168,23 @@ test('embeddings, images and lists of models are returned', async () => {
   assert.ok(ids.includes('gpt-6-luna'))
 })
 
+test('a stream of pictures has as many unfinished ones as requested, and then the finished one', async () => {
+  const image = new File([Buffer.from('png')], 'a.png', { type: 'image/png' })
+  const ask = { model: 'gpt-image-1', prompt: 'A waybill.', stream: true } as const
+  for (const number of [{}, { partial_images: 0 }, { partial_images: 2 }, { partial_images: 3 }])
+    for (const [events, verb] of [
+      [await client.images.generate({ ...ask, ...number }), 'image_generation'],
+      [await client.images.edit({ ...ask, ...number, image }), 'image_edit'],
+    ] as const) {
+      const types: string[] = []
+      for await (const { type } of events) types.push(type)
+      const unfinished = Array(number.partial_images ?? 0).fill(`${verb}.partial_image`)
+      assert.deepEqual(types, [...unfinished, `${verb}.completed`])
+    }
+  await assert.rejects(client.images.edit({ ...ask, partial_images: 4, image }), OpenAI.BadRequestError)
+  await assert.rejects(client.images.generate({ ...ask, n: 2 }), /a stream of 2 images \(recorded: 1\)/)
+})
+
 test("the client raises its own error class with the provider's words", async () => {
   const classes = {
     400: OpenAI.BadRequestError,

@@ -97,8 +97,12 @@ function recordedAnswer(found: Recording, asked: MatchRequest, stock: Stock): Mo
   const { endpoint, wants, offered, body } = asked
   const mayInvent = asked.named || stock.invent
   if (mayInvent && offered.length > 0 && !callsOneOf(found, offered)) return null
-  const unasked = wants.stream && !wants.usage ? endpoint?.speech?.isUsageOnly : undefined
-  const answer = answerFrom(found, stock.pace, unasked)
+  const usageOnly = wants.stream && !wants.usage ? endpoint?.speech?.isUsageOnly : undefined
+  const answer = answerFrom(
+    found,
+    stock.pace,
+    (event) => usageOnly?.(event) === true || endpoint?.leavesOut?.(event, body) === true,
+  )
   if (!endpoint?.fit || found.response.status !== 200) return answer
   const recorded = parsed(found.bytes) ?? found.bytes
   const fitted = endpoint.fit(recorded, body)

@@ -1,26 +1,27 @@
-// Facts in an otherwise uninterpreted answer: its model, its usage, and ids of objects. Reads JSON of a
-// bounded size, or the last events of a stream. Pure.
+// Facts in an otherwise uninterpreted answer: its model and its usage. Reads JSON or the last events of a
+// stream, without the bytes of pictures and sounds, and up to a bounded size. Pure.
+import { createParser } from 'eventsource-parser'
 import type { Tokens } from '../core/call.ts'
-import type { Served } from '../core/served.ts'
 import { isObject, type Json, tokenCount } from '../dialects/json.ts'
+import { kindsIn } from '../dialects/served.ts'
+import { StringShortener } from '../json/short-strings.ts'
 
-/** Maximum bytes of an answer that are stored for reading. */
+/** Maximum bytes of an answer that are stored for reading, long strings shortened. */
 const MAX_READ_BYTES = 2 ** 20
-/** Maximum bytes stored from the end of a stream. */
+/** Maximum bytes stored from the end of a stream, long strings shortened. */
 const MAX_TAIL_BYTES = 2 ** 16
 
 export interface AnswerFacts {
   readonly model: string | null
   readonly tokens: Tokens | null
-  /** The answer, if it is a JSON object. */
-  readonly json: Json | null
 }
 
-export const NO_FACTS: AnswerFacts = { model: null, tokens: null, json: null }
+export const NO_FACTS: AnswerFacts = { model: null, tokens: null }
 
 /** Collects a passing answer, or the end of a passing stream. */
 export class AnswerReader {
   readonly #kind: 'json' | 'events' | null
+  readonly #strings = new StringShortener()
   #pieces: Buffer[] = []
   #size = 0
 
@@ -32,8 +33,9 @@ export class AnswerReader {
         : null
   }
 
-  add(piece: Buffer): void {
+  add(arrived: Buffer): void {
     if (this.#kind === null || this.#size > MAX_READ_BYTES) return
+    const piece = this.#strings.shorten(arrived)
     this.#pieces.push(piece)
     this.#size += piece.length
     if (this.#kind === 'json' && this.#size > MAX_READ_BYTES) this.#pieces = []
@@ -49,30 +51,47 @@ export class AnswerReader {
   }
 }
 
-/** Returns the facts of the last event that reports usage. */
+/** Returns the facts of the last event that reports usage. The first event may be incomplete. */
 function lastFacts(text: string): AnswerFacts {
-  const events = text.split(/^data: ?/m).map((event) => factsOf(parsed(event)))
-  return events.findLast(({ tokens }) => tokens !== null) ?? NO_FACTS
+  let last = NO_FACTS
+  const parser = createParser({
+    onEvent({ data }) {
+      const facts = factsOf(parsed(data))
+      if (facts.tokens !== null) last = facts
+    },
+  })
+  parser.feed(`${text}\n\n`) // the blank line after the last event may be missing
+  return last
 }
 
 function factsOf(json: unknown): AnswerFacts {
   if (!isObject(json)) return NO_FACTS
-  const { model, usage } = json
-  return {
-    model: typeof model === 'string' ? model : null,
-    tokens: isObject(usage) ? reportedTokens(usage) : null,
-    json,
-  }
+  const { model } = json
+  return { model: typeof model === 'string' ? model : null, tokens: tokensIn(json) }
 }
 
-/** Returns the tokens in a usage of OpenAI, Anthropic or Jina. Null if the usage counts something else. */
-export function reportedTokens(usage: Json): Tokens | null {
+/** Returns the tokens that an answer or an event of OpenAI, Anthropic or Jina reports. */
+export function tokensIn(json: Json): Tokens | null {
+  const { usage, data } = json
+  const [first] = Array.isArray(data) ? data : [json]
+  return isObject(usage) ? reportedTokens(usage, isObject(first) && typeof first.b64_json === 'string') : null
+}
+
+/**
+ * Returns the tokens in a usage. Null if the usage counts something else. `ofPictures`: true if the output is
+ * pictures.
+ */
+export function reportedTokens(usage: Json, ofPictures: boolean): Tokens | null {
   const total = tokenCount(usage.total_tokens)
   const output = tokenCount(usage.completion_tokens) ?? tokenCount(usage.output_tokens)
   const input = tokenCount(usage.prompt_tokens) ?? tokenCount(usage.input_tokens) ?? total
   if (input === null) return null
   const details = usage.prompt_tokens_details ?? usage.input_tokens_details ?? usage.input_token_details
-  const served = kindsIn(isObject(details) ? details : {})
+  const made =
+    usage.completion_tokens_details ??
+    usage.output_tokens_details ??
+    (ofPictures ? { image_tokens: output } : undefined)
+  const kinds = kindsIn(details, made)
   return {
     source: 'reported',
     input,
@@ -80,14 +99,8 @@ export function reportedTokens(usage: Json): Tokens | null {
     cached_input: isObject(details) ? tokenCount(details.cached_tokens) : null,
     cache_write: null,
     reasoning: null,
-    ...(served && { served }),
+    ...(kinds && { served: { kinds } }),
   }
-}
-
-function kindsIn({ audio_tokens: audio, image_tokens: image }: Json): Served | null {
-  const [sound, pictures] = [tokenCount(audio), tokenCount(image)]
-  if (!sound && !pictures) return null
-  return { kinds: { ...(sound && { input_audio: sound }), ...(pictures && { input_image: pictures }) } }
 }
 
 function parsed(text: string): unknown {

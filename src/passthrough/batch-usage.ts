@@ -5,7 +5,7 @@ import { addCosts, type KnownCost } from '../core/record.ts'
 import { isObject, type Json, member, textOf, tokenCount } from '../dialects/json.ts'
 import { tokensOf as messageTokens, usageOf } from '../dialects/messages/usage.ts'
 import type { Pricer } from '../pricing/pricing.ts'
-import { reportedTokens } from './answer-facts.ts'
+import { reportedTokens, tokensIn } from './answer-facts.ts'
 
 /** Maximum bytes of a result line that is read. */
 const MAX_LINE_BYTES = 8 * 2 ** 20
@@ -35,7 +35,8 @@ const UNKNOWN: BatchUsage = { model: null, tokens: null, cost: { usd: null, miss
 export function usageOfBatch(json: Json, priceOne: PriceOne): BatchUsage | null {
   if (!/^(completed|failed|expired|cancelled)$/.test(textOf(json.status))) return null
   const requests = tokenCount(member(json.request_counts, 'completed'))
-  const sum = isObject(json.usage) ? reportedTokens(json.usage) : null
+  const ofPictures = textOf(json.endpoint).startsWith('/v1/images/')
+  const sum = isObject(json.usage) ? reportedTokens(json.usage, ofPictures) : null
   if (requests === 0 || json.status === 'failed') return FREE
   if (!sum || !requests) return textOf(json.output_file_id) === '' ? UNKNOWN : null
   const tokens = inBatch(sum)
@@ -129,7 +130,7 @@ function answerIn(json: unknown): { readonly model: string; readonly tokens: Tok
   const response = member(json, 'response')
   const body = member(response, 'body')
   if (member(response, 'status_code') !== 200 || !isObject(body)) return null
-  return { model: textOf(body.model), tokens: isObject(body.usage) ? reportedTokens(body.usage) : null }
+  return { model: textOf(body.model), tokens: tokensIn(body) }
 }
 
 const inBatch = (tokens: Tokens): Tokens => ({

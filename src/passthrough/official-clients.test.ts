@@ -7,7 +7,7 @@ import Anthropic, { toFile as anthropicFile } from '@anthropic-ai/sdk'
 import { GoogleGenAI } from '@google/genai'
 import { CohereClient, CohereError } from 'cohere-ai'
 import OpenAI, { toFile } from 'openai'
-import { CLIENT_KEY, HELD, recordedCalls, startForClients } from './test-clients.ts'
+import { CLIENT_KEY, HELD, recordedCalls, records, startForClients } from './test-clients.ts'
 
 test("OpenAI's client can use audio, images, moderations and completions", async (t) => {
   const { gateway, mock } = await startForClients(t)
@@ -35,6 +35,30 @@ test("OpenAI's client can use audio, images, moderations and completions", async
   assert.deepEqual(events, ['transcript.text.delta', 'transcript.text.delta', 'transcript.text.done'])
   const image = await toFile(Buffer.from('png'), 'a.png', { type: 'image/png' })
   assert.equal((await client.images.edit({ model: 'gpt-image-1', image, prompt: 'blue' })).data!.length, 1)
+  const edited = []
+  for await (const event of await client.images.edit({
+    ...{ model: 'openai/gpt-image-1', image, prompt: 'blue', stream: true, partial_images: 2 },
+  }))
+    edited.push(event)
+  const shown = edited.map(({ type, b64_json }) => [
+    type,
+    Buffer.from(b64_json, 'base64').toString('latin1', 1, 4),
+  ])
+  assert.deepEqual(shown, [
+    ['image_edit.partial_image', 'PNG'],
+    ['image_edit.partial_image', 'PNG'],
+    ['image_edit.completed', 'PNG'],
+  ])
+  const [priced] = await records(gateway)
+  const last = edited.at(-1)!
+  assert.ok(last.type === 'image_edit.completed')
+  const { input_tokens_details: input, output_tokens: output } = last.usage
+  assert.deepEqual(
+    [priced.stream, priced.tokens.input, priced.tokens.output],
+    [true, input.text_tokens + input.image_tokens, output],
+  )
+  const expected = (input.text_tokens * 5 + input.image_tokens * 10 + output * 40) / 1e6
+  assert.ok(Math.abs(priced.cost_usd - expected) < 1e-12, `${priced.cost_usd} instead of ${expected}`)
   assert.equal((await client.images.createVariation({ image, n: 2 })).data!.length, 2)
   assert.equal((await client.moderations.create({ input: 'hi' })).results[0]!.flagged, false)
   const ask = { model: 'openai/gpt-3.5-turbo-instruct', prompt: 'It' }
@@ -51,6 +75,13 @@ test("OpenAI's client can use audio, images, moderations and completions", async
     client.audio.speech.create({ model: 'openai/whisper-1', voice: 'alloy', input: 'hi' }),
     (error: any) => error instanceof OpenAI.NotFoundError && error.code === 'model_not_found',
   )
+  const begun = { type: 'image_edit.partial_image', b64_json: 'AA==', partial_image_index: 0 }
+  mock.answer({ events: [{ data: begun }, ...HELD.events] })
+  const edit = await client.images.edit({ model: 'gpt-image-1', image, prompt: 'blue', stream: true })
+  for await (const { type } of edit) {
+    assert.equal(type, 'image_edit.partial_image')
+    edit.controller.abort()
+  }
   mock.answer(HELD)
   const gone = new AbortController()
   setTimeout(() => gone.abort(), 200)
@@ -65,12 +96,14 @@ test("OpenAI's client can use audio, images, moderations and completions", async
     'POST /v1/audio/translations completed',
     'POST /v1/audio/transcriptions completed',
     'POST /v1/images/edits completed',
+    'POST /v1/images/edits completed',
     'POST /v1/images/variations completed',
     'POST /v1/moderations completed',
     'POST /v1/completions completed',
     'POST /v1/completions completed',
     'POST /v1/audio/speech failed',
     'POST /v1/audio/speech failed',
+    'POST /v1/images/edits aborted',
     'POST /v1/moderations aborted',
   ])
 })

@@ -1,7 +1,7 @@
 // Endpoints that are relayed without interpretation, over real sockets. The provider stores every byte.
 
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
@@ -12,6 +12,7 @@ import { gatewayTo, recordOf, replyWith, secretOf, startProvider } from './test-
 
 const json = { 'content-type': 'application/json' }
 const AUDIO = 'passthrough: [audio]'
+const EDITS = 'passthrough: [image-edits]'
 
 const form = (parts: readonly (readonly [string, string])[], boundary = 'b0undary') =>
   `${parts
@@ -442,4 +443,62 @@ test('usage at the end of a stream is recorded', async (t) => {
   assert.match(answer.text, /\[DONE\]/)
   const record = await recordOf(gateway, answer)
   assert.deepEqual([record.stream, record.tokens.input, record.tokens.output], [true, 7, 1])
+})
+
+/** Base64 of a picture of about 3 MiB. */
+const PICTURE = randomBytes(2.25 * 2 ** 20).toString('base64')
+/** Usage as OpenAI reports it for a streamed picture, which does not split the output. */
+const PICTURE_USAGE = {
+  ...{ total_tokens: 4_366, input_tokens: 206, output_tokens: 4_160 },
+  input_tokens_details: { text_tokens: 12, image_tokens: 194 },
+}
+/** Cost by the prices of gpt-image-1.5 for a million tokens: text 5, pictures in 8, pictures out 32. */
+const PICTURE_COST = (12 * 5 + 194 * 8 + 4_160 * 32) / 1e6
+const EDIT = form([
+  ['name="model"', 'openai/gpt-image-1.5'],
+  ['name="stream"', 'true'],
+  ['name="image"; filename="a.png"', 'png'],
+])
+
+test('a streamed edit of a picture passes byte for byte, event by event, and is priced by the usage after megabytes', async (t) => {
+  const event = (type: string, more: object) =>
+    `event: ${type}\ndata: ${JSON.stringify({ type, b64_json: PICTURE, ...more })}\n\n`
+  const events = [
+    event('image_edit.partial_image', { partial_image_index: 0 }),
+    event('image_edit.completed', { usage: PICTURE_USAGE }),
+  ]
+  const read = Promise.withResolvers<void>()
+  const provider = await startProvider(t, async (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).write(events[0])
+    await read.promise
+    response.end(events[1])
+  })
+  const gateway = await gatewayTo(t, { openai: { dialect: 'openai', origin: provider.origin } }, EDITS)
+  const answer = await fetch(`${gateway.url}/v1/images/edits`, { method: 'POST', headers: FORM, body: EDIT })
+  let text = ''
+  for await (const piece of answer.body!.pipeThrough(new TextDecoderStream())) {
+    text += piece
+    if (text.length === events[0]!.length) read.resolve()
+  }
+  assert.ok(text === events.join(''), 'every byte')
+  const { stream, tokens, cost_usd, cost_missing } = await recordOf(gateway, answer)
+  assert.deepEqual([stream, tokens.input, tokens.output], [true, 206, 4_160])
+  assert.deepEqual([cost_usd, cost_missing], [PICTURE_COST, []])
+})
+
+test('an answer of megabytes is priced by its usage, whether it stands before or after the picture', async (t) => {
+  const data = [{ b64_json: PICTURE }]
+  const answers = [
+    { usage: PICTURE_USAGE, data },
+    { data, usage: PICTURE_USAGE },
+  ]
+  const provider = await startProvider(t, (response, arrived) =>
+    replyWith(answers.shift())(response, arrived),
+  )
+  const gateway = await gatewayTo(t, { openai: { dialect: 'openai', origin: provider.origin } }, EDITS)
+  for (const expected of answers.slice()) {
+    const answer = await gateway.get('/v1/images/edits', { method: 'POST', headers: FORM, body: EDIT })
+    assert.ok(answer.text === JSON.stringify(expected), 'every byte')
+    assert.equal((await recordOf(gateway, answer)).cost_usd, PICTURE_COST)
+  }
 })

@@ -41,13 +41,15 @@ keys: [ { name: team, digest: "sha256:${digest}" } ]`,
   return { gateway, mock }
 }
 
-/** Returns the newest calls of the key on record, at most 100, oldest first, once all of them are closed. */
-export async function recordedCalls(gateway: TestGateway): Promise<string[]> {
+/** Returns the newest records of the key, at most 100, newest first, once all of them are closed. */
+export async function records(gateway: TestGateway): Promise<any[]> {
   const headers = { authorization: `Bearer ${CLIENT_KEY}` }
-  const read = async () => (await gateway.get('/api/usage/request-logs?limit=100', { headers })).json
-  const json: any = await until('all calls are closed', async () => {
-    const each = await read()
-    return !each.data.some(({ state }: any) => state === 'routed') && each
+  return until('all calls are closed', async () => {
+    const { data } = (await gateway.get('/api/usage/request-logs?limit=100', { headers })).json
+    return !data.some(({ state }: any) => state === 'routed') && data
   })
-  return json.data.map(({ method, endpoint, state }: any) => `${method} ${endpoint} ${state}`).reverse()
 }
+
+/** Returns the calls in these records, oldest first. */
+export const recordedCalls = async (gateway: TestGateway): Promise<string[]> =>
+  (await records(gateway)).map(({ method, endpoint, state }) => `${method} ${endpoint} ${state}`).reverse()

@@ -203,6 +203,17 @@ test('images are priced by their usage, and have no price without usage (IMG-01)
     ['/v1/images/generations', input_tokens, output_tokens],
   )
   assert.ok(Math.abs(priced.cost_usd - (input_tokens * 5 + output_tokens * 40) / 1e6) < 1e-12)
+  const types: string[] = []
+  for await (const { type } of await client.images.generate({
+    ...{ model: 'openai/gpt-image-1.5', prompt: 'A waybill.', stream: true, partial_images: 1 },
+  }))
+    types.push(type)
+  assert.deepEqual(types, ['image_generation.partial_image', 'image_generation.completed'])
+  const streamed = await newestRecord()
+  // All of its output is pictures, which cost more than its text.
+  assert.ok(
+    Math.abs(streamed.cost_usd - (streamed.tokens.input * 5 + streamed.tokens.output * 32) / 1e6) < 1e-12,
+  )
   const address = await client.images.generate({ model: 'openai/dall-e-2', prompt: 'A waybill.' })
   assert.match(address.data![0]!.url!, /^https:/)
   assert.equal((await newestRecord()).cost_usd, null)

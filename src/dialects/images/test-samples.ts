@@ -38,6 +38,7 @@ export const samples: Samples = {
       cache_write: null,
       reasoning: null,
       images: 1,
+      served: { kinds: { output_image: 7 } },
     },
   },
   usage: { input_tokens: 'input', output_tokens: 'output' },

@@ -55,7 +55,10 @@ function tokensOf(usage: unknown, images: number): Tokens {
   const served = isObject(usage)
     ? servedIn(
         {
-          kinds: kindsIn(usage.input_tokens_details, undefined),
+          kinds: kindsIn(
+            usage.input_tokens_details,
+            usage.output_tokens_details ?? { image_tokens: usage.output_tokens },
+          ),
         },
         unknownIn(usage, KNOWN_TO_OPENAI),
         reportedIn(usage),
